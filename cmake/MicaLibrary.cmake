@@ -1,0 +1,69 @@
+# The library: one object library per layer, linked into libmica.so.
+
+# Sources of a folder and its subfolders; folders in the arguments after it are left out.
+function(mica_sources result folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+  foreach(without IN LISTS ARGN)
+    list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${without}/")
+  endforeach()
+  set(${result} "${sources}" PARENT_SCOPE)
+endfunction()
+
+set(mica_layers "")
+# mica_layer(name SOURCES <files> USES <targets>): an object library that goes into libmica.so.
+function(mica_layer name)
+  cmake_parse_arguments(arg "" "" "SOURCES;USES" ${ARGN})
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+  add_library(${name} OBJECT ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE mica_settings ${arg_USES})
+  set(mica_layers ${mica_layers} ${name} PARENT_SCOPE)
+endfunction()
+
+mica_sources(dsl_sources dsl)
+mica_sources(runtime_sources runtime)
+mica_sources(codegen_sources codegen codegen/llvm)
+mica_sources(llvm_sources codegen/llvm)
+mica_sources(schedules_sources schedules)
+set(mica_host_uses TBB::tbb nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt Threads::Threads)
+mica_layer(mica_dsl SOURCES ${dsl_sources} USES nlohmann_json::nlohmann_json fmt::fmt)
+mica_layer(mica_runtime SOURCES ${runtime_sources} USES ${mica_host_uses} ${CMAKE_DL_LIBS})
+mica_layer(mica_codegen SOURCES ${codegen_sources} USES ${mica_host_uses})
+mica_layer(mica_llvm SOURCES ${llvm_sources} USES ${mica_host_uses})
+mica_layer(mica_schedules SOURCES ${schedules_sources} USES ${mica_host_uses})
+
+if(TARGET mica_llvm)
+  target_include_directories(mica_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+  separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+  target_compile_definitions(mica_llvm PRIVATE ${llvm_definitions})
+endif()
+llvm_map_components_to_libnames(llvm_libraries
+  core support passes coroutines scalaropts transformutils instcombine irreader
+  nvptxcodegen nvptxinfo nvptxdesc x86codegen x86info x86desc x86asmparser orcjit native)
+
+if(NOT mica_layers)  # nothing to link yet
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/empty.cpp" CONTENT "")
+  set(mica_empty "${PROJECT_BINARY_DIR}/empty.cpp")
+endif()
+add_library(mica SHARED ${mica_empty})
+add_library(Mica::mica ALIAS mica)
+foreach(layer IN LISTS mica_layers)
+  target_sources(mica PRIVATE $<TARGET_OBJECTS:${layer}>)
+endforeach()
+target_include_directories(mica INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  # Mica's headers name each other from Mica's root: "dsl/expr.h".
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/mica>)
+target_compile_features(mica INTERFACE cxx_std_20)
+target_link_libraries(mica PRIVATE mica_settings ${llvm_libraries} ${mica_host_uses} ${CMAKE_DL_LIBS})
+# Only mica:: is exported, so a program may use an LLVM of its own.
+set(mica_exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
+target_link_options(mica PRIVATE
+  -Wl,--no-undefined -Wl,--exclude-libs,ALL "-Wl,--version-script=${mica_exports}")
+if(MICA_SANITIZE)
+  set_property(TARGET mica PROPERTY LINK_FLAGS -Wl,-z,undefs)
+endif()
+set_target_properties(mica PROPERTIES
+  LINKER_LANGUAGE CXX LINK_DEPENDS "${mica_exports}"
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

@@ -1,0 +1,70 @@
+# Programs over libmica: examples, the mica tool with its benchmarks, CUDA twins, Halide peers.
+
+# mica_program(target SOURCES <files> USES <targets>)
+function(mica_program target)
+  cmake_parse_arguments(arg "" "" "SOURCES;USES" ${ARGN})
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE mica mica_settings ${arg_USES})
+endfunction()
+
+# Every folder examples/<name>/ is a program of that name; examples/common/ is shared by them.
+if(MICA_EXAMPLES)
+  mica_sources(common_sources examples/common)
+  if(common_sources)
+    add_library(mica_examples_common OBJECT ${common_sources})
+    target_link_libraries(mica_examples_common PUBLIC mica mica_settings PNG::PNG)
+  endif()
+  file(GLOB example_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true
+       RELATIVE "${PROJECT_SOURCE_DIR}/examples" "${PROJECT_SOURCE_DIR}/examples/*")
+  list(REMOVE_ITEM example_folders common)
+  foreach(name IN LISTS example_folders)
+    mica_sources(sources "examples/${name}")
+    if(sources)
+      mica_program(${name} SOURCES ${sources} USES PNG::PNG $<TARGET_NAME_IF_EXISTS:mica_examples_common>)
+    endif()
+  endforeach()
+endif()
+
+if(MICA_TOOLS)
+  mica_sources(bench_sources bench bench/halide bench/twins)
+  if(bench_sources)
+    add_library(mica_bench OBJECT ${bench_sources})
+    target_link_libraries(mica_bench PUBLIC mica mica_settings
+      benchmark::benchmark nlohmann_json::nlohmann_json fmt::fmt Threads::Threads ${CMAKE_DL_LIBS})
+  endif()
+  mica_sources(tool_sources tools/mica)
+  if(tool_sources)
+    mica_program(mica_cli SOURCES ${tool_sources}
+      USES $<TARGET_NAME_IF_EXISTS:mica_bench> CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt PNG::PNG)
+    set_target_properties(mica_cli PROPERTIES OUTPUT_NAME mica)
+  endif()
+endif()
+
+# Hand-written CUDA kernels to time against, as twins/<name>.cubin beside bin/.
+find_program(MICA_NVCC nvcc HINTS /usr/local/cuda/bin "$ENV{CUDA_HOME}/bin")
+if(MICA_TWINS AND MICA_NVCC)
+  file(GLOB twin_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/twins/*.cu")
+  foreach(source IN LISTS twin_sources)
+    get_filename_component(name "${source}" NAME_WE)
+    set(cubin "${PROJECT_BINARY_DIR}/twins/${name}.cubin")
+    add_custom_command(OUTPUT "${cubin}"
+      COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/twins"
+      COMMAND "${MICA_NVCC}" -cubin -arch=sm_90 -O3 -std=c++17 -MD -MF "${cubin}.d" -o "${cubin}" "${source}"
+      DEPENDS "${source}" DEPFILE "${cubin}.d" COMMENT "Compiling CUDA twin ${name}" VERBATIM)
+    list(APPEND twin_cubins "${cubin}")
+  endforeach()
+  if(twin_cubins)
+    add_custom_target(mica_twins ALL DEPENDS ${twin_cubins})
+  endif()
+endif()
+
+# The same pipelines in Halide, one program per file.
+if(MICA_HALIDE_BENCH)
+  find_package(Halide 14 REQUIRED CONFIG)
+  file(GLOB halide_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/halide/*.cpp")
+  foreach(source IN LISTS halide_sources)
+    get_filename_component(name "${source}" NAME_WE)
+    add_executable(halide_${name} "${source}")
+    target_link_libraries(halide_${name} PRIVATE Halide::Halide Threads::Threads)
+  endforeach()
+endif()

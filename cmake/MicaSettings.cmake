@@ -1,0 +1,59 @@
+# Compiler, linker and cache settings of all of Mica's own code, as the interface target mica_settings.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# bin/mica (the tool) and lib/libmica.so keep apart.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+# CCACHE_NOHASHDIR lets several build folders share one cache.
+find_program(MICA_CCACHE ccache)
+if(MICA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;CCACHE_NOHASHDIR=1;${MICA_CCACHE}")
+endif()
+
+add_library(mica_settings INTERFACE)
+target_compile_features(mica_settings INTERFACE cxx_std_20)
+target_include_directories(mica_settings INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
+target_compile_options(mica_settings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  # Rounding is fixed by the algorithm: the host compiler fuses no multiply and add of its own.
+  -ffp-contract=off
+  -fno-semantic-interposition -ffunction-sections -fdata-sections
+  $<$<BOOL:${MICA_WERROR}>:-Werror>)
+target_compile_definitions(mica_settings INTERFACE $<$<BOOL:${MICA_VERIFY_PASSES}>:MICA_VERIFY_PASSES=1>)
+target_link_options(mica_settings INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+
+if(MICA_SANITIZE)
+  target_compile_options(mica_settings INTERFACE
+    -fsanitize=${MICA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(mica_settings INTERFACE -fsanitize=${MICA_SANITIZE})
+endif()
+
+# The fastest linker that works: LLVM's archives make this the longest step of a small change.
+include(CheckLinkerFlag)
+foreach(linker IN ITEMS mold lld)
+  if(NOT MICA_LINKER)
+    check_linker_flag(CXX "-fuse-ld=${linker}" MICA_HAS_LD_${linker})
+    if(MICA_HAS_LD_${linker})
+      set(MICA_LINKER ${linker})
+    endif()
+  endif()
+endforeach()
+if(MICA_LINKER)
+  target_link_options(mica_settings INTERFACE -fuse-ld=${MICA_LINKER})
+endif()
+
+if(MICA_STATIC)
+  set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+  set(CMAKE_BUILD_RPATH "$ORIGIN/../lib")
+  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
+  set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+endif()
