@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that a use of Mica needs; does nothing when all are there.
+# Usage: install_packages.sh [demo|test|tidy]     (default: test)
+set -euo pipefail
+
+library=(g++ cmake ninja-build ccache lld llvm-22-dev libzstd-dev zlib1g-dev libtbb-dev
+         nlohmann-json3-dev libspdlog-dev libfmt-dev)
+demo=("${library[@]}" libpng-dev)
+test=("${demo[@]}" git libcli11-dev libbenchmark-dev libgtest-dev librapidcheck-dev clang-format-14)
+tidy=("${test[@]}" clang-tidy-22)
+
+case "${1:-test}" in
+  demo) wanted=("${demo[@]}") ;;
+  test) wanted=("${test[@]}") ;;
+  tidy) wanted=("${tidy[@]}") ;;
+  *) echo "usage: $0 [demo|test|tidy]" >&2; exit 2 ;;
+esac
+
+missing=()
+for package in "${wanted[@]}"; do
+  status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+  [[ $status == "install ok installed" ]] || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+
+as_root=()
+[[ $(id -u) -eq 0 ]] || as_root=(sudo)
+as_root+=(env DEBIAN_FRONTEND=noninteractive)
+echo "Installing: ${missing[*]}"
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" apt-get install -q -y --no-install-recommends "${missing[@]}"

@@ -1,0 +1,187 @@
+// The rules of the source tree: which folder may include which, where LLVM and CUDA may be named,
+// and how long a file may be. The tree is read from MICA_SOURCE_DIR.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t max_lines = 500;
+
+/// The folders that a file of a folder may include from.
+const std::map<std::string, std::vector<std::string>>& may_include() {
+  static const std::map<std::string, std::vector<std::string>> table = {
+      {"dsl", {"dsl"}},
+      {"runtime", {"dsl", "runtime"}},
+      {"codegen", {"dsl", "runtime", "codegen"}},
+      {"schedules", {"dsl", "runtime", "codegen", "schedules"}},
+      {"examples", {"dsl", "runtime", "codegen", "schedules", "examples"}},
+      {"bench", {"dsl", "runtime", "codegen", "schedules", "bench"}},
+      {"tools", {"dsl", "runtime", "codegen", "schedules", "bench", "tools"}},
+      {"tests", {"dsl", "runtime", "codegen", "schedules", "bench", "tests"}},
+  };
+  return table;
+}
+
+struct Include {
+  std::size_t line;
+  bool quoted;
+  std::string path;
+};
+
+struct SourceFile {
+  std::string path;    // from the root, as "dsl/expr.h"
+  std::string folder;  // its first part, "dsl"
+  std::vector<std::string> lines;
+  std::vector<Include> includes;
+
+  [[nodiscard]] bool under(const std::string& prefix) const { return path.starts_with(prefix); }
+  [[nodiscard]] std::string at(std::size_t line) const { return path + ":" + std::to_string(line); }
+};
+
+fs::path source_root() {
+  const char* from_environment = std::getenv("MICA_SOURCE_DIR");
+  return from_environment != nullptr ? from_environment : MICA_SOURCE_DIR;
+}
+
+SourceFile read_source(const fs::path& root, const fs::path& file) {
+  static const std::regex include_line(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"])re");
+  SourceFile source;
+  source.path = fs::relative(file, root).generic_string();
+  source.folder = source.path.substr(0, source.path.find('/'));
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    source.lines.push_back(line);
+    std::smatch match;
+    if (std::regex_search(line, match, include_line)) {
+      source.includes.push_back({source.lines.size(), match[1] == "\"", match[2]});
+    }
+  }
+  return source;
+}
+
+/// Files below `folder` whose names end in one of `extensions`.
+std::vector<SourceFile> read_folder(const fs::path& root, const std::string& folder,
+                                    const std::vector<std::string>& extensions) {
+  std::vector<SourceFile> files;
+  if (!fs::is_directory(root / folder)) return files;
+  for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+    const std::string extension = entry.path().extension().string();
+    if (entry.is_regular_file() && std::ranges::find(extensions, extension) != extensions.end()) {
+      files.push_back(read_source(root, entry.path()));
+    }
+  }
+  return files;
+}
+
+class SourceTree : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    for (const auto& [folder, allowed] : may_include()) {
+      for (SourceFile& file : read_folder(source_root(), folder, {".h", ".cpp", ".cu", ".cuh"})) {
+        // The consumer project stands outside the tree: it uses the installed library.
+        if (!file.under("tests/install/")) sources().push_back(std::move(file));
+      }
+    }
+  }
+  void SetUp() override {
+    if (sources().empty()) GTEST_SKIP() << "no source tree at " << source_root();
+  }
+  static std::vector<SourceFile>& sources() {
+    static std::vector<SourceFile> files;
+    return files;
+  }
+};
+
+TEST_F(SourceTree, FilesIncludeTheirOwnFolderOrAnEarlierOneOnly) {
+  for (const SourceFile& file : sources()) {
+    const auto& allowed = may_include().at(file.folder);
+    for (const Include& include : file.includes) {
+      const std::string target = include.path.substr(0, include.path.find('/'));
+      if (!may_include().contains(target)) continue;
+      EXPECT_TRUE(std::ranges::find(allowed, target) != allowed.end())
+          << file.at(include.line) << ": " << file.folder << "/ may not include " << include.path;
+    }
+  }
+}
+
+TEST_F(SourceTree, QuotedIncludesAreWrittenFromTheRoot) {
+  for (const SourceFile& file : sources()) {
+    if (file.under("bench/twins/") || file.under("bench/halide/")) continue;
+    for (const Include& include : file.includes) {
+      if (!include.quoted) continue;
+      EXPECT_TRUE(fs::exists(source_root() / include.path))
+          << file.at(include.line) << ": there is no " << include.path << " in the root";
+    }
+  }
+}
+
+TEST_F(SourceTree, OnlyTheBackEndsSeeLlvm) {
+  for (const SourceFile& file : sources()) {
+    if (file.under("codegen/llvm/")) continue;
+    for (const Include& include : file.includes) {
+      EXPECT_FALSE(include.path.starts_with("llvm/") || include.path.starts_with("llvm-c/"))
+          << file.at(include.line) << ": " << include.path << " belongs in codegen/llvm/";
+    }
+  }
+}
+
+TEST_F(SourceTree, OnlyTheRuntimeAndItsTestsSeeTheCudaDriver) {
+  const std::regex toolkit_header(R"(^(cuda|nvrtc|nvml|cuda_runtime|cuda_fp16)(_api)?\.h$)");
+  for (const SourceFile& file : sources()) {
+    if (file.under("bench/twins/")) continue;
+    for (const Include& include : file.includes) {
+      EXPECT_FALSE(std::regex_search(include.path, toolkit_header) && file.folder != "tests")
+          << file.at(include.line) << ": Mica is built without the CUDA toolkit";
+      EXPECT_FALSE(include.path.starts_with("runtime/cuda_") && file.folder != "runtime" &&
+                   file.folder != "tests")
+          << file.at(include.line) << ": " << include.path << " stays inside runtime/";
+    }
+  }
+}
+
+TEST_F(SourceTree, FilesStayWithinFiveHundredLines) {
+  for (const SourceFile& file : sources()) {
+    EXPECT_LE(file.lines.size(), max_lines) << file.path << ": split it by family";
+  }
+}
+
+TEST_F(SourceTree, HeadersAreIncludedOnce) {
+  for (const SourceFile& file : sources()) {
+    if (!file.path.ends_with(".h")) continue;
+    EXPECT_TRUE(std::ranges::find(file.lines, "#pragma once") != file.lines.end())
+        << file.path << " lacks #pragma once";
+  }
+}
+
+TEST_F(SourceTree, NoFileNamesAPathOfOneMachine) {
+  const std::regex machine_path(R"((^|[^A-Za-z0-9_.*-])/(root|work|home/[a-z]+|Users/[A-Za-z]+)/)");
+  std::vector<SourceFile> texts = sources();
+  const std::vector<std::string> text_extensions = {".cmake", ".in",   ".txt", ".sh", ".md",
+                                                    ".json",  ".yaml", ".ptx", ".ll", ".map"};
+  for (const std::string folder : {"cmake", "scripts", "docs", ".ci", "include", "codegen", "schedules",
+                                   "tests", "examples", "bench", "tools"}) {
+    std::ranges::move(read_folder(source_root(), folder, text_extensions), std::back_inserter(texts));
+  }
+  for (const char* file : {"CMakeLists.txt", "CMakePresets.json", "README.md", ".ci/run"}) {
+    if (fs::exists(source_root() / file)) texts.push_back(read_source(source_root(), source_root() / file));
+  }
+  for (const SourceFile& file : texts) {
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      EXPECT_FALSE(std::regex_search(file.lines[i], machine_path)) << file.at(i + 1) << ": " << file.lines[i];
+    }
+  }
+}
+
+}  // namespace
