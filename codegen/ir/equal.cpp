@@ -1,0 +1,66 @@
+#include "codegen/ir/equal.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+#include "dsl/traverse.h"
+
+namespace mica::ir {
+
+namespace {
+
+bool same(const Expr& a, const Expr& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  return mica::equal(a, b);
+}
+bool same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Expr& x, const Expr& y) { return same(x, y); });
+}
+
+bool same(const For& a, const For& b) {
+  return a.name == b.name && a.kind == b.kind && same(a.min, b.min) && same(a.extent, b.extent) &&
+         equal(a.body, b.body);
+}
+bool same(const Store& a, const Store& b) {
+  return a.buffer == b.buffer && a.alignment == b.alignment && same(a.index, b.index) &&
+         same(a.logical, b.logical) && same(a.value, b.value);
+}
+bool same(const Block& a, const Block& b) {
+  return std::equal(a.stmts.begin(), a.stmts.end(), b.stmts.begin(), b.stmts.end(),
+                    [](const Stmt& x, const Stmt& y) { return equal(x, y); });
+}
+bool same(const If& a, const If& b) {
+  return same(a.condition, b.condition) && equal(a.then_case, b.then_case) &&
+         equal(a.else_case, b.else_case);
+}
+bool same(const LetStmt& a, const LetStmt& b) {
+  return a.name == b.name && same(a.value, b.value) && equal(a.body, b.body);
+}
+bool same(const Allocate& a, const Allocate& b) {
+  return a.buffer == b.buffer && a.type == b.type && a.memory == b.memory && same(a.mins, b.mins) &&
+         same(a.extents, b.extents) && a.strides == b.strides && equal(a.body, b.body);
+}
+bool same(const Barrier& /*a*/, const Barrier& /*b*/) { return true; }
+bool same(const Produce& a, const Produce& b) {
+  return a.func == b.func && equal(a.body, b.body);
+}
+
+}  // namespace
+
+bool equal(const Stmt& a, const Stmt& b) {
+  if (a.same_as(b)) return true;
+  if (!a.defined() || !b.defined()) return false;
+  return std::visit(
+      [](const auto& x, const auto& y) {
+        if constexpr (std::is_same_v<decltype(x), decltype(y)>) {
+          return same(x, y);
+        } else {
+          return false;
+        }
+      },
+      a.node().op, b.node().op);
+}
+
+}  // namespace mica::ir

@@ -1,0 +1,162 @@
+#include "codegen/ir/print.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+#include "dsl/traverse.h"
+
+namespace mica::ir {
+
+namespace {
+
+const char* keyword(MemoryType memory) {
+  switch (memory) {
+    case MemoryType::Auto: return "auto";
+    case MemoryType::Heap: return "heap";
+    case MemoryType::Stack: return "stack";
+    case MemoryType::Shared: return "shared";
+    case MemoryType::Register: return "register";
+  }
+  throw InternalError("unknown MemoryType");
+}
+
+/// min + extent, folded when both are constants or one is 0.
+Expr end_of(const Expr& min, const Expr& extent) {
+  if (is_const(min, 0)) return extent;
+  const std::int64_t* a = as_int(min);
+  const std::int64_t* b = as_int(extent);
+  if (a != nullptr && b != nullptr) return make_const(min.type(), *a + *b);
+  return make_expr(min.type(), Binary{BinaryOp::Add, min, extent});
+}
+
+class Printer {
+ public:
+  /// `last`: nothing follows `s` at this indentation.
+  void print(const Stmt& s, bool last) {
+    if (!s.defined()) return;
+    std::visit([&](const auto& op) { statement(op, last); }, s.node().op);
+  }
+  void line(const std::string& text) { text_ += std::string(indent_, ' ') + text + "\n"; }
+  void nested(const std::string& head, const Stmt& body) {
+    line(head + ":");
+    indent_ += 2;
+    print(body, true);
+    indent_ -= 2;
+  }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  void statement(const For& loop, bool /*last*/) {
+    nested(std::string(ir::keyword(loop.kind)) + " " + loop.name + " in [" +
+               mica::to_string(loop.min) + ", " + mica::to_string(end_of(loop.min, loop.extent)) +
+               ")",
+           loop.body);
+  }
+  void statement(const Store& store, bool /*last*/) {
+    std::string head = store.buffer + "[" + list(store.index) + "]";
+    if (store.alignment > 1) head += "@" + std::to_string(store.alignment);
+    line(head + " = " + mica::to_string(store.value));
+  }
+  void statement(const Block& block, bool last) {
+    for (std::size_t i = 0; i < block.stmts.size(); ++i) {
+      print(block.stmts[i], last && i + 1 == block.stmts.size());
+    }
+  }
+  void statement(const If& branch, bool /*last*/) {
+    nested("if " + mica::to_string(branch.condition), branch.then_case);
+    if (branch.else_case.defined()) nested("else", branch.else_case);
+  }
+  void statement(const LetStmt& let, bool last) {
+    scoped("let " + let.name + " = " + mica::to_string(let.value), let.body, last);
+  }
+  void statement(const Allocate& a, bool last) {
+    std::string head = "allocate " + std::string(keyword(a.memory)) + " " +
+                       mica::to_string(a.type) + " " + a.buffer + brackets(a.extents);
+    const auto is_zero = [](const Expr& e) { return is_const(e, 0); };
+    if (!std::all_of(a.mins.begin(), a.mins.end(), is_zero)) head += " at " + brackets(a.mins);
+    if (!a.strides.empty()) {
+      head += " strides ";
+      for (auto s = a.strides.rbegin(); s != a.strides.rend(); ++s) {
+        head += "[" + std::to_string(*s) + "]";
+      }
+    }
+    scoped(head, a.body, last);
+  }
+  void statement(const Barrier& /*barrier*/, bool /*last*/) { line("barrier"); }
+  void statement(const Produce& produce, bool /*last*/) {
+    nested("produce " + produce.func, produce.body);
+  }
+
+  void scoped(const std::string& head, const Stmt& body, bool last) {
+    if (last) {
+      line(head);
+      print(body, true);
+    } else {
+      nested(head, body);
+    }
+  }
+  static std::string list(const std::vector<Expr>& exprs) {
+    std::string text;
+    for (const Expr& e : exprs) text += (text.empty() ? "" : ", ") + mica::to_string(e);
+    return text;
+  }
+  /// Slowest dimension first, as C declares arrays.
+  static std::string brackets(const std::vector<Expr>& exprs) {
+    std::string text;
+    for (auto e = exprs.rbegin(); e != exprs.rend(); ++e) text += "[" + mica::to_string(*e) + "]";
+    return text;
+  }
+
+  std::string text_;
+  std::size_t indent_ = 0;
+};
+
+}  // namespace
+
+const char* keyword(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::Serial: return "for";
+    case LoopKind::Parallel: return "parallel";
+    case LoopKind::Vectorized: return "vectorized";
+    case LoopKind::Unrolled: return "unrolled";
+    case LoopKind::GpuBlock: return "gpu_block";
+    case LoopKind::GpuThread: return "gpu_thread";
+  }
+  throw InternalError("unknown LoopKind");
+}
+
+std::string to_string(const Stmt& s) {
+  Printer printer;
+  printer.print(s, true);
+  return printer.take();
+}
+
+std::string to_string(const Kernel& kernel) {
+  std::string params;
+  for (const KernelParam& p : kernel.params) {
+    params += (params.empty() ? "" : ", ") + mica::to_string(p.type) + (p.is_pointer ? "* " : " ") +
+              p.name;
+    if (p.is_written) params += " written";
+    if (p.read_only) params += " read_only";
+  }
+  std::string head = std::string(kernel.on_device ? "kernel " : "host kernel ") + kernel.name +
+                     "(" + params + ")";
+  if (kernel.on_device) {
+    head += " block " + std::to_string(kernel.block[0]) + "x" + std::to_string(kernel.block[1]) +
+            "x" + std::to_string(kernel.block[2]);
+    if (kernel.min_blocks > 0) head += " min_blocks " + std::to_string(kernel.min_blocks);
+    if (kernel.max_registers > 0) head += " max_registers " + std::to_string(kernel.max_registers);
+  }
+  Printer printer;
+  printer.nested(head, kernel.body);
+  return printer.take();
+}
+
+std::string to_string(const Module& module) {
+  std::string text;
+  for (const Kernel& kernel : module.kernels) text += to_string(kernel);
+  return text;
+}
+
+}  // namespace mica::ir
