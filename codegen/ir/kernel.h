@@ -1,0 +1,57 @@
+// Lowered code ready for a back end: kernels and the plan that launches them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/ir/stmt.h"
+#include "runtime/plan.h"
+
+namespace mica::ir {
+
+/// One parameter of a kernel; order and names match PlanLaunch::arguments.
+struct KernelParam {
+  std::string name;        ///< VarRef name of a scalar, buffer name of a pointer
+  Type type;               ///< scalar's or element's type
+  bool is_pointer = false; ///< pointer to the element at logical index 0 in every dimension
+  bool is_written = false;
+  /// Non-coherent loads wanted (pointer parameters that the kernel never writes qualify anyway).
+  bool read_only = false;
+};
+
+/// One loop nest at root. Host kernels keep their loops (Parallel loops become calls of the thread
+/// pool); GPU kernels are the code of one thread: no GpuBlock or GpuThread loops are left, axis
+/// names (kGpuAxisNames) are free VarRefs, Allocates of Shared memory stand at the top.
+struct Kernel {
+  std::string name;
+  bool on_device = false;
+  std::vector<KernelParam> params;
+  Stmt body;
+  int block[3] = {1, 1, 1};
+  int min_blocks = 0;     ///< nvvm.minctasm, 0: none
+  int max_registers = 0;  ///< nvvm.maxnreg, 0: none
+};
+
+/// Elements of memory that an Allocate with constant extents needs: the largest extent times
+/// stride, so that whole padded rows belong to it. Without strides (before flatten_storage) the
+/// extents' product. InternalError if an extent is no constant.
+std::int64_t element_count(const Allocate& allocate);
+
+/// One Shared Allocate of a kernel: its place in the block's shared memory, in bytes.
+struct SharedSlot {
+  std::string buffer;
+  std::int64_t offset = 0, bytes = 0;
+};
+/// The Shared Allocates of `kernel` in the order they are met, each at the next multiple of 16
+/// bytes. Memory of one is never reused for another.
+std::vector<SharedSlot> shared_layout(const Kernel& kernel);
+/// Bytes of shared memory a block needs, a multiple of 16: PlanLaunch::shared_bytes.
+std::int64_t shared_bytes(const Kernel& kernel);
+
+struct Module {
+  std::string name;
+  std::vector<Kernel> kernels;
+  Plan plan;
+};
+
+}  // namespace mica::ir
