@@ -1,0 +1,486 @@
+#include "tests/support/oracle.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "dsl/traverse.h"
+#include "tests/support/oracle_tape.h"
+
+namespace mica::test {
+namespace {
+
+constexpr std::int64_t kMostPoints = std::int64_t{1} << 26;
+constexpr int kMostRounds = 4096;
+
+/// Lower corner and upper corner (exclusive); unused dimensions are [0, 1).
+struct Corners {
+  Point low{}, high{1, 1, 1, 1};
+
+  [[nodiscard]] bool contains(const Point& p) const {
+    for (std::size_t d = 0; d < p.size(); ++d) {
+      if (p[d] < low[d] || p[d] >= high[d]) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] std::int64_t points() const {
+    std::int64_t n = 1;
+    for (std::size_t d = 0; d < low.size(); ++d) {
+      n *= high[d] - low[d];
+      if (n > kMostPoints) throw OracleError("the oracle needs more than 2^26 points of a Func");
+    }
+    return n;
+  }
+  [[nodiscard]] std::size_t index(const Point& p) const {
+    std::int64_t i = 0;
+    for (std::size_t d = p.size(); d-- > 0;) i = i * (high[d] - low[d]) + (p[d] - low[d]);
+    return static_cast<std::size_t>(i);
+  }
+  void include(const Point& p) {
+    for (std::size_t d = 0; d < p.size(); ++d) {
+      low[d] = std::min(low[d], p[d]);
+      high[d] = std::max(high[d], p[d] + 1);
+    }
+  }
+  static Corners at(const Point& p) {
+    Corners c;
+    c.low = p;
+    for (std::size_t d = 0; d < p.size(); ++d) c.high[d] = p[d] + 1;
+    return c;
+  }
+  void for_each(const std::function<void(const Point&)>& fn) const {
+    for (std::size_t d = 0; d < low.size(); ++d) {
+      if (high[d] <= low[d]) return;
+    }
+    Point p = low;
+    for (;;) {
+      fn(p);
+      std::size_t d = 0;
+      while (d < p.size() && ++p[d] == high[d]) {
+        p[d] = low[d];
+        ++d;
+      }
+      if (d == p.size()) return;
+    }
+  }
+};
+
+/// The values of one Func that are known so far, in a box that grows as points are asked for.
+class Memo {
+ public:
+  explicit Memo(std::size_t values) : values_(values) {}
+
+  /// The Tuple at `p`, or null. Valid until the next put().
+  [[nodiscard]] const Value* find(const Point& p) const {
+    if (!box_ || !box_->contains(p)) return nullptr;
+    const std::size_t i = box_->index(p);
+    return known_[i] != 0 ? &data_[i * values_] : nullptr;
+  }
+  void put(const Point& p, const std::vector<Value>& tuple) {
+    if (!box_ || !box_->contains(p)) grow_to(p);
+    const std::size_t i = box_->index(p);
+    known_[i] = 1;
+    std::copy(tuple.begin(), tuple.end(), data_.begin() + static_cast<std::ptrdiff_t>(i * values_));
+  }
+
+ private:
+  void grow_to(const Point& p) {
+    Corners bigger = box_ ? *box_ : Corners::at(p);
+    for (std::size_t d = 0; d < p.size(); ++d) {
+      const std::int64_t room = (bigger.high[d] - bigger.low[d]) / 2;
+      if (p[d] < bigger.low[d]) bigger.low[d] = p[d] - room;
+      if (p[d] >= bigger.high[d]) bigger.high[d] = p[d] + 1 + room;
+    }
+    const auto points = static_cast<std::size_t>(bigger.points());
+    std::vector<std::uint8_t> known(points);
+    std::vector<Value> data(points * values_);
+    if (box_) {
+      box_->for_each([&](const Point& q) {
+        const std::size_t from = box_->index(q);
+        const std::size_t to = bigger.index(q);
+        known[to] = known_[from];
+        for (std::size_t v = 0; v < values_; ++v) data[to * values_ + v] = data_[from * values_ + v];
+      });
+    }
+    box_ = bigger;
+    known_ = std::move(known);
+    data_ = std::move(data);
+  }
+
+  std::size_t values_;
+  std::optional<Corners> box_;
+  std::vector<std::uint8_t> known_;
+  std::vector<Value> data_;
+};
+
+/// Part of a Func with updates: all its definitions carried out over one box.
+struct Slice {
+  Corners box;
+  std::vector<Value> data;
+  /// `box` and the points outside it that the updates read.
+  Corners wanted;
+};
+
+struct DefinitionCode {
+  const Definition* definition = nullptr;
+  std::vector<std::string> variables;  ///< pure Vars, then the reduction's
+  Tape tape;                           ///< arguments of the left-hand side, then values
+};
+
+struct FuncState {
+  explicit FuncState(const FunctionData* f) : data(f), memo(f->types.size()) {}
+  const FunctionData* data;
+  std::vector<DefinitionCode> definitions;
+  /// Dimensions along which points are independent, see oracle.h. All, without updates.
+  std::array<bool, kMaxDimensions> independent{true, true, true, true};
+  Memo memo;
+  std::map<Point, Slice> slices;  ///< by coordinates, 0 in dependent dimensions
+  Slice* current = nullptr;       ///< the slice whose updates are running
+};
+
+struct InputState {
+  const Pipeline::Input* input = nullptr;
+  const char* data = nullptr;
+  std::optional<Corners> demanded;
+};
+
+class Interpreter {
+ public:
+  /// With `record`, inputs read as zero and the points asked for are noted instead.
+  Interpreter(const Pipeline& pipeline, bool record) : pipeline_(pipeline), record_(record) {
+    for (const auto& input : pipeline.inputs) inputs_[input.name].input = &input;
+    for (const auto& func : pipeline.funcs) prepare(*func);
+  }
+
+  Value value(const std::string& func, std::size_t element, const Point& at) {
+    return value(funcs_.at(func), element, at);
+  }
+  [[nodiscard]] const std::map<std::string, InputState>& inputs() const { return inputs_; }
+
+ private:
+  void prepare(const FunctionData& func) {
+    FuncState& state = funcs_.try_emplace(func.name, &func).first->second;
+    for (const Definition& definition : func.definitions) {
+      DefinitionCode code;
+      code.definition = &definition;
+      code.variables = definition.pure_vars;
+      if (definition.domain) {
+        for (const auto& dim : definition.domain->dims) code.variables.push_back(dim.name);
+      }
+      code.tape = compile(state, definition, code.variables);
+      state.definitions.push_back(std::move(code));
+    }
+    for (std::size_t u = 1; u < func.definitions.size(); ++u) {
+      note_dependences(state, func.definitions[u]);
+    }
+  }
+
+  Tape compile(FuncState& self, const Definition& definition,
+               const std::vector<std::string>& variables) {
+    const TapeEnvironment environment{
+        [&](const std::string& name) {
+          const auto at = std::find(variables.begin(), variables.end(), name);
+          return at == variables.end() ? -1 : static_cast<int>(at - variables.begin());
+        },
+        [&](const std::string& name, Type type) { return symbol(name, type); },
+        [&](const Access& access, Type type) { return reader(self, access, type); }};
+    std::vector<Expr> all = definition.args;
+    all.insert(all.end(), definition.values.begin(), definition.values.end());
+    return {all, environment};
+  }
+
+  Value symbol(const std::string& name, Type type) const {
+    for (const auto& scalar : pipeline_.params) {
+      if (scalar.name == name) return load_value(type, &scalar.param->bits);
+    }
+    for (const auto& input : pipeline_.inputs) {
+      for (int d = 0; d < input.image->dimensions; ++d) {
+        const std::string dim = "." + std::to_string(d);
+        const bool is_min = name == input.name + ".min" + dim;
+        const bool is_extent = name == input.name + ".extent" + dim;
+        const bool is_stride = name == input.name + ".stride" + dim;
+        if (!is_min && !is_extent && !is_stride) continue;
+        if (!input.image->bound) throw OracleError("input " + input.name + " is not set");
+        const BufferDim& dimension = input.image->bound->dim(d);
+        return integer_value(type, is_min      ? dimension.min
+                                   : is_extent ? dimension.extent
+                                               : dimension.stride);
+      }
+    }
+    throw OracleError("unknown name in the algorithm: " + name);
+  }
+
+  std::function<Value(const Point&)> reader(FuncState& self, const Access& access, Type type) {
+    const auto element = static_cast<std::size_t>(access.value_index);
+    if (access.is_self || access.name == self.data->name) {
+      return [this, &self, element](const Point& at) { return read_self(self, element, at); };
+    }
+    const auto input = inputs_.find(access.name);
+    if (input != inputs_.end()) return input_reader(input->second, type);
+    const auto func = funcs_.find(access.name);
+    if (func == funcs_.end()) throw OracleError("unknown callee " + access.name);
+    return [this, &callee = func->second, element](const Point& at) {
+      return value(callee, element, at);
+    };
+  }
+
+  std::function<Value(const Point&)> input_reader(InputState& state, Type type) {
+    if (record_) {
+      return [&state](const Point& at) {
+        if (!state.demanded) state.demanded = Corners::at(at);
+        state.demanded->include(at);
+        return Value{};
+      };
+    }
+    const auto& buffer = state.input->image->bound;
+    if (!buffer) throw OracleError("input " + state.input->name + " is not set");
+    state.data = static_cast<const char*>(buffer->host_data());
+    return [&state, type, dims = buffer->dims()](const Point& at) {
+      std::int64_t offset = 0;
+      for (std::size_t d = 0; d < dims.size(); ++d) {
+        if (at[d] < dims[d].min || at[d] >= dims[d].min + dims[d].extent) {
+          throw OracleError("input " + state.input->name + " is read at " + std::to_string(at[d]) +
+                            " in dimension " + std::to_string(d) + ", outside " +
+                            state.input->image->bound->describe());
+        }
+        offset += (at[d] - dims[d].min) * dims[d].stride;
+      }
+      return load_value(type, state.data + offset * type.bytes());
+    };
+  }
+
+  Value value(FuncState& func, std::size_t element, const Point& at) {
+    if (func.definitions.size() > 1) return slice_value(func, element, at);
+    if (const Value* known = func.memo.find(at)) return known[element];
+    std::vector<Value> tuple = pure_values(func, at);
+    func.memo.put(at, tuple);
+    return tuple[element];
+  }
+
+  static std::vector<Value> pure_values(const FuncState& func, const Point& at) {
+    const DefinitionCode& pure = func.definitions.front();
+    std::vector<Value> results;
+    pure.tape.evaluate(at.data(), results);
+    results.erase(results.begin(),
+                  results.begin() + static_cast<std::ptrdiff_t>(pure.definition->args.size()));
+    return results;
+  }
+
+  // ---- updates -----------------------------------------------------------------------------------
+
+  /// Dimension d is independent when each update writes and reads the Func at its own Var there.
+  static void note_dependences(FuncState& state, const Definition& update) {
+    const auto note = [&](const std::vector<Expr>& args) {
+      for (std::size_t d = 0; d < args.size(); ++d) {
+        const auto* var = args[d].as<VarRef>();
+        if (var == nullptr || var->name != state.data->args[d]) state.independent[d] = false;
+      }
+    };
+    note(update.args);
+    std::function<void(const Expr&)> visit = [&](const Expr& e) {
+      const auto* access = e.as<Access>();
+      if (access != nullptr && (access->is_self || access->name == state.data->name)) {
+        note(access->args);
+      }
+      for_each_child(e, visit);
+    };
+    for (const Expr& e : update.args) visit(e);
+    for (const Expr& e : update.values) visit(e);
+  }
+
+  Value slice_value(FuncState& func, std::size_t element, const Point& at) {
+    Point key{};
+    for (std::size_t d = 0; d < key.size(); ++d) key[d] = func.independent[d] ? at[d] : 0;
+    const auto [entry, is_new] = func.slices.try_emplace(key);
+    Slice& slice = entry->second;
+    if (is_new || !slice.box.contains(at)) {
+      if (is_new) slice.wanted = Corners::at(at);
+      slice.wanted.include(at);
+      fill(func, slice);
+    }
+    return slice.data[slice.box.index(at) * func.data->types.size() + element];
+  }
+
+  /// Carries out all definitions over slice.wanted, again while reads fall outside it.
+  void fill(FuncState& func, Slice& slice) {
+    for (int round = 0; round < kMostRounds; ++round) {
+      slice.box = slice.wanted;
+      slice.data.assign(static_cast<std::size_t>(slice.box.points()) * func.data->types.size(), {});
+      func.current = &slice;
+      slice.box.for_each([&](const Point& p) { store(func, slice, p, pure_values(func, p)); });
+      for (std::size_t u = 1; u < func.definitions.size(); ++u) {
+        run_update(func, slice, func.definitions[u]);
+      }
+      func.current = nullptr;
+      if (slice.box.points() == slice.wanted.points()) return;
+    }
+    throw OracleError("the updates of " + func.data->name + " never settle on a box");
+  }
+
+  void run_update(FuncState& func, Slice& slice, const DefinitionCode& update) {
+    const std::size_t pure = update.definition->pure_vars.size();
+    Corners loops;  // pure variables over the slice
+    for (std::size_t v = 0; v < pure; ++v) {
+      const auto& names = func.data->args;
+      const auto d = static_cast<std::size_t>(
+          std::find(names.begin(), names.end(), update.variables[v]) - names.begin());
+      loops.low[v] = slice.box.low[d];
+      loops.high[v] = slice.box.high[d];
+    }
+    Corners reduction;
+    const auto& domain = update.definition->domain;
+    const std::size_t dims = domain ? domain->dims.size() : 0;
+    for (std::size_t r = 0; r < dims; ++r) {
+      reduction.low[r] = domain->dims[r].min;
+      reduction.high[r] = domain->dims[r].min + domain->dims[r].extent;
+    }
+    std::vector<Value> results;
+    const std::size_t args = update.definition->args.size();
+    loops.for_each([&](const Point& p) {
+      reduction.for_each([&](const Point& r) {
+        std::array<std::int64_t, 2 * kMaxDimensions> variables{};
+        std::copy_n(p.begin(), pure, variables.begin());
+        std::copy_n(r.begin(), dims, variables.begin() + static_cast<std::ptrdiff_t>(pure));
+        update.tape.evaluate(variables.data(), results);
+        Point to{};
+        for (std::size_t d = 0; d < args; ++d) to[d] = results[d].i;
+        results.erase(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(args));
+        store(func, slice, to, results);
+      });
+    });
+  }
+
+  /// A write outside the box is dropped: a later read of it would have made the box larger.
+  static void store(const FuncState& func, Slice& slice, const Point& at,
+                    const std::vector<Value>& tuple) {
+    if (!slice.box.contains(at)) return;
+    const std::size_t first = slice.box.index(at) * func.data->types.size();
+    std::copy(tuple.begin(), tuple.end(), slice.data.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+
+  static Value read_self(FuncState& func, std::size_t element, const Point& at) {
+    Slice& slice = *func.current;
+    if (!slice.box.contains(at)) {
+      slice.wanted.include(at);
+      return {};
+    }
+    return slice.data[slice.box.index(at) * func.data->types.size() + element];
+  }
+
+  const Pipeline& pipeline_;
+  bool record_;
+  std::map<std::string, FuncState> funcs_;
+  std::map<std::string, InputState> inputs_;
+};
+
+Corners corners_of(const Box& box) {
+  Corners c;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    c.low[d] = box[d].first;
+    c.high[d] = box[d].first + box[d].second;
+  }
+  return c;
+}
+
+Box box_of(const AnyBuffer& buffer) {
+  Box box;
+  for (const BufferDim& d : buffer.dims()) box.emplace_back(d.min, d.extent);
+  return box;
+}
+
+Pipeline pipeline_of(const std::vector<Func>& funcs) {
+  std::vector<std::shared_ptr<FunctionData>> outputs;
+  for (const Func& f : funcs) outputs.push_back(f.function());
+  return make_pipeline(outputs);
+}
+
+}  // namespace
+
+void interpret(const Pipeline& pipeline, const std::vector<AnyBuffer*>& outputs) {
+  Interpreter interpreter(pipeline, false);
+  std::size_t next = 0;
+  for (const std::string& name : pipeline.outputs) {
+    const FunctionData* func = pipeline.find(name);
+    for (std::size_t element = 0; element < func->types.size(); ++element) {
+      AnyBuffer& out = *outputs.at(next++);
+      if (out.elements() == 0) continue;
+      void* const data = out.host_data_for_write();
+      std::vector<std::int64_t> logical(func->args.size());
+      corners_of(box_of(out)).for_each([&](const Point& at) {
+        std::copy_n(at.begin(), logical.size(), logical.begin());
+        store_value(out.type(), element_address(out, data, logical),
+                    interpreter.value(name, element, at));
+      });
+    }
+  }
+  if (next != outputs.size()) throw OracleError("more output buffers than outputs");
+}
+
+void interpret(const std::vector<Func>& funcs, const std::vector<AnyBuffer*>& outputs) {
+  interpret(pipeline_of(funcs), outputs);
+}
+
+std::vector<AnyBuffer> interpret(const Func& func, const Box& box) {
+  std::vector<AnyBuffer> buffers;
+  for (const Type type : func.types()) buffers.push_back(buffer_over(type, box));
+  std::vector<AnyBuffer*> outputs;
+  for (AnyBuffer& b : buffers) outputs.push_back(&b);
+  interpret(std::vector<Func>{func}, outputs);
+  return buffers;
+}
+
+std::map<std::string, Box> demanded_inputs(const std::vector<Func>& funcs, const Box& box) {
+  const Pipeline pipeline = pipeline_of(funcs);
+  Interpreter interpreter(pipeline, true);
+  for (const std::string& name : pipeline.outputs) {
+    corners_of(box).for_each([&](const Point& at) { interpreter.value(name, 0, at); });
+  }
+  std::map<std::string, Box> result;
+  for (const auto& [name, state] : interpreter.inputs()) {
+    if (!state.demanded) continue;
+    Box& demanded = result[name];
+    for (std::size_t d = 0; d < static_cast<std::size_t>(state.input->image->dimensions); ++d) {
+      demanded.emplace_back(state.demanded->low[d], state.demanded->high[d] - state.demanded->low[d]);
+    }
+  }
+  return result;
+}
+
+AnyBuffer buffer_over(Type type, const Box& box) {
+  std::vector<BufferDim> dims;
+  std::int64_t stride = 1;
+  for (const auto& [min, extent] : box) {
+    dims.push_back({min, extent, stride});
+    stride *= std::max<std::int64_t>(extent, 1);
+  }
+  return {type, dims};
+}
+
+void for_each_point(const Box& box,
+                    const std::function<void(const std::vector<std::int64_t>&)>& fn) {
+  std::vector<std::int64_t> logical(box.size());
+  corners_of(box).for_each([&](const Point& at) {
+    std::copy_n(at.begin(), logical.size(), logical.begin());
+    fn(logical);
+  });
+}
+
+void* element_address(const AnyBuffer& buffer, void* data, const std::vector<std::int64_t>& at) {
+  std::int64_t offset = 0;
+  for (int d = 0; d < buffer.dimensions(); ++d) {
+    offset += (at[static_cast<std::size_t>(d)] - buffer.min(d)) * buffer.stride(d);
+  }
+  return static_cast<char*>(data) + offset * buffer.type().bytes();
+}
+
+std::string to_string(const Box& box) {
+  std::string text;
+  for (const auto& [min, extent] : box) {
+    text += (text.empty() ? "[" : " x [") + std::to_string(min) + ".." +
+            std::to_string(min + extent - 1) + "]";
+  }
+  return text;
+}
+
+}  // namespace mica::test
