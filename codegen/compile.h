@@ -1,0 +1,36 @@
+// The compiler's public entry: an algorithm and its schedule become an Executable.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dsl/func.h"
+#include "runtime/executable.h"
+#include "runtime/target.h"
+
+namespace mica {
+
+struct CompileOptions {
+  /// Extents and strides of inputs and outputs that are compiled in as constants: symbol -> value,
+  /// such as {"u.extent.0", 512}. A run with another value is a UserError.
+  std::map<std::string, std::int64_t> bake;
+  /// Use and fill the disk cache of machine code.
+  bool use_cache = true;
+};
+
+/// Compiles for Target::best() or `target`. UserErrors name the directive or definition at fault.
+Executable compile(const Func& output);
+Executable compile(const Func& output, const Target& target, const CompileOptions& options = {});
+/// Several outputs in one pipeline.
+Executable compile(const std::vector<Func>& outputs, const Target& target,
+                   const CompileOptions& options = {});
+
+/// PTX of the device kernels of the default variant, without a GPU at hand.
+std::string compile_to_ptx(const Func& output, int sm = 90, int ptx_version = 0);
+/// Names of the compiler's passes in order, and the code after one of them ("" for the last).
+std::vector<std::string> pass_names();
+std::string code_after_pass(const Func& output, const Target& target, const std::string& pass);
+
+}  // namespace mica

@@ -1,0 +1,74 @@
+// Errors: who was wrong, where, and what to do about it.
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace mica {
+
+/// A place in the user's program. Empty when unknown (a schedule loaded from a file).
+struct SourceLocation {
+  std::string file;
+  int line = 0;
+
+  SourceLocation() = default;
+  SourceLocation(const std::source_location& at)  // NOLINT: implicit by design of default arguments
+      : file(at.file_name()), line(static_cast<int>(at.line())) {}
+  [[nodiscard]] bool known() const { return line > 0; }
+  /// Where an expression stands is no part of its value.
+  friend bool operator==(const SourceLocation&, const SourceLocation&) { return true; }
+};
+/// "file.cpp:12", the file without its folders; "" when unknown.
+std::string to_string(const SourceLocation& where);
+
+/// Base of all errors that Mica throws.
+class Error : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The program, schedule or argument is wrong. The message names both numbers or names that
+/// disagree and the fix or the legal choices; `where()` is the user's line.
+class UserError : public Error {
+ public:
+  explicit UserError(const std::string& message, SourceLocation where = {});
+  [[nodiscard]] const SourceLocation& where() const { return where_; }
+
+ private:
+  SourceLocation where_;
+};
+
+/// A call of the CUDA driver or of the operating system failed; the message names the call.
+class DeviceError : public Error {
+ public:
+  DeviceError(const std::string& call, int code, const std::string& message);
+  [[nodiscard]] const std::string& call() const { return call_; }
+  /// The driver's CUresult or errno.
+  [[nodiscard]] int code() const { return code_; }
+
+ private:
+  std::string call_;
+  int code_ = 0;
+};
+
+/// Always a bug of Mica's.
+class InternalError : public Error {
+  using Error::Error;
+};
+
+/// Throws InternalError naming the condition and place when `condition` is false.
+void internal_check(bool condition, const char* what,
+                    const std::source_location& at = std::source_location::current());
+
+/// One finding of a legality check. Checks return these so that a tuner can prune without
+/// exceptions; `compile` throws the first as a UserError.
+struct Diagnostic {
+  std::string message;
+  SourceLocation where;
+};
+using Diagnostics = std::vector<Diagnostic>;
+/// Throws the first finding as a UserError that also lists the others.
+void throw_if_any(const Diagnostics& findings);
+
+}  // namespace mica

@@ -1,0 +1,185 @@
+// Expressions: immutable, shared trees over a closed set of node kinds.
+//
+// The same tree serves the user's algorithm and the compiler's intermediate code; the nodes below
+// the line "made by lowering" never appear in an algorithm.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "dsl/diagnostics.h"
+#include "dsl/type.h"
+
+namespace mica {
+
+struct ExprNode;
+class FunctionData;   // dsl/function.h: what a Func handle points to
+struct ImageData;     // dsl/image_param.h: what an ImageParam handle points to
+struct ParamData;     // dsl/param.h
+struct RDomData;      // dsl/rdom.h
+
+/// A handle on an immutable expression node. Copying is cheap; a default-made Expr is undefined.
+/// Numbers convert implicitly: an int to i32, an int64 to i64, a float to f32, a double to f64.
+/// A *literal* operand takes the other operand's type in arithmetic (`u8expr + 1` is u8,
+/// `f32expr * 0.5` is f32) when it can hold the value.
+class Expr {
+ public:
+  Expr() = default;
+  /// Takes bool only: a pointer must not turn into a condition.
+  template <std::same_as<bool> B>
+  Expr(B value) : Expr(from_bool(value)) {}  // NOLINT: implicit conversions are the language
+  Expr(std::int8_t value);   // NOLINT
+  Expr(std::uint8_t value);  // NOLINT
+  Expr(std::int16_t value);  // NOLINT
+  Expr(std::uint16_t value); // NOLINT
+  Expr(std::int32_t value);  // NOLINT
+  Expr(std::int64_t value);  // NOLINT
+  Expr(float value);         // NOLINT
+  Expr(double value);        // NOLINT
+  Expr(float16 value);       // NOLINT
+  Expr(bfloat16 value);      // NOLINT
+  explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
+
+  [[nodiscard]] bool defined() const { return node_ != nullptr; }
+  [[nodiscard]] const ExprNode& node() const;
+  [[nodiscard]] const ExprNode* operator->() const { return &node(); }
+  [[nodiscard]] Type type() const;
+  /// The node's payload if it is of kind T, else null.
+  template <typename T>
+  [[nodiscard]] const T* as() const;
+  /// Identity, not value: see `equal` in dsl/traverse.h.
+  [[nodiscard]] bool same_as(const Expr& other) const { return node_ == other.node_; }
+  [[nodiscard]] const std::shared_ptr<const ExprNode>& ptr() const { return node_; }
+
+ private:
+  static Expr from_bool(bool value);
+
+  std::shared_ptr<const ExprNode> node_;
+};
+
+enum class UnaryOp : std::uint8_t { Neg, Not, BitNot, Abs, Sqrt, Floor, Ceil, Round,
+                                    Exp, Log, Sin, Cos, Tanh };
+enum class BinaryOp : std::uint8_t { Add, Sub, Mul, Div, Mod, Min, Max, Pow, And, Or,
+                                     BitAnd, BitOr, BitXor, Shl, Shr };
+enum class CompareOp : std::uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
+
+/// An integer or bool constant of the node's type.
+struct IntImm { std::int64_t value = 0; };
+/// A floating-point constant, already rounded to the node's type.
+struct FloatImm { double value = 0; };
+/// A named scalar: a Var of a definition, a loop variable, a let-bound name, or a symbol that the
+/// launch supplies ("u.min.0", "u.extent.1", "u.stride.2", a Param's name).
+struct VarRef { std::string name; };
+/// A run-time scalar of the user's.
+struct ParamRef { std::shared_ptr<const ParamData> param; };
+/// One dimension of a reduction domain.
+struct RVarRef { std::shared_ptr<const RDomData> domain; int index = 0; };
+enum class BufferField : std::uint8_t { Min, Extent, Stride };
+/// A dimension's min, extent or stride of an input as the user names it: `u.dim(0).min()`.
+struct ImageField { std::shared_ptr<const ImageData> image; BufferField field; int dimension = 0; };
+/// Value conversion to the node's type. Float to integer truncates and saturates, NaN gives 0;
+/// integer to narrower integer keeps the low bits; f64 to f16 or bf16 rounds through f32.
+struct Cast { Expr value; };
+struct Unary { UnaryOp op; Expr a; };
+/// Both operands have one type, which is also the result's. Integer Div and Mod round toward minus
+/// infinity, and by zero give 0. Float Min and Max are IEEE 754-2019 minimum and maximum: NaN if
+/// either is NaN, and -0 < +0. Shr is arithmetic on signed types.
+struct Binary { BinaryOp op; Expr a, b; };
+/// Result bool.
+struct Compare { CompareOp op; Expr a, b; };
+struct Select { Expr condition, if_true, if_false; };
+/// a*b + c with one rounding.
+struct Fma { Expr a, b, c; };
+/// Keeps the written order and roundings of `value` (the user's `strict(e)`).
+struct Strict { Expr value; };
+/// A value of a Func (element `value_index` of its Tuple) or of an input at `args`.
+/// Exactly one of `function` and `image` is set. `name` is the callee's name; after Pipeline has
+/// made names unique it identifies the callee.
+struct Access {
+  std::string name;
+  std::shared_ptr<const FunctionData> function;  // owning, except in an update's reference to itself
+  std::shared_ptr<const ImageData> image;
+  int value_index = 0;
+  std::vector<Expr> args;
+  SourceLocation where;
+  /// A Func's update refers to the Func itself; a null `function` and `image` with this set keeps
+  /// the ownership graph free of cycles.
+  bool is_self = false;
+};
+
+// ---- made by lowering --------------------------------------------------------------------------
+
+/// `value` bound to `name` in `body`.
+struct Let { std::string name; Expr value, body; };
+/// An element of `buffer`. Before flatten_storage `index` has one entry per dimension, in logical
+/// coordinates; after it one flat element offset, with `logical` kept where checks ask for them.
+struct Load {
+  std::string buffer;
+  std::vector<Expr> index;
+  std::vector<Expr> logical;
+  /// Elements by which the first lane's address is known to be aligned (1: nothing known).
+  int alignment = 1;
+};
+/// base, base + stride, base + 2*stride, ...: node type has `lanes` lanes.
+struct Ramp { Expr base, stride; };
+/// One scalar in every lane.
+struct Broadcast { Expr value; };
+/// Lanes picked from the concatenation of `vectors`.
+struct Shuffle { std::vector<Expr> vectors; std::vector<int> lanes; };
+/// The same bits read as the node's type (equal width).
+struct Reinterpret { Expr value; };
+
+struct ExprNode {
+  Type type;
+  std::variant<IntImm, FloatImm, VarRef, ParamRef, RVarRef, ImageField, Cast, Unary, Binary, Compare,
+               Select, Fma, Strict, Access, Let, Load, Ramp, Broadcast, Shuffle, Reinterpret>
+      op;
+};
+
+inline const ExprNode& Expr::node() const {
+  internal_check(node_ != nullptr, "use of an undefined Expr");
+  return *node_;
+}
+inline Type Expr::type() const { return node().type; }
+template <typename T>
+const T* Expr::as() const {
+  return node_ ? std::get_if<T>(&node_->op) : nullptr;
+}
+
+/// Makes a node; the caller vouches for the type. Users compose with operators instead.
+template <typename Op>
+Expr make_expr(Type type, Op op) {
+  return Expr(std::make_shared<const ExprNode>(ExprNode{type, std::move(op)}));
+}
+/// A constant of `type` (integers wrap, floats round; lanes > 1 broadcasts). A double for an integer
+/// type is truncated and saturates, NaN gives 0.
+Expr make_const(Type type, std::int64_t value);
+Expr make_const(Type type, double value);
+inline Expr make_const(Type type, int value) { return make_const(type, std::int64_t{value}); }
+/// A scalar variable reference, i32 unless told.
+Expr make_var(const std::string& name, Type type = Int(32));
+/// The value of an integer constant (through Broadcast), or null.
+const std::int64_t* as_int(const Expr& e);
+/// True if `e` is the integer constant `value`.
+bool is_const(const Expr& e, std::int64_t value);
+
+/// A named pure variable: the name of a Func's dimension and of the loop over it. Two Vars of one
+/// name are the same variable (schedules are saved by name).
+class Var {
+ public:
+  explicit Var(std::string name);
+  [[nodiscard]] const std::string& name() const { return name_; }
+  operator Expr() const { return make_var(name_); }  // NOLINT
+  /// `a == b` is the language's comparison of their values, as for any Expr.
+  [[nodiscard]] bool same_as(const Var& other) const { return name_ == other.name_; }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace mica

@@ -1,0 +1,344 @@
+// Func, ImageParam, Param, RDom and Tuple: the handles with which users write algorithms and
+// schedules.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "dsl/function.h"
+#include "dsl/operators.h"
+
+namespace mica {
+
+class AnyBuffer;        // runtime/buffer.h
+template <typename T>
+class Buffer;           // runtime/buffer.h
+struct Target;          // runtime/target.h
+class Realization;      // runtime/buffer.h: the buffers of a Func's Tuple
+class Func;
+
+/// Several values of one Func: `f(x) = Tuple(a, b)`, read back as `f(x)[0]`.
+class Tuple {
+ public:
+  template <typename... E>
+    requires(sizeof...(E) > 0 && (std::convertible_to<E, Expr> && ...))
+  explicit Tuple(E... e) : values_{Expr(e)...} {}
+  explicit Tuple(std::vector<Expr> values) : values_(std::move(values)) {}
+  [[nodiscard]] const Expr& operator[](std::size_t i) const;
+  [[nodiscard]] std::size_t size() const { return values_.size(); }
+  [[nodiscard]] const std::vector<Expr>& values() const { return values_; }
+
+ private:
+  std::vector<Expr> values_;
+};
+
+/// A Var or the name of a loop, with the line that named it; the argument type of directives.
+struct VarOrName {
+  std::string name;
+  SourceLocation where;
+  VarOrName(const Var& v, std::source_location at = std::source_location::current())  // NOLINT
+      : name(v.name()), where(at) {}
+  VarOrName(const char* v, std::source_location at = std::source_location::current())  // NOLINT
+      : name(v), where(at) {}
+  VarOrName(std::string v, std::source_location at = std::source_location::current())  // NOLINT
+      : name(std::move(v)), where(at) {}
+  /// A dimension of a reduction domain.
+  VarOrName(const class RVar& v, std::source_location at = std::source_location::current());  // NOLINT
+};
+
+/// An input: a `dimensions`-dimensional array of `type` (1 to 4 dimensions).
+class ImageParam {
+ public:
+  /// UserError if the type is no user type or dimensions is outside 1..4.
+  ImageParam(Type type, int dimensions, std::string name,
+             std::source_location at = std::source_location::current());
+  [[nodiscard]] const std::string& name() const { return data_->name; }
+  [[nodiscard]] Type type() const { return data_->type; }
+  [[nodiscard]] int dimensions() const { return data_->dimensions; }
+  /// The buffer that runs read from now on; a UserError if type or dimensions differ.
+  void set(const AnyBuffer& buffer, std::source_location at = std::source_location::current());
+  void reset();
+  /// The value at integer coordinates.
+  Expr operator()(Expr x, std::source_location at = std::source_location::current()) const;
+  Expr operator()(Expr x, Expr y, std::source_location at = std::source_location::current()) const;
+  Expr operator()(Expr x, Expr y, Expr z,
+                  std::source_location at = std::source_location::current()) const;
+  Expr operator()(Expr x, Expr y, Expr z, Expr w,
+                  std::source_location at = std::source_location::current()) const;
+  Expr operator()(std::vector<Expr> args,
+                  std::source_location at = std::source_location::current()) const;
+
+  /// One dimension's bounds, as expressions known at launch.
+  class Dimension {
+   public:
+    [[nodiscard]] Expr min() const;
+    [[nodiscard]] Expr extent() const;
+    /// min + extent - 1.
+    [[nodiscard]] Expr max() const;
+    [[nodiscard]] Expr stride() const;
+
+   private:
+    friend class ImageParam;
+    Dimension(std::shared_ptr<const ImageData> image, int d) : image_(std::move(image)), d_(d) {}
+    std::shared_ptr<const ImageData> image_;
+    int d_;
+  };
+  [[nodiscard]] Dimension dim(int d) const;
+  [[nodiscard]] Expr width() const { return dim(0).extent(); }
+  [[nodiscard]] Expr height() const { return dim(1).extent(); }
+
+  /// A Func that stands for this input where `consumer` reads it, to be scheduled on its own
+  /// (before: consumer reads u; after: consumer reads w, w(x, ...) = u(x, ...)).
+  Func in(Func& consumer, std::source_location at = std::source_location::current()) const;
+
+  [[nodiscard]] const std::shared_ptr<const ImageData>& data() const { return data_; }
+
+ private:
+  std::shared_ptr<const ImageData> data_;
+};
+
+/// A scalar that is set at run time without recompiling.
+template <typename T>
+class Param {
+ public:
+  explicit Param(std::string name) : Param(std::move(name), T{}) {}
+  Param(std::string name, T value) : data_(std::make_shared<ParamData>()) {
+    auto data = std::const_pointer_cast<ParamData>(data_);
+    data->name = std::move(name);
+    data->type = type_of<T>();
+    set(value);
+  }
+  void set(T value) const {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    data_->bits = bits;
+  }
+  [[nodiscard]] T get() const {
+    T value;
+    std::memcpy(&value, &data_->bits, sizeof(T));
+    return value;
+  }
+  [[nodiscard]] const std::string& name() const { return data_->name; }
+  operator Expr() const { return make_expr(data_->type, ParamRef{data_}); }  // NOLINT
+  [[nodiscard]] const std::shared_ptr<const ParamData>& data() const { return data_; }
+
+ private:
+  std::shared_ptr<const ParamData> data_;
+};
+
+/// One dimension of an RDom.
+class RVar {
+ public:
+  RVar(std::shared_ptr<const RDomData> domain, int index) : domain_(std::move(domain)), index_(index) {}
+  [[nodiscard]] const std::string& name() const { return domain_->dims[static_cast<std::size_t>(index_)].name; }
+  operator Expr() const { return make_expr(Int(32), RVarRef{domain_, index_}); }  // NOLINT
+
+ private:
+  std::shared_ptr<const RDomData> domain_;
+  int index_;
+};
+
+/// A box of integers with constant bounds to sum or iterate over: {{min, extent}, ...}.
+class RDom {
+ public:
+  /// UserError for an empty list, more than 4 dimensions or an extent below 1.
+  RDom(std::initializer_list<std::pair<std::int64_t, std::int64_t>> ranges, std::string name = "r",
+       std::source_location at = std::source_location::current());
+  [[nodiscard]] int dimensions() const { return static_cast<int>(data_->dims.size()); }
+  [[nodiscard]] RVar operator[](int i) const;
+  operator Expr() const { return (*this)[0]; }  // NOLINT: a 1-D domain is its variable
+  [[nodiscard]] const std::shared_ptr<const RDomData>& data() const { return data_; }
+
+ private:
+  std::shared_ptr<const RDomData> data_;
+
+ public:
+  RVar x, y, z, w;  // the dimensions by name; those a domain lacks repeat its last
+};
+
+/// The sum of `value` over `domain`, terms in the domain's order (first dimension fastest), written
+/// out term by term: at most 4,096 terms; a UserError beyond says to use an update definition.
+Expr sum(const RDom& domain, Expr value, std::source_location at = std::source_location::current());
+/// The same with min / max as the operator.
+Expr minimum(const RDom& domain, Expr value, std::source_location at = std::source_location::current());
+Expr maximum(const RDom& domain, Expr value, std::source_location at = std::source_location::current());
+
+/// `f(x, y)`: an Expr when read, a definition when assigned to.
+class FuncRef {
+ public:
+  FuncRef(std::shared_ptr<FunctionData> function, std::vector<Expr> args, SourceLocation where);
+  /// Defines the Func (plain Vars, first time) or adds an update. UserErrors: a Func defined twice,
+  /// an undefined or unknown variable, a type that does not match, more than 4 dimensions.
+  Func operator=(Expr value);
+  Func operator=(const Tuple& values);
+  Func operator=(const FuncRef& value);
+  /// Update definitions; an undefined Func starts from 0 (+=, -=) or 1 (*=).
+  Func operator+=(Expr value);
+  Func operator-=(Expr value);
+  Func operator*=(Expr value);
+  operator Expr() const;  // NOLINT: reading a one-valued Func
+  /// Element i of a Func with several values.
+  [[nodiscard]] Expr operator[](int i) const;
+  [[nodiscard]] int size() const;
+  FuncRef(const FuncRef&) = default;
+
+ private:
+  std::shared_ptr<FunctionData> function_;
+  std::vector<Expr> args_;
+  SourceLocation where_;
+};
+
+/// The directives that act on one definition's loops. Func is the Stage of its pure definition,
+/// `f.update(i)` that of update i.
+class Stage {
+ public:
+  Stage(std::shared_ptr<FunctionData> function, int definition)
+      : function_(std::move(function)), definition_(definition) {}
+
+  /// Loop v becomes two: before `for v`, after `for outer: for inner in [0, factor)` with
+  /// v = outer*factor + inner. Errors: unknown v, names taken, factor < 1.
+  Stage& split(VarOrName v, VarOrName outer, VarOrName inner, int factor,
+               TailStrategy tail = TailStrategy::Auto);
+  /// Splits x and y and orders them xo, yo outside xi, yi.
+  Stage& tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi,
+              int tx, int ty, TailStrategy tail = TailStrategy::Auto);
+  /// Two loops, outer directly around inner, become one of extent outer*inner.
+  Stage& fuse(VarOrName inner, VarOrName outer, VarOrName fused);
+  /// The named loops, innermost first, in the places they hold together.
+  Stage& reorder(std::initializer_list<VarOrName> vars);
+  template <typename... V>
+    requires(sizeof...(V) > 0 && (std::convertible_to<V, VarOrName> && ...))
+  Stage& reorder(VarOrName first, V... rest) { return reorder({first, VarOrName(rest)...}); }
+  Stage& serial(VarOrName v);
+  /// Iterations on the CPU's threads.
+  Stage& parallel(VarOrName v);
+  Stage& parallel(VarOrName v, int chunk);
+  /// v in one vector instruction; with a width, v is split by it first (the inner loop keeps a
+  /// generated name). The loop's extent must be a constant power of two up to 64.
+  Stage& vectorize(VarOrName v);
+  Stage& vectorize(VarOrName v, int width, TailStrategy tail = TailStrategy::Auto);
+  /// The loop's iterations written out; with a factor, v is split by it first.
+  Stage& unroll(VarOrName v);
+  Stage& unroll(VarOrName v, int factor, TailStrategy tail = TailStrategy::Auto);
+  /// Loops over the blocks of the grid, innermost first (the first is blockIdx.x).
+  Stage& gpu_blocks(VarOrName x);
+  Stage& gpu_blocks(VarOrName x, VarOrName y);
+  Stage& gpu_blocks(VarOrName x, VarOrName y, VarOrName z);
+  /// Loops over the threads of a block, innermost first (the first is threadIdx.x).
+  Stage& gpu_threads(VarOrName x);
+  Stage& gpu_threads(VarOrName x, VarOrName y);
+  Stage& gpu_threads(VarOrName x, VarOrName y, VarOrName z);
+  /// Blocks of tx (x ty (x tz)) threads, named after the Var: for `x` the block loop is `x.block`
+  /// and the thread loop `x.thread`. A following `vectorize(x, v)` or `unroll(x, r)` gives each
+  /// thread v or r neighbouring points, so that the block covers tx*v points of x.
+  Stage& gpu_tile(VarOrName x, int tx, TailStrategy tail = TailStrategy::Auto);
+  Stage& gpu_tile(VarOrName x, VarOrName y, int tx, int ty, TailStrategy tail = TailStrategy::Auto);
+  Stage& gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz,
+                  TailStrategy tail = TailStrategy::Auto);
+  /// Promise to ptxas that at least `min_blocks` blocks fit on a multiprocessor.
+  Stage& launch_bounds(int min_blocks, std::source_location at = std::source_location::current());
+  Stage& max_registers(int count, std::source_location at = std::source_location::current());
+
+  [[nodiscard]] const std::shared_ptr<FunctionData>& function() const { return function_; }
+
+ protected:
+  void add(Directive directive);
+  std::shared_ptr<FunctionData> function_;
+  int definition_ = 0;
+};
+
+/// A function on an integer grid of 1 to 4 dimensions: a pure definition, then updates.
+class Func : public Stage {
+ public:
+  explicit Func(std::string name = "f", std::source_location at = std::source_location::current());
+  explicit Func(std::shared_ptr<FunctionData> function) : Stage(std::move(function), 0) {}
+
+  [[nodiscard]] const std::string& name() const { return function_->name; }
+  [[nodiscard]] bool defined() const { return function_->defined(); }
+  [[nodiscard]] int dimensions() const { return function_->dimensions(); }
+  [[nodiscard]] const std::vector<Type>& types() const { return function_->types; }
+  [[nodiscard]] std::vector<Var> args() const;
+
+  FuncRef operator()(Expr x, std::source_location at = std::source_location::current()) const;
+  FuncRef operator()(Expr x, Expr y, std::source_location at = std::source_location::current()) const;
+  FuncRef operator()(Expr x, Expr y, Expr z,
+                     std::source_location at = std::source_location::current()) const;
+  FuncRef operator()(Expr x, Expr y, Expr z, Expr w,
+                     std::source_location at = std::source_location::current()) const;
+  FuncRef operator()(std::vector<Expr> args,
+                     std::source_location at = std::source_location::current()) const;
+
+  /// The i-th update's loops.
+  Stage update(int i = 0, std::source_location at = std::source_location::current());
+
+  // ---- where values are computed and stored ------------------------------------------------------
+  /// Recomputed at every use (the default of Funcs that are not outputs and have no updates).
+  Func& compute_inline(std::source_location at = std::source_location::current());
+  /// Computed whole before its consumers, in memory of its own.
+  Func& compute_root(std::source_location at = std::source_location::current());
+  /// Computed inside `consumer`'s loop over `var`, just the box that one iteration reads.
+  Func& compute_at(const Func& consumer, VarOrName var);
+  /// Storage made at an outer loop of the compute level.
+  Func& store_at(const Func& consumer, VarOrName var);
+  Func& store_root(std::source_location at = std::source_location::current());
+  Func& store_in(MemoryType memory, std::source_location at = std::source_location::current());
+  /// A Func that stands for this one where `consumer` reads it.
+  Func in(Func& consumer, std::source_location at = std::source_location::current());
+  /// `source`'s box for one block, with its halo, held in `memory` and filled by the block's
+  /// threads as `load` says; this Func's taps then read the box.
+  Func& stage(const ImageParam& source, MemoryType memory, LoadPolicy load = LoadPolicy::TwoStep,
+              std::source_location at = std::source_location::current());
+  Func& stage(const Func& source, MemoryType memory, LoadPolicy load = LoadPolicy::TwoStep,
+              std::source_location at = std::source_location::current());
+  /// Loads of `source` through the non-coherent read-only path (ld.global.nc).
+  Func& read_only(const ImageParam& source, std::source_location at = std::source_location::current());
+  Func& align_storage(VarOrName var, int elements);
+  Func& bound(VarOrName var, std::int64_t min, std::int64_t extent);
+
+  // ---- the schedule as data (dsl/schedule.h) -------------------------------------------------------
+  /// The directives of this Func and all it calls.
+  [[nodiscard]] Schedule schedule() const;
+  /// Replaces the directives of this Func and all it calls. UserError for a name not in the pipeline.
+  Func& apply(const Schedule& schedule);
+  Func& clear_schedule();
+
+  // ---- compile and run (codegen/realize.cpp) -------------------------------------------------------
+  /// Computes the Func over `output`'s box into it; points outside the box of a cropped buffer stay
+  /// untouched. Compiles on first use for each target. Target::best() when none is given, or the
+  /// target the environment variable MICA_TARGET names.
+  void realize(AnyBuffer& output);
+  void realize(AnyBuffer& output, const Target& target);
+  void realize(const std::vector<AnyBuffer*>& outputs, const Target& target);
+  /// Into new buffers over [0, size) in each dimension.
+  Realization realize(const std::vector<int>& sizes);
+  Realization realize(const std::vector<int>& sizes, const Target& target);
+  /// The scheduled loops as text, one line a loop, for Target::best() or a given one.
+  [[nodiscard]] std::string print_loop_nest() const;
+  [[nodiscard]] std::string print_loop_nest(const Target& target) const;
+  /// The code after all passes, as text.
+  [[nodiscard]] std::string compile_to_lowered_stmt(const Target& target) const;
+};
+
+/// Values of a Func outside an input's box. Each returns a Func of the input's dimensions.
+namespace BoundaryConditions {
+/// The nearest element: f(x) = u(clamp(x, min, max)).
+Func repeat_edge(const ImageParam& source);
+/// `value` outside.
+Func constant_exterior(const ImageParam& source, Expr value);
+/// The image repeated: u(min + (x - min) mod extent).
+Func repeat_image(const ImageParam& source);
+/// Mirrored with the edge element twice: ... b a | a b c | c b ...
+Func mirror_image(const ImageParam& source);
+/// Mirrored about the edge element: ... c b | a b c | b a ...
+Func mirror_interior(const ImageParam& source);
+}  // namespace BoundaryConditions
+
+}  // namespace mica

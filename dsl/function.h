@@ -1,0 +1,76 @@
+// What Func, ImageParam, Param and RDom handles point to: the algorithm and its schedule as data.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dsl/expr.h"
+#include "dsl/schedule.h"
+
+namespace mica {
+
+class AnyBuffer;  // runtime/buffer.h
+
+/// The constant box a reduction runs over: dimension i takes min <= r < min + extent.
+struct RDomData {
+  struct Dim { std::string name; std::int64_t min = 0, extent = 0; };
+  std::string name;
+  std::vector<Dim> dims;
+  SourceLocation where;
+};
+
+/// An input array: its type and dimensionality, and the buffer that the next run reads.
+struct ImageData {
+  std::string name;
+  Type type;
+  int dimensions = 0;
+  SourceLocation where;
+  /// Set by ImageParam::set; may be changed between runs. Not part of the algorithm.
+  mutable std::shared_ptr<AnyBuffer> bound;
+};
+
+/// A run-time scalar. `bits` holds the value's bytes in the low end; set by Param::set.
+struct ParamData {
+  std::string name;
+  Type type;
+  mutable std::uint64_t bits = 0;
+};
+
+/// One definition: `f(args...) = values` (pure) or an update of it.
+struct Definition {
+  /// Left-hand side. Pure definitions have one VarRef per dimension; updates any expressions.
+  std::vector<Expr> args;
+  /// One per Tuple element, of the Func's types.
+  std::vector<Expr> values;
+  /// Names of the pure Vars that range over the Func's domain, in argument order (updates may use
+  /// fewer than the Func has dimensions).
+  std::vector<std::string> pure_vars;
+  /// The reduction domain of an update, if any; its loops are serial, first dimension innermost.
+  std::shared_ptr<const RDomData> domain;
+  SourceLocation where;
+  std::vector<Directive> directives;
+};
+
+/// A Func's definitions and schedule. Mutable only through its Func handle.
+class FunctionData {
+ public:
+  std::string name;
+  SourceLocation where;
+  /// Dimension names: the pure definition's Vars.
+  std::vector<std::string> args;
+  std::vector<Type> types;
+  /// [0] is the pure definition.
+  std::vector<Definition> definitions;
+  /// Wrappers made by `in`: source name -> the Func that reads it in the source's stead in this
+  /// Func's definitions.
+  std::vector<std::pair<std::string, std::shared_ptr<FunctionData>>> wrappers;
+
+  [[nodiscard]] bool defined() const { return !definitions.empty(); }
+  [[nodiscard]] int dimensions() const { return static_cast<int>(args.size()); }
+};
+
+}  // namespace mica

@@ -1,0 +1,82 @@
+// The language's arithmetic. Operands are promoted as in Halide: a float wins over an integer, the
+// wider over the narrower, signed over unsigned at the wider width; a literal takes the other
+// operand's type when it can hold the value. Comparisons and && || ! give bool.
+#pragma once
+
+#include "dsl/expr.h"
+
+namespace mica {
+
+Expr operator+(Expr a, Expr b);
+Expr operator-(Expr a, Expr b);
+Expr operator*(Expr a, Expr b);
+/// Integers round toward minus infinity; division by zero gives 0. Floats are IEEE.
+Expr operator/(Expr a, Expr b);
+/// The remainder of floor division (it has the divisor's sign); by zero gives 0. Integers only.
+Expr operator%(Expr a, Expr b);
+Expr operator-(Expr a);
+Expr operator!(Expr a);
+Expr operator~(Expr a);
+Expr operator&(Expr a, Expr b);
+Expr operator|(Expr a, Expr b);
+Expr operator^(Expr a, Expr b);
+/// Shift by 0 <= b < bits; other amounts are a UserError when constant, and taken modulo bits else.
+Expr operator<<(Expr a, Expr b);
+Expr operator>>(Expr a, Expr b);
+Expr operator&&(Expr a, Expr b);
+Expr operator||(Expr a, Expr b);
+Expr operator==(Expr a, Expr b);
+Expr operator!=(Expr a, Expr b);
+Expr operator<(Expr a, Expr b);
+Expr operator<=(Expr a, Expr b);
+Expr operator>(Expr a, Expr b);
+Expr operator>=(Expr a, Expr b);
+Expr& operator+=(Expr& a, Expr b);
+Expr& operator-=(Expr& a, Expr b);
+Expr& operator*=(Expr& a, Expr b);
+Expr& operator/=(Expr& a, Expr b);
+
+/// IEEE 754-2019 minimum / maximum on floats: NaN if either operand is NaN, and -0 < +0.
+Expr min(Expr a, Expr b);
+Expr max(Expr a, Expr b);
+template <typename... Rest>
+  requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Expr> && ...))
+Expr min(Expr a, Expr b, Rest... rest) { return min(min(std::move(a), std::move(b)), rest...); }
+template <typename... Rest>
+  requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Expr> && ...))
+Expr max(Expr a, Expr b, Rest... rest) { return max(max(std::move(a), std::move(b)), rest...); }
+Expr clamp(Expr value, Expr low, Expr high);
+/// The magnitude, in the operand's own type (the lowest signed integer maps to itself).
+Expr abs(Expr a);
+/// `if_true` where `condition`, else `if_false`; both are evaluated.
+Expr select(Expr condition, Expr if_true, Expr if_false);
+/// select(c1, v1, c2, v2, ..., otherwise).
+template <typename... Rest>
+  requires(sizeof...(Rest) > 1 && (std::convertible_to<Rest, Expr> && ...))
+Expr select(Expr condition, Expr value, Expr next_condition, Rest... rest) {
+  return select(std::move(condition), std::move(value), select(std::move(next_condition), rest...));
+}
+/// Conversion; see Cast for the rules of each direction.
+Expr cast(Type type, Expr value);
+template <typename T>
+Expr cast(Expr value) { return cast(type_of<T>(), std::move(value)); }
+/// a*b + c with a single rounding. Floats only.
+Expr fma(Expr a, Expr b, Expr c);
+/// Keeps the written order and rounding of `value`: no reordering, no contraction to fma.
+Expr strict(Expr value);
+
+// Float functions; an integer operand is an error that says to cast it. sqrt is correctly rounded.
+// exp, log, sin, cos, pow and tanh are within 2 ulp, and their bits are the same on every target.
+Expr sqrt(Expr a);
+Expr floor(Expr a);
+Expr ceil(Expr a);
+/// To the nearest integer, ties to even.
+Expr round(Expr a);
+Expr exp(Expr a);
+Expr log(Expr a);
+Expr sin(Expr a);
+Expr cos(Expr a);
+Expr tanh(Expr a);
+Expr pow(Expr base, Expr exponent);
+
+}  // namespace mica

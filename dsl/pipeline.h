@@ -1,0 +1,37 @@
+// The pipeline behind one or several output Funcs, made ready for the compiler: every Func it calls,
+// with unique names, wrappers substituted, and rounding fixed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dsl/function.h"
+
+namespace mica {
+
+/// The algorithm that the compiler and the oracle both read. All Access nodes name their callee by
+/// a name unique in the pipeline; ParamRef, RVarRef and ImageField nodes have become VarRefs
+/// ("c0", "r.x", "u.min.0", "u.extent.1", "u.stride.2").
+struct Pipeline {
+  struct Input { std::string name; std::shared_ptr<const ImageData> image; };
+  struct Scalar { std::string name; std::shared_ptr<const ParamData> param; };
+
+  /// Producers before consumers. Private copies: later changes to a user's Func do not reach here.
+  std::vector<std::shared_ptr<const FunctionData>> funcs;
+  std::vector<std::string> outputs;
+  std::vector<Input> inputs;
+  std::vector<Scalar> params;
+
+  [[nodiscard]] const FunctionData* find(const std::string& name) const;  ///< null if no Func
+  [[nodiscard]] const Input* find_input(const std::string& name) const;
+  [[nodiscard]] bool is_output(const std::string& name) const;
+};
+
+/// Collects, copies and normalises. In this order: wrappers of `in` take their place; `stage`d
+/// sources get a wrapper named "<source>.staged" with the loads the directive asks for; names become
+/// unique (a second "f" is "f.2"); rounding is fixed (dsl/rounding.h).
+/// UserErrors: an undefined Func, an output given twice, a Func that calls itself outside an update.
+Pipeline make_pipeline(const std::vector<std::shared_ptr<FunctionData>>& outputs);
+
+}  // namespace mica

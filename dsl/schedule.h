@@ -1,0 +1,135 @@
+// A schedule as plain data: which directives apply to which Func, comparable, printable, and saved
+// and loaded as JSON. The members of Func (dsl/func.h) append to it and document each directive.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "dsl/diagnostics.h"
+
+namespace mica {
+
+/// Where a Func's (or staged input's) values live. Auto: heap for roots, shared memory inside a
+/// block, registers or stack inside a thread.
+enum class MemoryType : std::uint8_t { Auto, Heap, Stack, Shared, Register };
+
+/// What happens when a split's factor does not divide the extent.
+/// GuardWithIf: points past the end are skipped. ShiftInwards: the last tile moves back and
+/// recomputes some points (falls back to GuardWithIf where the extent is below the factor).
+/// RoundUp: the caller promises room for a whole number of tiles. Auto: GuardWithIf.
+enum class TailStrategy : std::uint8_t { Auto, GuardWithIf, ShiftInwards, RoundUp };
+
+/// How the threads of a block share the work of filling a staged box.
+///   HaloThreads  one thread per point of the box: the block is enlarged to the box, and the
+///                threads of the halo idle while the consumer computes
+///   TwoStep      no load-only threads: points are dealt to the threads in linear order, every
+///                thread takes one, then some take a second (third, ...)
+///   Strided      threads walk the box in steps of the block's size in each dimension
+enum class LoadPolicy : std::uint8_t { HaloThreads, TwoStep, Strided };
+
+/// How the iterations of one loop are carried out.
+enum class LoopKind : std::uint8_t { Serial, Parallel, Vectorized, Unrolled, GpuBlock, GpuThread };
+
+/// A loop of a Func that another Func's computation is placed in.
+struct LoopLevel {
+  std::string func;
+  std::string var;
+  friend bool operator==(const LoopLevel&, const LoopLevel&) = default;
+};
+
+namespace directive {
+
+/// v -> (outer, inner) with inner in [0, factor).
+struct Split { std::string old_var, outer, inner; int factor = 1; TailStrategy tail{};
+               friend bool operator==(const Split&, const Split&) = default; };
+/// (outer, inner) adjacent -> fused, inner fastest.
+struct Fuse { std::string inner, outer, fused;
+              friend bool operator==(const Fuse&, const Fuse&) = default; };
+/// Named loops take this order, innermost first, in the positions they occupy.
+struct Reorder { std::vector<std::string> vars;
+                 friend bool operator==(const Reorder&, const Reorder&) = default; };
+/// The loop over `var` is Serial, Parallel, Vectorized, Unrolled, GpuBlock or GpuThread.
+struct MarkLoop { std::string var; LoopKind kind{};
+                  friend bool operator==(const MarkLoop&, const MarkLoop&) = default; };
+struct ComputeInline { friend bool operator==(const ComputeInline&, const ComputeInline&) = default; };
+struct ComputeRoot { friend bool operator==(const ComputeRoot&, const ComputeRoot&) = default; };
+struct ComputeAt { LoopLevel level;
+                   friend bool operator==(const ComputeAt&, const ComputeAt&) = default; };
+struct StoreAt { LoopLevel level;
+                 friend bool operator==(const StoreAt&, const StoreAt&) = default; };
+struct StoreRoot { friend bool operator==(const StoreRoot&, const StoreRoot&) = default; };
+struct StoreIn { MemoryType memory{};
+                 friend bool operator==(const StoreIn&, const StoreIn&) = default; };
+/// The Func reads `source` (a Func or input) through a wrapper Func named `wrapper`, which has
+/// directives of its own.
+struct In { std::string source, wrapper;
+            friend bool operator==(const In&, const In&) = default; };
+/// Row pitch of the Func's storage in dimension `var` is a multiple of `elements`.
+struct AlignStorage { std::string var; int elements = 1;
+                      friend bool operator==(const AlignStorage&, const AlignStorage&) = default; };
+/// The Func is computed over exactly [min, min + extent) of `var`.
+struct Bound { std::string var; std::int64_t min = 0, extent = 1;
+               friend bool operator==(const Bound&, const Bound&) = default; };
+/// `source` is held for the block in `memory`, filled with its halo by the block's threads.
+struct Stage { std::string source; MemoryType memory{}; LoadPolicy load{};
+               friend bool operator==(const Stage&, const Stage&) = default; };
+/// Loads of `source` use the non-coherent read-only path.
+struct ReadOnly { std::string source;
+                  friend bool operator==(const ReadOnly&, const ReadOnly&) = default; };
+/// At least `min_blocks` blocks shall fit on a multiprocessor at once (0: no promise).
+struct LaunchBounds { int min_blocks = 0;
+                      friend bool operator==(const LaunchBounds&, const LaunchBounds&) = default; };
+/// At most `count` registers a thread.
+struct MaxRegisters { int count = 0;
+                      friend bool operator==(const MaxRegisters&, const MaxRegisters&) = default; };
+
+}  // namespace directive
+
+/// One directive with the user's line.
+struct Directive {
+  std::variant<directive::Split, directive::Fuse, directive::Reorder, directive::MarkLoop,
+               directive::ComputeInline, directive::ComputeRoot, directive::ComputeAt,
+               directive::StoreAt, directive::StoreRoot, directive::StoreIn, directive::In,
+               directive::AlignStorage, directive::Bound, directive::Stage, directive::ReadOnly,
+               directive::LaunchBounds, directive::MaxRegisters>
+      op;
+  SourceLocation where;
+  friend bool operator==(const Directive&, const Directive&) = default;
+};
+
+/// The directives of one definition of a Func: `update` 0 is the pure definition, 1 the first
+/// update. Directives apply in order.
+struct StageSchedule {
+  std::string func;
+  int update = 0;
+  std::vector<Directive> directives;
+  friend bool operator==(const StageSchedule&, const StageSchedule&) = default;
+};
+
+/// The schedule of a pipeline, in the order Funcs were met from inputs to outputs.
+/// Stages without directives are left out.
+struct Schedule {
+  std::vector<StageSchedule> stages;
+  friend bool operator==(const Schedule&, const Schedule&) = default;
+};
+
+/// The directive as the user would write it after `name`: `.split(x, xo, xi, 32)`.
+std::string to_string(const Directive& directive);
+/// One chained statement a Func: `next.gpu_tile(x, y, ...)\n    .vectorize(x, 4);`.
+std::string to_string(const Schedule& schedule);
+std::string to_string(MemoryType memory);
+std::string to_string(TailStrategy tail);
+std::string to_string(LoadPolicy policy);
+std::string to_string(LoopKind kind);
+
+/// JSON text with a format version. from_json throws UserError that names the offending key.
+std::string to_json(const Schedule& schedule);
+Schedule schedule_from_json(const std::string& text);
+/// File forms of the same; UserError naming the path when it cannot be read or written.
+void save_schedule(const Schedule& schedule, const std::string& path);
+Schedule load_schedule(const std::string& path);
+
+}  // namespace mica

@@ -1,0 +1,59 @@
+// Walking and rebuilding expressions.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "dsl/expr.h"
+
+namespace mica {
+
+/// A reference to a callable that outlives it: what the walkers below take, so that passing a lambda
+/// neither allocates nor instantiates the walk again.
+template <typename Signature>
+class FunctionRef;
+template <typename R, typename... Args>
+class FunctionRef<R(Args...)> {
+ public:
+  template <typename F>
+    requires(!std::same_as<std::remove_cvref_t<F>, FunctionRef> &&
+             std::is_invocable_r_v<R, F&, Args...>)
+  FunctionRef(F&& f)  // NOLINT: implicit, so that lambdas are passed as they are
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+        call_([](void* object, Args... args) -> R {
+          return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
+        }) {}
+  R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
+
+ private:
+  void* object_;
+  R (*call_)(void*, Args...);
+};
+
+/// Calls `visit` on each direct child of `e`, in evaluation order.
+void for_each_child(const Expr& e, FunctionRef<void(const Expr&)> visit);
+/// `e` with each direct child replaced by `rewrite(child)`; `e` itself when none changed (no new node
+/// is made then). The node keeps its type: a rewrite that changes a child's type rebuilds the node
+/// itself.
+Expr map_children(const Expr& e, FunctionRef<Expr(const Expr&)> rewrite);
+/// Calls `visit` on every node of `e`, parents before children.
+void walk(const Expr& e, FunctionRef<void(const Expr&)> visit);
+/// Structural equality (source locations do not count). Floats are equal when their bits are.
+bool equal(const Expr& a, const Expr& b);
+/// A total order on structure, for deterministic sorting: <0, 0, >0. It depends on no address. A callee
+/// of an Access, a Param, an RDom and an input count by name. An undefined Expr comes first.
+int compare(const Expr& a, const Expr& b);
+/// Replaces free VarRefs named `name`. Names bound by a Let hide the outer name in its body.
+Expr substitute(const Expr& e, const std::string& name, const Expr& value);
+/// Replaces free VarRefs for which `lookup` gives a defined Expr.
+Expr substitute(const Expr& e, FunctionRef<Expr(const std::string&)> lookup);
+/// True if a free VarRef `name` occurs in `e`.
+bool uses_var(const Expr& e, const std::string& name);
+/// The expression as the user would write it, with the fewest parentheses: C's precedence, `*` and `/`
+/// without spaces. What lowering makes prints as `buffer[i, j]`, `ramp(base, stride, lanes)`,
+/// `x4(value)`, `shuffle(a, b; 0, 2)`, `reinterpret<u32>(e)`, `let t = value in body`.
+std::string to_string(const Expr& e);
+
+}  // namespace mica

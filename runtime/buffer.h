@@ -1,0 +1,169 @@
+// Multi-dimensional arrays on the host, on a GPU, or both.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dsl/type.h"
+#include "dsl/diagnostics.h"
+#include "runtime/target.h"
+
+namespace mica {
+
+inline constexpr int kMaxDimensions = 4;
+
+/// One dimension: indices min ... min + extent - 1, `stride` elements apart.
+struct BufferDim {
+  std::int64_t min = 0, extent = 0, stride = 1;
+  friend bool operator==(const BufferDim&, const BufferDim&) = default;
+};
+
+struct BufferStorage;  // runtime/buffer_storage.h: memory of one allocation on each side
+
+/// A typed view of shared storage whose element type is known at run time only. Copies share the
+/// storage and its host/device state. Dimension 0 is the fastest by default.
+class AnyBuffer {
+ public:
+  AnyBuffer() = default;
+  /// Dense, uninitialised, min 0; UserError for 0 or more than 4 dimensions or a negative extent.
+  /// Zero extents are legal and hold no elements.
+  AnyBuffer(Type type, const std::vector<std::int64_t>& extents);
+  /// Any mins, extents, strides (strides in elements; all addresses distinct or an error).
+  AnyBuffer(Type type, const std::vector<BufferDim>& dims);
+  /// Memory of the user's, not owned. `host` points at the element at the mins.
+  static AnyBuffer wrap_host(Type type, void* host, const std::vector<BufferDim>& dims);
+  /// Device memory of the user's (a CUdeviceptr as integer), not owned.
+  static AnyBuffer wrap_device(Type type, std::uint64_t device_ptr, const std::vector<BufferDim>& dims,
+                               const Target& target);
+
+  /// Allocates `extents` interior points with `halo` more on each side: mins are -halo. The first
+  /// interior point of every row is aligned to 128 bytes and the pitch is padded to match.
+  static AnyBuffer with_halo(Type type, const std::vector<std::int64_t>& extents,
+                             const std::vector<std::int64_t>& halo);
+
+  [[nodiscard]] bool defined() const { return storage_ != nullptr; }
+  [[nodiscard]] Type type() const { return type_; }
+  [[nodiscard]] int dimensions() const { return static_cast<int>(dims_.size()); }
+  [[nodiscard]] const BufferDim& dim(int d) const;
+  [[nodiscard]] const std::vector<BufferDim>& dims() const { return dims_; }
+  [[nodiscard]] std::int64_t min(int d) const { return dim(d).min; }
+  [[nodiscard]] std::int64_t extent(int d) const { return dim(d).extent; }
+  [[nodiscard]] std::int64_t stride(int d) const { return dim(d).stride; }
+  [[nodiscard]] std::int64_t elements() const;  ///< product of the extents
+
+  /// The view of [min, min + extent) of each dimension; shares memory. UserError if it sticks out.
+  [[nodiscard]] AnyBuffer cropped(const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) const;
+  /// The same memory with other mins.
+  [[nodiscard]] AnyBuffer translated(const std::vector<std::int64_t>& mins) const;
+  /// Same elements in freshly allocated host memory.
+  [[nodiscard]] AnyBuffer copy() const;
+
+  // ---- host side ----------------------------------------------------------------------------------
+  /// Address of the element at the mins, after bringing the host copy up to date. Null when empty.
+  [[nodiscard]] void* host_data() const;
+  /// As host_data, and marks the host copy as the newer one.
+  [[nodiscard]] void* host_data_for_write();
+  /// Says that the user wrote through a pointer obtained earlier.
+  void set_host_dirty();
+
+  // ---- device side --------------------------------------------------------------------------------
+  /// Address (CUdeviceptr) of the element at the mins on `target`'s device, allocating and copying
+  /// as needed; `for_write` marks the device copy as the newer one (the whole storage is brought
+  /// over first unless `overwrites_all`).
+  [[nodiscard]] std::uint64_t device_data(const Target& target, bool for_write,
+                                          bool overwrites_all = false) const;
+  [[nodiscard]] bool host_dirty() const;    ///< the host copy is newer
+  [[nodiscard]] bool device_dirty() const;  ///< the device copy is newer
+  void copy_to_host() const;
+  void copy_to_device(const Target& target) const;
+  /// Frees the device copy (after bringing the host copy up to date).
+  void device_free() const;
+
+  /// Do the address ranges of two views share a byte of memory?
+  [[nodiscard]] bool overlaps(const AnyBuffer& other) const;
+  [[nodiscard]] std::string describe() const;  ///< "f32 [-1..512] x [0..255]"
+
+ protected:
+  Type type_;
+  std::vector<BufferDim> dims_;
+  std::int64_t offset_ = 0;  // elements from the storage's start to the element at the mins
+  std::shared_ptr<BufferStorage> storage_;
+};
+
+/// AnyBuffer with a static element type: element access on the host.
+template <typename T>
+class Buffer : public AnyBuffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::int64_t nx) : AnyBuffer(type_of<T>(), std::vector<std::int64_t>{nx}) {}
+  Buffer(std::int64_t nx, std::int64_t ny) : AnyBuffer(type_of<T>(), std::vector<std::int64_t>{nx, ny}) {}
+  Buffer(std::int64_t nx, std::int64_t ny, std::int64_t nz)
+      : AnyBuffer(type_of<T>(), std::vector<std::int64_t>{nx, ny, nz}) {}
+  Buffer(std::int64_t nx, std::int64_t ny, std::int64_t nz, std::int64_t nw)
+      : AnyBuffer(type_of<T>(), std::vector<std::int64_t>{nx, ny, nz, nw}) {}
+  explicit Buffer(const std::vector<std::int64_t>& extents) : AnyBuffer(type_of<T>(), extents) {}
+  explicit Buffer(const std::vector<BufferDim>& dims) : AnyBuffer(type_of<T>(), dims) {}
+  /// UserError if `other` holds another type.
+  Buffer(const AnyBuffer& other) : AnyBuffer(other) { check_type(); }  // NOLINT
+  /// Wraps dense host memory, not owned.
+  Buffer(T* host, const std::vector<std::int64_t>& extents);
+  Buffer(T* host, const std::vector<BufferDim>& dims)
+      : AnyBuffer(AnyBuffer::wrap_host(type_of<T>(), host, dims)) {}
+  static Buffer wrap_device(std::uint64_t device_ptr, const std::vector<BufferDim>& dims,
+                            const Target& target) {
+    return Buffer(AnyBuffer::wrap_device(type_of<T>(), device_ptr, dims, target));
+  }
+  static Buffer with_halo(const std::vector<std::int64_t>& extents,
+                          const std::vector<std::int64_t>& halo) {
+    return Buffer(AnyBuffer::with_halo(type_of<T>(), extents, halo));
+  }
+  [[nodiscard]] Buffer cropped(const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) const {
+    return Buffer(AnyBuffer::cropped(ranges));
+  }
+  [[nodiscard]] Buffer translated(const std::vector<std::int64_t>& mins) const {
+    return Buffer(AnyBuffer::translated(mins));
+  }
+  [[nodiscard]] Buffer copy() const { return Buffer(AnyBuffer::copy()); }
+
+  [[nodiscard]] T* data() { return static_cast<T*>(host_data_for_write()); }
+  [[nodiscard]] const T* data() const { return static_cast<const T*>(host_data()); }
+  /// Element at logical coordinates. The reference form marks the host copy as newer. Each call
+  /// checks the host/device state; loops over many elements take `data()` once or `for_each`.
+  template <typename... I>
+  T& operator()(I... i) { return data()[offset_of({static_cast<std::int64_t>(i)...})]; }
+  template <typename... I>
+  const T& operator()(I... i) const { return data()[offset_of({static_cast<std::int64_t>(i)...})]; }
+  /// Calls fn(element&, coordinates) for every element, dimension 0 fastest.
+  void for_each(const std::function<void(T&, const std::array<std::int64_t, 4>&)>& fn);
+  void for_each(const std::function<void(const T&, const std::array<std::int64_t, 4>&)>& fn) const;
+  void fill(T value);
+
+ private:
+  void check_type() const;
+  [[nodiscard]] std::int64_t offset_of(std::initializer_list<std::int64_t> at) const;
+};
+
+/// The buffers that `Func::realize(sizes)` made, one per Tuple element.
+class Realization {
+ public:
+  explicit Realization(std::vector<AnyBuffer> buffers) : buffers_(std::move(buffers)) {}
+  [[nodiscard]] std::size_t size() const { return buffers_.size(); }
+  AnyBuffer& operator[](std::size_t i) { return buffers_.at(i); }
+  /// The only buffer, typed. UserError if there are several or the type differs.
+  template <typename T>
+  operator Buffer<T>() const { return Buffer<T>(only()); }  // NOLINT
+
+ private:
+  [[nodiscard]] const AnyBuffer& only() const;
+  std::vector<AnyBuffer> buffers_;
+};
+
+}  // namespace mica
+
+#include "runtime/buffer_inline.h"

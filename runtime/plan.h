@@ -1,0 +1,101 @@
+// What one run of a compiled pipeline does, as data: symbols to bind, memory to make, kernels to
+// launch. The compiler writes a Plan, Executable (runtime/executable.h) carries it out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dsl/expr.h"
+#include "dsl/function.h"
+
+namespace mica {
+
+/// An array argument of the pipeline. Its symbols in host expressions are "<name>.min.<d>",
+/// "<name>.extent.<d>" and "<name>.stride.<d>".
+struct PlanBuffer {
+  std::string name;
+  Type type;
+  int dimensions = 0;
+  bool is_output = false;
+  std::shared_ptr<const ImageData> image;  ///< inputs
+};
+
+/// Memory of a Func computed at root, made anew each run from the pool. It has the same symbols as
+/// a PlanBuffer: mins and extents as given here, strides dense (dimension 0 fastest) after padding
+/// extent d to a multiple of `align[d]`.
+struct PlanTemporary {
+  std::string name;
+  Type type;
+  std::vector<Expr> mins, extents;
+  std::vector<int> align;
+};
+
+/// One argument of a kernel, in the order of its parameters.
+struct KernelArgument {
+  enum class Kind : std::uint8_t {
+    Pointer,  ///< address of `buffer`'s element at logical index 0 in every dimension
+    Scalar,   ///< `value`, evaluated on the host, as `type`
+  };
+  Kind kind = Kind::Scalar;
+  std::string name;
+  std::string buffer;
+  bool written = false;
+  Type type;
+  Expr value;
+};
+
+/// A launch of one kernel.
+struct PlanLaunch {
+  std::string kernel;
+  bool on_device = false;
+  std::vector<KernelArgument> arguments;
+  /// Device launches: blocks in x, y, z (i32 or i64 expressions), threads, shared bytes.
+  std::vector<Expr> grid;
+  int block[3] = {1, 1, 1};
+  int shared_bytes = 0;
+  /// Nothing is launched when this is false (an empty domain).
+  Expr when;
+};
+
+/// A condition on a run's arguments that only their values decide. When `holds` is false the run
+/// throws a UserError with `message`, in which "{k}" is replaced by the value of values[k].
+struct PlanCheck {
+  Expr holds;
+  std::string message;
+  std::vector<Expr> values;
+  SourceLocation where;
+};
+
+/// What a compiled variant assumes about a run's arguments; Executable compiles another variant
+/// when a run does not satisfy the one at hand.
+struct Variant {
+  /// Flat element offsets fit 32 bits.
+  bool index32 = true;
+  /// Vector accesses through pointers may assume 16-byte alignment: see Plan::alignments.
+  bool aligned = true;
+  /// The grid fits 2^31-1 x 65,535 x 65,535; otherwise blocks are numbered along x alone.
+  bool grid3 = true;
+  friend auto operator<=>(const Variant&, const Variant&) = default;
+};
+
+/// For Variant::aligned: the element of `buffer` at logical coordinates `at` must stand at an
+/// address divisible by `bytes`, and so must every stride but the first.
+struct PlanAlignment {
+  std::string buffer;
+  std::vector<Expr> at;
+  int bytes = 16;
+};
+
+struct Plan {
+  std::vector<PlanBuffer> buffers;
+  struct Scalar { std::string name; std::shared_ptr<const ParamData> param; };
+  std::vector<Scalar> scalars;
+  std::vector<PlanTemporary> temporaries;
+  std::vector<PlanLaunch> launches;
+  std::vector<PlanCheck> checks;
+  std::vector<PlanAlignment> alignments;
+};
+
+}  // namespace mica
