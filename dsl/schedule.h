@@ -54,6 +54,16 @@ struct Reorder { std::vector<std::string> vars;
 /// The loop over `var` is Serial, Parallel, Vectorized, Unrolled, GpuBlock or GpuThread.
 struct MarkLoop { std::string var; LoopKind kind{};
                   friend bool operator==(const MarkLoop&, const MarkLoop&) = default; };
+/// Each var v of `vars`, innermost first, becomes v.block and v.thread with sizes[i] threads; see
+/// dsl/loop_dims.h for the loops and for Vectorize and Unroll of a tiled var.
+struct GpuTile { std::vector<std::string> vars; std::vector<int> sizes; TailStrategy tail{};
+                 friend bool operator==(const GpuTile&, const GpuTile&) = default; };
+/// The loop over `var` (width 0) or `width` of its iterations, split off as var.vec, in one vector.
+struct Vectorize { std::string var; int width = 0; TailStrategy tail{};
+                   friend bool operator==(const Vectorize&, const Vectorize&) = default; };
+/// The loop over `var` (factor 0) or `factor` of its iterations, split off as var.unroll, written out.
+struct Unroll { std::string var; int factor = 0; TailStrategy tail{};
+                friend bool operator==(const Unroll&, const Unroll&) = default; };
 struct ComputeInline { friend bool operator==(const ComputeInline&, const ComputeInline&) = default; };
 struct ComputeRoot { friend bool operator==(const ComputeRoot&, const ComputeRoot&) = default; };
 struct ComputeAt { LoopLevel level;
@@ -91,6 +101,7 @@ struct MaxRegisters { int count = 0;
 /// One directive with the user's line.
 struct Directive {
   std::variant<directive::Split, directive::Fuse, directive::Reorder, directive::MarkLoop,
+               directive::GpuTile, directive::Vectorize, directive::Unroll,
                directive::ComputeInline, directive::ComputeRoot, directive::ComputeAt,
                directive::StoreAt, directive::StoreRoot, directive::StoreIn, directive::In,
                directive::AlignStorage, directive::Bound, directive::Stage, directive::ReadOnly,
@@ -116,9 +127,12 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-/// The directive as the user would write it after `name`: `.split(x, xo, xi, 32)`.
+/// The directive as the user would write it after a Func's name: `.split(x, xo, xi, 32)`. Loop names
+/// that are no C++ identifiers are quoted. In is `source.in(consumer)`, a statement of its own.
 std::string to_string(const Directive& directive);
-/// One chained statement a Func: `next.gpu_tile(x, y, ...)\n    .vectorize(x, 4);`.
+/// C++ that makes the schedule again, given handles named as the Funcs, inputs and Vars are: one
+/// chained statement a definition, `next.gpu_tile(x, y, 32, 8)\n    .vectorize(x, 4);`. A handle of a
+/// wrapper is written `u.in(next)`; characters that an identifier cannot have become `_`.
 std::string to_string(const Schedule& schedule);
 std::string to_string(MemoryType memory);
 std::string to_string(TailStrategy tail);
