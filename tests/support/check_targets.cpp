@@ -1,0 +1,136 @@
+#include "tests/support/check_targets.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+
+#include "codegen/compile.h"
+#include "tests/support/compare.h"
+
+namespace mica::test {
+namespace {
+
+std::string schedules_of(const std::vector<Func>& outputs) {
+  std::string text;
+  for (const Func& f : outputs) text += to_string(f.schedule());
+  return text.empty() ? "(no directives)" : text;
+}
+
+void tile_plainly(Stage stage, const std::vector<std::string>& vars) {
+  switch (vars.size()) {
+    case 0: return;
+    case 1: stage.gpu_tile(vars[0], 32); return;
+    case 2: stage.gpu_tile(vars[0], vars[1], 16, 4); return;
+    case 4: stage.reorder({vars[3], vars[0], vars[1], vars[2]}); [[fallthrough]];
+    default: stage.gpu_tile(vars[0], vars[1], vars[2], 8, 4, 2); return;
+  }
+}
+
+}  // namespace
+
+std::string why_no_cuda() {
+  static const std::string reason = [] {
+    try {
+      (void)Target::cuda();
+      return std::string();
+    } catch (const std::exception& e) {
+      return std::string(e.what());
+    }
+  }();
+  return reason;
+}
+
+std::vector<Target> gpu_targets() {
+  std::vector<Target> targets{Target::gpu_emulator()};
+  if (why_no_cuda().empty()) targets.push_back(Target::cuda());
+  return targets;
+}
+
+std::vector<Target> all_targets() {
+  std::vector<Target> targets = gpu_targets();
+  targets.insert(targets.begin(), Target::host());
+  return targets;
+}
+
+std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const Box& box) {
+  std::vector<AnyBuffer> buffers;
+  for (const Func& f : outputs) {
+    for (const Type type : f.types()) buffers.push_back(buffer_over(type, box));
+  }
+  std::vector<AnyBuffer*> pointers;
+  for (AnyBuffer& b : buffers) pointers.push_back(&b);
+  interpret(outputs, pointers);
+  return buffers;
+}
+
+::testing::AssertionResult run_matches(const std::vector<AnyBuffer>& expected,
+                                       const std::vector<Func>& outputs, const Box& box,
+                                       const Target& target) {
+  std::vector<std::unique_ptr<PoisonedOutput>> memory;
+  std::vector<AnyBuffer*> pointers;
+  for (const AnyBuffer& e : expected) {
+    memory.push_back(std::make_unique<PoisonedOutput>(e.type(), box));
+    pointers.push_back(&memory.back()->crop());
+  }
+  const std::string context = " on " + to_string(target) + " over " + to_string(box) + "\n" +
+                              schedules_of(outputs);
+  try {
+    CompileOptions options;
+    options.use_cache = false;
+    Executable executable = compile(outputs, target, options);
+    executable.run(pointers);
+    executable.synchronize();
+  } catch (const std::exception& e) {
+    return ::testing::AssertionFailure() << "threw \"" << e.what() << "\"" << context;
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const ::testing::AssertionResult same = same_bits(expected[i], *pointers[i]);
+    if (!same) {
+      return ::testing::AssertionFailure()
+             << "output " << i << ": " << same.message() << context;
+    }
+    const ::testing::AssertionResult untouched = memory[i]->outside_untouched();
+    if (!untouched) {
+      return ::testing::AssertionFailure()
+             << "output " << i << ": " << untouched.message() << context;
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+::testing::AssertionResult matches_oracle(const std::vector<Func>& outputs, const Box& box,
+                                          const Target& target) {
+  return run_matches(expected_values(outputs, box), outputs, box, target);
+}
+
+void schedule_plain_gpu(Func& func) {
+  tile_plainly(func, func.function()->args);
+  for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
+    tile_plainly(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars);
+  }
+}
+
+::testing::AssertionResult check_all_targets(const std::vector<Func>& outputs, const Box& box) {
+  std::vector<AnyBuffer> expected;
+  try {
+    expected = expected_values(outputs, box);
+  } catch (const std::exception& e) {
+    return ::testing::AssertionFailure() << "the oracle threw \"" << e.what() << "\"";
+  }
+  std::vector<Func> funcs = outputs;
+  for (Func& f : funcs) f.clear_schedule();
+  const ::testing::AssertionResult host = run_matches(expected, funcs, box, Target::host());
+  if (!host) return host;
+  for (Func& f : funcs) schedule_plain_gpu(f);
+  for (const Target& target : gpu_targets()) {
+    const ::testing::AssertionResult gpu = run_matches(expected, funcs, box, target);
+    if (!gpu) return gpu;
+  }
+  return ::testing::AssertionSuccess();
+}
+
+::testing::AssertionResult check_all_targets(const Func& output, const Box& box) {
+  return check_all_targets(std::vector<Func>{output}, box);
+}
+
+}  // namespace mica::test

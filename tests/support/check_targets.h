@@ -1,0 +1,44 @@
+// Runs a scheduled algorithm on the targets of this machine and holds the results against the oracle.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/func.h"
+#include "runtime/buffer.h"
+#include "runtime/target.h"
+#include "tests/support/oracle.h"
+
+namespace mica::test {
+
+/// Why Target::cuda() cannot be used here; empty when it can.
+std::string why_no_cuda();
+/// The GPU emulator, and the first GPU where there is one.
+std::vector<Target> gpu_targets();
+/// The host and gpu_targets().
+std::vector<Target> all_targets();
+
+/// The oracle's values of `outputs` over `box`, Tuple elements one after another.
+std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const Box& box);
+
+/// Compiles `outputs` as they are scheduled for `target`, runs them into the interior of poisoned
+/// memory over `box`, and compares every bit inside with `expected` and outside with the poison.
+/// An exception of the compiler or of the run is a failure that shows its message and the schedule.
+::testing::AssertionResult run_matches(const std::vector<AnyBuffer>& expected,
+                                       const std::vector<Func>& outputs, const Box& box,
+                                       const Target& target);
+/// The same with the oracle's values.
+::testing::AssertionResult matches_oracle(const std::vector<Func>& outputs, const Box& box,
+                                          const Target& target);
+
+/// Gives `func` one thread a point: blocks of 32, 16x4 or 8x4x2 threads over its first dimensions, a
+/// fourth dimension serial in each thread; updates the same over their pure variables.
+void schedule_plain_gpu(Func& func);
+/// Checks `outputs` over `box` on every target: on the host without directives, then on GPU targets
+/// with one thread a point. Directives present before are removed; plain GPU ones stay.
+::testing::AssertionResult check_all_targets(const std::vector<Func>& outputs, const Box& box);
+::testing::AssertionResult check_all_targets(const Func& output, const Box& box);
+
+}  // namespace mica::test
