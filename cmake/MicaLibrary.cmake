@@ -61,9 +61,6 @@ target_link_libraries(mica PRIVATE mica_settings ${llvm_libraries} ${mica_host_u
 set(mica_exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
 target_link_options(mica PRIVATE
   -Wl,--no-undefined -Wl,--exclude-libs,ALL "-Wl,--version-script=${mica_exports}")
-if(MICA_SANITIZE)
-  set_property(TARGET mica PROPERTY LINK_FLAGS -Wl,-z,undefs)
-endif()
 set_target_properties(mica PROPERTIES
   LINKER_LANGUAGE CXX LINK_DEPENDS "${mica_exports}"
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

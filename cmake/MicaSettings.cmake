@@ -51,9 +51,9 @@ if(MICA_LINKER)
   target_link_options(mica_settings INTERFACE -fuse-ld=${MICA_LINKER})
 endif()
 
+# What is still a shared library lies in ../lib, for indirect uses too (DT_RPATH, not DT_RUNPATH).
 if(MICA_STATIC)
-  set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
-  set(CMAKE_BUILD_RPATH "$ORIGIN/../lib")
-  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
   set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
+  target_link_options(mica_settings INTERFACE -Wl,--disable-new-dtags)
 endif()

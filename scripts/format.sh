@@ -4,13 +4,23 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mode=(-i)
-[[ ${1:-} == --check ]] && { mode=(--dry-run -Werror); shift; }
+check=false
+[[ ${1:-} == --check ]] && { check=true; shift; }
 tool=$(command -v clang-format-14) || { echo "skipped: clang-format-14 is not installed"; exit 77; }
 if [[ $# -gt 0 ]]; then
   files=("$@")
 else
-  mapfile -t files < <(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | while read -r f; do
-                         [[ ! -f $f ]] || echo "$f"; done)
+  # In an unpacked archive every source counts as tracked.
+  mapfile -t files < <((git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' 2>/dev/null ||
+                        find . -path ./build -prune -o -regex '.*\.\(h\|cpp\|cu\|cuh\)' -print) |
+                       while read -r file; do [[ ! -f $file ]] || echo "$file"; done)
 fi
-[[ ${#files[@]} -eq 0 ]] || "$tool" "${mode[@]}" "${files[@]}"
+[[ ${#files[@]} -gt 0 ]] || exit 0
+$check || exec "$tool" -i "${files[@]}"
+
+status=0
+for file in "${files[@]}"; do
+  "$tool" --dry-run -Werror "$file" 2>/dev/null || { echo "not formatted: $file"; status=1; }
+done
+[[ $status -eq 0 ]] || echo "scripts/format.sh formats them"
+exit "$status"

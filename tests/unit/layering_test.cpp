@@ -175,11 +175,13 @@ TEST_F(SourceTree, NoFileNamesAPathOfOneMachine) {
     std::ranges::move(read_folder(source_root(), folder, text_extensions), std::back_inserter(texts));
   }
   for (const char* file : {"CMakeLists.txt", "CMakePresets.json", "README.md", ".ci/run"}) {
-    if (fs::exists(source_root() / file)) texts.push_back(read_source(source_root(), source_root() / file));
+    if (fs::exists(source_root() / file))
+      texts.push_back(read_source(source_root(), source_root() / file));
   }
   for (const SourceFile& file : texts) {
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
-      EXPECT_FALSE(std::regex_search(file.lines[i], machine_path)) << file.at(i + 1) << ": " << file.lines[i];
+      EXPECT_FALSE(std::regex_search(file.lines[i], machine_path))
+          << file.at(i + 1) << ": " << file.lines[i];
     }
   }
 }

@@ -25,7 +25,8 @@ int main() {
     const bool inside = i > 0 && i < n - 1;
     const float expected = inside ? static_cast<float>((i - 1) * (i - 1) + (i + 1) * (i + 1)) : -1.0f;
     if (all(i) != expected) {
-      std::printf("f(%d) = %g, expected %g\n", i, static_cast<double>(all(i)), static_cast<double>(expected));
+      std::printf("f(%d) = %g, expected %g\n", i, static_cast<double>(all(i)),
+                  static_cast<double>(expected));
       return 1;
     }
   }
