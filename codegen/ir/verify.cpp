@@ -1,0 +1,239 @@
+#include "codegen/ir/verify.h"
+
+#include <algorithm>
+#include <set>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "codegen/ir/print.h"
+#include "codegen/ir/traverse.h"
+#include "codegen/ir/verify_expr.h"
+
+namespace mica::ir {
+
+namespace {
+
+bool is_axis_of_thread(const std::string& name) {
+  return std::any_of(&kGpuAxisNames[static_cast<int>(GpuAxis::ThreadX)], std::end(kGpuAxisNames),
+                     [&](const char* axis) { return name == axis; });
+}
+
+/// The first line of a statement, for messages.
+std::string headline(const Stmt& s) {
+  const std::string text = to_string(s);
+  return text.substr(0, text.find('\n'));
+}
+
+class Verifier {
+ public:
+  Verifier(Level level, const Environment& environment)
+      : level_(level), mapped_(environment.axes_mapped) {
+    for (const auto& [name, type] : environment.symbols) scope_.names[name].push_back({type});
+    for (const auto& [name, buffer] : environment.buffers) scope_.buffers[name] = buffer;
+    if (mapped_) {
+      for (const char* axis : kGpuAxisNames) {
+        scope_.names[axis].push_back({Int(32), is_axis_of_thread(axis)});
+      }
+    }
+  }
+
+  void check(const Stmt& s) {
+    if (!s.defined()) return;
+    std::visit([&](const auto& op) { statement(s, op); }, s.node().op);
+  }
+  [[nodiscard]] std::vector<std::string> take() { return std::move(found_); }
+
+ private:
+  void report(const Stmt& s, const std::string& what) {
+    found_.push_back(what + ", in: " + headline(s));
+  }
+  void require(bool holds, const Stmt& s, const std::string& what) {
+    if (!holds) report(s, what);
+  }
+  /// Checks an expression that `s` holds.
+  void expression(const Stmt& s, const Expr& e) {
+    if (!e.defined()) {
+      found_.emplace_back("an undefined expression");
+      return;
+    }
+    std::vector<std::string> findings;
+    verify_expr(e, level_, scope_, findings);
+    for (const std::string& finding : findings) report(s, finding);
+  }
+  [[nodiscard]] bool depends_on_thread(const Expr& e) const { return scope_.divergent(e); }
+
+  void with_name(const std::string& name, Type type, bool divergent, const Stmt& body) {
+    scope_.names[name].push_back({type, divergent});
+    check(body);
+    scope_.names[name].pop_back();
+  }
+
+  void statement(const Stmt& s, const For& loop) {
+    expression(s, loop.min);
+    expression(s, loop.extent);
+    if (!loop.min.defined() || !loop.extent.defined()) return;
+    const Type type = loop.min.type();
+    require(type == Int(32) || type == Int(64), s,
+            "loop variable " + loop.name + " is " + mica::to_string(type) + ", not i32 or i64");
+    require(loop.extent.type() == type, s,
+            "min and extent of " + loop.name + " are " + mica::to_string(type) + " and " +
+                mica::to_string(loop.extent.type()));
+    const bool fixed = loop.kind == LoopKind::Vectorized || loop.kind == LoopKind::Unrolled;
+    const bool block = loop.kind == LoopKind::GpuBlock;
+    const bool thread = loop.kind == LoopKind::GpuThread;
+    const bool parallel = loop.kind == LoopKind::Parallel;
+    if (fixed) {
+      const std::int64_t* extent = as_int(loop.extent);
+      require(extent != nullptr && *extent >= 1, s, "extent of " + loop.name + " is not a constant");
+      require(level_ < Level::BackEnd, s,
+              std::string(keyword(loop.kind)) + " loop " + loop.name + " is left for the back end");
+    }
+    require(!(block && in_thread_), s, "gpu_block loop " + loop.name + " inside a gpu_thread loop");
+    require(!(parallel && (in_block_ || in_thread_)), s,
+            "parallel loop " + loop.name + " inside gpu_block or gpu_thread loops");
+    require(!(mapped_ && (block || thread || parallel)), s,
+            std::string(keyword(loop.kind)) + " loop " + loop.name + " in the code of one thread");
+
+    const bool divergent =
+        !block && !thread && (depends_on_thread(loop.min) || depends_on_thread(loop.extent));
+    const auto saved = std::tuple(in_block_, in_thread_, divergent_, at_top_);
+    in_block_ = in_block_ || block;
+    in_thread_ = in_thread_ || thread;
+    divergent_ = divergent_ || divergent;
+    at_top_ = false;
+    with_name(loop.name, type, thread || divergent, loop.body);
+    std::tie(in_block_, in_thread_, divergent_, at_top_) = saved;
+  }
+
+  void statement(const Stmt& s, const Store& store) {
+    for (const Expr& e : store.index) expression(s, e);
+    for (const Expr& e : store.logical) expression(s, e);
+    expression(s, store.value);
+    const auto buffer = scope_.buffers.find(store.buffer);
+    if (buffer == scope_.buffers.end()) {
+      report(s, "store to " + store.buffer + ", which is no buffer here");
+      return;
+    }
+    require(buffer->second.writable, s, "store to " + store.buffer + ", which is only read");
+    if (!store.value.defined()) return;
+    std::vector<std::string> findings;
+    verify_indices(store.buffer, store.index, store.alignment, store.value.type(), level_, scope_,
+                   findings);
+    for (const std::string& finding : findings) report(s, finding);
+  }
+
+  void statement(const Stmt& /*s*/, const Block& block) {
+    const bool saved = std::exchange(at_top_, at_top_ && block.stmts.size() <= 1);
+    for (const Stmt& child : block.stmts) check(child);
+    at_top_ = saved;
+  }
+
+  void statement(const Stmt& s, const If& branch) {
+    expression(s, branch.condition);
+    if (!branch.condition.defined()) return;
+    require(branch.condition.type() == Bool(), s,
+            "condition is " + mica::to_string(branch.condition.type()) + ", not bool");
+    const auto saved = std::pair(divergent_, at_top_);
+    divergent_ = divergent_ || depends_on_thread(branch.condition);
+    at_top_ = false;
+    check(branch.then_case);
+    check(branch.else_case);
+    std::tie(divergent_, at_top_) = saved;
+  }
+
+  void statement(const Stmt& s, const LetStmt& let) {
+    expression(s, let.value);
+    if (!let.value.defined()) return;
+    with_name(let.name, let.value.type(), depends_on_thread(let.value), let.body);
+  }
+
+  void statement(const Stmt& s, const Allocate& a) {
+    for (const Expr& e : a.mins) expression(s, e);
+    for (const Expr& e : a.extents) expression(s, e);
+    require(a.memory != MemoryType::Auto, s, "memory of " + a.buffer + " is not decided");
+    require(a.mins.size() == a.extents.size(), s,
+            a.buffer + " has " + std::to_string(a.mins.size()) + " mins and " +
+                std::to_string(a.extents.size()) + " extents");
+    if (a.memory != MemoryType::Heap) {
+      for (const Expr& e : a.extents) {
+        require(as_int(e) != nullptr, s, "an extent of " + a.buffer + " is not a constant");
+      }
+    }
+    require(level_ < Level::Flat || a.strides.size() == a.extents.size(), s,
+            a.buffer + " has " + std::to_string(a.strides.size()) + " strides for " +
+                std::to_string(a.extents.size()) + " dimensions");
+    if (mapped_) {
+      require(a.memory != MemoryType::Shared || at_top_, s,
+              "shared memory " + a.buffer + " is not at the top of the kernel");
+      require(a.memory != MemoryType::Heap, s, "heap memory " + a.buffer + " in a GPU kernel");
+    }
+    require(scope_.buffers.count(a.buffer) == 0, s, a.buffer + " is allocated inside its lifetime");
+    const bool mine = a.memory == MemoryType::Register || a.memory == MemoryType::Stack;
+    const auto saved = scope_.buffers;
+    scope_.buffers[a.buffer] = {a.type, static_cast<int>(a.extents.size()), true};
+    if (mine) scope_.thread_private.insert(a.buffer);
+    check(a.body);
+    scope_.thread_private.erase(a.buffer);
+    scope_.buffers = saved;
+  }
+
+  void statement(const Stmt& s, const Barrier& /*barrier*/) {
+    require(!divergent_, s, "barrier that only some threads reach");
+    require(level_ < Level::BackEnd || mapped_, s, "barrier in host code");
+  }
+  void statement(const Stmt& /*s*/, const Produce& produce) { check(produce.body); }
+
+  Level level_;
+  bool mapped_;
+  Scope scope_;
+  bool in_block_ = false, in_thread_ = false;
+  bool divergent_ = false;  ///< some threads of the block may not be here
+  bool at_top_ = true;      ///< under lets, allocations and markers alone
+  std::vector<std::string> found_;
+};
+
+}  // namespace
+
+void Environment::add_buffer(const std::string& name, Type type, int dimensions, bool writable) {
+  buffers[name] = {type, dimensions, writable};
+  for (int d = 0; d < dimensions; ++d) {
+    for (const char* field : {".min.", ".extent.", ".stride."}) {
+      symbols[name + field + std::to_string(d)] = std::nullopt;
+    }
+  }
+}
+
+std::vector<std::string> verify(const Stmt& s, Level level, const Environment& environment) {
+  Verifier verifier(level, environment);
+  verifier.check(s);
+  return verifier.take();
+}
+
+std::vector<std::string> verify(const Kernel& kernel, Level level) {
+  Environment environment;
+  environment.axes_mapped = kernel.on_device;
+  std::vector<std::string> doubled;
+  std::set<std::string> names;
+  for (const KernelParam& p : kernel.params) {
+    if (!names.insert(p.name).second) doubled.push_back("two parameters named " + p.name);
+    if (p.is_pointer) {
+      environment.buffers[p.name] = {p.type, 0, p.is_written};
+    } else {
+      environment.symbols[p.name] = p.type;
+    }
+  }
+  std::vector<std::string> found = verify(kernel.body, level, environment);
+  found.insert(found.begin(), doubled.begin(), doubled.end());
+  for (std::string& f : found) f = "kernel " + kernel.name + ": " + f;
+  return found;
+}
+
+void throw_if_unsound(const std::vector<std::string>& violations, const std::string& after) {
+  if (violations.empty()) return;
+  std::string text = "the code after " + after + " is unsound:";
+  for (const std::string& v : violations) text += "\n  " + v;
+  throw InternalError(text);
+}
+
+}  // namespace mica::ir
