@@ -1,0 +1,25 @@
+// The math functions of the language in plain C++: what exp, log, sin, cos, tanh and pow return on
+// every target, bit for bit.
+//
+// The oracle of the numeric tests calls these, never the C library's functions. They use +, -, *, /,
+// std::fma, std::floor and bit operations only, follow the same formulas as
+// codegen/passes/math_f32.cpp and math_f64.cpp, and share no code with them.
+#pragma once
+
+namespace mica::test {
+
+float reference_exp(float x);
+float reference_log(float x);
+float reference_sin(float x);
+float reference_cos(float x);
+float reference_tanh(float x);
+float reference_pow(float x, float y);
+
+double reference_exp(double x);
+double reference_log(double x);
+double reference_sin(double x);
+double reference_cos(double x);
+double reference_tanh(double x);
+double reference_pow(double x, double y);
+
+}  // namespace mica::test
