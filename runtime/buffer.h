@@ -8,14 +8,16 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "dsl/type.h"
 #include "dsl/diagnostics.h"
+#include "dsl/type.h"
 #include "runtime/target.h"
 
 namespace mica {
 
+/// Buffers have 1 to this many dimensions.
 inline constexpr int kMaxDimensions = 4;
 
 /// One dimension: indices min ... min + extent - 1, `stride` elements apart.
@@ -24,26 +26,39 @@ struct BufferDim {
   friend bool operator==(const BufferDim&, const BufferDim&) = default;
 };
 
+/// Dimensions of a dense array with mins 0: dimension 0 fastest. UserErrors as AnyBuffer's.
+std::vector<BufferDim> dense_dims(const std::vector<std::int64_t>& extents);
+
 struct BufferStorage;  // runtime/buffer_storage.h: memory of one allocation on each side
 
 /// A typed view of shared storage whose element type is known at run time only. Copies share the
 /// storage and its host/device state. Dimension 0 is the fastest by default.
+///
+/// Memory is made on first use, on the host or the device. The newer side is copied to the other
+/// when that is asked for, always the whole storage. All members may be called from several threads;
+/// who reads elements while another writes them needs an order of their own.
 class AnyBuffer {
  public:
   AnyBuffer() = default;
   /// Dense, uninitialised, min 0; UserError for 0 or more than 4 dimensions or a negative extent.
   /// Zero extents are legal and hold no elements.
   AnyBuffer(Type type, const std::vector<std::int64_t>& extents);
-  /// Any mins, extents, strides (strides in elements; all addresses distinct or an error).
+  /// Any mins, extents, strides (strides in elements, any sign). Elements must not share addresses:
+  /// in order of size, each stride must exceed the span of the dimensions before it, or a UserError.
   AnyBuffer(Type type, const std::vector<BufferDim>& dims);
-  /// Memory of the user's, not owned. `host` points at the element at the mins.
+  /// Memory of the user's, not owned; Mica touches no byte between the elements that `dims` names.
+  /// `host` points at the element at the mins. After a run on a GPU, call copy_to_host() before
+  /// reading through a pointer of your own.
   static AnyBuffer wrap_host(Type type, void* host, const std::vector<BufferDim>& dims);
-  /// Device memory of the user's (a CUdeviceptr as integer), not owned.
+  /// Device memory of the user's (a CUdeviceptr as integer, of the element at the mins), not owned.
+  /// host_data() copies it into host memory of Mica's; copy_to_device() brings changes back. On a
+  /// target without memory of its own this is wrap_host.
   static AnyBuffer wrap_device(Type type, std::uint64_t device_ptr, const std::vector<BufferDim>& dims,
                                const Target& target);
 
   /// Allocates `extents` interior points with `halo` more on each side: mins are -halo. The first
   /// interior point of every row is aligned to 128 bytes and the pitch is padded to match.
+  /// UserError for a negative halo or one that is not given for every dimension.
   static AnyBuffer with_halo(Type type, const std::vector<std::int64_t>& extents,
                              const std::vector<std::int64_t>& halo);
 
@@ -82,14 +97,28 @@ class AnyBuffer {
   [[nodiscard]] bool device_dirty() const;  ///< the device copy is newer
   void copy_to_host() const;
   void copy_to_device(const Target& target) const;
-  /// Frees the device copy (after bringing the host copy up to date).
+  /// Frees the device copy (after bringing the host copy up to date). Memory of the user's stays.
   void device_free() const;
 
-  /// Do the address ranges of two views share a byte of memory?
+  /// Do the two views share an element's memory? Exact for views of equal strides (crops of one
+  /// storage), by the address range from first to last element otherwise.
   [[nodiscard]] bool overlaps(const AnyBuffer& other) const;
   [[nodiscard]] std::string describe() const;  ///< "f32 [-1..512] x [0..255]"
 
+  // ---- for Executable -------------------------------------------------------------------------------
+  [[nodiscard]] const std::shared_ptr<BufferStorage>& storage() const { return storage_; }
+  /// Elements from the storage's first to the element at the mins.
+  [[nodiscard]] std::int64_t offset() const { return offset_; }
+  /// The view holds all elements of its storage.
+  [[nodiscard]] bool covers_storage() const;
+
  protected:
+  /// host_data_for_write without bringing over elements that the caller overwrites all.
+  void* host_data_for_overwrite();
+  /// UserErrors: another element type; coordinates of another number, or out of range.
+  void require_type(Type type) const;
+  void require_coordinates(std::initializer_list<std::int64_t> at) const;
+
   Type type_;
   std::vector<BufferDim> dims_;
   std::int64_t offset_ = 0;  // elements from the storage's start to the element at the mins
@@ -135,6 +164,8 @@ class Buffer : public AnyBuffer {
   [[nodiscard]] const T* data() const { return static_cast<const T*>(host_data()); }
   /// Element at logical coordinates. The reference form marks the host copy as newer. Each call
   /// checks the host/device state; loops over many elements take `data()` once or `for_each`.
+  /// UserError for a wrong number of coordinates; unless NDEBUG is defined, also for one out of
+  /// range.
   template <typename... I>
   T& operator()(I... i) { return data()[offset_of({static_cast<std::int64_t>(i)...})]; }
   template <typename... I>
@@ -142,6 +173,7 @@ class Buffer : public AnyBuffer {
   /// Calls fn(element&, coordinates) for every element, dimension 0 fastest.
   void for_each(const std::function<void(T&, const std::array<std::int64_t, 4>&)>& fn);
   void for_each(const std::function<void(const T&, const std::array<std::int64_t, 4>&)>& fn) const;
+  /// Every element of the view becomes `value`, on the host.
   void fill(T value);
 
  private:
@@ -154,7 +186,8 @@ class Realization {
  public:
   explicit Realization(std::vector<AnyBuffer> buffers) : buffers_(std::move(buffers)) {}
   [[nodiscard]] std::size_t size() const { return buffers_.size(); }
-  AnyBuffer& operator[](std::size_t i) { return buffers_.at(i); }
+  /// UserError beyond size().
+  AnyBuffer& operator[](std::size_t i);
   /// The only buffer, typed. UserError if there are several or the type differs.
   template <typename T>
   operator Buffer<T>() const { return Buffer<T>(only()); }  // NOLINT

@@ -1,0 +1,45 @@
+// Host memory as a device, and the C functions that machine code for the host calls.
+//
+// The environment variable MICA_NUM_THREADS limits the threads that Parallel loops use; without it
+// they use all CPUs that the process may run on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "runtime/device.h"
+
+namespace mica {
+
+/// The process's host memory and threads. A released block of 64 KiB or more is kept for later
+/// allocations of about its size, as long as the kept blocks fit an eighth of physical memory.
+/// UserError when MICA_NUM_THREADS is not a number from 1 to 4096.
+std::shared_ptr<Device> cpu_device();
+
+/// Threads that Parallel loops may use.
+int host_threads();
+
+/// `bytes` of host memory aligned to kHostAlignment, on large pages where the system offers them;
+/// std::bad_alloc when there is none. `bytes` may be 0.
+void* allocate_host_memory(std::size_t bytes);
+void free_host_memory(void* memory);
+inline constexpr std::size_t kHostAlignment = 256;
+
+}  // namespace mica
+
+extern "C" {
+
+/// Calls body(i, closure) once for every i in [min, min + extent), on several threads at once, and
+/// returns when all calls have returned. Calls may nest. `body` must not throw.
+void mica_parallel_for(void (*body)(std::int64_t i, void* closure), std::int64_t min, std::int64_t extent,
+                       void* closure);
+
+/// Scratch memory of `bytes`, aligned to 64 bytes. Blocks up to 16 MiB come from a cache of the
+/// calling thread, so that scratch for every tile is cheap. Ends the process when memory runs out.
+void* mica_allocate(std::size_t bytes) noexcept;
+
+/// Gives back what mica_allocate returned, on any thread; null is allowed.
+void mica_free(void* memory) noexcept;
+
+}  // extern "C"

@@ -1,0 +1,266 @@
+#include "runtime/host_arithmetic.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace mica::host_arithmetic {
+
+namespace {
+
+std::uint64_t as_unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+HostValue integer(std::int64_t value) {
+  HostValue result{};
+  result.i = value;
+  return result;
+}
+
+HostValue real(double value) {
+  HostValue result{};
+  result.f = value;
+  return result;
+}
+
+/// Rounded toward minus infinity; 0 for a zero divisor.
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return as_signed(0 - as_unsigned(a));
+  const std::int64_t quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+std::int64_t floor_modulo(std::int64_t a, std::int64_t b) {
+  if (b == 0 || b == -1) return 0;
+  const std::int64_t remainder = a % b;
+  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+
+std::int64_t integer_binary(BinaryOp op, std::int64_t a, std::int64_t b, Type type) {
+  switch (op) {
+    case BinaryOp::Add: return as_signed(as_unsigned(a) + as_unsigned(b));
+    case BinaryOp::Sub: return as_signed(as_unsigned(a) - as_unsigned(b));
+    case BinaryOp::Mul: return as_signed(as_unsigned(a) * as_unsigned(b));
+    case BinaryOp::Div: return floor_divide(a, b);
+    case BinaryOp::Mod: return floor_modulo(a, b);
+    case BinaryOp::Min: return a < b ? a : b;
+    case BinaryOp::Max: return a < b ? b : a;
+    case BinaryOp::And:
+    case BinaryOp::BitAnd: return a & b;
+    case BinaryOp::Or:
+    case BinaryOp::BitOr: return a | b;
+    case BinaryOp::BitXor: return a ^ b;
+    case BinaryOp::Shl: return as_signed(as_unsigned(a) << (as_unsigned(b) % type.bits));
+    // Signed values are sign-extended and unsigned ones zero-extended, so one shift serves both.
+    case BinaryOp::Shr: return a >> (as_unsigned(b) % type.bits);
+    case BinaryOp::Pow: break;
+  }
+  throw InternalError("pow has no integer form");
+}
+
+/// IEEE 754-2019 minimum.
+template <typename T>
+T minimum(T a, T b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+
+template <typename T>
+T maximum(T a, T b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+  if (a == b) return std::signbit(a) ? b : a;
+  return a < b ? b : a;
+}
+
+template <typename T>
+T real_binary(BinaryOp op, T a, T b) {
+  switch (op) {
+    case BinaryOp::Add: return a + b;
+    case BinaryOp::Sub: return a - b;
+    case BinaryOp::Mul: return a * b;
+    case BinaryOp::Div: return a / b;
+    case BinaryOp::Min: return minimum(a, b);
+    case BinaryOp::Max: return maximum(a, b);
+    case BinaryOp::Mod:
+    case BinaryOp::Pow:
+    case BinaryOp::And:
+    case BinaryOp::Or:
+    case BinaryOp::BitAnd:
+    case BinaryOp::BitOr:
+    case BinaryOp::BitXor:
+    case BinaryOp::Shl:
+    case BinaryOp::Shr: break;
+  }
+  throw InternalError("an operation on floats that the host cannot evaluate");
+}
+
+template <typename T>
+T real_unary(UnaryOp op, T a) {
+  switch (op) {
+    case UnaryOp::Neg: return -a;
+    case UnaryOp::Abs: return std::fabs(a);
+    case UnaryOp::Sqrt: return std::sqrt(a);
+    case UnaryOp::Floor: return std::floor(a);
+    case UnaryOp::Ceil: return std::ceil(a);
+    case UnaryOp::Round: return std::nearbyint(a);  // ties to even in the default rounding mode
+    case UnaryOp::Not:
+    case UnaryOp::BitNot:
+    case UnaryOp::Exp:
+    case UnaryOp::Log:
+    case UnaryOp::Sin:
+    case UnaryOp::Cos:
+    case UnaryOp::Tanh: break;
+  }
+  throw InternalError("a function of floats that the host cannot evaluate");
+}
+
+std::int64_t integer_unary(UnaryOp op, std::int64_t a) {
+  switch (op) {
+    case UnaryOp::Neg: return as_signed(0 - as_unsigned(a));
+    case UnaryOp::Not: return a == 0 ? 1 : 0;
+    case UnaryOp::BitNot: return ~a;
+    case UnaryOp::Abs: return a < 0 ? as_signed(0 - as_unsigned(a)) : a;
+    case UnaryOp::Sqrt:
+    case UnaryOp::Floor:
+    case UnaryOp::Ceil:
+    case UnaryOp::Round:
+    case UnaryOp::Exp:
+    case UnaryOp::Log:
+    case UnaryOp::Sin:
+    case UnaryOp::Cos:
+    case UnaryOp::Tanh: break;
+  }
+  throw InternalError("a function of integers that the host cannot evaluate");
+}
+
+template <typename T>
+bool holds(CompareOp op, T a, T b) {
+  switch (op) {
+    case CompareOp::Eq: return a == b;
+    case CompareOp::Ne: return a != b;
+    case CompareOp::Lt: return a < b;
+    case CompareOp::Le: return a <= b;
+    case CompareOp::Gt: return a > b;
+    case CompareOp::Ge: return a >= b;
+  }
+  throw InternalError("no legal comparison");
+}
+
+/// Truncated and saturated to the range of an integer type; NaN gives 0.
+std::int64_t to_integer(double value, Type to) {
+  if (std::isnan(value)) return 0;
+  const int value_bits = to.is_int() ? to.bits - 1 : to.bits;
+  const double above = std::ldexp(1.0, value_bits);  // the first value too large
+  const double lowest = to.is_int() ? -above : 0.0;
+  const double whole = std::trunc(value);
+  if (whole >= above) {
+    return as_signed((value_bits == 63 ? ~std::uint64_t{0} >> 1 : (std::uint64_t{1} << value_bits) - 1));
+  }
+  if (whole <= lowest) return to.is_int() ? as_signed(~std::uint64_t{0} << value_bits) : 0;
+  return static_cast<std::int64_t>(whole);
+}
+
+}  // namespace
+
+bool is_exact(UnaryOp op) {
+  return op != UnaryOp::Exp && op != UnaryOp::Log && op != UnaryOp::Sin && op != UnaryOp::Cos &&
+         op != UnaryOp::Tanh;
+}
+
+bool is_exact(BinaryOp op) { return op != BinaryOp::Pow; }
+
+std::int64_t wrap(std::int64_t value, Type type) {
+  if (type.is_bool()) return value & 1;
+  if (type.bits >= 64) return value;
+  const int shift = 64 - type.bits;
+  const std::uint64_t high = as_unsigned(value) << shift;
+  return type.is_int() ? as_signed(high) >> shift : as_signed(high >> shift);
+}
+
+double round_to(double value, Type type) {
+  if (type.bits == 64) return value;
+  const auto single = static_cast<float>(value);
+  if (type.bits == 32) return single;
+  return type.code == TypeCode::BFloat ? static_cast<float>(bfloat16(single))
+                                       : static_cast<float>(float16(single));
+}
+
+HostValue unary(UnaryOp op, HostValue a, Type type) {
+  if (!type.is_float()) return integer(wrap(integer_unary(op, a.i), type));
+  if (type.bits == 64) return real(real_unary(op, a.f));
+  return real(round_to(static_cast<double>(real_unary(op, static_cast<float>(a.f))), type));
+}
+
+HostValue binary(BinaryOp op, HostValue a, HostValue b, Type type) {
+  if (!type.is_float()) return integer(wrap(integer_binary(op, a.i, b.i, type), type));
+  if (type.bits == 64) return real(real_binary(op, a.f, b.f));
+  const float single = real_binary(op, static_cast<float>(a.f), static_cast<float>(b.f));
+  return real(round_to(static_cast<double>(single), type));
+}
+
+HostValue compare(CompareOp op, HostValue a, HostValue b, Type type) {
+  return integer(type.is_float() ? holds(op, a.f, b.f) : holds(op, a.i, b.i));
+}
+
+HostValue fma(HostValue a, HostValue b, HostValue c, Type type) {
+  if (type.bits == 64) return real(std::fma(a.f, b.f, c.f));
+  const float single = std::fma(static_cast<float>(a.f), static_cast<float>(b.f), static_cast<float>(c.f));
+  return real(round_to(static_cast<double>(single), type));
+}
+
+HostValue cast(HostValue value, Type from, Type to) {
+  if (from.is_float()) {
+    if (to.is_float()) return real(round_to(value.f, to));
+    if (to.is_bool()) return integer(value.f != 0.0 ? 1 : 0);
+    return integer(to_integer(value.f, to));
+  }
+  if (to.is_bool()) return integer(value.i != 0 ? 1 : 0);
+  if (!to.is_float()) return integer(wrap(value.i, to));
+  // One rounding from 64 bits to f32; f16 and bf16 are reached through f32.
+  if (to.bits == 64) return real(static_cast<double>(value.i));
+  return real(round_to(static_cast<double>(static_cast<float>(value.i)), to));
+}
+
+HostValue reinterpret(HostValue value, Type from, Type to) {
+  internal_check(from.bits == to.bits, "reinterpretation between types of different width");
+  return unpack_value(pack_value(value, from), to);
+}
+
+}  // namespace mica::host_arithmetic
+
+namespace mica {
+
+std::uint64_t pack_value(HostValue value, Type type) {
+  if (!type.is_float()) {
+    const auto bits = static_cast<std::uint64_t>(value.i);
+    return type.bits == 64 ? bits : bits & ((std::uint64_t{1} << type.bits) - 1);
+  }
+  if (type.bits == 64) return std::bit_cast<std::uint64_t>(value.f);
+  const auto single = static_cast<float>(value.f);
+  if (type.bits == 32) return std::bit_cast<std::uint32_t>(single);
+  return type.code == TypeCode::BFloat ? bfloat16(single).bits : float16(single).bits;
+}
+
+HostValue unpack_value(std::uint64_t bits, Type type) {
+  HostValue value{};
+  if (!type.is_float()) {
+    value.i = host_arithmetic::wrap(static_cast<std::int64_t>(bits), type);
+  } else if (type.bits == 64) {
+    value.f = std::bit_cast<double>(bits);
+  } else if (type.bits == 32) {
+    value.f = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  } else if (type.code == TypeCode::BFloat) {
+    bfloat16 half;
+    half.bits = static_cast<std::uint16_t>(bits);
+    value.f = static_cast<float>(half);
+  } else {
+    float16 half;
+    half.bits = static_cast<std::uint16_t>(bits);
+    value.f = static_cast<float>(half);
+  }
+  return value;
+}
+
+}  // namespace mica
