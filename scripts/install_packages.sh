@@ -3,10 +3,9 @@
 # Usage: install_packages.sh [demo|test|tidy]     (default: test)
 set -euo pipefail
 
-library=(g++ cmake ninja-build ccache lld llvm-22-dev libzstd-dev zlib1g-dev libtbb-dev
-         nlohmann-json3-dev libspdlog-dev libfmt-dev)
-demo=("${library[@]}" libpng-dev)
-test=("${demo[@]}" git libcli11-dev libbenchmark-dev libgtest-dev librapidcheck-dev clang-format-14)
+demo=(g++ cmake ninja-build ccache lld llvm-22-dev libzstd-dev zlib1g-dev libtbb-dev libpng-dev
+      nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev libbenchmark-dev libgtest-dev librapidcheck-dev)
+test=("${demo[@]}" git clang-format-14)
 tidy=("${test[@]}" clang-tidy-22)
 
 case "${1:-test}" in
