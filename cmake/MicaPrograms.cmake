@@ -58,13 +58,15 @@ if(MICA_TWINS AND MICA_NVCC)
   endif()
 endif()
 
-# The same pipelines in Halide, one program per file.
+# The same pipelines in Halide, one program per file. Halide's own package would bring a second LLVM.
 if(MICA_HALIDE_BENCH)
-  find_package(Halide 14 REQUIRED CONFIG)
+  find_path(MICA_HALIDE_INCLUDE Halide.h PATH_SUFFIXES halide14 REQUIRED)
+  find_library(MICA_HALIDE_LIBRARY NAMES Halide14 Halide REQUIRED)
   file(GLOB halide_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/halide/*.cpp")
   foreach(source IN LISTS halide_sources)
     get_filename_component(name "${source}" NAME_WE)
     add_executable(halide_${name} "${source}")
-    target_link_libraries(halide_${name} PRIVATE Halide::Halide Threads::Threads)
+    target_include_directories(halide_${name} SYSTEM PRIVATE "${MICA_HALIDE_INCLUDE}")
+    target_link_libraries(halide_${name} PRIVATE "${MICA_HALIDE_LIBRARY}" Threads::Threads ${CMAKE_DL_LIBS})
   endforeach()
 endif()
