@@ -4,6 +4,7 @@
 #include <source_location>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mica {
@@ -29,7 +30,8 @@ class Error : public std::runtime_error {
 };
 
 /// The program, schedule or argument is wrong. The message names both numbers or names that
-/// disagree and the fix or the legal choices; `where()` is the user's line.
+/// disagree and the fix or the legal choices; `where()` is the user's line. what() starts with it:
+/// "file.cpp:12: message".
 class UserError : public Error {
  public:
   explicit UserError(const std::string& message, SourceLocation where = {});
@@ -58,8 +60,11 @@ class InternalError : public Error {
 };
 
 /// Throws InternalError naming the condition and place when `condition` is false.
-void internal_check(bool condition, const char* what,
-                    const std::source_location& at = std::source_location::current());
+[[noreturn]] void internal_check_failed(const char* what, const std::source_location& at);
+inline void internal_check(bool condition, const char* what,
+                           const std::source_location& at = std::source_location::current()) {
+  if (!condition) [[unlikely]] internal_check_failed(what, at);
+}
 
 /// One finding of a legality check. Checks return these so that a tuner can prune without
 /// exceptions; `compile` throws the first as a UserError.

@@ -1,6 +1,13 @@
-// The language's arithmetic. Operands are promoted as in Halide: a float wins over an integer, the
-// wider over the narrower, signed over unsigned at the wider width; a literal takes the other
-// operand's type when it can hold the value. Comparisons and && || ! give bool.
+// The language's arithmetic.
+//
+// Operands are promoted to one type (dsl/promote.h): a float wins over an integer, the wider over the
+// narrower, signed over unsigned at the wider width; a literal takes the other operand's type.
+// Comparisons and && || ! give bool. Arithmetic of integer constants is done at once, and adding the
+// constant 0 or multiplying by 1 returns an integer operand unchanged; of float operations only the
+// negation of a constant is done at once.
+//
+// All functions here throw a UserError for an undefined operand, arithmetic on bools, and a type that
+// the operation does not take; the message says what to write instead.
 #pragma once
 
 #include "dsl/expr.h"
@@ -17,10 +24,12 @@ Expr operator%(Expr a, Expr b);
 Expr operator-(Expr a);
 Expr operator!(Expr a);
 Expr operator~(Expr a);
+/// Bitwise on integers; on bools as &&, ||, != and !.
 Expr operator&(Expr a, Expr b);
 Expr operator|(Expr a, Expr b);
 Expr operator^(Expr a, Expr b);
-/// Shift by 0 <= b < bits; other amounts are a UserError when constant, and taken modulo bits else.
+/// The result has a's type, into which b is converted. Shift by 0 <= b < bits; other amounts are a
+/// UserError when constant, and taken modulo bits else.
 Expr operator<<(Expr a, Expr b);
 Expr operator>>(Expr a, Expr b);
 Expr operator&&(Expr a, Expr b);
@@ -45,6 +54,7 @@ Expr min(Expr a, Expr b, Rest... rest) { return min(min(std::move(a), std::move(
 template <typename... Rest>
   requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Expr> && ...))
 Expr max(Expr a, Expr b, Rest... rest) { return max(max(std::move(a), std::move(b)), rest...); }
+/// max(min(value, high), low).
 Expr clamp(Expr value, Expr low, Expr high);
 /// The magnitude, in the operand's own type (the lowest signed integer maps to itself).
 Expr abs(Expr a);
@@ -56,7 +66,9 @@ template <typename... Rest>
 Expr select(Expr condition, Expr value, Expr next_condition, Rest... rest) {
   return select(std::move(condition), std::move(value), select(std::move(next_condition), rest...));
 }
-/// Conversion; see Cast for the rules of each direction.
+/// Conversion; see Cast for the rules of each direction; to bool it is `value != 0`. A cast literal keeps
+/// the type it was cast to: `cast(Int(32), 1) + u8expr` is i32, where `1 + u8expr` is u8. A scalar
+/// `type` converts each lane of a vector.
 Expr cast(Type type, Expr value);
 template <typename T>
 Expr cast(Expr value) { return cast(type_of<T>(), std::move(value)); }

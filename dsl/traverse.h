@@ -42,8 +42,9 @@ Expr map_children(const Expr& e, FunctionRef<Expr(const Expr&)> rewrite);
 void walk(const Expr& e, FunctionRef<void(const Expr&)> visit);
 /// Structural equality (source locations do not count). Floats are equal when their bits are.
 bool equal(const Expr& a, const Expr& b);
-/// A total order on structure, for deterministic sorting: <0, 0, >0. It depends on no address. A callee
-/// of an Access, a Param, an RDom and an input count by name. An undefined Expr comes first.
+/// A total order on structure, for deterministic sorting: <0, 0, >0. It depends on no address: the
+/// callee of an Access, a Param and an input count by name, an RDom by name and bounds. An undefined
+/// Expr comes first.
 int compare(const Expr& a, const Expr& b);
 /// Replaces free VarRefs named `name`. Names bound by a Let hide the outer name in its body.
 Expr substitute(const Expr& e, const std::string& name, const Expr& value);

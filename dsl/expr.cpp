@@ -1,0 +1,81 @@
+#include "dsl/expr.h"
+
+#include <cmath>
+
+namespace mica {
+namespace {
+
+Expr int_imm(Type type, std::int64_t value) { return make_expr(type, IntImm{value}); }
+Expr float_imm(Type type, double value) { return make_expr(type, FloatImm{value}); }
+
+Expr broadcast(Type type, Expr scalar) {
+  return type.is_scalar() ? scalar : make_expr(type, Broadcast{std::move(scalar)});
+}
+
+// The integer that a conversion from float gives: truncated, saturated, NaN -> 0.
+std::int64_t saturate(Type type, double value) {
+  if (std::isnan(value)) return 0;
+  const int magnitude_bits = type.is_uint() ? type.bits : type.bits - 1;
+  const double above = std::ldexp(1.0, magnitude_bits);
+  const double lowest = type.is_uint() ? 0.0 : -above;
+  const double whole = std::trunc(value);
+  if (whole <= lowest) {
+    return type.is_uint() ? 0 : static_cast<std::int64_t>(lowest);
+  }
+  if (whole >= above) {
+    return static_cast<std::int64_t>((std::uint64_t{1} << magnitude_bits) - 1);
+  }
+  return static_cast<std::int64_t>(whole);
+}
+
+}  // namespace
+
+Expr Expr::from_bool(bool value) { return int_imm(Bool(), value ? 1 : 0); }
+Expr::Expr(std::int8_t value) : Expr(int_imm(Int(8), value)) {}
+Expr::Expr(std::uint8_t value) : Expr(int_imm(UInt(8), value)) {}
+Expr::Expr(std::int16_t value) : Expr(int_imm(Int(16), value)) {}
+Expr::Expr(std::uint16_t value) : Expr(int_imm(UInt(16), value)) {}
+Expr::Expr(std::int32_t value) : Expr(int_imm(Int(32), value)) {}
+Expr::Expr(std::int64_t value) : Expr(int_imm(Int(64), value)) {}
+Expr::Expr(float value) : Expr(float_imm(Float(32), static_cast<double>(value))) {}
+Expr::Expr(double value) : Expr(float_imm(Float(64), value)) {}
+Expr::Expr(float16 value)
+    : Expr(float_imm(Float(16), static_cast<double>(static_cast<float>(value)))) {}
+Expr::Expr(bfloat16 value)
+    : Expr(float_imm(BFloat(), static_cast<double>(static_cast<float>(value)))) {}
+
+Expr make_const(Type type, std::int64_t value) {
+  const Type element = type.element();
+  if (!element.is_float()) return broadcast(type, int_imm(element, wrap_to_type(element, value)));
+  // Rounding to f64 first would round twice for the narrower types.
+  const double rounded = element.bits == 64
+                             ? static_cast<double>(value)
+                             : round_to_type(element, static_cast<double>(static_cast<float>(value)));
+  return broadcast(type, float_imm(element, rounded));
+}
+
+Expr make_const(Type type, double value) {
+  const Type element = type.element();
+  if (element.is_float()) return broadcast(type, float_imm(element, round_to_type(element, value)));
+  if (element.is_bool()) return broadcast(type, int_imm(element, value != 0 ? 1 : 0));
+  return broadcast(type, int_imm(element, saturate(element, value)));
+}
+
+Expr make_var(const std::string& name, Type type) { return make_expr(type, VarRef{name}); }
+
+const std::int64_t* as_int(const Expr& e) {
+  if (const auto* imm = e.as<IntImm>()) return &imm->value;
+  if (const auto* vector = e.as<Broadcast>()) return as_int(vector->value);
+  return nullptr;
+}
+
+bool is_const(const Expr& e, std::int64_t value) {
+  const std::int64_t* constant = as_int(e);
+  return constant != nullptr && *constant == value;
+}
+
+Var::Var(std::string name) : name_(std::move(name)) {
+  if (name_.empty()) throw UserError("a Var needs a name: Var x(\"x\")");
+}
+
+}  // namespace mica

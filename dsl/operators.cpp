@@ -1,0 +1,280 @@
+#include "dsl/operators.h"
+
+#include <algorithm>
+
+#include "dsl/constant_math.h"
+#include "dsl/promote.h"
+#include "dsl/traverse.h"
+
+namespace mica {
+namespace {
+
+// `e` as text that fits in a message.
+std::string excerpt(const Expr& e) {
+  constexpr std::size_t kLongest = 60;
+  std::string text = to_string(e);
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
+[[noreturn]] void refuse(const char* op, const Expr& operand, const std::string& advice) {
+  throw UserError(std::string("'") + op + "' does not take " + to_string(operand.type().element()) +
+                  " operands (" + excerpt(operand) + "); " + advice);
+}
+
+constexpr const char* kNumberOfBool = "make a number of the bool first: select(condition, 1, 0)";
+
+void require_number(const char* op, const Expr& e) {
+  if (e.type().is_bool()) refuse(op, e, kNumberOfBool);
+}
+void require_integer(const char* op, const Expr& e, const char* advice) {
+  if (e.type().is_bool()) refuse(op, e, kNumberOfBool);
+  if (!e.type().is_integer()) refuse(op, e, advice);
+}
+void require_float(const char* op, const Expr& e) {
+  if (e.type().is_bool()) refuse(op, e, "use select(condition, 1.0f, 0.0f)");
+  if (!e.type().is_float()) refuse(op, e, "cast it to Float(32): cast(Float(32), ...)");
+}
+void require_bool(const char* op, const Expr& e) {
+  require_defined(op, e);
+  if (!e.type().is_bool()) refuse(op, e, "compare it, e.g. with != 0");
+}
+
+// True when the integer operation returns its left operand: + 0, - 0, * 1, / 1.
+bool keeps_left(BinaryOp op, const Expr& b) {
+  switch (op) {
+    case BinaryOp::Add:
+    case BinaryOp::Sub: return is_const(b, 0);
+    case BinaryOp::Mul:
+    case BinaryOp::Div: return is_const(b, 1);
+    default: return false;
+  }
+}
+
+// The node of an operation on operands of one type, or the constant it comes to.
+Expr make_binary(BinaryOp op, Expr a, Expr b) {
+  const Type type = a.type();
+  if (!type.is_float()) {
+    const std::int64_t* left = as_int(a);
+    const std::int64_t* right = as_int(b);
+    if (left != nullptr && right != nullptr) {
+      if (const auto value = fold(op, type.element(), *left, *right)) return make_const(type, *value);
+    }
+    if (type.is_integer() && right != nullptr && keeps_left(op, b)) return a;
+    const bool commutes = op == BinaryOp::Add || op == BinaryOp::Mul;
+    if (type.is_integer() && left != nullptr && commutes && keeps_left(op, a)) return b;
+  }
+  return make_expr(type, Binary{op, std::move(a), std::move(b)});
+}
+
+Expr arithmetic(BinaryOp op, const char* text, Expr a, Expr b) {
+  match_types(text, a, b);
+  require_number(text, a);
+  return make_binary(op, std::move(a), std::move(b));
+}
+
+Expr compared(CompareOp op, const char* text, Expr a, Expr b) {
+  match_types(text, a, b);
+  const bool is_equality = op == CompareOp::Eq || op == CompareOp::Ne;
+  if (!is_equality) require_number(text, a);
+  const Type type = Bool().with_lanes(a.type().lanes);
+  const std::int64_t* left = as_int(a);
+  const std::int64_t* right = as_int(b);
+  if (left != nullptr && right != nullptr) {
+    return make_const(type, fold(op, *left, *right) ? 1 : 0);
+  }
+  return make_expr(type, Compare{op, std::move(a), std::move(b)});
+}
+
+Expr logical(BinaryOp op, const char* text, Expr a, Expr b) {
+  require_bool(text, a);
+  require_bool(text, b);
+  match_types(text, a, b);
+  return make_binary(op, std::move(a), std::move(b));
+}
+
+Expr bitwise(BinaryOp op, const char* text, Expr a, Expr b) {
+  match_types(text, a, b);
+  require_integer(text, a, "cast it to an integer type");
+  return make_binary(op, std::move(a), std::move(b));
+}
+
+bool both_bool(const Expr& a, const Expr& b) {
+  return a.defined() && b.defined() && a.type().is_bool() && b.type().is_bool();
+}
+
+Expr shifted(BinaryOp op, const char* text, Expr a, Expr b) {
+  require_defined(text, a);
+  require_defined(text, b);
+  require_integer(text, a, "cast it to an integer type");
+  require_integer(text, b, "shift by an integer");
+  const std::int64_t* amount = as_int(b);
+  if (amount != nullptr && (*amount < 0 || *amount >= a.type().bits)) {
+    throw UserError(std::string("'") + text + "' of " + to_string(a.type().element()) + " by " +
+                    std::to_string(*amount) + "; the amount must be from 0 to " +
+                    std::to_string(a.type().bits - 1));
+  }
+  b = converted(a.type().element().with_lanes(b.type().lanes), std::move(b));
+  match_types(text, a, b);
+  return make_binary(op, std::move(a), std::move(b));
+}
+
+Expr unary(UnaryOp op, Expr a) {
+  const Type type = a.type();
+  return make_expr(type, Unary{op, std::move(a)});
+}
+
+Expr float_function(UnaryOp op, const char* name, Expr a) {
+  require_defined(name, a);
+  require_float(name, a);
+  return unary(op, std::move(a));
+}
+
+}  // namespace
+
+Expr operator+(Expr a, Expr b) { return arithmetic(BinaryOp::Add, "+", std::move(a), std::move(b)); }
+Expr operator-(Expr a, Expr b) { return arithmetic(BinaryOp::Sub, "-", std::move(a), std::move(b)); }
+Expr operator*(Expr a, Expr b) { return arithmetic(BinaryOp::Mul, "*", std::move(a), std::move(b)); }
+Expr operator/(Expr a, Expr b) { return arithmetic(BinaryOp::Div, "/", std::move(a), std::move(b)); }
+
+Expr operator%(Expr a, Expr b) {
+  match_types("%", a, b);
+  require_integer("%", a, "write a - b*floor(a/b)");
+  return make_binary(BinaryOp::Mod, std::move(a), std::move(b));
+}
+
+Expr operator-(Expr a) {
+  require_defined("-", a);
+  require_number("-", a);
+  const Type type = a.type();
+  if (const auto* imm = a.as<FloatImm>()) return make_expr(type, FloatImm{-imm->value});
+  if (const std::int64_t* value = as_int(a)) {
+    return make_const(type, *fold(BinaryOp::Sub, type.element(), 0, *value));
+  }
+  return unary(UnaryOp::Neg, std::move(a));
+}
+
+Expr operator!(Expr a) {
+  require_bool("!", a);
+  if (const std::int64_t* value = as_int(a)) return make_const(a.type(), *value != 0 ? 0 : 1);
+  return unary(UnaryOp::Not, std::move(a));
+}
+
+Expr operator~(Expr a) {
+  require_defined("~", a);
+  if (a.type().is_bool()) return !std::move(a);
+  require_integer("~", a, "cast it to an integer type");
+  if (const std::int64_t* value = as_int(a)) return make_const(a.type(), ~*value);
+  return unary(UnaryOp::BitNot, std::move(a));
+}
+
+Expr operator&(Expr a, Expr b) {
+  if (both_bool(a, b)) return std::move(a) && std::move(b);
+  return bitwise(BinaryOp::BitAnd, "&", std::move(a), std::move(b));
+}
+Expr operator|(Expr a, Expr b) {
+  if (both_bool(a, b)) return std::move(a) || std::move(b);
+  return bitwise(BinaryOp::BitOr, "|", std::move(a), std::move(b));
+}
+Expr operator^(Expr a, Expr b) {
+  if (both_bool(a, b)) return std::move(a) != std::move(b);
+  return bitwise(BinaryOp::BitXor, "^", std::move(a), std::move(b));
+}
+Expr operator<<(Expr a, Expr b) { return shifted(BinaryOp::Shl, "<<", std::move(a), std::move(b)); }
+Expr operator>>(Expr a, Expr b) { return shifted(BinaryOp::Shr, ">>", std::move(a), std::move(b)); }
+
+Expr operator&&(Expr a, Expr b) { return logical(BinaryOp::And, "&&", std::move(a), std::move(b)); }
+Expr operator||(Expr a, Expr b) { return logical(BinaryOp::Or, "||", std::move(a), std::move(b)); }
+
+Expr operator==(Expr a, Expr b) { return compared(CompareOp::Eq, "==", std::move(a), std::move(b)); }
+Expr operator!=(Expr a, Expr b) { return compared(CompareOp::Ne, "!=", std::move(a), std::move(b)); }
+Expr operator<(Expr a, Expr b) { return compared(CompareOp::Lt, "<", std::move(a), std::move(b)); }
+Expr operator<=(Expr a, Expr b) { return compared(CompareOp::Le, "<=", std::move(a), std::move(b)); }
+Expr operator>(Expr a, Expr b) { return compared(CompareOp::Gt, ">", std::move(a), std::move(b)); }
+Expr operator>=(Expr a, Expr b) { return compared(CompareOp::Ge, ">=", std::move(a), std::move(b)); }
+
+Expr& operator+=(Expr& a, Expr b) { return a = a + std::move(b); }
+Expr& operator-=(Expr& a, Expr b) { return a = a - std::move(b); }
+Expr& operator*=(Expr& a, Expr b) { return a = a * std::move(b); }
+Expr& operator/=(Expr& a, Expr b) { return a = a / std::move(b); }
+
+Expr min(Expr a, Expr b) { return arithmetic(BinaryOp::Min, "min", std::move(a), std::move(b)); }
+Expr max(Expr a, Expr b) { return arithmetic(BinaryOp::Max, "max", std::move(a), std::move(b)); }
+Expr clamp(Expr value, Expr low, Expr high) {
+  return max(min(std::move(value), std::move(high)), std::move(low));
+}
+
+Expr abs(Expr a) {
+  require_defined("abs", a);
+  require_number("abs", a);
+  if (a.type().is_uint()) return a;
+  return unary(UnaryOp::Abs, std::move(a));
+}
+
+Expr select(Expr condition, Expr if_true, Expr if_false) {
+  require_bool("select", condition);
+  match_types("select", if_true, if_false);
+  if (const std::int64_t* value = as_int(condition); value != nullptr && condition.type().is_scalar()) {
+    return *value != 0 ? if_true : if_false;
+  }
+  const int lanes = std::max(condition.type().lanes, if_true.type().lanes);
+  condition = to_lanes(lanes, std::move(condition));
+  if_true = to_lanes(lanes, std::move(if_true));
+  if_false = to_lanes(lanes, std::move(if_false));
+  const Type type = if_true.type();
+  return make_expr(type, Select{std::move(condition), std::move(if_true), std::move(if_false)});
+}
+
+Expr cast(Type type, Expr value) {
+  require_defined("cast", value);
+  const Type element = type.element();
+  if (!is_user_type(element) && element != UInt(32)) {
+    throw UserError("cast to " + to_string(element) +
+                    ", which is no type; the types are bool, u8, i8, u16, i16, i32, i64, f16, bf16, "
+                    "f32 and f64");
+  }
+  if (type.is_scalar()) type = type.with_lanes(value.type().lanes);
+  internal_check(type.lanes == value.type().lanes, "a cast keeps the number of lanes");
+  if (value.type() == type && (!is_literal(value) || type.is_bool())) return value;
+  if (type.is_bool()) return std::move(value) != 0;
+  return make_expr(type, Cast{std::move(value)});
+}
+
+Expr fma(Expr a, Expr b, Expr c) {
+  // Matching all with an operand that is no literal gives literals the type of the rest; the second
+  // round carries a type that the first one widened to those matched before.
+  for (const Expr* operand : {&a, &b, &c}) require_defined("fma", *operand);
+  Expr& anchor = !is_literal(a) ? a : (!is_literal(b) ? b : c);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (Expr* operand : {&a, &b, &c}) {
+      if (operand != &anchor) match_types("fma", anchor, *operand);
+    }
+  }
+  require_float("fma", a);
+  const Type type = a.type();
+  return make_expr(type, Fma{std::move(a), std::move(b), std::move(c)});
+}
+
+Expr strict(Expr value) {
+  require_defined("strict", value);
+  const Type type = value.type();
+  return make_expr(type, Strict{std::move(value)});
+}
+
+Expr sqrt(Expr a) { return float_function(UnaryOp::Sqrt, "sqrt", std::move(a)); }
+Expr floor(Expr a) { return float_function(UnaryOp::Floor, "floor", std::move(a)); }
+Expr ceil(Expr a) { return float_function(UnaryOp::Ceil, "ceil", std::move(a)); }
+Expr round(Expr a) { return float_function(UnaryOp::Round, "round", std::move(a)); }
+Expr exp(Expr a) { return float_function(UnaryOp::Exp, "exp", std::move(a)); }
+Expr log(Expr a) { return float_function(UnaryOp::Log, "log", std::move(a)); }
+Expr sin(Expr a) { return float_function(UnaryOp::Sin, "sin", std::move(a)); }
+Expr cos(Expr a) { return float_function(UnaryOp::Cos, "cos", std::move(a)); }
+Expr tanh(Expr a) { return float_function(UnaryOp::Tanh, "tanh", std::move(a)); }
+
+Expr pow(Expr base, Expr exponent) {
+  match_types("pow", base, exponent);
+  require_float("pow", base);
+  return make_binary(BinaryOp::Pow, std::move(base), std::move(exponent));
+}
+
+}  // namespace mica

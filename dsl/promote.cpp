@@ -1,0 +1,107 @@
+#include "dsl/promote.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dsl/traverse.h"
+
+namespace mica {
+namespace {
+
+bool holds(Type type, std::int64_t value) { return wrap_to_type(type, value) == value; }
+
+// The first signed type that holds `value` and every value of `type`.
+Type type_for(Type type, std::int64_t value) {
+  for (const int bits : {16, 32}) {
+    const bool holds_type = bits > type.bits || (type.is_int() && bits == type.bits);
+    if (holds_type && holds(Int(bits), value)) return Int(bits);
+  }
+  return Int(64);
+}
+
+// The type in which `literal` and an operand of `other` meet.
+Type literal_type(const Expr& literal, Type other) {
+  if (const auto* imm = literal.as<IntImm>()) {
+    if (other.is_float() || holds(other, imm->value)) return other;
+    return type_for(other, imm->value);
+  }
+  return other.is_float() ? other : literal.type();
+}
+
+void check_fits(const char* op, const Expr& literal, Type type) {
+  if (!type.is_float()) return;
+  const auto* imm = literal.as<FloatImm>();
+  if (imm != nullptr && !std::isfinite(imm->value)) return;
+  const Expr rounded = converted(type, literal);
+  if (std::isfinite(rounded.as<FloatImm>()->value)) return;
+  throw UserError(std::string("the literal ") + to_string(literal) + " does not fit " +
+                  to_string(type) + ", the type of the other operand of '" + op +
+                  "'; cast that operand to a wider float, e.g. cast(Float(64), ...)");
+}
+
+}  // namespace
+
+void require_defined(const char* op, const Expr& e) {
+  if (e.defined()) return;
+  throw UserError(std::string("an operand of '") + op +
+                  "' is an undefined Expr; assign a value to it before it is used");
+}
+
+bool is_literal(const Expr& e) { return e.as<IntImm>() != nullptr || e.as<FloatImm>() != nullptr; }
+
+Type promoted_type(Type a, Type b) {
+  if (a.is_float() != b.is_float()) return a.is_float() ? a : b;
+  if (a.is_float()) {
+    if (a.bits != b.bits) return a.bits > b.bits ? a : b;
+    return a == b ? a : Float(32);
+  }
+  const int bits = std::max(a.bits, b.bits);
+  return a.is_int() || b.is_int() ? Int(bits) : UInt(bits);
+}
+
+Expr converted(Type type, Expr e) {
+  if (e.type() == type) return e;
+  if (const auto* imm = e.as<IntImm>()) return make_const(type, imm->value);
+  if (const auto* imm = e.as<FloatImm>()) return make_const(type, imm->value);
+  return make_expr(type, Cast{std::move(e)});
+}
+
+Expr to_lanes(int lanes, Expr e) {
+  if (e.type().lanes == lanes) return e;
+  internal_check(e.type().is_scalar(), "operands have different numbers of lanes");
+  const Type type = e.type().with_lanes(lanes);
+  return make_expr(type, Broadcast{std::move(e)});
+}
+
+void match_types(const char* op, Expr& a, Expr& b) {
+  require_defined(op, a);
+  require_defined(op, b);
+  const Type left = a.type().element();
+  const Type right = b.type().element();
+  if (left != right) {
+    if (left.is_bool() || right.is_bool()) {
+      throw UserError(std::string("'") + op + "' of " + to_string(left) + " and " +
+                      to_string(right) +
+                      "; make the bool a number first: select(condition, 1, 0)");
+    }
+    const bool left_literal = is_literal(a);
+    const bool right_literal = is_literal(b);
+    Type type;
+    if (left_literal == right_literal) {
+      type = promoted_type(left, right);
+    } else {
+      const Expr& literal = left_literal ? a : b;
+      type = literal_type(literal, left_literal ? right : left);
+      check_fits(op, literal, type);
+    }
+    a = converted(type.with_lanes(a.type().lanes), std::move(a));
+    b = converted(type.with_lanes(b.type().lanes), std::move(b));
+  }
+  const int lanes = std::max(a.type().lanes, b.type().lanes);
+  if (lanes != 1) {
+    a = to_lanes(lanes, std::move(a));
+    b = to_lanes(lanes, std::move(b));
+  }
+}
+
+}  // namespace mica

@@ -1,0 +1,180 @@
+#include "dsl/traverse.h"
+
+namespace mica {
+namespace {
+
+template <typename... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <typename... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+using Rewrite = FunctionRef<Expr(const Expr&)>;
+
+// `items` rewritten into `result`, which stays empty (no copy) when none changed.
+bool map_list(const std::vector<Expr>& items, Rewrite rewrite, std::vector<Expr>& result) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    Expr item = rewrite(items[i]);
+    if (result.empty()) {
+      if (item.same_as(items[i])) continue;
+      result.reserve(items.size());
+      result.assign(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    result.push_back(std::move(item));
+  }
+  return !result.empty();
+}
+
+}  // namespace
+
+void for_each_child(const Expr& e, FunctionRef<void(const Expr&)> visit) {
+  const auto each = [&](const std::vector<Expr>& items) {
+    for (const Expr& item : items) visit(item);
+  };
+  std::visit(Overloaded{
+                 [](const IntImm&) {},
+                 [](const FloatImm&) {},
+                 [](const VarRef&) {},
+                 [](const ParamRef&) {},
+                 [](const RVarRef&) {},
+                 [](const ImageField&) {},
+                 [&](const Cast& op) { visit(op.value); },
+                 [&](const Unary& op) { visit(op.a); },
+                 [&](const Binary& op) { visit(op.a), visit(op.b); },
+                 [&](const Compare& op) { visit(op.a), visit(op.b); },
+                 [&](const Select& op) { visit(op.condition), visit(op.if_true), visit(op.if_false); },
+                 [&](const Fma& op) { visit(op.a), visit(op.b), visit(op.c); },
+                 [&](const Strict& op) { visit(op.value); },
+                 [&](const Access& op) { each(op.args); },
+                 [&](const Let& op) { visit(op.value), visit(op.body); },
+                 [&](const Load& op) { each(op.index), each(op.logical); },
+                 [&](const Ramp& op) { visit(op.base), visit(op.stride); },
+                 [&](const Broadcast& op) { visit(op.value); },
+                 [&](const Shuffle& op) { each(op.vectors); },
+                 [&](const Reinterpret& op) { visit(op.value); },
+             },
+             e.node().op);
+}
+
+Expr map_children(const Expr& e, Rewrite rewrite) {
+  const Type type = e.type();
+  const auto one = [&]<typename Op>(const Op& op, const Expr& child, auto&& rebuild) {
+    Expr value = rewrite(child);
+    return value.same_as(child) ? e : make_expr(type, Op(rebuild(op, std::move(value))));
+  };
+  const auto two = [&]<typename Op>(const Op& op, Expr Op::*first, Expr Op::*second) {
+    Expr a = rewrite(op.*first);
+    Expr b = rewrite(op.*second);
+    if (a.same_as(op.*first) && b.same_as(op.*second)) return e;
+    Op changed = op;
+    changed.*first = std::move(a);
+    changed.*second = std::move(b);
+    return make_expr(type, std::move(changed));
+  };
+  const auto three = [&]<typename Op>(const Op& op, Expr Op::*first, Expr Op::*second,
+                                      Expr Op::*third) {
+    Expr a = rewrite(op.*first);
+    Expr b = rewrite(op.*second);
+    Expr c = rewrite(op.*third);
+    if (a.same_as(op.*first) && b.same_as(op.*second) && c.same_as(op.*third)) return e;
+    return make_expr(type, Op{std::move(a), std::move(b), std::move(c)});
+  };
+  return std::visit(
+      Overloaded{
+          [&](const IntImm&) { return e; },
+          [&](const FloatImm&) { return e; },
+          [&](const VarRef&) { return e; },
+          [&](const ParamRef&) { return e; },
+          [&](const RVarRef&) { return e; },
+          [&](const ImageField&) { return e; },
+          [&](const Cast& op) {
+            return one(op, op.value, [](const Cast&, Expr v) { return Cast{std::move(v)}; });
+          },
+          [&](const Unary& op) {
+            return one(op, op.a, [](const Unary& u, Expr v) { return Unary{u.op, std::move(v)}; });
+          },
+          [&](const Binary& op) { return two(op, &Binary::a, &Binary::b); },
+          [&](const Compare& op) { return two(op, &Compare::a, &Compare::b); },
+          [&](const Select& op) {
+            return three(op, &Select::condition, &Select::if_true, &Select::if_false);
+          },
+          [&](const Fma& op) { return three(op, &Fma::a, &Fma::b, &Fma::c); },
+          [&](const Strict& op) {
+            return one(op, op.value, [](const Strict&, Expr v) { return Strict{std::move(v)}; });
+          },
+          [&](const Access& op) {
+            std::vector<Expr> args;
+            if (!map_list(op.args, rewrite, args)) return e;
+            return make_expr(type, Access{op.name, op.function, op.image, op.value_index,
+                                          std::move(args), op.where, op.is_self});
+          },
+          [&](const Let& op) { return two(op, &Let::value, &Let::body); },
+          [&](const Load& op) {
+            std::vector<Expr> index, logical;
+            const bool index_changed = map_list(op.index, rewrite, index);
+            const bool logical_changed = map_list(op.logical, rewrite, logical);
+            if (!index_changed && !logical_changed) return e;
+            return make_expr(type, Load{op.buffer, index_changed ? std::move(index) : op.index,
+                                        logical_changed ? std::move(logical) : op.logical,
+                                        op.alignment});
+          },
+          [&](const Ramp& op) { return two(op, &Ramp::base, &Ramp::stride); },
+          [&](const Broadcast& op) {
+            return one(op, op.value, [](const Broadcast&, Expr v) { return Broadcast{std::move(v)}; });
+          },
+          [&](const Shuffle& op) {
+            std::vector<Expr> vectors;
+            if (!map_list(op.vectors, rewrite, vectors)) return e;
+            return make_expr(type, Shuffle{std::move(vectors), op.lanes});
+          },
+          [&](const Reinterpret& op) {
+            return one(op, op.value,
+                       [](const Reinterpret&, Expr v) { return Reinterpret{std::move(v)}; });
+          },
+      },
+      e.node().op);
+}
+
+void walk(const Expr& e, FunctionRef<void(const Expr&)> visit) {
+  visit(e);
+  for_each_child(e, [&](const Expr& child) { walk(child, visit); });
+}
+
+Expr substitute(const Expr& e, const std::string& name, const Expr& value) {
+  if (const auto* var = e.as<VarRef>()) return var->name == name ? value : e;
+  if (const auto* let = e.as<Let>(); let != nullptr && let->name == name) {
+    Expr bound = substitute(let->value, name, value);
+    return bound.same_as(let->value) ? e : make_expr(e.type(), Let{name, bound, let->body});
+  }
+  return map_children(e, [&](const Expr& child) { return substitute(child, name, value); });
+}
+
+Expr substitute(const Expr& e, FunctionRef<Expr(const std::string&)> lookup) {
+  if (const auto* var = e.as<VarRef>()) {
+    Expr value = lookup(var->name);
+    return value.defined() ? value : e;
+  }
+  if (const auto* let = e.as<Let>()) {
+    Expr value = substitute(let->value, lookup);
+    const auto outside = [&](const std::string& name) {
+      return name == let->name ? Expr() : lookup(name);
+    };
+    Expr body = substitute(let->body, outside);
+    if (value.same_as(let->value) && body.same_as(let->body)) return e;
+    return make_expr(e.type(), Let{let->name, std::move(value), std::move(body)});
+  }
+  return map_children(e, [&](const Expr& child) { return substitute(child, lookup); });
+}
+
+bool uses_var(const Expr& e, const std::string& name) {
+  if (const auto* var = e.as<VarRef>()) return var->name == name;
+  if (const auto* let = e.as<Let>(); let != nullptr && let->name == name) {
+    return uses_var(let->value, name);
+  }
+  bool found = false;
+  for_each_child(e, [&](const Expr& child) { found = found || uses_var(child, name); });
+  return found;
+}
+
+}  // namespace mica
