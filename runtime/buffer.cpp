@@ -87,7 +87,8 @@ AnyBuffer AnyBuffer::wrap_device(Type type, std::uint64_t device_ptr, const std:
   buffer.type_ = type;
   buffer.dims_ = dims;
   buffer.offset_ = layout.offset;
-  const std::uint64_t start = device_ptr - static_cast<std::uint64_t>(layout.offset * layout.element_bytes);
+  const std::uint64_t start =
+      device_ptr - static_cast<std::uint64_t>(layout.offset * layout.element_bytes);
   buffer.storage_ = std::make_shared<BufferStorage>(std::move(layout), device_for(target), start);
   return buffer;
 }
@@ -197,16 +198,16 @@ void AnyBuffer::require_type(Type type) const {
 
 void AnyBuffer::require_coordinates(std::initializer_list<std::int64_t> at) const {
   if (at.size() != dims_.size()) {
-    throw UserError(std::to_string(at.size()) + " coordinates were given for " + describe() + ", which has " +
-                    std::to_string(dims_.size()) + " dimensions");
+    throw UserError(std::to_string(at.size()) + " coordinates were given for " + describe() +
+                    ", which has " + std::to_string(dims_.size()) + " dimensions");
   }
   std::size_t d = 0;
   for (const std::int64_t i : at) {
     const BufferDim& dim = dims_[d];
     if (i < dim.min || i - dim.min >= dim.extent) {
       throw UserError("coordinate " + std::to_string(d) + " is " + std::to_string(i) + ", outside " +
-                      std::to_string(dim.min) + ".." + std::to_string(dim.min + dim.extent - 1) + " of " +
-                      describe());
+                      std::to_string(dim.min) + ".." + std::to_string(dim.min + dim.extent - 1) +
+                      " of " + describe());
     }
     ++d;
   }

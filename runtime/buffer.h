@@ -73,7 +73,8 @@ class AnyBuffer {
   [[nodiscard]] std::int64_t elements() const;  ///< product of the extents
 
   /// The view of [min, min + extent) of each dimension; shares memory. UserError if it sticks out.
-  [[nodiscard]] AnyBuffer cropped(const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) const;
+  [[nodiscard]] AnyBuffer cropped(
+      const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) const;
   /// The same memory with other mins.
   [[nodiscard]] AnyBuffer translated(const std::vector<std::int64_t>& mins) const;
   /// Same elements in freshly allocated host memory.
@@ -131,7 +132,8 @@ class Buffer : public AnyBuffer {
  public:
   Buffer() = default;
   explicit Buffer(std::int64_t nx) : AnyBuffer(type_of<T>(), std::vector<std::int64_t>{nx}) {}
-  Buffer(std::int64_t nx, std::int64_t ny) : AnyBuffer(type_of<T>(), std::vector<std::int64_t>{nx, ny}) {}
+  Buffer(std::int64_t nx, std::int64_t ny)
+      : AnyBuffer(type_of<T>(), std::vector<std::int64_t>{nx, ny}) {}
   Buffer(std::int64_t nx, std::int64_t ny, std::int64_t nz)
       : AnyBuffer(type_of<T>(), std::vector<std::int64_t>{nx, ny, nz}) {}
   Buffer(std::int64_t nx, std::int64_t ny, std::int64_t nz, std::int64_t nw)
@@ -167,9 +169,13 @@ class Buffer : public AnyBuffer {
   /// UserError for a wrong number of coordinates; unless NDEBUG is defined, also for one out of
   /// range.
   template <typename... I>
-  T& operator()(I... i) { return data()[offset_of({static_cast<std::int64_t>(i)...})]; }
+  T& operator()(I... i) {
+    return data()[offset_of({static_cast<std::int64_t>(i)...})];
+  }
   template <typename... I>
-  const T& operator()(I... i) const { return data()[offset_of({static_cast<std::int64_t>(i)...})]; }
+  const T& operator()(I... i) const {
+    return data()[offset_of({static_cast<std::int64_t>(i)...})];
+  }
   /// Calls fn(element&, coordinates) for every element, dimension 0 fastest.
   void for_each(const std::function<void(T&, const std::array<std::int64_t, 4>&)>& fn);
   void for_each(const std::function<void(const T&, const std::array<std::int64_t, 4>&)>& fn) const;
@@ -190,7 +196,9 @@ class Realization {
   AnyBuffer& operator[](std::size_t i);
   /// The only buffer, typed. UserError if there are several or the type differs.
   template <typename T>
-  operator Buffer<T>() const { return Buffer<T>(only()); }  // NOLINT
+  operator Buffer<T>() const {
+    return Buffer<T>(only());
+  }  // NOLINT
 
  private:
   [[nodiscard]] const AnyBuffer& only() const;

@@ -60,7 +60,8 @@ void Buffer<T>::for_each(const std::function<void(T&, const std::array<std::int6
 }
 
 template <typename T>
-void Buffer<T>::for_each(const std::function<void(const T&, const std::array<std::int64_t, 4>&)>& fn) const {
+void Buffer<T>::for_each(
+    const std::function<void(const T&, const std::array<std::int64_t, 4>&)>& fn) const {
   detail::visit_elements(data(), dims_, fn);
 }
 

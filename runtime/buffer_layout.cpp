@@ -51,9 +51,9 @@ std::int64_t checked_span(Type type, const std::vector<BufferDim>& dims) {
   std::int64_t span = 1;
   for (const BufferDim& dim : by_stride(dims)) {
     if (std::abs(dim.stride) < span) {
-      throw UserError("a buffer of " + describe_box(dims) + " has a stride of " + std::to_string(dim.stride) +
-                      " where the faster dimensions span " + std::to_string(span) +
-                      " elements: elements would share addresses");
+      throw UserError("a buffer of " + describe_box(dims) + " has a stride of " +
+                      std::to_string(dim.stride) + " where the faster dimensions span " +
+                      std::to_string(span) + " elements: elements would share addresses");
     }
     std::int64_t grown = 0;
     std::int64_t bytes = 0;
@@ -115,8 +115,8 @@ namespace {
 
 /// Is there, for the dimensions up to `d` (smallest stride first), a difference of indices within
 /// the two boxes that spans `distance` elements?
-bool differences_reach(const std::vector<BufferDim>& a, const std::vector<BufferDim>& b, std::size_t count,
-                       std::int64_t distance) {
+bool differences_reach(const std::vector<BufferDim>& a, const std::vector<BufferDim>& b,
+                       std::size_t count, std::int64_t distance) {
   if (count == 0) return distance == 0;
   const std::size_t d = count - 1;
   std::int64_t reach = 0;  // what the smaller strides can make up for
@@ -137,7 +137,8 @@ bool differences_reach(const std::vector<BufferDim>& a, const std::vector<Buffer
 
 }  // namespace
 
-bool boxes_meet(const std::vector<BufferDim>& a, const std::vector<BufferDim>& b, std::int64_t distance) {
+bool boxes_meet(const std::vector<BufferDim>& a, const std::vector<BufferDim>& b,
+                std::int64_t distance) {
   // Dimensions in which neither view has a second index say nothing, and their strides are free.
   std::vector<std::size_t> order;
   for (std::size_t d = 0; d < a.size(); ++d) {

@@ -26,7 +26,8 @@ void* on_host(const AnyBuffer& buffer, MemoryUse use) {
 }
 
 /// Do the views share memory when the elements at their mins stand at these addresses?
-bool views_meet(const AnyBuffer& a, std::uint64_t a_address, const AnyBuffer& b, std::uint64_t b_address) {
+bool views_meet(const AnyBuffer& a, std::uint64_t a_address, const AnyBuffer& b,
+                std::uint64_t b_address) {
   const auto distance = static_cast<std::int64_t>(b_address - a_address);
   const std::int64_t a_bytes = a.type().bytes();
   const std::int64_t b_bytes = b.type().bytes();

@@ -12,11 +12,17 @@ namespace mica {
 
 namespace {
 
-std::int64_t phase_of(std::uint64_t address) { return static_cast<std::int64_t>(address % kHostAlignment); }
+// Memory of Mica's own has phase 0 on both sides (devices align to 256 bytes).
+static_assert(kHostAlignment % kAddressPeriod == 0);
+
+std::int64_t phase_of(std::uint64_t address) {
+  return static_cast<std::int64_t>(address % kAddressPeriod);
+}
 
 /// Calls fn(first element, count) for every run of neighbouring elements of the layout's view; one
 /// run if the view has no gaps.
-void for_each_run(const StorageLayout& layout, const std::function<void(std::int64_t, std::int64_t)>& fn) {
+void for_each_run(const StorageLayout& layout,
+                  const std::function<void(std::int64_t, std::int64_t)>& fn) {
   if (layout.elements() == layout.span) {
     fn(0, layout.span);
     return;
@@ -34,7 +40,8 @@ void for_each_run(const StorageLayout& layout, const std::function<void(std::int
   }
   std::int64_t run = 1;
   std::size_t first_outer = 0;
-  while (first_outer < dims.size() && (dims[first_outer].extent == 1 || dims[first_outer].stride == run)) {
+  while (first_outer < dims.size() &&
+         (dims[first_outer].extent == 1 || dims[first_outer].stride == run)) {
     run *= dims[first_outer].extent;
     ++first_outer;
   }
@@ -112,7 +119,8 @@ void* BufferStorage::host(MemoryUse use) {
   return host_.load();
 }
 
-std::uint64_t BufferStorage::device(const std::shared_ptr<Device>& device, MemoryUse use, Stream stream) {
+std::uint64_t BufferStorage::device(const std::shared_ptr<Device>& device, MemoryUse use,
+                                    Stream stream) {
   const std::lock_guard lock(mutex_);
   if (layout_.bytes() == 0) return 0;
   if (device_ != nullptr && device_ != device) {
@@ -157,7 +165,8 @@ const Device* BufferStorage::device_in_use() const {
 void BufferStorage::make_host_memory() {
   if (host_.load() != nullptr) return;
   if (lifetime_ == Lifetime::Temporary) {
-    host_.store(std::bit_cast<void*>(static_cast<std::uintptr_t>(cpu_device()->allocate(layout_.bytes(), {}))));
+    host_.store(
+        std::bit_cast<void*>(static_cast<std::uintptr_t>(cpu_device()->allocate(layout_.bytes(), {}))));
   } else {
     host_.store(allocate_host_memory(layout_.bytes()));
   }
@@ -175,8 +184,8 @@ void BufferStorage::upload(Stream stream) {
   const auto element = static_cast<std::int64_t>(layout_.element_bytes);
   if (user_device_) {
     for_each_run(layout_, [&](std::int64_t first, std::int64_t count) {
-      device_->copy_to_device(address_ + static_cast<std::uint64_t>(first * element), from + first * element,
-                              static_cast<std::size_t>(count * element), stream);
+      device_->copy_to_device(address_ + static_cast<std::uint64_t>(first * element),
+                              from + first * element, static_cast<std::size_t>(count * element), stream);
     });
   } else {
     device_->copy_to_device(address_, from, layout_.bytes(), stream);

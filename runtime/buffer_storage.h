@@ -13,6 +13,9 @@
 
 namespace mica {
 
+/// Addresses are told apart modulo this many bytes where alignment matters.
+inline constexpr std::size_t kAddressPeriod = 256;
+
 /// What a caller is about to do with one side's memory.
 enum class MemoryUse : std::uint8_t {
   Read,       ///< the side is brought up to date; the other stays valid
@@ -76,7 +79,7 @@ struct BufferStorage {
   [[nodiscard]] std::uint64_t device_address() const;
   [[nodiscard]] const Device* device_in_use() const;
 
-  /// Address of the storage's start modulo kHostAlignment, on the host and on devices, known before
+  /// Address of the storage's start modulo kAddressPeriod, on the host and on devices, known before
   /// memory is made: Mica's own is aligned.
   [[nodiscard]] std::int64_t host_phase() const { return host_phase_; }
   [[nodiscard]] std::int64_t device_phase() const { return device_phase_; }
@@ -95,14 +98,14 @@ struct BufferStorage {
 
   const StorageLayout layout_;
   const Lifetime lifetime_ = Lifetime::Buffer;
-  const Stream stream_;                // order of a temporary's device memory
+  const Stream stream_;  // order of a temporary's device memory
   const bool user_host_ = false, user_device_ = false;
   const std::int64_t host_phase_ = 0, device_phase_ = 0;
 
   mutable std::mutex mutex_;
   std::atomic<unsigned> state_{0};
-  std::atomic<void*> host_{nullptr};   // set once
-  std::shared_ptr<Device> device_;     // where address_ is
+  std::atomic<void*> host_{nullptr};  // set once
+  std::shared_ptr<Device> device_;    // where address_ is
   std::uint64_t address_ = 0;
 };
 

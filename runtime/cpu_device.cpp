@@ -1,8 +1,5 @@
 #include "runtime/cpu_device.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -17,8 +14,10 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/mman.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <unistd.h>
 
 #include "dsl/diagnostics.h"
 
@@ -26,8 +25,8 @@ namespace mica {
 
 namespace {
 
-constexpr std::size_t kKeepFrom = std::size_t{64} << 10;    // bytes of the smallest block kept
-constexpr std::size_t kLargePages = std::size_t{4} << 20;   // bytes from which large pages are asked for
+constexpr std::size_t kKeepFrom = std::size_t{64} << 10;   // bytes of the smallest block kept
+constexpr std::size_t kLargePages = std::size_t{4} << 20;  // bytes from which large pages are asked for
 
 std::size_t round_up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -162,7 +161,7 @@ class CpuDevice final : public Device {
 /// Free scratch blocks of one thread, by power of two.
 class ScratchCache {
  public:
-  static constexpr int kClasses = 25;                              // 64 bytes ... 16 MiB: 2^6 ... 2^24
+  static constexpr int kClasses = 25;                               // 64 bytes ... 16 MiB: 2^6 ... 2^24
   static constexpr std::size_t kKeepBytes = std::size_t{32} << 20;  // per thread
 
   ScratchCache() = default;
@@ -244,9 +243,8 @@ extern "C" void mica_parallel_for(void (*body)(std::int64_t i, void* closure), s
     body(min, closure);
     return;
   }
-  mica::arena().execute([&] {
-    tbb::parallel_for(min, min + extent, [&](std::int64_t i) { body(i, closure); });
-  });
+  mica::arena().execute(
+      [&] { tbb::parallel_for(min, min + extent, [&](std::int64_t i) { body(i, closure); }); });
 }
 
 extern "C" void* mica_allocate(std::size_t bytes) noexcept {

@@ -32,8 +32,8 @@ extern "C" {
 
 /// Calls body(i, closure) once for every i in [min, min + extent), on several threads at once, and
 /// returns when all calls have returned. Calls may nest. `body` must not throw.
-void mica_parallel_for(void (*body)(std::int64_t i, void* closure), std::int64_t min, std::int64_t extent,
-                       void* closure);
+void mica_parallel_for(void (*body)(std::int64_t i, void* closure), std::int64_t min,
+                       std::int64_t extent, void* closure);
 
 /// Scratch memory of `bytes`, aligned to 64 bytes. Blocks up to 16 MiB come from a cache of the
 /// calling thread, so that scratch for every tile is cheap. Ends the process when memory runs out.

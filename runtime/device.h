@@ -27,12 +27,12 @@ struct LaunchShape {
 struct KernelInfo {
   std::string name;
   bool on_device = false;
-  std::string ptx;           ///< empty for host kernels
-  LaunchShape shape;         ///< of the most recent run; block and shared bytes are known before
-  int registers = -1;        ///< a thread; -1 until loaded on a GPU
-  int local_bytes = -1;      ///< a thread's spills and local arrays; -1 until loaded on a GPU
+  std::string ptx;       ///< empty for host kernels
+  LaunchShape shape;     ///< of the most recent run; block and shared bytes are known before
+  int registers = -1;    ///< a thread; -1 until loaded on a GPU
+  int local_bytes = -1;  ///< a thread's spills and local arrays; -1 until loaded on a GPU
   int static_shared_bytes = 0;
-  bool from_cache = false;   ///< machine code came from the disk cache
+  bool from_cache = false;  ///< machine code came from the disk cache
 };
 
 /// One loaded kernel. launch() may be called from several threads.

@@ -146,7 +146,8 @@ class HostProgramBuilder {
       return;
     }
     const int slot = symbols_.find(name);
-    if (slot < 0) throw InternalError("a plan uses the scalar \"" + name + "\", which it does not define");
+    if (slot < 0)
+      throw InternalError("a plan uses the scalar \"" + name + "\", which it does not define");
     if (symbols_.type(slot).is_float() != type.is_float()) {
       throw InternalError("a plan reads the scalar \"" + name + "\" of type " +
                           to_string(symbols_.type(slot)) + " as " + to_string(type));
@@ -198,7 +199,8 @@ HostValue HostProgram::run(const HostValue* symbols) const {
         --top;
         break;
       case Op::Compare:
-        top[-2] = host_arithmetic::compare(static_cast<CompareOp>(step.sub), top[-2], top[-1], step.from);
+        top[-2] =
+            host_arithmetic::compare(static_cast<CompareOp>(step.sub), top[-2], top[-1], step.from);
         --top;
         break;
       case Op::Select:
@@ -210,9 +212,7 @@ HostValue HostProgram::run(const HostValue* symbols) const {
         top -= 2;
         break;
       case Op::Cast: top[-1] = host_arithmetic::cast(top[-1], step.from, step.type); break;
-      case Op::Reinterpret:
-        top[-1] = host_arithmetic::reinterpret(top[-1], step.from, step.type);
-        break;
+      case Op::Reinterpret: top[-1] = host_arithmetic::reinterpret(top[-1], step.from, step.type); break;
     }
   }
   return top[-1];

@@ -21,6 +21,8 @@ union HostValue {
 /// A value's bytes as a kernel argument of `type`, in the low end; and the inverse.
 std::uint64_t pack_value(HostValue value, Type type);
 HostValue unpack_value(std::uint64_t bits, Type type);
+/// pack_value after conversion from one type to another.
+std::uint64_t convert_and_pack(HostValue value, Type from, Type to);
 /// "12", "true", "0.5".
 std::string print_value(HostValue value, Type type);
 
@@ -58,8 +60,19 @@ class HostProgram {
 
  private:
   friend class HostProgramBuilder;
-  enum class Op : std::uint8_t { Constant, Symbol, Local, SetLocal, Unary, Binary, Compare, Select, Fma,
-                                 Cast, Reinterpret };
+  enum class Op : std::uint8_t {
+    Constant,
+    Symbol,
+    Local,
+    SetLocal,
+    Unary,
+    Binary,
+    Compare,
+    Select,
+    Fma,
+    Cast,
+    Reinterpret
+  };
   struct Step {
     Op op;
     std::uint8_t sub = 0;  // the UnaryOp, BinaryOp or CompareOp
@@ -71,7 +84,7 @@ class HostProgram {
   std::vector<Step> code_;
   std::vector<int> uses_;
   Type type_;
-  std::size_t depth_ = 0;   // of the operand stack
+  std::size_t depth_ = 0;  // of the operand stack
   std::size_t locals_ = 0;
 };
 

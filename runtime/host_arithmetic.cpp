@@ -206,7 +206,8 @@ HostValue compare(CompareOp op, HostValue a, HostValue b, Type type) {
 
 HostValue fma(HostValue a, HostValue b, HostValue c, Type type) {
   if (type.bits == 64) return real(std::fma(a.f, b.f, c.f));
-  const float single = std::fma(static_cast<float>(a.f), static_cast<float>(b.f), static_cast<float>(c.f));
+  const float single =
+      std::fma(static_cast<float>(a.f), static_cast<float>(b.f), static_cast<float>(c.f));
   return real(round_to(static_cast<double>(single), type));
 }
 
@@ -241,6 +242,10 @@ std::uint64_t pack_value(HostValue value, Type type) {
   const auto single = static_cast<float>(value.f);
   if (type.bits == 32) return std::bit_cast<std::uint32_t>(single);
   return type.code == TypeCode::BFloat ? bfloat16(single).bits : float16(single).bits;
+}
+
+std::uint64_t convert_and_pack(HostValue value, Type from, Type to) {
+  return pack_value(from == to ? value : host_arithmetic::cast(value, from, to), to);
 }
 
 HostValue unpack_value(std::uint64_t bits, Type type) {

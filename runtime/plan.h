@@ -77,6 +77,8 @@ struct Variant {
   bool aligned = true;
   /// The grid fits 2^31-1 x 65,535 x 65,535; otherwise blocks are numbered along x alone.
   bool grid3 = true;
+  /// Every array's dimension 0 has stride 1.
+  bool unit_stride = true;
   friend auto operator<=>(const Variant&, const Variant&) = default;
 };
 
@@ -88,14 +90,23 @@ struct PlanAlignment {
   int bytes = 16;
 };
 
+/// One run of a pipeline. All names are unique in it.
 struct Plan {
   std::vector<PlanBuffer> buffers;
-  struct Scalar { std::string name; std::shared_ptr<const ParamData> param; };
+  struct Scalar {
+    std::string name;
+    std::shared_ptr<const ParamData> param;
+  };
   std::vector<Scalar> scalars;
   std::vector<PlanTemporary> temporaries;
   std::vector<PlanLaunch> launches;
   std::vector<PlanCheck> checks;
   std::vector<PlanAlignment> alignments;
 };
+
+/// "index32 aligned grid3 unit_stride", or the words of the assumptions that are off.
+std::string to_string(const Variant& variant);
+/// One line an array, scalar, check, alignment and launch, in the plan's order.
+std::string to_string(const Plan& plan);
 
 }  // namespace mica

@@ -1,0 +1,128 @@
+#include "runtime/check_arguments.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/run_plan.h"
+
+namespace mica {
+
+namespace {
+
+std::string role(const PlanBuffer& wanted) {
+  return (wanted.is_output ? "output " : "input ") + wanted.name;
+}
+
+SourceLocation place_of(const PlanBuffer& wanted) {
+  return wanted.image != nullptr ? wanted.image->where : SourceLocation();
+}
+
+void check_kind(const PlanBuffer& wanted, const AnyBuffer& given) {
+  if (given.type() != wanted.type) {
+    throw UserError(role(wanted) + " has elements of type " + to_string(wanted.type) +
+                        ", but the buffer given holds " + given.describe() + ": give a buffer of " +
+                        to_string(wanted.type),
+                    place_of(wanted));
+  }
+  if (given.dimensions() != wanted.dimensions) {
+    throw UserError(role(wanted) + " has " + std::to_string(wanted.dimensions) +
+                        " dimensions, but the buffer given has " + std::to_string(given.dimensions()) +
+                        ": " + given.describe(),
+                    place_of(wanted));
+  }
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int32_t>::max();
+  for (const BufferDim& dim : given.dims()) {
+    if (dim.min < kLowest || dim.min + dim.extent - 1 > kHighest || dim.extent > kHighest) {
+      throw UserError(role(wanted) + ", " + given.describe() +
+                          ", has coordinates beyond 32 bits: coordinates and extents must lie in " +
+                          std::to_string(kLowest) + ".." + std::to_string(kHighest),
+                      place_of(wanted));
+    }
+  }
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+const AnyBuffer* output_named(const PlanBuffer& wanted, const std::vector<std::string>& outputs,
+                              const std::vector<AnyBuffer*>& given) {
+  const auto found = std::find(outputs.begin(), outputs.end(), wanted.name);
+  internal_check(found != outputs.end(), "the plan writes an output that the pipeline does not name");
+  const AnyBuffer* buffer = given[static_cast<std::size_t>(found - outputs.begin())];
+  if (buffer == nullptr || !buffer->defined()) {
+    throw UserError("the buffer given for output " + wanted.name +
+                    " is undefined: give it extents first, as in Buffer<float>(512, 512)");
+  }
+  return buffer;
+}
+
+}  // namespace
+
+BoundBuffers bind_buffers(const Plan& plan, const std::vector<std::string>& outputs,
+                          const std::vector<AnyBuffer*>& given) {
+  if (given.size() != outputs.size()) {
+    throw UserError("the pipeline writes " + std::to_string(outputs.size()) + " buffers (" +
+                    join(outputs) + "), but the run was given " + std::to_string(given.size()));
+  }
+  BoundBuffers bound;
+  bound.nothing_to_do = true;
+  bound.buffers.reserve(plan.buffers.size());
+  for (const PlanBuffer& wanted : plan.buffers) {
+    const AnyBuffer* buffer = nullptr;
+    if (wanted.is_output) {
+      buffer = output_named(wanted, outputs, given);
+      if (buffer->elements() > 0) bound.nothing_to_do = false;
+    } else {
+      internal_check(wanted.image != nullptr, "an input of the plan has no image");
+      bound.inputs.push_back(wanted.image->bound);
+      buffer = bound.inputs.back().get();
+      if (buffer == nullptr || !buffer->defined()) {
+        throw UserError("input " + wanted.name + " is not set: call " + wanted.name + ".set(buffer)",
+                        place_of(wanted));
+      }
+    }
+    check_kind(wanted, *buffer);
+    bound.buffers.push_back(buffer);
+  }
+  return bound;
+}
+
+void check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffers) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (!plan.buffers[i].is_output) continue;
+    for (std::size_t j = 0; j < buffers.size(); ++j) {
+      if (i == j || (plan.buffers[j].is_output && j < i)) continue;
+      if (buffers[i]->overlaps(*buffers[j])) {
+        throw UserError(role(plan.buffers[i]) + " " + buffers[i]->describe() + " shares memory with " +
+                            role(plan.buffers[j]) + " " + buffers[j]->describe() +
+                            ": write to a buffer of its own",
+                        place_of(plan.buffers[j]));
+      }
+    }
+  }
+}
+
+void check_conditions(const PreparedPlan& plan, const HostValue* symbols) {
+  for (std::size_t c = 0; c < plan.checks.size(); ++c) {
+    const PreparedPlan::Check& check = plan.checks[c];
+    if (check.holds.run(symbols).i != 0) continue;
+    const PlanCheck& source = plan.plan().checks[c];
+    std::string message = source.message;
+    for (std::size_t k = 0; k < check.values.size(); ++k) {
+      const std::string hole = "{" + std::to_string(k) + "}";
+      const std::string value = print_value(check.values[k].run(symbols), check.values[k].type());
+      for (std::size_t at = message.find(hole); at != std::string::npos;
+           at = message.find(hole, at + value.size())) {
+        message.replace(at, hole.size(), value);
+      }
+    }
+    throw UserError(message, source.where);
+  }
+}
+
+}  // namespace mica

@@ -1,0 +1,38 @@
+// Whether a run's arguments fit its plan. All findings are UserErrors that name the array and both
+// sides of the disagreement.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/buffer.h"
+#include "runtime/evaluate.h"
+#include "runtime/plan.h"
+
+namespace mica {
+
+struct PreparedPlan;  // runtime/run_plan.h
+
+/// The arrays of one run in the order of Plan::buffers.
+struct BoundBuffers {
+  std::vector<const AnyBuffer*> buffers;
+  /// Inputs, held so that ImageParam::set on another thread cannot free them.
+  std::vector<std::shared_ptr<const AnyBuffer>> inputs;
+  /// Every output has no elements: there is nothing to compute.
+  bool nothing_to_do = false;
+};
+
+/// Finds the buffers that ImageParams hold now, and the outputs given for the names `outputs`.
+/// UserErrors: another number of outputs, an undefined output, an input that is not set, another
+/// element type, another number of dimensions, coordinates beyond 32 bits.
+BoundBuffers bind_buffers(const Plan& plan, const std::vector<std::string>& outputs,
+                          const std::vector<AnyBuffer*>& given);
+
+/// UserError if an output shares memory with an input or another output.
+void check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffers);
+
+/// UserError with the message of the first PlanCheck that does not hold for `symbols`.
+void check_conditions(const PreparedPlan& plan, const HostValue* symbols);
+
+}  // namespace mica

@@ -1,0 +1,19 @@
+// Carries out a run whose shapes are known: makes temporaries, passes arguments, launches in order.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/device.h"
+#include "runtime/run_plan.h"
+
+namespace mica {
+
+/// `buffers` are those of the plan, in its order and of the shapes that `run` was made for. Kernels on
+/// a CUDA device get device addresses, all others host addresses; copies between the two follow from
+/// what each launch reads and writes. An output that covers its storage is not copied before it is
+/// written.
+void launch_run(const ShapedRun& run, const std::vector<const AnyBuffer*>& buffers, const Target& target,
+                const std::shared_ptr<Device>& device, Stream stream);
+
+}  // namespace mica

@@ -1,0 +1,112 @@
+// A compiled variant's plan made ready to run: expressions compiled, names resolved (once a variant),
+// and what it does for arguments of given shapes (once a set of shapes).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/buffer.h"
+#include "runtime/buffer_storage.h"
+#include "runtime/evaluate.h"
+#include "runtime/executable.h"
+
+namespace mica {
+
+/// A plan's arrays are numbered: its buffers in order, then its temporaries.
+struct PreparedPlan {
+  struct Check {
+    HostProgram holds;
+    std::vector<HostProgram> values;
+  };
+  struct Alignment {
+    int array = 0;
+    std::vector<HostProgram> at;
+  };
+  struct Temporary {
+    std::vector<HostProgram> mins, extents;
+  };
+  struct Argument {
+    int array = -1;         ///< of a pointer; -1: a scalar
+    HostProgram value;      ///< of a scalar
+    int scalar = -1;        ///< the plan's scalar whose bits are passed as they are; -1: none
+    bool each_run = false;  ///< depends on Params: shapes alone do not decide it
+  };
+  struct Launch {
+    LoadedKernel* kernel = nullptr;
+    std::vector<Argument> arguments;
+    std::vector<HostProgram> grid;  ///< three, or none of a host launch
+    HostProgram when;               ///< undefined: always
+  };
+  /// Where an array's memory is read or written.
+  struct Sides {
+    bool host = false, device = false;
+  };
+
+  std::shared_ptr<const CompiledVariant> compiled;
+  Variant variant;
+  SymbolTable symbols;
+  std::vector<int> first_slot;  ///< of array k: symbols min, extent, stride of dimension 0, 1, ...
+  int first_scalar_slot = 0;
+  std::vector<int> shape_scalars;  ///< the plan's scalars that shapes, grids or checks depend on
+  std::vector<Sides> sides;        ///< by array
+  std::vector<Check> checks;
+  std::vector<Alignment> alignments;
+  std::vector<Temporary> temporaries;
+  std::vector<Launch> launches;
+
+  [[nodiscard]] const Plan& plan() const { return compiled->plan; }
+};
+
+/// InternalError if the plan names a buffer, scalar or kernel that it does not define.
+std::shared_ptr<const PreparedPlan> prepare_plan(std::shared_ptr<const CompiledVariant> compiled,
+                                                 const Variant& variant, const Target& target);
+
+/// A launch for arguments of known shapes.
+struct ShapedLaunch {
+  struct Pointer {
+    std::size_t argument = 0;
+    int array = 0;
+    std::int64_t origin = 0;  ///< elements from the one at the mins to logical index 0
+    bool written = false;
+  };
+  LoadedKernel* kernel = nullptr;
+  bool on_device = false;
+  LaunchShape shape;
+  std::vector<std::uint64_t> values;  ///< arguments in order; pointers and `each_run` ones are open
+  std::vector<Pointer> pointers;
+  std::vector<std::size_t> each_run;  ///< arguments to evaluate in each run
+  std::size_t launch = 0;             ///< index in the plan
+};
+
+/// What a run does for arguments of given shapes.
+struct ShapedRun {
+  std::vector<std::int64_t> key;  ///< shape_key of the arguments (set by the keeper of several)
+  std::shared_ptr<const PreparedPlan> plan;
+  Variant wanted;  ///< the variant that these arguments allow
+  std::vector<HostValue> symbols;
+  std::vector<StorageLayout> temporaries;
+  std::vector<ShapedLaunch> launches;  ///< those that have work; empty if `wanted` is another variant
+};
+
+/// Everything that decides a ShapedRun: mins, extents, strides and address alignment of the buffers,
+/// and the scalars that shapes depend on.
+std::vector<std::int64_t> shape_key(const PreparedPlan& plan,
+                                    const std::vector<const AnyBuffer*>& buffers);
+
+/// Evaluates `plan` for buffers in the plan's order, making its checks first. UserErrors: a check that
+/// does not hold, a grid that no variant can launch.
+ShapedRun shape_run(std::shared_ptr<const PreparedPlan> plan,
+                    const std::vector<const AnyBuffer*>& buffers);
+
+/// The block and shared bytes of a device launch, which shapes do not change; a grid of one block.
+LaunchShape block_shape(const PlanLaunch& launch);
+
+/// Value of argument `argument` of a launch from the Params' present values; `symbols` are the run's,
+/// with the plan's scalars filled in.
+std::uint64_t scalar_argument(const PreparedPlan& plan, std::size_t launch, std::size_t argument,
+                              const HostValue* symbols);
+/// Writes the present values of the plan's Params into `symbols`.
+void read_scalars(const PreparedPlan& plan, HostValue* symbols);
+
+}  // namespace mica

@@ -1,0 +1,209 @@
+// shape_run of runtime/run_plan.h: a plan evaluated for arguments of given shapes.
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "runtime/buffer_layout.h"
+#include "runtime/check_arguments.h"
+#include "runtime/run_plan.h"
+
+namespace mica {
+
+namespace {
+
+constexpr std::int64_t kLargestOffset32 = (std::int64_t{1} << 31) - 1;  // elements
+constexpr std::int64_t kLargestGridX = (std::int64_t{1} << 31) - 1;     // blocks
+constexpr std::int64_t kLargestGridYZ = 65535;
+
+/// The present dimensions and address alignment of one of a plan's arrays.
+struct Array {
+  std::vector<BufferDim> dims;
+  int element_bytes = 1;
+  /// Address of the element at the mins modulo kAddressPeriod on each side.
+  std::int64_t host_phase = 0, device_phase = 0;
+};
+
+/// Rounded up to a multiple of `align`, which is 1 where none was asked for.
+std::int64_t padded(std::int64_t extent, const std::vector<int>& align, std::size_t d) {
+  const std::int64_t multiple = d < align.size() ? std::max(align[d], 1) : 1;
+  return (extent + multiple - 1) / multiple * multiple;
+}
+
+/// The largest flat element offset that an index of the array's box can have, either sign.
+std::int64_t largest_offset(const std::vector<BufferDim>& dims) {
+  if (count_elements(dims) == 0) return 0;
+  std::int64_t sum = 0;
+  for (const BufferDim& dim : dims) {
+    const std::int64_t reach = std::max(std::abs(dim.min), std::abs(dim.min + dim.extent - 1));
+    std::int64_t product = 0;
+    if (__builtin_mul_overflow(reach, std::abs(dim.stride), &product) ||
+        __builtin_add_overflow(sum, product, &sum)) {
+      return INT64_MAX;
+    }
+  }
+  return sum;
+}
+
+/// Carries out one evaluation.
+class Shaper {
+ public:
+  Shaper(ShapedRun& out, const std::vector<const AnyBuffer*>& buffers) : out_(out), plan_(*out.plan) {
+    const auto period = static_cast<std::int64_t>(kAddressPeriod);
+    for (const AnyBuffer* buffer : buffers) {
+      const std::int64_t bytes = buffer->offset() * buffer->type().bytes();
+      arrays_.push_back({buffer->dims(), buffer->type().bytes(),
+                         (buffer->storage()->host_phase() + bytes) % period,
+                         (buffer->storage()->device_phase() + bytes) % period});
+    }
+  }
+
+  void shape() {
+    out_.symbols.resize(static_cast<std::size_t>(plan_.symbols.size()));
+    read_scalars(plan_, out_.symbols.data());
+    for (std::size_t k = 0; k < arrays_.size(); ++k) set_symbols(k);
+    for (std::size_t t = 0; t < plan_.temporaries.size(); ++t) size_temporary(t);
+    check_conditions(plan_, out_.symbols.data());
+    const std::size_t buffers = plan_.plan().buffers.size();
+    for (std::size_t t = 0; t < plan_.temporaries.size(); ++t) {
+      out_.temporaries.push_back(layout_of(plan_.plan().temporaries[t].type, arrays_[buffers + t].dims));
+    }
+    choose_variant();
+    if (out_.wanted == plan_.variant) {
+      for (std::size_t l = 0; l < plan_.launches.size(); ++l) add_launch(l);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t value(const HostProgram& program) const {
+    return program.run(out_.symbols.data()).i;
+  }
+
+  void set_symbols(std::size_t array) {
+    HostValue* slot = out_.symbols.data() + plan_.first_slot[array];
+    for (const BufferDim& dim : arrays_[array].dims) {
+      (slot++)->i = dim.min;
+      (slot++)->i = dim.extent;
+      (slot++)->i = dim.stride;
+    }
+  }
+
+  void size_temporary(std::size_t t) {
+    const PlanTemporary& temporary = plan_.plan().temporaries[t];
+    Array array;
+    array.element_bytes = temporary.type.bytes();
+    std::int64_t stride = 1;
+    for (std::size_t d = 0; d < temporary.extents.size(); ++d) {
+      const std::int64_t extent = std::max<std::int64_t>(0, value(plan_.temporaries[t].extents[d]));
+      array.dims.push_back({value(plan_.temporaries[t].mins[d]), extent, stride});
+      // A product beyond 64 bits is refused with the array's layout.
+      if (__builtin_mul_overflow(stride, std::max<std::int64_t>(1, padded(extent, temporary.align, d)),
+                                 &stride)) {
+        stride = INT64_MAX;
+      }
+    }
+    arrays_.push_back(std::move(array));
+    set_symbols(arrays_.size() - 1);
+  }
+
+  [[nodiscard]] bool is_aligned(const PlanAlignment& wanted,
+                                const PreparedPlan::Alignment& place) const {
+    const Array& array = arrays_[static_cast<std::size_t>(place.array)];
+    std::int64_t bytes = 0;  // from the element at the mins to the one at `at`
+    for (std::size_t d = 0; d < array.dims.size(); ++d) {
+      const BufferDim& dim = array.dims[d];
+      if (d > 0 && dim.extent > 1 && dim.stride * array.element_bytes % wanted.bytes != 0) return false;
+      bytes += (value(place.at[d]) - dim.min) * dim.stride * array.element_bytes;
+    }
+    const PreparedPlan::Sides& sides = plan_.sides[static_cast<std::size_t>(place.array)];
+    if (sides.host && (array.host_phase + bytes) % wanted.bytes != 0) return false;
+    return !sides.device || (array.device_phase + bytes) % wanted.bytes == 0;
+  }
+
+  void choose_variant() {
+    // A variant with fewer assumptions serves whatever one with more would: only turn them off.
+    Variant& wanted = out_.wanted;
+    wanted = plan_.variant;
+    for (const Array& array : arrays_) {
+      if (largest_offset(array.dims) > kLargestOffset32) wanted.index32 = false;
+      if (array.dims.front().stride != 1) wanted.unit_stride = false;
+    }
+    for (std::size_t a = 0; a < plan_.alignments.size(); ++a) {
+      if (!is_aligned(plan_.plan().alignments[a], plan_.alignments[a])) wanted.aligned = false;
+    }
+    if (!plan_.variant.grid3) return;
+    for (const PreparedPlan::Launch& launch : plan_.launches) {
+      for (std::size_t axis = 0; axis < launch.grid.size(); ++axis) {
+        const std::int64_t limit = axis == 0 ? kLargestGridX : kLargestGridYZ;
+        if (value(launch.grid[axis]) > limit) wanted.grid3 = false;
+      }
+    }
+  }
+
+  void add_launch(std::size_t index) {
+    const PreparedPlan::Launch& prepared = plan_.launches[index];
+    const PlanLaunch& launch = plan_.plan().launches[index];
+    if (prepared.when.defined() && value(prepared.when) == 0) return;
+    ShapedLaunch shaped;
+    shaped.kernel = prepared.kernel;
+    shaped.on_device = launch.on_device;
+    shaped.launch = index;
+    if (launch.on_device) shaped.shape = block_shape(launch);
+    for (std::size_t axis = 0; axis < prepared.grid.size(); ++axis) {
+      const std::int64_t blocks = value(prepared.grid[axis]);
+      if (blocks <= 0) return;
+      const std::int64_t limit = axis == 0 ? kLargestGridX : kLargestGridYZ;
+      if (blocks > limit) {
+        throw UserError("kernel " + launch.kernel + " needs a grid of " + std::to_string(blocks) +
+                        " blocks in dimension " + std::to_string(axis) + ", more than " +
+                        std::to_string(limit) + ": use larger tiles");
+      }
+      shaped.shape.grid[axis] = static_cast<std::uint32_t>(blocks);
+    }
+    shaped.values.resize(launch.arguments.size());
+    for (std::size_t a = 0; a < launch.arguments.size(); ++a) {
+      const PreparedPlan::Argument& argument = prepared.arguments[a];
+      if (argument.array >= 0) {
+        shaped.pointers.push_back({a, argument.array,
+                                   origin_of(static_cast<std::size_t>(argument.array)),
+                                   launch.arguments[a].written});
+      } else if (argument.each_run) {
+        shaped.each_run.push_back(a);
+      } else {
+        shaped.values[a] = scalar_argument(plan_, index, a, out_.symbols.data());
+      }
+    }
+    out_.launches.push_back(std::move(shaped));
+  }
+
+  [[nodiscard]] std::int64_t origin_of(std::size_t array) const {
+    std::int64_t origin = 0;
+    for (const BufferDim& dim : arrays_[array].dims) origin -= dim.min * dim.stride;
+    return origin;
+  }
+
+  ShapedRun& out_;
+  const PreparedPlan& plan_;
+  std::vector<Array> arrays_;
+};
+
+}  // namespace
+
+LaunchShape block_shape(const PlanLaunch& launch) {
+  LaunchShape shape;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    shape.block[axis] = static_cast<std::uint32_t>(launch.block[axis]);
+  }
+  shape.shared_bytes = static_cast<std::uint32_t>(launch.shared_bytes);
+  return shape;
+}
+
+ShapedRun shape_run(std::shared_ptr<const PreparedPlan> plan,
+                    const std::vector<const AnyBuffer*>& buffers) {
+  ShapedRun shaped;
+  shaped.plan = std::move(plan);
+  Shaper(shaped, buffers).shape();
+  return shaped;
+}
+
+}  // namespace mica
