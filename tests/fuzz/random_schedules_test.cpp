@@ -1,0 +1,55 @@
+// Random pipelines, schedules and extents against the oracle. MICA_FUZZ_PAIRS sets how many pairs of
+// a pipeline and a schedule each test tries, MICA_FUZZ_SEED the first seed; a failure prints its own
+// seed, which with MICA_FUZZ_PAIRS=1 repeats it alone.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/support/check_targets.h"
+#include "tests/support/random_schedules.h"
+
+namespace mica::test {
+namespace {
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::stoull(text);
+}
+
+std::uint64_t pairs() { return number_from_environment("MICA_FUZZ_PAIRS", 100); }
+std::uint64_t first_seed() { return number_from_environment("MICA_FUZZ_SEED", 1); }
+
+enum class Side { Host, Gpu };
+
+void run_pair(std::uint64_t seed, Side side) {
+  Random random(seed);
+  const PipelineMaker& maker = random.pick(pipeline_makers());
+  SCOPED_TRACE("pipeline " + maker.name + ", MICA_FUZZ_SEED=" + std::to_string(seed));
+  TestPipeline p = maker.make();
+  const Box box = random_box(maker.dimensions, random);
+  const auto memory = p.bind(box, random.next(), random.coin() ? Contents::Ordinary
+                                                               : Contents::Special,
+                             random.coin() ? Layout::Embedded : Layout::Dense);
+  const std::vector<AnyBuffer> expected = expected_values(p.outputs, box);
+  if (side == Side::Host) {
+    schedule_randomly_for_host(p, random);
+    EXPECT_TRUE(run_matches(expected, p.outputs, box, Target::host()));
+    return;
+  }
+  schedule_randomly_for_gpu(p, random);
+  for (const Target& target : gpu_targets()) {
+    EXPECT_TRUE(run_matches(expected, p.outputs, box, target));
+  }
+}
+
+TEST(RandomSchedules, OnTheHostGiveTheOraclesBits) {
+  for (std::uint64_t i = 0; i < pairs(); ++i) run_pair(first_seed() + i, Side::Host);
+}
+
+TEST(RandomSchedules, OnGpusGiveTheOraclesBits) {
+  for (std::uint64_t i = 0; i < pairs(); ++i) run_pair(first_seed() + i, Side::Gpu);
+}
+
+}  // namespace
+}  // namespace mica::test

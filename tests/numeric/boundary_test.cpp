@@ -1,0 +1,107 @@
+// The five boundary conditions on every target, inside and far outside the image.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/support/check_targets.h"
+#include "tests/support/random_data.h"
+#include "tests/support/test_pipelines.h"
+#include "tests/support/test_types.h"
+
+namespace mica::test {
+namespace {
+
+struct Condition {
+  std::string name;
+  std::function<Func(const ImageParam&)> make;
+};
+void PrintTo(const Condition& c, std::ostream* out) { *out << c.name; }
+
+std::vector<Condition> conditions() {
+  return {{"repeat_edge", BoundaryConditions::repeat_edge},
+          {"constant_exterior",
+           [](const ImageParam& u) {
+             return BoundaryConditions::constant_exterior(u, make_const(u.type(), std::int64_t{3}));
+           }},
+          {"repeat_image", BoundaryConditions::repeat_image},
+          {"mirror_image", BoundaryConditions::mirror_image},
+          {"mirror_interior", BoundaryConditions::mirror_interior}};
+}
+
+class Boundary : public ::testing::TestWithParam<Condition> {};
+
+TEST_P(Boundary, OfA1dImageFarOutside) {
+  const ImageParam u(Int(32), 1, "u");
+  const auto memory = bind_random(u, {{-2, 7}}, 1);
+  EXPECT_TRUE(check_all_targets(GetParam().make(u), {{-30, 61}}));
+}
+
+TEST_P(Boundary, OfA1dImageOfOneElement) {
+  const ImageParam u(Float(64), 1, "u");
+  const auto memory = bind_random(u, {{5, 1}}, 2);
+  EXPECT_TRUE(check_all_targets(GetParam().make(u), {{0, 11}}));
+}
+
+TEST_P(Boundary, OfA2dStencil) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  const auto memory = bind_random(u, {{-3, 29}, {4, 11}}, 3);
+  Func b = GetParam().make(u);
+  Func f("f");
+  f(x, y) = b(x - 2, y) + b(x + 2, y) * 0.5F - b(x, y - 1) + b(x, y + 1) * b(x, y);
+  EXPECT_TRUE(check_all_targets(f, {{-3, 29}, {4, 11}}));
+  EXPECT_TRUE(check_all_targets(f, {{-5, 34}, {0, 19}}));
+}
+
+TEST_P(Boundary, OfA3dStencil) {
+  const Var x("x");
+  const Var y("y");
+  const Var z("z");
+  const ImageParam u(UInt(8), 3, "u");
+  const auto memory = bind_random(u, {{0, 17}, {-1, 6}, {2, 5}}, 4);
+  Func b = GetParam().make(u);
+  Func f("f");
+  f(x, y, z) = b(x - 1, y, z) + b(x + 1, y, z) + b(x, y - 1, z) + b(x, y + 1, z) +
+               b(x, y, z - 1) + b(x, y, z + 1);
+  EXPECT_TRUE(check_all_targets(f, {{-1, 19}, {-2, 8}, {1, 7}}));
+}
+
+TEST_P(Boundary, ComputedAtRootBeforeItsReaders) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  const auto memory = bind_random(u, {{0, 21}, {0, 10}}, 5);
+  Func b = GetParam().make(u);
+  Func f("f");
+  f(x, y) = b(x - 1, y) + b(x + 1, y) + b(x, y - 3);
+  b.compute_root();
+  EXPECT_TRUE(matches_oracle({f}, {{-2, 25}, {1, 12}}, Target::host()));
+  schedule_plain_gpu(b);
+  schedule_plain_gpu(f);
+  for (const Target& target : gpu_targets()) {
+    EXPECT_TRUE(matches_oracle({f}, {{-2, 25}, {1, 12}}, target));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Conditions, Boundary, ::testing::ValuesIn(conditions()), case_name<Condition>);
+
+TEST(Bounds, OfAnInputCanBeUsedInTheAlgorithm) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  const auto memory = bind_random(u, {{-4, 20}, {3, 9}}, 6);
+  Func f("f");
+  const Expr from_left = x - u.dim(0).min();
+  const Expr inside = x >= u.dim(0).min() && x <= u.dim(0).max() && y < u.dim(1).min() + u.height();
+  f(x, y) = Tuple(select(inside, u(clamp(x, u.dim(0).min(), u.dim(0).max()),
+                                   clamp(y, u.dim(1).min(), u.dim(1).max())),
+                         0.0F),
+                  from_left * u.width());
+  EXPECT_TRUE(check_all_targets(f, {{-9, 31}, {3, 12}}));
+}
+
+}  // namespace
+}  // namespace mica::test

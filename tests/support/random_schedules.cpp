@@ -1,0 +1,255 @@
+#include "tests/support/random_schedules.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "dsl/traverse.h"
+
+namespace mica::test {
+namespace {
+
+/// A place to compute a producer: inlined, a loop of the output (0 the innermost), or root.
+constexpr int kInline = -1;
+constexpr int kRoot = 1 << 20;
+
+/// The loops of one definition while directives are chosen, innermost first.
+struct Loops {
+  std::vector<std::string> order;
+  /// Loops before this one are vectorized or unrolled, or lie inside such a loop.
+  std::size_t first_level = 0;
+};
+
+std::size_t random_index(std::size_t n, Random& random) {
+  return static_cast<std::size_t>(random.below(static_cast<std::int64_t>(n)));
+}
+
+/// Exchanges the loops at places i and j.
+void exchange(Stage& stage, Loops& loops, std::size_t i, std::size_t j) {
+  if (i == j) return;
+  if (i > j) std::swap(i, j);
+  stage.reorder(loops.order[j], loops.order[i]);
+  std::swap(loops.order[i], loops.order[j]);
+}
+
+void shuffle(Stage& stage, Loops& loops, Random& random) {
+  for (std::size_t i = loops.order.size(); i-- > 1;) {
+    exchange(stage, loops, i, random_index(i + 1, random));
+  }
+}
+
+/// Splits, an order, vectors and unrolling for a pure definition or the pure loops of an update.
+Loops random_loops(Stage stage, const std::vector<std::string>& vars, bool is_update,
+                   Random& random) {
+  Loops loops{vars, 0};
+  if (vars.empty()) return loops;
+  const auto tail = [&] {
+    // Moving a tile inwards repeats points, which an update must not.
+    if (is_update) return TailStrategy::GuardWithIf;
+    return random.pick(std::vector<TailStrategy>{TailStrategy::Auto, TailStrategy::GuardWithIf,
+                                                 TailStrategy::ShiftInwards});
+  };
+  for (std::int64_t n = random.below(3); n > 0; --n) {
+    const std::size_t i = random_index(loops.order.size(), random);
+    const std::string v = loops.order[i];
+    stage.split(v, v + "o", v + "i", random.pick(std::vector<int>{1, 2, 3, 4, 5, 8, 16}), tail());
+    loops.order[i] = v + "i";
+    loops.order.insert(loops.order.begin() + static_cast<std::ptrdiff_t>(i) + 1, v + "o");
+  }
+  if (random.coin()) shuffle(stage, loops, random);
+  if (random.coin()) {
+    const std::size_t i = random_index(std::min<std::size_t>(2, loops.order.size()), random);
+    stage.vectorize(loops.order[i], random.pick(std::vector<int>{2, 4, 8}), tail());
+    loops.first_level = i;
+  }
+  if (random.below(4) == 0) {
+    const std::size_t i = loops.first_level;
+    stage.unroll(loops.order[i], random.pick(std::vector<int>{2, 3}), tail());
+  }
+  return loops;
+}
+
+/// Names of the Funcs that `func` reads.
+std::set<std::string> callees(const Func& func) {
+  std::set<std::string> names;
+  for (const Definition& definition : func.function()->definitions) {
+    for (const Expr& value : definition.values) {
+      walk(value, [&](const Expr& e) {
+        if (const auto* access = e.as<Access>()) names.insert(access->name);
+      });
+    }
+  }
+  return names;
+}
+
+bool has_updates(const Func& func) { return func.function()->definitions.size() > 1; }
+
+/// The innermost place at which `producer` can be computed for all its consumers, given theirs.
+int innermost_place(const TestPipeline& p, const Func& producer,
+                    const std::map<std::string, int>& places) {
+  int place = 0;
+  for (const Func& consumer : p.funcs) {
+    if (consumer.name() == producer.name() || callees(consumer).count(producer.name()) == 0) {
+      continue;
+    }
+    const bool is_output = consumer.name() == p.outputs.back().name();
+    if (is_output) continue;
+    const int at = places.at(consumer.name());
+    place = std::max(place, at == kInline ? innermost_place(p, consumer, places) : at);
+  }
+  return place;
+}
+
+/// The directives of a Func that fills memory of its own, updates included.
+void random_own_loops(Func& func, Random& random) {
+  random_loops(func, func.function()->args, false, random);
+  for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
+    random_loops(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars,
+                 true, random);
+  }
+}
+
+/// A GPU grid over the outermost one to three loops of a definition, the rest serial in threads.
+void random_grid(Stage stage, const std::vector<std::string>& vars, bool is_update,
+                 Random& random) {
+  const auto count = static_cast<std::size_t>(
+      random.between(1, std::min<std::int64_t>(3, static_cast<std::int64_t>(vars.size()))));
+  Loops loops{vars, 0};
+  if (random.coin()) shuffle(stage, loops, random);
+  const std::size_t first = vars.size() - count;
+  const std::vector<std::string> grid(loops.order.begin() + static_cast<std::ptrdiff_t>(first),
+                                      loops.order.end());
+  const auto size = [&] { return random.pick(std::vector<int>{1, 2, 3, 4, 8}); };
+  const int wide = random.pick(std::vector<int>{4, 7, 8, 16, 32});
+  const TailStrategy tail = is_update || random.coin() ? TailStrategy::Auto
+                                                       : TailStrategy::ShiftInwards;
+  switch (count) {
+    case 1: stage.gpu_tile(grid[0], wide, tail); break;
+    case 2: stage.gpu_tile(grid[0], grid[1], wide, size(), tail); break;
+    default: stage.gpu_tile(grid[0], grid[1], grid[2], wide, size(), size(), tail); break;
+  }
+  if (random.below(3) == 0) stage.vectorize(grid[0], random.pick(std::vector<int>{2, 4}));
+  if (count > 1 && random.below(3) == 0) stage.unroll(grid[1], 2);
+  if (random.below(4) == 0) stage.launch_bounds(static_cast<int>(random.between(1, 2)));
+}
+
+void random_grids(Func& func, Random& random) {
+  random_grid(func, func.function()->args, false, random);
+  for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
+    random_grid(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars,
+                true, random);
+  }
+}
+
+void stage_randomly(TestPipeline& p, Func& func, Random& random) {
+  const std::set<std::string> read = callees(func);
+  for (const ImageParam& u : p.inputs) {
+    if (read.count(u.name()) == 0 || random.coin() || has_updates(func)) continue;
+    func.stage(u, MemoryType::Shared,
+               random.pick(std::vector<LoadPolicy>{LoadPolicy::HaloThreads, LoadPolicy::TwoStep,
+                                                   LoadPolicy::Strided}));
+  }
+}
+
+void thread_all(Stage stage, const std::vector<std::string>& vars) {
+  switch (vars.size()) {
+    case 0: return;
+    case 1: stage.gpu_threads(vars[0]); return;
+    case 2: stage.gpu_threads(vars[0], vars[1]); return;
+    default: stage.gpu_threads(vars[0], vars[1], vars[2]); return;
+  }
+}
+
+bool is_output(const TestPipeline& p, const Func& func) {
+  return std::any_of(p.outputs.begin(), p.outputs.end(),
+                     [&](const Func& o) { return o.name() == func.name(); });
+}
+
+}  // namespace
+
+void schedule_randomly_for_host(TestPipeline& p, Random& random) {
+  if (p.outputs.size() > 1) {
+    for (Func& f : p.outputs) random_own_loops(f, random);
+    return;
+  }
+  Func& out = p.output();
+  const Loops loops = random_loops(out, out.function()->args, false, random);
+  const auto levels = static_cast<int>(loops.order.size());
+  std::map<std::string, int> places;
+  bool stored_outside = false;
+  for (std::size_t i = p.funcs.size(); i-- > 0;) {
+    Func& f = p.funcs[i];
+    if (is_output(p, f)) continue;
+    const int innermost =
+        std::max(innermost_place(p, f, places), static_cast<int>(loops.first_level));
+    int place = static_cast<int>(random.between(kInline, levels));
+    if (place == kInline && has_updates(f)) place = levels;
+    if (place != kInline) place = std::max(place, innermost);
+    if (place >= levels) place = kRoot;
+    places[f.name()] = place;
+    if (place == kInline) continue;
+    if (place == kRoot) {
+      f.compute_root();
+    } else {
+      f.compute_at(out, loops.order[static_cast<std::size_t>(place)]);
+      if (random.below(4) == 0) {
+        stored_outside = true;
+        f.store_root();
+      }
+    }
+    random_own_loops(f, random);
+  }
+  if (!stored_outside && random.coin()) {
+    out.parallel(loops.order[loops.first_level +
+                             random_index(loops.order.size() - loops.first_level, random)]);
+  }
+}
+
+void schedule_randomly_for_gpu(TestPipeline& p, Random& random) {
+  for (Func& f : p.outputs) {
+    random_grids(f, random);
+    stage_randomly(p, f, random);
+  }
+  std::map<std::string, int> places;
+  for (std::size_t i = p.funcs.size(); i-- > 0;) {
+    Func& f = p.funcs[i];
+    if (is_output(p, f)) continue;
+    int place = random.pick(std::vector<int>{kInline, 0, kRoot});
+    if (place == kInline && has_updates(f)) place = kRoot;
+    if (place != kInline) place = std::max(place, innermost_place(p, f, places));
+    places[f.name()] = place;
+    if (place == kInline) continue;
+    if (place == kRoot) {
+      f.compute_root();
+      random_grids(f, random);
+      stage_randomly(p, f, random);
+      continue;
+    }
+    // The innermost block loop: the first loop that gpu_tile made of a grid's innermost variable.
+    std::string block;
+    for (const Directive& d : p.output().function()->definitions.front().directives) {
+      const auto* split = std::get_if<directive::Split>(&d.op);
+      if (split != nullptr && split->outer.ends_with(".block")) {
+        block = split->outer;
+        break;
+      }
+    }
+    f.compute_at(p.output(), block);
+    thread_all(f, f.function()->args);
+    for (std::size_t u = 1; u < f.function()->definitions.size(); ++u) {
+      thread_all(f.update(static_cast<int>(u) - 1), f.function()->definitions[u].pure_vars);
+    }
+  }
+}
+
+Box random_box(int dimensions, Random& random) {
+  const std::vector<std::int64_t> largest{70, 40, 13, 6};
+  Box box;
+  for (int d = 0; d < dimensions; ++d) {
+    const std::int64_t limit = d == 0 && dimensions > 1 ? 41 : largest[static_cast<std::size_t>(d)];
+    box.emplace_back(random.between(-40, 40), random.between(1, limit));
+  }
+  return box;
+}
+
+}  // namespace mica::test
