@@ -11,11 +11,18 @@
 
 namespace mica::llvm_backend {
 
-/// PTX of all device kernels of `module` (each an entry point of its own name). The same input
-/// gives the same text.
-///  sm           compute capability times ten: 80 ... 120
-///  ptx_version  times ten: 80 is PTX 8.0; 0: the lowest that serves `sm`
+/// PTX of all device kernels of `module`, each an entry point named ptx_name(its name). The same
+/// input gives the same text. Shared memory is dynamic: ir::shared_bytes(kernel) bytes at a launch.
+///  sm           compute capability times ten: 80 ... 121; a number without a target of its own
+///               gets the nearest one below; UserError below 80
+///  ptx_version  times ten: 80 is PTX 8.0; 0: the lowest that serves `sm`; UserError if too low
+/// InternalError when the code is not that of level BackEnd (codegen/ir/verify.h) or two kernels
+/// have one name.
 std::string emit_ptx(const ir::Module& module, int sm, int ptx_version);
+
+/// The PTX identifier of a kernel: letters, digits, _ and $ stay, all else becomes _; a leading digit
+/// gets a _ before it.
+std::string ptx_name(const std::string& kernel);
 
 /// Machine code for this CPU through ORC for the host kernels of `module`, ready to launch.
 using LoadedKernels = std::vector<std::pair<std::string, std::shared_ptr<LoadedKernel>>>;
@@ -25,7 +32,7 @@ LoadedKernels load_host_kernels(const ir::Module& module);
 /// or InternalError that names the race, the uninitialised read or the index out of range.
 LoadedKernels load_emulated_kernels(const ir::Module& module);
 
-/// LLVM's version and this library's build, for cache keys.
+/// LLVM's version and the build identifier of the binary that holds Mica, for cache keys.
 std::string version();
 
 }  // namespace mica::llvm_backend

@@ -1,0 +1,146 @@
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DerivedTypes.h>
+
+#include "codegen/llvm/emitter_llvm.h"
+#include "codegen/llvm/types_llvm.h"
+
+namespace mica::llvm_backend {
+
+llvm::Value* Emitter::emit(const Expr& e) {
+  if (depth_ == 0) {
+    cache_.clear();
+    cached_.clear();
+  }
+  ++depth_;
+  llvm::Value* value = value_of(e);
+  --depth_;
+  return value;
+}
+
+llvm::Value* Emitter::value_of(const Expr& e) {
+  const ExprNode* key = &e.node();
+  if (const auto found = cache_.find(key); found != cache_.end()) return found->second.second;
+  llvm::Value* value = std::visit([&](const auto& op) { return node(e.type(), op); }, key->op);
+  cache_.emplace(key, std::pair(e, value));
+  cached_.push_back(key);
+  return value;
+}
+
+template <typename Op>
+llvm::Value* Emitter::node(Type type, const Op& op) {
+  if constexpr (std::is_same_v<Op, IntImm>) {
+    return integer_constant(context(), type, op.value);
+  } else if constexpr (std::is_same_v<Op, FloatImm>) {
+    return float_constant(context(), type, op.value);
+  } else if constexpr (std::is_same_v<Op, VarRef>) {
+    llvm::Value* value = find(op.name);
+    if (value == nullptr && hooks_.axis) value = hooks_.axis(*this, op.name);
+    if (value == nullptr) throw InternalError(op.name + " reached a back end undefined");
+    if (value->getType() != register_type(context(), type)) {
+      throw InternalError(op.name + " is used as " + to_string(type) + " but is defined otherwise");
+    }
+    return value;
+  } else if constexpr (std::is_same_v<Op, Cast>) {
+    return emit_cast(builder_, hooks_.facts, op.value.type(), type, value_of(op.value));
+  } else if constexpr (std::is_same_v<Op, Unary>) {
+    return emit_unary(builder_, op.op, type, value_of(op.a));
+  } else if constexpr (std::is_same_v<Op, Binary>) {
+    llvm::Value* a = value_of(op.a);
+    llvm::Value* b = value_of(op.b);
+    return emit_binary(builder_, hooks_.facts, op.op, type, a, b);
+  } else if constexpr (std::is_same_v<Op, Compare>) {
+    llvm::Value* a = value_of(op.a);
+    llvm::Value* b = value_of(op.b);
+    return emit_compare(builder_, op.op, op.a.type(), a, b);
+  } else if constexpr (std::is_same_v<Op, Select>) {
+    llvm::Value* condition = value_of(op.condition);
+    llvm::Value* if_true = value_of(op.if_true);
+    llvm::Value* if_false = value_of(op.if_false);
+    return builder_.CreateSelect(condition, if_true, if_false);
+  } else if constexpr (std::is_same_v<Op, Fma>) {
+    if (type.is_half()) throw InternalError("fma of " + to_string(type) + " reached a back end");
+    llvm::Value* a = value_of(op.a);
+    llvm::Value* b = value_of(op.b);
+    return builder_.CreateFMA(a, b, value_of(op.c));
+  } else if constexpr (std::is_same_v<Op, Strict>) {
+    return value_of(op.value);  // nothing is reordered here
+  } else if constexpr (std::is_same_v<Op, Let>) {
+    return let_value(op);
+  } else if constexpr (std::is_same_v<Op, Load>) {
+    return load(type, op);
+  } else if constexpr (std::is_same_v<Op, Ramp>) {
+    llvm::Value* base = builder_.CreateVectorSplat(type.lanes, value_of(op.base));
+    llvm::Value* stride = builder_.CreateVectorSplat(type.lanes, value_of(op.stride));
+    std::vector<llvm::Constant*> steps;
+    for (int i = 0; i < type.lanes; ++i) {
+      steps.push_back(integer_constant(context(), type.element(), i));
+    }
+    return builder_.CreateAdd(base, builder_.CreateMul(stride, llvm::ConstantVector::get(steps)));
+  } else if constexpr (std::is_same_v<Op, Broadcast>) {
+    return builder_.CreateVectorSplat(type.lanes, value_of(op.value));
+  } else if constexpr (std::is_same_v<Op, Shuffle>) {
+    return shuffle(type, op);
+  } else if constexpr (std::is_same_v<Op, Reinterpret>) {
+    return builder_.CreateBitCast(value_of(op.value), register_type(context(), type));
+  } else {
+    static_assert(std::is_same_v<Op, ParamRef> || std::is_same_v<Op, RVarRef> ||
+                  std::is_same_v<Op, ImageField> || std::is_same_v<Op, Access>);
+    throw InternalError("a node of the algorithm reached a back end");
+  }
+}
+
+llvm::Value* Emitter::let_value(const Let& let) {
+  llvm::Value* value = value_of(let.value);
+  // What is emitted in the body may depend on this binding and is forgotten after it. What was
+  // emitted before serves the body, unless it may depend on an outer binding of the same name.
+  const bool hides = find(let.name) != nullptr;
+  Cache hidden;
+  std::vector<const ExprNode*> hidden_keys;
+  if (hides) {
+    hidden.swap(cache_);
+    hidden_keys.swap(cached_);
+  }
+  const std::size_t before = cached_.size();
+  names_[let.name].push_back(value);
+  llvm::Value* result = value_of(let.body);
+  names_[let.name].pop_back();
+  for (std::size_t i = before; i < cached_.size(); ++i) cache_.erase(cached_[i]);
+  cached_.resize(before);
+  if (hides) {
+    hidden.swap(cache_);
+    hidden_keys.swap(cached_);
+  }
+  return result;
+}
+
+llvm::Value* Emitter::shuffle(Type type, const Shuffle& s) {
+  // Where lane k of the concatenation is: which vector, which of its lanes.
+  std::vector<std::pair<std::size_t, int>> places;
+  for (std::size_t v = 0; v < s.vectors.size(); ++v) {
+    for (int lane = 0; lane < s.vectors[v].type().lanes; ++lane) places.emplace_back(v, lane);
+  }
+  const auto lane_value = [&](int lane) {
+    const auto [vector, place] = places.at(static_cast<std::size_t>(lane));
+    llvm::Value* from = value_of(s.vectors[vector]);
+    if (s.vectors[vector].type().is_scalar()) return from;
+    return builder_.CreateExtractElement(from, static_cast<std::uint64_t>(place));
+  };
+  if (type.is_scalar()) return lane_value(s.lanes.at(0));
+
+  // One or two vectors of the same lanes are a single instruction.
+  const bool uniform = s.vectors.size() <= 2 && !s.vectors[0].type().is_scalar() &&
+                       s.vectors.front().type() == s.vectors.back().type();
+  if (uniform) {
+    llvm::Value* first = value_of(s.vectors.front());
+    llvm::Value* second = s.vectors.size() == 2 ? value_of(s.vectors.back())
+                                                : llvm::PoisonValue::get(first->getType());
+    return builder_.CreateShuffleVector(first, second, s.lanes);
+  }
+  llvm::Value* result = llvm::PoisonValue::get(register_type(context(), type));
+  for (std::size_t i = 0; i < s.lanes.size(); ++i) {
+    result = builder_.CreateInsertElement(result, lane_value(s.lanes[i]), static_cast<std::uint64_t>(i));
+  }
+  return result;
+}
+
+}  // namespace mica::llvm_backend

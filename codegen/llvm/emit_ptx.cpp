@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/OptBisect.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+
+#include "codegen/llvm/backend.h"
+#include "codegen/llvm/kernel_function_llvm.h"
+#include "codegen/llvm/nvptx_llvm.h"
+#include "codegen/llvm/optimize_llvm.h"
+
+namespace mica::llvm_backend {
+
+namespace {
+
+/// Keeps loop strength reduction from running: its 64-bit running sums cost registers and time on
+/// GPUs, where an address is one multiply-add.
+class NoStrengthReduction : public llvm::OptPassGate {
+ public:
+  [[nodiscard]] bool shouldRunPass(llvm::StringRef pass,
+                                   llvm::StringRef /*description*/) const override {
+    return pass != "Loop Strength Reduction";
+  }
+  [[nodiscard]] bool isEnabled() const override { return true; }
+};
+
+/// The targets that LLVM 22 has, with the first PTX version (times ten) that serves each.
+struct PtxTarget {
+  int sm;
+  int ptx;
+};
+constexpr std::array<PtxTarget, 10> kTargets = {{{80, 70},
+                                                 {86, 71},
+                                                 {87, 74},
+                                                 {89, 78},
+                                                 {90, 78},
+                                                 {100, 86},
+                                                 {103, 88},
+                                                 {110, 90},
+                                                 {120, 87},
+                                                 {121, 88}}};
+
+PtxTarget choose_target(int sm, int ptx_version) {
+  if (sm < kTargets.front().sm) {
+    throw UserError("compute capability " + std::to_string(sm / 10) + "." + std::to_string(sm % 10) +
+                    " (sm_" + std::to_string(sm) + ") is too old; Mica needs 8.0 (sm_80) or newer");
+  }
+  const auto above = std::find_if(kTargets.begin(), kTargets.end(),
+                                  [&](const PtxTarget& t) { return t.sm > sm; });
+  PtxTarget target = *std::prev(above);
+  if (ptx_version != 0 && ptx_version < target.ptx) {
+    throw UserError("PTX version " + std::to_string(ptx_version) + " (ten times) does not serve sm_" +
+                    std::to_string(target.sm) + "; use " + std::to_string(target.ptx) +
+                    " or newer, or 0 for the lowest that does");
+  }
+  if (ptx_version != 0) target.ptx = ptx_version;
+  return target;
+}
+
+void initialize_nvptx() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const PtxTarget& target) {
+  initialize_nvptx();
+  const llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (found == nullptr) throw InternalError("LLVM has no NVPTX target: " + error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      triple, "sm_" + std::to_string(target.sm), "+ptx" + std::to_string(target.ptx), options,
+      llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+std::string print_assembly(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream out(text);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile,
+                                  /*DisableVerify=*/true)) {
+    throw InternalError("LLVM's NVPTX target writes no assembly");
+  }
+  passes.run(module);
+  return std::string(text);
+}
+
+}  // namespace
+
+std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
+  const std::unique_ptr<llvm::TargetMachine> machine = make_machine(choose_target(sm, ptx_version));
+  NoStrengthReduction gate;
+  llvm::LLVMContext context;
+  context.setOptPassGate(gate);
+  llvm::Module code(module.name, context);
+  code.setTargetTriple(machine->getTargetTriple());
+  code.setDataLayout(machine->createDataLayout());
+  std::set<std::string> names;
+  for (const ir::Kernel& kernel : module.kernels) {
+    if (!kernel.on_device) continue;
+    if (!names.insert(ptx_name(kernel.name)).second) {
+      throw InternalError("two kernels have the PTX name " + ptx_name(kernel.name));
+    }
+    check_kernel(kernel);
+    add_nvptx_kernel(code, kernel);
+  }
+  check_module(code);
+  optimize_for_gpu(code, *machine);
+  return print_assembly(code, *machine);
+}
+
+}  // namespace mica::llvm_backend

@@ -1,0 +1,130 @@
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Instructions.h>
+
+#include "codegen/llvm/emitter_llvm.h"
+#include "codegen/llvm/types_llvm.h"
+
+namespace mica::llvm_backend {
+
+Emitter::Emitter(llvm::Function& function, llvm::BasicBlock& entry, const TargetHooks& hooks)
+    : function_(function), entry_(entry), hooks_(hooks), builder_(&entry) {}
+
+void Emitter::emit(const ir::Stmt& s) {
+  if (!s.defined()) return;
+  std::visit([&](const auto& op) { statement(op); }, s.node().op);
+}
+
+llvm::Value* Emitter::find(const std::string& name) const {
+  const auto it = names_.find(name);
+  return it == names_.end() || it->second.empty() ? nullptr : it->second.back();
+}
+
+const BufferBinding* Emitter::find_buffer(const std::string& name) const {
+  const auto it = buffers_.find(name);
+  return it == buffers_.end() ? nullptr : &it->second;
+}
+
+llvm::BasicBlock* Emitter::make_block(const char* name) {
+  return llvm::BasicBlock::Create(context(), name, &function_);
+}
+
+llvm::Value* Emitter::frame_memory(llvm::Type* element, std::int64_t count, unsigned alignment) {
+  Builder at_entry(&entry_, entry_.begin());
+  llvm::Type* type = count == 1 ? element
+                                : llvm::ArrayType::get(element, static_cast<std::uint64_t>(count));
+  llvm::AllocaInst* memory = at_entry.CreateAlloca(type);
+  memory->setAlignment(llvm::Align(alignment));
+  return memory;
+}
+
+void Emitter::emit_with(const std::string& name, llvm::Value* value, const ir::Stmt& body) {
+  names_[name].push_back(value);
+  emit(body);
+  names_[name].pop_back();
+}
+
+void Emitter::statement(const ir::For& loop) {
+  switch (loop.kind) {
+    case LoopKind::Serial: emit_serial(loop); return;
+    case LoopKind::Parallel:
+    case LoopKind::GpuBlock:
+    case LoopKind::GpuThread:
+      if (!hooks_.loop) throw InternalError("loop " + loop.name + " is none for this back end");
+      hooks_.loop(*this, loop);
+      return;
+    case LoopKind::Vectorized:
+    case LoopKind::Unrolled:
+      throw InternalError("vectorized or unrolled loop " + loop.name + " reached a back end");
+  }
+}
+
+void Emitter::emit_serial(const ir::For& loop) {
+  llvm::Value* min = emit(loop.min);
+  const std::int64_t* extent = as_int(loop.extent);
+  if (extent != nullptr && *extent <= 0) return;
+  if (extent != nullptr && *extent == 1) {
+    emit_with(loop.name, min, loop.body);
+    return;
+  }
+  llvm::Value* end = builder_.CreateAdd(min, emit(loop.extent), "end");
+  // The test stands at the bottom; an extent that may be 0 is tested once before the loop.
+  llvm::BasicBlock* body = make_block("loop");
+  llvm::BasicBlock* after = make_block("after");
+  if (extent == nullptr) {
+    builder_.CreateCondBr(builder_.CreateICmpSLT(min, end), body, after);
+  } else {
+    builder_.CreateBr(body);
+  }
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  builder_.SetInsertPoint(body);
+  llvm::PHINode* index = builder_.CreatePHI(min->getType(), 2, "i");
+  index->addIncoming(min, before);
+  emit_with(loop.name, index, loop.body);
+  llvm::Value* next = builder_.CreateNSWAdd(index, llvm::ConstantInt::get(index->getType(), 1));
+  index->addIncoming(next, builder_.GetInsertBlock());
+  builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, after);
+  builder_.SetInsertPoint(after);
+}
+
+void Emitter::statement(const ir::Block& block) {
+  for (const ir::Stmt& s : block.stmts) emit(s);
+}
+
+void Emitter::statement(const ir::If& branch) {
+  llvm::BasicBlock* then_block = make_block("then");
+  llvm::BasicBlock* else_block = branch.else_case.defined() ? make_block("else") : nullptr;
+  llvm::BasicBlock* after = make_block("after");
+  builder_.CreateCondBr(emit(branch.condition), then_block,
+                        else_block != nullptr ? else_block : after);
+  builder_.SetInsertPoint(then_block);
+  emit(branch.then_case);
+  builder_.CreateBr(after);
+  if (else_block != nullptr) {
+    builder_.SetInsertPoint(else_block);
+    emit(branch.else_case);
+    builder_.CreateBr(after);
+  }
+  builder_.SetInsertPoint(after);
+}
+
+void Emitter::statement(const ir::LetStmt& let) { emit_with(let.name, emit(let.value), let.body); }
+
+void Emitter::statement(const ir::Allocate& allocate) {
+  if (buffers_.count(allocate.buffer) > 0) {
+    throw InternalError(allocate.buffer + " is allocated inside its own lifetime");
+  }
+  const BufferBinding binding = hooks_.allocate(*this, allocate);
+  buffers_[allocate.buffer] = binding;
+  emit(allocate.body);
+  buffers_.erase(allocate.buffer);
+  if (hooks_.release) hooks_.release(*this, allocate, binding);
+}
+
+void Emitter::statement(const ir::Barrier& /*barrier*/) {
+  if (!hooks_.barrier) throw InternalError("a barrier reached a back end that has none");
+  hooks_.barrier(*this);
+}
+
+void Emitter::statement(const ir::Produce& produce) { emit(produce.body); }
+
+}  // namespace mica::llvm_backend

@@ -1,0 +1,95 @@
+// Emits statements and expressions into one LLVM function. The function, its entry block and its
+// end belong to the back end (nvptx.cpp, host.cpp), which binds the parameters and then emits the
+// kernel's body.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Module.h>
+
+#include "codegen/llvm/target_hooks_llvm.h"
+
+namespace mica::llvm_backend {
+
+class Emitter {
+ public:
+  /// Emits at the end of `entry`, the first block of `function`. `hooks` must outlive the Emitter.
+  Emitter(llvm::Function& function, llvm::BasicBlock& entry, const TargetHooks& hooks);
+  Emitter(const Emitter&) = delete;
+  Emitter& operator=(const Emitter&) = delete;
+
+  void emit(const ir::Stmt& s);
+  /// The value at the insertion point, held as register_type says.
+  llvm::Value* emit(const Expr& e);
+
+  /// Serial loop over `loop`'s range, whatever its kind.
+  void emit_serial(const ir::For& loop);
+  /// Emits `body` with `name` bound to `value`.
+  void emit_with(const std::string& name, llvm::Value* value, const ir::Stmt& body);
+
+  void bind(const std::string& name, llvm::Value* value) { names_[name].push_back(value); }
+  void bind(const std::string& buffer, BufferBinding binding) { buffers_[buffer] = binding; }
+  /// The innermost binding, or null.
+  [[nodiscard]] llvm::Value* find(const std::string& name) const;
+  [[nodiscard]] const BufferBinding* find_buffer(const std::string& name) const;
+
+  /// Memory of the function's frame, made in its entry block.
+  llvm::Value* frame_memory(llvm::Type* element, std::int64_t count, unsigned alignment);
+  llvm::BasicBlock* make_block(const char* name);
+
+  [[nodiscard]] Builder& builder() { return builder_; }
+  [[nodiscard]] llvm::Function& function() { return function_; }
+  [[nodiscard]] llvm::Module& module() { return *function_.getParent(); }
+  [[nodiscard]] llvm::LLVMContext& context() { return function_.getContext(); }
+  [[nodiscard]] const TargetHooks& hooks() const { return hooks_; }
+
+ private:
+  // emit_stmt.cpp
+  void statement(const ir::For& loop);
+  void statement(const ir::Store& store);
+  void statement(const ir::Block& block);
+  void statement(const ir::If& branch);
+  void statement(const ir::LetStmt& let);
+  void statement(const ir::Allocate& allocate);
+  void statement(const ir::Barrier& barrier);
+  void statement(const ir::Produce& produce);
+
+  // emit_expr.cpp
+  llvm::Value* value_of(const Expr& e);
+  template <typename Op>
+  llvm::Value* node(Type type, const Op& op);
+  llvm::Value* let_value(const Let& let);
+  llvm::Value* shuffle(Type type, const Shuffle& s);
+
+  // emit_memory.cpp
+  const BufferBinding& buffer(const std::string& name) const;
+  llvm::Value* address(const BufferBinding& buffer, const Expr& index);
+  llvm::Value* load(Type type, const Load& load);
+  llvm::Value* load_elements(const MemoryAccess& access, Type type, int alignment);
+  void store_elements(const MemoryAccess& access, Type type, llvm::Value* value, int alignment);
+  template <typename Function>
+  void for_each_lane(const BufferBinding& buffer, const Expr& index, int lanes, Function&& function);
+  template <typename Function>
+  void for_each_piece(Type type, int alignment, Function&& function);
+
+  /// Values of the expressions met while the outermost one is emitted. The handle keeps the node
+  /// alive, so that its address is not that of a later one.
+  using Cache = std::unordered_map<const ExprNode*, std::pair<Expr, llvm::Value*>>;
+
+  llvm::Function& function_;
+  llvm::BasicBlock& entry_;
+  const TargetHooks& hooks_;
+  Builder builder_;
+  std::map<std::string, std::vector<llvm::Value*>> names_;
+  std::map<std::string, BufferBinding> buffers_;
+  Cache cache_;
+  std::vector<const ExprNode*> cached_;  ///< the cache's keys in the order they came
+  int depth_ = 0;                        ///< of emit(Expr) calls; the cache lives for the outermost
+};
+
+}  // namespace mica::llvm_backend

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <cctype>
+
+#include <llvm/IR/CallingConv.h>
+#include <llvm/IR/ConstantRange.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "codegen/llvm/backend.h"
+#include "codegen/llvm/emitter_llvm.h"
+#include "codegen/llvm/kernel_function_llvm.h"
+#include "codegen/llvm/nvptx_llvm.h"
+#include "codegen/llvm/types_llvm.h"
+
+namespace mica::llvm_backend {
+
+namespace {
+
+constexpr unsigned kSharedAlignment = 128;  // bytes, of the dynamic array
+constexpr unsigned kFrameAlignment = 16;    // bytes: the widest access
+constexpr unsigned kMaxGridX = 2147483647;
+constexpr unsigned kMaxGridYZ = 65535;
+
+struct Axis {
+  llvm::Intrinsic::ID read;
+  unsigned end;  ///< values are below it
+};
+
+/// The special register of an axis name; `read` is 0 for other names.
+Axis axis_register(const ir::Kernel& kernel, const std::string& name) {
+  using ir::GpuAxis;
+  const auto is = [&](GpuAxis axis) { return name == ir::kGpuAxisNames[static_cast<int>(axis)]; };
+  const auto threads = [&](int d) { return static_cast<unsigned>(kernel.block[d]); };
+  if (is(GpuAxis::ThreadX)) return {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, threads(0)};
+  if (is(GpuAxis::ThreadY)) return {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y, threads(1)};
+  if (is(GpuAxis::ThreadZ)) return {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z, threads(2)};
+  if (is(GpuAxis::BlockX)) return {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, kMaxGridX};
+  if (is(GpuAxis::BlockY)) return {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y, kMaxGridYZ};
+  if (is(GpuAxis::BlockZ)) return {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z, kMaxGridYZ};
+  return {llvm::Intrinsic::not_intrinsic, 0};
+}
+
+llvm::Value* read_axis(Emitter& emitter, const ir::Kernel& kernel, const std::string& name) {
+  const Axis axis = axis_register(kernel, name);
+  if (axis.read == llvm::Intrinsic::not_intrinsic) return nullptr;
+  if (axis.end == 1) return emitter.builder().getInt32(0);
+  llvm::CallInst* value = emitter.builder().CreateIntrinsic(axis.read, {});
+  value->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, axis.end)));
+  return value;
+}
+
+void emit_barrier(Emitter& emitter) {
+  emitter.builder().CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all,
+                                    {emitter.builder().getInt32(0)});
+}
+
+/// The dynamic shared memory of the module's kernels; its size comes with a launch.
+llvm::GlobalVariable* shared_array(llvm::Module& module) {
+  constexpr const char* kName = "mica_shared";
+  if (llvm::GlobalVariable* found = module.getNamedGlobal(kName)) return found;
+  auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0);
+  auto* array = new llvm::GlobalVariable(  // the module owns it
+      module, bytes, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage, nullptr, kName,
+      nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+  array->setAlignment(llvm::Align(kSharedAlignment));
+  return array;
+}
+
+BufferBinding allocate(Emitter& emitter, const std::vector<ir::SharedSlot>& layout,
+                       const ir::Allocate& a) {
+  BufferBinding binding{nullptr, a.type, false, a.memory};
+  switch (a.memory) {
+    case MemoryType::Shared: {
+      const auto slot = std::find_if(layout.begin(), layout.end(), [&](const ir::SharedSlot& s) {
+        return s.buffer == a.buffer;
+      });
+      binding.base = llvm::ConstantExpr::getGetElementPtr(
+          emitter.builder().getInt8Ty(), shared_array(emitter.module()),
+          emitter.builder().getInt64(static_cast<std::uint64_t>(slot->offset)));
+      return binding;
+    }
+    case MemoryType::Stack:
+    case MemoryType::Register:
+      binding.base = emitter.frame_memory(memory_type(emitter.context(), a.type),
+                                          std::max<std::int64_t>(ir::element_count(a), 1),
+                                          kFrameAlignment);
+      return binding;
+    case MemoryType::Auto:
+    case MemoryType::Heap: break;
+  }
+  throw InternalError("allocation " + a.buffer + " in a GPU kernel is neither shared nor a thread's");
+}
+
+TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlot>& layout) {
+  TargetHooks hooks;
+  hooks.facts = {.native_half = true, .native_f64_minimum = false, .small_accesses = true};
+  hooks.axis = [&](Emitter& e, const std::string& name) { return read_axis(e, kernel, name); };
+  hooks.barrier = emit_barrier;
+  hooks.allocate = [&](Emitter& e, const ir::Allocate& a) { return allocate(e, layout, a); };
+  return hooks;
+}
+
+}  // namespace
+
+std::string ptx_name(const std::string& kernel) {
+  std::string name = kernel;
+  for (char& c : name) {
+    const bool legal = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
+    if (!legal) c = '_';
+  }
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "_" + name;
+  return name;
+}
+
+void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel) {
+  const std::vector<FunctionParam> params = params_of(kernel);
+  llvm::Function* function = make_function(module, ptx_name(kernel.name), params, kGlobalSpace);
+  function->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  function->addFnAttr("nvvm.maxntid", std::to_string(kernel.block[0]) + "," +
+                                          std::to_string(kernel.block[1]) + "," +
+                                          std::to_string(kernel.block[2]));
+  if (kernel.min_blocks > 0) function->addFnAttr("nvvm.minctasm", std::to_string(kernel.min_blocks));
+  if (kernel.max_registers > 0) {
+    function->addFnAttr("nvvm.maxnreg", std::to_string(kernel.max_registers));
+  }
+  const std::vector<ir::SharedSlot> layout = ir::shared_layout(kernel);
+  const TargetHooks hooks = make_hooks(kernel, layout);
+  auto* entry = llvm::BasicBlock::Create(module.getContext(), "entry", function);
+  Emitter emitter(*function, *entry, hooks);
+  bind_params(emitter, params);
+  emitter.emit(kernel.body);
+  emitter.builder().CreateRetVoid();
+}
+
+}  // namespace mica::llvm_backend

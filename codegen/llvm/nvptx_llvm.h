@@ -1,0 +1,20 @@
+// The NVIDIA back end: kernels as functions of LLVM's NVPTX target.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include "codegen/ir/kernel.h"
+
+namespace mica::llvm_backend {
+
+/// LLVM's address spaces of NVIDIA memory.
+inline constexpr unsigned kGlobalSpace = 1;
+inline constexpr unsigned kSharedSpace = 3;
+
+/// Adds the entry function ptx_name(kernel.name) of a device kernel to `module`.
+/// Pointers are global addresses; nvvm.maxntid is always set, nvvm.minctasm and nvvm.maxnreg where
+/// the kernel asks for them; Shared Allocates lie in one dynamic array as ir::shared_layout says;
+/// Stack and Register Allocates are frame memory, which SROA turns into registers.
+void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel);
+
+}  // namespace mica::llvm_backend

@@ -1,0 +1,33 @@
+// The scalar and vector operations of dsl/expr.h as LLVM instructions. Operands and results are held
+// as register_type says. No instruction carries a fast-math flag: what rounds is decided before.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "dsl/expr.h"
+
+namespace mica::llvm_backend {
+
+/// What a target selects well; the results are the same either way.
+struct TargetFacts {
+  /// Converts between f16 and f32 in hardware; else integer code does it.
+  bool native_half = false;
+  /// llvm.minimum and llvm.maximum of f64 are selectable; else compare and select.
+  bool native_f64_minimum = false;
+  /// Accesses are cut into aligned pieces of a power-of-two number of lanes and at most 16 bytes;
+  /// else any vector is accessed at once.
+  bool small_accesses = false;
+};
+
+using Builder = llvm::IRBuilder<>;
+
+/// `type` is the operand's; InternalError for functions that expand_math replaces.
+llvm::Value* emit_unary(Builder& b, UnaryOp op, Type type, llvm::Value* a);
+/// `type` is the operands'; InternalError for Pow.
+llvm::Value* emit_binary(Builder& b, const TargetFacts& facts, BinaryOp op, Type type,
+                         llvm::Value* x, llvm::Value* y);
+/// `type` is the operands'; the result is i1 in each lane.
+llvm::Value* emit_compare(Builder& b, CompareOp op, Type type, llvm::Value* x, llvm::Value* y);
+llvm::Value* emit_cast(Builder& b, const TargetFacts& facts, Type from, Type to, llvm::Value* value);
+
+}  // namespace mica::llvm_backend

@@ -1,0 +1,90 @@
+#include <string>
+
+#include <llvm/IR/PassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/DCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/InstSimplifyPass.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include "codegen/llvm/optimize_llvm.h"
+#include "dsl/diagnostics.h"
+
+namespace mica::llvm_backend {
+
+namespace {
+
+/// LLVM's analyses, registered for the function and loop passes that a pipeline runs.
+class Analyses {
+ public:
+  explicit Analyses(llvm::TargetMachine& machine) : builder_(&machine) {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(call_graph_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, call_graph_, modules_);
+  }
+  void run(llvm::FunctionPassManager& pipeline, llvm::Module& module) {
+    for (llvm::Function& function : module) {
+      if (!function.isDeclaration()) pipeline.run(function, functions_);
+    }
+  }
+
+ private:
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager call_graph_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::PassBuilder builder_;
+};
+
+void add_licm(llvm::FunctionPassManager& pipeline) {
+  pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                         /*UseMemorySSA=*/true));
+}
+
+}  // namespace
+
+void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
+  Analyses analyses(machine);
+  llvm::FunctionPassManager pipeline;
+  pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  pipeline.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  add_licm(pipeline);
+  pipeline.addPass(llvm::InstSimplifyPass());
+  pipeline.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  pipeline.addPass(llvm::SimplifyCFGPass());
+  pipeline.addPass(llvm::DCEPass());
+  analyses.run(pipeline, module);
+}
+
+void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine) {
+  Analyses analyses(machine);
+  llvm::FunctionPassManager pipeline;
+  pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  pipeline.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  pipeline.addPass(llvm::InstCombinePass());
+  add_licm(pipeline);
+  pipeline.addPass(llvm::GVNPass());
+  pipeline.addPass(llvm::InstCombinePass());
+  pipeline.addPass(llvm::SimplifyCFGPass());
+  pipeline.addPass(llvm::DCEPass());
+  analyses.run(pipeline, module);
+}
+
+void check_module(const llvm::Module& module) {
+  std::string complaint;
+  llvm::raw_string_ostream out(complaint);
+  if (llvm::verifyModule(module, &out)) {
+    throw InternalError("LLVM code of " + module.getName().str() + " is malformed: " + complaint);
+  }
+}
+
+}  // namespace mica::llvm_backend

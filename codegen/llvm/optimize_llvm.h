@@ -1,0 +1,19 @@
+// The middle end: short pipelines of LLVM's function passes.
+#pragma once
+
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+namespace mica::llvm_backend {
+
+/// GPU code: SROA, EarlyCSE, LICM, InstSimplify, SimplifyCFG, DCE on each function. Loops are
+/// unrolled before LLVM sees them, and scalar arithmetic stays as written.
+void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine);
+
+/// CPU code: the same and InstCombine, GVN and loop-invariant code motion for wide vectors.
+void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine);
+
+/// Throws InternalError with LLVM's complaint when the module is malformed.
+void check_module(const llvm::Module& module);
+
+}  // namespace mica::llvm_backend
