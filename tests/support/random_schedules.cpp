@@ -160,6 +160,15 @@ void thread_all(Stage stage, const std::vector<std::string>& vars) {
   }
 }
 
+std::string innermost_block_loop(const Func& func) {
+  for (const Directive& d : func.function()->definitions.front().directives) {
+    if (const auto* tile = std::get_if<directive::GpuTile>(&d.op)) {
+      return tile->vars.front() + ".block";
+    }
+  }
+  return "";
+}
+
 bool is_output(const TestPipeline& p, const Func& func) {
   return std::any_of(p.outputs.begin(), p.outputs.end(),
                      [&](const Func& o) { return o.name() == func.name(); });
@@ -225,16 +234,7 @@ void schedule_randomly_for_gpu(TestPipeline& p, Random& random) {
       stage_randomly(p, f, random);
       continue;
     }
-    // The innermost block loop: the first loop that gpu_tile made of a grid's innermost variable.
-    std::string block;
-    for (const Directive& d : p.output().function()->definitions.front().directives) {
-      const auto* split = std::get_if<directive::Split>(&d.op);
-      if (split != nullptr && split->outer.ends_with(".block")) {
-        block = split->outer;
-        break;
-      }
-    }
-    f.compute_at(p.output(), block);
+    f.compute_at(p.output(), innermost_block_loop(p.output()));
     thread_all(f, f.function()->args);
     for (std::size_t u = 1; u < f.function()->definitions.size(); ++u) {
       thread_all(f.update(static_cast<int>(u) - 1), f.function()->definitions[u].pure_vars);
