@@ -218,14 +218,15 @@ class Stage {
     requires(sizeof...(V) > 0 && (std::convertible_to<V, VarOrName> && ...))
   Stage& reorder(VarOrName first, V... rest) { return reorder({first, VarOrName(rest)...}); }
   Stage& serial(VarOrName v);
-  /// Iterations on the CPU's threads.
+  /// Iterations on the CPU's threads; with a chunk, v is split by it into v and `v.chunk` first.
   Stage& parallel(VarOrName v);
   Stage& parallel(VarOrName v, int chunk);
-  /// v in one vector instruction; with a width, v is split by it first (the inner loop keeps a
-  /// generated name). The loop's extent must be a constant power of two up to 64.
+  /// v in one vector instruction; with a width, v is split by it first (the inner loop is `v.vec`, the
+  /// outer keeps the name). The loop's extent must be a constant power of two up to 64.
   Stage& vectorize(VarOrName v);
   Stage& vectorize(VarOrName v, int width, TailStrategy tail = TailStrategy::Auto);
-  /// The loop's iterations written out; with a factor, v is split by it first.
+  /// The loop's iterations written out; with a factor, v is split by it first into v and `v.unroll`.
+  /// The loop's extent must be a constant up to 256.
   Stage& unroll(VarOrName v);
   Stage& unroll(VarOrName v, int factor, TailStrategy tail = TailStrategy::Auto);
   /// Loops over the blocks of the grid, innermost first (the first is blockIdx.x).
@@ -302,6 +303,36 @@ class Func : public Stage {
   Func& read_only(const ImageParam& source, std::source_location at = std::source_location::current());
   Func& align_storage(VarOrName var, int elements);
   Func& bound(VarOrName var, std::int64_t min, std::int64_t extent);
+
+  // ---- Stage's directives again, giving back the Func so that a chain goes on with Func's own -------
+  Func& split(VarOrName v, VarOrName outer, VarOrName inner, int factor,
+              TailStrategy tail = TailStrategy::Auto);
+  Func& tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi,
+             int tx, int ty, TailStrategy tail = TailStrategy::Auto);
+  Func& fuse(VarOrName inner, VarOrName outer, VarOrName fused);
+  Func& reorder(std::initializer_list<VarOrName> vars);
+  template <typename... V>
+    requires(sizeof...(V) > 0 && (std::convertible_to<V, VarOrName> && ...))
+  Func& reorder(VarOrName first, V... rest) { return reorder({first, VarOrName(rest)...}); }
+  Func& serial(VarOrName v);
+  Func& parallel(VarOrName v);
+  Func& parallel(VarOrName v, int chunk);
+  Func& vectorize(VarOrName v);
+  Func& vectorize(VarOrName v, int width, TailStrategy tail = TailStrategy::Auto);
+  Func& unroll(VarOrName v);
+  Func& unroll(VarOrName v, int factor, TailStrategy tail = TailStrategy::Auto);
+  Func& gpu_blocks(VarOrName x);
+  Func& gpu_blocks(VarOrName x, VarOrName y);
+  Func& gpu_blocks(VarOrName x, VarOrName y, VarOrName z);
+  Func& gpu_threads(VarOrName x);
+  Func& gpu_threads(VarOrName x, VarOrName y);
+  Func& gpu_threads(VarOrName x, VarOrName y, VarOrName z);
+  Func& gpu_tile(VarOrName x, int tx, TailStrategy tail = TailStrategy::Auto);
+  Func& gpu_tile(VarOrName x, VarOrName y, int tx, int ty, TailStrategy tail = TailStrategy::Auto);
+  Func& gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz,
+                 TailStrategy tail = TailStrategy::Auto);
+  Func& launch_bounds(int min_blocks, std::source_location at = std::source_location::current());
+  Func& max_registers(int count, std::source_location at = std::source_location::current());
 
   // ---- the schedule as data (dsl/schedule.h) -------------------------------------------------------
   /// The directives of this Func and all it calls.

@@ -1,0 +1,86 @@
+// Boundary conditions: each is an inline Func that reads its source at coordinates inside the box.
+#include <fmt/format.h>
+
+#include "dsl/func.h"
+#include "dsl/node_visit.h"
+
+namespace mica::BoundaryConditions {
+
+namespace {
+
+std::vector<Var> vars_of(const ImageParam& source) {
+  std::vector<Var> vars;
+  for (int d = 0; d < source.dimensions(); ++d) {
+    vars.emplace_back(default_dimension_names()[static_cast<std::size_t>(d)]);
+  }
+  return vars;
+}
+
+/// f(x, ...) = source(at(x, dim 0), ...), named "<source>.<kind>".
+template <typename At>
+Func reading_at(const ImageParam& source, const char* kind, At at) {
+  Func f(source.name() + "." + kind);
+  const std::vector<Var> vars = vars_of(source);
+  std::vector<Expr> inside;
+  for (int d = 0; d < source.dimensions(); ++d) {
+    inside.push_back(at(Expr(vars[static_cast<std::size_t>(d)]), source.dim(d)));
+  }
+  f({vars.begin(), vars.end()}) = source(inside);
+  return f;
+}
+
+Expr clamped(const Expr& x, const ImageParam::Dimension& dim) {
+  return clamp(x, dim.min(), dim.max());
+}
+
+}  // namespace
+
+Func repeat_edge(const ImageParam& source) { return reading_at(source, "repeat_edge", clamped); }
+
+Func constant_exterior(const ImageParam& source, Expr value) {
+  if (!value.defined()) {
+    throw UserError(fmt::format("constant_exterior of {}: the value is an undefined Expr", source.name()));
+  }
+  const Expr outside = match_type(value, source.type());
+  if (!outside.defined()) {
+    throw UserError(fmt::format("constant_exterior of {}: the value is {}, the input {}: cast the value",
+                                source.name(), to_string(value.type()), to_string(source.type())));
+  }
+  Func f(source.name() + ".constant_exterior");
+  const std::vector<Var> vars = vars_of(source);
+  Expr is_inside;
+  std::vector<Expr> at;
+  for (int d = 0; d < source.dimensions(); ++d) {
+    const Expr x = vars[static_cast<std::size_t>(d)];
+    const Expr here = x >= source.dim(d).min() && x <= source.dim(d).max();
+    is_inside = is_inside.defined() ? is_inside && here : here;
+    at.push_back(clamped(x, source.dim(d)));
+  }
+  f({vars.begin(), vars.end()}) = select(is_inside, source(at), outside);
+  return f;
+}
+
+Func repeat_image(const ImageParam& source) {
+  return reading_at(source, "repeat_image", [](const Expr& x, const ImageParam::Dimension& dim) {
+    return dim.min() + (x - dim.min()) % dim.extent();
+  });
+}
+
+Func mirror_image(const ImageParam& source) {
+  // Offsets repeat with period 2*extent; the second half runs backwards.
+  return reading_at(source, "mirror_image", [](const Expr& x, const ImageParam::Dimension& dim) {
+    const Expr offset = (x - dim.min()) % (2 * dim.extent());
+    return dim.min() + min(offset, 2 * dim.extent() - 1 - offset);
+  });
+}
+
+Func mirror_interior(const ImageParam& source) {
+  // Period 2*extent - 2; an extent of 1 gives period 0, and a remainder by 0 is 0.
+  return reading_at(source, "mirror_interior", [](const Expr& x, const ImageParam::Dimension& dim) {
+    const Expr period = 2 * dim.extent() - 2;
+    const Expr offset = (x - dim.min()) % period;
+    return dim.min() + min(offset, period - offset);
+  });
+}
+
+}  // namespace mica::BoundaryConditions

@@ -1,0 +1,22 @@
+// Where a Func is computed, as its own directives say.
+#pragma once
+
+#include <optional>
+
+#include "dsl/function.h"
+
+namespace mica {
+
+struct ComputePlace {
+  enum class Kind { Inline, Root, At };
+  Kind kind = Kind::Inline;
+  LoopLevel level;  ///< Kind::At
+  /// The directive that decides, the last of its kind; null when the default holds.
+  const Directive* directive = nullptr;
+};
+
+/// Outputs are Root. Others are where their last compute_inline, compute_root or compute_at says; by
+/// default Inline, and Root with updates, which cannot be inlined. `stage` is not looked at.
+ComputePlace compute_place(const FunctionData& f, bool is_output);
+
+}  // namespace mica

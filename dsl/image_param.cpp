@@ -1,0 +1,78 @@
+// Inputs: their accesses and bounds as expressions.
+#include <fmt/format.h>
+
+#include "dsl/func.h"
+#include "dsl/names.h"
+#include "dsl/node_visit.h"
+
+namespace mica {
+
+ImageParam::ImageParam(Type type, int dimensions, std::string name, std::source_location at) {
+  if (name.empty()) throw UserError("an input's name is empty", at);
+  if (!is_user_type(type)) {
+    throw UserError(fmt::format("input {} has type {}; inputs hold bool, u8, i8, u16, i16, i32, i64, "
+                                "f16, bf16, f32 and f64",
+                                name, to_string(type)),
+                    at);
+  }
+  if (dimensions < 1 || dimensions > 4) {
+    throw UserError(fmt::format("input {} has {} dimensions; legal are 1 to 4", name, dimensions), at);
+  }
+  auto data = std::make_shared<ImageData>();
+  data->name = std::move(name);
+  data->type = type;
+  data->dimensions = dimensions;
+  data->where = at;
+  data_ = std::move(data);
+}
+
+Expr ImageParam::operator()(Expr x, std::source_location at) const {
+  return (*this)(std::vector<Expr>{std::move(x)}, at);
+}
+Expr ImageParam::operator()(Expr x, Expr y, std::source_location at) const {
+  return (*this)(std::vector<Expr>{std::move(x), std::move(y)}, at);
+}
+Expr ImageParam::operator()(Expr x, Expr y, Expr z, std::source_location at) const {
+  return (*this)(std::vector<Expr>{std::move(x), std::move(y), std::move(z)}, at);
+}
+Expr ImageParam::operator()(Expr x, Expr y, Expr z, Expr w, std::source_location at) const {
+  return (*this)(std::vector<Expr>{std::move(x), std::move(y), std::move(z), std::move(w)}, at);
+}
+
+Expr ImageParam::operator()(std::vector<Expr> args, std::source_location at) const {
+  if (static_cast<int>(args.size()) != dimensions()) {
+    throw UserError(fmt::format("input {} is read with {}, but it has {}", name(),
+                                counted(args.size(), "argument"),
+                                counted(static_cast<std::size_t>(dimensions()), "dimension")),
+                    at);
+  }
+  Access access;
+  access.name = name();
+  access.image = data_;
+  access.where = at;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    access.args.push_back(coordinate(name(), i, args[i], at));
+  }
+  return make_expr(type(), std::move(access));
+}
+
+ImageParam::Dimension ImageParam::dim(int d) const {
+  if (d < 0 || d >= dimensions()) {
+    throw UserError(fmt::format("dimension {} of input {}, which has {} (numbered from 0)", d, name(),
+                                counted(static_cast<std::size_t>(dimensions()), "dimension")));
+  }
+  return Dimension(data_, d);
+}
+
+Expr ImageParam::Dimension::min() const {
+  return make_expr(Int(32), ImageField{image_, BufferField::Min, d_});
+}
+Expr ImageParam::Dimension::extent() const {
+  return make_expr(Int(32), ImageField{image_, BufferField::Extent, d_});
+}
+Expr ImageParam::Dimension::max() const { return min() + extent() - 1; }
+Expr ImageParam::Dimension::stride() const {
+  return make_expr(Int(32), ImageField{image_, BufferField::Stride, d_});
+}
+
+}  // namespace mica

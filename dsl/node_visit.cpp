@@ -1,0 +1,88 @@
+#include "dsl/node_visit.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <unordered_set>
+
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica {
+
+namespace {
+
+bool integer_fits(std::int64_t value, Type type) {
+  if (type.is_bool()) return value == 0 || value == 1;
+  if (type.is_integer()) {
+    if (type.bits == 64) return type.is_int() || value >= 0;
+    const std::int64_t span = std::int64_t{1} << (type.is_int() ? type.bits - 1 : type.bits);
+    return value < span && value >= (type.is_int() ? -span : 0);
+  }
+  const Expr rounded = make_const(type, value);
+  const auto* imm = rounded.as<FloatImm>();
+  return imm != nullptr && std::isfinite(imm->value) &&
+         std::abs(imm->value) < static_cast<double>(std::numeric_limits<std::int64_t>::max()) &&
+         static_cast<std::int64_t>(imm->value) == value;
+}
+
+}  // namespace
+
+void visit_nodes(const std::vector<Expr>& roots, const std::function<void(const Expr&)>& visit) {
+  std::unordered_set<const ExprNode*> seen;
+  std::function<void(const Expr&)> enter = [&](const Expr& e) {
+    if (!e.defined() || !seen.insert(e.ptr().get()).second) return;
+    visit(e);
+    for_each_child(e, enter);
+  };
+  for (const auto& root : roots) enter(root);
+}
+
+Expr NodeRewriter::operator()(const Expr& e) {
+  if (!e.defined()) return e;
+  if (auto it = done_.find(e.ptr().get()); it != done_.end()) return it->second.second;
+  Expr rebuilt = map_children(e, [this](const Expr& child) { return (*this)(child); });
+  if (Expr replaced = replace_(rebuilt); replaced.defined()) rebuilt = replaced;
+  done_.emplace(e.ptr().get(), std::pair{e, rebuilt});
+  return rebuilt;
+}
+
+Expr match_type(const Expr& value, Type type) {
+  if (value.type() == type) return value;
+  if (!value.type().is_scalar()) return {};
+  if (const auto* imm = value.as<IntImm>()) {
+    if (value.type().is_bool() || type.is_bool()) return {};
+    return integer_fits(imm->value, type) ? make_const(type, imm->value) : Expr();
+  }
+  if (const auto* imm = value.as<FloatImm>()) {
+    if (!type.is_float()) return {};
+    const Expr rounded = make_const(type, imm->value);
+    const auto* held = rounded.as<FloatImm>();
+    const bool overflows = std::isfinite(imm->value) && held && !std::isfinite(held->value);
+    return overflows ? Expr() : rounded;
+  }
+  return {};
+}
+
+Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg,
+                const SourceLocation& where) {
+  const std::string which = fmt::format("argument {} of {}", i + 1, callee);
+  if (!arg.defined()) throw UserError(which + " is an undefined Expr", where);
+  const Type type = arg.type();
+  if (type == Int(32)) return arg;
+  if (type.is_integer()) {
+    if (Expr literal = match_type(arg, Int(32)); literal.defined()) return literal;
+    if (type.bits < 32) return cast(Int(32), arg);
+  }
+  throw UserError(fmt::format("{} is {}, but coordinates are i32: write cast<std::int32_t>(...)", which,
+                              to_string(type)),
+                  where);
+}
+
+const std::vector<std::string>& default_dimension_names() {
+  static const std::vector<std::string> names{"x", "y", "z", "w"};
+  return names;
+}
+
+}  // namespace mica

@@ -1,0 +1,42 @@
+// Visits and rewrites that handle each shared node of an expression once.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "dsl/expr.h"
+
+namespace mica {
+
+/// Calls `visit` once on every distinct node of `roots`, parents first, in the order first met.
+void visit_nodes(const std::vector<Expr>& roots, const std::function<void(const Expr&)>& visit);
+
+/// Rebuilds expressions from the leaves: every node, its children already rebuilt, is replaced by
+/// what `replace` gives for it, or kept when that is undefined. Shared nodes stay shared.
+class NodeRewriter {
+ public:
+  explicit NodeRewriter(std::function<Expr(const Expr&)> replace) : replace_(std::move(replace)) {}
+  Expr operator()(const Expr& e);
+
+ private:
+  std::function<Expr(const Expr&)> replace_;
+  // Keyed by address for lookup only; the first Expr of a value keeps the node alive.
+  std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> done_;
+};
+
+/// `value` if it is of `type`; a literal converted to `type` when it can hold it (an integer exactly,
+/// a float rounded); else undefined.
+Expr match_type(const Expr& value, Type type);
+
+/// Argument `i` (from 0) of an access of `callee` as an i32 coordinate; literals and narrower integers
+/// convert. UserError for an undefined Expr or another type.
+Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg,
+                const SourceLocation& where);
+
+/// "x", "y", "z", "w": the names of dimensions that the user gave no Vars for.
+const std::vector<std::string>& default_dimension_names();
+
+}  // namespace mica

@@ -1,0 +1,211 @@
+// Schedules as C++ text.
+#include "dsl/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "dsl/names.h"
+
+namespace mica {
+
+namespace {
+
+std::string quoted(const std::string& name) {
+  return is_identifier(name) ? name : "\"" + name + "\"";
+}
+
+/// ", TailStrategy::RoundUp", or nothing for Auto, which is every directive's default.
+std::string tail_argument(TailStrategy tail) {
+  return tail == TailStrategy::Auto ? "" : ", TailStrategy::" + to_string(tail);
+}
+
+/// The consumer that a wrapper named "source.in.consumer" belongs to; empty for another name.
+std::string consumer_of(const std::string& wrapper, const std::string& source) {
+  const std::string prefix = source + ".in.";
+  return wrapper.rfind(prefix, 0) == 0 ? wrapper.substr(prefix.size()) : "";
+}
+
+/// A variable that could hold the Func or input of this name.
+std::string handle(const std::string& name) {
+  std::string word = name;
+  for (char& c : word) {
+    if (c != '_' && !is_identifier(std::string("_") + c)) c = '_';
+  }
+  return word;
+}
+
+std::string mark_name(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::Serial: return "serial";
+    case LoopKind::Parallel: return "parallel";
+    case LoopKind::Vectorized: return "vectorize";
+    case LoopKind::Unrolled: return "unroll";
+    case LoopKind::GpuBlock: return "gpu_blocks";
+    case LoopKind::GpuThread: return "gpu_threads";
+  }
+  return "";
+}
+
+std::string factor_argument(int factor) { return factor == 0 ? "" : ", " + std::to_string(factor); }
+
+/// `name_of` gives the C++ expression for the Func or input of a name.
+template <typename NameOf>
+struct DirectiveText {
+  NameOf name_of;
+
+  std::string operator()(const directive::Split& d) const {
+    return fmt::format(".split({}, {}, {}, {}{})", quoted(d.old_var), quoted(d.outer),
+                       quoted(d.inner), d.factor, tail_argument(d.tail));
+  }
+  std::string operator()(const directive::Fuse& d) const {
+    return fmt::format(".fuse({}, {}, {})", quoted(d.inner), quoted(d.outer), quoted(d.fused));
+  }
+  std::string operator()(const directive::Reorder& d) const {
+    std::vector<std::string> vars;
+    for (const auto& v : d.vars) vars.push_back(quoted(v));
+    return vars.empty() ? ".reorder({})" : fmt::format(".reorder({})", joined(vars));
+  }
+  std::string operator()(const directive::MarkLoop& d) const {
+    return fmt::format(".{}({})", mark_name(d.kind), quoted(d.var));
+  }
+  std::string operator()(const directive::GpuTile& d) const {
+    std::vector<std::string> arguments;
+    for (const auto& v : d.vars) arguments.push_back(quoted(v));
+    for (int size : d.sizes) arguments.push_back(std::to_string(size));
+    return fmt::format(".gpu_tile({}{})", joined(arguments), tail_argument(d.tail));
+  }
+  std::string operator()(const directive::Vectorize& d) const {
+    return fmt::format(".vectorize({}{}{})", quoted(d.var), factor_argument(d.width),
+                       tail_argument(d.tail));
+  }
+  std::string operator()(const directive::Unroll& d) const {
+    return fmt::format(".unroll({}{}{})", quoted(d.var), factor_argument(d.factor),
+                       tail_argument(d.tail));
+  }
+  std::string operator()(const directive::ComputeInline&) const { return ".compute_inline()"; }
+  std::string operator()(const directive::ComputeRoot&) const { return ".compute_root()"; }
+  std::string operator()(const directive::ComputeAt& d) const {
+    return fmt::format(".compute_at({}, {})", name_of(d.level.func), quoted(d.level.var));
+  }
+  std::string operator()(const directive::StoreAt& d) const {
+    return fmt::format(".store_at({}, {})", name_of(d.level.func), quoted(d.level.var));
+  }
+  std::string operator()(const directive::StoreRoot&) const { return ".store_root()"; }
+  std::string operator()(const directive::StoreIn& d) const {
+    return fmt::format(".store_in(MemoryType::{})", to_string(d.memory));
+  }
+  std::string operator()(const directive::In& d) const {
+    return fmt::format("{}.in({})", name_of(d.source), name_of(consumer_of(d.wrapper, d.source)));
+  }
+  std::string operator()(const directive::AlignStorage& d) const {
+    return fmt::format(".align_storage({}, {})", quoted(d.var), d.elements);
+  }
+  std::string operator()(const directive::Bound& d) const {
+    return fmt::format(".bound({}, {}, {})", quoted(d.var), d.min, d.extent);
+  }
+  std::string operator()(const directive::Stage& d) const {
+    const std::string load =
+        d.load == LoadPolicy::TwoStep ? "" : ", LoadPolicy::" + to_string(d.load);
+    return fmt::format(".stage({}, MemoryType::{}{})", name_of(d.source), to_string(d.memory), load);
+  }
+  std::string operator()(const directive::ReadOnly& d) const {
+    return fmt::format(".read_only({})", name_of(d.source));
+  }
+  std::string operator()(const directive::LaunchBounds& d) const {
+    return fmt::format(".launch_bounds({})", d.min_blocks);
+  }
+  std::string operator()(const directive::MaxRegisters& d) const {
+    return fmt::format(".max_registers({})", d.count);
+  }
+};
+
+}  // namespace
+
+std::string to_string(const Directive& directive) {
+  return std::visit(DirectiveText<std::string (*)(const std::string&)>{&handle}, directive.op);
+}
+
+std::string to_string(const Schedule& schedule) {
+  // How C++ names a Func: wrappers through their sources, others by a variable.
+  std::map<std::string, const directive::In*> wrappers;
+  for (const auto& stage : schedule.stages) {
+    for (const auto& directive : stage.directives) {
+      const auto* in = std::get_if<directive::In>(&directive.op);
+      if (in && !consumer_of(in->wrapper, in->source).empty()) wrappers[in->wrapper] = in;
+    }
+  }
+  std::function<std::string(const std::string&)> name_of = [&](const std::string& name) {
+    const auto it = wrappers.find(name);
+    if (it == wrappers.end()) return handle(name);
+    const directive::In& in = *it->second;
+    return fmt::format("{}.in({})", name_of(in.source), name_of(consumer_of(in.wrapper, in.source)));
+  };
+  const DirectiveText<std::function<std::string(const std::string&)>> text{name_of};
+
+  std::string result;
+  for (const auto& stage : schedule.stages) {
+    std::string chain;
+    for (const auto& directive : stage.directives) {
+      if (const auto* in = std::get_if<directive::In>(&directive.op)) {
+        const bool scheduled =
+            std::any_of(schedule.stages.begin(), schedule.stages.end(),
+                        [&](const StageSchedule& s) { return s.func == in->wrapper; });
+        if (!scheduled) result += text(*in) + ";\n";
+        continue;
+      }
+      chain += (chain.empty() ? "" : "\n    ") + std::visit(text, directive.op);
+    }
+    if (chain.empty()) continue;
+    result += name_of(stage.func);
+    if (stage.update > 0) result += fmt::format(".update({})", stage.update - 1);
+    result += chain + ";\n";
+  }
+  return result;
+}
+
+std::string to_string(MemoryType memory) {
+  switch (memory) {
+    case MemoryType::Auto: return "Auto";
+    case MemoryType::Heap: return "Heap";
+    case MemoryType::Stack: return "Stack";
+    case MemoryType::Shared: return "Shared";
+    case MemoryType::Register: return "Register";
+  }
+  return "";
+}
+
+std::string to_string(TailStrategy tail) {
+  switch (tail) {
+    case TailStrategy::Auto: return "Auto";
+    case TailStrategy::GuardWithIf: return "GuardWithIf";
+    case TailStrategy::ShiftInwards: return "ShiftInwards";
+    case TailStrategy::RoundUp: return "RoundUp";
+  }
+  return "";
+}
+
+std::string to_string(LoadPolicy policy) {
+  switch (policy) {
+    case LoadPolicy::HaloThreads: return "HaloThreads";
+    case LoadPolicy::TwoStep: return "TwoStep";
+    case LoadPolicy::Strided: return "Strided";
+  }
+  return "";
+}
+
+std::string to_string(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::Serial: return "Serial";
+    case LoopKind::Parallel: return "Parallel";
+    case LoopKind::Vectorized: return "Vectorized";
+    case LoopKind::Unrolled: return "Unrolled";
+    case LoopKind::GpuBlock: return "GpuBlock";
+    case LoopKind::GpuThread: return "GpuThread";
+  }
+  return "";
+}
+
+}  // namespace mica

@@ -1,0 +1,144 @@
+// The directives on one definition's loops: each call records data and checks nothing but that the
+// definition exists; check_schedule judges the whole.
+#include <fmt/format.h>
+
+#include "dsl/func.h"
+
+namespace mica {
+
+namespace {
+
+/// In the data, 0 means the whole loop; in a call it is a mistake.
+void check_not_zero(int value, const char* directive, const char* what, const VarOrName& v) {
+  if (value != 0) return;
+  throw UserError(fmt::format("{}({}, 0): a {} is at least 1; {}({}) takes the whole loop", directive,
+                              v.name, what, directive, v.name),
+                  v.where);
+}
+
+}  // namespace
+
+void Stage::add(Directive directive) {
+  if (!function_->defined()) {
+    throw UserError(fmt::format("{}{}: {} is not defined yet; write {}(...) = ... before its schedule",
+                                function_->name, to_string(directive), function_->name,
+                                function_->name),
+                    directive.where);
+  }
+  function_->definitions.at(static_cast<std::size_t>(definition_))
+      .directives.push_back(std::move(directive));
+}
+
+Stage& Stage::split(VarOrName v, VarOrName outer, VarOrName inner, int factor, TailStrategy tail) {
+  add({directive::Split{v.name, outer.name, inner.name, factor, tail}, v.where});
+  return *this;
+}
+
+Stage& Stage::tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi,
+                   int tx, int ty, TailStrategy tail) {
+  add({directive::Split{x.name, xo.name, xi.name, tx, tail}, x.where});
+  add({directive::Split{y.name, yo.name, yi.name, ty, tail}, x.where});
+  add({directive::Reorder{{xi.name, yi.name, xo.name, yo.name}}, x.where});
+  return *this;
+}
+
+Stage& Stage::fuse(VarOrName inner, VarOrName outer, VarOrName fused) {
+  add({directive::Fuse{inner.name, outer.name, fused.name}, inner.where});
+  return *this;
+}
+
+Stage& Stage::reorder(std::initializer_list<VarOrName> vars) {
+  directive::Reorder reorder;
+  for (const auto& v : vars) reorder.vars.push_back(v.name);
+  add({reorder, vars.size() > 0 ? vars.begin()->where : SourceLocation()});
+  return *this;
+}
+
+Stage& Stage::serial(VarOrName v) {
+  add({directive::MarkLoop{v.name, LoopKind::Serial}, v.where});
+  return *this;
+}
+
+Stage& Stage::parallel(VarOrName v) {
+  add({directive::MarkLoop{v.name, LoopKind::Parallel}, v.where});
+  return *this;
+}
+
+Stage& Stage::parallel(VarOrName v, int chunk) {
+  add({directive::Split{v.name, v.name, v.name + ".chunk", chunk, TailStrategy::Auto}, v.where});
+  return parallel(std::move(v));
+}
+
+Stage& Stage::vectorize(VarOrName v) {
+  add({directive::Vectorize{v.name, 0, TailStrategy::Auto}, v.where});
+  return *this;
+}
+
+Stage& Stage::vectorize(VarOrName v, int width, TailStrategy tail) {
+  check_not_zero(width, "vectorize", "width", v);
+  add({directive::Vectorize{v.name, width, tail}, v.where});
+  return *this;
+}
+
+Stage& Stage::unroll(VarOrName v) {
+  add({directive::Unroll{v.name, 0, TailStrategy::Auto}, v.where});
+  return *this;
+}
+
+Stage& Stage::unroll(VarOrName v, int factor, TailStrategy tail) {
+  check_not_zero(factor, "unroll", "factor", v);
+  add({directive::Unroll{v.name, factor, tail}, v.where});
+  return *this;
+}
+
+Stage& Stage::gpu_blocks(VarOrName x) {
+  add({directive::MarkLoop{x.name, LoopKind::GpuBlock}, x.where});
+  return *this;
+}
+Stage& Stage::gpu_blocks(VarOrName x, VarOrName y) {
+  gpu_blocks(std::move(x));
+  return gpu_blocks(std::move(y));
+}
+Stage& Stage::gpu_blocks(VarOrName x, VarOrName y, VarOrName z) {
+  gpu_blocks(std::move(x), std::move(y));
+  return gpu_blocks(std::move(z));
+}
+
+Stage& Stage::gpu_threads(VarOrName x) {
+  add({directive::MarkLoop{x.name, LoopKind::GpuThread}, x.where});
+  return *this;
+}
+Stage& Stage::gpu_threads(VarOrName x, VarOrName y) {
+  gpu_threads(std::move(x));
+  return gpu_threads(std::move(y));
+}
+Stage& Stage::gpu_threads(VarOrName x, VarOrName y, VarOrName z) {
+  gpu_threads(std::move(x), std::move(y));
+  return gpu_threads(std::move(z));
+}
+
+Stage& Stage::gpu_tile(VarOrName x, int tx, TailStrategy tail) {
+  add({directive::GpuTile{{x.name}, {tx}, tail}, x.where});
+  return *this;
+}
+Stage& Stage::gpu_tile(VarOrName x, VarOrName y, int tx, int ty, TailStrategy tail) {
+  add({directive::GpuTile{{x.name, y.name}, {tx, ty}, tail}, x.where});
+  return *this;
+}
+Stage& Stage::gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz,
+                       TailStrategy tail) {
+  add({directive::GpuTile{{x.name, y.name, z.name}, {tx, ty, tz}, tail}, x.where});
+  return *this;
+}
+
+Stage& Stage::launch_bounds(int min_blocks, std::source_location at) {
+  add({directive::LaunchBounds{min_blocks}, at});
+  return *this;
+}
+
+Stage& Stage::max_registers(int count, std::source_location at) {
+  add({directive::MaxRegisters{count}, at});
+  return *this;
+}
+
+}  // namespace mica

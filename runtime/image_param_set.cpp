@@ -1,0 +1,24 @@
+// ImageParam's buffer: the only members that need runtime/buffer.h.
+#include <fmt/format.h>
+
+#include "dsl/func.h"
+#include "runtime/buffer.h"
+
+namespace mica {
+
+void ImageParam::set(const AnyBuffer& buffer, std::source_location at) {
+  if (!buffer.defined()) {
+    throw UserError(fmt::format("input {} is set to an undefined buffer", name()), at);
+  }
+  if (buffer.type() != type() || buffer.dimensions() != dimensions()) {
+    throw UserError(fmt::format("input {} is {} with {} dimension(s), the buffer is {} with {}: {}",
+                                name(), to_string(type()), dimensions(), to_string(buffer.type()),
+                                buffer.dimensions(), buffer.describe()),
+                    at);
+  }
+  data_->bound = std::make_shared<AnyBuffer>(buffer);
+}
+
+void ImageParam::reset() { data_->bound.reset(); }
+
+}  // namespace mica
