@@ -114,7 +114,7 @@ Expr shifted(BinaryOp op, const char* text, Expr a, Expr b) {
                     std::to_string(*amount) + "; the amount must be from 0 to " +
                     std::to_string(a.type().bits - 1));
   }
-  b = converted(a.type().element().with_lanes(b.type().lanes), std::move(b));
+  b = converted(a.type().element().with_lanes(b.type().lanes), b);
   match_types(text, a, b);
   return make_binary(op, std::move(a), std::move(b));
 }
@@ -218,9 +218,9 @@ Expr select(Expr condition, Expr if_true, Expr if_false) {
     return *value != 0 ? if_true : if_false;
   }
   const int lanes = std::max(condition.type().lanes, if_true.type().lanes);
-  condition = to_lanes(lanes, std::move(condition));
-  if_true = to_lanes(lanes, std::move(if_true));
-  if_false = to_lanes(lanes, std::move(if_false));
+  condition = to_lanes(lanes, condition);
+  if_true = to_lanes(lanes, if_true);
+  if_false = to_lanes(lanes, if_false);
   const Type type = if_true.type();
   return make_expr(type, Select{std::move(condition), std::move(if_true), std::move(if_false)});
 }

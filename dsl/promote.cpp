@@ -59,18 +59,17 @@ Type promoted_type(Type a, Type b) {
   return a.is_int() || b.is_int() ? Int(bits) : UInt(bits);
 }
 
-Expr converted(Type type, Expr e) {
+Expr converted(Type type, const Expr& e) {
   if (e.type() == type) return e;
   if (const auto* imm = e.as<IntImm>()) return make_const(type, imm->value);
   if (const auto* imm = e.as<FloatImm>()) return make_const(type, imm->value);
-  return make_expr(type, Cast{std::move(e)});
+  return make_expr(type, Cast{e});
 }
 
-Expr to_lanes(int lanes, Expr e) {
+Expr to_lanes(int lanes, const Expr& e) {
   if (e.type().lanes == lanes) return e;
   internal_check(e.type().is_scalar(), "operands have different numbers of lanes");
-  const Type type = e.type().with_lanes(lanes);
-  return make_expr(type, Broadcast{std::move(e)});
+  return make_expr(e.type().with_lanes(lanes), Broadcast{e});
 }
 
 void match_types(const char* op, Expr& a, Expr& b) {
@@ -94,13 +93,13 @@ void match_types(const char* op, Expr& a, Expr& b) {
       type = literal_type(literal, left_literal ? right : left);
       check_fits(op, literal, type);
     }
-    a = converted(type.with_lanes(a.type().lanes), std::move(a));
-    b = converted(type.with_lanes(b.type().lanes), std::move(b));
+    a = converted(type.with_lanes(a.type().lanes), a);
+    b = converted(type.with_lanes(b.type().lanes), b);
   }
   const int lanes = std::max(a.type().lanes, b.type().lanes);
   if (lanes != 1) {
-    a = to_lanes(lanes, std::move(a));
-    b = to_lanes(lanes, std::move(b));
+    a = to_lanes(lanes, a);
+    b = to_lanes(lanes, b);
   }
 }
 

@@ -26,9 +26,9 @@ bool is_literal(const Expr& e);
 void match_types(const char* op, Expr& a, Expr& b);
 
 /// `e` as `type`: itself, a constant of that type if it is a literal, or a Cast.
-Expr converted(Type type, Expr e);
+Expr converted(Type type, const Expr& e);
 /// `e`, or a Broadcast of it if it is a scalar and `lanes` is more than 1.
-Expr to_lanes(int lanes, Expr e);
+Expr to_lanes(int lanes, const Expr& e);
 /// Throws UserError if `e` is undefined; `op` names the operation in the message.
 void require_defined(const char* op, const Expr& e);
 

@@ -117,7 +117,7 @@ struct Term {
 Expr product(const std::vector<Expr>& factors, std::size_t first = 0) {
   Expr result = factors[first];
   for (std::size_t i = first + 1; i < factors.size(); ++i) {
-    result = make_expr(result.type(), Binary{BinaryOp::Mul, std::move(result), factors[i]});
+    result = make_expr(result.type(), Binary{BinaryOp::Mul, result, factors[i]});
   }
   return result;
 }

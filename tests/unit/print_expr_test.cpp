@@ -1,0 +1,134 @@
+#include <limits>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "dsl/function.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica {
+namespace {
+
+const Expr kX = make_var("x");
+const Expr kY = make_var("y");
+const Expr kA = make_var("a", Float(32));
+const Expr kB = make_var("b", Float(32));
+const Expr kC = make_var("c", Float(32));
+const Expr kI = make_var("i");
+const Expr kJ = make_var("j");
+
+Expr u(std::vector<Expr> args) {
+  Access op;
+  op.name = "u";
+  op.args = std::move(args);
+  return make_expr(Float(32), std::move(op));
+}
+
+TEST(PrintExpr, AStencilReadsAsItWasWritten) {
+  const Expr c0 = make_var("c0", Float(32));
+  const Expr c1 = make_var("c1", Float(32));
+  EXPECT_EQ(to_string(c0 * u({kX, kY}) + c1 * (u({kX - 1, kY}) + u({kX + 1, kY}))),
+            "c0*u(x, y) + c1*(u(x - 1, y) + u(x + 1, y))");
+}
+
+TEST(PrintExpr, ParenthesesShowTheOrderAndNothingElse) {
+  EXPECT_EQ(to_string(kA + kB + kC), "a + b + c");
+  EXPECT_EQ(to_string(kA + (kB + kC)), "a + (b + c)");
+  EXPECT_EQ(to_string(kA - (kB - kC)), "a - (b - c)");
+  EXPECT_EQ(to_string((kA + kB) * kC), "(a + b)*c");
+  EXPECT_EQ(to_string(kA * kB / kC), "a*b/c");
+  EXPECT_EQ(to_string(kA / (kB * kC)), "a/(b*c)");
+  EXPECT_EQ(to_string(kI % 4 * 2), "i % 4*2");
+  EXPECT_EQ(to_string(kI * (kJ % 4)), "i*(j % 4)");
+}
+
+TEST(PrintExpr, MixedOperatorsFollowTheirPrecedenceInC) {
+  EXPECT_EQ(to_string((kI & 3) == 0), "(i & 3) == 0");
+  EXPECT_EQ(to_string((kI << 2) + kJ), "(i << 2) + j");
+  EXPECT_EQ(to_string(kI << (kJ + 2)), "i << j + 2");
+  EXPECT_EQ(to_string((kI < 1 || kJ < 2) && kI < 3), "(i < 1 || j < 2) && i < 3");
+  EXPECT_EQ(to_string(kI < 1 || (kJ < 2 && kI < 3)), "i < 1 || j < 2 && i < 3");
+  EXPECT_EQ(to_string(!(kI < 1)), "!(i < 1)");
+  EXPECT_EQ(to_string((kI ^ kJ) | 1), "i ^ j | 1");
+}
+
+TEST(PrintExpr, SignsNeverRunTogether) {
+  EXPECT_EQ(to_string(-kA), "-a");
+  EXPECT_EQ(to_string(-(-kA)), "-(-a)");
+  EXPECT_EQ(to_string(-(kA * kB)), "-(a*b)");
+  EXPECT_EQ(to_string(-kA * kB), "-a*b");
+  EXPECT_EQ(to_string(kA - -kB), "a - -b");
+  EXPECT_EQ(to_string(kX + -3), "x - 3");
+}
+
+TEST(PrintExpr, CallsAndConversions) {
+  EXPECT_EQ(to_string(select(kI < 3, kA, kB)), "select(i < 3, a, b)");
+  EXPECT_EQ(to_string(fma(kA, kB, kC + kA)), "fma(a, b, c + a)");
+  EXPECT_EQ(to_string(strict(kA + kB) * kC), "strict(a + b)*c");
+  EXPECT_EQ(to_string(cast(Float(32), kI + 1) * kA), "cast<f32>(i + 1)*a");
+  EXPECT_EQ(to_string(min(kA, max(kB, pow(kA, kC)))), "min(a, max(b, pow(a, c)))");
+  EXPECT_EQ(to_string(tanh(abs(kA)) + floor(kB)), "tanh(abs(a)) + floor(b)");
+}
+
+TEST(PrintExpr, FloatsAreTheShortestThatReadBackInTheirType) {
+  EXPECT_EQ(to_string(Expr(0.1f)), "0.1");
+  EXPECT_EQ(to_string(Expr(0.1)), "0.1");
+  EXPECT_EQ(to_string(Expr(static_cast<double>(0.1f))), "0.10000000149011612");
+  EXPECT_EQ(to_string(Expr(2.0f)), "2.0");
+  EXPECT_EQ(to_string(Expr(-0.0f)), "-0.0");
+  EXPECT_EQ(to_string(Expr(1e30f)), "1e+30");
+  EXPECT_EQ(to_string(Expr(std::numeric_limits<double>::infinity())), "inf");
+  EXPECT_EQ(to_string(Expr(-std::numeric_limits<double>::infinity())), "-inf");
+  EXPECT_EQ(to_string(Expr(std::numeric_limits<double>::quiet_NaN())), "nan");
+}
+
+TEST(PrintExpr, IntegersAndBools) {
+  EXPECT_EQ(to_string(Expr(std::numeric_limits<std::int64_t>::min())), "-9223372036854775808");
+  EXPECT_EQ(to_string(Expr(true)), "true");
+  EXPECT_EQ(to_string(Expr()), "<undefined>");
+}
+
+TEST(PrintExpr, NamesOfParamsAndDomainsAndInputs) {
+  auto param = std::make_shared<ParamData>();
+  param->name = "dt";
+  auto domain = std::make_shared<RDomData>();
+  domain->dims = {{"r.x", 0, 3}, {"r.y", 0, 3}};
+  auto image = std::make_shared<ImageData>();
+  image->name = "u";
+  EXPECT_EQ(to_string(make_expr(Float(32), ParamRef{param})), "dt");
+  EXPECT_EQ(to_string(make_expr(Int(32), RVarRef{domain, 1})), "r.y");
+  EXPECT_EQ(to_string(make_expr(Int(32), ImageField{image, BufferField::Min, 0})), "u.min.0");
+  EXPECT_EQ(to_string(make_expr(Int(32), ImageField{image, BufferField::Stride, 2})), "u.stride.2");
+}
+
+TEST(PrintExpr, ElementsOfATupleAreNumbered) {
+  auto function = std::make_shared<FunctionData>();
+  function->types = {Float(32), Float(32)};
+  Access op;
+  op.name = "f";
+  op.args = {kX};
+  op.function = function;
+  EXPECT_EQ(to_string(make_expr(Float(32), op)), "f(x)[0]");
+  op.value_index = 1;
+  EXPECT_EQ(to_string(make_expr(Float(32), op)), "f(x)[1]");
+  op.function = nullptr;
+  op.is_self = true;
+  EXPECT_EQ(to_string(make_expr(Float(32), op)), "f(x)[1]");
+}
+
+TEST(PrintExpr, LoweredNodes) {
+  const Type vector = Int(32).with_lanes(4);
+  EXPECT_EQ(to_string(make_expr(Float(32), Load{"u", {kI, kJ + 1}, {}, 1})), "u[i, j + 1]");
+  EXPECT_EQ(to_string(make_expr(vector, Ramp{kI, Expr(2)})), "ramp(i, 2, 4)");
+  EXPECT_EQ(to_string(make_expr(vector, Broadcast{kI})), "x4(i)");
+  EXPECT_EQ(to_string(make_expr(Int(32).with_lanes(2), Shuffle{{kI, kJ}, {1, 0}})),
+            "shuffle(i, j; 1, 0)");
+  EXPECT_EQ(to_string(make_expr(UInt(32), Reinterpret{kA})), "reinterpret<u32>(a)");
+  const Expr let = make_expr(Int(32), Let{"t", kI + 1, make_var("t") * 2});
+  EXPECT_EQ(to_string(let), "let t = i + 1 in t*2");
+  EXPECT_EQ(to_string(let + 1), "(let t = i + 1 in t*2) + 1");
+}
+
+}  // namespace
+}  // namespace mica
