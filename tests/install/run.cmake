@@ -1,4 +1,4 @@
-# Installs Mica into a fresh prefix, checks its headers, then builds and runs the consumer project
+# Installs Mica into a fresh prefix, checks its headers and exports, then builds and runs the consumer project
 # against it. Usage: cmake -D BUILD=<build folder> -D SOURCE=<this folder> -D CXX=<compiler>
 #                          -D BUILD_TYPE=<type> -D FLAGS=<sanitizer flags> -P run.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -34,6 +34,17 @@ foreach(header IN LISTS headers)
   endforeach()
 endforeach()
 message(STATUS "${count} installed headers checked")
+
+# The library exports Mica's symbols only, so a program may use an LLVM of its own.
+find_program(NM nm REQUIRED)
+file(GLOB library "${prefix}/lib*/libmica.so" "${prefix}/lib*/*/libmica.so")
+execute_process(COMMAND "${NM}" -D --defined-only --format=posix "${library}" OUTPUT_VARIABLE symbols)
+if(NOT symbols MATCHES "(^|\n)_ZN4mica")
+  message(SEND_ERROR "${library} exports nothing of mica::")
+endif()
+if(symbols MATCHES "(^|\n)(_Z[A-Z]*N?K?4llvm[^ ]*|LLVM[^ ]*)")
+  message(SEND_ERROR "${library} exports ${CMAKE_MATCH_2} of LLVM")
+endif()
 
 run("${CMAKE_COMMAND}" -S "${SOURCE}/consumer" -B "${work}/consumer" -G Ninja
     "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}"
