@@ -13,7 +13,8 @@
 
 namespace mica {
 
-class AnyBuffer;  // runtime/buffer.h
+class AnyBuffer;      // runtime/buffer.h
+struct CompiledFunc;  // codegen/realize.cpp
 
 /// The constant box a reduction runs over: dimension i takes min <= r < min + extent.
 struct RDomData {
@@ -68,6 +69,8 @@ class FunctionData {
   /// Wrappers made by `in`: source name -> the Func that reads it in the source's stead in this
   /// Func's definitions.
   std::vector<std::pair<std::string, std::shared_ptr<FunctionData>>> wrappers;
+  /// What Func::realize compiled; no part of the algorithm, and not copied into a Pipeline.
+  std::shared_ptr<CompiledFunc> compiled;
 
   [[nodiscard]] bool defined() const { return !definitions.empty(); }
   [[nodiscard]] int dimensions() const { return static_cast<int>(args.size()); }

@@ -1,0 +1,48 @@
+// Regions as boxes: which indices an expression can take, and which box of a Func or input a box of
+// its consumer reads.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/analysis/linear.h"
+#include "dsl/function.h"
+
+namespace mica::analysis {
+
+/// min <= i <= max, both i32 expressions. An undefined side is unbounded (a data-dependent index).
+struct Interval {
+  Expr min, max;
+  [[nodiscard]] bool bounded() const { return min.defined() && max.defined(); }
+};
+/// One interval a dimension; empty: nothing is needed yet.
+using Box = std::vector<Interval>;
+
+/// Intervals of variables in scope; variables that are not listed stand for themselves.
+using Scope = std::map<std::string, Interval>;
+
+/// The values that an integer expression can take when scope variables range over their intervals.
+Interval interval_of(const Expr& e, const Scope& scope);
+/// The smallest box that holds both.
+Interval unite(const Interval& a, const Interval& b);
+void unite(Box& into, const Box& other);
+/// max - min + 1, simplified.
+Expr extent_of(const Interval& interval);
+/// A constant that the extent never exceeds: exact when the ends differ by a constant, and
+/// floor((e + k)/a) - floor((e + j)/a) counted at its largest.
+std::optional<std::int64_t> constant_extent(const Interval& interval);
+/// True when a and b are provably the same expression.
+bool same(const Expr& a, const Expr& b);
+
+/// Calls visit(access) on each Access in a definition's values and left-hand side arguments.
+void for_each_access(const Definition& definition, const std::function<void(const Access&)>& visit);
+/// The box of callee `name` that `definition` reads with its variables in `scope`; empty if none.
+Box accessed_box(const Definition& definition, const std::string& name, const Scope& scope);
+/// Intervals of a definition's variables: its pure Vars over `box` (a box of the Func), its
+/// reduction variables over their domain.
+Scope definition_scope(const FunctionData& func, const Definition& definition, const Box& box);
+
+}  // namespace mica::analysis

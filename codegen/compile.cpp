@@ -1,0 +1,133 @@
+#include "codegen/compile.h"
+
+#include <future>
+
+#include "codegen/ir/print.h"
+#include "codegen/llvm/backend.h"
+#include "codegen/lower.h"
+#include "dsl/pipeline.h"
+#include "runtime/cuda_module.h"
+#include "runtime/gpu_facts.h"
+
+namespace mica {
+namespace {
+
+Pipeline pipeline_of(const std::vector<Func>& outputs) {
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const auto& f : outputs) functions.push_back(f.function());
+  return make_pipeline(functions);
+}
+
+DeviceLimits limits_of(const Target& target) {
+  DeviceLimits limits;
+  if (target.is_gpu()) limits.shared_bytes = gpu_facts(target).max_shared_per_block_optin;
+  return limits;
+}
+
+// The kernels of `module` that run on the device, or those that run on the host.
+ir::Module part_of(const ir::Module& module, bool on_device) {
+  ir::Module part;
+  part.name = module.name;
+  for (const auto& kernel : module.kernels) {
+    if (kernel.on_device == on_device) part.kernels.push_back(kernel);
+  }
+  return part;
+}
+
+llvm_backend::LoadedKernels load_cuda(const ir::Module& module, const Target& target, bool use_cache) {
+  const GpuFacts facts = gpu_facts(target);
+  std::vector<std::string> names, entries;
+  std::vector<int> shared;
+  std::string text;
+  for (const auto& kernel : module.kernels) {
+    names.push_back(kernel.name);
+    entries.push_back(llvm_backend::ptx_name(kernel.name));
+    shared.push_back(static_cast<int>(ir::shared_bytes(kernel)));
+    text += ir::to_string(kernel);
+  }
+  CacheKey key = CacheKey::of({"cubin", text, std::to_string(facts.sm), std::to_string(facts.ptx_version),
+                               llvm_backend::version(), std::to_string(facts.driver_version)});
+  auto emit = [module, facts] {
+    return llvm_backend::emit_ptx(module, facts.sm, facts.ptx_version);
+  };
+  auto loaded = load_cuda_kernels(target, emit, entries, shared, key, use_cache);
+  for (std::size_t i = 0; i < loaded.size(); ++i) loaded[i].first = names[i];
+  return loaded;
+}
+
+std::shared_ptr<const CompiledVariant> compile_variant(const Pipeline& pipeline, const Target& target,
+                                                       const CompileOptions& options,
+                                                       const Variant& variant) {
+  LowerOptions lowering{target, variant, options.bake, limits_of(target)};
+  ir::Module module = to_module(lower(pipeline, lowering));
+  auto compiled = std::make_shared<CompiledVariant>();
+  ir::Module on_host = part_of(module, false), on_device = part_of(module, true);
+  if (!on_host.kernels.empty()) compiled->kernels = llvm_backend::load_host_kernels(on_host);
+  if (!on_device.kernels.empty()) {
+    auto loaded = target.backend == Backend::Cuda ? load_cuda(on_device, target, options.use_cache)
+                                                  : llvm_backend::load_emulated_kernels(on_device);
+    for (auto& kernel : loaded) compiled->kernels.push_back(std::move(kernel));
+  }
+  compiled->plan = std::move(module.plan);
+  return compiled;
+}
+
+std::vector<std::string> output_names(const Pipeline& pipeline) {
+  std::vector<std::string> names;
+  for (const auto& name : pipeline.outputs) {
+    const FunctionData& func = *pipeline.find(name);
+    for (std::size_t i = 0; i < func.types.size(); ++i) {
+      names.push_back(storage_name(name, static_cast<int>(i), func.types.size()));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+Executable compile(const std::vector<Func>& outputs, const Target& target,
+                   const CompileOptions& options) {
+  // Opening the driver takes far longer than lowering: start it first.
+  std::future<void> opened;
+  if (target.backend == Backend::Cuda) {
+    opened = std::async(std::launch::async, [target] { device_for(target); });
+  }
+  auto pipeline = std::make_shared<const Pipeline>(pipeline_of(outputs));
+  if (opened.valid()) opened.get();
+  // What the user can get wrong shows now, not at the first run.
+  lower(*pipeline, {target, Variant{}, options.bake, limits_of(target)});
+  return Executable(target, output_names(*pipeline), [pipeline, target, options](const Variant& variant) {
+    return compile_variant(*pipeline, target, options, variant);
+  });
+}
+
+Executable compile(const Func& output, const Target& target, const CompileOptions& options) {
+  return compile(std::vector<Func>{output}, target, options);
+}
+
+Executable compile(const Func& output) { return compile(output, Target::best()); }
+
+std::string compile_to_ptx(const Func& output, int sm, int ptx_version) {
+  const Target target{Backend::Cuda, 0};  // nothing of a device is asked for
+  LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
+  ir::Module module = to_module(lower(pipeline_of({output}), options));
+  ir::Module device = part_of(module, true);
+  if (device.kernels.empty()) {
+    throw UserError("no Func behind " + output.name() +
+                    " is scheduled on the GPU; give its loops to gpu_tile or gpu_blocks");
+  }
+  return llvm_backend::emit_ptx(device, sm, ptx_version);
+}
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const auto& pass : pass_list()) names.emplace_back(pass.name);
+  return names;
+}
+
+std::string code_after_pass(const Func& output, const Target& target, const std::string& pass) {
+  LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
+  return to_string(lower(pipeline_of({output}), options, pass));
+}
+
+}  // namespace mica

@@ -1,0 +1,116 @@
+#include "codegen/lower.h"
+
+#include "codegen/ir/print.h"
+#include "codegen/passes/align_vector_loads.h"
+#include "codegen/passes/bake_symbols.h"
+#include "codegen/passes/build_loop_nest.h"
+#include "codegen/passes/default_schedule.h"
+#include "codegen/passes/expand_math.h"
+#include "codegen/passes/flatten_storage.h"
+#include "codegen/passes/fuse_thread_loops.h"
+#include "codegen/passes/infer_bounds.h"
+#include "codegen/passes/inline_funcs.h"
+#include "codegen/passes/legalize_half.h"
+#include "codegen/passes/map_gpu_axes.h"
+#include "codegen/passes/partition_loops.h"
+#include "codegen/passes/simplify.h"
+#include "codegen/passes/split_host_device.h"
+#include "codegen/passes/unroll_loops.h"
+#include "codegen/passes/vectorize_loops.h"
+#include "codegen/verify_program.h"
+#include "dsl/check_schedule.h"
+#include "dsl/traverse.h"
+
+namespace mica {
+namespace {
+
+template <ir::Stmt (*rewrite)(const ir::Stmt&)>
+void each_nest(Program& program) {
+  for (auto& nest : program.nests) nest.body = rewrite(nest.body);
+}
+
+void check_legality(Program& program) {
+  throw_if_any(check_schedule(program.pipeline, program.options.target.is_gpu()));
+}
+
+}  // namespace
+
+const std::vector<Pass>& pass_list() {
+  static const std::vector<Pass> list = {
+      // The algorithm: what is computed where.
+      {"check_schedule", check_legality},
+      {"inline_funcs", passes::inline_funcs},
+      {"default_schedule", passes::default_schedule},
+      {"infer_bounds", passes::infer_bounds},
+      // Loops: the schedule is carried out.
+      {"build_loop_nest", passes::build_loop_nest},
+      {"bake_symbols", passes::bake_symbols},
+      {"simplify_loops", each_nest<passes::simplify>},
+      {"unroll_loops", each_nest<passes::unroll_loops>},
+      {"flatten_storage", passes::flatten_storage},
+      {"vectorize_loops", each_nest<passes::vectorize_loops>},
+      {"partition_loops", passes::partition_loops},
+      // Threads: what only a GPU needs.
+      {"align_vector_loads", passes::align_vector_loads},
+      {"fuse_thread_loops", passes::fuse_thread_loops},
+      {"map_gpu_axes", passes::map_gpu_axes},
+      {"simplify", each_nest<passes::simplify>},
+      // Operations: what back ends do not have.
+      {"legalize_half", each_nest<passes::legalize_half>},
+      {"expand_math", each_nest<passes::expand_math>},
+      // Kernels and the plan that launches them.
+      {"split_host_device", passes::split_host_device},
+  };
+  return list;
+}
+
+Program lower(const Pipeline& pipeline, const LowerOptions& options, std::string_view last) {
+  Program program;
+  program.pipeline = pipeline;
+  program.options = options;
+  for (const auto& pass : pass_list()) {
+    pass.run(program);
+    verify_after(program, pass.name);
+    if (pass.name == last) return program;
+  }
+  if (!last.empty()) {
+    std::string names;
+    for (const auto& pass : pass_list()) names += (names.empty() ? "" : ", ") + std::string(pass.name);
+    throw UserError("there is no pass " + std::string(last) + "; the passes are " + names);
+  }
+  return program;
+}
+
+ir::Module to_module(Program program) {
+  ir::Module module;
+  module.name = program.pipeline.outputs.empty() ? "pipeline" : program.pipeline.outputs.front();
+  for (auto& nest : program.nests) module.kernels.push_back(std::move(nest.kernel));
+  module.plan = std::move(program.plan);
+  return module;
+}
+
+std::string to_string(const Program& program) {
+  std::string text;
+  if (program.nests.empty()) {
+    for (const auto& func : program.pipeline.funcs) {
+      for (const auto& definition : func->definitions) {
+        text += func->name + "(";
+        for (std::size_t i = 0; i < definition.args.size(); ++i) {
+          text += (i ? ", " : "") + to_string(definition.args[i]);
+        }
+        text += ") = ";
+        for (std::size_t i = 0; i < definition.values.size(); ++i) {
+          text += (i ? ", " : "") + to_string(definition.values[i]);
+        }
+        text += "\n";
+      }
+    }
+    return text;
+  }
+  for (const auto& nest : program.nests) {
+    text += nest.kernel.params.empty() ? ir::to_string(nest.body) : ir::to_string(nest.kernel);
+  }
+  return text;
+}
+
+}  // namespace mica

@@ -1,0 +1,91 @@
+#include "codegen/passes/build_loop_nest.h"
+
+#include "codegen/passes/nest_builder.h"
+#include "codegen/passes/simplify.h"
+#include "dsl/operators.h"
+
+namespace mica::passes {
+namespace {
+
+void add_output(Program& program, const FunctionData& func) {
+  for (std::size_t i = 0; i < func.types.size(); ++i) {
+    PlanBuffer buffer;
+    buffer.name = storage_name(func.name, static_cast<int>(i), func.types.size());
+    buffer.type = func.types[i];
+    buffer.dimensions = func.dimensions();
+    buffer.is_output = true;
+    program.plan.buffers.push_back(buffer);
+    if (i == 0) continue;
+    // The loops run over the first buffer's box.
+    const std::string first = storage_name(func.name, 0, func.types.size());
+    for (std::size_t d = 0; d < static_cast<std::size_t>(func.dimensions()); ++d) {
+      PlanCheck check;
+      check.holds = min_symbol(first, d) == min_symbol(buffer.name, d) &&
+                    extent_symbol(first, d) == extent_symbol(buffer.name, d);
+      check.values = {min_symbol(first, d), extent_symbol(first, d), min_symbol(buffer.name, d),
+                      extent_symbol(buffer.name, d)};
+      check.message = "the outputs of " + func.name + " differ in dimension " + std::to_string(d) +
+                      ": value 0 has min {0} and extent {1}, value " + std::to_string(i) +
+                      " has min {2} and extent {3}; give all values of a Tuple buffers of one shape";
+      check.where = func.where;
+      program.plan.checks.push_back(check);
+    }
+  }
+}
+
+int alignment_of(const FunctionData& func, std::size_t dimension) {
+  for (const auto& d : func.definitions.front().directives) {
+    const auto* align = std::get_if<directive::AlignStorage>(&d.op);
+    if (align && align->var == func.args[dimension]) return align->elements;
+  }
+  return dimension == 0 ? 32 : 1;
+}
+
+void add_temporary(Program& program, const FunctionData& func) {
+  const auto& box = program.required.at(func.name);
+  for (std::size_t i = 0; i < func.types.size(); ++i) {
+    PlanTemporary temporary;
+    temporary.name = storage_name(func.name, static_cast<int>(i), func.types.size());
+    temporary.type = func.types[i];
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      temporary.mins.push_back(box[d].min);
+      temporary.extents.push_back(analysis::extent_of(box[d]));
+      temporary.align.push_back(alignment_of(func, d));
+    }
+    program.plan.temporaries.push_back(temporary);
+  }
+}
+
+}  // namespace
+
+void build_loop_nest(Program& program) {
+  for (const auto& input : program.pipeline.inputs) {
+    PlanBuffer buffer;
+    buffer.name = input.name;
+    buffer.type = input.image->type;
+    buffer.dimensions = input.image->dimensions;
+    buffer.image = input.image;
+    program.plan.buffers.push_back(buffer);
+  }
+  for (const auto& scalar : program.pipeline.params) {
+    program.plan.scalars.push_back({scalar.name, scalar.param});
+  }
+  for (const auto& name : program.pipeline.outputs) add_output(program, *program.pipeline.find(name));
+
+  NestBuilder builder(program);
+  for (const auto& func : program.pipeline.funcs) {
+    if (!program.is_root(func->name) || !program.required.count(func->name)) continue;
+    if (!program.pipeline.is_output(func->name)) add_temporary(program, *func);
+    for (std::size_t i = 0; i < func->definitions.size(); ++i) {
+      Nest nest;
+      nest.func = func->name;
+      bool on_gpu = false;
+      nest.body = builder.build_root(*func, i, on_gpu);
+      nest.on_device = on_gpu && program.options.target.is_gpu();
+      nest.kernel.name = func->name + (i ? ".update" + std::to_string(i) : "");
+      program.nests.push_back(std::move(nest));
+    }
+  }
+}
+
+}  // namespace mica::passes

@@ -1,0 +1,77 @@
+#include "codegen/passes/default_schedule.h"
+
+#include <algorithm>
+
+namespace mica::passes {
+namespace {
+
+constexpr int kVectorBytes = 64;
+
+bool has_loops(const Definition& definition) {
+  return std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
+    return std::holds_alternative<directive::Split>(d.op) ||
+           std::holds_alternative<directive::Fuse>(d.op) ||
+           std::holds_alternative<directive::Reorder>(d.op) ||
+           std::holds_alternative<directive::MarkLoop>(d.op) ||
+           std::holds_alternative<directive::GpuTile>(d.op) ||
+           std::holds_alternative<directive::Vectorize>(d.op) ||
+           std::holds_alternative<directive::Unroll>(d.op);
+  });
+}
+
+bool uses_gpu(const Definition& definition) {
+  return std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
+    const auto* mark = std::get_if<directive::MarkLoop>(&d.op);
+    return std::holds_alternative<directive::GpuTile>(d.op) ||
+           (mark && (mark->kind == LoopKind::GpuBlock || mark->kind == LoopKind::GpuThread));
+  });
+}
+
+void add(Definition& definition, auto op) { definition.directives.push_back({std::move(op), {}}); }
+
+// An update's iterations over a pure Var are independent of each other.
+void schedule_host(Definition& definition, const FunctionData& func, bool pure) {
+  const auto& vars = definition.pure_vars;
+  if (vars.empty()) return;
+  int widest = 1;
+  for (const auto& type : func.types) widest = std::max(widest, type.bytes());
+  if (pure) add(definition, directive::Vectorize{vars.front(), kVectorBytes / widest, {}});
+  if (vars.size() > 1) add(definition, directive::MarkLoop{vars.back(), LoopKind::Parallel});
+}
+
+void schedule_gpu(Definition& definition) {
+  std::vector<std::string> vars = definition.pure_vars;
+  if (vars.empty()) return;
+  if (vars.size() == 4) {
+    const std::string fused = vars[2] + "." + vars[3];
+    add(definition, directive::Fuse{vars[2], vars[3], fused});
+    vars = {vars[0], vars[1], fused};
+  }
+  static const std::vector<int> kTiles[] = {{256}, {32, 8}, {32, 8, 1}};
+  add(definition, directive::GpuTile{vars, kTiles[vars.size() - 1], {}});
+}
+
+}  // namespace
+
+void default_schedule(Program& program) {
+  for (auto& func : program.pipeline.funcs) {
+    if (!program.is_root(func->name)) continue;
+    auto copy = std::make_shared<FunctionData>(*func);
+    bool scheduled = false;
+    for (const auto& definition : copy->definitions) scheduled = scheduled || has_loops(definition);
+    // A Func whose pure definition the user scheduled for the host stays there with its updates.
+    bool gpu = program.options.target.is_gpu();
+    if (scheduled) {
+      gpu = gpu && std::any_of(copy->definitions.begin(), copy->definitions.end(), uses_gpu);
+    }
+    for (std::size_t i = 0; i < copy->definitions.size(); ++i) {
+      auto& definition = copy->definitions[i];
+      if (has_loops(definition)) continue;
+      if (gpu) schedule_gpu(definition);
+      else schedule_host(definition, *copy, i == 0);
+    }
+    func = copy;
+  }
+}
+
+}  // namespace mica::passes

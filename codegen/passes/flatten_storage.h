@@ -1,0 +1,20 @@
+// flatten_storage: logical coordinates become element offsets.
+//
+//   before  u[x - 1, y]         u a parameter               f.s[x, y]     s allocated at mins mx, my
+//   after   u[x + y*u.stride.1 - 1]                         f.s[x - mx + (y - my)*34]
+//
+// A parameter's pointer stands at logical index 0 in every dimension, so its mins do not appear.
+// Offsets have the variable part first, then multiples of strides, then the constant, so that taps
+// share all but the end. With 64-bit offsets every variable is widened before it is multiplied.
+// Requires: build_loop_nest, simplify. Ensures: one index a Load or Store (i32, or i64 for parameters
+// when the variant asks); `logical` keeps the coordinates for the emulator, those of Allocates
+// relative to their mins; Allocates have strides.
+#pragma once
+
+#include "codegen/program.h"
+
+namespace mica::passes {
+
+void flatten_storage(Program& program);
+
+}  // namespace mica::passes

@@ -1,0 +1,270 @@
+#include "codegen/passes/fuse_thread_loops.h"
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/ir/traverse.h"
+#include "codegen/passes/simplify.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+using Names = std::set<std::string>;
+
+bool intersects(const Names& a, const Names& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& n) { return b.count(n) > 0; });
+}
+
+bool has_thread_loops(const ir::Stmt& s) {
+  bool found = false;
+  ir::walk(
+      s,
+      [&](const ir::Stmt& child) {
+        const auto* loop = child.as<ir::For>();
+        if (loop && loop->kind == LoopKind::GpuThread) found = true;
+      },
+      [](const Expr&) {});
+  return found;
+}
+
+// The thread loops directly around each other, outermost first, and what stands inside.
+std::vector<const ir::For*> thread_nest(const ir::Stmt& s, ir::Stmt& inside) {
+  std::vector<const ir::For*> nest;
+  ir::Stmt at = s;
+  for (;;) {
+    if (const auto* produce = at.as<ir::Produce>()) {
+      at = produce->body;
+      continue;
+    }
+    const auto* loop = at.as<ir::For>();
+    if (!loop || loop->kind != LoopKind::GpuThread) break;
+    nest.push_back(loop);
+    at = loop->body;
+  }
+  inside = at;
+  return nest;
+}
+
+// Shared arrays (and arrays in global memory) that were read and written since the last barrier.
+struct Pending {
+  Names reads, writes;
+  void add(const Pending& other) {
+    reads.insert(other.reads.begin(), other.reads.end());
+    writes.insert(other.writes.begin(), other.writes.end());
+  }
+  [[nodiscard]] bool conflicts(const Pending& next) const {
+    return intersects(writes, next.reads) || intersects(writes, next.writes) ||
+           intersects(reads, next.writes);
+  }
+};
+
+class Fuser {
+ public:
+  explicit Fuser(const DeviceLimits& limits, std::string kernel)
+      : limits_(limits), kernel_(std::move(kernel)) {}
+
+  ir::Stmt run(const ir::Stmt& s, int (&block)[3]) {
+    measure(s);
+    const std::int64_t threads = block_[0] * block_[1] * block_[2];
+    if (threads > limits_.threads_per_block) {
+      throw UserError("a block of " + kernel_ + " has " + std::to_string(block_[0]) + " x " +
+                      std::to_string(block_[1]) + " x " + std::to_string(block_[2]) + " = " +
+                      std::to_string(threads) + " threads, and the device allows " +
+                      std::to_string(limits_.threads_per_block) +
+                      "; use smaller tiles, or another LoadPolicy than HaloThreads for staged boxes");
+    }
+    if (block_[2] > limits_.threads_z) {
+      throw UserError("a block of " + kernel_ + " has " + std::to_string(block_[2]) +
+                      " threads in z, and the device allows " + std::to_string(limits_.threads_z) +
+                      "; put the longest axis first in gpu_threads");
+    }
+    for (int i = 0; i < 3; ++i) block[i] = static_cast<int>(block_[i]);
+    ir::Stmt fused = run_grid(s);
+    return fused;
+  }
+
+ private:
+  // ---- extents of the block ------------------------------------------------------------------------
+  void measure(const ir::Stmt& s) {
+    ir::Stmt inside;
+    auto nest = thread_nest(s, inside);
+    for (std::size_t i = 0; i < nest.size(); ++i) {
+      const auto* extent = as_int(nest[nest.size() - 1 - i]->extent);
+      internal_check(extent && i < 3, "thread loops have constant extents and three axes");
+      block_[i] = std::max(block_[i], *extent);
+    }
+    if (!inside.defined()) return;
+    ir::for_each_child(
+        inside, [this](const ir::Stmt& child) { measure(child); }, [](const Expr&) {});
+  }
+
+  // ---- block loops ---------------------------------------------------------------------------------
+  ir::Stmt run_grid(const ir::Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop && loop->kind == LoopKind::GpuBlock) {
+      return ir::make_stmt(
+          ir::For{loop->name, loop->min, loop->extent, loop->kind, run_grid(loop->body)});
+    }
+    if (has_block_loops(s)) {
+      return ir::map_children(
+          s, [this](const ir::Stmt& child) { return run_grid(child); },
+          [](const Expr& e) { return e; });
+    }
+    collect_shared(s);
+    Pending pending;
+    ir::Stmt body = run_block(s, pending);
+    for (auto it = allocs_.rbegin(); it != allocs_.rend(); ++it) {
+      it->body = body;
+      body = ir::make_stmt(*it);
+    }
+    return body;
+  }
+
+  static bool has_block_loops(const ir::Stmt& s) {
+    bool found = false;
+    ir::walk(
+        s,
+        [&](const ir::Stmt& child) {
+          const auto* loop = child.as<ir::For>();
+          if (loop && loop->kind == LoopKind::GpuBlock) found = true;
+        },
+        [](const Expr&) {});
+    return found;
+  }
+
+  void collect_shared(const ir::Stmt& s) {
+    ir::walk(
+        s,
+        [&](const ir::Stmt& child) {
+          const auto* alloc = child.as<ir::Allocate>();
+          if (alloc && alloc->memory != MemoryType::Shared) private_.insert(alloc->buffer);
+        },
+        [](const Expr&) {});
+  }
+
+  Pending effects(const ir::Stmt& s) const {
+    Pending p;
+    ir::walk(
+        s,
+        [&](const ir::Stmt& child) {
+          const auto* store = child.as<ir::Store>();
+          if (store && !private_.count(store->buffer)) p.writes.insert(store->buffer);
+        },
+        [&](const Expr& e) {
+          const auto* load = e.as<Load>();
+          if (load && !private_.count(load->buffer)) p.reads.insert(load->buffer);
+        });
+    return p;
+  }
+
+  // ---- inside a block ------------------------------------------------------------------------------
+  ir::Stmt run_block(const ir::Stmt& s, Pending& pending) {
+    if (!s.defined()) return s;
+    if (const auto* block = s.as<ir::Block>()) {
+      std::vector<ir::Stmt> stmts;
+      for (const auto& child : block->stmts) stmts.push_back(run_block(child, pending));
+      return ir::make_block(std::move(stmts));
+    }
+    if (const auto* alloc = s.as<ir::Allocate>()) {
+      ir::Allocate hoisted = *alloc;
+      hoisted.body = {};
+      // One array may be made in several places, one after the other.
+      for (const auto& a : allocs_) {
+        if (a.buffer == alloc->buffer) return run_block(alloc->body, pending);
+      }
+      allocs_.push_back(hoisted);
+      return run_block(alloc->body, pending);
+    }
+    if (!has_thread_loops(s)) return stage(one_thread(s), effects(s), pending);
+    ir::Stmt inside;
+    if (auto nest = thread_nest(s, inside); !nest.empty()) {
+      return stage(thread_code(nest, inside), effects(s), pending);
+    }
+    if (const auto* let = s.as<ir::LetStmt>()) {
+      return ir::make_stmt(ir::LetStmt{let->name, let->value, run_block(let->body, pending)});
+    }
+    if (const auto* produce = s.as<ir::Produce>()) {
+      return ir::make_stmt(ir::Produce{produce->func, run_block(produce->body, pending)});
+    }
+    if (const auto* branch = s.as<ir::If>()) {
+      Pending other = pending;
+      ir::Stmt a = run_block(branch->then_case, pending);
+      ir::Stmt b = run_block(branch->else_case, other);
+      pending.add(other);
+      return ir::make_stmt(ir::If{branch->condition, a, b});
+    }
+    const auto* loop = s.as<ir::For>();
+    internal_check(loop != nullptr, "a loop is left among block statements");
+    // What one iteration leaves pending meets the next iteration's start.
+    Pending first = pending;
+    run_block(loop->body, first);
+    Pending start = pending;
+    start.add(first);
+    ir::Stmt body = run_block(loop->body, start);
+    pending.add(start);
+    return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body});
+  }
+
+  static ir::Stmt stage(const ir::Stmt& code, const Pending& effects, Pending& pending) {
+    if (!pending.conflicts(effects)) {
+      pending.add(effects);
+      return code;
+    }
+    pending = effects;
+    return ir::make_block({ir::make_stmt(ir::Barrier{}), code});
+  }
+
+  ir::Stmt thread_code(const std::vector<const ir::For*>& nest, const ir::Stmt& inside) const {
+    ir::Stmt body = inside;
+    Expr condition;
+    auto require = [&](const Expr& c) { condition = condition.defined() ? condition && c : c; };
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      Expr thread = make_var(axis_name(axis));
+      if (axis >= nest.size()) {
+        if (block_[axis] > 1) require(thread == 0);
+        continue;
+      }
+      const ir::For& loop = *nest[nest.size() - 1 - axis];
+      const std::int64_t extent = *as_int(loop.extent);
+      if (extent < block_[axis]) require(thread < make_const(Int(32), extent));
+      Expr value = block_[axis] == 1 ? loop.min : loop.min + thread;
+      body = ir::substitute(body, loop.name, value);
+    }
+    return condition.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
+  }
+
+  ir::Stmt one_thread(const ir::Stmt& s) const {
+    Pending e = effects(s);
+    if (e.writes.empty()) return s;
+    Expr condition;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (block_[axis] == 1) continue;
+      Expr first = make_var(axis_name(axis)) == 0;
+      condition = condition.defined() ? condition && first : first;
+    }
+    return condition.defined() ? ir::make_stmt(ir::If{condition, s, {}}) : s;
+  }
+
+  static std::string axis_name(std::size_t axis) {
+    return ir::kGpuAxisNames[static_cast<std::size_t>(ir::GpuAxis::ThreadX) + axis];
+  }
+
+  const DeviceLimits& limits_;
+  std::string kernel_;
+  std::int64_t block_[3] = {1, 1, 1};
+  std::vector<ir::Allocate> allocs_;
+  Names private_;
+};
+
+}  // namespace
+
+void fuse_thread_loops(Program& program) {
+  for (auto& nest : program.nests) {
+    if (!nest.on_device) continue;
+    nest.body = Fuser(program.options.limits, nest.func).run(nest.body, nest.kernel.block);
+  }
+}
+
+}  // namespace mica::passes

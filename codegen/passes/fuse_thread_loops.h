@@ -1,0 +1,24 @@
+// fuse_thread_loops: the thread loops of a block's stages become the code of one thread, with
+// barriers between stages. The only pass that makes barriers; device nests only.
+//
+//   before  gpu_thread t in [0, 34): s[t] = u[..]           after  if thread.x < 34: s[thread.x] = ...
+//           gpu_thread t in [0, 32): f[..] = s[t] + s[t + 2]       barrier
+//                                                                  if thread.x < 32: f[..] = ...
+//
+// The block gets the largest extent of each axis (the innermost thread loop of a stage is x).
+// A barrier stands between two stages when the later reads what the earlier wrote, or writes what it
+// read or wrote, in memory that the block shares; around a serial loop also between its iterations.
+// Code outside thread loops that stores runs on one thread.
+// Requires: flatten_storage, unroll_loops, vectorize_loops; constant extents of thread loops.
+// Ensures: no GpuThread loop is left; thread axes are VarRefs; Shared Allocates stand at the top of
+// the block loops; barriers are not under thread-dependent conditions; `kernel.block` is set.
+// UserErrors: more threads than a block may have.
+#pragma once
+
+#include "codegen/program.h"
+
+namespace mica::passes {
+
+void fuse_thread_loops(Program& program);
+
+}  // namespace mica::passes

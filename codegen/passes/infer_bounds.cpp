@@ -1,0 +1,192 @@
+#include "codegen/passes/infer_bounds.h"
+
+#include "codegen/passes/simplify.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+using analysis::Box;
+using analysis::Interval;
+
+Box buffer_box(const std::string& buffer, int dimensions) {
+  Box box;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(dimensions); ++d) {
+    Expr min = min_symbol(buffer, d);
+    box.push_back({min, simplify(min + extent_symbol(buffer, d) - 1)});
+  }
+  return box;
+}
+
+// The Vars of the consumer's definition as the user sees them: "next(x, y, z)".
+std::string call_text(const FunctionData& func) {
+  std::string text = func.name + "(";
+  for (std::size_t i = 0; i < func.args.size(); ++i) text += (i ? ", " : "") + func.args[i];
+  return text + ")";
+}
+
+void check_bounded(const FunctionData& consumer, const Access& access,
+                   std::size_t d, const Interval& interval) {
+  if (interval.bounded()) return;
+  throw UserError("the index " + to_string(access.args[d]) + " in dimension " + std::to_string(d) +
+                      " of " + access.name + ", read by " + call_text(consumer) +
+                      ", depends on data and nothing bounds it; clamp it: clamp(index, low, high)",
+                  access.where);
+}
+
+// One side of one dimension of one access against the array's own box.
+struct Face {
+  const FunctionData* consumer;
+  const Access* access;
+  Expr reach;  // the lowest or highest index read
+};
+
+void add_face(std::vector<Face>& faces, const Face& face, bool low) {
+  for (auto& f : faces) {
+    if (f.consumer != face.consumer) continue;
+    if (auto d = analysis::constant_difference(face.reach, f.reach)) {
+      if (low ? *d < 0 : *d > 0) f = face;
+      return;
+    }
+  }
+  faces.push_back(face);
+}
+
+void emit_checks(Program& program, const std::string& array, bool is_input, std::size_t d,
+                 const std::vector<Face>& faces, bool low) {
+  Expr min = min_symbol(array, d), max = simplify(min + extent_symbol(array, d) - 1);
+  for (const auto& face : faces) {
+    PlanCheck check;
+    check.holds = low ? face.reach >= min : face.reach <= max;
+    Expr missing = low ? min - face.reach : face.reach - max;
+    check.values = {face.reach, low ? min : max, missing};
+    check.where = face.access->where;
+    std::string tap = face.access->name + "(";
+    for (std::size_t i = 0; i < face.access->args.size(); ++i) {
+      tap += (i ? ", " : "") + to_string(face.access->args[i]);
+    }
+    check.message = call_text(*face.consumer) + " reads " + tap + ") as far as index {0} in dimension " +
+                    std::to_string(d) + ", but " + (is_input ? "input " : "output ") + array +
+                    (low ? " starts at {1}" : " ends at {1}") + ": {2} more points of halo are needed on its " +
+                    (low ? "low" : "high") + " side. Realize onto an interior crop, give " + array +
+                    " a halo, or read it through a boundary condition";
+    program.plan.checks.push_back(std::move(check));
+  }
+}
+
+// `name` is the Func or input as accesses call it, `array` its (first) buffer.
+void check_array(Program& program, const std::string& name, const std::string& array, bool is_input,
+                 std::size_t dims) {
+  std::vector<std::vector<Face>> low(dims), high(dims);
+  for (const auto& consumer : program.pipeline.funcs) {
+    auto box = program.required.find(consumer->name);
+    if (box == program.required.end()) continue;
+    for (const auto& definition : consumer->definitions) {
+      auto scope = analysis::definition_scope(*consumer, definition, box->second);
+      analysis::for_each_access(definition, [&](const Access& access) {
+        if (access.name != name) return;
+        for (std::size_t d = 0; d < dims; ++d) {
+          Interval i = analysis::interval_of(access.args[d], scope);
+          check_bounded(*consumer, access, d, i);
+          add_face(low[d], {consumer.get(), &access, i.min}, true);
+          add_face(high[d], {consumer.get(), &access, i.max}, false);
+        }
+      });
+    }
+  }
+  for (std::size_t d = 0; d < dims; ++d) {
+    emit_checks(program, array, is_input, d, low[d], true);
+    emit_checks(program, array, is_input, d, high[d], false);
+  }
+}
+
+// Updates of an output may write only inside the caller's buffer.
+void check_writes(Program& program, const FunctionData& func, const std::string& array) {
+  Box box = buffer_box(array, func.dimensions());
+  for (std::size_t i = 1; i < func.definitions.size(); ++i) {
+    const auto& definition = func.definitions[i];
+    auto scope = analysis::definition_scope(func, definition, box);
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      Interval written = analysis::interval_of(definition.args[d], scope);
+      if (!written.bounded()) {
+        throw UserError("update " + std::to_string(i) + " of " + func.name + " writes at index " +
+                            to_string(definition.args[d]) + ", which nothing bounds; clamp it",
+                        definition.where);
+      }
+      PlanCheck check;
+      check.holds = simplify(written.min >= box[d].min && written.max <= box[d].max);
+      if (is_const(check.holds, 1)) continue;
+      check.values = {written.min, written.max, box[d].min, box[d].max};
+      check.message = "update " + std::to_string(i) + " of " + func.name + " writes indices {0} to {1} of dimension " +
+                      std::to_string(d) + ", but the output holds {2} to {3}; realize a buffer that holds them all";
+      check.where = definition.where;
+      program.plan.checks.push_back(std::move(check));
+    }
+  }
+}
+
+}  // namespace
+
+Box with_updates(const FunctionData& func, const Box& box) {
+  Box result = box;
+  for (std::size_t i = 1; i < func.definitions.size(); ++i) {
+    const auto& definition = func.definitions[i];
+    auto scope = analysis::definition_scope(func, definition, box);
+    Box written;
+    for (const auto& arg : definition.args) written.push_back(analysis::interval_of(arg, scope));
+    for (std::size_t d = 0; d < written.size(); ++d) {
+      if (!written[d].bounded()) {
+        throw UserError("update " + std::to_string(i) + " of " + func.name + " writes at " +
+                            to_string(definition.args[d]) + ", which nothing bounds; clamp it",
+                        definition.where);
+      }
+    }
+    unite(result, written);
+    unite(result, analysis::accessed_box(definition, func.name, scope));
+  }
+  return result;
+}
+
+void infer_bounds(Program& program) {
+  const auto& funcs = program.pipeline.funcs;
+  for (auto it = funcs.rbegin(); it != funcs.rend(); ++it) {
+    const FunctionData& func = **it;
+    Box box;
+    if (program.pipeline.is_output(func.name)) {
+      box = buffer_box(storage_name(func.name, 0, func.types.size()), func.dimensions());
+    } else {
+      for (const auto& consumer : funcs) {
+        if (consumer->name == func.name) continue;
+        auto need = program.required.find(consumer->name);
+        if (need == program.required.end()) continue;
+        for (const auto& definition : consumer->definitions) {
+          auto scope = analysis::definition_scope(*consumer, definition, need->second);
+          analysis::for_each_access(definition, [&](const Access& access) {
+            if (access.name != func.name) return;
+            Box one;
+            for (std::size_t d = 0; d < access.args.size(); ++d) {
+              one.push_back(analysis::interval_of(access.args[d], scope));
+              check_bounded(*consumer, access, d, one.back());
+            }
+            unite(box, one);
+          });
+        }
+      }
+      if (box.empty()) continue;  // nothing reads it
+      box = with_updates(func, box);
+    }
+    program.required[func.name] = box;
+  }
+  for (const auto& func : funcs) {
+    if (!program.pipeline.is_output(func->name)) continue;
+    const std::string array = storage_name(func->name, 0, func->types.size());
+    check_array(program, func->name, array, false, static_cast<std::size_t>(func->dimensions()));
+    check_writes(program, *func, array);
+  }
+  for (const auto& input : program.pipeline.inputs) {
+    check_array(program, input.name, input.name, true, static_cast<std::size_t>(input.image->dimensions));
+  }
+}
+
+}  // namespace mica::passes

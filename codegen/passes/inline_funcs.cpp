@@ -1,0 +1,112 @@
+#include "codegen/passes/inline_funcs.h"
+
+#include <unordered_map>
+
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
+  Placement p;
+  bool decided = false;
+  for (const auto& d : func.definitions.front().directives) {
+    if (std::holds_alternative<directive::ComputeInline>(d.op)) {
+      p.level = Placement::Level::Inline, decided = true, p.where = d.where;
+    } else if (std::holds_alternative<directive::ComputeRoot>(d.op)) {
+      p.level = Placement::Level::Root, decided = true, p.where = d.where;
+    } else if (const auto* at = std::get_if<directive::ComputeAt>(&d.op)) {
+      p.level = Placement::Level::At, p.compute = at->level, decided = true, p.where = d.where;
+    } else if (const auto* store = std::get_if<directive::StoreAt>(&d.op)) {
+      p.store = store->level;
+    } else if (const auto* in = std::get_if<directive::StoreIn>(&d.op)) {
+      p.memory = in->memory;
+    }
+  }
+  if (pipeline.is_output(func.name)) {
+    p.level = Placement::Level::Root;
+  } else if (!decided && func.definitions.size() > 1) {
+    p.level = Placement::Level::Root;
+  }
+  return p;
+}
+
+// A staged source is computed at the innermost block loop of the Func that stages it.
+void place_staged(Program& program) {
+  for (const auto& func : program.pipeline.funcs) {
+    for (const auto& definition : func->definitions) {
+      for (const auto& d : definition.directives) {
+        const auto* stage = std::get_if<directive::Stage>(&d.op);
+        if (!stage) continue;
+        Placement& p = program.placement[stage->source];
+        p.level = Placement::Level::At;
+        p.compute = {func->name, ""};  // build_loop_nest finds the innermost block loop
+        p.memory = stage->memory;
+        p.load = stage->load;
+        p.where = d.where;
+      }
+    }
+  }
+}
+
+class Inliner {
+ public:
+  explicit Inliner(const std::map<std::string, const FunctionData*>& inlined) : inlined_(inlined) {}
+
+  Expr run(const Expr& e) {
+    auto seen = done_.find(e.ptr().get());
+    if (seen != done_.end()) return seen->second.second;
+    Expr r = map_children(e, [this](const Expr& child) { return run(child); });
+    if (const auto* access = r.as<Access>()) {
+      auto it = inlined_.find(access->name);
+      if (it != inlined_.end()) r = call(*it->second, *access);
+    }
+    done_.emplace(e.ptr().get(), std::pair(e, r));
+    return r;
+  }
+
+ private:
+  static Expr call(const FunctionData& callee, const Access& access) {
+    const Expr& body = callee.definitions.front().values[static_cast<std::size_t>(access.value_index)];
+    return substitute(body, [&](const std::string& name) -> Expr {
+      for (std::size_t d = 0; d < callee.args.size(); ++d) {
+        if (callee.args[d] == name) return access.args[d];
+      }
+      return {};
+    });
+  }
+
+  const std::map<std::string, const FunctionData*>& inlined_;
+  // Keyed by identity, the key kept alive beside the result; never iterated.
+  std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> done_;
+};
+
+}  // namespace
+
+void inline_funcs(Program& program) {
+  for (const auto& func : program.pipeline.funcs) {
+    program.placement[func->name] = placement_of(program.pipeline, *func);
+  }
+  place_staged(program);
+
+  std::map<std::string, const FunctionData*> inlined;
+  std::vector<std::shared_ptr<const FunctionData>> kept, alive;
+  for (const auto& func : program.pipeline.funcs) {
+    auto copy = std::make_shared<FunctionData>(*func);
+    Inliner inliner(inlined);
+    for (auto& definition : copy->definitions) {
+      for (auto& e : definition.values) e = inliner.run(e);
+      for (auto& e : definition.args) e = inliner.run(e);
+    }
+    alive.push_back(copy);
+    if (program.placement[func->name].level == Placement::Level::Inline) {
+      inlined[func->name] = copy.get();
+    } else {
+      kept.push_back(copy);
+    }
+  }
+  for (const auto& [name, func] : inlined) program.placement.erase(name);
+  program.pipeline.funcs = std::move(kept);
+}
+
+}  // namespace mica::passes

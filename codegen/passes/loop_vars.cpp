@@ -1,0 +1,150 @@
+#include "codegen/passes/loop_vars.h"
+
+#include "codegen/passes/simplify.h"
+#include "dsl/operators.h"
+
+namespace mica::passes {
+
+using analysis::Interval;
+
+LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& roots,
+                   std::string prefix)
+    : spec_(spec), roots_(roots), prefix_(std::move(prefix)) {
+  std::map<std::string, Expr> extents;
+  for (const auto& [name, root] : roots_) extents[name] = root.extent;
+  for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
+    const auto& step = spec_.steps[i];
+    if (step.kind == SplitStep::Split) {
+      Expr old = extents.at(step.old_var);
+      Expr outer = simplify((old + (step.factor - 1)) / step.factor);
+      Expr inner = make_const(Int(32), std::int64_t{step.factor});
+      old_extent_.push_back(old);
+      outer_extent_.push_back(outer);
+      inner_extent_.push_back(inner);
+      extents.erase(step.old_var);
+      extents[step.outer] = outer;
+      extents[step.inner] = inner;
+    } else {
+      Expr outer = extents.at(step.outer), inner = extents.at(step.inner);
+      Expr fused = simplify(outer * inner);
+      old_extent_.push_back(fused);
+      outer_extent_.push_back(outer);
+      inner_extent_.push_back(inner);
+      extents.erase(step.outer);
+      extents.erase(step.inner);
+      extents[step.old_var] = fused;
+    }
+  }
+  for (const auto& dim : spec_.dims) {
+    loops_.push_back({dim.name, prefix_ + "." + dim.name, dim.kind, simplify(extents.at(dim.name))});
+  }
+  // A guarded split's outer variable stays below ceil(extent/factor) whenever the guard holds, so
+  // taking it apart again needs no guard of its own.
+  std::set<std::string> guarded_outers;
+  for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
+    const auto& step = spec_.steps[i];
+    if (step.kind != SplitStep::Split) continue;
+    bool implied = guarded_outers.erase(step.old_var) > 0;
+    const auto* constant = as_int(old_extent_[i]);
+    bool exact = (constant && *constant % step.factor == 0) || step.tail == TailStrategy::RoundUp;
+    if (implied || !exact) guarded_outers.insert(step.outer);
+    if (exact || implied) continue;
+    Guard guard{simplify(offset_at(step.old_var, static_cast<int>(i))), old_extent_[i], {}};
+    collect_loops(step.old_var, static_cast<int>(i), guard.loops);
+    guards_.push_back(std::move(guard));
+  }
+}
+
+int LoopVars::step_of(const std::string& dim, int from) const {
+  for (int i = from; i < static_cast<int>(spec_.steps.size()); ++i) {
+    const auto& step = spec_.steps[static_cast<std::size_t>(i)];
+    if (step.kind == SplitStep::Split ? step.old_var == dim
+                                      : (step.outer == dim || step.inner == dim)) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+Expr LoopVars::offset_at(const std::string& dim, int from) const {
+  int i = step_of(dim, from);
+  if (i < 0) return make_var(prefix_ + "." + dim);
+  const auto& step = spec_.steps[static_cast<std::size_t>(i)];
+  const auto at = static_cast<std::size_t>(i);
+  if (step.kind == SplitStep::Split) {
+    Expr start = offset_at(step.outer, i + 1) * step.factor;
+    if (step.tail == TailStrategy::ShiftInwards) {
+      start = min(start, max(old_extent_[at] - step.factor, 0));
+    }
+    return start + offset_at(step.inner, i + 1);
+  }
+  Expr fused = offset_at(step.old_var, i + 1);
+  return dim == step.inner ? fused % inner_extent_[at] : fused / inner_extent_[at];
+}
+
+void LoopVars::collect_loops(const std::string& dim, int from, std::set<std::string>& names) const {
+  int i = step_of(dim, from);
+  if (i < 0) {
+    names.insert(prefix_ + "." + dim);
+    return;
+  }
+  const auto& step = spec_.steps[static_cast<std::size_t>(i)];
+  if (step.kind == SplitStep::Split) {
+    collect_loops(step.outer, i + 1, names);
+    collect_loops(step.inner, i + 1, names);
+  } else {
+    collect_loops(step.old_var, i + 1, names);
+  }
+}
+
+Interval LoopVars::interval_at(const std::string& dim, int from,
+                               const std::set<std::string>& fixed) const {
+  int i = step_of(dim, from);
+  Expr zero = make_const(Int(32), std::int64_t{0});
+  if (i < 0) {
+    std::string name = prefix_ + "." + dim;
+    Expr var = make_var(name);
+    if (fixed.count(name)) return {var, var};
+    for (const auto& loop : loops_) {
+      if (loop.name == name) return {zero, simplify(loop.extent - 1)};
+    }
+    internal_check(false, "a dimension that no step takes apart is a loop");
+  }
+  const auto& step = spec_.steps[static_cast<std::size_t>(i)];
+  const auto at = static_cast<std::size_t>(i);
+  std::set<std::string> parts;
+  collect_loops(dim, from, parts);
+  bool free = true;
+  for (const auto& p : parts) free = free && !fixed.count(p);
+  if (step.kind == SplitStep::Split) {
+    if (free) return {zero, simplify(old_extent_[at] - 1)};
+    Interval outer = interval_at(step.outer, i + 1, fixed), inner = interval_at(step.inner, i + 1, fixed);
+    Expr low = outer.min * step.factor, high = outer.max * step.factor;
+    if (step.tail == TailStrategy::ShiftInwards) {
+      Expr last = max(old_extent_[at] - step.factor, 0);
+      low = min(low, last);
+      high = min(high, last);
+    }
+    return {simplify(low + inner.min), simplify(high + inner.max)};
+  }
+  const Expr& own = dim == step.inner ? inner_extent_[at] : outer_extent_[at];
+  if (free) return {zero, simplify(own - 1)};
+  Expr e = simplify(offset_at(dim, from));
+  analysis::Scope scope;
+  for (const auto& loop : loops_) {
+    if (!fixed.count(loop.name)) scope[loop.name] = {zero, simplify(loop.extent - 1)};
+  }
+  return analysis::interval_of(e, scope);
+}
+
+Expr LoopVars::value(const std::string& dim) const {
+  return simplify(roots_.at(dim).base + offset_at(dim, 0));
+}
+
+Interval LoopVars::interval(const std::string& dim, const std::set<std::string>& fixed) const {
+  Interval i = interval_at(dim, 0, fixed);
+  const Expr& base = roots_.at(dim).base;
+  return {simplify(base + i.min), simplify(base + i.max)};
+}
+
+}  // namespace mica::passes

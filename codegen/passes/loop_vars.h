@@ -1,0 +1,65 @@
+// The loops of one definition after its splits and fuses, and the dimensions' values in terms of
+// them. Geometry only: loop_vars builds no code.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/analysis/bounds.h"
+#include "dsl/function.h"
+#include "dsl/loop_dims.h"
+
+namespace mica::passes {
+
+/// A condition under which an iteration is inside the domain: offset < extent, where `loops` are the
+/// loops that `offset` is made of.
+struct Guard {
+  Expr offset, extent;
+  std::set<std::string> loops;
+};
+
+class LoopVars {
+ public:
+  /// The range of one dimension (a Func's argument or a reduction variable) before any split.
+  struct Root {
+    Expr base, extent;  ///< values are base ... base + extent - 1
+  };
+  /// `prefix` goes before a loop's name: loop "x.block" of Func "f" is "f.x.block".
+  LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& roots, std::string prefix);
+
+  /// Loops, innermost first, with full names.
+  struct Loop {
+    std::string dim, name;
+    LoopKind kind;
+    Expr extent;
+  };
+  [[nodiscard]] const std::vector<Loop>& loops() const { return loops_; }
+  [[nodiscard]] const std::vector<Guard>& guards() const { return guards_; }
+  /// The value of a dimension in terms of the loops.
+  [[nodiscard]] Expr value(const std::string& dim) const;
+  /// All values the dimension takes while the loops in `fixed` (full names) keep theirs.
+  [[nodiscard]] analysis::Interval interval(const std::string& dim,
+                                            const std::set<std::string>& fixed) const;
+  [[nodiscard]] const std::map<std::string, Root>& roots() const { return roots_; }
+
+ private:
+  /// The first step from `from` on that takes `dim` apart; -1 for a loop.
+  [[nodiscard]] int step_of(const std::string& dim, int from) const;
+  Expr offset_at(const std::string& dim, int from) const;
+  analysis::Interval interval_at(const std::string& dim, int from,
+                                 const std::set<std::string>& fixed) const;
+  void collect_loops(const std::string& dim, int from, std::set<std::string>& names) const;
+
+  LoopNestSpec spec_;
+  std::map<std::string, Root> roots_;
+  std::string prefix_;
+  std::vector<Loop> loops_;
+  std::vector<Guard> guards_;
+  // Extents of the variables that each step consumes and makes (names may be used again by a split
+  // whose outer loop keeps the old name).
+  std::vector<Expr> old_extent_, outer_extent_, inner_extent_;
+};
+
+}  // namespace mica::passes

@@ -1,0 +1,284 @@
+#include "codegen/passes/nest_builder.h"
+
+#include <algorithm>
+
+#include "codegen/passes/infer_bounds.h"
+#include "codegen/passes/nest_frame.h"
+#include "codegen/passes/simplify.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+
+using analysis::Box;
+using analysis::Interval;
+
+const FunctionData& NestBuilder::find(const std::string& name) const {
+  const FunctionData* func = program_.pipeline.find(name);
+  internal_check(func != nullptr, "placement names a Func of the pipeline");
+  return *func;
+}
+
+// ---- roots and definitions -----------------------------------------------------------------------
+
+ir::Stmt NestBuilder::build_root(const FunctionData& func, std::size_t index, bool& on_gpu) const {
+  const std::string array = storage_name(func.name, 0, func.types.size());
+  Box box;
+  for (std::size_t d = 0; d < func.args.size(); ++d) {
+    Expr min = min_symbol(array, d), extent = extent_symbol(array, d);
+    for (const auto& directive : func.definitions.front().directives) {
+      const auto* bound = std::get_if<directive::Bound>(&directive.op);
+      if (!bound || bound->var != func.args[d]) continue;
+      min = make_const(Int(32), bound->min);
+      extent = make_const(Int(32), bound->extent);
+    }
+    box.push_back({min, simplify(min + extent - 1)});
+  }
+  Diagnostics findings;
+  LoopNestSpec spec = expand_loops(func, static_cast<int>(index), findings);
+  throw_if_any(findings);
+  NestContext context;
+  for (const auto& dim : spec.dims) {
+    if (dim.kind == LoopKind::GpuBlock || dim.kind == LoopKind::GpuThread) context.on_gpu = true;
+  }
+  on_gpu = context.on_gpu;
+  ir::Stmt body = build_definition(func, index, box, context);
+  return ir::make_stmt(ir::Produce{func.name, body});
+}
+
+ir::Stmt NestBuilder::build_func(const FunctionData& func, const Box& box,
+                                 const NestContext& context) const {
+  std::vector<ir::Stmt> stmts;
+  for (std::size_t i = 0; i < func.definitions.size(); ++i) {
+    stmts.push_back(build_definition(func, i, box, context));
+  }
+  return ir::make_stmt(ir::Produce{func.name, ir::make_block(std::move(stmts))});
+}
+
+ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t index, const Box& box,
+                                       const NestContext& context) const {
+  const Placement& placement = program_.placement.at(func.name);
+  const Definition& definition = func.definitions[index];
+  Diagnostics findings;
+  LoopNestSpec spec = expand_loops(func, static_cast<int>(index), findings);
+  throw_if_any(findings);
+
+  // A Func computed once per block without thread loops of its own is dealt to all threads.
+  bool has_threads = std::any_of(spec.dims.begin(), spec.dims.end(), [](const LoopDim& d) {
+    return d.kind == LoopKind::GpuThread;
+  });
+  if (context.on_gpu && context.in_block && !context.in_thread && !has_threads) {
+    return build_cooperative(func, index, box, placement.load.value_or(LoadPolicy::TwoStep), context);
+  }
+
+  // Inside a thread or block extents stay constant and points are guarded; elsewhere the loops are
+  // clipped to what the pipeline needs.
+  bool root = placement.level == Placement::Level::Root;
+  bool clip_loops = !root && !context.in_block;
+  std::map<std::string, LoopVars::Root> roots;
+  std::vector<std::pair<std::string, Expr>> lets;
+  const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
+  for (const auto& var : definition.pure_vars) {
+    auto d = static_cast<std::size_t>(
+        std::find(func.args.begin(), func.args.end(), var) - func.args.begin());
+    Interval range = box[d];
+    const Interval& need = program_.required.at(func.name)[d];
+    if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
+      Expr low = make_var(prefix + "." + var + ".low"), high = make_var(prefix + "." + var + ".high");
+      lets.emplace_back(prefix + "." + var + ".low", simplify(max(range.min, need.min)));
+      lets.emplace_back(prefix + "." + var + ".high", simplify(min(range.max, need.max)));
+      range = {low, high};
+    }
+    Expr extent = analysis::extent_of(range);
+    if (!as_int(extent) && context.in_block) {
+      if (auto bound = analysis::constant_extent(range)) extent = make_const(Int(32), *bound);
+    }
+    roots[var] = {range.min, extent};
+  }
+  if (definition.domain) {
+    for (const auto& dim : definition.domain->dims) {
+      roots[dim.name] = {make_const(Int(32), dim.min), make_const(Int(32), dim.extent)};
+    }
+  }
+
+  Frame frame{func, index, LoopVars(spec, roots, prefix), {}, {}, {}};
+  frame.guards = frame.vars.guards();
+  NestContext inner = context;
+  const auto& loops = frame.vars.loops();
+  if (!root && !clip_loops) {
+    frame.clip = clip_condition(func, box, inner, [&](const std::string& v) {
+      return frame.vars.roots().count(v) ? frame.vars.value(v) : Expr();
+    });
+  }
+  for (std::size_t i = 0, axis = 0; i < loops.size(); ++i) {
+    if (loops[i].kind != LoopKind::GpuThread) continue;
+    const auto* extent = as_int(loops[i].extent);
+    if (!extent) {
+      throw UserError("the thread loop " + loops[i].dim + " of " + func.name +
+                          " has extent " + to_string(loops[i].extent) +
+                          ", which is not constant; make it with gpu_tile or split",
+                      definition.where);
+    }
+    internal_check(axis < 3, "at most three thread loops");
+    inner.threads[axis] = std::max(inner.threads[axis], *extent);
+    ++axis;
+  }
+  ir::Stmt stmt = emit_loops(frame, loops.size(), inner);
+  for (auto it = lets.rbegin(); it != lets.rend(); ++it) {
+    stmt = ir::make_stmt(ir::LetStmt{it->first, it->second, stmt});
+  }
+  return stmt;
+}
+
+// ---- loops -----------------------------------------------------------------------------------------
+
+ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
+                                 const NestContext& context) const {
+  if (outermost_left == 0) return emit_body(frame);
+  const std::size_t position = outermost_left - 1;
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  if (loop.kind == LoopKind::Vectorized) return emit_vector_loop(frame, position, context);
+
+  // A serial loop that alone is left to decide a guard runs only as far as the guard allows.
+  Expr extent = loop.extent;
+  if (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) {
+    for (auto it = frame.guards.begin(); it != frame.guards.end();) {
+      if (auto room = frame.room_for(*it, loop.name)) {
+        extent = simplify(min(extent, *room));
+        it = frame.guards.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+  ir::Stmt body = emit_inside(frame, position, context);
+  return ir::make_stmt(
+      ir::For{loop.name, make_const(Int(32), std::int64_t{0}), extent, loop.kind, body});
+}
+
+// The inside of loop `position`: conditions that are now decided, then what is computed here, then
+// the next loop.
+ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position,
+                                  const NestContext& context) const {
+  const auto& loops = frame.vars.loops();
+  const LoopVars::Loop& loop = loops[position];
+  NestContext inner = context;
+  frame.fixed.insert(loop.name);
+  if (loop.kind == LoopKind::GpuThread) inner.in_thread = inner.in_block = true;
+  if (loop.kind == LoopKind::GpuBlock) {
+    inner.in_block = std::none_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
+                                  [](const auto& l) { return l.kind == LoopKind::GpuBlock; });
+  }
+  const auto* count = as_int(loop.extent);
+  inner.ranges.push(loop.name, {std::int64_t{0}, count ? std::optional(*count - 1) : std::nullopt});
+
+  auto saved = frame.guards;
+  Expr condition;
+  for (auto it = frame.guards.begin(); it != frame.guards.end();) {
+    if (frame.decided(*it)) {
+      Expr one = it->offset < it->extent;
+      condition = condition.defined() ? condition && one : one;
+      it = frame.guards.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  ir::Stmt body = place_funcs(frame, position, inner,
+                              [&] { return emit_loops(frame, position, inner); });
+  if (condition.defined()) body = ir::make_stmt(ir::If{simplify(condition), body, {}});
+  frame.guards = std::move(saved);
+  frame.fixed.erase(loop.name);
+  return body;
+}
+
+ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
+                                       const NestContext& context) const {
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  const auto* lanes = as_int(loop.extent);
+  if (!lanes) {
+    throw UserError("vectorize of " + loop.dim + " in " + frame.func.name + ": the loop's extent " +
+                        to_string(loop.extent) + " is not constant; give a width: vectorize(" +
+                        loop.dim + ", 8)",
+                    frame.func.definitions[frame.index].where);
+  }
+  Expr zero = make_const(Int(32), std::int64_t{0});
+  // Guards that only this loop leaves open: all lanes are inside when the last one is.
+  Expr all_inside, scalar_extent = loop.extent;
+  auto saved = frame.guards;
+  for (auto it = frame.guards.begin(); it != frame.guards.end();) {
+    if (auto room = frame.room_for(*it, loop.name)) {
+      Expr one = loop.extent <= *room;
+      all_inside = all_inside.defined() ? all_inside && one : one;
+      scalar_extent = min(scalar_extent, *room);
+      it = frame.guards.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  ir::Stmt vector = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Vectorized,
+                                          emit_inside(frame, position, context)});
+  if (all_inside.defined()) {
+    ir::Stmt scalar = ir::make_stmt(ir::For{loop.name, zero, simplify(scalar_extent),
+                                            LoopKind::Serial, emit_inside(frame, position, context)});
+    vector = ir::make_stmt(ir::If{simplify(all_inside), vector, scalar});
+  }
+  frame.guards = std::move(saved);
+  return vector;
+}
+
+ir::Stmt NestBuilder::emit_body(Frame& frame) const {
+  ir::Stmt store = emit_store(frame.func, frame.index,
+                              [&](const std::string& v) { return frame.vars.value(v); });
+  return frame.clip.defined() ? ir::make_stmt(ir::If{frame.clip, store, {}}) : store;
+}
+
+ir::Stmt NestBuilder::emit_store(const FunctionData& func, std::size_t index,
+                                 const std::function<Expr(const std::string&)>& value_of) const {
+  const Definition& definition = func.definitions[index];
+  std::map<std::string, Expr> values;
+  for (const auto& v : definition.pure_vars) values[v] = value_of(v);
+  if (definition.domain) {
+    for (const auto& dim : definition.domain->dims) values[dim.name] = value_of(dim.name);
+  }
+  auto resolve = [&](const Expr& e) {
+    return to_loads(substitute(e, [&](const std::string& name) {
+      auto it = values.find(name);
+      return it == values.end() ? Expr() : it->second;
+    }));
+  };
+  std::vector<Expr> at;
+  for (const auto& arg : definition.args) at.push_back(simplify(resolve(arg)));
+  const std::size_t count = func.types.size();
+  // A Tuple's values are all computed before any is stored: they may read each other.
+  std::vector<ir::Stmt> stores;
+  for (std::size_t i = 0; i < count; ++i) {
+    ir::Store store;
+    store.buffer = storage_name(func.name, static_cast<int>(i), count);
+    store.index = at;
+    Expr value = resolve(definition.values[i]);
+    store.value = count == 1 ? value
+                             : make_var(func.name + ".value" + std::to_string(i), value.type());
+    stores.push_back(ir::make_stmt(std::move(store)));
+  }
+  ir::Stmt stmt = ir::make_block(std::move(stores));
+  for (std::size_t i = count; count > 1 && i-- > 0;) {
+    stmt = ir::make_stmt(ir::LetStmt{func.name + ".value" + std::to_string(i),
+                                     resolve(definition.values[i]), stmt});
+  }
+  return stmt;
+}
+
+Expr NestBuilder::to_loads(const Expr& e) const {
+  Expr r = map_children(e, [this](const Expr& child) { return to_loads(child); });
+  if (const auto* strict_ = r.as<Strict>()) return strict_->value;
+  const auto* access = r.as<Access>();
+  if (!access) return r;
+  Load load;
+  const FunctionData* callee = program_.pipeline.find(access->name);
+  load.buffer = callee ? storage_name(access->name, access->value_index, callee->types.size())
+                       : access->name;
+  for (const auto& arg : access->args) load.index.push_back(simplify(arg));
+  return make_expr(r.type(), std::move(load));
+}
+
+}  // namespace mica::passes

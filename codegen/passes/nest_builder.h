@@ -1,0 +1,70 @@
+// The recursive construction behind build_loop_nest.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/passes/loop_vars.h"
+#include "codegen/program.h"
+
+namespace mica::passes {
+
+/// What surrounds the code under construction.
+struct NestContext {
+  bool on_gpu = false;    ///< the nest has block or thread loops
+  bool in_block = false;  ///< inside all block loops
+  bool in_thread = false; ///< inside a thread loop
+  /// Threads of the block in x, y, z.
+  std::int64_t threads[3] = {1, 1, 1};
+  /// Ranges of the loops around.
+  analysis::Ranges ranges;
+};
+
+class NestBuilder {
+ public:
+  NestBuilder(const Program& program) : program_(program) {}
+
+  /// The loops of definition `index` of root Func `func` over its whole buffer.
+  ir::Stmt build_root(const FunctionData& func, std::size_t index, bool& on_gpu) const;
+
+ private:
+  struct Frame;  // one definition under construction
+
+  ir::Stmt build_func(const FunctionData& func, const analysis::Box& box, const NestContext& context) const;
+  ir::Stmt build_definition(const FunctionData& func, std::size_t index, const analysis::Box& box,
+                            const NestContext& context) const;
+  ir::Stmt emit_loops(Frame& frame, std::size_t outermost_left, const NestContext& context) const;
+  ir::Stmt emit_body(Frame& frame) const;
+  ir::Stmt emit_inside(Frame& frame, std::size_t position, const NestContext& context) const;
+  ir::Stmt emit_vector_loop(Frame& frame, std::size_t position, const NestContext& context) const;
+  /// Allocations and computations of the Funcs placed at this loop, around `rest`.
+  ir::Stmt place_funcs(Frame& frame, std::size_t position, const NestContext& context,
+                       const std::function<ir::Stmt()>& rest) const;
+  /// The loops that fill a staged box by all threads of the block.
+  ir::Stmt build_cooperative(const FunctionData& func, std::size_t index, const analysis::Box& box,
+                             LoadPolicy policy, const NestContext& context) const;
+  ir::Stmt emit_store(const FunctionData& func, std::size_t index,
+                      const std::function<Expr(const std::string&)>& value_of) const;
+  [[nodiscard]] Expr to_loads(const Expr& e) const;
+
+  /// Boxes of all Funcs computed at `frame`'s loop `position` or deeper, for one iteration of it.
+  [[nodiscard]] std::map<std::string, analysis::Box> boxes_at(const Frame& frame,
+                                                              std::size_t position) const;
+  /// The loop of `frame` in which `func` is computed, directly or inside another Func; -1 if none.
+  [[nodiscard]] int loop_of(const Frame& frame, const std::string& func, bool storage) const;
+  [[nodiscard]] int position_of(const Frame& frame, const std::string& dim) const;
+  [[nodiscard]] ir::Stmt allocate(const FunctionData& func, const analysis::Box& box,
+                                  const NestContext& context, const ir::Stmt& body) const;
+  /// Conditions that `value` of each dimension lies in what the pipeline needs of the Func, where
+  /// the box does not prove it; undefined when there is nothing to check.
+  [[nodiscard]] Expr clip_condition(const FunctionData& func, const analysis::Box& box,
+                                    const NestContext& context,
+                                    const std::function<Expr(const std::string&)>& value_of) const;
+  [[nodiscard]] const FunctionData& find(const std::string& name) const;
+
+  const Program& program_;
+};
+
+}  // namespace mica::passes

@@ -1,0 +1,16 @@
+// partition_loops: a serial loop whose whole body is decided by a condition on its variable becomes
+// two loops without the condition. On the host only.
+//
+//   before  for xo in [0, n): if 8 <= e - xo*8: A else B
+//   after   for xo in [0, m): A;  for xo in [m, n): B          m = clamp(floor((e - 8)/8) + 1, 0, n)
+//
+// Requires: nothing. Ensures: the same iterations in the same order.
+#pragma once
+
+#include "codegen/program.h"
+
+namespace mica::passes {
+
+void partition_loops(Program& program);
+
+}  // namespace mica::passes

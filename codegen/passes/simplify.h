@@ -1,0 +1,26 @@
+// simplify: folds constants and puts integer index arithmetic into linear normal form.
+//
+//   (x.block*32 + x.thread) + 1 - 1      ->  x.block*32 + x.thread
+//   (x.block*32 + x.thread)/32           ->  x.block                 x.thread in [0, 31]
+//   select(true, a, b), min(x, x + 3)    ->  a, x
+//   if (0 < 1) s                         ->  s
+//
+// Floating-point arithmetic is never touched: its order and rounding belong to the algorithm.
+// Requires nothing. Ensures: same values, and simplify(simplify(e)) == simplify(e).
+#pragma once
+
+#include "codegen/analysis/linear.h"
+#include "codegen/ir/stmt.h"
+
+namespace mica::passes {
+
+/// `ranges` tells what is known about free variables.
+Expr simplify(const Expr& e, analysis::Ranges& ranges);
+Expr simplify(const Expr& e);
+/// True or false when `condition` is decided by `ranges`, else neither.
+std::optional<bool> decide(const Expr& condition, analysis::Ranges& ranges);
+/// Simplifies all expressions; loops of constant bounds give their variable's range. Loops of extent
+/// 1 become lets of their variable, loops of extent 0 disappear.
+ir::Stmt simplify(const ir::Stmt& stmt);
+
+}  // namespace mica::passes

@@ -1,0 +1,194 @@
+#include "codegen/passes/split_host_device.h"
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/ir/traverse.h"
+#include "codegen/passes/simplify.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+// Free variables and parameter arrays of a nest, in order of first use.
+class FreeNames {
+ public:
+  struct Array { std::string name; Type type; bool written = false; };
+  std::vector<std::pair<std::string, Type>> scalars;
+  std::vector<Array> arrays;
+
+  void run(const ir::Stmt& s) {
+    if (!s.defined()) return;
+    if (const auto* loop = s.as<ir::For>()) {
+      run(loop->min), run(loop->extent);
+      return with(loop->name, [&] { run(loop->body); });
+    }
+    if (const auto* let = s.as<ir::LetStmt>()) {
+      run(let->value);
+      return with(let->name, [&] { run(let->body); });
+    }
+    if (const auto* alloc = s.as<ir::Allocate>()) {
+      for (const auto& e : alloc->mins) run(e);
+      for (const auto& e : alloc->extents) run(e);
+      auto added = local_.insert(alloc->buffer).second;
+      run(alloc->body);
+      if (added) local_.erase(alloc->buffer);
+      return;
+    }
+    if (const auto* store = s.as<ir::Store>()) array(store->buffer, store->value.type(), true);
+    ir::for_each_child(
+        s, [this](const ir::Stmt& child) { run(child); }, [this](const Expr& e) { run(e); });
+  }
+
+ private:
+  template <typename Fn>
+  void with(const std::string& name, const Fn& body) {
+    bool added = bound_.insert(name).second;
+    body();
+    if (added) bound_.erase(name);
+  }
+
+  void run(const Expr& e) {
+    if (const auto* var = e.as<VarRef>()) {
+      if (bound_.count(var->name) || is_axis(var->name)) return;
+      auto known = [&](const auto& s) { return s.first == var->name; };
+      if (std::none_of(scalars.begin(), scalars.end(), known)) {
+        scalars.emplace_back(var->name, e.type().element());
+      }
+      return;
+    }
+    if (const auto* let = e.as<Let>()) {
+      run(let->value);
+      return with(let->name, [&] { run(let->body); });
+    }
+    if (const auto* load = e.as<Load>()) array(load->buffer, e.type(), false);
+    for_each_child(e, [this](const Expr& child) { run(child); });
+  }
+
+  void array(const std::string& name, Type type, bool written) {
+    if (local_.count(name)) return;
+    for (auto& a : arrays) {
+      if (a.name == name) {
+        a.written = a.written || written;
+        return;
+      }
+    }
+    arrays.push_back({name, type.element(), written});
+  }
+
+  static bool is_axis(const std::string& name) {
+    return std::any_of(std::begin(ir::kGpuAxisNames) + 1, std::end(ir::kGpuAxisNames),
+                       [&](const char* axis) { return name == axis; });
+  }
+
+  std::set<std::string> bound_, local_;
+};
+
+struct Hints {
+  int min_blocks = 0, max_registers = 0;
+  std::set<std::string> read_only;
+};
+
+Hints hints_of(const FunctionData& func) {
+  Hints h;
+  for (const auto& definition : func.definitions) {
+    for (const auto& d : definition.directives) {
+      if (const auto* bounds = std::get_if<directive::LaunchBounds>(&d.op)) h.min_blocks = bounds->min_blocks;
+      if (const auto* regs = std::get_if<directive::MaxRegisters>(&d.op)) h.max_registers = regs->count;
+      if (const auto* source = std::get_if<directive::ReadOnly>(&d.op)) h.read_only.insert(source->source);
+    }
+  }
+  return h;
+}
+
+std::size_t rank_of(const Program& program, const std::string& buffer) {
+  for (const auto& b : program.plan.buffers) {
+    if (b.name == buffer) return static_cast<std::size_t>(b.dimensions);
+  }
+  for (const auto& t : program.plan.temporaries) {
+    if (t.name == buffer) return t.extents.size();
+  }
+  return 0;
+}
+
+void add_scalar(Nest& nest, PlanLaunch& launch, const std::string& name, Type type) {
+  for (const auto& p : nest.kernel.params) {
+    if (p.name == name) return;
+  }
+  ir::KernelParam param;
+  param.name = name;
+  param.type = type;
+  nest.kernel.params.push_back(param);
+  KernelArgument argument;
+  argument.name = name;
+  argument.type = type;
+  argument.value = make_var(name, type);
+  launch.arguments.push_back(argument);
+}
+
+}  // namespace
+
+void split_host_device(Program& program) {
+  for (auto& nest : program.nests) {
+    const FunctionData& func = *program.pipeline.find(nest.func);
+    const Hints hints = hints_of(func);
+    nest.kernel.on_device = nest.on_device;
+    nest.kernel.body = nest.body;
+    nest.kernel.min_blocks = hints.min_blocks;
+    nest.kernel.max_registers = hints.max_registers;
+
+    FreeNames names;
+    names.run(nest.body);
+    PlanLaunch launch;
+    launch.kernel = nest.kernel.name;
+    launch.on_device = nest.on_device;
+    for (const auto& array : names.arrays) {
+      ir::KernelParam param;
+      param.name = array.name;
+      param.type = array.type;
+      param.is_pointer = true;
+      param.is_written = array.written;
+      param.read_only = hints.read_only.count(array.name) > 0;
+      nest.kernel.params.push_back(param);
+      KernelArgument argument;
+      argument.kind = KernelArgument::Kind::Pointer;
+      argument.name = argument.buffer = array.name;
+      argument.type = array.type;
+      argument.written = array.written;
+      launch.arguments.push_back(argument);
+    }
+    for (const auto& [name, type] : names.scalars) add_scalar(nest, launch, name, type);
+    if (nest.on_device && program.options.target.backend == Backend::GpuEmulator) {
+      // The emulator checks coordinates against every array's box.
+      for (const auto& array : names.arrays) {
+        for (std::size_t d = 0; d < rank_of(program, array.name); ++d) {
+          const std::string tail = "." + std::to_string(d);
+          add_scalar(nest, launch, array.name + ".min" + tail, Int(32));
+          add_scalar(nest, launch, array.name + ".extent" + tail, Int(32));
+        }
+      }
+    }
+    if (nest.on_device) {
+      launch.grid = nest.grid;
+      for (int i = 0; i < 3; ++i) launch.block[i] = nest.kernel.block[i];
+      launch.shared_bytes = static_cast<int>(ir::shared_bytes(nest.kernel));
+      if (launch.shared_bytes > program.options.limits.shared_bytes) {
+        throw UserError("a block of " + nest.func + " needs " + std::to_string(launch.shared_bytes) +
+                            " bytes of shared memory, and the device allows " +
+                            std::to_string(program.options.limits.shared_bytes) +
+                            "; use smaller tiles or stage fewer arrays",
+                        func.where);
+      }
+    }
+    // Nothing to do for an empty box.
+    const std::string array = storage_name(func.name, 0, func.types.size());
+    for (std::size_t d = 0; d < func.args.size(); ++d) {
+      Expr some = extent_symbol(array, d) > 0;
+      launch.when = launch.when.defined() ? launch.when && some : some;
+    }
+    program.plan.launches.push_back(std::move(launch));
+  }
+}
+
+}  // namespace mica::passes

@@ -1,0 +1,166 @@
+#include "codegen/passes/vectorize_loops.h"
+
+#include <set>
+
+#include "codegen/analysis/linear.h"
+#include "codegen/ir/traverse.h"
+#include "codegen/passes/simplify.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+Expr broadcast(const Expr& e, int lanes) {
+  if (e.type().lanes == lanes) return e;
+  internal_check(e.type().is_scalar(), "only a scalar is broadcast");
+  return make_expr(e.type().with_lanes(lanes), Broadcast{e});
+}
+
+// One loop's variable turned into lanes.
+class Lanes {
+ public:
+  Lanes(std::string name, Expr min, int lanes)
+      : name_(std::move(name)), min_(std::move(min)), lanes_(lanes) {}
+
+  ir::Stmt run(const ir::Stmt& s) {
+    if (!depends(s)) return s;
+    if (const auto* store = s.as<ir::Store>()) return run_store(s, *store);
+    if (const auto* let = s.as<ir::LetStmt>()) return run_let(*let);
+    if (const auto* block = s.as<ir::Block>()) {
+      std::vector<ir::Stmt> stmts;
+      for (const auto& child : block->stmts) stmts.push_back(run(child));
+      return ir::make_block(std::move(stmts));
+    }
+    if (const auto* produce = s.as<ir::Produce>()) {
+      return ir::make_stmt(ir::Produce{produce->func, run(produce->body)});
+    }
+    if (const auto* loop = s.as<ir::For>()) {
+      if (depends(loop->min) || depends(loop->extent)) return by_lane(s);
+      return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, run(loop->body)});
+    }
+    if (const auto* branch = s.as<ir::If>()) {
+      if (depends(branch->condition)) return by_lane(s);
+      return ir::make_stmt(ir::If{branch->condition, run(branch->then_case), run(branch->else_case)});
+    }
+    return by_lane(s);
+  }
+
+ private:
+  [[nodiscard]] bool depends(const Expr& e) const {
+    if (const auto* var = e.as<VarRef>()) return var->name == name_ || widened_.count(var->name) > 0;
+    bool found = false;
+    for_each_child(e, [&](const Expr& child) { found = found || depends(child); });
+    return found;
+  }
+  [[nodiscard]] bool depends(const ir::Stmt& s) const {
+    if (!s.defined()) return false;
+    bool found = false;
+    ir::for_each_child(
+        s, [&](const ir::Stmt& child) { found = found || depends(child); },
+        [&](const Expr& e) { found = found || depends(e); });
+    return found;
+  }
+
+  ir::Stmt by_lane(const ir::Stmt& s) const {
+    internal_check(widened_.empty(), "a statement under vector lets can be done in lanes");
+    std::vector<ir::Stmt> copies;
+    for (int i = 0; i < lanes_; ++i) {
+      copies.push_back(simplify(ir::substitute(s, name_, min_ + make_const(Int(32), std::int64_t{i}))));
+    }
+    return ir::make_block(std::move(copies));
+  }
+
+  ir::Stmt run_store(const ir::Stmt& s, const ir::Store& store) {
+    if (!depends(store.index[0])) return by_lane(s);
+    ir::Store wide = store;
+    wide.index = {lane_index(store.index[0])};
+    for (auto& e : wide.logical) e = broadcast(run(e), lanes_);
+    wide.value = broadcast(run(store.value), lanes_);
+    return ir::make_stmt(std::move(wide));
+  }
+
+  ir::Stmt run_let(const ir::LetStmt& let) {
+    Expr value = run(let.value);
+    bool wide = !value.type().is_scalar();
+    if (wide) widened_.insert(let.name);
+    ir::Stmt body = run(let.body);
+    if (wide) widened_.erase(let.name);
+    return ir::make_stmt(ir::LetStmt{let.name, value, body});
+  }
+
+  // The coefficient of the loop variable in an index, removed from `form`; it may stand under a
+  // widening cast.
+  std::int64_t take(analysis::Linear& form) const {
+    std::int64_t k = form.take(name_);
+    for (auto it = form.terms.begin(); it != form.terms.end(); ++it) {
+      const auto* cast_ = it->first.as<Cast>();
+      const auto* var = cast_ ? cast_->value.as<VarRef>() : nullptr;
+      if (!var || var->name != name_) continue;
+      k += it->second;
+      form.terms.erase(it);
+      break;
+    }
+    return k;
+  }
+
+  // An element offset: a Ramp where it is linear in the loop variable.
+  Expr lane_index(const Expr& index) {
+    analysis::Linear form = analysis::linearize(index);
+    std::int64_t stride = take(form);
+    Type type = index.type();
+    Expr rest = analysis::to_expr(form, type);
+    if (depends(rest)) return broadcast(run(index), lanes_);
+    Expr start = min_.type() == type ? min_ : make_expr(type, Cast{min_});
+    Expr base = simplify(rest + start * make_const(type, stride));
+    return make_expr(type.with_lanes(lanes_), Ramp{base, make_const(type, stride)});
+  }
+
+  Expr run(const Expr& e) {
+    if (!depends(e)) return e;
+    if (const auto* var = e.as<VarRef>()) {
+      if (var->name == name_) {
+        return make_expr(e.type().with_lanes(lanes_), Ramp{min_, make_const(e.type(), std::int64_t{1})});
+      }
+      return make_expr(e.type().with_lanes(lanes_), VarRef{var->name});
+    }
+    if (const auto* load = e.as<Load>()) {
+      Load wide = *load;
+      wide.index = {lane_index(load->index[0])};
+      for (auto& i : wide.logical) i = broadcast(run(i), lanes_);
+      return make_expr(e.type().with_lanes(lanes_), std::move(wide));
+    }
+    if (const auto* let = e.as<Let>()) {
+      Expr value = run(let->value);
+      bool wide = !value.type().is_scalar();
+      if (wide) widened_.insert(let->name);
+      Expr body = broadcast(run(let->body), lanes_);
+      if (wide) widened_.erase(let->name);
+      return make_expr(body.type(), Let{let->name, value, body});
+    }
+    Expr r = map_children(e, [this](const Expr& child) { return broadcast(run(child), lanes_); });
+    return Expr(std::make_shared<const ExprNode>(ExprNode{e.type().with_lanes(lanes_), r.node().op}));
+  }
+
+  std::string name_;
+  Expr min_;
+  int lanes_;
+  std::set<std::string> widened_;
+};
+
+}  // namespace
+
+ir::Stmt vectorize_loops(const ir::Stmt& stmt) {
+  const auto* loop = stmt.as<ir::For>();
+  if (loop && loop->kind == LoopKind::Vectorized) {
+    const auto* extent = as_int(loop->extent);
+    internal_check(extent != nullptr, "build_loop_nest makes vector loops of constant extent");
+    ir::Stmt body = vectorize_loops(loop->body);
+    return Lanes(loop->name, loop->min, static_cast<int>(*extent)).run(body);
+  }
+  return ir::map_children(
+      stmt, [](const ir::Stmt& child) { return vectorize_loops(child); },
+      [](const Expr& e) { return e; });
+}
+
+}  // namespace mica::passes

@@ -1,0 +1,80 @@
+#include "codegen/print_loops.h"
+
+#include "codegen/ir/print.h"
+#include "codegen/ir/traverse.h"
+#include "dsl/traverse.h"
+
+namespace mica {
+namespace {
+
+class Printer {
+ public:
+  std::string text;
+
+  void run(const ir::Stmt& s, int depth) {
+    if (!s.defined()) return;
+    if (const auto* loop = s.as<ir::For>()) {
+      line(depth, std::string(ir::keyword(loop->kind)) + " " + loop->name + " in [" +
+                      to_string(loop->min) + ", " + to_string(simplified_end(*loop)) + ")");
+      return run(loop->body, depth + 1);
+    }
+    if (const auto* alloc = s.as<ir::Allocate>()) {
+      std::string shape;
+      std::int64_t bytes = alloc->type.bytes();
+      bool constant = true;
+      for (auto it = alloc->extents.rbegin(); it != alloc->extents.rend(); ++it) {
+        shape += "[" + to_string(*it) + "]";
+        if (const auto* k = as_int(*it)) bytes *= *k;
+        else constant = false;
+      }
+      line(depth, to_string(alloc->memory) + " " + to_string(alloc->type) + " " + alloc->buffer + shape +
+                      (constant ? ": " + std::to_string(bytes) + " bytes" : ""));
+      return run(alloc->body, depth);
+    }
+    if (const auto* produce = s.as<ir::Produce>()) {
+      line(depth, "produce " + produce->func + ":");
+      return run(produce->body, depth + 1);
+    }
+    if (const auto* branch = s.as<ir::If>()) {
+      line(depth, "if " + to_string(branch->condition));
+      run(branch->then_case, depth + 1);
+      if (branch->else_case.defined()) {
+        line(depth, "else");
+        run(branch->else_case, depth + 1);
+      }
+      return;
+    }
+    if (const auto* let = s.as<ir::LetStmt>()) {
+      line(depth, "let " + let->name + " = " + to_string(let->value));
+      return run(let->body, depth);
+    }
+    if (const auto* block = s.as<ir::Block>()) {
+      for (const auto& child : block->stmts) run(child, depth);
+      return;
+    }
+    if (const auto* store = s.as<ir::Store>()) {
+      std::string at;
+      for (const auto& e : store->index) at += (at.empty() ? "" : ", ") + to_string(e);
+      line(depth, store->buffer + "[" + at + "] = ...");
+    }
+  }
+
+ private:
+  static Expr simplified_end(const ir::For& loop) {
+    if (is_const(loop.min, 0)) return loop.extent;
+    return make_expr(Int(32), Binary{BinaryOp::Add, loop.min, loop.extent});
+  }
+  void line(int depth, const std::string& what) {
+    text += std::string(static_cast<std::size_t>(depth) * 2, ' ') + what + "\n";
+  }
+};
+
+}  // namespace
+
+std::string print_loops(const Program& program) {
+  Printer printer;
+  for (const auto& nest : program.nests) printer.run(nest.body, 0);
+  return printer.text;
+}
+
+}  // namespace mica

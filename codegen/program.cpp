@@ -1,0 +1,18 @@
+#include "codegen/program.h"
+
+namespace mica {
+
+std::string storage_name(const std::string& func, int value, std::size_t count) {
+  return count == 1 ? func : func + "." + std::to_string(value);
+}
+Expr min_symbol(const std::string& buffer, std::size_t d) {
+  return make_var(buffer + ".min." + std::to_string(d));
+}
+Expr extent_symbol(const std::string& buffer, std::size_t d) {
+  return make_var(buffer + ".extent." + std::to_string(d));
+}
+Expr stride_symbol(const std::string& buffer, std::size_t d) {
+  return make_var(buffer + ".stride." + std::to_string(d));
+}
+
+}  // namespace mica

@@ -1,0 +1,74 @@
+// The state that the passes of lower.cpp hand on: the algorithm with its schedule, then the loop
+// nests made of it, then kernels.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/analysis/bounds.h"
+#include "codegen/ir/kernel.h"
+#include "dsl/pipeline.h"
+#include "runtime/plan.h"
+#include "runtime/target.h"
+
+namespace mica {
+
+/// Limits of the device that the schedule must respect.
+struct DeviceLimits {
+  int threads_per_block = 1024;
+  int threads_z = 64;
+  int shared_bytes = 227 * 1024;
+};
+
+struct LowerOptions {
+  Target target;
+  Variant variant;
+  std::map<std::string, std::int64_t> bake;
+  DeviceLimits limits;
+};
+
+/// Where a Func is computed and kept.
+struct Placement {
+  enum class Level { Inline, Root, At };
+  Level level = Level::Inline;
+  LoopLevel compute;                 ///< Level::At
+  std::optional<LoopLevel> store;    ///< an enclosing loop that holds the storage
+  MemoryType memory = MemoryType::Auto;
+  std::optional<LoadPolicy> load;    ///< filled by the block's threads under this policy
+  SourceLocation where;              ///< the directive that decided
+};
+
+/// One loop nest at root: the computation of one Func and all that is computed inside it.
+struct Nest {
+  std::string func;
+  bool on_device = false;
+  ir::Stmt body;
+  std::vector<Expr> grid;  ///< device nests: blocks in x, y, z, set by map_gpu_axes
+  ir::Kernel kernel;       ///< filled by split_host_device
+};
+
+struct Program {
+  Pipeline pipeline;
+  LowerOptions options;
+  std::map<std::string, Placement> placement;
+  /// The box of each Func and input that the whole pipeline needs; symbols of outputs for outputs.
+  std::map<std::string, analysis::Box> required;
+  std::vector<Nest> nests;
+  Plan plan;
+
+  [[nodiscard]] bool is_root(const std::string& func) const {
+    auto it = placement.find(func);
+    return it != placement.end() && it->second.level == Placement::Level::Root;
+  }
+};
+
+/// Name of the array that holds element `value` of a Func with `count` values.
+std::string storage_name(const std::string& func, int value, std::size_t count);
+/// "<buffer>.min.<d>", "<buffer>.extent.<d>", "<buffer>.stride.<d>" as i32 variables.
+Expr min_symbol(const std::string& buffer, std::size_t dimension);
+Expr extent_symbol(const std::string& buffer, std::size_t dimension);
+Expr stride_symbol(const std::string& buffer, std::size_t dimension);
+
+}  // namespace mica

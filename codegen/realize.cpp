@@ -1,0 +1,89 @@
+// The members of Func that compile and run.
+#include <mutex>
+
+#include "codegen/compile.h"
+#include "codegen/lower.h"
+#include "codegen/print_loops.h"
+#include "dsl/func_graph.h"
+#include "dsl/pipeline.h"
+
+namespace mica {
+
+/// What realize() compiled for a Func, and the schedule and definitions it was compiled from.
+struct CompiledFunc {
+  struct Entry {
+    Target target;
+    Schedule schedule;
+    std::vector<std::size_t> definitions;
+    Executable executable;
+  };
+  std::mutex mutex;
+  std::vector<Entry> entries;
+};
+
+namespace {
+
+std::vector<std::size_t> definition_counts(const Func& f) {
+  std::vector<std::size_t> counts;
+  for (const auto& func : collect_graph({f.function()}).funcs) counts.push_back(func->definitions.size());
+  return counts;
+}
+
+Executable compiled(Func& f, const Target& target) {
+  FunctionData& data = *f.function();
+  std::shared_ptr<CompiledFunc> cache = data.compiled;
+  if (!cache) data.compiled = cache = std::make_shared<CompiledFunc>();
+  std::lock_guard lock(cache->mutex);
+  Schedule schedule = f.schedule();
+  auto counts = definition_counts(f);
+  for (auto& entry : cache->entries) {
+    if (!(entry.target == target)) continue;
+    if (entry.schedule == schedule && entry.definitions == counts) return entry.executable;
+    entry = {target, schedule, counts, compile(f, target)};
+    return entry.executable;
+  }
+  cache->entries.push_back({target, schedule, counts, compile(f, target)});
+  return cache->entries.back().executable;
+}
+
+}  // namespace
+
+void Func::realize(AnyBuffer& output) { realize(output, Target::best()); }
+
+void Func::realize(AnyBuffer& output, const Target& target) {
+  realize(std::vector<AnyBuffer*>{&output}, target);
+}
+
+void Func::realize(const std::vector<AnyBuffer*>& outputs, const Target& target) {
+  compiled(*this, target).run(outputs);
+}
+
+Realization Func::realize(const std::vector<int>& sizes) { return realize(sizes, Target::best()); }
+
+Realization Func::realize(const std::vector<int>& sizes, const Target& target) {
+  if (static_cast<int>(sizes.size()) != dimensions()) {
+    throw UserError(name() + " has " + std::to_string(dimensions()) + " dimensions, but realize was given " +
+                    std::to_string(sizes.size()) + " sizes; give one for each dimension");
+  }
+  std::vector<AnyBuffer> buffers;
+  std::vector<AnyBuffer*> pointers;
+  for (const auto& type : types()) {
+    buffers.emplace_back(type, std::vector<std::int64_t>(sizes.begin(), sizes.end()));
+  }
+  for (auto& b : buffers) pointers.push_back(&b);
+  realize(pointers, target);
+  return Realization(std::move(buffers));
+}
+
+std::string Func::print_loop_nest() const { return print_loop_nest(Target::best()); }
+
+std::string Func::print_loop_nest(const Target& target) const {
+  LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
+  return print_loops(lower(make_pipeline({function()}), options, "simplify_loops"));
+}
+
+std::string Func::compile_to_lowered_stmt(const Target& target) const {
+  return code_after_pass(*this, target, std::string(pass_list().back().name));
+}
+
+}  // namespace mica

@@ -1,0 +1,143 @@
+// blur: one image filter, five schedules, one table.
+//
+//   blur photo.png --output blurred.png
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "examples/common/copy_speed.h"
+#include "examples/common/png_image.h"
+#include "schedules/mica.h"
+
+namespace {
+
+using namespace mica;
+using namespace mica::examples;
+
+// A 3x3 box blur of 16-bit samples with repeated edges: separable, or as one sum of nine.
+struct Blur {
+  ImageParam input{UInt(16), 3, "input"};
+  Func blur_x{"blur_x"}, blur_y{"blur_y"};
+
+  explicit Blur(bool separable) {
+    Var x("x"), y("y"), c("c");
+    Func edge = BoundaryConditions::repeat_edge(input);
+    if (separable) {
+      blur_x(x, y, c) = (edge(x - 1, y, c) + edge(x, y, c) + edge(x + 1, y, c)) / 3;
+      blur_y(x, y, c) = (blur_x(x, y - 1, c) + blur_x(x, y, c) + blur_x(x, y + 1, c)) / 3;
+    } else {
+      RDom r({{-1, 3}, {-1, 3}});
+      blur_y(x, y, c) = sum(r, edge(x + r.x, y + r.y, c)) / 9;
+    }
+  }
+};
+
+Buffer<std::uint8_t> test_card() {
+  Buffer<std::uint8_t> image(1024, 768, 3);
+  image.for_each([](std::uint8_t& v, const std::array<std::int64_t, 4>& at) {
+    const double x = static_cast<double>(at[0]) - 512, y = static_cast<double>(at[1]) - 384;
+    const double rings = std::sin((x * x + y * y) / 900.0 + static_cast<double>(at[2]));
+    v = static_cast<std::uint8_t>(127.5 + 127.0 * rings);
+  });
+  return image;
+}
+
+struct Row {
+  std::string schedule;
+  double ms = 0;
+  Buffer<std::uint16_t> result;
+};
+
+Row run(const std::string& schedule, bool separable, const Buffer<std::uint16_t>& image,
+        const Target& target, int repeats) {
+  Blur blur(separable);
+  schedules::apply(blur.blur_y, schedule);
+  Executable executable = compile(blur.blur_y, target);
+  blur.input.set(image);
+  Row row{schedule, 0, Buffer<std::uint16_t>(image.extent(0), image.extent(1), image.extent(2))};
+  executable.run(row.result);
+  executable.synchronize();
+  std::vector<double> times;
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    executable.run(row.result);
+    executable.synchronize();
+    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  std::nth_element(times.begin(), times.begin() + repeats / 2, times.end());
+  row.ms = times[static_cast<std::size_t>(repeats / 2)];
+  return row;
+}
+
+void run_all(const std::string& input, const std::string& output, int passes, const std::string& target_name) {
+  const Target target = target_name.empty() ? Target::best() : Target::parse(target_name);
+  const Buffer<std::uint8_t> picture = input.empty() ? test_card() : read_png(input);
+  Buffer<std::uint16_t> image(picture.extent(0), picture.extent(1), picture.extent(2));
+  std::copy_n(picture.data(), picture.elements(), image.data());
+  std::printf("image     %s: %s\n", input.empty() ? "test card" : input.c_str(), picture.describe().c_str());
+  std::printf("target    %s (%s)\n", to_string(target).c_str(), device_for(target)->name().c_str());
+
+  const std::size_t bytes = static_cast<std::size_t>(image.elements()) * 4;
+  const double copy = copy_bandwidth(target, bytes);
+  std::printf("%-20s %10s %10s %8s\n", "schedule", "ms", "GB/s", "of copy");
+  std::vector<Row> rows;
+  const std::pair<const char*, bool> kSchedules[] = {{"blur/box3x3", false},
+                                                     {"blur/breadth-first", true},
+                                                     {"blur/inline", true},
+                                                     {"blur/shared-tile", true},
+                                                     {"blur/cpu-tile", true}};
+  for (const auto& [name, separable] : kSchedules) {
+    const bool on_cpu = std::strcmp(name, "blur/cpu-tile") == 0;
+    rows.push_back(run(name, separable, image, on_cpu ? Target::host() : target, 21));
+    const double rate = static_cast<double>(bytes) / (rows.back().ms * 1e-3);
+    std::printf("%-20s %10.3f %10.1f %7.0f%%%s\n", name, rows.back().ms, rate * 1e-9, 100 * rate / copy,
+                on_cpu && target.is_gpu() ? "  (on the CPU)" : "");
+  }
+  const Row& reference = rows[1];
+  for (std::size_t i = 2; i < rows.size(); ++i) {
+    const bool same = std::memcmp(rows[i].result.data(), reference.result.data(),
+                                  static_cast<std::size_t>(image.elements()) * 2) == 0;
+    if (!same) throw InternalError(rows[i].schedule + " and " + reference.schedule + " differ");
+  }
+  std::printf("results   the four separable schedules agree in every bit\n");
+
+  // The picture shows many passes, so that the eye can see the blur.
+  Buffer<std::uint16_t> result = image.copy();
+  for (int i = 0; i < passes; ++i) {
+    Buffer<std::uint16_t> next(image.extent(0), image.extent(1), image.extent(2));
+    Blur blur(true);
+    blur.input.set(result);
+    blur.blur_y.realize(next, target);
+    result = next;
+  }
+  Buffer<std::uint8_t> blurred(picture.extent(0), picture.extent(1), picture.extent(2));
+  const std::uint16_t* from = result.data();
+  std::transform(from, from + result.elements(), blurred.data(),
+                 [](std::uint16_t v) { return static_cast<std::uint8_t>(v); });
+  write_png(output, blurred);
+  std::printf("picture   %s: %d passes\n", output.c_str(), passes);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string input, output = "blurred.png", target;
+  int passes = 8;
+  CLI::App app("3x3 box blur of a PNG under five schedules");
+  app.add_option("image", input, "PNG to filter (default: a test card)");
+  app.add_option("--output", output, "PNG to write")->capture_default_str();
+  app.add_option("--passes", passes, "blur passes in the written picture")
+      ->check(CLI::Range(1, 100))->capture_default_str();
+  app.add_option("--target", target, "host, cuda, cuda:N or emulator (default: the best there is)");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run_all(input, output, passes, target);
+  } catch (const mica::Error& e) {
+    std::fprintf(stderr, "blur: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,112 @@
+#include "schedules/registry.h"
+
+#include <algorithm>
+
+#include "dsl/func_graph.h"
+#include "schedules/families.h"
+
+namespace mica::schedules {
+
+const std::vector<Recipe>& registry() {
+  static const std::vector<Recipe> all = [] {
+    std::vector<Recipe> list;
+    for (auto family : {pmpp_family, blur_family, tile_family, jacobi2d_family}) {
+      for (auto& recipe : family()) list.push_back(std::move(recipe));
+    }
+    return list;
+  }();
+  return all;
+}
+
+const Recipe& find(const std::string& name) {
+  for (const auto& recipe : registry()) {
+    if (recipe.name == name) return recipe;
+  }
+  std::string names;
+  for (const auto& recipe : registry()) names += (names.empty() ? "" : ", ") + recipe.name;
+  throw UserError("there is no schedule named " + name + "; the schedules are " + names);
+}
+
+void apply(Func& func, const std::string& name, const Parameters& parameters,
+           std::source_location at) {
+  const Recipe& recipe = find(name);
+  const int dims = func.dimensions();
+  if (dims < recipe.min_dimensions || dims > recipe.max_dimensions) {
+    throw UserError("schedule " + name + " is for Funcs of " + std::to_string(recipe.min_dimensions) +
+                        " to " + std::to_string(recipe.max_dimensions) + " dimensions, and " +
+                        func.name() + " has " + std::to_string(dims),
+                    at);
+  }
+  Parameters values;
+  std::string legal;
+  for (const auto& p : recipe.parameters) {
+    values[p.name] = p.value;
+    legal += (legal.empty() ? "" : ", ") + p.name;
+  }
+  for (const auto& [key, value] : parameters) {
+    auto p = std::find_if(recipe.parameters.begin(), recipe.parameters.end(),
+                          [&](const Parameter& q) { return q.name == key; });
+    if (p == recipe.parameters.end()) {
+      throw UserError("schedule " + name + " has no parameter " + key + "; it has " + legal, at);
+    }
+    if (value < p->min || value > p->max) {
+      throw UserError("parameter " + key + " of schedule " + name + " is " + std::to_string(value) +
+                          ", and must be " + std::to_string(p->min) + " to " + std::to_string(p->max),
+                      at);
+    }
+    values[key] = value;
+  }
+  func.clear_schedule();
+  recipe.schedule(func, values);
+}
+
+// ---- what recipes are made of ----------------------------------------------------------------------
+
+std::vector<Func> producers_of(const Func& func) {
+  std::vector<Func> result;
+  for (const auto& data : collect_graph({func.function()}).funcs) {
+    if (data != func.function()) result.emplace_back(data);
+  }
+  return result;
+}
+
+std::vector<std::string> inputs_of(const Func& func) {
+  std::vector<std::string> names;
+  for (const auto& source : sources_of(*func.function(), func.function()->wrappers)) {
+    if (source.image) names.push_back(source.name());
+  }
+  return names;
+}
+
+std::vector<std::string> funcs_read_by(const Func& func) {
+  std::vector<std::string> names;
+  for (const auto& source : sources_of(*func.function(), func.function()->wrappers)) {
+    if (source.function) names.push_back(source.name());
+  }
+  return names;
+}
+
+void stage_source(Func& func, const std::string& source, LoadPolicy load) {
+  func.function()->definitions.front().directives.push_back(
+      {directive::Stage{source, MemoryType::Shared, load}, {}});
+}
+
+void read_only_input(Func& func, const std::string& input) {
+  func.function()->definitions.front().directives.push_back({directive::ReadOnly{input}, {}});
+}
+
+void tile_gpu(Func& func, const std::vector<std::int64_t>& sizes, std::int64_t vec) {
+  std::vector<Var> v = func.args();
+  if (v.size() == 4) {
+    const std::string fused = v[2].name() + "." + v[3].name();
+    func.fuse(v[2], v[3], fused);
+    v = {v[0], v[1], Var(fused)};
+  }
+  auto size = [&](std::size_t i) { return static_cast<int>(i < sizes.size() ? sizes[i] : 1); };
+  if (v.size() == 1) func.gpu_tile(v[0], size(0));
+  if (v.size() == 2) func.gpu_tile(v[0], v[1], size(0), size(1));
+  if (v.size() == 3) func.gpu_tile(v[0], v[1], v[2], size(0), size(1), size(2));
+  if (vec > 1) func.vectorize(v[0], static_cast<int>(vec));
+}
+
+}  // namespace mica::schedules
