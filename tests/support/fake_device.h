@@ -56,7 +56,9 @@ class FakeDevice final : public Device {
   static void* at(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
  private:
-  static std::string on(Stream stream) { return stream.handle == nullptr ? "" : " on the user's stream"; }
+  static std::string on(Stream stream) {
+    return stream.handle == nullptr ? "" : " on the user's stream";
+  }
 
   std::string name_;
   std::mutex mutex_;

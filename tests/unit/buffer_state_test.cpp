@@ -28,7 +28,9 @@ class BufferState : public ::testing::Test {
   static int on_device(std::uint64_t address, std::int64_t i) {
     return static_cast<const int*>(FakeDevice::at(address))[i];
   }
-  static int* host(BufferStorage& storage, MemoryUse use) { return static_cast<int*>(storage.host(use)); }
+  static int* host(BufferStorage& storage, MemoryUse use) {
+    return static_cast<int*>(storage.host(use));
+  }
 
   std::shared_ptr<FakeDevice> device_ = std::make_shared<FakeDevice>();
 };
@@ -162,7 +164,8 @@ TEST_F(BufferState, WrappedDeviceMemoryIsCopiedToHostMemoryOfMicas) {
     storage.device_free();
     EXPECT_EQ(storage.device_address(), start);
   }
-  for (const std::string& entry : device_->take_log()) EXPECT_EQ(entry.find("release"), std::string::npos);
+  for (const std::string& entry : device_->take_log())
+    EXPECT_EQ(entry.find("release"), std::string::npos);
 }
 
 TEST_F(BufferState, WrappedDeviceMemoryCannotMoveToAnotherDevice) {

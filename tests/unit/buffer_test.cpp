@@ -1,10 +1,10 @@
+#include "runtime/buffer.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "runtime/buffer.h"
 
 namespace mica {
 namespace {
@@ -43,7 +43,8 @@ TEST(Buffer, ElementsAreKeptByCoordinate) {
 
 TEST(Buffer, MinsMayBeNegativeAndStridesMayRunBackward) {
   Buffer<int> b(std::vector<BufferDim>{{-2, 4, -1}, {7, 2, 4}});
-  b.for_each([](int& e, const std::array<std::int64_t, 4>& at) { e = static_cast<int>(100 * at[1] + at[0]); });
+  b.for_each(
+      [](int& e, const std::array<std::int64_t, 4>& at) { e = static_cast<int>(100 * at[1] + at[0]); });
   EXPECT_EQ(b(-2, 7), 698);
   EXPECT_EQ(b(1, 8), 801);
   EXPECT_EQ(&b(-2, 7) - &b(1, 7), 3) << "x runs toward lower addresses";
@@ -99,7 +100,8 @@ TEST(Buffer, HaloRowsStartAlignedAtTheFirstInteriorPoint) {
       EXPECT_EQ(b.extent(0), nx + 2 * halo);
       EXPECT_EQ(b.min(2), -1);
       for (const int y : {-2, 0, 3, 6}) {
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&b(0, y, 1)) % 128, 0U) << nx << " " << halo << " " << y;
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&b(0, y, 1)) % 128, 0U)
+            << nx << " " << halo << " " << y;
       }
       b.fill(1.0);  // a sanitizer build finds a storage too small
     }
@@ -231,7 +233,9 @@ TEST(BufferOverlap, WrapsOfOneArrayAreComparedByAddress) {
 
 TEST(BufferOverlap, ExactForEveryPairOfSmallBoxes) {
   std::vector<float> mine(64);
-  struct Box { int x, y, nx, ny; };
+  struct Box {
+    int x, y, nx, ny;
+  };
   std::vector<Box> boxes;
   for (int x = 0; x < 4; ++x) {
     for (int y = 0; y < 3; ++y) {
@@ -248,7 +252,8 @@ TEST(BufferOverlap, ExactForEveryPairOfSmallBoxes) {
   for (const Box& a : boxes) {
     for (const Box& b : boxes) {
       const bool meet = a.x < b.x + b.nx && b.x < a.x + a.nx && a.y < b.y + b.ny && b.y < a.y + a.ny;
-      ASSERT_EQ(view(a).overlaps(view(b)), meet) << a.x << a.y << a.nx << a.ny << " " << b.x << b.y << b.nx << b.ny;
+      ASSERT_EQ(view(a).overlaps(view(b)), meet)
+          << a.x << a.y << a.nx << a.ny << " " << b.x << b.y << b.nx << b.ny;
     }
   }
 }
@@ -257,7 +262,8 @@ TEST(Realization, OneBufferConvertsAndSeveralAreIndexed) {
   const Realization one({AnyBuffer(Int(32), std::vector<std::int64_t>{3})});
   EXPECT_EQ(Buffer<int>(one).elements(), 3);
   EXPECT_THROW((void)static_cast<Buffer<float>>(one), UserError);
-  Realization two({AnyBuffer(Int(32), std::vector<std::int64_t>{3}), AnyBuffer(Bool(), std::vector<std::int64_t>{2})});
+  Realization two({AnyBuffer(Int(32), std::vector<std::int64_t>{3}),
+                   AnyBuffer(Bool(), std::vector<std::int64_t>{2})});
   EXPECT_THROW((void)static_cast<Buffer<int>>(two), UserError);
   EXPECT_EQ(two[1].type(), Bool());
   EXPECT_THROW((void)two[2], UserError);
