@@ -1,0 +1,210 @@
+// Where Funcs are computed and stored: levels that do not exist or do not enclose every use.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dsl/names.h"
+#include "dsl/schedule_view.h"
+
+namespace mica {
+
+namespace {
+
+std::vector<std::string> view_names(const std::vector<const FuncView*>& views) {
+  std::vector<std::string> names;
+  for (const auto* view : views) names.push_back(view->name());
+  return names;
+}
+
+class PlaceChecker {
+ public:
+  PlaceChecker(const ScheduleView& view, const FuncView& f, Diagnostics& findings)
+      : view_(view), f_(f), findings_(findings) {}
+
+  void run() {
+    if (f_.place.directive) check_compute(*f_.place.directive);
+    const Directive* store = nullptr;
+    const Directive* store_in = nullptr;
+    for (const auto& d : f_.func->definitions.front().directives) {
+      if (std::holds_alternative<directive::StoreAt>(d.op) ||
+          std::holds_alternative<directive::StoreRoot>(d.op)) {
+        store = &d;
+      }
+      if (std::holds_alternative<directive::StoreIn>(d.op)) store_in = &d;
+    }
+    if (store) check_store(*store);
+    if (store_in) check_memory(*store_in, store);
+  }
+
+ private:
+  void report(const Directive& directive, const std::string& what) {
+    findings_.push_back({described(f_, 0, directive) + ": " + what, directive.where});
+  }
+
+  void check_compute(const Directive& directive) {
+    if (std::holds_alternative<directive::ComputeRoot>(directive.op)) return;
+    if (f_.is_output) {
+      report(directive, fmt::format("{} is an output, and outputs are computed whole: remove this, or "
+                                    "give the pipeline another output",
+                                    f_.name()));
+      return;
+    }
+    if (std::holds_alternative<directive::ComputeInline>(directive.op)) {
+      if (f_.func->definitions.size() > 1) {
+        report(directive, fmt::format("{} has {}, so its values must be kept somewhere: compute_root() "
+                                      "or compute_at(...)",
+                                      f_.name(), counted(f_.func->definitions.size() - 1, "update")));
+      }
+      return;
+    }
+    const LoopLevel& level = f_.place.level;
+    const FuncView* host = host_of(directive, level);
+    if (!host) return;
+    if (f_.staged_by && f_.staged_by != host) {
+      report(directive, fmt::format("{} is also staged by {} (line {}), which places it there: remove "
+                                    "one of the two",
+                                    f_.name(), f_.staged_by->name(), f_.stage->where.line));
+      return;
+    }
+    for (const auto* consumer : view_.consumers(f_)) {
+      if (view_.is_inside(*consumer, level)) continue;
+      report(directive,
+             fmt::format("{} reads {} outside loop {} of {}: compute {} at a loop around all of {}, or "
+                         "at the root",
+                         consumer->name(), f_.name(), level.var, level.func, f_.name(),
+                         joined(view_names(view_.consumers(f_)))));
+      return;
+    }
+    if (view_.context_at(level).between_blocks) {
+      const auto& nest = *host->find_loop(level.var).nest;
+      report(directive, fmt::format("loop {} of {} is inside some of its block loops only: name the "
+                                    "innermost block loop, {}, or a loop inside it",
+                                    level.var, level.func, nest.dims[innermost_block(nest)].name));
+    }
+  }
+
+  /// The Func of `level` when it has that loop around its uses of f_; else null, after reporting.
+  const FuncView* host_of(const Directive& directive, const LoopLevel& level) {
+    const auto consumers = view_.consumers(f_);
+    const FuncView* host = view_.find(level.func);
+    if (!host) {
+      report(directive, fmt::format("there is no Func {}; Funcs that read {} are {}", level.func,
+                                    f_.name(), joined(view_names(consumers))));
+      return nullptr;
+    }
+    if (host->is_inline()) {
+      report(directive, fmt::format("{} is computed inline and has no loops; Funcs with loops that read "
+                                    "{} are {}",
+                                    level.func, f_.name(), joined(view_names(consumers))));
+      return nullptr;
+    }
+    const bool used_inside = std::any_of(consumers.begin(), consumers.end(), [&](const FuncView* c) {
+      return view_.is_inside(*c, {host->name(), ""});
+    });
+    if (host == &f_ || !used_inside) {
+      report(directive, fmt::format("{} does not read {}, so it cannot be computed there; Funcs that "
+                                    "read {} are {}",
+                                    level.func, f_.name(), f_.name(), joined(view_names(consumers))));
+      return nullptr;
+    }
+    for (std::size_t d = 0; d < host->loops.size(); ++d) {
+      const auto& dims = host->loops[d].dims;
+      const auto loop = std::find_if(dims.begin(), dims.end(),
+                                     [&](const LoopDim& dim) { return dim.name == level.var; });
+      const bool needed = view_.uses(*host, d, f_.name()) ||
+                          (d == 0 && !host->find_loop(level.var).nest);
+      if (loop == dims.end() && needed) {
+        report(directive, fmt::format("{} has no loop {}; its loops are {} (innermost first)",
+                                      definition_name(*host->func, static_cast<int>(d)), level.var,
+                                      loop_names(host->loops[d])));
+        return nullptr;
+      }
+      if (loop != dims.end() && loop->kind == LoopKind::Vectorized) {
+        report(directive, fmt::format("loop {} of {} is vectorized: nothing can be computed inside one "
+                                      "of its lanes; name a loop outside it",
+                                      level.var, level.func));
+        return nullptr;
+      }
+    }
+    return host;
+  }
+
+  void check_store(const Directive& directive) {
+    const auto* at = std::get_if<directive::StoreAt>(&directive.op);
+    if (f_.place.kind != ComputePlace::Kind::At) {
+      if (!at && f_.place.kind == ComputePlace::Kind::Root) return;  // store_root of a root Func
+      report(directive, fmt::format("{} is {}: store_at and store_root widen the storage of a Func with "
+                                    "compute_at",
+                                    f_.name(), f_.is_inline() ? "computed inline and has no storage"
+                                                              : "computed and stored at the root"));
+      return;
+    }
+    if (!at) return;
+    const LoopLevel& compute = f_.place.level;
+    const FuncView* host = view_.find(at->level.func);
+    if (!host) {
+      report(directive, fmt::format("there is no Func {}; Funcs are {}", at->level.func,
+                                    joined(view_.func_names())));
+      return;
+    }
+    const auto outer = host->find_loop(at->level.var);
+    if (!outer.nest) {
+      report(directive, fmt::format("{} has no loop {}; its loops are {} (innermost first)",
+                                    at->level.func, at->level.var, loop_names(host->loops.front())));
+      return;
+    }
+    if (view_.is_inside(f_, at->level)) return;
+    report(directive, fmt::format("loop {} of {} is not around loop {} of {}, where {} is computed: "
+                                  "storage is made at the same loop or outside it",
+                                  at->level.var, at->level.func, compute.var, compute.func, f_.name()));
+  }
+
+  void check_memory(const Directive& directive, const Directive* store) {
+    const auto memory = std::get<directive::StoreIn>(directive.op).memory;
+    if (f_.is_inline()) {
+      report(directive, fmt::format("{} is computed inline and has no storage: add compute_root() or "
+                                    "compute_at(...)",
+                                    f_.name()));
+      return;
+    }
+    if (memory != MemoryType::Shared || f_.staged_by) return;
+    if (f_.place.kind != ComputePlace::Kind::At) {
+      report(directive, fmt::format("{} is computed at the root, and shared memory belongs to one block: "
+                                    "compute it at a block loop",
+                                    f_.name()));
+      return;
+    }
+    LoopLevel level = f_.place.level;
+    if (store) {
+      const auto* at = std::get_if<directive::StoreAt>(&store->op);
+      level = at ? at->level : LoopLevel();
+    }
+    const GpuContext context = view_.context_at(level);
+    if (!context.in_block) {
+      report(directive, level.func.empty()
+                            ? fmt::format("store_root() keeps {} outside all blocks, and shared memory "
+                                          "belongs to one block",
+                                          f_.name())
+                            : fmt::format("loop {} of {} is not inside all block loops, and shared "
+                                          "memory belongs to one block: name the innermost block loop",
+                                          level.var, level.func));
+    } else if (context.in_thread) {
+      report(directive, fmt::format("loop {} of {} is inside a thread loop, and shared memory belongs to "
+                                    "the whole block: name the innermost block loop, or store in "
+                                    "MemoryType::Register or Stack",
+                                    level.var, level.func));
+    }
+  }
+
+  const ScheduleView& view_;
+  const FuncView& f_;
+  Diagnostics& findings_;
+};
+
+}  // namespace
+
+void check_places(const ScheduleView& view, Diagnostics& findings) {
+  for (const auto& f : view.funcs()) PlaceChecker(view, f, findings).run();
+}
+
+}  // namespace mica

@@ -1,0 +1,206 @@
+#include "dsl/schedule_view.h"
+
+#include <algorithm>
+
+#include "dsl/names.h"
+#include "dsl/node_visit.h"
+
+namespace mica {
+
+namespace {
+
+std::vector<std::string> read_names(const Definition& definition) {
+  std::vector<std::string> names;
+  for (const auto* exprs : {&definition.args, &definition.values}) {
+    visit_nodes(*exprs, [&](const Expr& e) {
+      const auto* access = e.as<Access>();
+      if (!access || access->is_self) return;
+      if (std::find(names.begin(), names.end(), access->name) == names.end()) {
+        names.push_back(access->name);
+      }
+    });
+  }
+  return names;
+}
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+bool FuncView::reads_directly(const std::string& source) const {
+  return std::any_of(reads.begin(), reads.end(),
+                     [&](const auto& names) { return holds(names, source); });
+}
+
+std::vector<std::string> FuncView::all_reads() const {
+  std::vector<std::string> all;
+  for (const auto& names : reads) {
+    for (const auto& name : names) {
+      if (!holds(all, name)) all.push_back(name);
+    }
+  }
+  return all;
+}
+
+FuncView::LoopPlace FuncView::find_loop(const std::string& var) const {
+  for (const auto& nest : loops) {
+    for (std::size_t i = 0; i < nest.dims.size(); ++i) {
+      if (nest.dims[i].name == var) return {&nest, i};
+    }
+  }
+  return {};
+}
+
+ScheduleView::ScheduleView(const Pipeline& pipeline, Diagnostics& findings) : pipeline_(pipeline) {
+  for (const auto& f : pipeline.funcs) {
+    FuncView view;
+    view.func = f.get();
+    view.is_output = pipeline.is_output(f->name);
+    view.place = compute_place(*f, view.is_output);
+    for (const auto& definition : f->definitions) view.reads.push_back(read_names(definition));
+    funcs_.push_back(std::move(view));
+  }
+  for (auto& consumer : funcs_) {
+    for (const auto& directive : consumer.func->definitions.front().directives) {
+      const auto* stage = std::get_if<directive::Stage>(&directive.op);
+      if (!stage || !consumer.reads_directly(stage->source)) continue;
+      for (auto& held : funcs_) {
+        if (held.name() != stage->source || held.staged_by || held.is_output) continue;
+        held.staged_by = &consumer;
+        held.stage = &directive;
+      }
+    }
+  }
+  for (auto& view : funcs_) {
+    Diagnostics unused;  // an inlined Func has no loops: its directives are a finding of their own
+    for (std::size_t d = 0; d < view.func->definitions.size(); ++d) {
+      view.loops.push_back(
+          expand_loops(*view.func, static_cast<int>(d), view.is_inline() ? unused : findings));
+    }
+  }
+}
+
+const FuncView* ScheduleView::find(const std::string& name) const {
+  for (const auto& view : funcs_) {
+    if (view.name() == name) return &view;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> ScheduleView::func_names() const {
+  std::vector<std::string> names;
+  for (const auto& view : funcs_) names.push_back(view.name());
+  return names;
+}
+
+bool ScheduleView::uses(const FuncView& reader, std::size_t d, const std::string& wanted) const {
+  for (const auto& name : reader.reads[d]) {
+    if (name == wanted) return true;
+    const FuncView* callee = find(name);
+    if (!callee || !callee->is_inline()) continue;
+    for (std::size_t i = 0; i < callee->reads.size(); ++i) {
+      if (uses(*callee, i, wanted)) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<const FuncView*> ScheduleView::consumers(const FuncView& f) const {
+  std::vector<const FuncView*> result;
+  for (const auto& view : funcs_) {
+    if (view.is_inline()) continue;
+    for (std::size_t d = 0; d < view.reads.size(); ++d) {
+      if (!uses(view, d, f.name())) continue;
+      result.push_back(&view);
+      break;
+    }
+  }
+  return result;
+}
+
+LoopLevel ScheduleView::level_of(const FuncView& f) const {
+  if (!f.staged_by) {
+    return f.place.kind == ComputePlace::Kind::At ? f.place.level : LoopLevel();
+  }
+  for (const auto& nest : f.staged_by->loops) {
+    const std::size_t block = innermost_block(nest);
+    if (block < nest.dims.size()) return {f.staged_by->name(), nest.dims[block].name};
+  }
+  return level_of(*f.staged_by);
+}
+
+bool ScheduleView::is_inside(const FuncView& f, const LoopLevel& level) const {
+  const FuncView* current = &f;
+  for (std::size_t steps = 0; current && steps <= funcs_.size(); ++steps) {
+    if (current->name() == level.func) return true;
+    const LoopLevel at = level_of(*current);
+    if (at.func.empty()) return false;
+    const FuncView* next = find(at.func);
+    if (next && at.func == level.func) {
+      if (level.var.empty()) return true;
+      const auto inner = next->find_loop(at.var);
+      const auto outer = next->find_loop(level.var);
+      return inner.nest && outer.nest && inner.index <= outer.index;
+    }
+    current = next;
+  }
+  return false;
+}
+
+GpuContext ScheduleView::context_at(const LoopLevel& level) const { return context_at(level, 0); }
+GpuContext ScheduleView::context_of(const FuncView& f) const { return context_of(f, 0); }
+
+GpuContext ScheduleView::context_of(const FuncView& f, std::size_t steps) const {
+  const LoopLevel level = level_of(f);
+  // Places that go round in circles are reported by check_places.
+  return level.func.empty() || steps > funcs_.size() ? GpuContext() : context_at(level, steps + 1);
+}
+
+GpuContext ScheduleView::context_at(const LoopLevel& level, std::size_t steps) const {
+  const FuncView* host = find(level.func);
+  if (!host) return {};
+  GpuContext context = context_of(*host, steps);
+  const auto place = host->find_loop(level.var);
+  if (!place.nest) return context;
+  std::size_t blocks = 0;
+  std::size_t around = 0;
+  for (std::size_t i = 0; i < place.nest->dims.size(); ++i) {
+    const LoopKind kind = place.nest->dims[i].kind;
+    if (kind == LoopKind::GpuThread && i >= place.index) context.in_thread = true;
+    if (kind != LoopKind::GpuBlock) continue;
+    ++blocks;
+    around += i >= place.index ? 1 : 0;
+  }
+  if (blocks > 0) {
+    context.in_block = around == blocks;
+    context.between_blocks = around > 0 && around < blocks;
+  }
+  return context;
+}
+
+std::string loop_names(const LoopNestSpec& nest) {
+  std::vector<std::string> names;
+  for (const auto& dim : nest.dims) names.push_back(dim.name);
+  return joined(names);
+}
+
+std::size_t innermost_block(const LoopNestSpec& nest) {
+  std::size_t i = 0;
+  while (i < nest.dims.size() && nest.dims[i].kind != LoopKind::GpuBlock) ++i;
+  return i;
+}
+
+std::string user_name(const ScheduleView& view, const std::string& name) {
+  const FuncView* f = view.find(name);
+  if (!f || f->reads.size() != 1 || f->reads[0].size() != 1) return name;
+  const std::string& source = f->reads[0][0];
+  return name.rfind(source + ".staged", 0) == 0 ? source : name;
+}
+
+std::string described(const FuncView& f, std::size_t definition, const Directive& directive) {
+  return definition_name(*f.func, static_cast<int>(definition)) + to_string(directive);
+}
+
+}  // namespace mica

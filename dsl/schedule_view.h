@@ -1,0 +1,88 @@
+// What check_schedule looks at: each Func of a pipeline with its place, loops, readers and reads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dsl/compute_place.h"
+#include "dsl/loop_dims.h"
+#include "dsl/pipeline.h"
+
+namespace mica {
+
+struct FuncView {
+  const FunctionData* func = nullptr;
+  bool is_output = false;
+  ComputePlace place;
+  /// The Func that stages this one, and its directive; null for others. A staged Func is computed at
+  /// the innermost block loop of that Func.
+  const FuncView* staged_by = nullptr;
+  const Directive* stage = nullptr;
+  std::vector<LoopNestSpec> loops;  ///< per definition
+  /// Names of the Funcs and inputs that each definition reads, in order met, without itself.
+  std::vector<std::vector<std::string>> reads;
+
+  [[nodiscard]] const std::string& name() const { return func->name; }
+  [[nodiscard]] bool is_inline() const {
+    return !staged_by && place.kind == ComputePlace::Kind::Inline;
+  }
+  [[nodiscard]] bool reads_directly(const std::string& source) const;
+  [[nodiscard]] std::vector<std::string> all_reads() const;
+  /// The first definition with a loop `var`, and the loop's place in it (0 is innermost).
+  struct LoopPlace { const LoopNestSpec* nest = nullptr; std::size_t index = 0; };
+  [[nodiscard]] LoopPlace find_loop(const std::string& var) const;
+};
+
+/// Whether code stands inside a block's or a thread's loops.
+struct GpuContext {
+  bool in_block = false;
+  bool between_blocks = false;  ///< inside some but not all block loops
+  bool in_thread = false;
+};
+
+class ScheduleView {
+ public:
+  /// `findings` receives what expand_loops finds in Funcs that have loops.
+  ScheduleView(const Pipeline& pipeline, Diagnostics& findings);
+
+  [[nodiscard]] const Pipeline& pipeline() const { return pipeline_; }
+  [[nodiscard]] const std::vector<FuncView>& funcs() const { return funcs_; }
+  [[nodiscard]] const FuncView* find(const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> func_names() const;
+
+  /// Does definition `d` of `reader` read `wanted` directly or through inlined Funcs?
+  [[nodiscard]] bool uses(const FuncView& reader, std::size_t d, const std::string& wanted) const;
+  /// Funcs with loops of their own that use `f` (through inlined ones), in the pipeline's order.
+  [[nodiscard]] std::vector<const FuncView*> consumers(const FuncView& f) const;
+  /// The level that `f` is computed at: of compute_at, or of `stage`; an empty func for none.
+  [[nodiscard]] LoopLevel level_of(const FuncView& f) const;
+  /// Is the computation of `f` inside one iteration of loop `level`, or of any loop of level.func when
+  /// level.var is empty?
+  [[nodiscard]] bool is_inside(const FuncView& f, const LoopLevel& level) const;
+  /// What surrounds code placed at `level`.
+  [[nodiscard]] GpuContext context_at(const LoopLevel& level) const;
+  /// What surrounds the loops of `f`.
+  [[nodiscard]] GpuContext context_of(const FuncView& f) const;
+
+ private:
+  [[nodiscard]] GpuContext context_of(const FuncView& f, std::size_t steps) const;
+  [[nodiscard]] GpuContext context_at(const LoopLevel& level, std::size_t steps) const;
+
+  const Pipeline& pipeline_;
+  std::vector<FuncView> funcs_;
+};
+
+/// Loops of a nest by name, innermost first, as "x, y".
+std::string loop_names(const LoopNestSpec& nest);
+/// The place of the innermost GpuBlock loop of `nest`; its loop count if there is none.
+std::size_t innermost_block(const LoopNestSpec& nest);
+/// "next.split(x, xo, xi, 8)": how messages begin..
+std::string described(const FuncView& f, std::size_t definition, const Directive& directive);
+/// The name a user knows a Func by: "u" for the copy "u.staged" that `stage` made.
+std::string user_name(const ScheduleView& view, const std::string& name);
+
+/// The parts of check_schedule; each adds to `findings`.
+void check_loop_nests(const ScheduleView& view, bool target_is_gpu, Diagnostics& findings);
+void check_places(const ScheduleView& view, Diagnostics& findings);
+
+}  // namespace mica
