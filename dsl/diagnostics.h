@@ -63,7 +63,8 @@ class InternalError : public Error {
 [[noreturn]] void internal_check_failed(const char* what, const std::source_location& at);
 inline void internal_check(bool condition, const char* what,
                            const std::source_location& at = std::source_location::current()) {
-  if (!condition) [[unlikely]] internal_check_failed(what, at);
+  if (!condition) [[unlikely]]
+    internal_check_failed(what, at);
 }
 
 /// One finding of a legality check. Checks return these so that a tuner can prune without

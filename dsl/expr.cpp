@@ -39,10 +39,8 @@ Expr::Expr(std::int32_t value) : Expr(int_imm(Int(32), value)) {}
 Expr::Expr(std::int64_t value) : Expr(int_imm(Int(64), value)) {}
 Expr::Expr(float value) : Expr(float_imm(Float(32), static_cast<double>(value))) {}
 Expr::Expr(double value) : Expr(float_imm(Float(64), value)) {}
-Expr::Expr(float16 value)
-    : Expr(float_imm(Float(16), static_cast<double>(static_cast<float>(value)))) {}
-Expr::Expr(bfloat16 value)
-    : Expr(float_imm(BFloat(), static_cast<double>(static_cast<float>(value)))) {}
+Expr::Expr(float16 value) : Expr(float_imm(Float(16), static_cast<double>(static_cast<float>(value)))) {}
+Expr::Expr(bfloat16 value) : Expr(float_imm(BFloat(), static_cast<double>(static_cast<float>(value)))) {}
 
 Expr make_const(Type type, std::int64_t value) {
   const Type element = type.element();

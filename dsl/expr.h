@@ -18,10 +18,10 @@
 namespace mica {
 
 struct ExprNode;
-class FunctionData;   // dsl/function.h: what a Func handle points to
-struct ImageData;     // dsl/image_param.h: what an ImageParam handle points to
-struct ParamData;     // dsl/param.h
-struct RDomData;      // dsl/rdom.h
+class FunctionData;  // dsl/function.h: what a Func handle points to
+struct ImageData;    // dsl/image_param.h: what an ImageParam handle points to
+struct ParamData;    // dsl/param.h
+struct RDomData;     // dsl/rdom.h
 
 /// A handle on an immutable expression node. Copying is cheap; a default-made Expr is undefined.
 /// Numbers convert implicitly: an int to i32, an int64 to i64, a float to f32, a double to f64.
@@ -33,16 +33,16 @@ class Expr {
   /// Takes bool only: a pointer must not turn into a condition.
   template <std::same_as<bool> B>
   Expr(B value) : Expr(from_bool(value)) {}  // NOLINT: implicit conversions are the language
-  Expr(std::int8_t value);   // NOLINT
-  Expr(std::uint8_t value);  // NOLINT
-  Expr(std::int16_t value);  // NOLINT
-  Expr(std::uint16_t value); // NOLINT
-  Expr(std::int32_t value);  // NOLINT
-  Expr(std::int64_t value);  // NOLINT
-  Expr(float value);         // NOLINT
-  Expr(double value);        // NOLINT
-  Expr(float16 value);       // NOLINT
-  Expr(bfloat16 value);      // NOLINT
+  Expr(std::int8_t value);                   // NOLINT
+  Expr(std::uint8_t value);                  // NOLINT
+  Expr(std::int16_t value);                  // NOLINT
+  Expr(std::uint16_t value);                 // NOLINT
+  Expr(std::int32_t value);                  // NOLINT
+  Expr(std::int64_t value);                  // NOLINT
+  Expr(float value);                         // NOLINT
+  Expr(double value);                        // NOLINT
+  Expr(float16 value);                       // NOLINT
+  Expr(bfloat16 value);                      // NOLINT
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
 
   [[nodiscard]] bool defined() const { return node_ != nullptr; }
@@ -62,41 +62,101 @@ class Expr {
   std::shared_ptr<const ExprNode> node_;
 };
 
-enum class UnaryOp : std::uint8_t { Neg, Not, BitNot, Abs, Sqrt, Floor, Ceil, Round,
-                                    Exp, Log, Sin, Cos, Tanh };
-enum class BinaryOp : std::uint8_t { Add, Sub, Mul, Div, Mod, Min, Max, Pow, And, Or,
-                                     BitAnd, BitOr, BitXor, Shl, Shr };
+enum class UnaryOp : std::uint8_t {
+  Neg,
+  Not,
+  BitNot,
+  Abs,
+  Sqrt,
+  Floor,
+  Ceil,
+  Round,
+  Exp,
+  Log,
+  Sin,
+  Cos,
+  Tanh
+};
+enum class BinaryOp : std::uint8_t {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Mod,
+  Min,
+  Max,
+  Pow,
+  And,
+  Or,
+  BitAnd,
+  BitOr,
+  BitXor,
+  Shl,
+  Shr
+};
 enum class CompareOp : std::uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
 
 /// An integer or bool constant of the node's type.
-struct IntImm { std::int64_t value = 0; };
+struct IntImm {
+  std::int64_t value = 0;
+};
 /// A floating-point constant, already rounded to the node's type.
-struct FloatImm { double value = 0; };
+struct FloatImm {
+  double value = 0;
+};
 /// A named scalar: a Var of a definition, a loop variable, a let-bound name, or a symbol that the
 /// launch supplies ("u.min.0", "u.extent.1", "u.stride.2", a Param's name).
-struct VarRef { std::string name; };
+struct VarRef {
+  std::string name;
+};
 /// A run-time scalar of the user's.
-struct ParamRef { std::shared_ptr<const ParamData> param; };
+struct ParamRef {
+  std::shared_ptr<const ParamData> param;
+};
 /// One dimension of a reduction domain.
-struct RVarRef { std::shared_ptr<const RDomData> domain; int index = 0; };
+struct RVarRef {
+  std::shared_ptr<const RDomData> domain;
+  int index = 0;
+};
 enum class BufferField : std::uint8_t { Min, Extent, Stride };
 /// A dimension's min, extent or stride of an input as the user names it: `u.dim(0).min()`.
-struct ImageField { std::shared_ptr<const ImageData> image; BufferField field; int dimension = 0; };
+struct ImageField {
+  std::shared_ptr<const ImageData> image;
+  BufferField field;
+  int dimension = 0;
+};
 /// Value conversion to the node's type. Float to integer truncates and saturates, NaN gives 0;
 /// integer to narrower integer keeps the low bits; f64 to f16 or bf16 rounds through f32.
-struct Cast { Expr value; };
-struct Unary { UnaryOp op; Expr a; };
+struct Cast {
+  Expr value;
+};
+struct Unary {
+  UnaryOp op;
+  Expr a;
+};
 /// Both operands have one type, which is also the result's. Integer Div and Mod round toward minus
 /// infinity, and by zero give 0. Float Min and Max are IEEE 754-2019 minimum and maximum: NaN if
 /// either is NaN, and -0 < +0. Shr is arithmetic on signed types.
-struct Binary { BinaryOp op; Expr a, b; };
+struct Binary {
+  BinaryOp op;
+  Expr a, b;
+};
 /// Result bool.
-struct Compare { CompareOp op; Expr a, b; };
-struct Select { Expr condition, if_true, if_false; };
+struct Compare {
+  CompareOp op;
+  Expr a, b;
+};
+struct Select {
+  Expr condition, if_true, if_false;
+};
 /// a*b + c with one rounding.
-struct Fma { Expr a, b, c; };
+struct Fma {
+  Expr a, b, c;
+};
 /// Keeps the written order and roundings of `value` (the user's `strict(e)`).
-struct Strict { Expr value; };
+struct Strict {
+  Expr value;
+};
 /// A value of a Func (element `value_index` of its Tuple) or of an input at `args`.
 /// Exactly one of `function` and `image` is set. `name` is the callee's name; after Pipeline has
 /// made names unique it identifies the callee.
@@ -115,7 +175,10 @@ struct Access {
 // ---- made by lowering --------------------------------------------------------------------------
 
 /// `value` bound to `name` in `body`.
-struct Let { std::string name; Expr value, body; };
+struct Let {
+  std::string name;
+  Expr value, body;
+};
 /// An element of `buffer`. Before flatten_storage `index` has one entry per dimension, in logical
 /// coordinates; after it one flat element offset, with `logical` kept where checks ask for them.
 struct Load {
@@ -126,13 +189,22 @@ struct Load {
   int alignment = 1;
 };
 /// base, base + stride, base + 2*stride, ...: node type has `lanes` lanes.
-struct Ramp { Expr base, stride; };
+struct Ramp {
+  Expr base, stride;
+};
 /// One scalar in every lane.
-struct Broadcast { Expr value; };
+struct Broadcast {
+  Expr value;
+};
 /// Lanes picked from the concatenation of `vectors`.
-struct Shuffle { std::vector<Expr> vectors; std::vector<int> lanes; };
+struct Shuffle {
+  std::vector<Expr> vectors;
+  std::vector<int> lanes;
+};
 /// The same bits read as the node's type (equal width).
-struct Reinterpret { Expr value; };
+struct Reinterpret {
+  Expr value;
+};
 
 struct ExprNode {
   Type type;

@@ -45,7 +45,8 @@ void check_points(int derivative, const std::vector<double>& points, double at) 
   }
   std::vector<double> sorted = points;
   std::sort(sorted.begin(), sorted.end());
-  const bool finite = std::all_of(points.begin(), points.end(), [](double p) { return std::isfinite(p); });
+  const bool finite =
+      std::all_of(points.begin(), points.end(), [](double p) { return std::isfinite(p); });
   if (!finite || !std::isfinite(at)) {
     throw UserError("the points of a finite-difference formula must be finite numbers");
   }

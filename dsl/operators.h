@@ -49,11 +49,15 @@ Expr& operator/=(Expr& a, Expr b);
 Expr min(Expr a, Expr b);
 Expr max(Expr a, Expr b);
 template <typename... Rest>
-  requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Expr> && ...))
-Expr min(Expr a, Expr b, Rest... rest) { return min(min(std::move(a), std::move(b)), rest...); }
+requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Expr> && ...)) Expr
+    min(Expr a, Expr b, Rest... rest) {
+  return min(min(std::move(a), std::move(b)), rest...);
+}
 template <typename... Rest>
-  requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Expr> && ...))
-Expr max(Expr a, Expr b, Rest... rest) { return max(max(std::move(a), std::move(b)), rest...); }
+requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Expr> && ...)) Expr
+    max(Expr a, Expr b, Rest... rest) {
+  return max(max(std::move(a), std::move(b)), rest...);
+}
 /// max(min(value, high), low).
 Expr clamp(Expr value, Expr low, Expr high);
 /// The magnitude, in the operand's own type (the lowest signed integer maps to itself).
@@ -62,16 +66,18 @@ Expr abs(Expr a);
 Expr select(Expr condition, Expr if_true, Expr if_false);
 /// select(c1, v1, c2, v2, ..., otherwise).
 template <typename... Rest>
-  requires(sizeof...(Rest) > 1 && (std::convertible_to<Rest, Expr> && ...))
-Expr select(Expr condition, Expr value, Expr next_condition, Rest... rest) {
+requires(sizeof...(Rest) > 1 && (std::convertible_to<Rest, Expr> && ...)) Expr
+    select(Expr condition, Expr value, Expr next_condition, Rest... rest) {
   return select(std::move(condition), std::move(value), select(std::move(next_condition), rest...));
 }
-/// Conversion; see Cast for the rules of each direction; to bool it is `value != 0`. A cast literal keeps
-/// the type it was cast to: `cast(Int(32), 1) + u8expr` is i32, where `1 + u8expr` is u8. A scalar
+/// Conversion; see Cast for the rules of each direction; to bool it is `value != 0`. A cast literal
+/// keeps the type it was cast to: `cast(Int(32), 1) + u8expr` is i32, where `1 + u8expr` is u8. A scalar
 /// `type` converts each lane of a vector.
 Expr cast(Type type, Expr value);
 template <typename T>
-Expr cast(Expr value) { return cast(type_of<T>(), std::move(value)); }
+Expr cast(Expr value) {
+  return cast(type_of<T>(), std::move(value));
+}
 /// a*b + c with a single rounding. Floats only.
 Expr fma(Expr a, Expr b, Expr c);
 /// Keeps the written order and rounding of `value`: no reordering, no contraction to fma.

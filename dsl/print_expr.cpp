@@ -11,7 +11,18 @@ namespace {
 
 // Binding strengths, tightest first, in C's order.
 enum Strength : int {
-  kPrimary, kUnary, kProduct, kSum, kShift, kOrder, kEquality, kBitAnd, kBitXor, kBitOr, kAnd, kOr,
+  kPrimary,
+  kUnary,
+  kProduct,
+  kSum,
+  kShift,
+  kOrder,
+  kEquality,
+  kBitAnd,
+  kBitXor,
+  kBitOr,
+  kAnd,
+  kOr,
   kLet
 };
 

@@ -34,8 +34,8 @@ void check_fits(const char* op, const Expr& literal, Type type) {
   if (imm != nullptr && !std::isfinite(imm->value)) return;
   const Expr rounded = converted(type, literal);
   if (std::isfinite(rounded.as<FloatImm>()->value)) return;
-  throw UserError(std::string("the literal ") + to_string(literal) + " does not fit " +
-                  to_string(type) + ", the type of the other operand of '" + op +
+  throw UserError(std::string("the literal ") + to_string(literal) + " does not fit " + to_string(type) +
+                  ", the type of the other operand of '" + op +
                   "'; cast that operand to a wider float, e.g. cast(Float(64), ...)");
 }
 
@@ -79,8 +79,7 @@ void match_types(const char* op, Expr& a, Expr& b) {
   const Type right = b.type().element();
   if (left != right) {
     if (left.is_bool() || right.is_bool()) {
-      throw UserError(std::string("'") + op + "' of " + to_string(left) + " and " +
-                      to_string(right) +
+      throw UserError(std::string("'") + op + "' of " + to_string(left) + " and " + to_string(right) +
                       "; make the bool a number first: select(condition, 1, 0)");
     }
     const bool left_literal = is_literal(a);

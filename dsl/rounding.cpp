@@ -98,8 +98,7 @@ double largest_offset(const Expr& e, const std::string& slowest) {
     for (const Expr& arg : access->args) {
       const std::optional<Affine> form = affine_in(arg, slowest);
       if (!form || form->factor == 0) continue;
-      largest = std::max(largest,
-                         static_cast<double>(form->offset) / static_cast<double>(form->factor));
+      largest = std::max(largest, static_cast<double>(form->offset) / static_cast<double>(form->factor));
     }
   });
   return largest;
@@ -139,10 +138,11 @@ class RoundingFixer {
   Expr fix(const Expr& e) const {
     if (e.as<Strict>() != nullptr) return e;
     const auto* binary = e.as<Binary>();
-    const bool may_be_sum = e.type().is_float() &&
-                            (is_neg(e) || (binary != nullptr && (binary->op == BinaryOp::Add ||
-                                                                 binary->op == BinaryOp::Sub ||
-                                                                 binary->op == BinaryOp::Mul)));
+    const bool may_be_sum =
+        e.type().is_float() &&
+        (is_neg(e) ||
+         (binary != nullptr &&
+          (binary->op == BinaryOp::Add || binary->op == BinaryOp::Sub || binary->op == BinaryOp::Mul)));
     if (may_be_sum) {
       std::vector<Term> terms;
       flatten(e, {}, terms);
@@ -154,6 +154,12 @@ class RoundingFixer {
  private:
   // Appends the terms of `e` times the sign and uniform factors of `outer`.
   void flatten(const Expr& e, const Term& outer, std::vector<Term>& terms) const {
+    if (is_neg(e)) {
+      Term negated = outer;
+      negated.negative = !outer.negative;
+      flatten(e.as<Unary>()->a, negated, terms);
+      return;
+    }
     const Binary* add = as_binary(e, BinaryOp::Add);
     const Binary* sub = as_binary(e, BinaryOp::Sub);
     if (add != nullptr || sub != nullptr) {

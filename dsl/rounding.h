@@ -26,8 +26,9 @@ namespace mica {
 /// first factor when none or all are uniform; b is the product of the others from the left. The offset
 /// of an access argument (a*z + c)/b in z is c/a; min, max and clamp against something without z do not
 /// count, and any other use of z gives no offset. A division stays a division, of the fixed sum if it
-/// divides one. `fma` calls the user wrote are terms of their own and are not taken apart; their operands are fixed.
-/// Sums inside other operations are fixed on their own. Fixing a fixed expression changes nothing.
+/// divides one. `fma` calls the user wrote are terms of their own and are not taken apart; their
+/// operands are fixed. Sums inside other operations are fixed on their own. Fixing a fixed expression
+/// changes nothing.
 ///
 /// ParamRefs are uniform, and so are the VarRefs that `is_param` (if given) says are Params.
 Expr fix_rounding(const Expr& value, const std::string& slowest,

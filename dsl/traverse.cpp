@@ -72,8 +72,7 @@ Expr map_children(const Expr& e, Rewrite rewrite) {
     changed.*second = std::move(b);
     return make_expr(type, std::move(changed));
   };
-  const auto three = [&]<typename Op>(const Op& op, Expr Op::*first, Expr Op::*second,
-                                      Expr Op::*third) {
+  const auto three = [&]<typename Op>(const Op& op, Expr Op::*first, Expr Op::*second, Expr Op::*third) {
     Expr a = rewrite(op.*first);
     Expr b = rewrite(op.*second);
     Expr c = rewrite(op.*third);
@@ -115,9 +114,9 @@ Expr map_children(const Expr& e, Rewrite rewrite) {
             const bool index_changed = map_list(op.index, rewrite, index);
             const bool logical_changed = map_list(op.logical, rewrite, logical);
             if (!index_changed && !logical_changed) return e;
-            return make_expr(type, Load{op.buffer, index_changed ? std::move(index) : op.index,
-                                        logical_changed ? std::move(logical) : op.logical,
-                                        op.alignment});
+            return make_expr(type,
+                             Load{op.buffer, index_changed ? std::move(index) : op.index,
+                                  logical_changed ? std::move(logical) : op.logical, op.alignment});
           },
           [&](const Ramp& op) { return two(op, &Ramp::base, &Ramp::stride); },
           [&](const Broadcast& op) {

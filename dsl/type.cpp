@@ -8,8 +8,8 @@
 namespace mica {
 namespace {
 
-constexpr std::array kUserTypes = {Bool(),   UInt(8),  Int(8),    UInt(16),  Int(16),  Int(32),
-                                   Int(64),  Float(16), BFloat(), Float(32), Float(64)};
+constexpr std::array kUserTypes = {Bool(),  UInt(8),   Int(8),   UInt(16),  Int(16),  Int(32),
+                                   Int(64), Float(16), BFloat(), Float(32), Float(64)};
 
 constexpr std::uint32_t kF32Infinity = 0x7f800000u;
 
@@ -48,8 +48,7 @@ std::uint32_t f32_from_half(std::uint16_t h) {
   if (mantissa == 0) return sign;
   // mantissa * 2^-24: move its leading bit to the implicit place.
   const int top = 31 - std::countl_zero(mantissa);
-  return sign | (static_cast<std::uint32_t>(top + 103) << 23) |
-         ((mantissa << (23 - top)) & 0x7fffffu);
+  return sign | (static_cast<std::uint32_t>(top + 103) << 23) | ((mantissa << (23 - top)) & 0x7fffffu);
 }
 
 }  // namespace
@@ -60,12 +59,9 @@ float16::operator float() const { return std::bit_cast<float>(f32_from_half(bits
 bfloat16::bfloat16(float value) {
   const auto f = std::bit_cast<std::uint32_t>(value);
   const bool is_nan = (f & 0x7fffffffu) > kF32Infinity;
-  bits = static_cast<std::uint16_t>(is_nan ? (f >> 16) | 0x40u
-                                           : (f + 0x7fffu + ((f >> 16) & 1u)) >> 16);
+  bits = static_cast<std::uint16_t>(is_nan ? (f >> 16) | 0x40u : (f + 0x7fffu + ((f >> 16) & 1u)) >> 16);
 }
-bfloat16::operator float() const {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
+bfloat16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 std::string to_string(Type type) {
   std::string text;

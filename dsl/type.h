@@ -46,9 +46,7 @@ constexpr Type Bool() { return {TypeCode::Bool, 1, 1}; }
 constexpr Type Int(int bits) { return {TypeCode::Int, static_cast<std::uint8_t>(bits), 1}; }
 constexpr Type UInt(int bits) { return {TypeCode::UInt, static_cast<std::uint8_t>(bits), 1}; }
 constexpr Type Float(int bits) { return {TypeCode::Float, static_cast<std::uint8_t>(bits), 1}; }
-constexpr Type BFloat(int bits = 16) {
-  return {TypeCode::BFloat, static_cast<std::uint8_t>(bits), 1};
-}
+constexpr Type BFloat(int bits = 16) { return {TypeCode::BFloat, static_cast<std::uint8_t>(bits), 1}; }
 
 /// "f32", "u8", "bool", "f32x4".
 std::string to_string(Type type);
@@ -84,16 +82,49 @@ struct bfloat16 {
 /// The Mica type of a C++ type: `type_of<float>() == Float(32)`.
 template <typename T>
 constexpr Type type_of();
-template <> constexpr Type type_of<bool>() { return Bool(); }
-template <> constexpr Type type_of<std::uint8_t>() { return UInt(8); }
-template <> constexpr Type type_of<std::int8_t>() { return Int(8); }
-template <> constexpr Type type_of<std::uint16_t>() { return UInt(16); }
-template <> constexpr Type type_of<std::int16_t>() { return Int(16); }
-template <> constexpr Type type_of<std::int32_t>() { return Int(32); }
-template <> constexpr Type type_of<std::int64_t>() { return Int(64); }
-template <> constexpr Type type_of<float16>() { return Float(16); }
-template <> constexpr Type type_of<bfloat16>() { return BFloat(16); }
-template <> constexpr Type type_of<float>() { return Float(32); }
-template <> constexpr Type type_of<double>() { return Float(64); }
+template <>
+constexpr Type type_of<bool>() {
+  return Bool();
+}
+template <>
+constexpr Type type_of<std::uint8_t>() {
+  return UInt(8);
+}
+template <>
+constexpr Type type_of<std::int8_t>() {
+  return Int(8);
+}
+template <>
+constexpr Type type_of<std::uint16_t>() {
+  return UInt(16);
+}
+template <>
+constexpr Type type_of<std::int16_t>() {
+  return Int(16);
+}
+template <>
+constexpr Type type_of<std::int32_t>() {
+  return Int(32);
+}
+template <>
+constexpr Type type_of<std::int64_t>() {
+  return Int(64);
+}
+template <>
+constexpr Type type_of<float16>() {
+  return Float(16);
+}
+template <>
+constexpr Type type_of<bfloat16>() {
+  return BFloat(16);
+}
+template <>
+constexpr Type type_of<float>() {
+  return Float(32);
+}
+template <>
+constexpr Type type_of<double>() {
+  return Float(64);
+}
 
 }  // namespace mica

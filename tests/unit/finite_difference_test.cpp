@@ -17,12 +17,11 @@ TEST(FiniteDifference, CentralWeightsAreTheTextbookFractions) {
   EXPECT_EQ(central_difference_weights(1, 4), (Weights{1.0 / 12, -2.0 / 3, 0, 2.0 / 3, -1.0 / 12}));
   EXPECT_EQ(central_difference_weights(2, 4),
             (Weights{-1.0 / 12, 4.0 / 3, -5.0 / 2, 4.0 / 3, -1.0 / 12}));
-  EXPECT_EQ(central_difference_weights(1, 8),
-            (Weights{1.0 / 280, -4.0 / 105, 1.0 / 5, -4.0 / 5, 0, 4.0 / 5, -1.0 / 5, 4.0 / 105,
-                     -1.0 / 280}));
+  EXPECT_EQ(central_difference_weights(1, 8), (Weights{1.0 / 280, -4.0 / 105, 1.0 / 5, -4.0 / 5, 0,
+                                                       4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280}));
   EXPECT_EQ(central_difference_weights(2, 8),
-            (Weights{-1.0 / 560, 8.0 / 315, -1.0 / 5, 8.0 / 5, -205.0 / 72, 8.0 / 5, -1.0 / 5,
-                     8.0 / 315, -1.0 / 560}));
+            (Weights{-1.0 / 560, 8.0 / 315, -1.0 / 5, 8.0 / 5, -205.0 / 72, 8.0 / 5, -1.0 / 5, 8.0 / 315,
+                     -1.0 / 560}));
 }
 
 TEST(FiniteDifference, StaggeredWeightsAreTheTextbookFractions) {
@@ -100,7 +99,9 @@ TEST(FiniteDifference, MisuseNamesTheNumbersAndTheLegalChoices) {
   EXPECT_EQ(message([] { central_difference_weights(3, 4); }),
             "central difference weights of derivative 3; it must be 1 or 2 "
             "(finite_difference_weights gives others)");
-  EXPECT_EQ(message([] { finite_difference_weights(2, {0.0, 1.0}); }),
+  EXPECT_EQ(message([] {
+              finite_difference_weights(2, {0.0, 1.0});
+            }),
             "derivative 2 from 2 points; it needs at least 3");
   EXPECT_THROW(staggered_difference_weights(0), UserError);
   EXPECT_THROW(finite_difference_weights(-1, {0.0}), UserError);

@@ -233,7 +233,7 @@ TEST(OperatorErrors, ArithmeticOnBoolsSaysToMakeANumber) {
   EXPECT_EQ(error_of([] { kBool + kBool; }),
             "'+' does not take bool operands (b); make a number of the bool first: "
             "select(condition, 1, 0)");
-  EXPECT_EQ(error_of([] { kBool * kF32; }),
+  EXPECT_EQ(error_of([] { kBool* kF32; }),
             "'*' of bool and f32; make the bool a number first: select(condition, 1, 0)");
   for (const auto& action : std::vector<std::function<void()>>{
            [] { -kBool; }, [] { kBool < kBool; }, [] { kBool % 2; }, [] { abs(kBool); },
@@ -256,8 +256,7 @@ TEST(OperatorErrors, FloatFunctionsOfIntegersSayToCast) {
 }
 
 TEST(OperatorErrors, IntegerOperationsRefuseFloats) {
-  EXPECT_EQ(error_of([] { kF32 % 2; }),
-            "'%' does not take f32 operands (f32); write a - b*floor(a/b)");
+  EXPECT_EQ(error_of([] { kF32 % 2; }), "'%' does not take f32 operands (f32); write a - b*floor(a/b)");
   EXPECT_NE(error_of([] { kF32 & 1; }), "no error");
   EXPECT_NE(error_of([] { kF32 << 1; }), "no error");
   EXPECT_NE(error_of([] { ~kF32; }), "no error");
@@ -265,8 +264,8 @@ TEST(OperatorErrors, IntegerOperationsRefuseFloats) {
 
 TEST(OperatorErrors, ConditionsMustBeBool) {
   const std::string message = "'&&' does not take i32 operands (i32); compare it, e.g. with != 0";
-  EXPECT_EQ(error_of([] { kI32 && kBool; }), message);
-  EXPECT_EQ(error_of([] { kBool && kI32; }), message);
+  EXPECT_EQ(error_of([] { kI32&& kBool; }), message);
+  EXPECT_EQ(error_of([] { kBool&& kI32; }), message);
   EXPECT_NE(error_of([] { select(kI32, 1, 2); }), "no error");
   EXPECT_NE(error_of([] { !kI32; }), "no error");
 }

@@ -72,10 +72,8 @@ TEST(MapChildren, RebuildsEveryKindOfNodeWithTheNewChildren) {
   ASSERT_EQ(before.size(), std::variant_size_v<decltype(ExprNode::op)>);
   for (std::size_t i = 0; i < before.size(); ++i) {
     EXPECT_EQ(before[i]->op.index(), i);
-    const Expr renamed =
-        substitute(substitute(before[i], "x", kY), [](const std::string& name) {
-          return name == "a" ? kB : Expr();
-        });
+    const Expr renamed = substitute(substitute(before[i], "x", kY),
+                                    [](const std::string& name) { return name == "a" ? kB : Expr(); });
     EXPECT_TRUE(equal(renamed, after[i])) << to_string(renamed) << " is not " << to_string(after[i]);
   }
 }
