@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DerivedTypes.h>
+#include <llvm/IR/Instructions.h>
+
+#include "codegen/ir/traverse.h"
+#include "codegen/llvm/emitter_llvm.h"
+#include "codegen/llvm/host_llvm.h"
+#include "codegen/llvm/kernel_function_llvm.h"
+#include "codegen/llvm/types_llvm.h"
+
+namespace mica::llvm_backend {
+
+namespace {
+
+constexpr std::int64_t kFrameLimit = 256 * 1024;  // bytes a function
+constexpr unsigned kScratchAlignment = 64;        // bytes: the widest vector
+
+/// A nest of loops that runs as one parallel loop, outermost first.
+using Nest = std::vector<const ir::For*>;
+
+/// The GpuBlock loops directly inside each other whose bounds do not depend on one another.
+Nest block_nest(const ir::For& outermost) {
+  Nest nest{&outermost};
+  for (const ir::For* inner = outermost.body.as<ir::For>();
+       inner != nullptr && inner->kind == LoopKind::GpuBlock; inner = inner->body.as<ir::For>()) {
+    const bool depends = std::any_of(nest.begin(), nest.end(), [&](const ir::For* outer) {
+      return uses_var(inner->min, outer->name) || uses_var(inner->extent, outer->name);
+    });
+    if (depends) break;
+    nest.push_back(inner);
+  }
+  return nest;
+}
+
+class HostKernel {
+ public:
+  HostKernel(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts,
+             std::string name)
+      : module_(module), kernel_(kernel), name_(std::move(name)) {
+    hooks_.facts = facts;
+    hooks_.loop = [this](Emitter& e, const ir::For& loop) { emit_loop(e, loop); };
+    hooks_.allocate = [this](Emitter& e, const ir::Allocate& a) { return allocate(e, a); };
+    hooks_.release = [this](Emitter& e, const ir::Allocate& /*a*/, const BufferBinding& binding) {
+      if (binding.memory == MemoryType::Heap) e.builder().CreateCall(free_function(), {binding.base});
+    };
+  }
+
+  void emit() {
+    const std::vector<FunctionParam> params = params_of(kernel_);
+    llvm::Function* body = define(name_ + ".body", params, [&](Emitter& emitter) {
+      bind_params(emitter, params);
+      emitter.emit(kernel_.body);
+    });
+    emit_entry(params, body);
+  }
+
+ private:
+  llvm::LLVMContext& context() { return module_.getContext(); }
+  llvm::PointerType* pointer() { return llvm::PointerType::get(context(), 0); }
+  llvm::Type* i64() { return llvm::Type::getInt64Ty(context()); }
+
+  llvm::FunctionCallee free_function() {
+    return module_.getOrInsertFunction("mica_free", llvm::Type::getVoidTy(context()), pointer());
+  }
+
+  /// A function that only this module calls. It is not inlined: its parameters' noalias would be lost.
+  template <typename Body>
+  llvm::Function* define(const std::string& name, const std::vector<FunctionParam>& params,
+                         Body&& body) {
+    llvm::Function* function = make_function(module_, name, params, 0);
+    function->setLinkage(llvm::GlobalValue::InternalLinkage);
+    function->addFnAttr(llvm::Attribute::NoInline);
+    Emitter emitter(*function, *llvm::BasicBlock::Create(context(), "entry", function), hooks_);
+    body(emitter);
+    emitter.builder().CreateRetVoid();
+    return function;
+  }
+
+  /// void name(void* const* arguments): loads the parameters' values and calls `body`.
+  void emit_entry(const std::vector<FunctionParam>& params, llvm::Function* body) {
+    auto* signature = llvm::FunctionType::get(llvm::Type::getVoidTy(context()), {pointer()}, false);
+    auto* entry = llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage, name_, module_);
+    entry->addFnAttr(llvm::Attribute::NoUnwind);
+    Builder b(llvm::BasicBlock::Create(context(), "entry", entry));
+    std::vector<llvm::Value*> values;
+    for (unsigned i = 0; i < params.size(); ++i) {
+      llvm::Value* at = b.CreateLoad(pointer(), b.CreateConstGEP1_64(pointer(), entry->getArg(0), i));
+      llvm::Type* type = params[i].is_buffer ? pointer() : memory_type(context(), params[i].type);
+      llvm::Value* value = b.CreateLoad(type, at);
+      if (!params[i].is_buffer && params[i].type.is_bool()) {
+        value = b.CreateICmpNE(value, llvm::Constant::getNullValue(type));
+      }
+      values.push_back(value);
+    }
+    b.CreateCall(body, values);
+    b.CreateRetVoid();
+  }
+
+  BufferBinding allocate(Emitter& emitter, const ir::Allocate& a) {
+    llvm::Type* element = memory_type(context(), a.type);
+    BufferBinding binding{nullptr, a.type, false, MemoryType::Stack};
+    if (a.memory != MemoryType::Heap) {
+      const std::int64_t count = std::max<std::int64_t>(ir::element_count(a), 1);
+      std::int64_t& used = frame_bytes_[&emitter.function()];
+      if (used + count * a.type.bytes() <= kFrameLimit) {
+        used += count * a.type.bytes();
+        binding.base = emitter.frame_memory(element, count, kScratchAlignment);
+        return binding;
+      }
+    }
+    // The largest extent times stride, as ir::element_count; extents may be run-time values.
+    Builder& b = emitter.builder();
+    llvm::Value* count = b.getInt64(1);
+    for (std::size_t d = 0; d < a.extents.size(); ++d) {
+      llvm::Value* extent = b.CreateSExt(emitter.emit(a.extents[d]), i64());
+      llvm::Value* reach = b.CreateMul(extent, b.getInt64(static_cast<std::uint64_t>(a.strides.at(d))));
+      count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, reach);
+    }
+    llvm::FunctionCallee allocate = module_.getOrInsertFunction("mica_allocate", pointer(), i64());
+    llvm::CallInst* memory = b.CreateCall(
+        allocate, {b.CreateMul(count, b.getInt64(static_cast<std::uint64_t>(a.type.bytes())))});
+    memory->addRetAttr(llvm::Attribute::NoAlias);
+    memory->addRetAttr(llvm::Attribute::getWithAlignment(context(), llvm::Align(kScratchAlignment)));
+    binding.base = memory;
+    binding.memory = MemoryType::Heap;
+    return binding;
+  }
+
+  void emit_loop(Emitter& emitter, const ir::For& loop) {
+    if (loop.kind == LoopKind::Parallel) {
+      emit_parallel(emitter, {&loop});
+    } else if (loop.kind == LoopKind::GpuBlock && !in_block_) {
+      in_block_ = true;
+      emit_parallel(emitter, block_nest(loop));
+      in_block_ = false;
+    } else {
+      emitter.emit_serial(loop);
+    }
+  }
+
+  /// What a loop's body uses of the code around it.
+  static std::vector<FunctionParam> captures(const Emitter& emitter, const ir::Stmt& body) {
+    std::map<std::string, Type> scalars;
+    std::map<std::string, FunctionParam> buffers;
+    const auto use_buffer = [&](const std::string& name, bool written) {
+      const BufferBinding* binding = emitter.find_buffer(name);
+      if (binding == nullptr) return;  // allocated in the body
+      FunctionParam& p = buffers.try_emplace(name, FunctionParam{name, binding->type, true, false,
+                                                                 binding->memory}).first->second;
+      p.is_written = p.is_written || written;
+    };
+    ir::walk(
+        body,
+        [&](const ir::Stmt& s) {
+          if (const ir::Store* store = s.as<ir::Store>()) use_buffer(store->buffer, true);
+        },
+        [&](const Expr& e) {
+          if (const VarRef* var = e.as<VarRef>()) {
+            if (emitter.find(var->name) != nullptr) scalars.emplace(var->name, e.type());
+          } else if (const Load* load = e.as<Load>()) {
+            use_buffer(load->buffer, false);
+          }
+        });
+    std::vector<FunctionParam> params;
+    for (const auto& [name, param] : buffers) params.push_back(param);
+    for (const auto& [name, type] : scalars) params.push_back({name, type, false, false, {}});
+    return params;
+  }
+
+  /// Runs the nest as one loop over the product of its extents. The body becomes a function of the
+  /// loop's number and the values it uses, called by another that takes them from a closure:
+  ///
+  ///     name.loop0(i, u, v, n)                       the body
+  ///     name.call0(i, closure)                       name.loop0(i, closure->u, closure->v, ...)
+  ///     mica_parallel_for(name.call0, min, extent, &closure)
+  void emit_parallel(Emitter& outer, const Nest& nest) {
+    const ir::Stmt& body = nest.back()->body;
+    Builder& b = outer.builder();
+    std::vector<FunctionParam> params = captures(outer, body);
+    std::vector<llvm::Value*> values;
+    for (const FunctionParam& p : params) {
+      values.push_back(p.is_buffer ? outer.find_buffer(p.name)->base : outer.find(p.name));
+    }
+    llvm::Value* total = b.getInt64(1);
+    for (const ir::For* loop : nest) {
+      const Type type = loop->min.type();
+      llvm::Value* extent = outer.emit(loop->extent);
+      params.push_back({loop->name + ".min", type, false, false, {}});
+      values.push_back(outer.emit(loop->min));
+      params.push_back({loop->name + ".extent", type, false, false, {}});
+      values.push_back(extent);
+      llvm::Value* counted = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent,
+                                                     llvm::Constant::getNullValue(extent->getType()));
+      total = b.CreateMul(total, b.CreateSExt(counted, i64()));
+    }
+    params.push_back({"iteration", Int(64), false, false, {}});
+
+    const std::string number = std::to_string(loops_++);
+    llvm::Function* function = define(name_ + ".loop" + number, params, [&](Emitter& inner) {
+      bind_params(inner, params);
+      const std::size_t first = params.size() - 1 - 2 * nest.size();
+      bind_nest(inner, nest, static_cast<unsigned>(first));
+      inner.emit(body);
+    });
+    llvm::StructType* closure_type = nullptr;
+    llvm::Function* call = define_call(name_ + ".call" + number, function, closure_type);
+    llvm::Value* closure = outer.frame_memory(closure_type, 1, kScratchAlignment);
+    for (unsigned i = 0; i < values.size(); ++i) {
+      b.CreateStore(values[i], b.CreateStructGEP(closure_type, closure, i));
+    }
+    llvm::FunctionCallee run =
+        module_.getOrInsertFunction("mica_parallel_for", llvm::Type::getVoidTy(context()), pointer(),
+                                    i64(), i64(), pointer());
+    b.CreateCall(run, {call, b.getInt64(0), total, closure});
+  }
+
+  /// Binds the loops' variables to the values that the iteration's number stands for, innermost
+  /// loop fastest. Arguments from `first` on are min and extent of each loop, then the number.
+  void bind_nest(Emitter& inner, const Nest& nest, unsigned first) {
+    Builder& b = inner.builder();
+    llvm::Value* rest = inner.function().getArg(first + 2 * static_cast<unsigned>(nest.size()));
+    for (std::size_t k = nest.size(); k-- > 0;) {
+      llvm::Value* min = inner.function().getArg(first + 2 * static_cast<unsigned>(k));
+      llvm::Value* extent =
+          b.CreateSExt(inner.function().getArg(first + 2 * static_cast<unsigned>(k) + 1), i64());
+      llvm::Value* digit = k == 0 ? rest : b.CreateURem(rest, extent);
+      if (k > 0) rest = b.CreateUDiv(rest, extent);
+      inner.bind(nest[k]->name, b.CreateAdd(min, b.CreateIntCast(digit, min->getType(), true)));
+    }
+  }
+
+  /// void name(i64 iteration, void* closure): `function` with all but its last argument from the
+  /// closure, a struct of their types.
+  llvm::Function* define_call(const std::string& name, llvm::Function* function,
+                              llvm::StructType*& closure_type) {
+    std::vector<llvm::Type*> fields(function->getFunctionType()->param_begin(),
+                                    function->getFunctionType()->param_end() - 1);
+    closure_type = llvm::StructType::get(context(), fields);
+    auto* signature =
+        llvm::FunctionType::get(llvm::Type::getVoidTy(context()), {i64(), pointer()}, false);
+    auto* call = llvm::Function::Create(signature, llvm::GlobalValue::InternalLinkage, name, module_);
+    call->addFnAttr(llvm::Attribute::NoUnwind);
+    Builder b(llvm::BasicBlock::Create(context(), "entry", call));
+    std::vector<llvm::Value*> values;
+    for (unsigned i = 0; i < fields.size(); ++i) {
+      values.push_back(b.CreateLoad(fields[i], b.CreateStructGEP(closure_type, call->getArg(1), i)));
+    }
+    values.push_back(call->getArg(0));
+    b.CreateCall(function, values);
+    b.CreateRetVoid();
+    return call;
+  }
+
+  llvm::Module& module_;
+  const ir::Kernel& kernel_;
+  std::string name_;
+  TargetHooks hooks_;
+  std::map<llvm::Function*, std::int64_t> frame_bytes_;
+  int loops_ = 0;
+  bool in_block_ = false;
+};
+
+}  // namespace
+
+void add_host_kernel(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts,
+                     const std::string& name) {
+  HostKernel(module, kernel, facts, name).emit();
+}
+
+}  // namespace mica::llvm_backend

@@ -1,0 +1,132 @@
+#include <mutex>
+#include <set>
+
+#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
+#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
+#include <llvm/ExecutionEngine/Orc/ThreadSafeModule.h>
+#include <llvm/Support/TargetSelect.h>
+
+#include "codegen/llvm/backend.h"
+#include "codegen/llvm/host_jit_llvm.h"
+#include "codegen/llvm/host_llvm.h"
+#include "codegen/llvm/kernel_function_llvm.h"
+#include "codegen/llvm/optimize_llvm.h"
+#include "runtime/cpu_device.h"
+
+namespace mica::llvm_backend {
+
+namespace {
+
+template <typename T>
+T check(llvm::Expected<T> value, const char* what) {
+  if (!value) throw InternalError(std::string(what) + ": " + llvm::toString(value.takeError()));
+  return std::move(*value);
+}
+void check(llvm::Error error, const char* what) {
+  if (error) throw InternalError(std::string(what) + ": " + llvm::toString(std::move(error)));
+}
+
+void initialize_native() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+template <typename Function>
+RuntimeFunction runtime_function(const char* name, Function* function) {
+  return {name, reinterpret_cast<void*>(function)};
+}
+
+/// A kernel of a compiled module, which it keeps loaded.
+class LoadedHostKernel : public LoadedKernel {
+ public:
+  LoadedHostKernel(std::string name, std::shared_ptr<HostCode> code, void* address)
+      : name_(std::move(name)), code_(std::move(code)),
+        entry_(reinterpret_cast<void (*)(void* const*)>(address)) {}
+
+  void launch(const LaunchShape& /*shape*/, void* const* arguments, std::size_t /*count*/,
+              Stream /*stream*/) override {
+    entry_(arguments);
+  }
+  void describe(KernelInfo& info) const override {
+    info.name = name_;
+    info.on_device = false;
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<HostCode> code_;
+  void (*entry_)(void* const*);
+};
+
+}  // namespace
+
+HostCode::HostCode(const std::string& name) {
+  initialize_native();
+  auto builder = check(llvm::orc::JITTargetMachineBuilder::detectHost(), "this CPU is unknown to LLVM");
+  builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  const std::string features = builder.getFeatures().getString();
+  facts_.native_half = features.find("+f16c") != std::string::npos;
+  facts_.native_f64_minimum = true;
+  machine_ = check(builder.createTargetMachine(), "no code generator for this CPU");
+  jit_ = check(llvm::orc::LLJITBuilder()
+                   .setJITTargetMachineBuilder(std::move(builder))
+                   .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                   .create(),
+               "ORC did not start");
+  context_ = std::make_unique<llvm::LLVMContext>();
+  module_ = std::make_unique<llvm::Module>(name, *context_);
+  module_->setDataLayout(jit_->getDataLayout());
+  module_->setTargetTriple(jit_->getTargetTriple());
+}
+
+void HostCode::compile(const std::vector<RuntimeFunction>& functions, bool optimize) {
+  for (llvm::Function& f : *module_) f.addFnAttr("prefer-vector-width", "512");
+  check_module(*module_);
+  if (optimize) optimize_for_host(*module_, *machine_);
+
+  std::vector<RuntimeFunction> known = {runtime_function("mica_parallel_for", &mica_parallel_for),
+                                        runtime_function("mica_allocate", &mica_allocate),
+                                        runtime_function("mica_free", &mica_free)};
+  known.insert(known.end(), functions.begin(), functions.end());
+  llvm::orc::SymbolMap symbols;
+  for (const RuntimeFunction& f : known) {
+    symbols[jit_->mangleAndIntern(f.name)] = {llvm::orc::ExecutorAddr::fromPtr(f.address),
+                                              llvm::JITSymbolFlags::Exported};
+  }
+  llvm::orc::JITDylib& library = jit_->getMainJITDylib();
+  check(library.define(llvm::orc::absoluteSymbols(std::move(symbols))), "runtime functions");
+  check(jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module_), std::move(context_))),
+        "module");
+}
+
+void* HostCode::address_of(const std::string& function) {
+  return check(jit_->lookup(function), "machine code").toPtr<void*>();
+}
+
+LoadedKernels load_host_kernels(const ir::Module& module) {
+  auto code = std::make_shared<HostCode>(module.name);
+  std::set<std::string> names;
+  for (const ir::Kernel& kernel : module.kernels) {
+    if (kernel.on_device) continue;
+    if (!names.insert(kernel.name).second) {
+      throw InternalError("two host kernels are named " + kernel.name);
+    }
+    check_kernel(kernel);
+    add_host_kernel(code->module(), kernel, code->facts(), kernel.name);
+  }
+  LoadedKernels loaded;
+  if (names.empty()) return loaded;
+  code->compile();
+  for (const ir::Kernel& kernel : module.kernels) {
+    if (kernel.on_device) continue;
+    loaded.emplace_back(kernel.name, std::make_shared<LoadedHostKernel>(
+                                         kernel.name, code, code->address_of(kernel.name)));
+  }
+  return loaded;
+}
+
+}  // namespace mica::llvm_backend

@@ -1,0 +1,23 @@
+// The CPU back end: kernels as native functions.
+#pragma once
+
+#include <string>
+
+#include <llvm/IR/Module.h>
+
+#include "codegen/ir/kernel.h"
+#include "codegen/llvm/ops_llvm.h"
+
+namespace mica::llvm_backend {
+
+/// Adds to `module` a function  void name(void* const* arguments)  that runs the kernel;
+/// arguments[i] points at the value of parameter i.
+///
+/// Parallel loops and the outermost nest of GpuBlock loops, as one loop over all blocks, become
+/// calls of mica_parallel_for with a function of their own; GpuThread and inner GpuBlock loops are
+/// serial. Heap memory comes from mica_allocate; other memory is in the frame up to 256 KiB a
+/// function, beyond that from mica_allocate too.
+void add_host_kernel(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts,
+                     const std::string& name);
+
+}  // namespace mica::llvm_backend
