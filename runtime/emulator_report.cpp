@@ -1,0 +1,124 @@
+#include "runtime/emulator_report.h"
+
+#include <cstring>
+
+namespace mica {
+namespace {
+
+std::string triple(const ThreadIndex& at) {
+  return "(" + std::to_string(at.x) + ", " + std::to_string(at.y) + ", " + std::to_string(at.z) + ")";
+}
+
+}  // namespace
+
+ThreadIndex index_of(std::uint64_t linear, const std::uint32_t (&sizes)[3]) {
+  return {static_cast<std::int32_t>(linear % sizes[0]),
+          static_cast<std::int32_t>(linear / sizes[0] % sizes[1]),
+          static_cast<std::int32_t>(linear / sizes[0] / sizes[1])};
+}
+
+std::string EmulatorReport::thread_text(std::int32_t thread) const {
+  return "thread " + triple(index_of(static_cast<std::uint64_t>(thread), shape_.block));
+}
+std::string EmulatorReport::block_text(std::uint64_t block) const {
+  return "block " + triple(index_of(block, shape_.grid));
+}
+
+const std::int64_t* EmulatorReport::scalar(const std::string& name, std::int64_t& value) const {
+  for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
+    if (kernel_.parameters[i].name != name) continue;
+    if (kernel_.parameters[i].scalar_bytes == 4) {
+      std::int32_t narrow = 0;
+      std::memcpy(&narrow, arguments_[i], sizeof narrow);
+      value = narrow;
+      return &value;
+    }
+    if (kernel_.parameters[i].scalar_bytes == 8) {
+      std::memcpy(&value, arguments_[i], sizeof value);
+      return &value;
+    }
+  }
+  return nullptr;
+}
+
+EmulatorReport::Range EmulatorReport::range(const EmulatedAccess& access, std::size_t dimension) const {
+  Range r;
+  if (access.memory != EmulatedAccess::Memory::Global) {
+    if (dimension < access.extents.size()) r = {true, 0, access.extents[dimension]};
+    return r;
+  }
+  const std::string d = "." + std::to_string(dimension);
+  r.known = scalar(access.buffer + ".min" + d, r.min) != nullptr &&
+            scalar(access.buffer + ".extent" + d, r.extent) != nullptr;
+  return r;
+}
+
+std::size_t EmulatorReport::rank(const EmulatedAccess& access) const {
+  if (access.memory != EmulatedAccess::Memory::Global) return access.extents.size();
+  std::size_t d = 0;
+  while (d < Coordinates().size() && range(access, d).known) ++d;
+  return d;
+}
+
+std::string EmulatorReport::element_text(const EmulatedAccess& access, const Coordinates& at) const {
+  const std::size_t dimensions = rank(access);
+  if (dimensions == 0) return "an element of " + access.buffer;
+  std::string text = access.buffer + "(";
+  for (std::size_t d = 0; d < dimensions && d < at.size(); ++d) {
+    text += (d > 0 ? ", " : "") + std::to_string(at[d]);
+  }
+  return text + ")";
+}
+
+std::string EmulatorReport::conflict(const EmulatedAccess& access, std::int32_t thread,
+                                     Coordinates first, const Finding& finding) const {
+  first[0] += static_cast<std::int64_t>(finding.byte) / access.element_bytes;
+  const std::string element = element_text(access, first);
+  const std::string who = thread_text(thread) + " of " + block_text(block_);
+  if (finding.hazard == Hazard::UninitializedRead) {
+    return "uninitialised shared memory in kernel " + kernel_.name + ": " + who + " reads " + element +
+           ", which no thread of the block has written";
+  }
+  const bool same_block = finding.other.block == block_;
+  const std::string other = thread_text(finding.other.thread) + " of " +
+                            (same_block ? "the same block" : block_text(finding.other.block));
+  const std::string why =
+      same_block ? " with no barrier in between" : "; the blocks of a launch run in any order";
+  std::string what;
+  switch (finding.hazard) {
+    case Hazard::None:
+    case Hazard::UninitializedRead: break;
+    case Hazard::ReadOfWritten: what = " reads " + element + ", which " + other + " has written"; break;
+    case Hazard::WriteOfRead: what = " writes " + element + ", which " + other + " has read"; break;
+    case Hazard::WriteOfWritten:
+      what = " writes " + element + ", which " + other + " has written";
+      break;
+  }
+  return "race in kernel " + kernel_.name + ": " + who + what + why;
+}
+
+std::string EmulatorReport::out_of_range(const EmulatedAccess& access, std::int32_t thread,
+                                         const Coordinates& at) const {
+  std::string box;
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    const Range r = range(access, d);
+    if (!r.known) break;
+    box += (d > 0 ? " x [" : "[") + std::to_string(r.min) + ".." + std::to_string(r.min + r.extent - 1) +
+           "]";
+  }
+  return "index out of range in kernel " + kernel_.name + ": " + thread_text(thread) + " of " +
+         block_text(block_) + (access.is_store ? " writes " : " reads ") + element_text(access, at) +
+         ", and " + access.buffer + " holds " + (box.empty() ? "no such element" : box) +
+         (access.memory == EmulatedAccess::Memory::Global ? "" : " from its first element on");
+}
+
+std::string EmulatorReport::divergence(std::int32_t a, std::int32_t barrier_a, std::int32_t b,
+                                       std::int32_t barrier_b) const {
+  const auto state = [](std::int32_t barrier) {
+    return barrier < 0 ? std::string(" has ended") : " waits at barrier " + std::to_string(barrier);
+  };
+  return "divergent barrier in kernel " + kernel_.name + ": " + thread_text(a) + state(barrier_a) +
+         " while " + thread_text(b) + state(barrier_b) + ", in " + block_text(block_);
+}
+
+}  // namespace mica
