@@ -1,0 +1,131 @@
+#include "runtime/cuda_kernel.h"
+
+#include <utility>
+
+#include "runtime/cuda_module.h"
+
+namespace mica {
+
+namespace {
+
+std::string triple_text(const std::uint32_t (&values)[3]) {
+  return std::to_string(values[0]) + "x" + std::to_string(values[1]) + "x" + std::to_string(values[2]);
+}
+
+}  // namespace
+
+CudaModule::CudaModule(std::shared_ptr<const CudaContext> context, const std::string& cubin,
+                       std::string ptx, bool from_cache)
+    : context_(std::move(context)), ptx_(std::move(ptx)), from_cache_(from_cache) {
+  const CudaContext::Scope scope(*context_);
+  const cuda::Driver& driver = context_->driver();
+  const cuda::Result result = driver.cuModuleLoadData(&handle_, cubin.data());
+  if (result != cuda::kSuccess) {
+    throw driver.error("cuModuleLoadData", result,
+                       cuda::bytes_text(cubin.size()) + " of machine code for sm_" +
+                           std::to_string(context_->facts().sm));
+  }
+}
+
+CudaModule::~CudaModule() {
+  // Errors say that the process ends or that the context is already broken.
+  try {
+    const CudaContext::Scope scope(*context_);
+    (void)context_->driver().cuCtxSynchronize();
+    (void)context_->driver().cuModuleUnload(handle_);
+  } catch (const DeviceError&) {
+  }
+}
+
+CudaKernel::CudaKernel(std::shared_ptr<const CudaModule> module, std::string name, int shared_bytes)
+    : module_(std::move(module)), name_(std::move(name)) {
+  const cuda::Driver& driver = module_->context().driver();
+  const cuda::Result result = driver.cuModuleGetFunction(&function_, module_->handle(), name_.c_str());
+  if (result != cuda::kSuccess) {
+    throw driver.error("cuModuleGetFunction", result, "kernel " + name_);
+  }
+  registers_ = attribute(cuda::kRegisters);
+  local_bytes_ = attribute(cuda::kLocalBytes);
+  static_shared_bytes_ = attribute(cuda::kStaticSharedBytes);
+  most_threads_ = attribute(cuda::kMaxThreadsPerBlock);
+  ask_for_shared(shared_bytes);
+  count_parameters();
+}
+
+int CudaKernel::attribute(cuda::FunctionAttribute which) const {
+  const cuda::Driver& driver = module_->context().driver();
+  int value = 0;
+  driver.call(driver.cuFuncGetAttribute, &value, int{which}, function_);
+  return value;
+}
+
+void CudaKernel::ask_for_shared(int shared_bytes) {
+  const cuda::Driver& driver = module_->context().driver();
+  const GpuFacts& facts = module_->context().facts();
+  const auto refusal = [&](cuda::Result result) {
+    return driver.error("cuFuncSetAttribute", result,
+                        "kernel " + name_ + " needs " + std::to_string(shared_bytes) +
+                            " bytes of dynamic and " + std::to_string(static_shared_bytes_) +
+                            " of static shared memory a block; " + facts.name + " allows " +
+                            std::to_string(facts.max_shared_per_block_optin) + " together");
+  };
+  const std::int64_t together = std::int64_t{shared_bytes} + static_shared_bytes_;
+  if (together > facts.max_shared_per_block_optin) throw refusal(cuda::kErrorInvalidValue);
+  if (together <= facts.max_shared_per_block) return;
+  const cuda::Result result =
+      driver.cuFuncSetAttribute(function_, cuda::kMaxDynamicSharedBytes, shared_bytes);
+  if (result != cuda::kSuccess) throw refusal(result);
+}
+
+void CudaKernel::count_parameters() {
+  const cuda::Driver& driver = module_->context().driver();
+  if (!driver.cuFuncGetParamInfo.available()) return;
+  std::size_t count = 0, offset = 0, size = 0;
+  while (driver.cuFuncGetParamInfo(function_, count, &offset, &size) == cuda::kSuccess) ++count;
+  parameters_ = count;
+}
+
+void CudaKernel::launch(const LaunchShape& shape, void* const* arguments, std::size_t count,
+                        Stream stream) {
+  if (parameters_ != kUnknown && count != parameters_) {
+    throw InternalError("kernel " + name_ + " takes " + std::to_string(parameters_) +
+                        " arguments and was given " + std::to_string(count));
+  }
+  const CudaContext& context = module_->context();
+  const CudaContext::Scope scope(context);
+  const auto& [grid, block, shared_bytes] = shape;
+  const cuda::Result result = context.driver().cuLaunchKernel(
+      function_, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared_bytes,
+      context.stream(stream), const_cast<void**>(arguments), nullptr);
+  if (result != cuda::kSuccess) {
+    throw context.driver().error("cuLaunchKernel", result,
+                                 "kernel " + name_ + ", grid " + triple_text(grid) + ", block " +
+                                     triple_text(block) + ", " + std::to_string(shared_bytes) +
+                                     " bytes of shared memory; the kernel takes up to " +
+                                     std::to_string(most_threads_) + " threads a block and has " +
+                                     std::to_string(registers_) + " registers a thread");
+  }
+}
+
+void CudaKernel::describe(KernelInfo& info) const {
+  info.ptx = module_->ptx();
+  info.registers = registers_;
+  info.local_bytes = local_bytes_;
+  info.static_shared_bytes = static_shared_bytes_;
+  info.from_cache = module_->from_cache();
+}
+
+LoadedKernels load_module(const std::shared_ptr<const CudaContext>& context, const std::string& cubin,
+                          const std::vector<KernelRequest>& requests, const std::string& ptx,
+                          bool from_cache) {
+  const auto module = std::make_shared<const CudaModule>(context, cubin, ptx, from_cache);
+  const CudaContext::Scope scope(*context);
+  LoadedKernels kernels;
+  for (const KernelRequest& request : requests) {
+    kernels.emplace_back(request.name,
+                         std::make_shared<CudaKernel>(module, request.name, request.shared_bytes));
+  }
+  return kernels;
+}
+
+}  // namespace mica

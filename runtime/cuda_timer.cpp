@@ -1,0 +1,153 @@
+// Timing by CUDA events, and by the clock where there is no GPU: runtime/gpu_timer.h.
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "runtime/cuda_context.h"
+#include "runtime/gpu_timer.h"
+
+namespace mica {
+
+struct GpuTimer::Clock {
+  virtual ~Clock() = default;
+  virtual void start() = 0;
+  virtual void stop() = 0;
+  [[nodiscard]] virtual double milliseconds() const = 0;
+  bool started = false, stopped = false;
+};
+
+struct GpuTimer::HostClock final : GpuTimer::Clock {
+  void start() override { begin = std::chrono::steady_clock::now(); }
+  void stop() override { end = std::chrono::steady_clock::now(); }
+  [[nodiscard]] double milliseconds() const override {
+    return std::chrono::duration<double, std::milli>(end - begin).count();
+  }
+  std::chrono::steady_clock::time_point begin, end;
+};
+
+struct GpuTimer::CudaClock final : GpuTimer::Clock {
+  CudaClock(std::shared_ptr<CudaContext> in, Stream on) : context(std::move(in)), stream(on) {
+    const CudaContext::Scope scope(*context);
+    const cuda::Driver& driver = context->driver();
+    driver.call(driver.cuEventCreate, &begin, unsigned{cuda::kEventDefault});
+    if (const cuda::Result result = driver.cuEventCreate(&end, cuda::kEventDefault);
+        result != cuda::kSuccess) {
+      (void)driver.cuEventDestroy_v2(begin);
+      throw driver.error("cuEventCreate", result);
+    }
+  }
+  ~CudaClock() override {
+    // Errors say that the process ends or that the context is already broken.
+    try {
+      const CudaContext::Scope scope(*context);
+      (void)context->driver().cuEventDestroy_v2(begin);
+      (void)context->driver().cuEventDestroy_v2(end);
+    } catch (const DeviceError&) {
+    }
+  }
+  CudaClock(const CudaClock&) = delete;
+  CudaClock& operator=(const CudaClock&) = delete;
+
+  void start() override { record(begin); }
+  void stop() override { record(end); }
+  [[nodiscard]] double milliseconds() const override {
+    const CudaContext::Scope scope(*context);
+    const cuda::Driver& driver = context->driver();
+    driver.call(driver.cuEventSynchronize, end);
+    float time = 0;
+    driver.call(driver.cuEventElapsedTime, &time, begin, end);
+    return double{time};
+  }
+
+  void record(cuda::EventHandle event) {
+    const CudaContext::Scope scope(*context);
+    const cuda::Driver& driver = context->driver();
+    driver.call(driver.cuEventRecord, event, context->stream(stream));
+  }
+
+  const std::shared_ptr<CudaContext> context;
+  const Stream stream;
+  cuda::EventHandle begin = nullptr, end = nullptr;
+};
+
+GpuTimer::GpuTimer(const Target& target, Stream stream) {
+  if (target.backend == Backend::Cuda) {
+    clock_ = std::make_unique<CudaClock>(cuda_context(target.device), stream);
+  } else {
+    clock_ = std::make_unique<HostClock>();
+  }
+}
+
+GpuTimer::~GpuTimer() = default;
+GpuTimer::GpuTimer(GpuTimer&&) noexcept = default;
+GpuTimer& GpuTimer::operator=(GpuTimer&&) noexcept = default;
+
+void GpuTimer::start() {
+  clock_->start();
+  clock_->started = true;
+  clock_->stopped = false;
+}
+
+void GpuTimer::stop() {
+  clock_->stop();
+  clock_->stopped = true;
+}
+
+double GpuTimer::milliseconds() const {
+  if (!clock_->started || !clock_->stopped) {
+    throw UserError("a GpuTimer has no time yet: call start() before the work and stop() after it");
+  }
+  return clock_->milliseconds();
+}
+
+void device_copy(const Target& target, std::uint64_t to, std::uint64_t from, std::size_t bytes,
+                 Stream stream) {
+  if (bytes == 0) return;
+  if (target.backend != Backend::Cuda) {
+    std::memcpy(std::bit_cast<void*>(static_cast<std::uintptr_t>(to)),
+                std::bit_cast<void*>(static_cast<std::uintptr_t>(from)), bytes);
+    return;
+  }
+  const std::shared_ptr<CudaContext> context = cuda_context(target.device);
+  const CudaContext::Scope scope(*context);
+  const cuda::Driver& driver = context->driver();
+  const cuda::Result result = driver.cuMemcpyDtoDAsync_v2(to, from, bytes, context->stream(stream));
+  if (result != cuda::kSuccess) {
+    throw driver.error("cuMemcpyDtoDAsync_v2", result, cuda::bytes_text(bytes) + " on the GPU");
+  }
+}
+
+double device_copy_bandwidth(const Target& target, std::size_t bytes, int repeats) {
+  if (bytes == 0 || repeats < 1) {
+    throw UserError("a copy of " + std::to_string(bytes) + " bytes, repeated " +
+                    std::to_string(repeats) + " times, has no bandwidth: both must be 1 or more");
+  }
+  const std::shared_ptr<Device> device = device_for(target);
+  // Device memory for the duration of the measurement.
+  struct Block {
+    Block(Device& of, std::size_t size) : device(of), bytes(size), address(of.allocate(size, {})) {}
+    ~Block() { device.release(address, bytes, {}); }
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
+    Device& device;
+    const std::size_t bytes;
+    const std::uint64_t address;
+  };
+  const Block from(*device, bytes), to(*device, bytes);
+  GpuTimer timer(target);
+  device_copy(target, to.address, from.address, bytes);  // first touch and clocks
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < repeats; ++i) {
+    timer.start();
+    device_copy(target, to.address, from.address, bytes);
+    timer.stop();
+    best = std::min(best, timer.milliseconds());
+  }
+  return 2.0 * static_cast<double>(bytes) / (best * 1e-3) / 1e9;
+}
+
+}  // namespace mica
