@@ -1,0 +1,32 @@
+// The emulator's back end: a GPU kernel as a function that runs one thread on the CPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <llvm/IR/Module.h>
+
+#include "codegen/ir/kernel.h"
+#include "codegen/llvm/host_jit_llvm.h"
+#include "runtime/emulator.h"
+
+namespace mica::llvm_backend {
+
+/// Adds to `module` the function `function`, an EmulatedKernel::Entry. A kernel with barriers becomes
+/// a coroutine that is suspended at each of them; split_coroutines must run before code generation.
+/// Every load and store is preceded by the checks of runtime/emulator.h:
+///
+///     coordinates outside the array    ->  emulator_out_of_range(..), end of the thread
+///     shared or written global memory  ->  emulator_check_..(..) ? go on : emulator_conflict(..)
+///
+/// The result describes the kernel but for its entry.
+EmulatedKernel add_emulated_kernel(llvm::Module& module, const ir::Kernel& kernel,
+                                   const TargetFacts& facts, const std::string& function);
+
+/// Simplifies the functions of `module` and splits its coroutines at their barriers.
+void split_coroutines(llvm::Module& module, llvm::TargetMachine& machine);
+
+/// What the code calls.
+std::vector<RuntimeFunction> emulator_functions();
+
+}  // namespace mica::llvm_backend
