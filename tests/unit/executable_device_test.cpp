@@ -1,0 +1,150 @@
+// Runs of hand-written plans on a device with memory of its own: which copies a run causes.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/buffer_storage.h"
+#include "tests/support/fake_pipeline.h"
+
+namespace mica {
+namespace {
+
+using test::FakeKernel;
+using test::FakePipeline;
+using test::pointer_argument;
+using test::scalar_argument;
+using Log = std::vector<std::string>;
+
+const Target kGpu{Backend::Cuda, 0};
+
+/// next[i] = u[i] + 1 over the output's box of one dimension.
+std::shared_ptr<FakeKernel> add_one() {
+  return std::make_shared<FakeKernel>([](const FakeKernel::Launch& launch) {
+    const auto* u = reinterpret_cast<const float*>(launch.arguments[0]);
+    auto* next = reinterpret_cast<float*>(launch.arguments[1]);
+    const auto min = static_cast<std::int64_t>(launch.arguments[3]);
+    for (std::int64_t i = min; i < min + static_cast<std::int64_t>(launch.arguments[2]); ++i) {
+      next[i] = u[i] + 1.0F;
+    }
+  });
+}
+
+struct AddOne {
+  AddOne() {
+    pipeline.on_device();
+    pipeline.plan.launches[0].arguments[3] =
+        scalar_argument("min", Int(64), make_expr(Int(64), Cast{make_var("next.min.0")}));
+    pipeline.kernels["next"] = add_one();
+    u.for_each([](float& e, const std::array<std::int64_t, 4>& at) { e = static_cast<float>(at[0]); });
+    pipeline.set_u(u);
+  }
+  FakePipeline pipeline;
+  Buffer<float> u{16};
+};
+
+TEST(ExecutableOnDevice, AWholeOutputIsNotUploadedAndComesBackWhenRead) {
+  AddOne s;
+  Buffer<float> next(16);
+  next.fill(-1.0F);
+  Executable run = s.pipeline.executable(kGpu);
+  run.run(next);
+  EXPECT_EQ(s.pipeline.device->take_log(), (Log{"allocate 64", "upload 64", "allocate 64"}));
+  EXPECT_TRUE(next.device_dirty());
+  EXPECT_EQ(next(15), 16.0F);
+  EXPECT_EQ(s.pipeline.device->take_log(), (Log{"download 64", "synchronize"}));
+  run.run(next);
+  EXPECT_EQ(s.pipeline.device->take_log(), Log{}) << "everything is on the device";
+}
+
+TEST(ExecutableOnDevice, ACroppedOutputKeepsTheRest) {
+  AddOne s;
+  Buffer<float> whole(16);
+  whole.fill(-1.0F);
+  Buffer<float> crop = whole.cropped({{4, 8}});
+  s.pipeline.executable(kGpu).run(crop);
+  EXPECT_EQ(s.pipeline.device->take_log(),
+            (Log{"allocate 64", "upload 64", "allocate 64", "upload 64"}));
+  const Buffer<float>& read = whole;
+  for (std::int64_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(read(i), i >= 4 && i < 12 ? static_cast<float>(i) + 1.0F : -1.0F) << i;
+  }
+}
+
+TEST(ExecutableOnDevice, ResultsAreReadByTheNextRunWithoutCopies) {
+  AddOne s;
+  Buffer<float> a(16), b(16);
+  Executable run = s.pipeline.executable(kGpu);
+  run.run(a);
+  s.pipeline.set_u(a);
+  run.run(b);
+  s.pipeline.set_u(b);
+  (void)s.pipeline.device->take_log();
+  run.run(a);
+  EXPECT_EQ(s.pipeline.device->take_log(), Log{});
+  const Buffer<float>& read = a;
+  EXPECT_EQ(read(3), 6.0F);
+}
+
+TEST(ExecutableOnDevice, HostLaunchesReadAndWriteTheHostSide) {
+  AddOne s;
+  // mid = u + 1 on the device, then next = mid + 1 on the host.
+  s.pipeline.plan.temporaries.push_back({"mid", Float(32), {Expr(0)}, {Expr(16)}, {}});
+  PlanLaunch second = s.pipeline.plan.launches[0];
+  s.pipeline.plan.launches[0].arguments[1] = pointer_argument("mid", Float(32), true);
+  second.kernel = "second";
+  second.on_device = false;
+  second.grid.clear();
+  second.arguments[0] = pointer_argument("mid", Float(32), false);
+  s.pipeline.plan.launches.push_back(second);
+  s.pipeline.kernels["second"] = add_one();
+  Buffer<float> next(16);
+  s.pipeline.executable(kGpu).run(next);
+  EXPECT_EQ(s.pipeline.device->take_log(), (Log{"allocate 64", "upload 64", "allocate 64", "download 64",
+                                                "synchronize", "release 64"}));
+  EXPECT_FALSE(next.device_dirty());
+  EXPECT_TRUE(next.host_dirty());
+  EXPECT_EQ(next(5), 7.0F);
+}
+
+TEST(ExecutableOnDevice, AUsersStreamWaitsForEarlierWorkAndCarriesTheRest) {
+  AddOne s;
+  s.pipeline.plan.temporaries.push_back({"mid", Float(32), {Expr(0)}, {Expr(16)}, {}});
+  s.pipeline.plan.launches[0].arguments.push_back(pointer_argument("mid", Float(32), true));
+  Executable run = s.pipeline.executable(kGpu);
+  Buffer<float> first(16), second(16);
+  run.run(first);
+  (void)s.pipeline.device->take_log();
+  (void)s.pipeline.next().take();
+  s.pipeline.set_u(first);
+  int stream = 0;
+  RunOptions options;
+  options.stream.handle = &stream;
+  run.run(second, options);
+  EXPECT_EQ(s.pipeline.device->take_log(),
+            (Log{"synchronize", "allocate 64", "synchronize", "allocate 64 on the user's stream",
+                 "release 64 on the user's stream"}));
+  EXPECT_EQ(s.pipeline.next().take().at(0).stream, &stream);
+  run.run(second, options);
+  EXPECT_EQ(s.pipeline.device->take_log(),
+            (Log{"allocate 64 on the user's stream", "release 64 on the user's stream"}));
+}
+
+TEST(ExecutableOnDevice, AnEmulatedDeviceUsesHostMemory) {
+  AddOne s;
+  Buffer<float> next(16);
+  s.pipeline.executable(Target::gpu_emulator()).run(next);
+  EXPECT_EQ(s.pipeline.device->take_log(), Log{});
+  EXPECT_FALSE(next.device_dirty());
+  EXPECT_EQ(next(15), 16.0F);
+}
+
+TEST(ExecutableOnDevice, SynchronizeWaitsForTheDevicesOwnStream) {
+  AddOne s;
+  s.pipeline.executable(kGpu).synchronize();
+  EXPECT_EQ(s.pipeline.device->take_log(), Log{"synchronize"});
+}
+
+}  // namespace
+}  // namespace mica
