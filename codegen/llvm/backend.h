@@ -1,6 +1,7 @@
 // The LLVM back ends' entry points. No LLVM type appears here.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,9 +25,12 @@ std::string emit_ptx(const ir::Module& module, int sm, int ptx_version);
 /// gets a _ before it.
 std::string ptx_name(const std::string& kernel);
 
-/// Machine code for this CPU through ORC for the host kernels of `module`, ready to launch.
 using LoadedKernels = std::vector<std::pair<std::string, std::shared_ptr<LoadedKernel>>>;
-LoadedKernels load_host_kernels(const ir::Module& module);
+
+/// Machine code for this CPU through ORC for the host kernels of `module`, ready to launch.
+/// Baseline uses only what every 64-bit CPU of this family has; its results are the same.
+enum class HostCpu : std::uint8_t { Native, Baseline };
+LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu = HostCpu::Native);
 
 /// The device kernels as coroutines on the CPU with every access checked; launch() throws UserError
 /// or InternalError that names the race, the uninitialised read or the index out of range.

@@ -5,6 +5,7 @@
 #include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
 #include <llvm/ExecutionEngine/Orc/ThreadSafeModule.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
 
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/host_jit_llvm.h"
@@ -61,11 +62,18 @@ class LoadedHostKernel : public LoadedKernel {
   void (*entry_)(void* const*);
 };
 
+llvm::orc::JITTargetMachineBuilder describe_cpu(HostCpu cpu) {
+  if (cpu == HostCpu::Baseline) {
+    return llvm::orc::JITTargetMachineBuilder(llvm::Triple(llvm::sys::getProcessTriple()));
+  }
+  return check(llvm::orc::JITTargetMachineBuilder::detectHost(), "this CPU is unknown to LLVM");
+}
+
 }  // namespace
 
-HostCode::HostCode(const std::string& name) {
+HostCode::HostCode(const std::string& name, HostCpu cpu) {
   initialize_native();
-  auto builder = check(llvm::orc::JITTargetMachineBuilder::detectHost(), "this CPU is unknown to LLVM");
+  llvm::orc::JITTargetMachineBuilder builder = describe_cpu(cpu);
   builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
   const std::string features = builder.getFeatures().getString();
@@ -107,8 +115,8 @@ void* HostCode::address_of(const std::string& function) {
   return check(jit_->lookup(function), "machine code").toPtr<void*>();
 }
 
-LoadedKernels load_host_kernels(const ir::Module& module) {
-  auto code = std::make_shared<HostCode>(module.name);
+LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu) {
+  auto code = std::make_shared<HostCode>(module.name, cpu);
   std::set<std::string> names;
   for (const ir::Kernel& kernel : module.kernels) {
     if (kernel.on_device) continue;

@@ -10,6 +10,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "codegen/llvm/backend.h"
 #include "codegen/llvm/ops_llvm.h"
 
 namespace mica::llvm_backend {
@@ -25,8 +26,8 @@ struct RuntimeFunction {
 /// keep addresses keep it too.
 class HostCode {
  public:
-  /// An empty module for this CPU with all its features.
-  explicit HostCode(const std::string& name);
+  /// An empty module for this CPU, with all its features or those of the family's oldest.
+  explicit HostCode(const std::string& name, HostCpu cpu = HostCpu::Native);
 
   [[nodiscard]] llvm::Module& module() { return *module_; }
   /// What this CPU does in hardware.

@@ -1,8 +1,5 @@
 // The CPU back end alone: hand-made kernels return the bits of plain C++ loops.
-#include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <random>
 #include <vector>
 
@@ -10,12 +7,10 @@
 
 #include "codegen/llvm/backend.h"
 #include "tests/support/hand_kernels.h"
-#include "tests/support/oracle_ops.h"
+#include "tests/support/operation_cases.h"
 
 namespace mica {
 namespace {
-
-using test::Value;
 
 std::shared_ptr<LoadedKernel> load_kernel(const ir::Kernel& kernel) {
   ir::Module module;
@@ -168,199 +163,44 @@ TEST(HostBackend, AnUnsoundKernelIsAnInternalErrorThatNamesTheFault) {
   }
 }
 
-// ---- every operation of every type against the oracle --------------------------------------------
-
-/// Bytes of `count` elements: the edges of the type, then random bits.
-std::vector<unsigned char> samples(Type type, std::size_t count, unsigned seed) {
-  std::vector<unsigned char> data(count * static_cast<std::size_t>(type.bytes()));
-  std::mt19937_64 engine(seed);
-  for (unsigned char& byte : data) byte = static_cast<unsigned char>(engine());
-  std::vector<double> edges;
-  if (type.is_float()) {
-    const double inf = std::numeric_limits<double>::infinity();
-    edges = {0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 1e-7, 6e-8, 65504.0, 65520.0, 1e30, inf, -inf,
-             std::numeric_limits<double>::quiet_NaN(), 2147483648.0, -2147483649.0, 9.3e18, 255.5};
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    unsigned char* at = &data[i * static_cast<std::size_t>(type.bytes())];
-    if (type.is_bool()) *at &= 1;
-    if (type.is_float() && i < edges.size() * edges.size()) {
-      // Both operands of a pair (seeds 1 and 2) go through all combinations.
-      const double edge = seed == 1 ? edges[i % edges.size()] : edges[i / edges.size()];
-      test::store_value(type, at, test::float_value(type, edge));
-    } else if (type.is_integer() && i < 64) {
-      const std::int64_t top = std::int64_t{1} << (type.bits - 1);
-      const std::int64_t list[8] = {0, 1, -1, 2, top - 1, top, top + 1, 7};
-      const std::int64_t edge = seed == 1 ? list[i % 8] : list[i / 8];
-      test::store_value(type, at, test::integer_value(type, edge));
-    }
-  }
-  return data;
-}
-
-constexpr std::size_t kSamples = 1024;
-
-bool same_bits(Type type, const unsigned char* a, const unsigned char* b) {
-  if (type.is_float()) {
-    const Value x = test::load_value(type, a), y = test::load_value(type, b);
-    const bool x_nan = type.bits == 64 ? std::isnan(x.d) : std::isnan(x.f);
-    const bool y_nan = type.bits == 64 ? std::isnan(y.d) : std::isnan(y.f);
-    if (x_nan || y_nan) return x_nan && y_nan;
-  }
-  return std::memcmp(a, b, static_cast<std::size_t>(type.bytes())) == 0;
-}
-
-/// out[i] = value(a[i], b[i]) over kSamples elements, `lanes` at a time.
-struct Case {
-  std::string name;
-  Type from, to;
-  std::function<Expr(Expr, Expr)> make;
-  std::function<Value(Value, Value)> expected;
-};
-
-void run_cases(const std::vector<Case>& cases, int lanes) {
+void run_cases(const std::vector<test::OperationCase>& cases, int lanes,
+               llvm_backend::HostCpu cpu = llvm_backend::HostCpu::Native) {
   ir::Module module;
   module.name = "operations";
-  const Expr i = make_var("i");
-  for (const Case& c : cases) {
-    const Expr at = i * lanes;
-    const auto operand = [&](const char* buffer) {
-      return lanes == 1 ? test::load(buffer, c.from, i)
-                        : test::load_vector(buffer, c.from, at, lanes, 1);
-    };
-    const Expr value = c.make(operand("a"), operand("b"));
-    ir::Kernel kernel;
-    kernel.name = c.name;
-    kernel.params = {test::pointer("a", c.from), test::pointer("b", c.from),
-                     test::pointer("out", c.to, true)};
-    kernel.body = test::loop(LoopKind::Serial, "i", 0, static_cast<int>(kSamples) / lanes,
-                             lanes == 1 ? test::store("out", i, value)
-                                        : test::store_vector("out", at, value, 1));
-    module.kernels.push_back(kernel);
+  for (const test::OperationCase& c : cases) {
+    module.kernels.push_back(test::operation_kernel(c, lanes, false));
   }
-  const llvm_backend::LoadedKernels loaded = llvm_backend::load_host_kernels(module);
+  const llvm_backend::LoadedKernels loaded = llvm_backend::load_host_kernels(module, cpu);
+  ASSERT_EQ(loaded.size(), cases.size());
   for (std::size_t k = 0; k < cases.size(); ++k) {
-    const Case& c = cases[k];
-    const auto in_bytes = static_cast<std::size_t>(c.from.bytes());
-    const auto out_bytes = static_cast<std::size_t>(c.to.bytes());
-    const std::vector<unsigned char> a = samples(c.from, kSamples, 1), b = samples(c.from, kSamples, 2);
-    std::vector<unsigned char> out(kSamples * out_bytes), expected(out.size());
+    const std::vector<unsigned char> a = test::operation_samples(cases[k].from, 0);
+    const std::vector<unsigned char> b = test::operation_samples(cases[k].from, 1);
+    std::vector<unsigned char> out(static_cast<std::size_t>(test::kOperationSamples) *
+                                   static_cast<std::size_t>(cases[k].to.bytes()));
     launch(*loaded[k].second, a.data(), b.data(), out.data());
-    for (std::size_t s = 0; s < kSamples; ++s) {
-      const Value x = test::load_value(c.from, &a[s * in_bytes]);
-      const Value y = test::load_value(c.from, &b[s * in_bytes]);
-      test::store_value(c.to, &expected[s * out_bytes], c.expected(x, y));
-      ASSERT_TRUE(same_bits(c.to, &out[s * out_bytes], &expected[s * out_bytes]))
-          << c.name << " of sample " << s << ", " << lanes << " lanes: operands "
-          << (c.from.bits == 64 ? x.d : static_cast<double>(x.f)) << " / " << x.i << " and "
-          << (c.from.bits == 64 ? y.d : static_cast<double>(y.f)) << " / " << y.i;
-    }
+    ASSERT_EQ(test::compare_results(cases[k], out), "") << lanes << " lanes";
   }
-}
-
-const std::vector<Type>& all_types() {
-  static const std::vector<Type> types = {Bool(),  UInt(8), Int(8),   UInt(16),   Int(16),
-                                          Int(32), Int(64), Float(16), BFloat(16), Float(32),
-                                          Float(64)};
-  return types;
-}
-
-std::vector<Case> arithmetic_cases(Type type) {
-  std::vector<Case> cases;
-  const std::string suffix = "." + to_string(type);
-  const auto binary = [&](const char* name, BinaryOp op) {
-    cases.push_back({name + suffix, type, type,
-                     [op](const Expr& a, const Expr& b) { return make_expr(a.type(), Binary{op, a, b}); },
-                     [op, type](Value a, Value b) { return test::apply_binary(op, type, a, b); }});
-  };
-  const auto unary = [&](const char* name, UnaryOp op) {
-    cases.push_back({name + suffix, type, type,
-                     [op](const Expr& a, const Expr&) { return make_expr(a.type(), Unary{op, a}); },
-                     [op, type](Value a, Value) { return test::apply_unary(op, type, a); }});
-  };
-  const auto compare = [&](const char* name, CompareOp op) {
-    cases.push_back({name + suffix, type, Bool(),
-                     [op](const Expr& a, const Expr& b) {
-                       return make_expr(Bool().with_lanes(a.type().lanes), Compare{op, a, b});
-                     },
-                     [op, type](Value a, Value b) { return test::apply_compare(op, type, a, b); }});
-  };
-  compare("eq", CompareOp::Eq);
-  compare("ne", CompareOp::Ne);
-  if (type.is_bool()) {
-    binary("and", BinaryOp::And);
-    binary("or", BinaryOp::Or);
-    unary("not", UnaryOp::Not);
-    return cases;
-  }
-  compare("lt", CompareOp::Lt);
-  compare("le", CompareOp::Le);
-  compare("gt", CompareOp::Gt);
-  compare("ge", CompareOp::Ge);
-  binary("add", BinaryOp::Add);
-  binary("sub", BinaryOp::Sub);
-  binary("mul", BinaryOp::Mul);
-  binary("div", BinaryOp::Div);
-  binary("min", BinaryOp::Min);
-  binary("max", BinaryOp::Max);
-  unary("neg", UnaryOp::Neg);
-  unary("abs", UnaryOp::Abs);
-  if (type.is_float()) {
-    unary("sqrt", UnaryOp::Sqrt);
-    unary("floor", UnaryOp::Floor);
-    unary("ceil", UnaryOp::Ceil);
-    unary("round", UnaryOp::Round);
-    cases.push_back({"fma" + suffix, type, type,
-                     [](const Expr& a, const Expr& b) { return test::fused(a, b, a); },
-                     [type](Value a, Value b) { return test::apply_fma(type, a, b, a); }});
-    return cases;
-  }
-  binary("mod", BinaryOp::Mod);
-  binary("shl", BinaryOp::Shl);
-  binary("shr", BinaryOp::Shr);
-  binary("bitand", BinaryOp::BitAnd);
-  binary("bitor", BinaryOp::BitOr);
-  binary("bitxor", BinaryOp::BitXor);
-  unary("bitnot", UnaryOp::BitNot);
-  for (const int divisor : {1, 2, 3, 8, 10, 100, -1, -3, -4}) {
-    if (divisor < 0 && !type.is_int()) continue;
-    for (const BinaryOp op : {BinaryOp::Div, BinaryOp::Mod}) {
-      cases.push_back({(op == BinaryOp::Div ? "div" : "mod") + std::to_string(divisor) + suffix, type,
-                       type,
-                       [op, divisor, type](const Expr& a, const Expr&) {
-                         const Expr c = make_const(type, std::int64_t{divisor});
-                         const int lanes = a.type().lanes;
-                         return make_expr(a.type(), Binary{op, a, lanes == 1 ? c : test::broadcast(c, lanes)});
-                       },
-                       [op, divisor, type](Value a, Value) {
-                         return test::apply_binary(op, type, a, test::integer_value(type, divisor));
-                       }});
-    }
-  }
-  return cases;
 }
 
 TEST(HostBackend, EveryOperationOfEveryTypeHasTheOraclesBits) {
-  for (const Type type : all_types()) {
+  for (const Type type : test::all_types()) {
     if (type.is_half()) continue;  // a pass replaces arithmetic on f16 and bf16
-    run_cases(arithmetic_cases(type), 1);
-    run_cases(arithmetic_cases(type), 8);
+    run_cases(test::arithmetic_cases(type), 1);
+    run_cases(test::arithmetic_cases(type), 8);
   }
 }
 
 TEST(HostBackend, EveryCastHasTheOraclesBits) {
-  std::vector<Case> cases;
-  for (const Type from : all_types()) {
-    for (const Type to : all_types()) {
-      cases.push_back({to_string(from) + "." + to_string(to), from, to,
-                       [to](const Expr& a, const Expr&) {
-                         return make_expr(to.with_lanes(a.type().lanes), Cast{a});
-                       },
-                       [from, to](Value a, Value) { return test::apply_cast(from, to, a); }});
-    }
+  run_cases(test::cast_cases(), 1);
+  run_cases(test::cast_cases(), 8);
+}
+
+// Without f16 conversions and fma in hardware other code runs, for the same bits.
+TEST(HostBackend, ACpuWithoutExtensionsHasTheOraclesBits) {
+  run_cases(test::cast_cases(), 8, llvm_backend::HostCpu::Baseline);
+  for (const Type type : {Float(32), Float(64)}) {
+    run_cases(test::arithmetic_cases(type), 4, llvm_backend::HostCpu::Baseline);
   }
-  run_cases(cases, 1);
-  run_cases(cases, 8);
 }
 
 TEST(HostBackend, StridedReversedAndGatheredLanesReachTheirElements) {
