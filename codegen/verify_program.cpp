@@ -48,6 +48,9 @@ void verify_after(const Program& program, std::string_view after) {
   for (const auto& nest : program.nests) {
     ir::Environment environment = environment_of(program);
     environment.axes_mapped = mapped && nest.on_device;
+    if (after == "fuse_thread_loops") {
+      for (const char* axis : ir::kGpuAxisNames) environment.symbols[axis] = Int(32);
+    }
     ir::throw_if_unsound(ir::verify(nest.body, level, environment), std::string(after));
   }
 }

@@ -46,7 +46,8 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     if (step.kind != SplitStep::Split) continue;
     bool implied = guarded_outers.erase(step.old_var) > 0;
     const auto* constant = as_int(old_extent_[i]);
-    bool exact = (constant && *constant % step.factor == 0) || step.tail == TailStrategy::RoundUp;
+    bool exact = step.factor == 1 || (constant && *constant % step.factor == 0) ||
+                 step.tail == TailStrategy::RoundUp;
     if (implied || !exact) guarded_outers.insert(step.outer);
     if (exact || implied) continue;
     Guard guard{simplify(offset_at(step.old_var, static_cast<int>(i))), old_extent_[i], {}};

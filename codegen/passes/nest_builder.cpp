@@ -172,10 +172,15 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position,
   const auto* count = as_int(loop.extent);
   inner.ranges.push(loop.name, {std::int64_t{0}, count ? std::optional(*count - 1) : std::nullopt});
 
+  // Thread loops stay directly around each other: their guards stand inside the innermost.
+  const bool more_threads =
+      loop.kind == LoopKind::GpuThread &&
+      std::any_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
+                  [](const auto& l) { return l.kind == LoopKind::GpuThread; });
   auto saved = frame.guards;
   Expr condition;
   for (auto it = frame.guards.begin(); it != frame.guards.end();) {
-    if (frame.decided(*it)) {
+    if (!more_threads && frame.decided(*it)) {
       Expr one = it->offset < it->extent;
       condition = condition.defined() ? condition && one : one;
       it = frame.guards.erase(it);

@@ -106,9 +106,9 @@ void run_all(const std::string& input, const std::string& output, int passes, co
 
   // The picture shows many passes, so that the eye can see the blur.
   Buffer<std::uint16_t> result = image.copy();
+  Blur blur(true);
   for (int i = 0; i < passes; ++i) {
     Buffer<std::uint16_t> next(image.extent(0), image.extent(1), image.extent(2));
-    Blur blur(true);
     blur.input.set(result);
     blur.blur_y.realize(next, target);
     result = next;

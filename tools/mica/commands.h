@@ -1,0 +1,19 @@
+// The tool's subcommands; each adds its options and runs when it is parsed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "schedules/registry.h"
+
+namespace mica::tools {
+
+void add_list(CLI::App& app);   ///< mica list: the named schedules
+void add_show(CLI::App& app);   ///< mica show NAME: one schedule as code, its parameters and loop nest
+void add_dump(CLI::App& app);   ///< mica dump ALGORITHM --schedule S --after PASS: the code after a pass
+void add_ptx(CLI::App& app);    ///< mica ptx ALGORITHM --schedule S --sm N
+void add_bench(CLI::App& app);  ///< mica bench [FILTER]: times schedules on a target
+
+/// "tile_x=32,tile_y=8" pairs as parameters; UserError for text that is no name=integer.
+schedules::Parameters parse_parameters(const std::vector<std::string>& pairs);
+
+}  // namespace mica::tools
