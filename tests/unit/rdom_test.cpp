@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include "dsl/func.h"
+#include "dsl/traverse.h"
+
+namespace mica {
+namespace {
+
+const Var x("x"), y("y");
+
+TEST(RDom, DimensionsAreNamedAfterTheDomain) {
+  RDom r({{0, 3}, {-2, 5}}, "box");
+  EXPECT_EQ(r.dimensions(), 2);
+  EXPECT_EQ(r.x.name(), "box.x");
+  EXPECT_EQ(r[1].name(), "box.y");
+  EXPECT_EQ(r.z.name(), "box.y") << "a dimension that the domain lacks is its last";
+  EXPECT_EQ(r.data()->dims[1].min, -2);
+  EXPECT_EQ(r.data()->dims[1].extent, 5);
+}
+
+TEST(RDom, SumWritesItsTermsOutFirstDimensionFastest) {
+  ImageParam u(Int(32), 2, "u");
+  RDom r({{0, 2}, {5, 2}});
+  EXPECT_EQ(to_string(sum(r, u(r.x, r.y))), "u(0, 5) + u(1, 5) + u(0, 6) + u(1, 6)");
+}
+
+TEST(RDom, MinimumAndMaximumWriteTheirTermsOut) {
+  ImageParam u(Int(32), 1, "u");
+  RDom r({{0, 3}});
+  EXPECT_EQ(to_string(minimum(r, u(r))), "min(min(u(0), u(1)), u(2))");
+  EXPECT_EQ(to_string(maximum(r, u(r))), "max(max(u(0), u(1)), u(2))");
+}
+
+TEST(RDom, ASumOverOneDomainLeavesAnotherAlone) {
+  ImageParam u(Int(32), 2, "u");
+  RDom r({{0, 2}}), s({{0, 4}}, "s");
+  const Expr inner = sum(r, u(r, s));
+  int rvars = 0;
+  walk(inner, [&](const Expr& e) { rvars += e.as<RVarRef>() != nullptr ? 1 : 0; });
+  EXPECT_EQ(rvars, 2);
+  EXPECT_EQ(to_string(sum(s, inner)),
+            "u(0, 0) + u(1, 0) + (u(0, 1) + u(1, 1)) + (u(0, 2) + u(1, 2)) + (u(0, 3) + u(1, 3))");
+}
+
+TEST(RDom, ASumOf4096TermsIsTheLargest) {
+  ImageParam u(Int(32), 1, "u");
+  RDom r({{0, 64}, {0, 64}});
+  EXPECT_TRUE(sum(r, u(r.x + 64 * r.y)).defined());
+  RDom s({{0, 64}, {0, 65}});
+  EXPECT_THROW(sum(s, u(s.x + 64 * s.y)), UserError);
+}
+
+}  // namespace
+}  // namespace mica
