@@ -73,6 +73,16 @@ Algorithm blur(Type type) {
   return a;
 }
 
+Algorithm box9() {
+  Algorithm a{"box9-u16", "3x3 box blur as one sum of nine, u16", Func("blurred"), {}, {1, 1}, "blur/box3x3"};
+  Var x("x"), y("y");
+  ImageParam in(UInt(16), 2, "in");
+  RDom r({{-1, 3}, {-1, 3}});
+  a.output(x, y) = sum(r, in(x + r.x, y + r.y)) / 9;
+  a.inputs = {in};
+  return a;
+}
+
 Algorithm jacobi2d() {
   Algorithm a{"jacobi2d", "4-point Jacobi with a division, f64", Func("next"), {}, {1, 1}, "jacobi2d/strided-load"};
   Var x("x"), y("y");
@@ -92,6 +102,7 @@ const std::vector<std::pair<std::string, Maker>>& makers() {
       {"star25", star25},
       {"blur-u16", [] { return blur(UInt(16)); }},
       {"blur-f32", [] { return blur(Float(32)); }},
+      {"box9-u16", box9},
       {"jacobi2d", jacobi2d},
   };
   return all;

@@ -1,13 +1,15 @@
 #include "codegen/compile.h"
 
 #include <future>
+#include <optional>
 
 #include "codegen/ir/print.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
 #include "dsl/pipeline.h"
-#include "runtime/cuda_module.h"
 #include "runtime/gpu_facts.h"
+#include "runtime/gpu_module.h"
+#include "runtime/kernel_cache.h"
 
 namespace mica {
 namespace {
@@ -36,23 +38,24 @@ ir::Module part_of(const ir::Module& module, bool on_device) {
 
 llvm_backend::LoadedKernels load_cuda(const ir::Module& module, const Target& target, bool use_cache) {
   const GpuFacts facts = gpu_facts(target);
-  std::vector<std::string> names, entries;
+  std::vector<std::string> entries;
   std::vector<int> shared;
-  std::string text;
+  CacheKey key;
+  key.add("compiler", llvm_backend::version());
   for (const auto& kernel : module.kernels) {
-    names.push_back(kernel.name);
     entries.push_back(llvm_backend::ptx_name(kernel.name));
     shared.push_back(static_cast<int>(ir::shared_bytes(kernel)));
-    text += ir::to_string(kernel);
+    key.add("kernel", ir::to_string(kernel));
   }
-  CacheKey key = CacheKey::of({"cubin", text, std::to_string(facts.sm), std::to_string(facts.ptx_version),
-                               llvm_backend::version(), std::to_string(facts.driver_version)});
-  auto emit = [module, facts] {
-    return llvm_backend::emit_ptx(module, facts.sm, facts.ptx_version);
-  };
-  auto loaded = load_cuda_kernels(target, emit, entries, shared, key, use_cache);
-  for (std::size_t i = 0; i < loaded.size(); ++i) loaded[i].first = names[i];
-  return loaded;
+  std::optional<llvm_backend::LoadedKernels> loaded;
+  if (use_cache) loaded = load_cached_cuda_kernels(target, entries, shared, key);
+  if (!loaded) {
+    const std::string ptx = llvm_backend::emit_ptx(module, facts.sm, facts.ptx_version);
+    loaded = load_cuda_kernels(target, ptx, entries, shared, key, use_cache);
+  }
+  // Launches name kernels as the program does.
+  for (std::size_t i = 0; i < loaded->size(); ++i) (*loaded)[i].first = module.kernels[i].name;
+  return std::move(*loaded);
 }
 
 std::shared_ptr<const CompiledVariant> compile_variant(const Pipeline& pipeline, const Target& target,

@@ -43,9 +43,8 @@ double host_copy_seconds(std::size_t bytes) {
 
 double copy_bandwidth(const Target& target, std::size_t bytes) {
   const std::size_t half = bytes / 2;
-  const double seconds = target.backend == Backend::Cuda ? device_copy_ms(target, half) * 1e-3
-                                                         : host_copy_seconds(half);
-  return 2.0 * static_cast<double>(half) / seconds;
+  if (target.backend == Backend::Cuda) return device_copy_bandwidth(target, half, 21) * 1e9;
+  return 2.0 * static_cast<double>(half) / host_copy_seconds(half);
 }
 
 }  // namespace mica::examples
