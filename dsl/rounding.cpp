@@ -89,12 +89,13 @@ std::optional<Affine> affine_in(const Expr& e, const std::string& v) {
 
 constexpr double kNoTap = -std::numeric_limits<double>::infinity();
 
-// The largest offset in `slowest` of the taps in `e`.
+// The largest offset in `slowest` of the taps in `e`. An update's own old value is no tap: it is there
+// before the first plane arrives.
 double largest_offset(const Expr& e, const std::string& slowest) {
   double largest = kNoTap;
   walk(e, [&](const Expr& node) {
     const auto* access = node.as<Access>();
-    if (access == nullptr) return;
+    if (access == nullptr || access->is_self) return;
     for (const Expr& arg : access->args) {
       const std::optional<Affine> form = affine_in(arg, slowest);
       if (!form || form->factor == 0) continue;
@@ -111,6 +112,7 @@ struct Term {
   std::vector<Expr> uniform;
   std::vector<Expr> varying;
   double offset = kNoTap;
+  std::size_t written = 0;  // the term's place as written
 };
 
 Expr product(const std::vector<Expr>& factors, std::size_t first = 0) {
@@ -223,8 +225,10 @@ class RoundingFixer {
       for (Expr& factor : term.uniform) factor = fix(factor);
       for (Expr& factor : term.varying) factor = fix(factor);
     }
-    std::stable_sort(terms.begin(), terms.end(),
-                     [](const Term& a, const Term& b) { return a.offset < b.offset; });
+    for (std::size_t i = 0; i < terms.size(); ++i) terms[i].written = i;
+    std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
+      return a.offset < b.offset || (a.offset == b.offset && a.written < b.written);
+    });
     Expr sum;
     for (const Term& term : terms) sum = appended(std::move(sum), term);
     return sum;

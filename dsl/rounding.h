@@ -25,10 +25,10 @@ namespace mica {
 /// In a product term a*b, a is the product of the uniform factors as written (outer ones first), or the
 /// first factor when none or all are uniform; b is the product of the others from the left. The offset
 /// of an access argument (a*z + c)/b in z is c/a; min, max and clamp against something without z do not
-/// count, and any other use of z gives no offset. A division stays a division, of the fixed sum if it
-/// divides one. `fma` calls the user wrote are terms of their own and are not taken apart; their
-/// operands are fixed. Sums inside other operations are fixed on their own. Fixing a fixed expression
-/// changes nothing.
+/// count, and any other use of z, as well as an update's own old value, gives no offset. A division
+/// stays a division, of the fixed sum if it divides one. `fma` calls the user wrote are terms of their
+/// own and are not taken apart; their operands are fixed. Sums inside other operations are fixed on
+/// their own. Fixing a fixed expression changes nothing.
 ///
 /// ParamRefs are uniform, and so are the VarRefs that `is_param` (if given) says are Params.
 Expr fix_rounding(const Expr& value, const std::string& slowest,

@@ -114,9 +114,9 @@ Expr map_children(const Expr& e, Rewrite rewrite) {
             const bool index_changed = map_list(op.index, rewrite, index);
             const bool logical_changed = map_list(op.logical, rewrite, logical);
             if (!index_changed && !logical_changed) return e;
-            return make_expr(type,
-                             Load{op.buffer, index_changed ? std::move(index) : op.index,
-                                  logical_changed ? std::move(logical) : op.logical, op.alignment});
+            if (!index_changed) index = op.index;
+            if (!logical_changed) logical = op.logical;
+            return make_expr(type, Load{op.buffer, std::move(index), std::move(logical), op.alignment});
           },
           [&](const Ramp& op) { return two(op, &Ramp::base, &Ramp::stride); },
           [&](const Broadcast& op) {

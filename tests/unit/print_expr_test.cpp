@@ -10,13 +10,13 @@
 namespace mica {
 namespace {
 
-const Expr kX = make_var("x");
-const Expr kY = make_var("y");
-const Expr kA = make_var("a", Float(32));
-const Expr kB = make_var("b", Float(32));
-const Expr kC = make_var("c", Float(32));
-const Expr kI = make_var("i");
-const Expr kJ = make_var("j");
+Expr x() { return make_var("x"); }
+Expr y() { return make_var("y"); }
+Expr a() { return make_var("a", Float(32)); }
+Expr b() { return make_var("b", Float(32)); }
+Expr c() { return make_var("c", Float(32)); }
+Expr i() { return make_var("i"); }
+Expr j() { return make_var("j"); }
 
 Expr u(std::vector<Expr> args) {
   Access op;
@@ -28,47 +28,47 @@ Expr u(std::vector<Expr> args) {
 TEST(PrintExpr, AStencilReadsAsItWasWritten) {
   const Expr c0 = make_var("c0", Float(32));
   const Expr c1 = make_var("c1", Float(32));
-  EXPECT_EQ(to_string(c0 * u({kX, kY}) + c1 * (u({kX - 1, kY}) + u({kX + 1, kY}))),
+  EXPECT_EQ(to_string(c0 * u({x(), y()}) + c1 * (u({x() - 1, y()}) + u({x() + 1, y()}))),
             "c0*u(x, y) + c1*(u(x - 1, y) + u(x + 1, y))");
 }
 
 TEST(PrintExpr, ParenthesesShowTheOrderAndNothingElse) {
-  EXPECT_EQ(to_string(kA + kB + kC), "a + b + c");
-  EXPECT_EQ(to_string(kA + (kB + kC)), "a + (b + c)");
-  EXPECT_EQ(to_string(kA - (kB - kC)), "a - (b - c)");
-  EXPECT_EQ(to_string((kA + kB) * kC), "(a + b)*c");
-  EXPECT_EQ(to_string(kA * kB / kC), "a*b/c");
-  EXPECT_EQ(to_string(kA / (kB * kC)), "a/(b*c)");
-  EXPECT_EQ(to_string(kI % 4 * 2), "i % 4*2");
-  EXPECT_EQ(to_string(kI * (kJ % 4)), "i*(j % 4)");
+  EXPECT_EQ(to_string(a() + b() + c()), "a + b + c");
+  EXPECT_EQ(to_string(a() + (b() + c())), "a + (b + c)");
+  EXPECT_EQ(to_string(a() - (b() - c())), "a - (b - c)");
+  EXPECT_EQ(to_string((a() + b()) * c()), "(a + b)*c");
+  EXPECT_EQ(to_string(a() * b() / c()), "a*b/c");
+  EXPECT_EQ(to_string(a() / (b() * c())), "a/(b*c)");
+  EXPECT_EQ(to_string(i() % 4 * 2), "i % 4*2");
+  EXPECT_EQ(to_string(i() * (j() % 4)), "i*(j % 4)");
 }
 
 TEST(PrintExpr, MixedOperatorsFollowTheirPrecedenceInC) {
-  EXPECT_EQ(to_string((kI & 3) == 0), "(i & 3) == 0");
-  EXPECT_EQ(to_string((kI << 2) + kJ), "(i << 2) + j");
-  EXPECT_EQ(to_string(kI << (kJ + 2)), "i << j + 2");
-  EXPECT_EQ(to_string((kI < 1 || kJ < 2) && kI < 3), "(i < 1 || j < 2) && i < 3");
-  EXPECT_EQ(to_string(kI < 1 || (kJ < 2 && kI < 3)), "i < 1 || j < 2 && i < 3");
-  EXPECT_EQ(to_string(!(kI < 1)), "!(i < 1)");
-  EXPECT_EQ(to_string((kI ^ kJ) | 1), "i ^ j | 1");
+  EXPECT_EQ(to_string((i() & 3) == 0), "(i & 3) == 0");
+  EXPECT_EQ(to_string((i() << 2) + j()), "(i << 2) + j");
+  EXPECT_EQ(to_string(i() << (j() + 2)), "i << j + 2");
+  EXPECT_EQ(to_string((i() < 1 || j() < 2) && i() < 3), "(i < 1 || j < 2) && i < 3");
+  EXPECT_EQ(to_string(i() < 1 || (j() < 2 && i() < 3)), "i < 1 || j < 2 && i < 3");
+  EXPECT_EQ(to_string(!(i() < 1)), "!(i < 1)");
+  EXPECT_EQ(to_string((i() ^ j()) | 1), "i ^ j | 1");
 }
 
 TEST(PrintExpr, SignsNeverRunTogether) {
-  EXPECT_EQ(to_string(-kA), "-a");
-  EXPECT_EQ(to_string(-(-kA)), "-(-a)");
-  EXPECT_EQ(to_string(-(kA * kB)), "-(a*b)");
-  EXPECT_EQ(to_string(-kA * kB), "-a*b");
-  EXPECT_EQ(to_string(kA - -kB), "a - -b");
-  EXPECT_EQ(to_string(kX + -3), "x - 3");
+  EXPECT_EQ(to_string(-a()), "-a");
+  EXPECT_EQ(to_string(-(-a())), "-(-a)");
+  EXPECT_EQ(to_string(-(a() * b())), "-(a*b)");
+  EXPECT_EQ(to_string(-a() * b()), "-a*b");
+  EXPECT_EQ(to_string(a() - -b()), "a - -b");
+  EXPECT_EQ(to_string(x() + -3), "x - 3");
 }
 
 TEST(PrintExpr, CallsAndConversions) {
-  EXPECT_EQ(to_string(select(kI < 3, kA, kB)), "select(i < 3, a, b)");
-  EXPECT_EQ(to_string(fma(kA, kB, kC + kA)), "fma(a, b, c + a)");
-  EXPECT_EQ(to_string(strict(kA + kB) * kC), "strict(a + b)*c");
-  EXPECT_EQ(to_string(cast(Float(32), kI + 1) * kA), "cast<f32>(i + 1)*a");
-  EXPECT_EQ(to_string(min(kA, max(kB, pow(kA, kC)))), "min(a, max(b, pow(a, c)))");
-  EXPECT_EQ(to_string(tanh(abs(kA)) + floor(kB)), "tanh(abs(a)) + floor(b)");
+  EXPECT_EQ(to_string(select(i() < 3, a(), b())), "select(i < 3, a, b)");
+  EXPECT_EQ(to_string(fma(a(), b(), c() + a())), "fma(a, b, c + a)");
+  EXPECT_EQ(to_string(strict(a() + b()) * c()), "strict(a + b)*c");
+  EXPECT_EQ(to_string(cast(Float(32), i() + 1) * a()), "cast<f32>(i + 1)*a");
+  EXPECT_EQ(to_string(min(a(), max(b(), pow(a(), c())))), "min(a, max(b, pow(a, c)))");
+  EXPECT_EQ(to_string(tanh(abs(a())) + floor(b())), "tanh(abs(a)) + floor(b)");
 }
 
 TEST(PrintExpr, FloatsAreTheShortestThatReadBackInTheirType) {
@@ -107,7 +107,7 @@ TEST(PrintExpr, ElementsOfATupleAreNumbered) {
   function->types = {Float(32), Float(32)};
   Access op;
   op.name = "f";
-  op.args = {kX};
+  op.args = {x()};
   op.function = function;
   EXPECT_EQ(to_string(make_expr(Float(32), op)), "f(x)[0]");
   op.value_index = 1;
@@ -119,13 +119,13 @@ TEST(PrintExpr, ElementsOfATupleAreNumbered) {
 
 TEST(PrintExpr, LoweredNodes) {
   const Type vector = Int(32).with_lanes(4);
-  EXPECT_EQ(to_string(make_expr(Float(32), Load{"u", {kI, kJ + 1}, {}, 1})), "u[i, j + 1]");
-  EXPECT_EQ(to_string(make_expr(vector, Ramp{kI, Expr(2)})), "ramp(i, 2, 4)");
-  EXPECT_EQ(to_string(make_expr(vector, Broadcast{kI})), "x4(i)");
-  EXPECT_EQ(to_string(make_expr(Int(32).with_lanes(2), Shuffle{{kI, kJ}, {1, 0}})),
+  EXPECT_EQ(to_string(make_expr(Float(32), Load{"u", {i(), j() + 1}, {}, 1})), "u[i, j + 1]");
+  EXPECT_EQ(to_string(make_expr(vector, Ramp{i(), Expr(2)})), "ramp(i, 2, 4)");
+  EXPECT_EQ(to_string(make_expr(vector, Broadcast{i()})), "x4(i)");
+  EXPECT_EQ(to_string(make_expr(Int(32).with_lanes(2), Shuffle{{i(), j()}, {1, 0}})),
             "shuffle(i, j; 1, 0)");
-  EXPECT_EQ(to_string(make_expr(UInt(32), Reinterpret{kA})), "reinterpret<u32>(a)");
-  const Expr let = make_expr(Int(32), Let{"t", kI + 1, make_var("t") * 2});
+  EXPECT_EQ(to_string(make_expr(UInt(32), Reinterpret{a()})), "reinterpret<u32>(a)");
+  const Expr let = make_expr(Int(32), Let{"t", i() + 1, make_var("t") * 2});
   EXPECT_EQ(to_string(let), "let t = i + 1 in t*2");
   EXPECT_EQ(to_string(let + 1), "(let t = i + 1 in t*2) + 1");
 }

@@ -14,9 +14,9 @@
 namespace mica {
 namespace {
 
-const Expr kX = make_var("x");
-const Expr kY = make_var("y");
-const Expr kZ = make_var("z");
+Expr x() { return make_var("x"); }
+Expr y() { return make_var("y"); }
+Expr z() { return make_var("z"); }
 
 Expr access(const std::string& name, std::vector<Expr> args, Type type = Float(32)) {
   Access op;
@@ -28,29 +28,29 @@ Expr access(const std::string& name, std::vector<Expr> args, Type type = Float(3
 Expr u(Expr z) { return access("u", {std::move(z)}); }
 Expr v(Expr z) { return access("v", {std::move(z)}); }
 // An array that has no z.
-Expr b() { return access("b", {kX}); }
+Expr b() { return access("b", {x()}); }
 Expr param(const std::string& name, Type type = Float(32)) {
   auto data = std::make_shared<ParamData>();
   data->name = name;
   data->type = type;
   return make_expr(type, ParamRef{data});
 }
-const Expr kC0 = param("c0");
-const Expr kC1 = param("c1");
-const Expr kC2 = param("c2");
+Expr c0() { return param("c0"); }
+Expr c1() { return param("c1"); }
+Expr c2() { return param("c2"); }
 
 std::string fixed(const Expr& e) { return to_string(fix_rounding(e, "z")); }
 
 TEST(Rounding, TermsAreOrderedByTheirPlaneAndProductsBecomeFma) {
-  EXPECT_EQ(fixed(kC0 * u(kZ) + kC1 * (u(kZ - 1) + u(kZ + 1))),
+  EXPECT_EQ(fixed(c0() * u(z()) + c1() * (u(z() - 1) + u(z() + 1))),
             "fma(c1, u(z + 1), fma(c0, u(z), c1*u(z - 1)))");
 }
 
 TEST(Rounding, TheSevenPointStencilKeepsTheWrittenOrderWithinAPlane) {
   const auto at = [](const Expr& x, const Expr& y, const Expr& z) { return access("u", {x, y, z}); };
-  const Expr e =
-      kC0 * at(kX, kY, kZ) + kC1 * (at(kX - 1, kY, kZ) + at(kX + 1, kY, kZ) + at(kX, kY - 1, kZ) +
-                                    at(kX, kY + 1, kZ) + at(kX, kY, kZ - 1) + at(kX, kY, kZ + 1));
+  const Expr e = c0() * at(x(), y(), z()) +
+                 c1() * (at(x() - 1, y(), z()) + at(x() + 1, y(), z()) + at(x(), y() - 1, z()) +
+                         at(x(), y() + 1, z()) + at(x(), y(), z() - 1) + at(x(), y(), z() + 1));
   EXPECT_EQ(fixed(e),
             "fma(c1, u(x, y, z + 1), fma(c1, u(x, y + 1, z), fma(c1, u(x, y - 1, z), "
             "fma(c1, u(x + 1, y, z), fma(c1, u(x - 1, y, z), fma(c0, u(x, y, z), "
@@ -58,93 +58,96 @@ TEST(Rounding, TheSevenPointStencilKeepsTheWrittenOrderWithinAPlane) {
 }
 
 TEST(Rounding, TheSlowestDimensionDecidesTheOrder) {
-  const Expr e = access("u", {kX + 1, kZ}) + access("u", {kX - 1, kZ + 1});
+  const Expr e = access("u", {x() + 1, z()}) + access("u", {x() - 1, z() + 1});
   EXPECT_EQ(to_string(fix_rounding(e, "z")), "u(x + 1, z) + u(x - 1, z + 1)");
   EXPECT_EQ(to_string(fix_rounding(e, "x")), "u(x - 1, z + 1) + u(x + 1, z)");
 }
 
 TEST(Rounding, TermsWithoutATapOfTheSlowestDimensionComeFirst) {
-  EXPECT_EQ(fixed(u(kZ - 9) + b() + kC0), "b(x) + c0 + u(z - 9)");
-  EXPECT_EQ(fixed(u(kZ - 9) + cast(Float(32), kZ)), "cast<f32>(z) + u(z - 9)");
+  EXPECT_EQ(fixed(u(z() - 9) + b() + c0()), "b(x) + c0 + u(z - 9)");
+  EXPECT_EQ(fixed(u(z() - 9) + cast(Float(32), z())), "cast<f32>(z) + u(z - 9)");
 }
 
 TEST(Rounding, SubtractedTermsChangeTheirSign) {
-  EXPECT_EQ(fixed(u(kZ) - kC0 * u(kZ + 1)), "fma(-c0, u(z + 1), u(z))");
-  EXPECT_EQ(fixed(u(kZ + 1) - u(kZ)), "-u(z) + u(z + 1)");
-  EXPECT_EQ(fixed(u(kZ) - u(kZ + 1)), "u(z) - u(z + 1)");
-  EXPECT_EQ(fixed(u(kZ + 1) - 2 * u(kZ)), "-2.0*u(z) + u(z + 1)");
-  EXPECT_EQ(fixed(b() - (u(kZ) - v(kZ))), "b(x) - u(z) + v(z)");
-  EXPECT_EQ(fixed(-(u(kZ) + v(kZ))), "-u(z) - v(z)");
-  EXPECT_EQ(fixed(b() - -u(kZ)), "b(x) + u(z)");
+  EXPECT_EQ(fixed(u(z()) - c0() * u(z() + 1)), "fma(-c0, u(z + 1), u(z))");
+  EXPECT_EQ(fixed(u(z() + 1) - u(z())), "-u(z) + u(z + 1)");
+  EXPECT_EQ(fixed(u(z()) - u(z() + 1)), "u(z) - u(z + 1)");
+  EXPECT_EQ(fixed(u(z() + 1) - 2 * u(z())), "-2.0*u(z) + u(z + 1)");
+  EXPECT_EQ(fixed(b() - (u(z()) - v(z()))), "b(x) - u(z) + v(z)");
+  EXPECT_EQ(fixed(-(u(z()) + v(z()))), "-u(z) - v(z)");
+  EXPECT_EQ(fixed(b() - -u(z())), "b(x) + u(z)");
 }
 
 TEST(Rounding, AUniformFactorIsDistributedOverASum) {
-  EXPECT_EQ(fixed((u(kZ) + v(kZ)) * kC0), "fma(c0, v(z), c0*u(z))");
-  EXPECT_EQ(fixed(kC0 * -(u(kZ) - v(kZ))), "fma(c0, v(z), -c0*u(z))");
-  EXPECT_EQ(fixed(kC0 * (kC1 * (u(kZ) + v(kZ)))), "fma(c0*c1, v(z), c0*c1*u(z))");
-  EXPECT_EQ(fixed(kC0 * (u(kZ) + kC1 * (v(kZ) + b()))), "fma(c0*c1, v(z), fma(c0, u(z), c0*c1*b(x)))");
+  EXPECT_EQ(fixed((u(z()) + v(z())) * c0()), "fma(c0, v(z), c0*u(z))");
+  EXPECT_EQ(fixed(c0() * -(u(z()) - v(z()))), "fma(c0, v(z), -c0*u(z))");
+  EXPECT_EQ(fixed(c0() * (c1() * (u(z()) + v(z())))), "fma(c0*c1, v(z), c0*c1*u(z))");
+  EXPECT_EQ(fixed(c0() * (u(z()) + c1() * (v(z()) + b()))),
+            "fma(c0*c1, v(z), fma(c0, u(z), c0*c1*b(x)))");
 }
 
 TEST(Rounding, AnyExpressionOfConstantsAndParamsIsUniform) {
-  EXPECT_EQ(fixed(1 / (kC0 * kC0) * (u(kZ) - v(kZ))), "fma(-(1.0/(c0*c0)), v(z), 1.0/(c0*c0)*u(z))");
-  EXPECT_EQ(fixed((kC0 + kC1) * u(kZ) + v(kZ)), "(c0 + c1)*u(z) + v(z)");
-  EXPECT_EQ(fixed(u(kZ) + 2 * (kC0 + kC1)), "2.0*(c0 + c1) + u(z)");
+  EXPECT_EQ(fixed(1 / (c0() * c0()) * (u(z()) - v(z()))), "fma(-(1.0/(c0*c0)), v(z), 1.0/(c0*c0)*u(z))");
+  EXPECT_EQ(fixed((c0() + c1()) * u(z()) + v(z())), "(c0 + c1)*u(z) + v(z)");
+  EXPECT_EQ(fixed(u(z()) + 2 * (c0() + c1())), "2.0*(c0 + c1) + u(z)");
 }
 
 TEST(Rounding, CoefficientsMultiplyFirstInWrittenOrder) {
-  EXPECT_EQ(fixed(b() + kC0 * (u(kZ) * kC1)), "fma(c0*c1, u(z), b(x))");
-  EXPECT_EQ(fixed(b() + u(kZ) * v(kZ) * kC0), "fma(c0, u(z)*v(z), b(x))");
+  EXPECT_EQ(fixed(b() + c0() * (u(z()) * c1())), "fma(c0*c1, u(z), b(x))");
+  EXPECT_EQ(fixed(b() + u(z()) * v(z()) * c0()), "fma(c0, u(z)*v(z), b(x))");
 }
 
 TEST(Rounding, AProductOfVaryingFactorsFusesItsFirst) {
-  EXPECT_EQ(fixed(b() + u(kZ) * v(kZ) * u(kZ + 1)), "fma(u(z), v(z)*u(z + 1), b(x))");
-  EXPECT_EQ(fixed(b() + kC0 * kC1 * kC2), "fma(c0, c1*c2, b(x))");
+  EXPECT_EQ(fixed(b() + u(z()) * v(z()) * u(z() + 1)), "fma(u(z), v(z)*u(z + 1), b(x))");
+  EXPECT_EQ(fixed(b() + c0() * c1() * c2()), "fma(c0, c1*c2, b(x))");
 }
 
 TEST(Rounding, ASumTimesAVaryingFactorIsFixedOnItsOwn) {
-  EXPECT_EQ(fixed(b() + u(kZ) * (kC0 * v(kZ + 1) + v(kZ))), "fma(u(z), fma(c0, v(z + 1), v(z)), b(x))");
-  EXPECT_EQ(fixed(b() - (u(kZ) + v(kZ)) * (u(kZ) - v(kZ))), "fma(-u(z) - v(z), u(z) - v(z), b(x))");
+  EXPECT_EQ(fixed(b() + u(z()) * (c0() * v(z() + 1) + v(z()))),
+            "fma(u(z), fma(c0, v(z + 1), v(z)), b(x))");
+  EXPECT_EQ(fixed(b() - (u(z()) + v(z())) * (u(z()) - v(z()))), "fma(-u(z) - v(z), u(z) - v(z), b(x))");
 }
 
 TEST(Rounding, ADivisionStaysADivisionOfTheFixedSum) {
-  EXPECT_EQ(fixed((u(kZ + 1) + kC0 * u(kZ)) / 3), "(c0*u(z) + u(z + 1))/3.0");
-  EXPECT_EQ(fixed(b() + u(kZ) / 3), "b(x) + u(z)/3.0");
-  EXPECT_EQ(fixed(kC1 * ((u(kZ + 1) + u(kZ)) / kC0)), "c1*((u(z) + u(z + 1))/c0)");
+  EXPECT_EQ(fixed((u(z() + 1) + c0() * u(z())) / 3), "(c0*u(z) + u(z + 1))/3.0");
+  EXPECT_EQ(fixed(b() + u(z()) / 3), "b(x) + u(z)/3.0");
+  EXPECT_EQ(fixed(c1() * ((u(z() + 1) + u(z())) / c0())), "c1*((u(z) + u(z + 1))/c0)");
 }
 
 TEST(Rounding, SumsInsideOtherOperationsAreFixedOnTheirOwn) {
-  EXPECT_EQ(fixed(min(u(kZ + 1) + u(kZ), sqrt(b() + kC0 * u(kZ)))),
+  EXPECT_EQ(fixed(min(u(z() + 1) + u(z()), sqrt(b() + c0() * u(z())))),
             "min(u(z) + u(z + 1), sqrt(fma(c0, u(z), b(x))))");
-  EXPECT_EQ(fixed(select(u(kZ + 1) + u(kZ) > 0, b(), u(kZ + 1) - u(kZ))),
+  EXPECT_EQ(fixed(select(u(z() + 1) + u(z()) > 0, b(), u(z() + 1) - u(z()))),
             "select(u(z) + u(z + 1) > 0.0, b(x), -u(z) + u(z + 1))");
-  EXPECT_EQ(fixed(cast(Int(32), u(kZ + 1) + u(kZ)) + 1), "cast<i32>(u(z) + u(z + 1)) + 1");
+  EXPECT_EQ(fixed(cast(Int(32), u(z() + 1) + u(z())) + 1), "cast<i32>(u(z) + u(z + 1)) + 1");
 }
 
 TEST(Rounding, ATermIsAsLateAsTheLatestTapInsideIt) {
-  EXPECT_EQ(fixed(sqrt(u(kZ + 2)) + u(kZ - 1) * u(kZ + 1) + u(kZ)),
+  EXPECT_EQ(fixed(sqrt(u(z() + 2)) + u(z() - 1) * u(z() + 1) + u(z())),
             "fma(u(z - 1), u(z + 1), u(z)) + sqrt(u(z + 2))");
 }
 
 TEST(Rounding, StrictKeepsItsInsideAndIsATerm) {
-  EXPECT_EQ(fixed(strict(u(kZ + 1) + kC0 * u(kZ))), "strict(u(z + 1) + c0*u(z))");
-  EXPECT_EQ(fixed(kC0 * strict(u(kZ + 1) + u(kZ)) + u(kZ)), "fma(c0, strict(u(z + 1) + u(z)), u(z))");
+  EXPECT_EQ(fixed(strict(u(z() + 1) + c0() * u(z()))), "strict(u(z + 1) + c0*u(z))");
+  EXPECT_EQ(fixed(c0() * strict(u(z() + 1) + u(z())) + u(z())),
+            "fma(c0, strict(u(z + 1) + u(z)), u(z))");
 }
 
 TEST(Rounding, FmaCallsOfTheUserAreTermsWithFixedOperands) {
-  EXPECT_EQ(fixed(u(kZ + 2) + fma(kC0, u(kZ + 1), u(kZ + 1) + u(kZ))),
+  EXPECT_EQ(fixed(u(z() + 2) + fma(c0(), u(z() + 1), u(z() + 1) + u(z()))),
             "fma(c0, u(z + 1), u(z) + u(z + 1)) + u(z + 2)");
 }
 
 TEST(Rounding, IntegersAreLeftAlone) {
-  const Expr n = access("n", {kZ + 1}, Int(32));
-  const Expr m = access("m", {kZ}, Int(32));
+  const Expr n = access("n", {z() + 1}, Int(32));
+  const Expr m = access("m", {z()}, Int(32));
   const Expr e = n + 3 * (m - n);
   EXPECT_TRUE(fix_rounding(e, "z").same_as(e));
 }
 
 TEST(Rounding, EveryFloatTypeIsFixed) {
   for (const Type type : {Float(16), BFloat(), Float(64)}) {
-    const Expr e = access("u", {kZ + 1}, type) + param("c", type) * access("u", {kZ}, type);
+    const Expr e = access("u", {z() + 1}, type) + param("c", type) * access("u", {z()}, type);
     const Expr result = fix_rounding(e, "z");
     EXPECT_EQ(to_string(result), "c*u(z) + u(z + 1)");
     EXPECT_EQ(result.type(), type);
@@ -153,7 +156,7 @@ TEST(Rounding, EveryFloatTypeIsFixed) {
 
 TEST(Rounding, VarRefsAreUniformWhenThePredicateSaysSo) {
   const Expr c = make_var("c", Float(32));
-  const Expr e = c * (u(kZ + 1) + u(kZ));
+  const Expr e = c * (u(z() + 1) + u(z()));
   EXPECT_EQ(to_string(fix_rounding(e, "z", [](const std::string& name) { return name == "c"; })),
             "fma(c, u(z + 1), c*u(z))");
   EXPECT_EQ(fixed(e), "c*(u(z) + u(z + 1))");
@@ -161,25 +164,33 @@ TEST(Rounding, VarRefsAreUniformWhenThePredicateSaysSo) {
 
 TEST(Rounding, OffsetsOfScaledAccessesAreInPlanesOfTheDefinition) {
   // 2z + 1 stands at z + 1/2, between u(z) and u(z + 1); (z + 3)/2 is reached at z + 3.
-  EXPECT_EQ(fixed(u(kZ + 1) + v(2 * kZ + 1) + u(kZ)), "u(z) + v(2*z + 1) + u(z + 1)");
-  EXPECT_EQ(fixed(v((kZ + 3) / 2) + u(kZ + 2) + v(kZ / 2 + 2)), "u(z + 2) + v((z + 3)/2) + v(z/2 + 2)");
-  EXPECT_EQ(fixed(v(2 * (kZ - 1) + 1) + u(kZ - 1)), "u(z - 1) + v(2*(z - 1) + 1)");
+  EXPECT_EQ(fixed(u(z() + 1) + v(2 * z() + 1) + u(z())), "u(z) + v(2*z + 1) + u(z + 1)");
+  EXPECT_EQ(fixed(v((z() + 3) / 2) + u(z() + 2) + v(z() / 2 + 2)),
+            "u(z + 2) + v((z + 3)/2) + v(z/2 + 2)");
+  EXPECT_EQ(fixed(v(2 * (z() - 1) + 1) + u(z() - 1)), "u(z - 1) + v(2*(z - 1) + 1)");
 }
 
 TEST(Rounding, ClampedAccessesCountAsIfTheyWereNot) {
   const Expr extent = make_var("u.extent.0");
-  EXPECT_EQ(fixed(u(clamp(kZ + 1, 0, extent - 1)) + u(kZ)),
+  EXPECT_EQ(fixed(u(clamp(z() + 1, 0, extent - 1)) + u(z())),
             "u(z) + u(max(min(z + 1, u.extent.0 - 1), 0))");
 }
 
 TEST(Rounding, OtherUsesOfTheSlowestVariableGiveNoOffset) {
-  EXPECT_EQ(fixed(u(kZ - 5) + u(kZ * kZ + 9) + u(kZ % 4) + u(make_var("n") + kZ)),
+  EXPECT_EQ(fixed(u(z() - 5) + u(z() * z() + 9) + u(z() % 4) + u(make_var("n") + z())),
             "u(z*z + 9) + u(z % 4) + u(n + z) + u(z - 5)");
-  EXPECT_EQ(fixed(u(kZ - 5) + u(7)), "u(7) + u(z - 5)");
+  EXPECT_EQ(fixed(u(z() - 5) + u(7)), "u(7) + u(z - 5)");
+}
+
+TEST(Rounding, TheOldValueOfAnUpdateOpensTheChain) {
+  Access self = *u(z()).as<Access>();
+  self.name = "f";
+  self.is_self = true;
+  EXPECT_EQ(fixed(c0() * u(z() - 1) + make_expr(Float(32), self)), "fma(c0, u(z - 1), f(z))");
 }
 
 TEST(Rounding, AnExpressionWithoutASumIsReturnedAsItIs) {
-  for (const Expr& e : {u(kZ), kC0 * u(kZ), u(kZ) * kC0 * v(kZ), -(kC0 * u(kZ)), Expr(1.0f)}) {
+  for (const Expr& e : {u(z()), c0() * u(z()), u(z()) * c0() * v(z()), -(c0() * u(z())), Expr(1.0f)}) {
     EXPECT_TRUE(fix_rounding(e, "z").same_as(e)) << to_string(e);
   }
 }
@@ -193,8 +204,8 @@ class RandomExpr {
 
   Expr make(int depth) {
     switch (depth == 0 ? pick(2) : pick(9)) {
-      case 0: return u(kZ + (pick(7) - 3));
-      case 1: return pick(2) == 0 ? kC0 : kC1;
+      case 0: return u(z() + (pick(7) - 3));
+      case 1: return pick(2) == 0 ? c0() : c1();
       case 2:
       case 3: return make(depth - 1) + make(depth - 1);
       case 4: return make(depth - 1) - make(depth - 1);
@@ -297,8 +308,8 @@ TEST(Rounding, NoSumOfTheFixedFormAddsAProductToAChain) {
 }
 
 TEST(Rounding, ALongSumIsFixedInLinearTimeAndStack) {
-  Expr sum = u(kZ);
-  for (int i = 1; i < 4096; ++i) sum = sum + kC0 * u(kZ + (i % 3 - 1));
+  Expr sum = u(z());
+  for (int i = 1; i < 4096; ++i) sum = sum + c0() * u(z() + (i % 3 - 1));
   int fused = 0;
   walk(fix_rounding(sum, "z"), [&](const Expr& e) { fused += e.as<Fma>() != nullptr ? 1 : 0; });
   // All terms are products but u(z); the first of the plane z - 1 opens the chain.

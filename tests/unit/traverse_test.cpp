@@ -11,10 +11,10 @@
 namespace mica {
 namespace {
 
-const Expr kX = make_var("x");
-const Expr kY = make_var("y");
-const Expr kA = make_var("a", Float(32));
-const Expr kB = make_var("b", Float(32));
+Expr x() { return make_var("x"); }
+Expr y() { return make_var("y"); }
+Expr a() { return make_var("a", Float(32)); }
+Expr b() { return make_var("b", Float(32)); }
 
 Expr access(const std::string& name, std::vector<Expr> args, int value_index = 0) {
   Access op;
@@ -61,41 +61,42 @@ std::vector<Expr> one_of_each(const Expr& x, const Expr& a) {
 }
 
 TEST(MapChildren, ReturnsTheSameNodeWhenNothingChanges) {
-  for (const Expr& e : one_of_each(kX, kA)) {
+  for (const Expr& e : one_of_each(x(), a())) {
     EXPECT_TRUE(map_children(e, [](const Expr& child) { return child; }).same_as(e)) << to_string(e);
   }
 }
 
 TEST(MapChildren, RebuildsEveryKindOfNodeWithTheNewChildren) {
-  const std::vector<Expr> before = one_of_each(kX, kA);
-  const std::vector<Expr> after = one_of_each(kY, kB);
+  const std::vector<Expr> before = one_of_each(x(), a());
+  const std::vector<Expr> after = one_of_each(y(), b());
   ASSERT_EQ(before.size(), std::variant_size_v<decltype(ExprNode::op)>);
   for (std::size_t i = 0; i < before.size(); ++i) {
     EXPECT_EQ(before[i]->op.index(), i);
-    const Expr renamed = substitute(substitute(before[i], "x", kY),
-                                    [](const std::string& name) { return name == "a" ? kB : Expr(); });
+    const Expr renamed = substitute(substitute(before[i], "x", y()),
+                                    [](const std::string& name) { return name == "a" ? b() : Expr(); });
     EXPECT_TRUE(equal(renamed, after[i])) << to_string(renamed) << " is not " << to_string(after[i]);
   }
 }
 
 TEST(MapChildren, KeepsUntouchedElementsOfAList) {
-  const Expr e = access("f", {kX, kY, kX + 1});
+  const Expr first = x();
+  const Expr e = access("f", {first, y(), x() + 1});
   const Expr changed = substitute(e, "y", Expr(7));
   const auto& args = changed.as<Access>()->args;
   ASSERT_EQ(args.size(), 3U);
-  EXPECT_TRUE(args[0].same_as(kX));
+  EXPECT_TRUE(args[0].same_as(first));
   EXPECT_TRUE(is_const(args[1], 7));
   EXPECT_TRUE(args[2].same_as(e.as<Access>()->args[2]));
 }
 
 TEST(Walk, MeetsParentsBeforeChildrenFromTheLeft) {
   std::string met;
-  walk(kA + sqrt(kB) * kA, [&](const Expr& e) { met += to_string(e) + "; "; });
+  walk(a() + sqrt(b()) * a(), [&](const Expr& e) { met += to_string(e) + "; "; });
   EXPECT_EQ(met, "a + sqrt(b)*a; a; sqrt(b)*a; sqrt(b); b; a; ");
 }
 
 TEST(Compare, IsZeroForEqualTreesOfEveryKind) {
-  const std::vector<Expr> left = one_of_each(kX, kA);
+  const std::vector<Expr> left = one_of_each(x(), a());
   const std::vector<Expr> right = one_of_each(make_var("x"), make_var("a", Float(32)));
   for (std::size_t i = 0; i < left.size(); ++i) {
     EXPECT_FALSE(left[i].same_as(right[i]));
@@ -105,13 +106,13 @@ TEST(Compare, IsZeroForEqualTreesOfEveryKind) {
 }
 
 TEST(Compare, IsATotalOrder) {
-  std::vector<Expr> all = one_of_each(kX, kA);
-  for (const Expr& e : one_of_each(kY, kB)) all.push_back(e);
+  std::vector<Expr> all = one_of_each(x(), a());
+  for (const Expr& e : one_of_each(y(), b())) all.push_back(e);
   all.push_back(Expr());
   all.push_back(Expr(2));
   all.push_back(Expr(std::int64_t{1}));
-  all.push_back(access("f", {kX}));
-  all.push_back(access("f", {kX, kX}, 1));
+  all.push_back(access("f", {x()}));
+  all.push_back(access("f", {x(), x()}, 1));
   for (const Expr& a : all) {
     for (const Expr& b : all) {
       EXPECT_EQ(compare(a, b), -compare(b, a));
@@ -128,13 +129,13 @@ TEST(Compare, IsATotalOrder) {
 }
 
 TEST(Compare, AccessesCountByNameAndElementAndArguments) {
-  EXPECT_TRUE(equal(access("f", {kX}), access("f", {kX})));
-  EXPECT_FALSE(equal(access("f", {kX}), access("g", {kX})));
-  EXPECT_FALSE(equal(access("f", {kX}), access("f", {kX}, 1)));
-  EXPECT_FALSE(equal(access("f", {kX}), access("f", {kX + 1})));
-  Access elsewhere = *access("f", {kX}).as<Access>();
+  EXPECT_TRUE(equal(access("f", {x()}), access("f", {x()})));
+  EXPECT_FALSE(equal(access("f", {x()}), access("g", {x()})));
+  EXPECT_FALSE(equal(access("f", {x()}), access("f", {x()}, 1)));
+  EXPECT_FALSE(equal(access("f", {x()}), access("f", {x() + 1})));
+  Access elsewhere = *access("f", {x()}).as<Access>();
   elsewhere.where.line = 99;
-  EXPECT_TRUE(equal(access("f", {kX}), make_expr(Float(32), elsewhere)));
+  EXPECT_TRUE(equal(access("f", {x()}), make_expr(Float(32), elsewhere)));
 }
 
 TEST(Compare, FloatsAreEqualWhenTheirBitsAre) {
@@ -145,7 +146,7 @@ TEST(Compare, FloatsAreEqualWhenTheirBitsAre) {
 }
 
 TEST(Substitute, LeavesNamesBoundByALetAlone) {
-  const Expr let = make_expr(Int(32), Let{"x", kX + 1, kX * kY});
+  const Expr let = make_expr(Int(32), Let{"x", x() + 1, x() * y()});
   EXPECT_EQ(to_string(substitute(let, "x", Expr(5))), "let x = 5 + 1 in x*y");
   EXPECT_EQ(to_string(substitute(let, [](const std::string&) { return Expr(5); })),
             "let x = 5 + 1 in x*5");
@@ -153,10 +154,10 @@ TEST(Substitute, LeavesNamesBoundByALetAlone) {
 }
 
 TEST(UsesVar, FindsFreeVariablesOnly) {
-  EXPECT_TRUE(uses_var(access("f", {kX + 1}), "x"));
-  EXPECT_FALSE(uses_var(access("f", {kX + 1}), "y"));
-  EXPECT_FALSE(uses_var(make_expr(Int(32), Let{"x", kY, kX}), "x"));
-  EXPECT_TRUE(uses_var(make_expr(Int(32), Let{"x", kX, kX}), "x"));
+  EXPECT_TRUE(uses_var(access("f", {x() + 1}), "x"));
+  EXPECT_FALSE(uses_var(access("f", {x() + 1}), "y"));
+  EXPECT_FALSE(uses_var(make_expr(Int(32), Let{"x", y(), x()}), "x"));
+  EXPECT_TRUE(uses_var(make_expr(Int(32), Let{"x", x(), x()}), "x"));
 }
 
 }  // namespace
