@@ -161,7 +161,8 @@ Result run_case(const Case& c, const Options& options) {
   r.twin_right = twin && same_bits(twin_out, expected);
 
   const std::size_t bytes = static_cast<std::size_t>(r.points) * static_cast<std::size_t>(type.bytes());
-  AnyBuffer from(UInt(8), {static_cast<std::int64_t>(bytes)}), to(UInt(8), {static_cast<std::int64_t>(bytes)});
+  const std::vector<std::int64_t> flat = {static_cast<std::int64_t>(bytes)};
+  AnyBuffer from(UInt(8), flat), to(UInt(8), flat);
   const std::uint64_t a = from.device_data(options.target, true, true), b = to.device_data(options.target, true, true);
   std::vector<double> mica_ms, copy_ms, twin_ms;
   for (int i = 0; i < options.runs + 3; ++i) {
