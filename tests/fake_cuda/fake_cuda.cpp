@@ -1,0 +1,320 @@
+// Driver functions for devices, contexts, streams, events and memory. Code is in fake_code.cpp.
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "tests/fake_cuda/fake_state.h"
+
+namespace {
+
+using namespace fakecuda;
+using Needs = Call::Needs;
+
+/// The context's handle is the address of its Context.
+cuda::ContextHandle handle_of(Context* context) {
+  return reinterpret_cast<cuda::ContextHandle>(context);
+}
+
+/// Is it null (the default stream) or a stream of the current context?
+bool usable(cuda::StreamHandle handle) {
+  if (handle == nullptr) return true;
+  const Stream* const stream = find(state().streams, handle);
+  return stream != nullptr && stream->context == context_stack().back();
+}
+
+struct ErrorText {
+  Result result;
+  const char* name;
+  const char* text;
+};
+
+constexpr ErrorText kErrors[] = {
+    {cuda::kErrorInvalidValue, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {cuda::kErrorOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {cuda::kErrorNoDevice, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {cuda::kErrorInvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {cuda::kErrorInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {cuda::kErrorInvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {cuda::kErrorNoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available"},
+    {cuda::kErrorInvalidPtx, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {cuda::kErrorUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain."},
+    {cuda::kErrorJitCompilerNotFound, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND",
+     "PTX JIT compiler library not found"},
+    {cuda::kErrorInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {cuda::kErrorNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {cuda::kErrorNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {cuda::kErrorIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS",
+     "an illegal memory access was encountered"},
+    {cuda::kErrorLaunchOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+     "too many resources requested for launch"},
+};
+
+const ErrorText* text_of(Result result) {
+  for (const ErrorText& error : kErrors) {
+    if (error.result == result) return &error;
+  }
+  return nullptr;
+}
+
+Result copy(const char* function, void* to, const void* from, std::size_t bytes,
+            std::initializer_list<const void*> device_sides, cuda::StreamHandle stream) {
+  const Call call(function, Needs::Context);
+  if (call.result() != cuda::kSuccess) return call.result();
+  if (!usable(stream)) return cuda::kErrorInvalidHandle;
+  for (const void* side : device_sides) {
+    if (!state().holds(reinterpret_cast<cuda::Address>(side), bytes)) return cuda::kErrorInvalidValue;
+  }
+  std::memcpy(to, from, bytes);
+  return cuda::kSuccess;
+}
+
+}  // namespace
+
+// Checks the call and returns early with the error that it must give.
+#define FAKE_CALL(needs)                        \
+  const Call fake_call(__func__, Needs::needs); \
+  if (fake_call.result() != cuda::kSuccess) return fake_call.result()
+
+extern "C" {
+
+Result cuInit(unsigned) {
+  FAKE_CALL(Nothing);
+  if (state().devices == 0) return cuda::kErrorNoDevice;
+  state().initialised = true;
+  return cuda::kSuccess;
+}
+
+Result cuDriverGetVersion(int* version) {
+  FAKE_CALL(Nothing);
+  *version = state().driver_version;
+  return cuda::kSuccess;
+}
+
+Result cuGetErrorName(Result result, const char** name) {
+  const ErrorText* const error = text_of(result);
+  *name = error != nullptr ? error->name : nullptr;
+  return error != nullptr ? cuda::kSuccess : cuda::kErrorInvalidValue;
+}
+
+Result cuGetErrorString(Result result, const char** text) {
+  const ErrorText* const error = text_of(result);
+  *text = error != nullptr ? error->text : nullptr;
+  return error != nullptr ? cuda::kSuccess : cuda::kErrorInvalidValue;
+}
+
+Result cuDeviceGetCount(int* count) {
+  FAKE_CALL(Init);
+  *count = state().devices;
+  return cuda::kSuccess;
+}
+
+Result cuDeviceGet(cuda::DeviceId* device, int ordinal) {
+  FAKE_CALL(Init);
+  if (ordinal < 0 || ordinal >= state().devices) return cuda::kErrorInvalidDevice;
+  *device = ordinal;
+  return cuda::kSuccess;
+}
+
+Result cuDeviceGetName(char* name, int bytes, cuda::DeviceId device) {
+  FAKE_CALL(Init);
+  const std::string text = "Fake GPU " + std::to_string(device);
+  std::strncpy(name, text.c_str(), static_cast<std::size_t>(bytes));
+  return cuda::kSuccess;
+}
+
+Result cuDeviceTotalMem_v2(std::size_t* bytes, cuda::DeviceId) {
+  FAKE_CALL(Init);
+  *bytes = state().total_memory;
+  return cuda::kSuccess;
+}
+
+Result cuDeviceGetAttribute(int* value, int attribute, cuda::DeviceId) {
+  FAKE_CALL(Init);
+  switch (attribute) {
+    case cuda::kComputeCapabilityMajor: *value = 9; break;
+    case cuda::kComputeCapabilityMinor: *value = 0; break;
+    case cuda::kMultiprocessorCount: *value = 4; break;
+    case cuda::kMaxSharedPerBlock: *value = 48 << 10; break;
+    case cuda::kMaxSharedPerBlockOptin: *value = 227 << 10; break;
+    case cuda::kMaxSharedPerMultiprocessor: *value = 228 << 10; break;
+    case cuda::kMaxThreadsPerMultiprocessor: *value = 2048; break;
+    case cuda::kMaxRegistersPerMultiprocessor: *value = 65536; break;
+    case cuda::kL2CacheBytes: *value = 1 << 20; break;
+    default: return cuda::kErrorInvalidValue;
+  }
+  return cuda::kSuccess;
+}
+
+Result cuDevicePrimaryCtxRetain(cuda::ContextHandle* context, cuda::DeviceId device) {
+  FAKE_CALL(Init);
+  Context& primary = state().primary[device];
+  primary.device = device;
+  ++state().retained[device];
+  *context = handle_of(&primary);
+  return cuda::kSuccess;
+}
+
+Result cuDevicePrimaryCtxRelease_v2(cuda::DeviceId device) {
+  FAKE_CALL(Init);
+  if (state().retained[device] == 0) return cuda::kErrorInvalidContext;
+  --state().retained[device];
+  return cuda::kSuccess;
+}
+
+Result cuCtxGetCurrent(cuda::ContextHandle* context) {
+  FAKE_CALL(Init);
+  *context = context_stack().empty() ? nullptr : handle_of(context_stack().back());
+  return cuda::kSuccess;
+}
+
+Result cuCtxGetDevice(cuda::DeviceId* device) {
+  FAKE_CALL(Context);
+  *device = context_stack().back()->device;
+  return cuda::kSuccess;
+}
+
+Result cuCtxPushCurrent_v2(cuda::ContextHandle context) {
+  FAKE_CALL(Init);
+  if (context == nullptr) return cuda::kErrorInvalidContext;
+  context_stack().push_back(reinterpret_cast<Context*>(context));
+  return cuda::kSuccess;
+}
+
+Result cuCtxPopCurrent_v2(cuda::ContextHandle* context) {
+  FAKE_CALL(Context);
+  *context = handle_of(context_stack().back());
+  context_stack().pop_back();
+  return cuda::kSuccess;
+}
+
+Result cuCtxSynchronize() {
+  FAKE_CALL(Context);
+  return cuda::kSuccess;
+}
+
+Result cuStreamCreate(cuda::StreamHandle* stream, unsigned) {
+  FAKE_CALL(Context);
+  auto made = std::make_unique<Stream>();
+  made->context = context_stack().back();
+  *stream = reinterpret_cast<cuda::StreamHandle>(add<void*>(state().streams, std::move(made)));
+  return cuda::kSuccess;
+}
+
+Result cuStreamDestroy_v2(cuda::StreamHandle stream) {
+  FAKE_CALL(Context);
+  return state().streams.erase(stream) == 1 ? cuda::kSuccess : cuda::kErrorInvalidHandle;
+}
+
+Result cuStreamSynchronize(cuda::StreamHandle stream) {
+  FAKE_CALL(Context);
+  return usable(stream) ? cuda::kSuccess : cuda::kErrorInvalidHandle;
+}
+
+Result cuStreamQuery(cuda::StreamHandle stream) {
+  FAKE_CALL(Context);
+  return usable(stream) ? cuda::kSuccess : cuda::kErrorInvalidHandle;
+}
+
+Result cuStreamWaitEvent(cuda::StreamHandle stream, cuda::EventHandle event, unsigned) {
+  FAKE_CALL(Context);
+  return usable(stream) && find(state().events, event) != nullptr ? cuda::kSuccess
+                                                                  : cuda::kErrorInvalidHandle;
+}
+
+Result cuEventCreate(cuda::EventHandle* event, unsigned flags) {
+  FAKE_CALL(Context);
+  auto made = std::make_unique<Event>();
+  made->timed = (flags & cuda::kEventDisableTiming) == 0;
+  *event = reinterpret_cast<cuda::EventHandle>(add<void*>(state().events, std::move(made)));
+  return cuda::kSuccess;
+}
+
+Result cuEventDestroy_v2(cuda::EventHandle event) {
+  FAKE_CALL(Context);
+  return state().events.erase(event) == 1 ? cuda::kSuccess : cuda::kErrorInvalidHandle;
+}
+
+Result cuEventRecord(cuda::EventHandle event, cuda::StreamHandle stream) {
+  FAKE_CALL(Context);
+  Event* const found = find(state().events, event);
+  if (found == nullptr || !usable(stream)) return cuda::kErrorInvalidHandle;
+  found->record = ++state().records;
+  return cuda::kSuccess;
+}
+
+Result cuEventQuery(cuda::EventHandle event) {
+  FAKE_CALL(Context);
+  return find(state().events, event) != nullptr ? cuda::kSuccess : cuda::kErrorInvalidHandle;
+}
+
+Result cuEventSynchronize(cuda::EventHandle event) {
+  FAKE_CALL(Context);
+  return find(state().events, event) != nullptr ? cuda::kSuccess : cuda::kErrorInvalidHandle;
+}
+
+/// Half a millisecond passes between one record of an event and the next.
+Result cuEventElapsedTime(float* milliseconds, cuda::EventHandle begin, cuda::EventHandle end) {
+  FAKE_CALL(Context);
+  const Event* const first = find(state().events, begin);
+  const Event* const last = find(state().events, end);
+  if (first == nullptr || last == nullptr || !first->timed || !last->timed || first->record == 0 ||
+      last->record == 0) {
+    return cuda::kErrorInvalidHandle;
+  }
+  *milliseconds = 0.5F * static_cast<float>(last->record - first->record);
+  return cuda::kSuccess;
+}
+
+Result cuMemAlloc_v2(cuda::Address* address, std::size_t bytes) {
+  FAKE_CALL(Context);
+  if (bytes == 0) return cuda::kErrorInvalidValue;
+  State& now = state();
+  if (bytes > now.total_memory - now.used_memory) return cuda::kErrorOutOfMemory;
+  // The start within the host memory is aligned as the driver aligns it.
+  constexpr std::size_t kAlignment = 512;
+  std::unique_ptr<std::byte[]> memory(new std::byte[bytes + kAlignment]);
+  const auto start = reinterpret_cast<cuda::Address>(memory.get());
+  *address = (start + kAlignment - 1) / kAlignment * kAlignment;
+  now.memory.emplace(*address, std::move(memory));
+  now.sizes.emplace(*address, bytes);
+  now.used_memory += bytes;
+  return cuda::kSuccess;
+}
+
+Result cuMemFree_v2(cuda::Address address) {
+  FAKE_CALL(Context);
+  const auto size = state().sizes.find(address);
+  if (size == state().sizes.end()) return cuda::kErrorInvalidValue;
+  state().used_memory -= size->second;
+  state().sizes.erase(size);
+  state().memory.erase(address);
+  return cuda::kSuccess;
+}
+
+Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  FAKE_CALL(Context);
+  *free = state().total_memory - state().used_memory;
+  *total = state().total_memory;
+  return cuda::kSuccess;
+}
+
+Result cuMemcpyHtoDAsync_v2(cuda::Address to, const void* from, std::size_t bytes,
+                            cuda::StreamHandle stream) {
+  void* const device = reinterpret_cast<void*>(to);
+  return copy(__func__, device, from, bytes, {device}, stream);
+}
+
+Result cuMemcpyDtoHAsync_v2(void* to, cuda::Address from, std::size_t bytes, cuda::StreamHandle stream) {
+  const void* const device = reinterpret_cast<const void*>(from);
+  return copy(__func__, to, device, bytes, {device}, stream);
+}
+
+Result cuMemcpyDtoDAsync_v2(cuda::Address to, cuda::Address from, std::size_t bytes,
+                            cuda::StreamHandle stream) {
+  void* const device_to = reinterpret_cast<void*>(to);
+  const void* const device_from = reinterpret_cast<const void*>(from);
+  return copy(__func__, device_to, device_from, bytes, {device_to, device_from}, stream);
+}
+}
