@@ -74,7 +74,7 @@ class EmulatedBlock {
         shape_(shape),
         arguments_(arguments),
         random_(seed),
-        shared_shadow_(kernel.shared_bytes, kernel.shared_cell_bytes),
+        shared_shadow_(clock_, kernel.shared_bytes, kernel.shared_cell_bytes),
         shared_(kernel.shared_bytes + kSharedAlignment) {
     void* start = shared_.data();
     std::size_t space = shared_.size();
@@ -83,13 +83,16 @@ class EmulatedBlock {
     for (const EmulatedParameter& p : kernel.parameters) {
       global_shadow_.emplace_back();
       if (p.is_pointer && p.is_written) {
-        global_shadow_.back().emplace(static_cast<std::size_t>(p.element_bytes));
+        global_shadow_.back().emplace(clock_, static_cast<std::size_t>(p.element_bytes));
       }
     }
     const std::size_t count = std::size_t{shape.block[0]} * shape.block[1] * shape.block[2];
     threads_.resize(count);
     order_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) order_[i] = static_cast<std::int32_t>(i);
+    for (std::size_t i = 0; i < count; ++i) {
+      order_[i] = static_cast<std::int32_t>(i);
+      thread_index_.push_back(index_of(i, shape.block));
+    }
   }
 
   void run() {
@@ -106,20 +109,17 @@ class EmulatedBlock {
   bool check_shared(const void* address, const EmulatedAccess& access, std::int32_t thread) {
     const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - shared_start_);
     const auto bytes = static_cast<std::size_t>(access.element_bytes) * access.count;
-    conflict_ = access.is_store ? shared_shadow_.write(offset, bytes, thread)
-                                : shared_shadow_.read(offset, bytes, thread);
-    return !conflict_.found();
+    return access.is_store ? shared_shadow_.write(offset, bytes, thread, conflict_)
+                           : shared_shadow_.read(offset, bytes, thread, conflict_);
   }
 
   bool check_global(const void* address, const EmulatedAccess& access, std::int32_t thread) {
     std::optional<GlobalShadow>& shadow = global_shadow_[static_cast<std::size_t>(access.parameter)];
     if (!shadow) return true;
-    const ThreadMoment who{block_, shared_shadow_.epoch(), thread};
     const auto at = reinterpret_cast<std::uintptr_t>(address);
-    conflict_ =
-        access.is_store ? shadow->write(at, access.count, who) : shadow->read(at, access.count, who);
     conflict_address_ = static_cast<const std::byte*>(address);
-    return !conflict_.found();
+    return access.is_store ? shadow->write(at, access.count, thread, conflict_)
+                           : shadow->read(at, access.count, thread, conflict_);
   }
 
   /// What the last check found; true if the thread may go on.
@@ -158,17 +158,17 @@ class EmulatedBlock {
   void run_block(std::uint64_t block) {
     block_ = block;
     arena_.clear();
-    shared_shadow_.start_block(block);
+    clock_.start_block(block);
     const ThreadIndex at = index_of(block, shape_.grid);
     std::shuffle(order_.begin(), order_.end(), random_);
     for (const std::int32_t t : order_) {
-      const ThreadIndex in = index_of(static_cast<std::uint64_t>(t), shape_.block);
+      const ThreadIndex in = thread_index_[static_cast<std::size_t>(t)];
       threads_[static_cast<std::size_t>(t)].handle =
           kernel_.entry(this, arguments_, at.x, at.y, at.z, in.x, in.y, in.z, t);
       stop_if_faulty();
     }
     while (all_wait()) {
-      shared_shadow_.next_epoch();
+      clock_.next_epoch();
       std::shuffle(order_.begin(), order_.end(), random_);
       for (const std::int32_t t : order_) {
         resume(threads_[static_cast<std::size_t>(t)]);
@@ -214,15 +214,17 @@ class EmulatedBlock {
   const LaunchShape& shape_;
   void* const* arguments_;
   std::mt19937_64 random_;
+  LaunchClock clock_;
   SharedShadow shared_shadow_;
   std::vector<std::byte> shared_;
   std::byte* shared_start_ = nullptr;
   std::vector<std::optional<GlobalShadow>> global_shadow_;  // by parameter
   Arena arena_;
-  std::vector<Thread> threads_;      // by linear number
+  std::vector<Thread> threads_;  // by linear number
+  std::vector<ThreadIndex> thread_index_;
   std::vector<std::int32_t> order_;  // of the threads in this epoch
   std::uint64_t block_ = 0;
-  Finding conflict_;  // of the last check
+  Finding conflict_;  // of the last check that found something
   const std::byte* conflict_address_ = nullptr;
   std::vector<Overwrite> overwrites_;  // of the thread that runs now
   std::string message_;                // the first fault

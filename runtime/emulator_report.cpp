@@ -79,9 +79,9 @@ std::string EmulatorReport::conflict(const EmulatedAccess& access, std::int32_t 
     return "uninitialised shared memory in kernel " + kernel_.name + ": " + who + " reads " + element +
            ", which no thread of the block has written";
   }
-  const bool same_block = finding.other.block == block_;
-  const std::string other = thread_text(finding.other.thread) + " of " +
-                            (same_block ? "the same block" : block_text(finding.other.block));
+  const bool same_block = finding.other_block == block_;
+  const std::string other = thread_text(finding.other_thread) + " of " +
+                            (same_block ? "the same block" : block_text(finding.other_block));
   const std::string why =
       same_block ? " with no barrier in between" : "; the blocks of a launch run in any order";
   std::string what;

@@ -1,71 +1,74 @@
 #include "runtime/shadow_memory.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace mica {
-namespace {
 
-bool happened(const ThreadMoment& m) { return m.epoch != 0; }
-
-/// Neither thread is known to come before the other.
-bool unordered(const ThreadMoment& a, const ThreadMoment& b) {
-  if (a.block != b.block) return true;
-  return a.thread != b.thread && a.epoch == b.epoch;
-}
-
-}  // namespace
-
-SharedShadow::SharedShadow(std::size_t bytes, std::size_t cell_bytes)
-    : cells_((bytes + cell_bytes - 1) / cell_bytes), cell_bytes_(cell_bytes) {}
-
-void SharedShadow::start_block(std::uint64_t block) {
-  block_ = block;
+void LaunchClock::start_block(std::uint64_t block) {
   first_epoch_ = ++epoch_;
+  starts_.push_back({epoch_, block});
 }
 
-Finding SharedShadow::read(std::size_t offset, std::size_t bytes, std::int32_t thread) {
+std::uint64_t LaunchClock::block_at(std::uint32_t epoch) const {
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), epoch,
+                                      [](std::uint32_t e, const Start& s) { return e < s.epoch; });
+  return after == starts_.begin() ? 0 : std::prev(after)->block;
+}
+
+SharedShadow::SharedShadow(const LaunchClock& clock, std::size_t bytes, std::size_t cell_bytes)
+    : clock_(clock),
+      cells_((bytes + cell_bytes - 1) / cell_bytes),
+      cell_shift_(std::countr_zero(cell_bytes)) {}
+
+bool SharedShadow::read(std::size_t offset, std::size_t bytes, std::int32_t thread, Finding& finding) {
   const auto who = static_cast<std::int16_t>(thread);
-  Finding finding;
-  const std::size_t end = (offset + bytes + cell_bytes_ - 1) / cell_bytes_;
-  for (std::size_t i = offset / cell_bytes_; i < end; ++i) {
+  const std::uint32_t now = clock_.epoch(), first = clock_.first_epoch();
+  const std::size_t begin = offset >> cell_shift_;
+  const std::size_t end = (offset + bytes - 1) >> cell_shift_;
+  bool good = true;
+  for (std::size_t i = begin; i <= end; ++i) {
     Cell& cell = cells_[i];
-    const std::size_t byte = i * cell_bytes_ - offset;
-    if (cell.write_epoch < first_epoch_) {
-      if (!finding.found()) finding = {Hazard::UninitializedRead, {}, byte};
-    } else if (cell.write_epoch == epoch_ && cell.writer != who && !finding.found()) {
-      finding = race(Hazard::ReadOfWritten, cell.writer, byte);
+    const bool blank = cell.write_epoch < first;
+    if (good && (blank || (cell.write_epoch == now && cell.writer != who))) {
+      good = false;
+      finding = {blank ? Hazard::UninitializedRead : Hazard::ReadOfWritten, clock_.block_at(now),
+                 cell.writer, (i - begin) << cell_shift_};
     }
-    if (cell.read_epoch != epoch_) {
-      cell.read_epoch = epoch_;
+    if (cell.read_epoch != now) {
+      cell.read_epoch = now;
       cell.reader = who;
       cell.other_reader = -1;
     } else if (cell.reader != who) {
       cell.other_reader = who;
     }
   }
-  return finding;
+  return good;
 }
 
-Finding SharedShadow::write(std::size_t offset, std::size_t bytes, std::int32_t thread) {
+bool SharedShadow::write(std::size_t offset, std::size_t bytes, std::int32_t thread, Finding& finding) {
   const auto who = static_cast<std::int16_t>(thread);
-  Finding finding;
-  const std::size_t end = (offset + bytes + cell_bytes_ - 1) / cell_bytes_;
-  for (std::size_t i = offset / cell_bytes_; i < end; ++i) {
+  const std::uint32_t now = clock_.epoch();
+  const std::size_t begin = offset >> cell_shift_;
+  const std::size_t end = (offset + bytes - 1) >> cell_shift_;
+  bool good = true;
+  for (std::size_t i = begin; i <= end; ++i) {
     Cell& cell = cells_[i];
-    const std::size_t byte = i * cell_bytes_ - offset;
-    if (!finding.found()) {
-      if (cell.write_epoch == epoch_ && cell.writer != who) {
-        finding = race(Hazard::WriteOfWritten, cell.writer, byte);
-      } else if (cell.read_epoch == epoch_) {
-        if (cell.reader != who) {
-          finding = race(Hazard::WriteOfRead, cell.reader, byte);
-        } else if (cell.other_reader != -1) {
-          finding = race(Hazard::WriteOfRead, cell.other_reader, byte);
-        }
-      }
+    const auto refuse = [&](Hazard hazard, std::int16_t other) {
+      if (good) finding = {hazard, clock_.block_at(now), other, (i - begin) << cell_shift_};
+      good = false;
+    };
+    if (cell.write_epoch == now && cell.writer != who) {
+      refuse(Hazard::WriteOfWritten, cell.writer);
+    } else if (cell.read_epoch == now && cell.reader != who) {
+      refuse(Hazard::WriteOfRead, cell.reader);
+    } else if (cell.read_epoch == now && cell.other_reader != -1) {
+      refuse(Hazard::WriteOfRead, cell.other_reader);
     }
-    cell.write_epoch = epoch_;
+    cell.write_epoch = now;
     cell.writer = who;
   }
-  return finding;
+  return good;
 }
 
 GlobalShadow::Cell& GlobalShadow::cell(std::uintptr_t element) {
@@ -79,43 +82,56 @@ GlobalShadow::Cell& GlobalShadow::cell(std::uintptr_t element) {
   return (*recent.page)[element % kPageCells];
 }
 
-Finding GlobalShadow::read(std::uintptr_t address, int count, const ThreadMoment& who) {
-  Finding finding;
-  for (int i = 0; i < count; ++i) {
-    Cell& at = cell(address / element_bytes_ + static_cast<std::uintptr_t>(i));
-    if (happened(at.writer) && unordered(at.writer, who) && !finding.found()) {
-      finding = {Hazard::ReadOfWritten, at.writer, static_cast<std::size_t>(i) * element_bytes_};
+bool GlobalShadow::unordered(std::uint32_t epoch, std::int16_t thread, std::int16_t who) const {
+  if (epoch == 0) return false;
+  const bool other_block = epoch < clock_.first_epoch();
+  return other_block || (epoch == clock_.epoch() && thread != who);
+}
+
+bool GlobalShadow::read(std::uintptr_t address, int count, std::int32_t thread, Finding& finding) {
+  const auto who = static_cast<std::int16_t>(thread);
+  bool good = true;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    Cell& at = cell(address / element_bytes_ + i);
+    if (good && unordered(at.write_epoch, at.writer, who)) {
+      good = false;
+      finding = {Hazard::ReadOfWritten, clock_.block_at(at.write_epoch), at.writer, i * element_bytes_};
     }
-    // Two readers are enough if they are of different blocks or, in one block, of different threads
-    // in its latest epoch with a read.
-    const bool newer = at.reader.block == who.block && at.reader.epoch < who.epoch &&
-                       (!happened(at.other_reader) || at.other_reader.block == who.block);
-    if (!happened(at.reader) || newer) {
+    // A reader of an earlier block, if there is one, is kept for good; else that of an earlier epoch,
+    // which later accesses of this block are ordered with, makes room.
+    const bool passed = at.read_epoch >= clock_.first_epoch() && at.read_epoch != clock_.epoch();
+    if (at.read_epoch == 0 || passed) {
+      at.read_epoch = clock_.epoch();
       at.reader = who;
-      at.other_reader = {};
-    } else if (unordered(at.reader, who)) {
+      at.other_read_epoch = 0;
+    } else if (unordered(at.read_epoch, at.reader, who)) {
+      at.other_read_epoch = clock_.epoch();
       at.other_reader = who;
     }
   }
-  return finding;
+  return good;
 }
 
-Finding GlobalShadow::write(std::uintptr_t address, int count, const ThreadMoment& who) {
-  Finding finding;
-  for (int i = 0; i < count; ++i) {
-    Cell& at = cell(address / element_bytes_ + static_cast<std::uintptr_t>(i));
-    if (!finding.found()) {
-      if (happened(at.writer) && unordered(at.writer, who)) {
-        finding = {Hazard::WriteOfWritten, at.writer, static_cast<std::size_t>(i) * element_bytes_};
-      } else if (happened(at.reader) && unordered(at.reader, who)) {
-        finding = {Hazard::WriteOfRead, at.reader, static_cast<std::size_t>(i) * element_bytes_};
-      } else if (happened(at.other_reader) && unordered(at.other_reader, who)) {
-        finding = {Hazard::WriteOfRead, at.other_reader, static_cast<std::size_t>(i) * element_bytes_};
-      }
+bool GlobalShadow::write(std::uintptr_t address, int count, std::int32_t thread, Finding& finding) {
+  const auto who = static_cast<std::int16_t>(thread);
+  bool good = true;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    Cell& at = cell(address / element_bytes_ + i);
+    const auto refuse = [&](Hazard hazard, std::uint32_t epoch, std::int16_t other) {
+      if (good) finding = {hazard, clock_.block_at(epoch), other, i * element_bytes_};
+      good = false;
+    };
+    if (unordered(at.write_epoch, at.writer, who)) {
+      refuse(Hazard::WriteOfWritten, at.write_epoch, at.writer);
+    } else if (unordered(at.read_epoch, at.reader, who)) {
+      refuse(Hazard::WriteOfRead, at.read_epoch, at.reader);
+    } else if (unordered(at.other_read_epoch, at.other_reader, who)) {
+      refuse(Hazard::WriteOfRead, at.other_read_epoch, at.other_reader);
     }
+    at.write_epoch = clock_.epoch();
     at.writer = who;
   }
-  return finding;
+  return good;
 }
 
 }  // namespace mica

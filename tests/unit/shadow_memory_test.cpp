@@ -5,129 +5,157 @@
 namespace mica {
 namespace {
 
+/// Shared memory of 64 bytes; read and write give the hazard found.
+struct Shared {
+  LaunchClock clock;
+  SharedShadow shadow;
+  Finding finding;
+  explicit Shared(std::size_t cell_bytes = 4) : shadow(clock, 64, cell_bytes) { clock.start_block(5); }
+  Hazard read(std::size_t offset, std::size_t bytes, int thread) {
+    return shadow.read(offset, bytes, thread, finding) ? Hazard::None : finding.hazard;
+  }
+  Hazard write(std::size_t offset, std::size_t bytes, int thread) {
+    return shadow.write(offset, bytes, thread, finding) ? Hazard::None : finding.hazard;
+  }
+};
+
 TEST(SharedShadow, ReadingWhatNobodyWroteIsFound) {
-  SharedShadow shadow(64, 4);
-  shadow.start_block(0);
-  EXPECT_EQ(shadow.read(8, 4, 0).hazard, Hazard::UninitializedRead);
-  EXPECT_FALSE(shadow.write(8, 4, 0).found());
-  EXPECT_FALSE(shadow.read(8, 4, 0).found());
+  Shared s;
+  EXPECT_EQ(s.read(8, 4, 0), Hazard::UninitializedRead);
+  EXPECT_EQ(s.write(8, 4, 0), Hazard::None);
+  EXPECT_EQ(s.read(8, 4, 0), Hazard::None);
 }
 
 TEST(SharedShadow, WhatTheBlockBeforeWroteDoesNotCount) {
-  SharedShadow shadow(64, 4);
-  shadow.start_block(0);
-  shadow.write(0, 4, 0);
-  shadow.start_block(1);
-  EXPECT_EQ(shadow.read(0, 4, 0).hazard, Hazard::UninitializedRead);
+  Shared s;
+  s.write(0, 4, 0);
+  s.clock.start_block(6);
+  EXPECT_EQ(s.read(0, 4, 0), Hazard::UninitializedRead);
 }
 
 TEST(SharedShadow, ABarrierOrdersWritesAndReads) {
-  SharedShadow shadow(64, 4);
-  shadow.start_block(0);
-  shadow.write(0, 4, 1);
-  shadow.next_epoch();
-  EXPECT_FALSE(shadow.read(0, 4, 2).found());
-  shadow.next_epoch();
-  EXPECT_FALSE(shadow.write(0, 4, 3).found());
+  Shared s;
+  s.write(0, 4, 1);
+  s.clock.next_epoch();
+  EXPECT_EQ(s.read(0, 4, 2), Hazard::None);
+  s.clock.next_epoch();
+  EXPECT_EQ(s.write(0, 4, 3), Hazard::None);
 }
 
 TEST(SharedShadow, ReadingAnotherThreadsWriteOfTheSameEpochIsARace) {
-  SharedShadow shadow(64, 4);
-  shadow.start_block(5);
-  shadow.write(4, 4, 1);
-  const Finding finding = shadow.read(0, 8, 2);
-  EXPECT_EQ(finding.hazard, Hazard::UninitializedRead);  // of bytes 0 to 3
-  EXPECT_EQ(finding.byte, 0U);
-  const Finding race = shadow.read(4, 4, 2);
-  EXPECT_EQ(race.hazard, Hazard::ReadOfWritten);
-  EXPECT_EQ(race.other.thread, 1);
-  EXPECT_EQ(race.other.block, 5U);
+  Shared s;
+  s.write(4, 4, 1);
+  EXPECT_EQ(s.read(4, 4, 1), Hazard::None);
+  EXPECT_EQ(s.read(4, 4, 2), Hazard::ReadOfWritten);
+  EXPECT_EQ(s.finding.other_thread, 1);
+  EXPECT_EQ(s.finding.other_block, 5U);
 }
 
 TEST(SharedShadow, WritingWhatAnotherThreadReadsIsARace) {
-  SharedShadow shadow(64, 4);
-  shadow.start_block(0);
-  shadow.write(0, 4, 1);
-  shadow.next_epoch();
-  shadow.read(0, 4, 1);
-  EXPECT_FALSE(shadow.write(0, 4, 1).found());
-  EXPECT_EQ(shadow.write(0, 4, 2).hazard, Hazard::WriteOfWritten);
+  Shared s;
+  s.write(0, 4, 1);
+  s.clock.next_epoch();
+  s.read(0, 4, 1);
+  EXPECT_EQ(s.write(0, 4, 2), Hazard::WriteOfRead);
+  EXPECT_EQ(s.finding.other_thread, 1);
 }
 
 TEST(SharedShadow, TheOtherOfSeveralReadersIsFound) {
-  SharedShadow shadow(64, 4);
-  shadow.start_block(0);
-  shadow.write(0, 4, 9);
-  shadow.next_epoch();
-  shadow.read(0, 4, 1);
-  shadow.read(0, 4, 7);
-  const Finding finding = shadow.write(0, 4, 1);
-  EXPECT_EQ(finding.hazard, Hazard::WriteOfRead);
-  EXPECT_EQ(finding.other.thread, 7);
+  Shared s;
+  s.write(0, 4, 9);
+  s.clock.next_epoch();
+  s.read(0, 4, 1);
+  s.read(0, 4, 7);
+  EXPECT_EQ(s.write(0, 4, 1), Hazard::WriteOfRead);
+  EXPECT_EQ(s.finding.other_thread, 7);
 }
 
 TEST(SharedShadow, NeighbouringBytesAreIndependentInCellsOfOneByte) {
-  SharedShadow shadow(8, 1);
-  shadow.start_block(0);
-  EXPECT_FALSE(shadow.write(0, 1, 0).found());
-  EXPECT_FALSE(shadow.write(1, 1, 1).found());
-  EXPECT_FALSE(shadow.write(2, 2, 2).found());
-  EXPECT_EQ(shadow.write(3, 1, 3).hazard, Hazard::WriteOfWritten);
+  Shared s(1);
+  EXPECT_EQ(s.write(0, 1, 0), Hazard::None);
+  EXPECT_EQ(s.write(1, 1, 1), Hazard::None);
+  EXPECT_EQ(s.write(2, 2, 2), Hazard::None);
+  EXPECT_EQ(s.write(3, 1, 3), Hazard::WriteOfWritten);
 }
 
 TEST(SharedShadow, AVectorAccessReportsTheFirstByteConcerned) {
-  SharedShadow shadow(64, 4);
-  shadow.start_block(0);
-  shadow.write(8, 4, 3);
-  const Finding finding = shadow.write(0, 16, 4);
-  EXPECT_EQ(finding.hazard, Hazard::WriteOfWritten);
-  EXPECT_EQ(finding.byte, 8U);
+  Shared s;
+  s.write(8, 4, 3);
+  EXPECT_EQ(s.write(0, 16, 4), Hazard::WriteOfWritten);
+  EXPECT_EQ(s.finding.byte, 8U);
 }
 
 constexpr std::uintptr_t kAddress = 0x10000;
 
+/// A launch of one block after another that accesses a global array.
+struct Global {
+  LaunchClock clock;
+  GlobalShadow shadow;
+  Finding finding;
+  explicit Global(std::size_t element_bytes = 4) : shadow(clock, element_bytes) { clock.start_block(0); }
+  Hazard read(std::uintptr_t address, int count, int thread) {
+    return shadow.read(address, count, thread, finding) ? Hazard::None : finding.hazard;
+  }
+  Hazard write(std::uintptr_t address, int count, int thread) {
+    return shadow.write(address, count, thread, finding) ? Hazard::None : finding.hazard;
+  }
+};
+
 TEST(GlobalShadow, ThreadsOfDifferentBlocksMayNotWriteOneElement) {
-  GlobalShadow shadow(4);
-  EXPECT_FALSE(shadow.write(kAddress, 4, {0, 1, 5}).found());
-  const Finding finding = shadow.write(kAddress + 12, 4, {1, 2, 5});
-  EXPECT_EQ(finding.hazard, Hazard::WriteOfWritten);
-  EXPECT_EQ(finding.other, (ThreadMoment{0, 1, 5}));
-  EXPECT_FALSE(shadow.write(kAddress + 32, 4, {1, 2, 5}).found());
+  Global g;
+  EXPECT_EQ(g.write(kAddress, 4, 5), Hazard::None);
+  g.clock.start_block(1);
+  EXPECT_EQ(g.write(kAddress + 8, 4, 5), Hazard::WriteOfWritten);
+  EXPECT_EQ(g.finding.other_block, 0U);
+  EXPECT_EQ(g.finding.other_thread, 5);
+  EXPECT_EQ(g.finding.byte, 0U);
+  EXPECT_EQ(g.write(kAddress + 32, 4, 5), Hazard::None);
 }
 
 TEST(GlobalShadow, ABarrierOrdersThreadsOfOneBlockOnly) {
-  GlobalShadow shadow(4);
-  shadow.write(kAddress, 1, {0, 1, 5});
-  EXPECT_FALSE(shadow.read(kAddress, 1, {0, 2, 6}).found());
-  EXPECT_EQ(shadow.read(kAddress, 1, {1, 3, 6}).hazard, Hazard::ReadOfWritten);
+  Global g;
+  g.write(kAddress, 1, 5);
+  g.clock.next_epoch();
+  EXPECT_EQ(g.read(kAddress, 1, 6), Hazard::None);
+  g.clock.start_block(1);
+  EXPECT_EQ(g.read(kAddress, 1, 6), Hazard::ReadOfWritten);
 }
 
 TEST(GlobalShadow, WritingWhatAnotherBlockHasReadIsARace) {
-  GlobalShadow shadow(8);
-  shadow.read(kAddress, 1, {0, 1, 0});
-  shadow.read(kAddress, 1, {1, 2, 0});
-  const Finding finding = shadow.write(kAddress, 1, {0, 1, 0});
-  EXPECT_EQ(finding.hazard, Hazard::WriteOfRead);
-  EXPECT_EQ(finding.other.block, 1U);
+  Global g(8);
+  g.read(kAddress, 1, 0);
+  g.clock.start_block(1);
+  g.read(kAddress, 1, 0);
+  EXPECT_EQ(g.write(kAddress, 1, 0), Hazard::WriteOfRead);
+  EXPECT_EQ(g.finding.other_block, 0U);
+}
+
+TEST(GlobalShadow, WritingWhatThisAndAnotherThreadHaveReadIsARace) {
+  Global g;
+  g.read(kAddress, 1, 0);
+  g.read(kAddress, 1, 3);
+  EXPECT_EQ(g.write(kAddress, 1, 0), Hazard::WriteOfRead);
+  EXPECT_EQ(g.finding.other_thread, 3);
 }
 
 TEST(GlobalShadow, AThreadMayUpdateItsOwnElement) {
-  GlobalShadow shadow(4);
+  Global g;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_FALSE(shadow.read(kAddress, 1, {0, 1, 5}).found());
-    EXPECT_FALSE(shadow.write(kAddress, 1, {0, 1, 5}).found());
+    EXPECT_EQ(g.read(kAddress, 1, 5), Hazard::None);
+    EXPECT_EQ(g.write(kAddress, 1, 5), Hazard::None);
   }
 }
 
 TEST(GlobalShadow, ElementsFarApartDoNotMix) {
-  GlobalShadow shadow(4);
+  Global g;
   for (std::uintptr_t i = 0; i < 300; ++i) {
-    EXPECT_FALSE(
-        shadow.write(kAddress + i * 4096, 1, {i, static_cast<std::uint32_t>(i + 1), 0}).found());
+    g.clock.start_block(i);
+    EXPECT_EQ(g.write(kAddress + i * 4096, 1, 0), Hazard::None);
   }
+  g.clock.start_block(1000);
   for (std::uintptr_t i = 0; i < 300; ++i) {
-    const Finding finding = shadow.read(kAddress + i * 4096, 1, {1000, 1000, 0});
-    EXPECT_EQ(finding.other.block, i);
+    EXPECT_EQ(g.read(kAddress + i * 4096, 1, 0), Hazard::ReadOfWritten);
+    EXPECT_EQ(g.finding.other_block, i);
   }
 }
 
