@@ -33,9 +33,7 @@ FakeCuda::FakeCuda() {
 }
 
 void FakeGpuTest::SetUp() {
-  if (!std::filesystem::exists(fake_cuda_path())) {
-    GTEST_SKIP() << "the build leaves tests/fake_cuda out: there is no " << fake_cuda_path();
-  }
+  ASSERT_TRUE(std::filesystem::exists(fake_cuda_path())) << fake_cuda_path() << " is not built";
   fake_ = std::make_unique<FakeCuda>();
   fake_->reset();
 }
