@@ -1,0 +1,203 @@
+// What single passes do to code.
+#include <gtest/gtest.h>
+
+#include "codegen/ir/print.h"
+#include "codegen/passes/simplify.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+#include "tests/passes/lowered.h"
+
+namespace mica {
+namespace {
+
+using test::code;
+using test::count;
+
+Expr v(const char* name) { return make_var(name); }
+
+std::string simplified(const Expr& e, std::int64_t t_max = 31) {
+  analysis::Ranges ranges;
+  ranges.push("t", {0, t_max});
+  return to_string(passes::simplify(e, ranges));
+}
+
+TEST(Simplify, CollectsTermsOfASum) {
+  EXPECT_EQ(simplified((v("a") + 3) + v("b") - (v("a") + 1)), "b + 2");
+}
+
+TEST(Simplify, DividesATileIndexByItsTile) {
+  EXPECT_EQ(simplified((v("b") * 32 + v("t")) / 32), "b");
+  EXPECT_EQ(simplified((v("b") * 32 + v("t")) % 32), "t");
+  EXPECT_EQ(simplified((v("b") * 32 + v("t") + 1) / 32), "b + (t + 1)/32");
+}
+
+TEST(Simplify, RoundsNegativeConstantsDown) {
+  EXPECT_EQ(simplified((v("b") * 4 - 1) / 4), "b - 1");
+  EXPECT_EQ(simplified((v("b") * 4 - 1) % 4), "3");
+}
+
+TEST(Simplify, DecidesConditionsByRange) {
+  EXPECT_EQ(simplified(v("t") < 32), "true");
+  EXPECT_EQ(simplified(v("t") + v("b") < v("b")), "false");
+  EXPECT_EQ(simplified(v("t") < 31), "t < 31");
+}
+
+TEST(Simplify, KeepsTheSmallerOfTwoAtAConstantDistance) {
+  EXPECT_EQ(simplified(min(v("a") + 1, v("a") - 2)), "a - 2");
+  EXPECT_EQ(simplified(max(max(v("a"), v("b")), v("a") + 3)), "max(b, a + 3)");
+}
+
+TEST(Simplify, LeavesDataThatMayWrapAlone) {
+  Load load;
+  load.buffer = "u";
+  load.index = {v("x")};
+  Expr data = make_expr(Int(32), load);
+  EXPECT_EQ(simplified(data + 1 > data), "u[x] + 1 > u[x]");
+}
+
+TEST(Simplify, IsIdempotent) {
+  for (const Expr& e : {(v("b") * 32 + v("t") + 7) / 8, max(min(v("a"), v("b") + 2), 0) % 5,
+                        (v("a") + v("t")) * 4 - v("a") * 4, select(v("t") >= 0, v("a"), v("b"))}) {
+    analysis::Ranges ranges;
+    ranges.push("t", {0, 31});
+    Expr once = passes::simplify(e, ranges);
+    EXPECT_TRUE(equal(once, passes::simplify(once, ranges))) << to_string(e);
+  }
+}
+
+struct Row {
+  Var x{"x"}, y{"y"};
+  ImageParam u{Float(32), 2, "u"};
+  Func f{"f"};
+  explicit Row(int radius) {
+    Expr e = u(x, y);
+    for (int k = 1; k <= radius; ++k) e += u(x - k, y) + u(x + k, y);
+    f(x, y) = e;
+  }
+};
+
+TEST(AlignVectorLoads, ARowOfRadiusOneIsOneVectorAndTwoElements) {
+  Row r(1);
+  r.f.gpu_tile(r.x, r.y, 32, 8).vectorize(r.x, 4);
+  Program program = test::lowered(r.f, Backend::Cuda, "align_vector_loads");
+  const std::string text = to_string(program);
+  const std::string vector_part = text.substr(0, text.find("else"));
+  EXPECT_EQ(count(vector_part, "shuffle("), 2) << vector_part;
+  ASSERT_EQ(program.plan.alignments.size(), 2U);
+  EXPECT_EQ(program.plan.alignments[0].bytes, 16);
+  EXPECT_EQ(to_string(program.plan.alignments[0].at[0]), "f.min.0");
+}
+
+TEST(AlignVectorLoads, ARowOfRadiusFourIsThreeVectors) {
+  Row r(4);
+  r.f.gpu_tile(r.x, r.y, 32, 8).vectorize(r.x, 4);
+  const std::string text = code(r.f, Backend::Cuda, "align_vector_loads");
+  const std::string vector_part = text.substr(0, text.find("else"));
+  // No element is loaded alone: every load is a ramp of four.
+  EXPECT_EQ(count(vector_part, "u[ramp("), count(vector_part, "u[")) << vector_part;
+}
+
+TEST(AlignVectorLoads, TheUnalignedVariantLoadsElements) {
+  Row r(1);
+  r.f.gpu_tile(r.x, r.y, 32, 8).vectorize(r.x, 4);
+  Variant unaligned;
+  unaligned.aligned = false;
+  Program program = test::lowered(r.f, Backend::Cuda, "align_vector_loads", unaligned);
+  EXPECT_EQ(count(to_string(program), "u[ramp("), 0);
+  EXPECT_TRUE(program.plan.alignments.empty());
+}
+
+TEST(FlattenStorage, WideOffsetsWidenBeforeTheyMultiply) {
+  Row r(1);
+  Variant wide;
+  wide.index32 = false;
+  const std::string text = code(r.f, Backend::Host, "flatten_storage", wide);
+  EXPECT_GT(count(text, "cast<i64>("), 0) << text;
+}
+
+TEST(FlattenStorage, WithoutUnitStrideTheFirstDimensionIsMultipliedToo) {
+  Row r(1);
+  Variant strided;
+  strided.unit_stride = false;
+  EXPECT_GT(count(code(r.f, Backend::Host, "", strided), "u.stride.0"), 0);
+  EXPECT_EQ(count(code(r.f, Backend::Host), "u.stride.0"), 0);
+}
+
+TEST(FuseThreadLoops, PutsOneBarrierBetweenFillingATileAndReadingIt) {
+  Row r(1);
+  r.f.gpu_tile(r.x, r.y, 32, 8);
+  r.f.stage(r.u, MemoryType::Shared);
+  EXPECT_EQ(count(code(r.f, Backend::Cuda), "barrier"), 1);
+}
+
+TEST(FuseThreadLoops, NeedsNoBarrierWithoutSharedMemory) {
+  Row r(1);
+  r.f.gpu_tile(r.x, r.y, 32, 8);
+  EXPECT_EQ(count(code(r.f, Backend::Cuda), "barrier"), 0);
+}
+
+TEST(FuseThreadLoops, ASerialLoopAroundATileNeedsABarrierBeforeTheTileIsRefilled) {
+  Row r(1);
+  Var yo("yo"), yi("yi"), xo("xo"), xi("xi");
+  r.f.split(r.x, xo, xi, 32).split(r.y, yo, yi, 8).reorder(xi, yi, xo, yo).gpu_blocks(xo, yo).gpu_threads(xi);
+  r.u.in(r.f).compute_at(r.f, yi).store_in(MemoryType::Shared);
+  // One before the rows are read, one before the next row replaces them.
+  EXPECT_EQ(count(code(r.f, Backend::Cuda), "barrier"), 2);
+}
+
+TEST(MapGpuAxes, ALargeGridIsNumberedAlongX) {
+  Row r(1);
+  r.f.gpu_tile(r.x, r.y, 32, 8);
+  Variant linear;
+  linear.grid3 = false;
+  Program program = test::lowered(r.f, Backend::Cuda, "", linear);
+  EXPECT_EQ(to_string(program.plan.launches[0].grid[1]), "1");
+  EXPECT_EQ(count(to_string(program), "block.y"), 0);
+}
+
+TEST(PartitionLoops, TakesTheVectorConditionOutOfTheLoop) {
+  Row r(1);
+  r.f.vectorize(r.x, 8);
+  const std::string text = code(r.f, Backend::Host, "partition_loops");
+  EXPECT_EQ(count(text, "if "), 0) << text;
+  EXPECT_EQ(count(text, "for f.x in"), 2) << text;
+}
+
+TEST(BakeSymbols, ABakedExtentIsAConstantAndACheck) {
+  Row r(1);
+  LowerOptions options = test::options_for(Backend::Host);
+  options.bake = {{"f.extent.0", 64}};
+  r.f.vectorize(r.x, 8);
+  Program program = lower(make_pipeline({r.f.function()}), options);
+  EXPECT_EQ(count(to_string(program), "f.extent.0"), 0);
+  bool checked = false;
+  for (const auto& check : program.plan.checks) checked = checked || count(check.message, "f.extent.0") > 0;
+  EXPECT_TRUE(checked);
+}
+
+TEST(BakeSymbols, AnUnknownSymbolIsRefused) {
+  Row r(1);
+  LowerOptions options = test::options_for(Backend::Host);
+  options.bake = {{"f.width", 64}};
+  EXPECT_THROW(lower(make_pipeline({r.f.function()}), options), UserError);
+}
+
+TEST(Lower, AnUnknownPassListsThePasses) {
+  Row r(1);
+  try {
+    code(r.f, Backend::Host, "optimise");
+    FAIL() << "a pass named optimise was found";
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find("vectorize_loops"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Lower, TheSameProgramGivesTheSameText) {
+  Row a(2), b(2);
+  a.f.gpu_tile(a.x, a.y, 32, 8);
+  b.f.gpu_tile(b.x, b.y, 32, 8);
+  EXPECT_EQ(code(a.f, Backend::Cuda), code(b.f, Backend::Cuda));
+}
+
+}  // namespace
+}  // namespace mica
