@@ -75,6 +75,7 @@ HostCode::HostCode(const std::string& name, HostCpu cpu) {
   initialize_native();
   llvm::orc::JITTargetMachineBuilder builder = describe_cpu(cpu);
   builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  builder.setCodeModel(llvm::CodeModel::Small);  // a module's sections lie next to each other
   builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
   const std::string features = builder.getFeatures().getString();
   facts_.native_half = features.find("+f16c") != std::string::npos;
