@@ -64,7 +64,7 @@ TEST(FiniteDifference, ArbitraryPointsAgreeWithTheCentralAndStaggeredFormulas) {
   for (const int order : {2, 4, 6, 8, 12}) {
     Weights whole, half;
     for (int i = -order / 2; i <= order / 2; ++i) whole.push_back(i);
-    for (int i = 0; i < order; ++i) half.push_back(i - order / 2 + 0.5);
+    for (int i = 0; i < order; ++i) half.push_back(i + 0.5 - 0.5 * order);
     for (const int derivative : {1, 2}) {
       const Weights general = finite_difference_weights(derivative, whole);
       const Weights central = central_difference_weights(derivative, order);
