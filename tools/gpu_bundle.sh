@@ -24,7 +24,7 @@ stage=$build/stage/mica-bundle
 rm -rf "$build/stage"
 mkdir -p "$stage/bin" "$stage/lib"
 cp "$build"/bin/* "$stage/bin/"
-cp "$build"/lib/libmica.so.? "$stage/lib/"
+cp "$build"/lib/libmica.so.? "$build"/lib/libfakecuda*.so "$stage/lib/"
 cp tools/run_gpu_tests.sh "$stage/"
 if compgen -G "$build/twins/*.cubin" >/dev/null; then
   mkdir "$stage/twins"

@@ -10,6 +10,7 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+export MICA_CACHE_DIR=$work/cache
 if [[ ! -d $here/bin ]]; then
   tar -C "$work" -xJf "$here/mica-bundle.tar.xz" || exit 1
   here=$work/mica-bundle
