@@ -1,9 +1,9 @@
 // Func's schedule as data: taking it, replacing it, clearing it.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include <fmt/format.h>
 
 #include "dsl/func.h"
 #include "dsl/func_graph.h"
@@ -34,8 +34,7 @@ class Snapshot {
     }
   }
   /// The wrapper that `consumer` had for `source` under this name, or null.
-  [[nodiscard]] std::shared_ptr<FunctionData> wrapper(const FunctionData* consumer,
-                                                      const Source& source,
+  [[nodiscard]] std::shared_ptr<FunctionData> wrapper(const FunctionData* consumer, const Source& source,
                                                       const std::string& name) const {
     for (const auto& entry : entries_) {
       if (entry.func.get() != consumer) continue;
@@ -161,10 +160,9 @@ class Applier {
       const auto f = find(graph, names, stage.func);
       if (!f) fail_unknown("Func", stage.func, func_names(graph, names), {});
       if (stage.update < 0 || static_cast<std::size_t>(stage.update) >= f->definitions.size()) {
-        throw UserError(fmt::format("schedule: definition {} of {}, which has {}: 0, the first, to {}",
-                                    stage.update, stage.func,
-                                    counted(f->definitions.size(), "definition"),
-                                    f->definitions.size() - 1));
+        throw UserError(fmt::format(
+            "schedule: definition {} of {}, which has {}: 0, the first, to {}", stage.update, stage.func,
+            counted(f->definitions.size(), "definition"), f->definitions.size() - 1));
       }
       const auto definition = static_cast<std::size_t>(stage.update);
       for (const auto& directive : stage.directives) {
@@ -231,7 +229,11 @@ class Applier {
   /// Makes the wrappers that the schedule's `in` directives name. A wrapper may itself have a wrapped
   /// source, so this repeats until no directive is left or none can be followed.
   void make_wrappers() {
-    struct Wanted { std::string consumer; const directive::In* in; SourceLocation where; };
+    struct Wanted {
+      std::string consumer;
+      const directive::In* in;
+      SourceLocation where;
+    };
     std::vector<Wanted> wanted;
     for (const auto& stage : schedule_.stages) {
       for (const auto& directive : stage.directives) {

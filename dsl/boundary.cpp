@@ -29,9 +29,7 @@ Func reading_at(const ImageParam& source, const char* kind, At at) {
   return f;
 }
 
-Expr clamped(const Expr& x, const ImageParam::Dimension& dim) {
-  return clamp(x, dim.min(), dim.max());
-}
+Expr clamped(const Expr& x, const ImageParam::Dimension& dim) { return clamp(x, dim.min(), dim.max()); }
 
 }  // namespace
 
@@ -39,7 +37,8 @@ Func repeat_edge(const ImageParam& source) { return reading_at(source, "repeat_e
 
 Func constant_exterior(const ImageParam& source, Expr value) {
   if (!value.defined()) {
-    throw UserError(fmt::format("constant_exterior of {}: the value is an undefined Expr", source.name()));
+    throw UserError(
+        fmt::format("constant_exterior of {}: the value is an undefined Expr", source.name()));
   }
   const Expr outside = match_type(value, source.type());
   if (!outside.defined()) {

@@ -1,7 +1,7 @@
 // Loop nests that make no kernel.
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "dsl/names.h"
 #include "dsl/schedule_view.h"
@@ -65,8 +65,8 @@ class NestChecker {
   void check_axes(const std::vector<std::size_t>& places, const char* what, const char* directive) {
     if (places.size() <= kMaxAxes) return;
     report(dims_[places[kMaxAxes]],
-           fmt::format("{} {} loops, {}, but a GPU has {} axes: fuse some before {}", places.size(), what,
-                       list(places), kMaxAxes, directive));
+           fmt::format("{} {} loops, {}, but a GPU has {} axes: fuse some before {}", places.size(),
+                       what, list(places), kMaxAxes, directive));
   }
 
   void check_order() {
@@ -117,8 +117,8 @@ class NestChecker {
       std::string text;
       for (const auto& factor : factors) text += (text.empty() ? "" : " x ") + factor;
       report(dims_[threads_.front()],
-             fmt::format("{} threads in a block ({} = {}); legal are at most {}", product, list(threads_),
-                         text, kMaxThreads));
+             fmt::format("{} threads in a block ({} = {}); legal are at most {}", product,
+                         list(threads_), text, kMaxThreads));
     }
     if (threads_.size() == kMaxAxes && dims_[threads_.back()].extent > kMaxThreadsZ) {
       const LoopDim& z = dims_[threads_.back()];

@@ -1,7 +1,7 @@
 // Where Funcs are computed and stored: levels that do not exist or do not enclose every use.
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "dsl/names.h"
 #include "dsl/schedule_view.h"
@@ -111,8 +111,8 @@ class PlaceChecker {
       const auto& dims = host->loops[d].dims;
       const auto loop = std::find_if(dims.begin(), dims.end(),
                                      [&](const LoopDim& dim) { return dim.name == level.var; });
-      const bool needed = view_.uses(*host, d, f_.name()) ||
-                          (d == 0 && !host->find_loop(level.var).nest);
+      const bool needed =
+          view_.uses(*host, d, f_.name()) || (d == 0 && !host->find_loop(level.var).nest);
       if (loop == dims.end() && needed) {
         report(directive, fmt::format("{} has no loop {}; its loops are {} (innermost first)",
                                       definition_name(*host->func, static_cast<int>(d)), level.var,
@@ -135,8 +135,9 @@ class PlaceChecker {
       if (!at && f_.place.kind == ComputePlace::Kind::Root) return;  // store_root of a root Func
       report(directive, fmt::format("{} is {}: store_at and store_root widen the storage of a Func with "
                                     "compute_at",
-                                    f_.name(), f_.is_inline() ? "computed inline and has no storage"
-                                                              : "computed and stored at the root"));
+                                    f_.name(),
+                                    f_.is_inline() ? "computed inline and has no storage"
+                                                   : "computed and stored at the root"));
       return;
     }
     if (!at) return;
@@ -169,9 +170,10 @@ class PlaceChecker {
     }
     if (memory != MemoryType::Shared || f_.staged_by) return;
     if (f_.place.kind != ComputePlace::Kind::At) {
-      report(directive, fmt::format("{} is computed at the root, and shared memory belongs to one block: "
-                                    "compute it at a block loop",
-                                    f_.name()));
+      report(directive,
+             fmt::format("{} is computed at the root, and shared memory belongs to one block: "
+                         "compute it at a block loop",
+                         f_.name()));
       return;
     }
     LoopLevel level = f_.place.level;
@@ -189,10 +191,11 @@ class PlaceChecker {
                                           "memory belongs to one block: name the innermost block loop",
                                           level.var, level.func));
     } else if (context.in_thread) {
-      report(directive, fmt::format("loop {} of {} is inside a thread loop, and shared memory belongs to "
-                                    "the whole block: name the innermost block loop, or store in "
-                                    "MemoryType::Register or Stack",
-                                    level.var, level.func));
+      report(directive,
+             fmt::format("loop {} of {} is inside a thread loop, and shared memory belongs to "
+                         "the whole block: name the innermost block loop, or store in "
+                         "MemoryType::Register or Stack",
+                         level.var, level.func));
     }
   }
 

@@ -1,8 +1,9 @@
 #include "dsl/check_schedule.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
 
 #include "dsl/names.h"
 #include "dsl/schedule_view.h"
@@ -64,11 +65,12 @@ class DirectiveChecker {
     needs_blocks();
   }
   void operator()(const directive::ReadOnly& d) {
+    std::set<std::string> seen;
     std::vector<std::string> inputs;
     for (const auto& input : view_.pipeline().inputs) inputs.push_back(input.name);
     if (!view_.pipeline().find_input(d.source)) {
       report(fmt::format("{} is no input; inputs are {}", d.source, joined(inputs)));
-    } else if (!reaches(f_, d.source)) {
+    } else if (!reaches(f_, d.source, seen)) {
       report(fmt::format("{} does not read {}; it reads {}", f_.name(), d.source, read_list()));
     }
   }
@@ -79,22 +81,23 @@ class DirectiveChecker {
       return;
     }
     if (d.memory != MemoryType::Shared && d.memory != MemoryType::Auto) {
-      report(fmt::format("a block's box of {} cannot be held in MemoryType::{}; legal are Shared and Auto",
-                         source, to_string(d.memory)));
+      report(
+          fmt::format("a block's box of {} cannot be held in MemoryType::{}; legal are Shared and Auto",
+                      source, to_string(d.memory)));
     }
     const FuncView* held = view_.find(d.source);
     if (!held || (held->stage && held->stage != current_)) {
-      report(fmt::format("{} is staged already{}: remove one of the two", source,
-                         held && held->stage->where.known()
-                             ? fmt::format(" (line {})", held->stage->where.line)
-                             : ""));
+      report(fmt::format(
+          "{} is staged already{}: remove one of the two", source,
+          held && held->stage->where.known() ? fmt::format(" (line {})", held->stage->where.line) : ""));
       return;
     }
     const bool in_block = view_.context_of(f_).in_block || has_blocks();
     if (!in_block) {
-      report(fmt::format("{} has no block loops, so there is no block to hold {} for: add gpu_tile, or "
-                         "gpu_blocks and gpu_threads",
-                         f_.name(), source));
+      report(
+          fmt::format("{} has no block loops, so there is no block to hold {} for: add gpu_tile, or "
+                      "gpu_blocks and gpu_threads",
+                      f_.name(), source));
     }
   }
   // Judged with the loops and places.
@@ -140,9 +143,10 @@ class DirectiveChecker {
   void needs_blocks() {
     const auto& nest = f_.loops[definition_];
     if (!f_.is_inline() && innermost_block(nest) < nest.dims.size()) return;
-    report(fmt::format("{} has no block loops and is no kernel of its own: add gpu_tile, or put this on "
-                       "the Func that has it",
-                       definition_name(*f_.func, static_cast<int>(definition_))));
+    report(
+        fmt::format("{} has no block loops and is no kernel of its own: add gpu_tile, or put this on "
+                    "the Func that has it",
+                    definition_name(*f_.func, static_cast<int>(definition_))));
   }
   [[nodiscard]] std::string read_list() const {
     std::vector<std::string> names;
@@ -150,13 +154,14 @@ class DirectiveChecker {
     return joined(names);
   }
   /// Does `f` read `input` itself or through Funcs computed for it?
-  [[nodiscard]] bool reaches(const FuncView& f, const std::string& input) const {
+  [[nodiscard]] bool reaches(const FuncView& f, const std::string& input,
+                             std::set<std::string>& seen) const {
     for (const auto& name : f.all_reads()) {
       if (name == input) return true;
       const FuncView* callee = view_.find(name);
-      const bool root =
-          callee && !callee->staged_by && callee->place.kind == ComputePlace::Kind::Root;
-      if (callee && !root && reaches(*callee, input)) return true;
+      if (!seen.insert(name).second) continue;
+      const bool root = callee && !callee->staged_by && callee->place.kind == ComputePlace::Kind::Root;
+      if (callee && !root && reaches(*callee, input, seen)) return true;
     }
     return false;
   }

@@ -16,6 +16,13 @@ const Expr& Tuple::operator[](std::size_t i) const {
 
 VarOrName::VarOrName(const RVar& v, std::source_location at) : name(v.name()), where(at) {}
 
+VarOrName::VarOrName(const RDom& r, std::source_location at) : name(r.x.name()), where(at) {
+  if (r.dimensions() == 1) return;
+  throw UserError(fmt::format("RDom {} has {} dimensions: name one of them, {}", r.data()->name,
+                              r.dimensions(), name),
+                  at);
+}
+
 Func::Func(std::string name, std::source_location at) : Stage(std::make_shared<FunctionData>(), 0) {
   if (name.empty()) throw UserError("a Func's name is empty", at);
   function_->name = std::move(name);
@@ -47,10 +54,10 @@ FuncRef Func::operator()(std::vector<Expr> args, std::source_location at) const 
 Stage Func::update(int i, std::source_location at) {
   const std::size_t updates = defined() ? function_->definitions.size() - 1 : 0;
   if (i < 0 || static_cast<std::size_t>(i) >= updates) {
-    throw UserError(fmt::format("{}.update({}): {} has {}{}", name(), i, name(),
-                                counted(updates, "update"),
-                                updates > 1 ? fmt::format(", numbered 0 to {}", updates - 1) : ""),
-                    at);
+    throw UserError(
+        fmt::format("{}.update({}): {} has {}{}", name(), i, name(), counted(updates, "update"),
+                    updates > 1 ? fmt::format(", numbered 0 to {}", updates - 1) : ""),
+        at);
   }
   return Stage(function_, i + 1);
 }
@@ -61,8 +68,8 @@ Func& Func::split(VarOrName v, VarOrName outer, VarOrName inner, int factor, Tai
 }
 Func& Func::tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi,
                  int tx, int ty, TailStrategy tail) {
-  Stage::tile(std::move(x), std::move(y), std::move(xo), std::move(yo), std::move(xi),
-              std::move(yi), tx, ty, tail);
+  Stage::tile(std::move(x), std::move(y), std::move(xo), std::move(yo), std::move(xi), std::move(yi), tx,
+              ty, tail);
   return *this;
 }
 Func& Func::fuse(VarOrName inner, VarOrName outer, VarOrName fused) {
@@ -133,8 +140,7 @@ Func& Func::gpu_tile(VarOrName x, VarOrName y, int tx, int ty, TailStrategy tail
   Stage::gpu_tile(std::move(x), std::move(y), tx, ty, tail);
   return *this;
 }
-Func& Func::gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz,
-                     TailStrategy tail) {
+Func& Func::gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz, TailStrategy tail) {
   Stage::gpu_tile(std::move(x), std::move(y), std::move(z), tx, ty, tz, tail);
   return *this;
 }

@@ -18,19 +18,19 @@
 
 namespace mica {
 
-class AnyBuffer;        // runtime/buffer.h
+class AnyBuffer;  // runtime/buffer.h
 template <typename T>
-class Buffer;           // runtime/buffer.h
-struct Target;          // runtime/target.h
-class Realization;      // runtime/buffer.h: the buffers of a Func's Tuple
+class Buffer;       // runtime/buffer.h
+struct Target;      // runtime/target.h
+class Realization;  // runtime/buffer.h: the buffers of a Func's Tuple
 class Func;
 
 /// Several values of one Func: `f(x) = Tuple(a, b)`, read back as `f(x)[0]`.
 class Tuple {
  public:
   template <typename... E>
-    requires(sizeof...(E) > 0 && (std::convertible_to<E, Expr> && ...))
-  explicit Tuple(E... e) : values_{Expr(e)...} {}
+  requires(sizeof...(E) > 0 && (std::convertible_to<E, Expr> && ...)) explicit Tuple(E... e)
+      : values_{Expr(e)...} {}
   explicit Tuple(std::vector<Expr> values) : values_(std::move(values)) {}
   [[nodiscard]] const Expr& operator[](std::size_t i) const;
   [[nodiscard]] std::size_t size() const { return values_.size(); }
@@ -52,6 +52,8 @@ struct VarOrName {
       : name(std::move(v)), where(at) {}
   /// A dimension of a reduction domain.
   VarOrName(const class RVar& v, std::source_location at = std::source_location::current());  // NOLINT
+  /// A reduction domain of one dimension stands for that; a UserError if it has more.
+  VarOrName(const class RDom& r, std::source_location at = std::source_location::current());  // NOLINT
 };
 
 /// An input: a `dimensions`-dimensional array of `type` (1 to 4 dimensions).
@@ -138,7 +140,9 @@ class Param {
 class RVar {
  public:
   RVar(std::shared_ptr<const RDomData> domain, int index) : domain_(std::move(domain)), index_(index) {}
-  [[nodiscard]] const std::string& name() const { return domain_->dims[static_cast<std::size_t>(index_)].name; }
+  [[nodiscard]] const std::string& name() const {
+    return domain_->dims[static_cast<std::size_t>(index_)].name;
+  }
   operator Expr() const { return make_expr(Int(32), RVarRef{domain_, index_}); }  // NOLINT
 
  private:
@@ -208,15 +212,17 @@ class Stage {
   Stage& split(VarOrName v, VarOrName outer, VarOrName inner, int factor,
                TailStrategy tail = TailStrategy::Auto);
   /// Splits x and y and orders them xo, yo outside xi, yi.
-  Stage& tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi,
-              int tx, int ty, TailStrategy tail = TailStrategy::Auto);
+  Stage& tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi, int tx,
+              int ty, TailStrategy tail = TailStrategy::Auto);
   /// Two loops, outer directly around inner, become one of extent outer*inner.
   Stage& fuse(VarOrName inner, VarOrName outer, VarOrName fused);
   /// The named loops, innermost first, in the places they hold together.
   Stage& reorder(std::initializer_list<VarOrName> vars);
   template <typename... V>
-    requires(sizeof...(V) > 0 && (std::convertible_to<V, VarOrName> && ...))
-  Stage& reorder(VarOrName first, V... rest) { return reorder({first, VarOrName(rest)...}); }
+  requires(sizeof...(V) > 0 &&
+           (std::convertible_to<V, VarOrName> && ...)) Stage& reorder(VarOrName first, V... rest) {
+    return reorder({first, VarOrName(rest)...});
+  }
   Stage& serial(VarOrName v);
   /// Iterations on the CPU's threads; with a chunk, v is split by it into v and `v.chunk` first.
   Stage& parallel(VarOrName v);
@@ -307,13 +313,15 @@ class Func : public Stage {
   // ---- Stage's directives again, giving back the Func so that a chain goes on with Func's own -------
   Func& split(VarOrName v, VarOrName outer, VarOrName inner, int factor,
               TailStrategy tail = TailStrategy::Auto);
-  Func& tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi,
-             int tx, int ty, TailStrategy tail = TailStrategy::Auto);
+  Func& tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi, int tx,
+             int ty, TailStrategy tail = TailStrategy::Auto);
   Func& fuse(VarOrName inner, VarOrName outer, VarOrName fused);
   Func& reorder(std::initializer_list<VarOrName> vars);
   template <typename... V>
-    requires(sizeof...(V) > 0 && (std::convertible_to<V, VarOrName> && ...))
-  Func& reorder(VarOrName first, V... rest) { return reorder({first, VarOrName(rest)...}); }
+  requires(sizeof...(V) > 0 && (std::convertible_to<V, VarOrName> && ...)) Func& reorder(VarOrName first,
+                                                                                         V... rest) {
+    return reorder({first, VarOrName(rest)...});
+  }
   Func& serial(VarOrName v);
   Func& parallel(VarOrName v);
   Func& parallel(VarOrName v, int chunk);

@@ -1,9 +1,9 @@
 #include "dsl/func_graph.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_map>
+
+#include <fmt/format.h>
 
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
@@ -29,10 +29,10 @@ class GraphCollector {
       return;
     }
     if (!f->defined()) {
-      throw UserError(reader.empty()
-                          ? fmt::format("output {} is not defined: write {}(...) = ...", f->name, f->name)
-                          : fmt::format("{} reads {}, which is not defined", reader, f->name),
-                      where.known() ? where : f->where);
+      throw UserError(
+          reader.empty() ? fmt::format("output {} is not defined: write {}(...) = ...", f->name, f->name)
+                         : fmt::format("{} reads {}, which is not defined", reader, f->name),
+          where.known() ? where : f->where);
     }
     done_[f.get()] = false;
     for (const auto& definition : f->definitions) {
@@ -80,12 +80,11 @@ std::shared_ptr<FunctionData> make_wrapper(const std::string& name, const Source
   auto wrapper = std::make_shared<FunctionData>();
   wrapper->name = name;
   wrapper->where = where;
-  const auto dimensions = static_cast<std::size_t>(
-      source.function ? source.function->dimensions() : source.image->dimensions);
+  const auto dimensions = static_cast<std::size_t>(source.function ? source.function->dimensions()
+                                                                   : source.image->dimensions);
   Definition definition;
   for (std::size_t d = 0; d < dimensions; ++d) {
-    wrapper->args.push_back(source.function ? source.function->args[d]
-                                            : default_dimension_names()[d]);
+    wrapper->args.push_back(source.function ? source.function->args[d] : default_dimension_names()[d]);
     definition.args.push_back(make_var(wrapper->args[d]));
   }
   wrapper->types = source.function ? source.function->types : std::vector<Type>{source.image->type};

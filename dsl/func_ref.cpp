@@ -1,9 +1,9 @@
 // FuncRef: definitions and updates with their checks, and reading a Func.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "dsl/func.h"
 #include "dsl/names.h"
@@ -60,8 +60,7 @@ std::vector<std::shared_ptr<const RDomData>> domains_of(const std::vector<Expr>&
   return domains;
 }
 
-void check_values(const FunctionData& f, const std::vector<Expr>& values,
-                  const SourceLocation& where) {
+void check_values(const FunctionData& f, const std::vector<Expr>& values, const SourceLocation& where) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string which = values.size() == 1 ? "the value" : fmt::format("value {}", i);
     if (!values[i].defined()) {
@@ -124,19 +123,19 @@ void define_pure(FunctionData& f, const std::vector<Expr>& args, std::vector<Exp
 std::vector<Expr> in_types(const FunctionData& f, const std::vector<Expr>& values,
                            const SourceLocation& where) {
   if (values.size() != f.types.size()) {
-    throw UserError(fmt::format("an update of {} gives {}, but {} has {}", f.name,
-                                counted(values.size(), "value"), f.name,
-                                counted(f.types.size(), "value")),
-                    where);
+    throw UserError(
+        fmt::format("an update of {} gives {}, but {} has {}", f.name, counted(values.size(), "value"),
+                    f.name, counted(f.types.size(), "value")),
+        where);
   }
   std::vector<Expr> result;
   for (std::size_t i = 0; i < values.size(); ++i) {
     Expr value = match_type(values[i], f.types[i]);
     if (!value.defined()) {
-      throw UserError(fmt::format("an update of {} has type {}, but {} holds {}: write cast({}, ...)",
-                                  f.name, to_string(values[i].type()), f.name,
-                                  to_string(f.types[i]), to_string(f.types[i])),
-                      where);
+      throw UserError(
+          fmt::format("an update of {} has type {}, but {} holds {}: write cast({}, ...)", f.name,
+                      to_string(values[i].type()), f.name, to_string(f.types[i]), to_string(f.types[i])),
+          where);
     }
     result.push_back(value);
   }
@@ -247,8 +246,8 @@ void define(FunctionData& f, const std::vector<Expr>& args, const std::vector<Ex
 }
 
 /// Gives an undefined Func that is updated first the pure definition f(x, ...) = start.
-void define_start(FunctionData& f, const std::vector<Expr>& args, const Expr& value,
-                  std::int64_t start, const SourceLocation& where) {
+void define_start(FunctionData& f, const std::vector<Expr>& args, const Expr& value, std::int64_t start,
+                  const SourceLocation& where) {
   check_values(f, {value}, where);
   std::set<std::string> taken;
   for (const auto& arg : args) {
@@ -269,8 +268,7 @@ void define_start(FunctionData& f, const std::vector<Expr>& args, const Expr& va
 
 }  // namespace
 
-FuncRef::FuncRef(std::shared_ptr<FunctionData> function, std::vector<Expr> args,
-                 SourceLocation where)
+FuncRef::FuncRef(std::shared_ptr<FunctionData> function, std::vector<Expr> args, SourceLocation where)
     : function_(std::move(function)), where_(std::move(where)) {
   const FunctionData& f = *function_;
   if (args.empty() || args.size() > kMaxFuncDimensions) {
@@ -279,10 +277,10 @@ FuncRef::FuncRef(std::shared_ptr<FunctionData> function, std::vector<Expr> args,
                     where_);
   }
   if (f.defined() && args.size() != f.args.size()) {
-    throw UserError(fmt::format("{} is used with {}, but it has {}: {}", f.name,
-                                counted(args.size(), "argument"),
-                                counted(f.args.size(), "dimension"), joined(f.args)),
-                    where_);
+    throw UserError(
+        fmt::format("{} is used with {}, but it has {}: {}", f.name, counted(args.size(), "argument"),
+                    counted(f.args.size(), "dimension"), joined(f.args)),
+        where_);
   }
   for (std::size_t i = 0; i < args.size(); ++i) {
     args_.push_back(coordinate(f.name, i, args[i], where_));
@@ -333,14 +331,14 @@ FuncRef::operator Expr() const {
 Expr FuncRef::operator[](int i) const {
   const FunctionData& f = *function_;
   if (!f.defined()) {
-    throw UserError(fmt::format("{} is read before it is defined: write {}(...) = ... first", f.name,
-                                f.name),
-                    where_);
+    throw UserError(
+        fmt::format("{} is read before it is defined: write {}(...) = ... first", f.name, f.name),
+        where_);
   }
   if (i < 0 || i >= size()) {
-    throw UserError(fmt::format("element {} of {}, which has {}", i, f.name,
-                                counted(f.types.size(), "value")),
-                    where_);
+    throw UserError(
+        fmt::format("element {} of {}, which has {}", i, f.name, counted(f.types.size(), "value")),
+        where_);
   }
   Access access;
   access.name = f.name;

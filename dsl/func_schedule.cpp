@@ -1,7 +1,7 @@
 // Func's directives on where values are computed, stored and staged.
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "dsl/func.h"
 #include "dsl/func_graph.h"

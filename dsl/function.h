@@ -18,7 +18,10 @@ struct CompiledFunc;  // codegen/realize.cpp
 
 /// The constant box a reduction runs over: dimension i takes min <= r < min + extent.
 struct RDomData {
-  struct Dim { std::string name; std::int64_t min = 0, extent = 0; };
+  struct Dim {
+    std::string name;
+    std::int64_t min = 0, extent = 0;
+  };
   std::string name;
   std::vector<Dim> dims;
   SourceLocation where;

@@ -41,10 +41,10 @@ Expr ImageParam::operator()(Expr x, Expr y, Expr z, Expr w, std::source_location
 
 Expr ImageParam::operator()(std::vector<Expr> args, std::source_location at) const {
   if (static_cast<int>(args.size()) != dimensions()) {
-    throw UserError(fmt::format("input {} is read with {}, but it has {}", name(),
-                                counted(args.size(), "argument"),
-                                counted(static_cast<std::size_t>(dimensions()), "dimension")),
-                    at);
+    throw UserError(
+        fmt::format("input {} is read with {}, but it has {}", name(), counted(args.size(), "argument"),
+                    counted(static_cast<std::size_t>(dimensions()), "dimension")),
+        at);
   }
   Access access;
   access.name = name();

@@ -1,11 +1,11 @@
 #include "dsl/loop_dims.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <type_traits>
+
+#include <fmt/format.h>
 
 #include "dsl/names.h"
 
@@ -18,14 +18,13 @@ constexpr std::int64_t kMaxUnroll = 256;
 
 /// Directives that do not touch loops.
 template <typename D>
-concept PlacementDirective =
-    std::is_same_v<D, directive::ComputeInline> || std::is_same_v<D, directive::ComputeRoot> ||
-    std::is_same_v<D, directive::ComputeAt> || std::is_same_v<D, directive::StoreAt> ||
-    std::is_same_v<D, directive::StoreRoot> || std::is_same_v<D, directive::StoreIn> ||
-    std::is_same_v<D, directive::In> || std::is_same_v<D, directive::AlignStorage> ||
-    std::is_same_v<D, directive::Bound> || std::is_same_v<D, directive::Stage> ||
-    std::is_same_v<D, directive::ReadOnly> || std::is_same_v<D, directive::LaunchBounds> ||
-    std::is_same_v<D, directive::MaxRegisters>;
+concept PlacementDirective = std::is_same_v<D, directive::ComputeInline> ||
+    std::is_same_v<D, directive::ComputeRoot> || std::is_same_v<D, directive::ComputeAt> ||
+    std::is_same_v<D, directive::StoreAt> || std::is_same_v<D, directive::StoreRoot> ||
+    std::is_same_v<D, directive::StoreIn> || std::is_same_v<D, directive::In> ||
+    std::is_same_v<D, directive::AlignStorage> || std::is_same_v<D, directive::Bound> ||
+    std::is_same_v<D, directive::Stage> || std::is_same_v<D, directive::ReadOnly> ||
+    std::is_same_v<D, directive::LaunchBounds> || std::is_same_v<D, directive::MaxRegisters>;
 
 bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
@@ -63,9 +62,10 @@ class LoopExpander {
     const std::size_t inner = *find(d.inner);
     const std::size_t outer = *find(d.outer);
     if (outer != inner + 1) {
-      report(fmt::format("loop {} is not directly around {}; the loops are {} (innermost first): "
-                         "reorder them first",
-                         d.outer, d.inner, loop_list()));
+      report(
+          fmt::format("loop {} is not directly around {}; the loops are {} (innermost first): "
+                      "reorder them first",
+                      d.outer, d.inner, loop_list()));
       return;
     }
     if (dims()[inner].is_rvar != dims()[outer].is_rvar) {
@@ -81,8 +81,7 @@ class LoopExpander {
     dims()[inner] = fused;
     dims().erase(dims().begin() + static_cast<std::ptrdiff_t>(outer));
     used_.insert(d.fused);
-    spec_.steps.push_back(
-        {SplitStep::Fuse, d.fused, d.outer, d.inner, 0, TailStrategy::GuardWithIf});
+    spec_.steps.push_back({SplitStep::Fuse, d.fused, d.outer, d.inner, 0, TailStrategy::GuardWithIf});
   }
 
   void operator()(const directive::Reorder& d) {
@@ -101,9 +100,10 @@ class LoopExpander {
     std::vector<LoopDim> next = dims();
     for (std::size_t i = 0; i < places.size(); ++i) next[sorted[i]] = dims()[places[i]];
     if (reduction_order(next) != reduction_order(dims())) {
-      report(fmt::format("this changes the order of the reduction loops {} to {}, and with it the "
-                         "order of the sum: a schedule must not change results",
-                         joined(reduction_order(dims())), joined(reduction_order(next))));
+      report(
+          fmt::format("this changes the order of the reduction loops {} to {}, and with it the "
+                      "order of the sum: a schedule must not change results",
+                      joined(reduction_order(dims())), joined(reduction_order(next))));
       return;
     }
     dims() = std::move(next);
@@ -156,9 +156,8 @@ class LoopExpander {
   [[nodiscard]] SourceLocation where() const { return directives_[current_].where; }
 
   void report(const std::string& what) {
-    findings_.push_back({definition_name(f_, definition_) + to_string(directives_[current_]) + ": " +
-                             what,
-                         where()});
+    findings_.push_back(
+        {definition_name(f_, definition_) + to_string(directives_[current_]) + ": " + what, where()});
   }
 
   void add_initial_loops() {
@@ -169,8 +168,7 @@ class LoopExpander {
       }
     }
     for (const auto& var : definition.pure_vars) {
-      dims().push_back(
-          {var, LoopKind::Serial, false, bounded_range(f_, var).second, definition.where});
+      dims().push_back({var, LoopKind::Serial, false, bounded_range(f_, var).second, definition.where});
     }
     for (const auto& dim : dims()) used_.insert(dim.name);
   }
@@ -225,16 +223,16 @@ class LoopExpander {
   bool is_unmarked(const std::string& name) {
     const LoopKind kind = dims()[*find(name)].kind;
     if (kind == LoopKind::Serial) return true;
-    report(fmt::format("loop {} is already {}: take it apart before marking it", name,
-                       to_string(kind)));
+    report(fmt::format("loop {} is already {}: take it apart before marking it", name, to_string(kind)));
     return false;
   }
   bool may_run_as(std::size_t place, LoopKind kind) {
     const bool ordered = kind == LoopKind::Serial || kind == LoopKind::Unrolled;
     if (!dims()[place].is_rvar || ordered) return true;
-    report(fmt::format("loop {} runs over a reduction domain, whose order is part of the result, so it "
-                       "cannot be {}; legal are serial and unroll",
-                       dims()[place].name, to_string(kind)));
+    report(
+        fmt::format("loop {} runs over a reduction domain, whose order is part of the result, so it "
+                    "cannot be {}; legal are serial and unroll",
+                    dims()[place].name, to_string(kind)));
     return false;
   }
 
@@ -243,15 +241,17 @@ class LoopExpander {
     const bool guarded = tail == TailStrategy::Auto || tail == TailStrategy::GuardWithIf;
     if (guarded) return true;
     if (dims()[*find(name)].is_rvar) {
-      report(fmt::format("TailStrategy::{} on reduction loop {} would add terms that are not in the "
-                         "domain; use GuardWithIf",
-                         to_string(tail), name));
+      report(
+          fmt::format("TailStrategy::{} on reduction loop {} would add terms that are not in the "
+                      "domain; use GuardWithIf",
+                      to_string(tail), name));
       return false;
     }
     if (definition_ > 0 && tail == TailStrategy::ShiftInwards) {
-      report(fmt::format("TailStrategy::ShiftInwards computes some points of {} twice, which an update "
-                         "must not; use GuardWithIf or RoundUp",
-                         name));
+      report(
+          fmt::format("TailStrategy::ShiftInwards computes some points of {} twice, which an update "
+                      "must not; use GuardWithIf or RoundUp",
+                      name));
       return false;
     }
     return true;
@@ -400,8 +400,8 @@ class LoopExpander {
   const std::vector<Directive>& directives_;
   Diagnostics& findings_;
   LoopNestSpec spec_;
-  std::set<std::string> used_;   // every name a variable or loop of this definition has had
-  std::vector<bool> absorbed_;   // directives that an earlier gpu_tile took up
+  std::set<std::string> used_;  // every name a variable or loop of this definition has had
+  std::vector<bool> absorbed_;  // directives that an earlier gpu_tile took up
   std::size_t current_ = 0;
 };
 

@@ -1,10 +1,10 @@
 #include "dsl/node_visit.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <limits>
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
@@ -65,8 +65,7 @@ Expr match_type(const Expr& value, Type type) {
   return {};
 }
 
-Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg,
-                const SourceLocation& where) {
+Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg, const SourceLocation& where) {
   const std::string which = fmt::format("argument {} of {}", i + 1, callee);
   if (!arg.defined()) throw UserError(which + " is an undefined Expr", where);
   const Type type = arg.type();

@@ -33,8 +33,7 @@ Expr match_type(const Expr& value, Type type);
 
 /// Argument `i` (from 0) of an access of `callee` as an i32 coordinate; literals and narrower integers
 /// convert. UserError for an undefined Expr or another type.
-Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg,
-                const SourceLocation& where);
+Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg, const SourceLocation& where);
 
 /// "x", "y", "z", "w": the names of dimensions that the user gave no Vars for.
 const std::vector<std::string>& default_dimension_names();

@@ -1,19 +1,17 @@
 #include "dsl/pipeline.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "dsl/compute_place.h"
 #include "dsl/func_graph.h"
 #include "dsl/node_visit.h"
 #include "dsl/rounding.h"
-#include "dsl/traverse.h"
 
 namespace mica {
 
@@ -26,34 +24,6 @@ const char* field_word(BufferField field) {
     case BufferField::Stride: return "stride";
   }
   return "";
-}
-
-/// fix_rounding with the Func's own value before an update as a term that depends on no plane, so
-/// that it opens the chain: f(x) + a*b becomes fma(a, b, f(x)).
-Expr fix_update_rounding(const Expr& value, const std::string& slowest,
-                         const std::function<bool(const std::string&)>& is_param) {
-  bool reads_itself = false;
-  visit_nodes({value}, [&](const Expr& e) {
-    const auto* access = e.as<Access>();
-    reads_itself = reads_itself || (access && access->is_self);
-  });
-  if (!reads_itself) return fix_rounding(value, slowest, is_param);
-  std::vector<Expr> own;
-  // No user's name has a space in it.
-  const std::string prefix = "own value ";
-  const std::function<Expr(const Expr&)> hide = [&](const Expr& e) -> Expr {
-    const auto* access = e.as<Access>();
-    if (!access || !access->is_self) return map_children(e, hide);
-    own.push_back(e);
-    return make_var(prefix + std::to_string(own.size() - 1), e.type());
-  };
-  const Expr hidden = hide(value);
-  NodeRewriter show([&](const Expr& e) -> Expr {
-    const auto* var = e.as<VarRef>();
-    if (!var || var->name.rfind(prefix, 0) != 0) return {};
-    return own.at(std::stoul(var->name.substr(prefix.size())));
-  });
-  return show(fix_rounding(hidden, slowest, is_param));
 }
 
 class PipelineMaker {
@@ -94,8 +64,7 @@ class PipelineMaker {
   /// the block holds a copy.
   [[nodiscard]] bool needs_copy(const Source& source) const {
     if (source.image) return true;
-    const ComputePlace place =
-        compute_place(*source.function, graph_.is_output(source.function.get()));
+    const ComputePlace place = compute_place(*source.function, graph_.is_output(source.function.get()));
     switch (place.kind) {
       case ComputePlace::Kind::Root: return true;
       case ComputePlace::Kind::At: return false;
@@ -110,16 +79,15 @@ class PipelineMaker {
   }
 
   /// What `f` reads under the user's name `name`.
-  [[nodiscard]] static std::optional<Source> source_named(const FunctionData& f,
-                                                          const std::string& name,
+  [[nodiscard]] static std::optional<Source> source_named(const FunctionData& f, const std::string& name,
                                                           const SourceLocation& where) {
     std::optional<Source> found;
     for (const auto& source : sources_of(f, f.wrappers)) {
       if (source.name() != name) continue;
       if (found) {
-        throw UserError(fmt::format("{} reads two sources named {}: give them different names", f.name,
-                                    name),
-                        where);
+        throw UserError(
+            fmt::format("{} reads two sources named {}: give them different names", f.name, name),
+            where);
       }
       found = source;
     }
@@ -272,7 +240,7 @@ class PipelineMaker {
       Definition d;
       for (const auto& arg : definition.args) d.args.push_back(rewrite(arg));
       for (const auto& value : definition.values) {
-        d.values.push_back(fix_update_rounding(rewrite(value), f.args.back(), is_param));
+        d.values.push_back(fix_rounding(rewrite(value), f.args.back(), is_param));
       }
       d.pure_vars = definition.pure_vars;
       d.domain = definition.domain;

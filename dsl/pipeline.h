@@ -14,8 +14,14 @@ namespace mica {
 /// a name unique in the pipeline; ParamRef, RVarRef and ImageField nodes have become VarRefs
 /// ("c0", "r.x", "u.min.0", "u.extent.1", "u.stride.2").
 struct Pipeline {
-  struct Input { std::string name; std::shared_ptr<const ImageData> image; };
-  struct Scalar { std::string name; std::shared_ptr<const ParamData> param; };
+  struct Input {
+    std::string name;
+    std::shared_ptr<const ImageData> image;
+  };
+  struct Scalar {
+    std::string name;
+    std::shared_ptr<const ParamData> param;
+  };
 
   /// Producers before consumers. Private copies: later changes to a user's Func do not reach here.
   std::vector<std::shared_ptr<const FunctionData>> funcs;

@@ -98,8 +98,7 @@ RVar RDom::operator[](int i) const {
 }
 
 Expr sum(const RDom& domain, Expr value, std::source_location at) {
-  return reduce(*domain.data(), value, "sum", at,
-                [](const Expr& a, const Expr& b) { return a + b; });
+  return reduce(*domain.data(), value, "sum", at, [](const Expr& a, const Expr& b) { return a + b; });
 }
 
 Expr minimum(const RDom& domain, Expr value, std::source_location at) {

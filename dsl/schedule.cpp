@@ -1,11 +1,11 @@
 // Schedules as C++ text.
 #include "dsl/schedule.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>
+
+#include <fmt/format.h>
 
 #include "dsl/names.h"
 
@@ -13,9 +13,7 @@ namespace mica {
 
 namespace {
 
-std::string quoted(const std::string& name) {
-  return is_identifier(name) ? name : "\"" + name + "\"";
-}
+std::string quoted(const std::string& name) { return is_identifier(name) ? name : "\"" + name + "\""; }
 
 /// ", TailStrategy::RoundUp", or nothing for Auto, which is every directive's default.
 std::string tail_argument(TailStrategy tail) {
@@ -57,8 +55,8 @@ struct DirectiveText {
   NameOf name_of;
 
   std::string operator()(const directive::Split& d) const {
-    return fmt::format(".split({}, {}, {}, {}{})", quoted(d.old_var), quoted(d.outer),
-                       quoted(d.inner), d.factor, tail_argument(d.tail));
+    return fmt::format(".split({}, {}, {}, {}{})", quoted(d.old_var), quoted(d.outer), quoted(d.inner),
+                       d.factor, tail_argument(d.tail));
   }
   std::string operator()(const directive::Fuse& d) const {
     return fmt::format(".fuse({}, {}, {})", quoted(d.inner), quoted(d.outer), quoted(d.fused));
@@ -107,8 +105,7 @@ struct DirectiveText {
     return fmt::format(".bound({}, {}, {})", quoted(d.var), d.min, d.extent);
   }
   std::string operator()(const directive::Stage& d) const {
-    const std::string load =
-        d.load == LoadPolicy::TwoStep ? "" : ", LoadPolicy::" + to_string(d.load);
+    const std::string load = d.load == LoadPolicy::TwoStep ? "" : ", LoadPolicy::" + to_string(d.load);
     return fmt::format(".stage({}, MemoryType::{}{})", name_of(d.source), to_string(d.memory), load);
   }
   std::string operator()(const directive::ReadOnly& d) const {

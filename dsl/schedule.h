@@ -43,69 +43,121 @@ struct LoopLevel {
 namespace directive {
 
 /// v -> (outer, inner) with inner in [0, factor).
-struct Split { std::string old_var, outer, inner; int factor = 1; TailStrategy tail{};
-               friend bool operator==(const Split&, const Split&) = default; };
+struct Split {
+  std::string old_var, outer, inner;
+  int factor = 1;
+  TailStrategy tail{};
+  friend bool operator==(const Split&, const Split&) = default;
+};
 /// (outer, inner) adjacent -> fused, inner fastest.
-struct Fuse { std::string inner, outer, fused;
-              friend bool operator==(const Fuse&, const Fuse&) = default; };
+struct Fuse {
+  std::string inner, outer, fused;
+  friend bool operator==(const Fuse&, const Fuse&) = default;
+};
 /// Named loops take this order, innermost first, in the positions they occupy.
-struct Reorder { std::vector<std::string> vars;
-                 friend bool operator==(const Reorder&, const Reorder&) = default; };
+struct Reorder {
+  std::vector<std::string> vars;
+  friend bool operator==(const Reorder&, const Reorder&) = default;
+};
 /// The loop over `var` is Serial, Parallel, Vectorized, Unrolled, GpuBlock or GpuThread.
-struct MarkLoop { std::string var; LoopKind kind{};
-                  friend bool operator==(const MarkLoop&, const MarkLoop&) = default; };
+struct MarkLoop {
+  std::string var;
+  LoopKind kind{};
+  friend bool operator==(const MarkLoop&, const MarkLoop&) = default;
+};
 /// Each var v of `vars`, innermost first, becomes v.block and v.thread with sizes[i] threads; see
 /// dsl/loop_dims.h for the loops and for Vectorize and Unroll of a tiled var.
-struct GpuTile { std::vector<std::string> vars; std::vector<int> sizes; TailStrategy tail{};
-                 friend bool operator==(const GpuTile&, const GpuTile&) = default; };
+struct GpuTile {
+  std::vector<std::string> vars;
+  std::vector<int> sizes;
+  TailStrategy tail{};
+  friend bool operator==(const GpuTile&, const GpuTile&) = default;
+};
 /// The loop over `var` (width 0) or `width` of its iterations, split off as var.vec, in one vector.
-struct Vectorize { std::string var; int width = 0; TailStrategy tail{};
-                   friend bool operator==(const Vectorize&, const Vectorize&) = default; };
+struct Vectorize {
+  std::string var;
+  int width = 0;
+  TailStrategy tail{};
+  friend bool operator==(const Vectorize&, const Vectorize&) = default;
+};
 /// The loop over `var` (factor 0) or `factor` of its iterations, split off as var.unroll, written out.
-struct Unroll { std::string var; int factor = 0; TailStrategy tail{};
-                friend bool operator==(const Unroll&, const Unroll&) = default; };
-struct ComputeInline { friend bool operator==(const ComputeInline&, const ComputeInline&) = default; };
-struct ComputeRoot { friend bool operator==(const ComputeRoot&, const ComputeRoot&) = default; };
-struct ComputeAt { LoopLevel level;
-                   friend bool operator==(const ComputeAt&, const ComputeAt&) = default; };
-struct StoreAt { LoopLevel level;
-                 friend bool operator==(const StoreAt&, const StoreAt&) = default; };
-struct StoreRoot { friend bool operator==(const StoreRoot&, const StoreRoot&) = default; };
-struct StoreIn { MemoryType memory{};
-                 friend bool operator==(const StoreIn&, const StoreIn&) = default; };
+struct Unroll {
+  std::string var;
+  int factor = 0;
+  TailStrategy tail{};
+  friend bool operator==(const Unroll&, const Unroll&) = default;
+};
+struct ComputeInline {
+  friend bool operator==(const ComputeInline&, const ComputeInline&) = default;
+};
+struct ComputeRoot {
+  friend bool operator==(const ComputeRoot&, const ComputeRoot&) = default;
+};
+struct ComputeAt {
+  LoopLevel level;
+  friend bool operator==(const ComputeAt&, const ComputeAt&) = default;
+};
+struct StoreAt {
+  LoopLevel level;
+  friend bool operator==(const StoreAt&, const StoreAt&) = default;
+};
+struct StoreRoot {
+  friend bool operator==(const StoreRoot&, const StoreRoot&) = default;
+};
+struct StoreIn {
+  MemoryType memory{};
+  friend bool operator==(const StoreIn&, const StoreIn&) = default;
+};
 /// The Func reads `source` (a Func or input) through a wrapper Func named `wrapper`, which has
 /// directives of its own.
-struct In { std::string source, wrapper;
-            friend bool operator==(const In&, const In&) = default; };
+struct In {
+  std::string source, wrapper;
+  friend bool operator==(const In&, const In&) = default;
+};
 /// Row pitch of the Func's storage in dimension `var` is a multiple of `elements`.
-struct AlignStorage { std::string var; int elements = 1;
-                      friend bool operator==(const AlignStorage&, const AlignStorage&) = default; };
+struct AlignStorage {
+  std::string var;
+  int elements = 1;
+  friend bool operator==(const AlignStorage&, const AlignStorage&) = default;
+};
 /// The Func is computed over exactly [min, min + extent) of `var`.
-struct Bound { std::string var; std::int64_t min = 0, extent = 1;
-               friend bool operator==(const Bound&, const Bound&) = default; };
+struct Bound {
+  std::string var;
+  std::int64_t min = 0, extent = 1;
+  friend bool operator==(const Bound&, const Bound&) = default;
+};
 /// `source` is held for the block in `memory`, filled with its halo by the block's threads.
-struct Stage { std::string source; MemoryType memory{}; LoadPolicy load{};
-               friend bool operator==(const Stage&, const Stage&) = default; };
+struct Stage {
+  std::string source;
+  MemoryType memory{};
+  LoadPolicy load{};
+  friend bool operator==(const Stage&, const Stage&) = default;
+};
 /// Loads of `source` use the non-coherent read-only path.
-struct ReadOnly { std::string source;
-                  friend bool operator==(const ReadOnly&, const ReadOnly&) = default; };
+struct ReadOnly {
+  std::string source;
+  friend bool operator==(const ReadOnly&, const ReadOnly&) = default;
+};
 /// At least `min_blocks` blocks shall fit on a multiprocessor at once (0: no promise).
-struct LaunchBounds { int min_blocks = 0;
-                      friend bool operator==(const LaunchBounds&, const LaunchBounds&) = default; };
+struct LaunchBounds {
+  int min_blocks = 0;
+  friend bool operator==(const LaunchBounds&, const LaunchBounds&) = default;
+};
 /// At most `count` registers a thread.
-struct MaxRegisters { int count = 0;
-                      friend bool operator==(const MaxRegisters&, const MaxRegisters&) = default; };
+struct MaxRegisters {
+  int count = 0;
+  friend bool operator==(const MaxRegisters&, const MaxRegisters&) = default;
+};
 
 }  // namespace directive
 
 /// One directive with the user's line.
 struct Directive {
   std::variant<directive::Split, directive::Fuse, directive::Reorder, directive::MarkLoop,
-               directive::GpuTile, directive::Vectorize, directive::Unroll,
-               directive::ComputeInline, directive::ComputeRoot, directive::ComputeAt,
-               directive::StoreAt, directive::StoreRoot, directive::StoreIn, directive::In,
-               directive::AlignStorage, directive::Bound, directive::Stage, directive::ReadOnly,
-               directive::LaunchBounds, directive::MaxRegisters>
+               directive::GpuTile, directive::Vectorize, directive::Unroll, directive::ComputeInline,
+               directive::ComputeRoot, directive::ComputeAt, directive::StoreAt, directive::StoreRoot,
+               directive::StoreIn, directive::In, directive::AlignStorage, directive::Bound,
+               directive::Stage, directive::ReadOnly, directive::LaunchBounds, directive::MaxRegisters>
       op;
   SourceLocation where;
   friend bool operator==(const Directive&, const Directive&) = default;

@@ -6,12 +6,12 @@
 //                                "tail": "Auto"}]}]}
 //
 // Every key is required and no other is accepted, so that a misspelt one is never overlooked.
-#include <fmt/format.h>
-
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "dsl/names.h"
 #include "dsl/schedule.h"
@@ -149,9 +149,11 @@ void fields(Io& io, directive::MaxRegisters& d) {
 
 /// Words of the "do" key, in the order of Directive::op's alternatives.
 constexpr const char* kDirectiveWords[] = {
-    "split",     "fuse",     "reorder",    "mark_loop",     "gpu_tile", "vectorize",    "unroll",
-    "compute_inline", "compute_root", "compute_at", "store_at", "store_root", "store_in", "in",
-    "align_storage",  "bound",        "stage",      "read_only", "launch_bounds", "max_registers"};
+    "split",        "fuse",       "reorder",       "mark_loop",
+    "gpu_tile",     "vectorize",  "unroll",        "compute_inline",
+    "compute_root", "compute_at", "store_at",      "store_root",
+    "store_in",     "in",         "align_storage", "bound",
+    "stage",        "read_only",  "launch_bounds", "max_registers"};
 using Op = decltype(Directive::op);
 static_assert(std::size(kDirectiveWords) == std::variant_size_v<Op>);
 static_assert(std::is_same_v<std::variant_alternative_t<6, Op>, directive::Unroll> &&
@@ -220,11 +222,11 @@ class Reader {
     value = json.get<std::string>();
   }
   template <typename T>
-    requires std::is_integral_v<T>
+  requires std::is_integral_v<T>
   static void read(const Json& json, const std::string& path, T& value) {
-    const bool too_large = json.is_number_unsigned() &&
-                           json.get<std::uint64_t>() >
-                               static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+    const bool too_large =
+        json.is_number_unsigned() &&
+        json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<T>::max());
     if (!json.is_number_integer() || too_large ||
         json.get<std::int64_t>() < std::numeric_limits<T>::min() ||
         json.get<std::int64_t>() > std::numeric_limits<T>::max()) {
@@ -233,7 +235,7 @@ class Reader {
     value = json.get<T>();
   }
   template <typename T>
-    requires std::is_enum_v<T>
+  requires std::is_enum_v<T>
   static void read(const Json& json, const std::string& path, T& value) {
     std::string word;
     read(json, path, word);

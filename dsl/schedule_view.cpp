@@ -96,12 +96,18 @@ std::vector<std::string> ScheduleView::func_names() const {
 }
 
 bool ScheduleView::uses(const FuncView& reader, std::size_t d, const std::string& wanted) const {
+  std::set<std::string> seen;
+  return uses(reader, d, wanted, seen);
+}
+
+bool ScheduleView::uses(const FuncView& reader, std::size_t d, const std::string& wanted,
+                        std::set<std::string>& seen) const {
   for (const auto& name : reader.reads[d]) {
     if (name == wanted) return true;
     const FuncView* callee = find(name);
-    if (!callee || !callee->is_inline()) continue;
+    if (!callee || !callee->is_inline() || !seen.insert(name).second) continue;
     for (std::size_t i = 0; i < callee->reads.size(); ++i) {
-      if (uses(*callee, i, wanted)) return true;
+      if (uses(*callee, i, wanted, seen)) return true;
     }
   }
   return false;

@@ -1,6 +1,7 @@
 // What check_schedule looks at: each Func of a pipeline with its place, loops, readers and reads.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,14 @@ struct FuncView {
   std::vector<std::vector<std::string>> reads;
 
   [[nodiscard]] const std::string& name() const { return func->name; }
-  [[nodiscard]] bool is_inline() const {
-    return !staged_by && place.kind == ComputePlace::Kind::Inline;
-  }
+  [[nodiscard]] bool is_inline() const { return !staged_by && place.kind == ComputePlace::Kind::Inline; }
   [[nodiscard]] bool reads_directly(const std::string& source) const;
   [[nodiscard]] std::vector<std::string> all_reads() const;
   /// The first definition with a loop `var`, and the loop's place in it (0 is innermost).
-  struct LoopPlace { const LoopNestSpec* nest = nullptr; std::size_t index = 0; };
+  struct LoopPlace {
+    const LoopNestSpec* nest = nullptr;
+    std::size_t index = 0;
+  };
   [[nodiscard]] LoopPlace find_loop(const std::string& var) const;
 };
 
@@ -65,6 +67,8 @@ class ScheduleView {
   [[nodiscard]] GpuContext context_of(const FuncView& f) const;
 
  private:
+  [[nodiscard]] bool uses(const FuncView& reader, std::size_t d, const std::string& wanted,
+                          std::set<std::string>& seen) const;
   [[nodiscard]] GpuContext context_of(const FuncView& f, std::size_t steps) const;
   [[nodiscard]] GpuContext context_at(const LoopLevel& level, std::size_t steps) const;
 

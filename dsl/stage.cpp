@@ -21,8 +21,7 @@ void check_not_zero(int value, const char* directive, const char* what, const Va
 void Stage::add(Directive directive) {
   if (!function_->defined()) {
     throw UserError(fmt::format("{}{}: {} is not defined yet; write {}(...) = ... before its schedule",
-                                function_->name, to_string(directive), function_->name,
-                                function_->name),
+                                function_->name, to_string(directive), function_->name, function_->name),
                     directive.where);
   }
   function_->definitions.at(static_cast<std::size_t>(definition_))

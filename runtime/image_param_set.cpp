@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "dsl/func.h"
+#include "dsl/names.h"
 #include "runtime/buffer.h"
 
 namespace mica {
@@ -11,9 +12,10 @@ void ImageParam::set(const AnyBuffer& buffer, std::source_location at) {
     throw UserError(fmt::format("input {} is set to an undefined buffer", name()), at);
   }
   if (buffer.type() != type() || buffer.dimensions() != dimensions()) {
-    throw UserError(fmt::format("input {} is {} with {} dimension(s), the buffer is {} with {}: {}",
-                                name(), to_string(type()), dimensions(), to_string(buffer.type()),
-                                buffer.dimensions(), buffer.describe()),
+    const auto dims = [](int n) { return counted(static_cast<std::size_t>(n), "dimension"); };
+    throw UserError(fmt::format("input {} is {} with {}, the buffer is {} with {}: {}", name(),
+                                to_string(type()), dims(dimensions()), to_string(buffer.type()),
+                                dims(buffer.dimensions()), buffer.describe()),
                     at);
   }
   data_->bound = std::make_shared<AnyBuffer>(buffer);

@@ -11,10 +11,6 @@ using test::fails_with;
 
 const Var x("x"), y("y"), z("z"), w("w"), v("v");
 
-/// EXPECTs that the statement fails at the line it stands on.
-#define EXPECT_FAILS(statement, ...) \
-  EXPECT_TRUE(fails_with([&] { statement; }, {__VA_ARGS__}, __LINE__))
-
 TEST(AlgorithmErrors, MoreThanFourDimensions) {
   Func f("f");
   EXPECT_FAILS(f(std::vector<Expr>{x, y, z, w, v}) = 1, "f is used with 5 arguments", "1 to 4");

@@ -1,11 +1,11 @@
 // Expectations on the text and place of UserErrors and findings.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "dsl/diagnostics.h"
 
@@ -56,3 +56,8 @@ inline ::testing::AssertionResult only_finding(const Diagnostics& findings,
 }
 
 }  // namespace mica::test
+
+/// EXPECTs that the statement throws a UserError with these parts in its message, at the line it
+/// stands on.
+#define EXPECT_FAILS(statement, ...) \
+  EXPECT_TRUE(::mica::test::fails_with([&] { statement; }, {__VA_ARGS__}, __LINE__))

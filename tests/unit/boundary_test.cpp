@@ -1,9 +1,9 @@
 // The coordinates that boundary conditions read, evaluated for an input of 4 elements at 10..13.
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <map>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "dsl/func.h"
 #include "dsl/traverse.h"

@@ -142,7 +142,8 @@ TEST(Stage, DirectivesOfFuncAndStageChainAndRemainOnTheirDefinition) {
   ASSERT_EQ(pure.size(), 4U);
   EXPECT_TRUE(std::holds_alternative<directive::GpuTile>(pure[0].op));
   EXPECT_EQ(pure[0].where.line, line);
-  EXPECT_EQ(std::get<directive::Vectorize>(pure[2].op), (directive::Vectorize{"x", 4, TailStrategy::Auto}));
+  EXPECT_EQ(std::get<directive::Vectorize>(pure[2].op),
+            (directive::Vectorize{"x", 4, TailStrategy::Auto}));
   const auto& update = definition(f, 1).directives;
   ASSERT_EQ(update.size(), 2U);
   EXPECT_EQ(std::get<directive::Split>(update[0].op).inner, "y.chunk");

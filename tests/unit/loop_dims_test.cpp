@@ -1,8 +1,8 @@
 #include "dsl/loop_dims.h"
 
-#include <gtest/gtest.h>
-
 #include <map>
+
+#include <gtest/gtest.h>
 
 #include "dsl/func.h"
 
@@ -134,7 +134,7 @@ TEST(LoopDims, AVectorAfterGpuTileGivesEachThreadNeighbouringPoints) {
   EXPECT_EQ(loops(spec),
             "x.vec:Vectorized(4) y.unroll:Unrolled(2) x.thread:GpuThread(32) y.thread:GpuThread(8) "
             "x.block:GpuBlock y.block:GpuBlock");
-  const std::map<std::string, std::int64_t> at = {{"x.block", 5}, {"x.thread", 7},  {"x.vec", 3},
+  const std::map<std::string, std::int64_t> at = {{"x.block", 5}, {"x.thread", 7}, {"x.vec", 3},
                                                   {"y.block", 2}, {"y.thread", 4}, {"y.unroll", 1}};
   EXPECT_EQ(value_of(spec, "x", at), (5 * 32 + 7) * 4 + 3);
   EXPECT_EQ(value_of(spec, "y", at), (2 * 8 + 4) * 2 + 1);

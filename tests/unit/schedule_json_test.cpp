@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <cstdio>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "dsl/func.h"
 #include "dsl/schedule.h"
@@ -14,7 +14,8 @@ using test::fails_with;
 
 Schedule every_directive() {
   namespace d = directive;
-  return {{{"b", 0,
+  return {{{"b",
+            0,
             {{d::Split{"x", "xo", "xi", 8, TailStrategy::RoundUp}, {}},
              {d::Fuse{"xi", "y", "xy"}, {}},
              {d::Reorder{{"a", "b", "c"}}, {}},
@@ -92,28 +93,28 @@ TEST(ScheduleJson, TextThatIsNoJsonIsRefused) {
 TEST(ScheduleJson, AnotherVersionIsRefused) {
   EXPECT_TRUE(fails_with([] { schedule_from_json(R"({"mica_schedule": 2, "stages": []})"); },
                          {"document.mica_schedule", "version 2", "reads version 1"}));
-  EXPECT_TRUE(fails_with([] { schedule_from_json(R"({"stages": []})"); },
-                         {"\"mica_schedule\" is missing"}));
+  EXPECT_TRUE(
+      fails_with([] { schedule_from_json(R"({"stages": []})"); }, {"\"mica_schedule\" is missing"}));
 }
 
 TEST(ScheduleJson, UnknownKeysAndWordsAreRefusedWithTheLegalOnes) {
-  EXPECT_TRUE(fails_with(
-      [] { schedule_from_json(with_directive(R"({"do": "vectorise", "var": "x"})")); },
-      {"stages[0].directives[0].do", "\"vectorise\"", "legal are split,", "vectorize"}));
+  EXPECT_TRUE(
+      fails_with([] { schedule_from_json(with_directive(R"({"do": "vectorise", "var": "x"})")); },
+                 {"stages[0].directives[0].do", "\"vectorise\"", "legal are split,", "vectorize"}));
   EXPECT_TRUE(fails_with(
       [] {
         schedule_from_json(
             with_directive(R"({"do": "vectorize", "var": "x", "width": 4, "tail": "Round"})"));
       },
       {"directives[0].tail", "\"Round\"", "Auto, GuardWithIf, ShiftInwards, RoundUp"}));
-  EXPECT_TRUE(fails_with(
-      [] { schedule_from_json(with_directive(R"({"do": "compute_root", "at": 1})")); },
-      {"directives[0]", "unknown key \"at\"", "legal keys are do"}));
+  EXPECT_TRUE(
+      fails_with([] { schedule_from_json(with_directive(R"({"do": "compute_root", "at": 1})")); },
+                 {"directives[0]", "unknown key \"at\"", "legal keys are do"}));
   EXPECT_TRUE(fails_with([] { schedule_from_json(with_directive(R"({"do": "store_in"})")); },
                          {"directives[0]", "\"memory\" is missing"}));
-  EXPECT_TRUE(fails_with(
-      [] { schedule_from_json(R"({"mica_schedule": 1, "stages": [], "author": 1})"); },
-      {"unknown key \"author\"", "mica_schedule, stages"}));
+  EXPECT_TRUE(
+      fails_with([] { schedule_from_json(R"({"mica_schedule": 1, "stages": [], "author": 1})"); },
+                 {"unknown key \"author\"", "mica_schedule, stages"}));
 }
 
 TEST(ScheduleJson, ValuesOfAnotherKindAreRefused) {
@@ -127,9 +128,7 @@ TEST(ScheduleJson, ValuesOfAnotherKindAreRefused) {
       [] { schedule_from_json(with_directive(R"({"do": "launch_bounds", "min_blocks": 1.5})")); },
       {"directives[0].min_blocks", "integer of 32 bits", "1.5"}));
   EXPECT_TRUE(fails_with(
-      [] {
-        schedule_from_json(with_directive(R"({"do": "launch_bounds", "min_blocks": 4294967296})"));
-      },
+      [] { schedule_from_json(with_directive(R"({"do": "launch_bounds", "min_blocks": 4294967296})")); },
       {"integer of 32 bits", "4294967296"}));
   EXPECT_TRUE(fails_with(
       [] {
@@ -137,9 +136,9 @@ TEST(ScheduleJson, ValuesOfAnotherKindAreRefused) {
             with_directive(R"({"do": "bound", "var": "x", "min": 0, "extent": 18446744073709551615})"));
       },
       {"integer of 64 bits"}));
-  EXPECT_TRUE(fails_with(
-      [] { schedule_from_json(with_directive(R"({"do": "reorder", "vars": ["x", 1]})")); },
-      {"directives[0].vars[1]", "must be a string"}));
+  EXPECT_TRUE(
+      fails_with([] { schedule_from_json(with_directive(R"({"do": "reorder", "vars": ["x", 1]})")); },
+                 {"directives[0].vars[1]", "must be a string"}));
   EXPECT_TRUE(fails_with([] { schedule_from_json(with_directive("3")); },
                          {"directives[0]", "must be an object"}));
 }
