@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # From a fresh Debian 12 to pictures: installs packages, builds the examples and runs them.
-# Usage: demo.sh [velocity model]
-#   The velocity model is a raw file of 32-bit floats, 401 rows of 1601 (Marmousi, say); without one
-#   wave2d uses its built-in layered model. Runs on the GPU when there is one, else on the CPU.
+# Usage: demo.sh [velocity file]
+#   The file holds float32 velocities of a 1601 x 401 section, depth fastest (raw or NPY; Marmousi,
+#   say); without one wave2d uses its built-in layered model. Runs on the GPU when there is one, else on
+#   the CPU.
 set -euo pipefail
+model=${1:+$(realpath -e "$1")}
 cd "$(dirname "$0")/.."
-model=${1:+$(realpath "$1")}
 
 scripts/install_packages.sh demo
 scripts/build.sh release wave2d blur
 
 pictures=$PWD/build/demo
 mkdir -p "$pictures"
-build/release/bin/wave2d --output "$pictures" ${model:+--velocity "$model"}
-build/release/bin/blur --output "$pictures"
+build/release/bin/wave2d --picture "$pictures/wave2d.png" ${model:+--model "$model"}
+build/release/bin/blur --output "$pictures/blur.png"
 
 echo
-echo "Pictures:"
-find "$pictures" -name '*.png' -newer scripts/demo.sh | sort
+echo "Pictures: $pictures/wave2d.png $pictures/blur.png"
