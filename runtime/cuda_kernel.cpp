@@ -1,5 +1,7 @@
 #include "runtime/cuda_kernel.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "runtime/cuda_module.h"
@@ -10,6 +12,26 @@ namespace {
 
 std::string triple_text(const std::uint32_t (&values)[3]) {
   return std::to_string(values[0]) + "x" + std::to_string(values[1]) + "x" + std::to_string(values[2]);
+}
+
+/// The number of parameters of entry point `name`, or nothing if `ptx` does not have it.
+std::optional<std::size_t> count_parameters(const std::string& ptx, const std::string& name) {
+  constexpr std::string_view kSpace = " \t\r\n", kParameter = ".param ";
+  const std::string entry = ".entry " + name;
+  for (std::size_t at = 0; (at = ptx.find(entry, at)) != std::string::npos; at += entry.size()) {
+    const std::size_t end_of_name = at + entry.size();
+    const std::size_t next = ptx.find_first_not_of(kSpace, end_of_name);
+    if (next == std::string::npos) return std::nullopt;
+    if (ptx[next] != '(') {
+      if (next == end_of_name) continue;  // the start of a longer name
+      return 0;
+    }
+    const std::size_t end = std::min(ptx.find(')', next), ptx.size());
+    std::size_t count = 0;
+    for (std::size_t p = next; (p = ptx.find(kParameter, p)) < end; p += kParameter.size()) ++count;
+    return count;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -49,7 +71,7 @@ CudaKernel::CudaKernel(std::shared_ptr<const CudaModule> module, std::string nam
   static_shared_bytes_ = attribute(cuda::kStaticSharedBytes);
   most_threads_ = attribute(cuda::kMaxThreadsPerBlock);
   ask_for_shared(shared_bytes);
-  count_parameters();
+  parameters_ = count_parameters(module_->ptx(), name_);
 }
 
 int CudaKernel::attribute(cuda::FunctionAttribute which) const {
@@ -77,22 +99,30 @@ void CudaKernel::ask_for_shared(int shared_bytes) {
   if (result != cuda::kSuccess) throw refusal(result);
 }
 
-void CudaKernel::count_parameters() {
+void CudaKernel::check_count(std::size_t count) const {
+  const auto mismatch = [&](const std::string& takes) {
+    return InternalError("kernel " + name_ + " takes " + takes + " arguments and was given " +
+                         std::to_string(count));
+  };
+  if (parameters_.has_value()) {
+    if (count != *parameters_) throw mismatch(std::to_string(*parameters_));
+    return;
+  }
+  // To ask for one parameter too many is an error of the driver's, which tools that watch calls would
+  // report: so only the last argument is asked for.
   const cuda::Driver& driver = module_->context().driver();
-  if (!driver.cuFuncGetParamInfo.available()) return;
-  std::size_t count = 0, offset = 0, size = 0;
-  while (driver.cuFuncGetParamInfo(function_, count, &offset, &size) == cuda::kSuccess) ++count;
-  parameters_ = count;
+  std::size_t offset = 0, size = 0;
+  if (count > 0 && driver.cuFuncGetParamInfo.available() &&
+      driver.cuFuncGetParamInfo(function_, count - 1, &offset, &size) == cuda::kErrorInvalidValue) {
+    throw mismatch("fewer");
+  }
 }
 
 void CudaKernel::launch(const LaunchShape& shape, void* const* arguments, std::size_t count,
                         Stream stream) {
-  if (parameters_ != kUnknown && count != parameters_) {
-    throw InternalError("kernel " + name_ + " takes " + std::to_string(parameters_) +
-                        " arguments and was given " + std::to_string(count));
-  }
   const CudaContext& context = module_->context();
   const CudaContext::Scope scope(context);
+  check_count(count);
   const auto& [grid, block, shared_bytes] = shape;
   const cuda::Result result = context.driver().cuLaunchKernel(
       function_, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared_bytes,

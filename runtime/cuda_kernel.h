@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/cuda_context.h"
@@ -38,8 +39,8 @@ class CudaKernel final : public LoadedKernel {
   /// memory.
   CudaKernel(std::shared_ptr<const CudaModule> module, std::string name, int shared_bytes);
 
-  /// InternalError when the number of arguments is not the kernel's (checked with drivers for CUDA 12.4
-  /// and newer).
+  /// InternalError when the number of arguments is not the kernel's. Without PTX only too many of them
+  /// are noticed, and only with drivers for CUDA 12.4 and newer.
   void launch(const LaunchShape& shape, void* const* arguments, std::size_t count,
               Stream stream) override;
   void describe(KernelInfo& info) const override;
@@ -47,15 +48,13 @@ class CudaKernel final : public LoadedKernel {
  private:
   [[nodiscard]] int attribute(cuda::FunctionAttribute which) const;
   void ask_for_shared(int shared_bytes);
-  void count_parameters();
-
-  static constexpr std::size_t kUnknown = static_cast<std::size_t>(-1);
+  void check_count(std::size_t count) const;
 
   const std::shared_ptr<const CudaModule> module_;
   const std::string name_;
   cuda::FunctionHandle function_ = nullptr;
   int registers_ = 0, local_bytes_ = 0, static_shared_bytes_ = 0, most_threads_ = 0;
-  std::size_t parameters_ = kUnknown;
+  std::optional<std::size_t> parameters_;  // from the PTX; nothing for machine code made elsewhere
 };
 
 }  // namespace mica

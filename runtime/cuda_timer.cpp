@@ -1,11 +1,5 @@
 // Timing by CUDA events, and by the clock where there is no GPU: runtime/gpu_timer.h.
-#include <algorithm>
-#include <bit>
 #include <chrono>
-#include <cstring>
-#include <limits>
-#include <optional>
-#include <string>
 
 #include "runtime/cuda_context.h"
 #include "runtime/gpu_timer.h"
@@ -102,52 +96,6 @@ double GpuTimer::milliseconds() const {
     throw UserError("a GpuTimer has no time yet: call start() before the work and stop() after it");
   }
   return clock_->milliseconds();
-}
-
-void device_copy(const Target& target, std::uint64_t to, std::uint64_t from, std::size_t bytes,
-                 Stream stream) {
-  if (bytes == 0) return;
-  if (target.backend != Backend::Cuda) {
-    std::memcpy(std::bit_cast<void*>(static_cast<std::uintptr_t>(to)),
-                std::bit_cast<void*>(static_cast<std::uintptr_t>(from)), bytes);
-    return;
-  }
-  const std::shared_ptr<CudaContext> context = cuda_context(target.device);
-  const CudaContext::Scope scope(*context);
-  const cuda::Driver& driver = context->driver();
-  const cuda::Result result = driver.cuMemcpyDtoDAsync_v2(to, from, bytes, context->stream(stream));
-  if (result != cuda::kSuccess) {
-    throw driver.error("cuMemcpyDtoDAsync_v2", result, cuda::bytes_text(bytes) + " on the GPU");
-  }
-}
-
-double device_copy_bandwidth(const Target& target, std::size_t bytes, int repeats) {
-  if (bytes == 0 || repeats < 1) {
-    throw UserError("a copy of " + std::to_string(bytes) + " bytes, repeated " +
-                    std::to_string(repeats) + " times, has no bandwidth: both must be 1 or more");
-  }
-  const std::shared_ptr<Device> device = device_for(target);
-  // Device memory for the duration of the measurement.
-  struct Block {
-    Block(Device& of, std::size_t size) : device(of), bytes(size), address(of.allocate(size, {})) {}
-    ~Block() { device.release(address, bytes, {}); }
-    Block(const Block&) = delete;
-    Block& operator=(const Block&) = delete;
-    Device& device;
-    const std::size_t bytes;
-    const std::uint64_t address;
-  };
-  const Block from(*device, bytes), to(*device, bytes);
-  GpuTimer timer(target);
-  device_copy(target, to.address, from.address, bytes);  // first touch and clocks
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < repeats; ++i) {
-    timer.start();
-    device_copy(target, to.address, from.address, bytes);
-    timer.stop();
-    best = std::min(best, timer.milliseconds());
-  }
-  return 2.0 * static_cast<double>(bytes) / (best * 1e-3) / 1e9;
 }
 
 }  // namespace mica

@@ -142,6 +142,30 @@ TEST_F(CudaModules, RefuseAWrongNumberOfArguments) {
   EXPECT_EQ(fake_->calls("cuLaunchKernel"), 0);
 }
 
+TEST_F(CudaModules, CountTheArgumentsOfTheKernelOfThatVeryName) {
+  const std::string ptx = fake_ptx({"next_row"}, 3) + fake_ptx({"next"}, 1) + fake_ptx({"none"}, 0);
+  const LoadedKernels kernels =
+      load_kernels(open(), KernelCache({}), ptx, {{"next", 0}, {"next_row", 0}, {"none", 0}}, key());
+  std::uint64_t value = 0;
+  void* const arguments[] = {&value, &value, &value};
+  EXPECT_NO_THROW(kernels[0].second->launch({}, arguments, 1, {}));
+  EXPECT_NO_THROW(kernels[1].second->launch({}, arguments, 3, {}));
+  EXPECT_NO_THROW(kernels[2].second->launch({}, arguments, 0, {}));
+  EXPECT_THROW(kernels[0].second->launch({}, arguments, 3, {}), InternalError);
+  EXPECT_THROW(kernels[2].second->launch({}, arguments, 1, {}), InternalError);
+  EXPECT_EQ(fake_->calls("cuFuncGetParamInfo"), 0);
+}
+
+TEST_F(CudaModules, WithoutPtxRefuseTooManyArguments) {
+  const auto context = open();
+  const std::string cubin = link_ptx(*context, fake_ptx({"next"}, 2));
+  const LoadedKernels kernels = load_module(context, cubin, {{"next", 0}}, "", false);
+  std::uint64_t value = 0;
+  void* const arguments[] = {&value, &value, &value};
+  EXPECT_NO_THROW(kernels[0].second->launch({}, arguments, 2, {}));
+  EXPECT_THROW(kernels[0].second->launch({}, arguments, 3, {}), InternalError);
+}
+
 TEST_F(CudaModules, AskForSharedMemoryBeyond48KiB) {
   const auto context = open();
   load_kernels(context, KernelCache({}), fake_ptx({"a"}), {{"a", 48 << 10}}, key());
@@ -220,8 +244,8 @@ TEST_F(CudaModules, LoadWithADriverThatCannotTellParameters) {
   // The old library is another stand-in, with a state of its own.
   const auto driver = std::make_shared<const cuda::Driver>(test::fake_cuda_path("libfakecuda_old.so"));
   const auto context = std::make_shared<CudaContext>(driver, 0);
-  const LoadedKernels kernels =
-      load_kernels(context, KernelCache({}), fake_ptx({"next"}, 3), {{"next", 0}}, key());
+  const std::string cubin = link_ptx(*context, fake_ptx({"next"}, 3));
+  const LoadedKernels kernels = load_module(context, cubin, {{"next", 0}}, "", false);
   std::uint64_t value = 0;
   void* const arguments[] = {&value, &value, &value};
   EXPECT_NO_THROW(kernels[0].second->launch({}, arguments, 3, {}));

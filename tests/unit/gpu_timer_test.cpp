@@ -97,9 +97,9 @@ TEST_F(FakeTimer, GivesItsEventsBack) {
 TEST_F(FakeTimer, CountsBothDirectionsOfACopy) {
   const auto body = [] {
     const Target gpu = fake_gpu();
-    // 1e6 bytes read and as many written in half a millisecond are 4e9 bytes a second.
-    const bool right = device_copy_bandwidth(gpu, 1'000'000, 3) == 4.0;
-    std::_Exit(right && test::FakeCuda().calls("cuMemcpyDtoDAsync_v2") == 4 ? 0 : 1);
+    // 64 times 1e6 bytes read and as many written in half a millisecond are 256e9 bytes a second.
+    const bool right = device_copy_bandwidth(gpu, 1'000'000, 3) == 256.0;
+    std::_Exit(right && test::FakeCuda().calls("cuMemcpyDtoDAsync_v2") == 4 * 64 ? 0 : 1);
   };
   EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
 }
