@@ -65,11 +65,13 @@ Func repeat_image(const ImageParam& source) {
   });
 }
 
+// Mirrored offsets lie inside by construction; the clamp changes no value, and lets the bounds of the
+// access be read off.
 Func mirror_image(const ImageParam& source) {
   // Offsets repeat with period 2*extent; the second half runs backwards.
   return reading_at(source, "mirror_image", [](const Expr& x, const ImageParam::Dimension& dim) {
     const Expr offset = (x - dim.min()) % (2 * dim.extent());
-    return dim.min() + min(offset, 2 * dim.extent() - 1 - offset);
+    return clamped(dim.min() + min(offset, 2 * dim.extent() - 1 - offset), dim);
   });
 }
 
@@ -78,7 +80,7 @@ Func mirror_interior(const ImageParam& source) {
   return reading_at(source, "mirror_interior", [](const Expr& x, const ImageParam::Dimension& dim) {
     const Expr period = 2 * dim.extent() - 2;
     const Expr offset = (x - dim.min()) % period;
-    return dim.min() + min(offset, period - offset);
+    return clamped(dim.min() + min(offset, period - offset), dim);
   });
 }
 

@@ -143,30 +143,6 @@ std::optional<std::int64_t> constant_extent(const Interval& interval) {
   Linear d = linearize(interval.max);
   d.add(linearize(interval.min), -1);
   d.constant += 1;
-  // Pairs  +k*floor((e+p)/a) - k*floor((e+q)/a)  are at most k*(floor((p-q-1)/a) + 1).
-  for (bool again = true; again;) {
-    again = false;
-    for (std::size_t i = 0; i < d.terms.size() && !again; ++i) {
-      for (std::size_t j = 0; j < d.terms.size() && !again; ++j) {
-        const auto* up = d.terms[i].first.as<Binary>();
-        const auto* down = d.terms[j].first.as<Binary>();
-        std::int64_t k = d.terms[i].second;
-        if (k <= 0 || d.terms[j].second != -k || !up || !down) continue;
-        if (up->op != BinaryOp::Div || down->op != BinaryOp::Div) continue;
-        const auto* a = as_int(up->b);
-        if (!a || *a <= 0 || !equal(up->b, down->b)) continue;
-        auto gap = constant_difference(up->a, down->a);
-        if (!gap) continue;
-        std::int64_t steps = *gap - 1;
-        std::int64_t floor = steps >= 0 ? steps / *a : -((-steps + *a - 1) / *a);
-        Expr one = d.terms[i].first, other = d.terms[j].first;
-        d.add_term(one, -k);
-        d.add_term(other, k);
-        d.constant += k * (floor + 1);
-        again = true;
-      }
-    }
-  }
   Ranges none;
   auto r = range_of(d, none);
   return r.max;

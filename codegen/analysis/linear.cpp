@@ -43,6 +43,34 @@ bool is_extent_symbol(const std::string& name) {
   return name.find(".extent.") != std::string::npos;
 }
 
+// A pair k*floor((e + p)/a) - k*floor((e + q)/a) lies between k*floor((p - q)/a) and k*ceil((p - q)/a),
+// whatever e is. Takes such pairs out of `form` and returns what they add.
+Ranges::Range take_floor_pairs(Linear& form) {
+  Ranges::Range sum{std::int64_t{0}, std::int64_t{0}};
+  for (std::size_t i = 0; i < form.terms.size(); ++i) {
+    const auto* up = form.terms[i].first.as<Binary>();
+    const std::int64_t k = form.terms[i].second;
+    if (k <= 0 || !up || up->op != BinaryOp::Div) continue;
+    const auto* a = as_int(up->b);
+    if (!a || *a <= 0) continue;
+    for (std::size_t j = 0; j < form.terms.size(); ++j) {
+      const auto* down = form.terms[j].first.as<Binary>();
+      if (form.terms[j].second >= 0 || !down || down->op != BinaryOp::Div || !equal(up->b, down->b)) continue;
+      const auto gap = constant_difference(up->a, down->a);
+      if (!gap) continue;
+      const std::int64_t times = std::min(k, -form.terms[j].second);
+      sum.min = *sum.min + times * floor_div(*gap, *a);
+      sum.max = *sum.max - times * floor_div(-*gap, *a);
+      const Expr one = form.terms[i].first, other = form.terms[j].first;
+      form.add_term(one, -times);
+      form.add_term(other, times);
+      const Ranges::Range rest = take_floor_pairs(form);
+      return {*sum.min + *rest.min, *sum.max + *rest.max};
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 void Linear::add_term(const Expr& atom, std::int64_t coefficient) {
@@ -139,8 +167,11 @@ Ranges::Range Ranges::find(const std::string& name) const {
   return {};
 }
 
-Ranges::Range range_of(const Linear& form, const Ranges& ranges) {
-  Ranges::Range result{form.constant, form.constant};
+Ranges::Range range_of(const Linear& whole, const Ranges& ranges) {
+  Linear form = whole;
+  Ranges::Range result = take_floor_pairs(form);
+  result.min = *result.min + form.constant;
+  result.max = *result.max + form.constant;
   for (const auto& [atom, k] : form.terms) {
     Ranges::Range r = range_of(atom, ranges);
     const auto& low = k > 0 ? r.min : r.max;
