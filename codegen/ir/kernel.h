@@ -11,9 +11,9 @@ namespace mica::ir {
 
 /// One parameter of a kernel; order and names match PlanLaunch::arguments.
 struct KernelParam {
-  std::string name;        ///< VarRef name of a scalar, buffer name of a pointer
-  Type type;               ///< scalar's or element's type
-  bool is_pointer = false; ///< pointer to the element at logical index 0 in every dimension
+  std::string name;         ///< VarRef name of a scalar, buffer name of a pointer
+  Type type;                ///< scalar's or element's type
+  bool is_pointer = false;  ///< pointer to the element at logical index 0 in every dimension
   bool is_written = false;
   /// Non-coherent loads wanted (pointer parameters that the kernel never writes qualify anyway).
   bool read_only = false;

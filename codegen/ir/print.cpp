@@ -48,9 +48,8 @@ class Printer {
 
  private:
   void statement(const For& loop, bool /*last*/) {
-    nested(std::string(ir::keyword(loop.kind)) + " " + loop.name + " in [" +
-               mica::to_string(loop.min) + ", " + mica::to_string(end_of(loop.min, loop.extent)) +
-               ")",
+    nested(std::string(ir::keyword(loop.kind)) + " " + loop.name + " in [" + mica::to_string(loop.min) +
+               ", " + mica::to_string(end_of(loop.min, loop.extent)) + ")",
            loop.body);
   }
   void statement(const Store& store, bool /*last*/) {
@@ -71,8 +70,8 @@ class Printer {
     scoped("let " + let.name + " = " + mica::to_string(let.value), let.body, last);
   }
   void statement(const Allocate& a, bool last) {
-    std::string head = "allocate " + std::string(keyword(a.memory)) + " " +
-                       mica::to_string(a.type) + " " + a.buffer + brackets(a.extents);
+    std::string head = "allocate " + std::string(keyword(a.memory)) + " " + mica::to_string(a.type) +
+                       " " + a.buffer + brackets(a.extents);
     const auto is_zero = [](const Expr& e) { return is_const(e, 0); };
     if (!std::all_of(a.mins.begin(), a.mins.end(), is_zero)) head += " at " + brackets(a.mins);
     if (!a.strides.empty()) {
@@ -135,16 +134,16 @@ std::string to_string(const Stmt& s) {
 std::string to_string(const Kernel& kernel) {
   std::string params;
   for (const KernelParam& p : kernel.params) {
-    params += (params.empty() ? "" : ", ") + mica::to_string(p.type) + (p.is_pointer ? "* " : " ") +
-              p.name;
+    params +=
+        (params.empty() ? "" : ", ") + mica::to_string(p.type) + (p.is_pointer ? "* " : " ") + p.name;
     if (p.is_written) params += " written";
     if (p.read_only) params += " read_only";
   }
-  std::string head = std::string(kernel.on_device ? "kernel " : "host kernel ") + kernel.name +
-                     "(" + params + ")";
+  std::string head =
+      std::string(kernel.on_device ? "kernel " : "host kernel ") + kernel.name + "(" + params + ")";
   if (kernel.on_device) {
-    head += " block " + std::to_string(kernel.block[0]) + "x" + std::to_string(kernel.block[1]) +
-            "x" + std::to_string(kernel.block[2]);
+    head += " block " + std::to_string(kernel.block[0]) + "x" + std::to_string(kernel.block[1]) + "x" +
+            std::to_string(kernel.block[2]);
     if (kernel.min_blocks > 0) head += " min_blocks " + std::to_string(kernel.min_blocks);
     if (kernel.max_registers > 0) head += " max_registers " + std::to_string(kernel.max_registers);
   }

@@ -49,8 +49,8 @@ Stmt rebuild(const Op& op, Rewriter& rewrite) {
     if (!result.body.defined()) return {};
     return make_stmt(std::move(result));
   } else if constexpr (std::is_same_v<Op, Store>) {
-    return make_stmt(Store{op.buffer, rewrite(op.index), rewrite(op.value), rewrite(op.logical),
-                           op.alignment});
+    return make_stmt(
+        Store{op.buffer, rewrite(op.index), rewrite(op.value), rewrite(op.logical), op.alignment});
   } else if constexpr (std::is_same_v<Op, Block>) {
     std::vector<Stmt> stmts;
     stmts.reserve(op.stmts.size());
@@ -143,12 +143,14 @@ void walk(const Stmt& s, const VisitStmt& on_stmt, const VisitExpr& on_expr) {
   if (!s.defined()) return;
   if (on_stmt) on_stmt(s);
   const VisitExpr each = on_expr ? VisitExpr([&](const Expr& e) { mica::walk(e, on_expr); }) : nullptr;
-  for_each_child(s, [&](const Stmt& child) { walk(child, on_stmt, on_expr); }, each);
+  for_each_child(
+      s, [&](const Stmt& child) { walk(child, on_stmt, on_expr); }, each);
 }
 
 Stmt map_exprs(const Stmt& s, const RewriteExpr& rewrite) {
   if (!s.defined()) return s;
-  return map_children(s, [&](const Stmt& child) { return map_exprs(child, rewrite); }, rewrite);
+  return map_children(
+      s, [&](const Stmt& child) { return map_exprs(child, rewrite); }, rewrite);
 }
 
 Stmt substitute(const Stmt& s, const std::string& name, const Expr& value) {
@@ -157,8 +159,7 @@ Stmt substitute(const Stmt& s, const std::string& name, const Expr& value) {
   const RewriteStmt in_body = [&](const Stmt& child) {
     return bound != nullptr && *bound == name ? child : substitute(child, name, value);
   };
-  return map_children(s, in_body,
-                      [&](const Expr& e) { return mica::substitute(e, name, value); });
+  return map_children(s, in_body, [&](const Expr& e) { return mica::substitute(e, name, value); });
 }
 
 Stmt substitute(const Stmt& s, const std::function<Expr(const std::string&)>& lookup) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <unordered_set>
 #include <variant>
 
 #include "dsl/traverse.h"
@@ -22,6 +23,7 @@ class ExprVerifier {
       found_.emplace_back("an undefined expression");
       return;
     }
+    if (!visited_.insert(&e.node()).second) return;
     bool complete = true;
     for_each_child(e, [&](const Expr& child) { complete = complete && child.defined(); });
     if (!complete) {
@@ -31,7 +33,10 @@ class ExprVerifier {
     if (const Let* let = e.as<Let>()) {
       check(let->value);
       scope_.names[let->name].push_back({let->value.type(), scope_.divergent(let->value)});
+      std::unordered_set<const ExprNode*> outside;
+      outside.swap(visited_);
       check(let->body);
+      outside.swap(visited_);
       scope_.names[let->name].pop_back();
       require(e, let->body.type() == e.type(), "let of another type than its body");
       return;
@@ -137,8 +142,7 @@ class ExprVerifier {
     same(e, s.if_true, s.if_false);
     result(e, s.if_true.type());
     const Type c = s.condition.type();
-    require(e, c.is_bool() && (c.is_scalar() || c.lanes == e.type().lanes),
-            "select by " + to_string(c));
+    require(e, c.is_bool() && (c.is_scalar() || c.lanes == e.type().lanes), "select by " + to_string(c));
   }
   void node(const Expr& e, const Fma& f) {
     same(e, f.a, f.b);
@@ -179,9 +183,10 @@ class ExprVerifier {
       require(e, v.type().element() == e.type().element(), "shuffle of " + to_string(v.type()));
     }
     require(e, static_cast<int>(s.lanes.size()) == e.type().lanes, "shuffle to other lanes");
-    require(e, std::all_of(s.lanes.begin(), s.lanes.end(),
-                           [&](int lane) { return lane >= 0 && lane < total; }),
-            "shuffle of a lane that is not there");
+    require(
+        e,
+        std::all_of(s.lanes.begin(), s.lanes.end(), [&](int lane) { return lane >= 0 && lane < total; }),
+        "shuffle of a lane that is not there");
   }
   void node(const Expr& e, const Reinterpret& r) {
     const Type from = r.value.type();
@@ -192,6 +197,8 @@ class ExprVerifier {
   Level level_;
   Scope& scope_;
   std::vector<std::string>& found_;
+  /// Nodes seen with the names that are visible now: a shared node is checked once.
+  std::unordered_set<const ExprNode*> visited_;
 };
 
 }  // namespace
@@ -219,8 +226,8 @@ void verify_expr(const Expr& e, Level level, Scope& scope, std::vector<std::stri
   ExprVerifier(level, scope, found).check(e);
 }
 
-void verify_indices(const std::string& buffer, const std::vector<Expr>& index, int alignment,
-                    Type type, Level level, const Scope& scope, std::vector<std::string>& found) {
+void verify_indices(const std::string& buffer, const std::vector<Expr>& index, int alignment, Type type,
+                    Level level, const Scope& scope, std::vector<std::string>& found) {
   const auto it = scope.buffers.find(buffer);
   if (it == scope.buffers.end()) {
     found.push_back("access of " + buffer + ", which is no buffer here");

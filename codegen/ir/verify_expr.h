@@ -31,7 +31,7 @@ struct Scope {
 /// Appends the violations of the invariants of `level` in `e` and the expressions inside it.
 void verify_expr(const Expr& e, Level level, Scope& scope, std::vector<std::string>& found);
 /// Checks buffer, indices and alignment of a load or store of a value of type `type`.
-void verify_indices(const std::string& buffer, const std::vector<Expr>& index, int alignment,
-                    Type type, Level level, const Scope& scope, std::vector<std::string>& found);
+void verify_indices(const std::string& buffer, const std::vector<Expr>& index, int alignment, Type type,
+                    Level level, const Scope& scope, std::vector<std::string>& found);
 
 }  // namespace mica::ir

@@ -77,8 +77,8 @@ Value* widen_half(Builder& b, Value* value) {
   Value* magnitude = b.CreateAnd(bits, number(bits, 0x7fff));
   Value* moved = b.CreateShl(magnitude, number(bits, 13));
   Value* is_special = b.CreateICmpUGE(magnitude, number(bits, 0x7c00));
-  Value* raised = b.CreateAdd(
-      moved, b.CreateSelect(is_special, number(bits, 224U << 23), number(bits, 112U << 23)));
+  Value* raised =
+      b.CreateAdd(moved, b.CreateSelect(is_special, number(bits, 224U << 23), number(bits, 112U << 23)));
   // Below 2^-14 the fraction counts units of 2^-24.
   Value* counted = b.CreateFMul(b.CreateUIToFP(magnitude, f32), llvm::ConstantFP::get(f32, 0x1p-24));
   Value* is_small = b.CreateICmpULT(magnitude, number(bits, 0x400));
@@ -104,8 +104,7 @@ Value* widen(Builder& b, const TargetFacts& facts, Type from, Value* value) {
 
 }  // namespace
 
-llvm::Value* emit_cast(Builder& b, const TargetFacts& facts, Type from, Type to,
-                       llvm::Value* value) {
+llvm::Value* emit_cast(Builder& b, const TargetFacts& facts, Type from, Type to, llvm::Value* value) {
   if (from == to) return value;
   const Type f32 = Float(32).with_lanes(from.lanes);
   if (from.is_half()) return emit_cast(b, facts, f32, to, widen(b, facts, from, value));

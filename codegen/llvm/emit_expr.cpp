@@ -132,8 +132,8 @@ llvm::Value* Emitter::shuffle(Type type, const Shuffle& s) {
                        s.vectors.front().type() == s.vectors.back().type();
   if (uniform) {
     llvm::Value* first = value_of(s.vectors.front());
-    llvm::Value* second = s.vectors.size() == 2 ? value_of(s.vectors.back())
-                                                : llvm::PoisonValue::get(first->getType());
+    llvm::Value* second =
+        s.vectors.size() == 2 ? value_of(s.vectors.back()) : llvm::PoisonValue::get(first->getType());
     return builder_.CreateShuffleVector(first, second, s.lanes);
   }
   llvm::Value* result = llvm::PoisonValue::get(register_type(context(), type));

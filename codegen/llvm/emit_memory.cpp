@@ -115,8 +115,8 @@ llvm::Value* Emitter::address(const BufferBinding& binding, const Expr& index) {
   // Not inbounds: a part of the sum may point outside.
   if (split.rest.defined()) pointer = builder_.CreateGEP(element, pointer, emit(split.rest));
   if (split.constant != 0) {
-    pointer = builder_.CreateGEP(element, pointer, builder_.getInt64(
-                                                       static_cast<std::uint64_t>(split.constant)));
+    pointer = builder_.CreateGEP(element, pointer,
+                                 builder_.getInt64(static_cast<std::uint64_t>(split.constant)));
   }
   return pointer;
 }
@@ -130,7 +130,8 @@ void Emitter::for_each_lane(const BufferBinding& binding, const Expr& index, int
     llvm::Value* first = address(binding, form->base);
     for (int lane = 0; lane < lanes; ++lane) {
       const auto offset = static_cast<std::uint64_t>(form->stride * lane);
-      function(offset == 0 ? first : builder_.CreateGEP(element, first, builder_.getInt64(offset)), lane);
+      function(offset == 0 ? first : builder_.CreateGEP(element, first, builder_.getInt64(offset)),
+               lane);
     }
     return;
   }
@@ -168,11 +169,12 @@ llvm::Value* Emitter::load_elements(const MemoryAccess& access, Type type, int a
   for_each_piece(type, alignment, [&](int lane, int lanes, int aligned) {
     llvm::Value* pointer = access.pointer;
     if (lane > 0) {
-      pointer = builder_.CreateGEP(element, pointer, builder_.getInt64(static_cast<std::uint64_t>(lane)));
+      pointer =
+          builder_.CreateGEP(element, pointer, builder_.getInt64(static_cast<std::uint64_t>(lane)));
     }
-    llvm::LoadInst* piece = builder_.CreateAlignedLoad(
-        memory_type(context(), type.with_lanes(lanes)), pointer,
-        llvm::Align(static_cast<std::uint64_t>(aligned)));
+    llvm::LoadInst* piece =
+        builder_.CreateAlignedLoad(memory_type(context(), type.with_lanes(lanes)), pointer,
+                                   llvm::Align(static_cast<std::uint64_t>(aligned)));
     if (access.binding.read_only) {
       piece->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context(), {}));
     }
@@ -191,15 +193,15 @@ llvm::Value* Emitter::load_elements(const MemoryAccess& access, Type type, int a
   return builder_.CreateICmpNE(result, llvm::Constant::getNullValue(result->getType()));
 }
 
-void Emitter::store_elements(const MemoryAccess& access, Type type, llvm::Value* value,
-                             int alignment) {
+void Emitter::store_elements(const MemoryAccess& access, Type type, llvm::Value* value, int alignment) {
   if (hooks_.on_access) hooks_.on_access(*this, access);
   llvm::Type* element = memory_type(context(), type.element());
   if (type.is_bool()) value = builder_.CreateZExt(value, memory_type(context(), type));
   for_each_piece(type, alignment, [&](int lane, int lanes, int aligned) {
     llvm::Value* pointer = access.pointer;
     if (lane > 0) {
-      pointer = builder_.CreateGEP(element, pointer, builder_.getInt64(static_cast<std::uint64_t>(lane)));
+      pointer =
+          builder_.CreateGEP(element, pointer, builder_.getInt64(static_cast<std::uint64_t>(lane)));
     }
     llvm::Value* piece = value;
     if (lanes != type.lanes && lanes == 1) {

@@ -86,14 +86,12 @@ Value* select_minimum(Builder& b, bool minimum, Value* x, Value* y) {
   return b.CreateSelect(x_wins, x, b.CreateSelect(y_wins, y, result));
 }
 
-Value* float_minimum(Builder& b, const TargetFacts& facts, Type type, bool minimum, Value* x,
-                     Value* y) {
+Value* float_minimum(Builder& b, const TargetFacts& facts, Type type, bool minimum, Value* x, Value* y) {
   if (type.bits == 64 && !facts.native_f64_minimum) return select_minimum(b, minimum, x, y);
   return b.CreateBinaryIntrinsic(minimum ? intrinsic::minimum : intrinsic::maximum, x, y);
 }
 
-Value* float_binary(Builder& b, const TargetFacts& facts, BinaryOp op, Type type, Value* x,
-                    Value* y) {
+Value* float_binary(Builder& b, const TargetFacts& facts, BinaryOp op, Type type, Value* x, Value* y) {
   switch (op) {
     case BinaryOp::Add: return b.CreateFAdd(x, y);
     case BinaryOp::Sub: return b.CreateFSub(x, y);
@@ -101,8 +99,7 @@ Value* float_binary(Builder& b, const TargetFacts& facts, BinaryOp op, Type type
     case BinaryOp::Div: return b.CreateFDiv(x, y);
     case BinaryOp::Min: return float_minimum(b, facts, type, true, x, y);
     case BinaryOp::Max: return float_minimum(b, facts, type, false, x, y);
-    case BinaryOp::Pow:
-      throw InternalError("pow reached a back end; the pass expand_math replaces it");
+    case BinaryOp::Pow: throw InternalError("pow reached a back end; the pass expand_math replaces it");
     case BinaryOp::Mod:
     case BinaryOp::And:
     case BinaryOp::Or:
@@ -126,10 +123,8 @@ Value* integer_binary(Builder& b, BinaryOp op, Type type, Value* x, Value* y) {
     case BinaryOp::Add: return b.CreateAdd(x, y);
     case BinaryOp::Sub: return b.CreateSub(x, y);
     case BinaryOp::Mul: return b.CreateMul(x, y);
-    case BinaryOp::Div:
-      return (is_signed ? divide_floor(b, x, y) : divide_unsigned(b, x, y)).quotient;
-    case BinaryOp::Mod:
-      return (is_signed ? divide_floor(b, x, y) : divide_unsigned(b, x, y)).remainder;
+    case BinaryOp::Div: return (is_signed ? divide_floor(b, x, y) : divide_unsigned(b, x, y)).quotient;
+    case BinaryOp::Mod: return (is_signed ? divide_floor(b, x, y) : divide_unsigned(b, x, y)).remainder;
     case BinaryOp::Min:
       if (type.is_bool()) return b.CreateAnd(x, y);
       return b.CreateBinaryIntrinsic(is_signed ? intrinsic::smin : intrinsic::umin, x, y);
@@ -172,17 +167,17 @@ llvm::Value* emit_unary(Builder& b, UnaryOp op, Type type, llvm::Value* a) {
     case UnaryOp::Sin:
     case UnaryOp::Cos:
     case UnaryOp::Tanh:
-      throw InternalError("exp, log, sin, cos or tanh reached a back end; the pass expand_math "
-                          "replaces them");
+      throw InternalError(
+          "exp, log, sin, cos or tanh reached a back end; the pass expand_math "
+          "replaces them");
   }
   throw InternalError("unknown UnaryOp");
 }
 
-llvm::Value* emit_binary(Builder& b, const TargetFacts& facts, BinaryOp op, Type type,
-                         llvm::Value* x, llvm::Value* y) {
+llvm::Value* emit_binary(Builder& b, const TargetFacts& facts, BinaryOp op, Type type, llvm::Value* x,
+                         llvm::Value* y) {
   if (type.is_half()) throw InternalError("arithmetic on " + to_string(type) + " reached a back end");
-  return type.is_float() ? float_binary(b, facts, op, type, x, y)
-                         : integer_binary(b, op, type, x, y);
+  return type.is_float() ? float_binary(b, facts, op, type, x, y) : integer_binary(b, op, type, x, y);
 }
 
 llvm::Value* emit_compare(Builder& b, CompareOp op, Type type, llvm::Value* x, llvm::Value* y) {

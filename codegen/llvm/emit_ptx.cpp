@@ -56,8 +56,8 @@ PtxTarget choose_target(int sm, int ptx_version) {
     throw UserError("compute capability " + std::to_string(sm / 10) + "." + std::to_string(sm % 10) +
                     " (sm_" + std::to_string(sm) + ") is too old; Mica needs 8.0 (sm_80) or newer");
   }
-  const auto above = std::find_if(kTargets.begin(), kTargets.end(),
-                                  [&](const PtxTarget& t) { return t.sm > sm; });
+  const auto above =
+      std::find_if(kTargets.begin(), kTargets.end(), [&](const PtxTarget& t) { return t.sm > sm; });
   PtxTarget target = *std::prev(above);
   if (ptx_version != 0 && ptx_version < target.ptx) {
     throw UserError("PTX version " + std::to_string(ptx_version) + " (ten times) does not serve sm_" +

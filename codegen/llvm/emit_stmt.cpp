@@ -30,8 +30,8 @@ llvm::BasicBlock* Emitter::make_block(const char* name) {
 
 llvm::Value* Emitter::frame_memory(llvm::Type* element, std::int64_t count, unsigned alignment) {
   Builder at_entry(&entry_, entry_.begin());
-  llvm::Type* type = count == 1 ? element
-                                : llvm::ArrayType::get(element, static_cast<std::uint64_t>(count));
+  llvm::Type* type =
+      count == 1 ? element : llvm::ArrayType::get(element, static_cast<std::uint64_t>(count));
   llvm::AllocaInst* memory = at_entry.CreateAlloca(type);
   memory->setAlignment(llvm::Align(alignment));
   return memory;
@@ -94,8 +94,7 @@ void Emitter::statement(const ir::If& branch) {
   llvm::BasicBlock* then_block = make_block("then");
   llvm::BasicBlock* else_block = branch.else_case.defined() ? make_block("else") : nullptr;
   llvm::BasicBlock* after = make_block("after");
-  builder_.CreateCondBr(emit(branch.condition), then_block,
-                        else_block != nullptr ? else_block : after);
+  builder_.CreateCondBr(emit(branch.condition), then_block, else_block != nullptr ? else_block : after);
   builder_.SetInsertPoint(then_block);
   emit(branch.then_case);
   builder_.CreateBr(after);

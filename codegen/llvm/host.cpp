@@ -38,8 +38,7 @@ Nest block_nest(const ir::For& outermost) {
 
 class HostKernel {
  public:
-  HostKernel(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts,
-             std::string name)
+  HostKernel(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts, std::string name)
       : module_(module), kernel_(kernel), name_(std::move(name)) {
     hooks_.facts = facts;
     hooks_.loop = [this](Emitter& e, const ir::For& loop) { emit_loop(e, loop); };
@@ -149,8 +148,9 @@ class HostKernel {
     const auto use_buffer = [&](const std::string& name, bool written) {
       const BufferBinding* binding = emitter.find_buffer(name);
       if (binding == nullptr) return;  // allocated in the body
-      FunctionParam& p = buffers.try_emplace(name, FunctionParam{name, binding->type, true, false,
-                                                                 binding->memory}).first->second;
+      FunctionParam& p =
+          buffers.try_emplace(name, FunctionParam{name, binding->type, true, false, binding->memory})
+              .first->second;
       p.is_written = p.is_written || written;
     };
     ir::walk(
@@ -212,9 +212,8 @@ class HostKernel {
     for (unsigned i = 0; i < values.size(); ++i) {
       b.CreateStore(values[i], b.CreateStructGEP(closure_type, closure, i));
     }
-    llvm::FunctionCallee run =
-        module_.getOrInsertFunction("mica_parallel_for", llvm::Type::getVoidTy(context()), pointer(),
-                                    i64(), i64(), pointer());
+    llvm::FunctionCallee run = module_.getOrInsertFunction(
+        "mica_parallel_for", llvm::Type::getVoidTy(context()), pointer(), i64(), i64(), pointer());
     b.CreateCall(run, {call, b.getInt64(0), total, closure});
   }
 

@@ -44,7 +44,8 @@ RuntimeFunction runtime_function(const char* name, Function* function) {
 class LoadedHostKernel : public LoadedKernel {
  public:
   LoadedHostKernel(std::string name, std::shared_ptr<HostCode> code, void* address)
-      : name_(std::move(name)), code_(std::move(code)),
+      : name_(std::move(name)),
+        code_(std::move(code)),
         entry_(reinterpret_cast<void (*)(void* const*)>(address)) {}
 
   void launch(const LaunchShape& /*shape*/, void* const* arguments, std::size_t /*count*/,
@@ -132,8 +133,8 @@ LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu) {
   code->compile();
   for (const ir::Kernel& kernel : module.kernels) {
     if (kernel.on_device) continue;
-    loaded.emplace_back(kernel.name, std::make_shared<LoadedHostKernel>(
-                                         kernel.name, code, code->address_of(kernel.name)));
+    loaded.emplace_back(kernel.name, std::make_shared<LoadedHostKernel>(kernel.name, code,
+                                                                        code->address_of(kernel.name)));
   }
   return loaded;
 }

@@ -62,8 +62,8 @@ llvm::GlobalVariable* shared_array(llvm::Module& module) {
   if (llvm::GlobalVariable* found = module.getNamedGlobal(kName)) return found;
   auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0);
   auto* array = new llvm::GlobalVariable(  // the module owns it
-      module, bytes, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage, nullptr, kName,
-      nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+      module, bytes, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage, nullptr, kName, nullptr,
+      llvm::GlobalValue::NotThreadLocal, kSharedSpace);
   array->setAlignment(llvm::Align(kSharedAlignment));
   return array;
 }
@@ -73,9 +73,8 @@ BufferBinding allocate(Emitter& emitter, const std::vector<ir::SharedSlot>& layo
   BufferBinding binding{nullptr, a.type, false, a.memory};
   switch (a.memory) {
     case MemoryType::Shared: {
-      const auto slot = std::find_if(layout.begin(), layout.end(), [&](const ir::SharedSlot& s) {
-        return s.buffer == a.buffer;
-      });
+      const auto slot = std::find_if(layout.begin(), layout.end(),
+                                     [&](const ir::SharedSlot& s) { return s.buffer == a.buffer; });
       binding.base = llvm::ConstantExpr::getGetElementPtr(
           emitter.builder().getInt8Ty(), shared_array(emitter.module()),
           emitter.builder().getInt64(static_cast<std::uint64_t>(slot->offset)));
@@ -83,9 +82,9 @@ BufferBinding allocate(Emitter& emitter, const std::vector<ir::SharedSlot>& layo
     }
     case MemoryType::Stack:
     case MemoryType::Register:
-      binding.base = emitter.frame_memory(memory_type(emitter.context(), a.type),
-                                          std::max<std::int64_t>(ir::element_count(a), 1),
-                                          kFrameAlignment);
+      binding.base =
+          emitter.frame_memory(memory_type(emitter.context(), a.type),
+                               std::max<std::int64_t>(ir::element_count(a), 1), kFrameAlignment);
       return binding;
     case MemoryType::Auto:
     case MemoryType::Heap: break;

@@ -24,8 +24,8 @@ using Builder = llvm::IRBuilder<>;
 /// `type` is the operand's; InternalError for functions that expand_math replaces.
 llvm::Value* emit_unary(Builder& b, UnaryOp op, Type type, llvm::Value* a);
 /// `type` is the operands'; InternalError for Pow.
-llvm::Value* emit_binary(Builder& b, const TargetFacts& facts, BinaryOp op, Type type,
-                         llvm::Value* x, llvm::Value* y);
+llvm::Value* emit_binary(Builder& b, const TargetFacts& facts, BinaryOp op, Type type, llvm::Value* x,
+                         llvm::Value* y);
 /// `type` is the operands'; the result is i1 in each lane.
 llvm::Value* emit_compare(Builder& b, CompareOp op, Type type, llvm::Value* x, llvm::Value* y);
 llvm::Value* emit_cast(Builder& b, const TargetFacts& facts, Type from, Type to, llvm::Value* value);

@@ -53,8 +53,8 @@ llvm::Constant* float_constant(llvm::LLVMContext& context, Type type, double val
   bool inexact = false;
   const auto round = llvm::APFloat::rmNearestTiesToEven;
   if (type.is_half()) {
-    const llvm::fltSemantics& format = type.code == TypeCode::BFloat ? llvm::APFloat::BFloat()
-                                                                     : llvm::APFloat::IEEEhalf();
+    const llvm::fltSemantics& format =
+        type.code == TypeCode::BFloat ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf();
     number.convert(format, round, &inexact);
     return splat(type, llvm::ConstantInt::get(context, number.bitcastToAPInt()));
   }

@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <link.h>
-
 #include <llvm/Config/llvm-config.h>
 
 #include "codegen/llvm/backend.h"

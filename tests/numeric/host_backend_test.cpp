@@ -80,19 +80,19 @@ TEST(HostBackend, GpuLoopsRunEachBlockOnceWithItsOwnScratch) {
   constexpr int kThreads = 8, kBlocksX = 3, kBlocksY = 5;
   const Expr t = make_var("t");
   const Expr block = make_var("by") * kBlocksX + make_var("bx");
-  const ir::Stmt fill = test::loop(LoopKind::GpuThread, "t", 0, kThreads,
-                                   test::store("tile", t, test::load("u", Int(32), block * kThreads + t)));
-  const ir::Stmt drain =
+  const ir::Stmt fill =
       test::loop(LoopKind::GpuThread, "t", 0, kThreads,
-                 test::store("out", block * kThreads + t, test::load("tile", Int(32), kThreads - 1 - t)));
+                 test::store("tile", t, test::load("u", Int(32), block * kThreads + t)));
+  const ir::Stmt drain = test::loop(
+      LoopKind::GpuThread, "t", 0, kThreads,
+      test::store("out", block * kThreads + t, test::load("tile", Int(32), kThreads - 1 - t)));
   ir::Kernel kernel;
   kernel.name = "blocks";
   kernel.params = {test::pointer("u", Int(32)), test::pointer("out", Int(32), true)};
-  kernel.body = test::loop(
-      LoopKind::GpuBlock, "by", 0, kBlocksY,
-      test::loop(LoopKind::GpuBlock, "bx", 0, kBlocksX,
-                 test::allocate(MemoryType::Shared, Int(32), "tile", {kThreads},
-                                ir::make_block({fill, drain}))));
+  kernel.body = test::loop(LoopKind::GpuBlock, "by", 0, kBlocksY,
+                           test::loop(LoopKind::GpuBlock, "bx", 0, kBlocksX,
+                                      test::allocate(MemoryType::Shared, Int(32), "tile", {kThreads},
+                                                     ir::make_block({fill, drain}))));
   std::vector<std::int32_t> u(kThreads * kBlocksX * kBlocksY), out(u.size(), -1), expected(u.size());
   for (std::size_t i = 0; i < u.size(); ++i) {
     u[i] = static_cast<std::int32_t>(i * i);
@@ -107,10 +107,10 @@ TEST(HostBackend, ParallelLoopsNestAndSeeValuesAndMemoryAroundThem) {
   const Expr n = make_var("n"), x = make_var("x"), y = make_var("y"), i = make_var("i");
   const ir::Stmt fill =
       test::loop(LoopKind::Serial, "i", 0, n, test::store("row", i, i * make_var("k")));
-  const ir::Stmt use = test::loop(
-      LoopKind::Parallel, "y", -1, n,
-      test::loop(LoopKind::Parallel, "x", 0, n,
-                 test::store("out", (y + 1) * n + x, test::load("row", Int(32), x) + y)));
+  const ir::Stmt use =
+      test::loop(LoopKind::Parallel, "y", -1, n,
+                 test::loop(LoopKind::Parallel, "x", 0, n,
+                            test::store("out", (y + 1) * n + x, test::load("row", Int(32), x) + y)));
   ir::Allocate row{"row", Int(32), MemoryType::Heap, {0}, {n}, {1}, ir::make_block({fill, use})};
   ir::Kernel kernel;
   kernel.name = "nested";
@@ -208,8 +208,8 @@ TEST(HostBackend, StridedReversedAndGatheredLanesReachTheirElements) {
   const Type i4 = Int(32).with_lanes(kLanes);
   const auto ramp = [&](int base, int stride) { return make_expr(i4, Ramp{base, stride}); };
   const auto at = [&](const Expr& index) { return make_expr(i4, Load{"u", {index}, {}, 1}); };
-  const Expr reversed = at(ramp(7, -1));                             // 7 6 5 4
-  const Expr strided = at(ramp(0, 3));                               // 0 3 6 9
+  const Expr reversed = at(ramp(7, -1));  // 7 6 5 4
+  const Expr strided = at(ramp(0, 3));    // 0 3 6 9
   const Expr gathered = at(at(ramp(0, 1)) % test::broadcast(8, kLanes));
   const Expr same = at(test::broadcast(Expr(2), kLanes));
   const Expr mixed = make_expr(i4, Shuffle{{reversed, strided}, {0, 4, 3, 7}});
@@ -219,18 +219,18 @@ TEST(HostBackend, StridedReversedAndGatheredLanesReachTheirElements) {
   const auto put = [&](const Expr& index, const Expr& value) {
     return ir::make_stmt(ir::Store{"out", {index}, value, {}, 1});
   };
-  kernel.body = ir::make_block({put(ramp(0, 1), reversed), put(ramp(4, 1), strided),
-                                put(ramp(8, 1), gathered), put(ramp(12, 1), same),
-                                put(ramp(16, 1), mixed), put(ramp(23, -1), reversed),
-                                put(ramp(24, 2), strided)});
+  kernel.body =
+      ir::make_block({put(ramp(0, 1), reversed), put(ramp(4, 1), strided), put(ramp(8, 1), gathered),
+                      put(ramp(12, 1), same), put(ramp(16, 1), mixed), put(ramp(23, -1), reversed),
+                      put(ramp(24, 2), strided)});
   std::vector<std::int32_t> u(12), out(32, -1);
   for (std::size_t k = 0; k < u.size(); ++k) u[k] = static_cast<std::int32_t>(10 * k + 3);
   launch(*load_kernel(kernel), u.data(), out.data());
   const auto e = [&](std::int32_t k) { return u[static_cast<std::size_t>(k)]; };
   const std::vector<std::int32_t> expected = {
-      e(7), e(6), e(5), e(4), e(0), e(3), e(6), e(9), e(3), e(13 % 8), e(23 % 8), e(33 % 8),
-      e(2), e(2), e(2), e(2), e(7), e(0), e(4), e(9), e(4), e(5), e(6), e(7),
-      e(0), -1,   e(3), -1,   e(6), -1,   e(9), -1};
+      e(7),      e(6), e(5), e(4), e(0), e(3), e(6), e(9), e(3), e(13 % 8), e(23 % 8),
+      e(33 % 8), e(2), e(2), e(2), e(2), e(7), e(0), e(4), e(9), e(4),      e(5),
+      e(6),      e(7), e(0), -1,   e(3), -1,   e(6), -1,   e(9), -1};
   EXPECT_EQ(out, expected);
 }
 

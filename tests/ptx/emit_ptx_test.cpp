@@ -137,6 +137,13 @@ TEST(EmitPtx, KernelNamesBecomePtxIdentifiers) {
   EXPECT_THROW(llvm_backend::emit_ptx(module, 90, 0), InternalError);
 }
 
+TEST(EmitPtx, TheVersionNamesLlvmAndTheBinaryForCacheKeys) {
+  const std::string version = llvm_backend::version();
+  EXPECT_TRUE(has(version, "LLVM 22.")) << version;
+  EXPECT_FALSE(has(version, "without identifier")) << version << ": link with --build-id";
+  EXPECT_EQ(version, llvm_backend::version());
+}
+
 TEST(EmitPtx, TheSameModuleGivesTheSameText) {
   EXPECT_EQ(ptx_of(test::seven_point_march(8)), ptx_of(test::seven_point_march(8)));
 }

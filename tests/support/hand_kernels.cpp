@@ -20,10 +20,9 @@ Expr seven_points(const std::function<Expr(int, int, int)>& u, const Expr& c0, c
 }
 
 std::vector<ir::KernelParam> seven_point_params() {
-  return {pointer("u", Float(32)), pointer("next", Float(32), true),
-          scalar("sy"),            scalar("sz"),
-          scalar("n"),             scalar("c0", Float(32)),
-          scalar("c1", Float(32))};
+  return {
+      pointer("u", Float(32)), pointer("next", Float(32), true), scalar("sy"), scalar("sz"), scalar("n"),
+      scalar("c0", Float(32)), scalar("c1", Float(32))};
 }
 
 /// Address of a tap: the point's offset, then strides, then the constant.
@@ -43,7 +42,8 @@ Expr load(const std::string& buffer, Type type, Expr index) {
 }
 Expr load_vector(const std::string& buffer, Type type, Expr base, int lanes, int alignment) {
   const Type index = base.type();
-  Expr ramp = make_expr(index.with_lanes(lanes), Ramp{std::move(base), make_const(index, std::int64_t{1})});
+  Expr ramp =
+      make_expr(index.with_lanes(lanes), Ramp{std::move(base), make_const(index, std::int64_t{1})});
   return make_expr(type.with_lanes(lanes), Load{buffer, {std::move(ramp)}, {}, alignment});
 }
 ir::Stmt store(const std::string& buffer, Expr index, Expr value) {
@@ -93,8 +93,8 @@ ir::Kernel seven_point_gpu(int min_blocks) {
       [&](int dx, int dy, int dz) { return load("u", Float(32), tap_index(point, dx, dy, dz)); },
       make_var("c0", Float(32)), make_var("c1", Float(32)));
   const Expr last = make_var("n") - 1;
-  const ir::Stmt guarded = ir::make_stmt(ir::If{make_var("x") < last && make_var("y") < last,
-                                                store("next", point, value), {}});
+  const ir::Stmt guarded = ir::make_stmt(
+      ir::If{make_var("x") < last && make_var("y") < last, store("next", point, value), {}});
   ir::Kernel kernel;
   kernel.name = "next.s0";
   kernel.on_device = true;
@@ -114,15 +114,13 @@ ir::Kernel seven_point_host(int lanes) {
   const Expr value = seven_points(
       [&](int dx, int dy, int dz) {
         const Expr index = tap_index(point, dx, dy, dz);
-        return lanes == 1 ? load("u", Float(32), index)
-                          : load_vector("u", Float(32), index, lanes, 1);
+        return lanes == 1 ? load("u", Float(32), index) : load_vector("u", Float(32), index, lanes, 1);
       },
       splat(make_var("c0", Float(32))), splat(make_var("c1", Float(32))));
   const Expr inner = make_var("n") - 2;
   const ir::Stmt row =
       lanes == 1 ? loop(LoopKind::Serial, "x", 1, inner, store("next", point, value))
-                 : loop(LoopKind::Serial, "xv", 0, inner / lanes,
-                        store_vector("next", point, value, 1));
+                 : loop(LoopKind::Serial, "xv", 0, inner / lanes, store_vector("next", point, value, 1));
   ir::Kernel kernel;
   kernel.name = "next.s0";
   kernel.params = seven_point_params();
@@ -171,10 +169,10 @@ ir::Kernel seven_point_march(int planes) {
   const Expr offset = make_var("xy") + make_var("z") * make_var("sz");
   const ir::Stmt march = loop(LoopKind::Serial, "z", make_var("z0"), planes,
                               ir::make_stmt(ir::LetStmt{"at", offset, step}));
-  prologue = ir::make_stmt(
-      ir::LetStmt{"at", make_var("xy") + make_var("z0") * make_var("sz"), prologue});
-  const ir::Stmt body = allocate(MemoryType::Register, Float(32), "w", {3 * kLanes},
-                                 ir::make_block({prologue, march}));
+  prologue =
+      ir::make_stmt(ir::LetStmt{"at", make_var("xy") + make_var("z0") * make_var("sz"), prologue});
+  const ir::Stmt body =
+      allocate(MemoryType::Register, Float(32), "w", {3 * kLanes}, ir::make_block({prologue, march}));
   ir::Kernel kernel;
   kernel.name = "next.march";
   kernel.on_device = true;
@@ -182,8 +180,8 @@ ir::Kernel seven_point_march(int planes) {
   kernel.block[0] = 32;
   kernel.block[1] = 8;
   kernel.min_blocks = 4;
-  kernel.body = ir::make_stmt(ir::LetStmt{
-      "xy", x + y * make_var("sy"), ir::make_stmt(ir::LetStmt{"z0", z0, body})});
+  kernel.body = ir::make_stmt(
+      ir::LetStmt{"xy", x + y * make_var("sy"), ir::make_stmt(ir::LetStmt{"z0", z0, body})});
   return kernel;
 }
 

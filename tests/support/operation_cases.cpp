@@ -24,9 +24,8 @@ bool same_bits(Type type, const unsigned char* a, const unsigned char* b) {
 }  // namespace
 
 const std::vector<Type>& all_types() {
-  static const std::vector<Type> types = {Bool(),  UInt(8), Int(8),   UInt(16),   Int(16),
-                                          Int(32), Int(64), Float(16), BFloat(16), Float(32),
-                                          Float(64)};
+  static const std::vector<Type> types = {Bool(),  UInt(8),   Int(8),     UInt(16),  Int(16),  Int(32),
+                                          Int(64), Float(16), BFloat(16), Float(32), Float(64)};
   return types;
 }
 
@@ -35,12 +34,16 @@ std::vector<OperationCase> arithmetic_cases(Type type) {
   const std::string suffix = "." + to_string(type);
   const auto binary = [&](const char* name, BinaryOp op) {
     cases.push_back({name + suffix, type, type,
-                     [op](const Expr& a, const Expr& b) { return make_expr(a.type(), Binary{op, a, b}); },
+                     [op](const Expr& a, const Expr& b) {
+                       return make_expr(a.type(), Binary{op, a, b});
+                     },
                      [op, type](Value a, Value b) { return apply_binary(op, type, a, b); }});
   };
   const auto unary = [&](const char* name, UnaryOp op) {
     cases.push_back({name + suffix, type, type,
-                     [op](const Expr& a, const Expr&) { return make_expr(a.type(), Unary{op, a}); },
+                     [op](const Expr& a, const Expr&) {
+                       return make_expr(a.type(), Unary{op, a});
+                     },
                      [op, type](Value a, Value) { return apply_unary(op, type, a); }});
   };
   const auto compare = [&](const char* name, CompareOp op) {
@@ -148,8 +151,11 @@ std::vector<unsigned char> operation_samples(Type type, int operand) {
   std::vector<double> edges;
   if (type.is_float()) {
     const double inf = std::numeric_limits<double>::infinity();
-    edges = {0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 1e-7, 6e-8, 65504.0, 65520.0, 1e30, inf, -inf,
-             std::numeric_limits<double>::quiet_NaN(), 2147483648.0, -2147483649.0, 9.3e18, 255.5};
+    edges = {0.0,          -0.0,          1.0,     -1.0,
+             0.5,          1.5,           2.5,     -2.5,
+             1e-7,         6e-8,          65504.0, 65520.0,
+             1e30,         inf,           -inf,    std::numeric_limits<double>::quiet_NaN(),
+             2147483648.0, -2147483649.0, 9.3e18,  255.5};
   }
   for (std::size_t i = 0; i < count; ++i) {
     unsigned char* at = &data[i * static_cast<std::size_t>(type.bytes())];

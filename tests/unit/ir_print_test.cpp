@@ -1,7 +1,6 @@
-#include "codegen/ir/print.h"
-
 #include <gtest/gtest.h>
 
+#include "codegen/ir/print.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica {
@@ -20,8 +19,8 @@ TEST(IrPrint, LoopsSayTheirKindAndRange) {
 }
 
 TEST(IrPrint, AllocationsReadLikeCWithTheSlowestDimensionFirst) {
-  ir::Allocate a{"u.s", Float(32), MemoryType::Shared, {0, 0}, {34, 10}, {},
-                 test::store("u.s", 0, 1.0F)};
+  ir::Allocate a{"u.s",    Float(32), MemoryType::Shared,         {0, 0},
+                 {34, 10}, {},        test::store("u.s", 0, 1.0F)};
   EXPECT_EQ(to_string(ir::make_stmt(a)), "allocate shared f32 u.s[10][34]\nu.s[0] = 1.0\n");
   a.mins = {-1, 0};
   a.strides = {1, 36};
@@ -30,17 +29,17 @@ TEST(IrPrint, AllocationsReadLikeCWithTheSlowestDimensionFirst) {
 }
 
 TEST(IrPrint, AScopeThatEndsEarlyIsIndented) {
-  const ir::Stmt let =
-      ir::make_stmt(ir::LetStmt{"c", 2, test::store("f", 0, make_var("c"))});
+  const ir::Stmt let = ir::make_stmt(ir::LetStmt{"c", 2, test::store("f", 0, make_var("c"))});
   EXPECT_EQ(to_string(let), "let c = 2\nf[0] = c\n");
-  EXPECT_EQ(to_string(ir::make_block({let, test::store("f", 1, 3)})), "let c = 2:\n  f[0] = c\nf[1] = 3\n");
+  EXPECT_EQ(to_string(ir::make_block({let, test::store("f", 1, 3)})),
+            "let c = 2:\n  f[0] = c\nf[1] = 3\n");
   EXPECT_EQ(to_string(ir::make_block({test::store("f", 1, 3), let})), "f[1] = 3\nlet c = 2\nf[0] = c\n");
 }
 
 TEST(IrPrint, BranchesBarriersAndMarkers) {
   const ir::Stmt barrier = ir::make_stmt(ir::Barrier{});
-  const ir::Stmt branch = ir::make_stmt(
-      ir::If{make_var("x") < 4, test::store("f", 0, 1), test::store("f", 0, 2)});
+  const ir::Stmt branch =
+      ir::make_stmt(ir::If{make_var("x") < 4, test::store("f", 0, 1), test::store("f", 0, 2)});
   EXPECT_EQ(to_string(ir::make_stmt(ir::Produce{"f", ir::make_block({branch, barrier})})),
             "produce f:\n  if x < 4:\n    f[0] = 1\n  else:\n    f[0] = 2\n  barrier\n");
 }

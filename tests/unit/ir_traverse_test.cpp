@@ -1,9 +1,8 @@
-#include "codegen/ir/traverse.h"
-
 #include <gtest/gtest.h>
 
 #include "codegen/ir/equal.h"
 #include "codegen/ir/print.h"
+#include "codegen/ir/traverse.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica {
@@ -40,12 +39,16 @@ TEST(IrTraverse, WalkMeetsEveryNodeOnce) {
 TEST(IrTraverse, AnIdentityRewriteKeepsTheNode) {
   const ir::Stmt s = row("f");
   EXPECT_TRUE(ir::map_exprs(s, [](const Expr& e) { return e; }).same_as(s));
-  EXPECT_TRUE(ir::map_children(s, [](const ir::Stmt& c) { return c; }, nullptr).same_as(s));
+  EXPECT_TRUE(ir::map_children(
+                  s, [](const ir::Stmt& c) { return c; }, nullptr)
+                  .same_as(s));
 }
 
 TEST(IrTraverse, RemovingTheBodyRemovesTheLoop) {
   const ir::Stmt s = row("f");
-  EXPECT_FALSE(ir::map_children(s, [](const ir::Stmt&) { return ir::Stmt(); }, nullptr).defined());
+  EXPECT_FALSE(ir::map_children(
+                   s, [](const ir::Stmt&) { return ir::Stmt(); }, nullptr)
+                   .defined());
   const ir::Stmt branch = ir::make_stmt(ir::If{make_var("x") < 4, row("f"), row("g")});
   const ir::Stmt half = ir::map_children(
       branch, [](const ir::Stmt& c) { return ir::uses_buffer(c, "g") ? ir::Stmt() : c; }, nullptr);

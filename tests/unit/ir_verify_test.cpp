@@ -1,8 +1,10 @@
 // Every invariant at the top of codegen/ir/verify.h has a broken example here.
-#include "codegen/ir/verify.h"
+#include <memory>
 
 #include <gtest/gtest.h>
 
+#include "codegen/ir/verify.h"
+#include "dsl/function.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica {
@@ -24,7 +26,8 @@ ir::Stmt put2(const Expr& x, const Expr& y, const Expr& value) {
   return ir::make_stmt(ir::Store{"f", {x, y}, value, {}, 1});
 }
 /// The only violation, or all of them, or "".
-std::string fault(const ir::Stmt& s, Level level = Level::Loads, const ir::Environment& environment = with_buffers()) {
+std::string fault(const ir::Stmt& s, Level level = Level::Loads,
+                  const ir::Environment& environment = with_buffers()) {
   std::string text;
   for (const std::string& v : ir::verify(s, level, environment)) text += v + "\n";
   return text;
@@ -49,9 +52,9 @@ ir::Kernel device_kernel(const ir::Stmt& body) {
 const Expr x = make_var("x"), y = make_var("y"), n = make_var("n");
 
 TEST(IrVerify, SoundCodeHasNoViolations) {
-  const ir::Stmt s = test::loop(LoopKind::Parallel, "y", 0, n,
-                                test::loop(LoopKind::Vectorized, "x", make_var("u.min.0"), 8,
-                                           put2(x, y, at2("u", x + 1, y))));
+  const ir::Stmt s = test::loop(
+      LoopKind::Parallel, "y", 0, n,
+      test::loop(LoopKind::Vectorized, "x", make_var("u.min.0"), 8, put2(x, y, at2("u", x + 1, y))));
   EXPECT_EQ(fault(s), "");
   EXPECT_EQ(kernel_fault(test::shared_reverse(32)), "");
   EXPECT_EQ(kernel_fault(test::seven_point_gpu()), "");
@@ -61,8 +64,9 @@ TEST(IrVerify, SoundCodeHasNoViolations) {
 
 TEST(IrVerify, NamesAreDefinedBeforeUseAndKeepTheirType) {
   EXPECT_FAULT(fault(put2(x, 0, 1.0F)), "x is used but not defined");
-  EXPECT_FAULT(fault(ir::make_block({ir::make_stmt(ir::LetStmt{"x", 1, put2(x, 0, 1.0F)}), put2(x, 0, 1.0F)})),
-               "x is used but not defined");
+  EXPECT_FAULT(
+      fault(ir::make_block({ir::make_stmt(ir::LetStmt{"x", 1, put2(x, 0, 1.0F)}), put2(x, 0, 1.0F)})),
+      "x is used but not defined");
   EXPECT_FAULT(fault(ir::make_stmt(ir::LetStmt{"x", 1, put2(make_var("x", Int(64)), 0, 1.0F)})),
                "used as i64 but defined as i32");
   EXPECT_FAULT(fault(put2(make_var("thread.x"), 0, 1.0F)), "thread.x is used but not defined");
@@ -71,7 +75,8 @@ TEST(IrVerify, NamesAreDefinedBeforeUseAndKeepTheirType) {
 TEST(IrVerify, BuffersAreAllocatedAndHaveTheirElementTypeAndDimensions) {
   EXPECT_FAULT(fault(put2(0, 0, at2("w", 0, 0))), "access of w, which is no buffer");
   EXPECT_FAULT(fault(ir::make_stmt(ir::Store{"w", {0}, 1.0F, {}, 1})), "store to w, which is no buffer");
-  EXPECT_FAULT(fault(ir::make_stmt(ir::Store{"u", {0, 0}, 1.0F, {}, 1})), "store to u, which is only read");
+  EXPECT_FAULT(fault(ir::make_stmt(ir::Store{"u", {0, 0}, 1.0F, {}, 1})),
+               "store to u, which is only read");
   EXPECT_FAULT(fault(put2(0, 0, Expr(1))), "access of f as i32, but it holds f32");
   EXPECT_FAULT(fault(ir::make_stmt(ir::Store{"f", {0}, 1.0F, {}, 1})), "with 1 indices, not 2");
 }
@@ -93,20 +98,24 @@ TEST(IrVerify, OperandsAgreeInType) {
   EXPECT_FAULT(fault(put2(bits, 0, 1.0F)), "in another width");
   const Expr lane = make_expr(Float(32), Shuffle{{Expr(1.0F)}, {1}});
   EXPECT_FAULT(fault(put2(0, 0, lane)), "shuffle of a lane that is not there");
-  EXPECT_FAULT(fault(ir::make_stmt(ir::If{Expr(1), put2(0, 0, 1.0F), {}})), "condition is i32, not bool");
+  EXPECT_FAULT(fault(ir::make_stmt(ir::If{Expr(1), put2(0, 0, 1.0F), {}})),
+               "condition is i32, not bool");
 }
 
 TEST(IrVerify, LoopsHaveFittingBoundsAndNesting) {
   const ir::Stmt body = put2(0, 0, 1.0F);
-  EXPECT_FAULT(fault(test::loop(LoopKind::Vectorized, "x", 0, n, body)), "extent of x is not a constant");
+  EXPECT_FAULT(fault(test::loop(LoopKind::Vectorized, "x", 0, n, body)),
+               "extent of x is not a constant");
   EXPECT_FAULT(fault(test::loop(LoopKind::Unrolled, "x", 0, 0, body)), "extent of x is not a constant");
   EXPECT_FAULT(fault(test::loop(LoopKind::Serial, "x", 0, Expr(std::int64_t{4}), body)),
                "min and extent of x are i32 and i64");
   EXPECT_FAULT(fault(test::loop(LoopKind::Serial, "x", 0.0F, 4.0F, body)), "loop variable x is f32");
-  EXPECT_FAULT(fault(test::loop(LoopKind::GpuThread, "x", 0, 4, test::loop(LoopKind::GpuBlock, "y", 0, 4, body))),
-               "gpu_block loop y inside a gpu_thread loop");
-  EXPECT_FAULT(fault(test::loop(LoopKind::GpuBlock, "x", 0, 4, test::loop(LoopKind::Parallel, "y", 0, 4, body))),
-               "parallel loop y inside gpu_block");
+  EXPECT_FAULT(
+      fault(test::loop(LoopKind::GpuThread, "x", 0, 4, test::loop(LoopKind::GpuBlock, "y", 0, 4, body))),
+      "gpu_block loop y inside a gpu_thread loop");
+  EXPECT_FAULT(
+      fault(test::loop(LoopKind::GpuBlock, "x", 0, 4, test::loop(LoopKind::Parallel, "y", 0, 4, body))),
+      "parallel loop y inside gpu_block");
 }
 
 TEST(IrVerify, AllocationsAreDecidedAndConstant) {
@@ -131,17 +140,18 @@ TEST(IrVerify, AfterFlatteningAnAccessHasOneIndexOfItsLanes) {
   const Type vector = Float(32).with_lanes(4);
   const Expr at_scalar = make_expr(vector, Load{"u", {Expr(0)}, {}, 1});
   EXPECT_FAULT(fault(test::store_vector("f", 0, at_scalar, 1), Level::Flat), "at scalar indices");
-  EXPECT_FAULT(fault(test::store_vector("f", 0, test::load_vector("u", Float(32), 0, 4, 3), 1), Level::Flat),
-               "alignment 3");
+  EXPECT_FAULT(
+      fault(test::store_vector("f", 0, test::load_vector("u", Float(32), 0, 4, 3), 1), Level::Flat),
+      "alignment 3");
 }
 
 TEST(IrVerify, NodesOfTheAlgorithmAreGoneInTime) {
   const Expr access = make_expr(Float(32), Access{"g", nullptr, nullptr, 0, {0, 0}, {}, false});
   EXPECT_EQ(fault(put2(0, 0, access), Level::LoopNest), "");
   EXPECT_FAULT(fault(put2(0, 0, access), Level::Loads), "access that is no load");
-  const Expr param = make_expr(Float(32), ParamRef{});
-  const ir::Environment environment = with_buffers();
-  EXPECT_FALSE(ir::verify(put2(0, 0, param), Level::LoopNest, environment).empty());
+  const auto data = std::make_shared<const ParamData>(ParamData{"c", Float(32), 0});
+  const Expr param = make_expr(Float(32), ParamRef{data});
+  EXPECT_FAULT(fault(put2(0, 0, param), Level::LoopNest), "ParamRef in c");
 }
 
 TEST(IrVerify, TheBackEndGetsNoLoopsOrTypesItLacks) {
@@ -184,12 +194,12 @@ TEST(IrVerify, ABarrierIsMetByAllThreadsOrNone) {
   EXPECT_FAULT(kernel_fault(device_kernel(test::loop(LoopKind::Serial, "i", 0, t, barrier))),
                "barrier that only some threads reach");
   EXPECT_EQ(kernel_fault(device_kernel(test::loop(LoopKind::Serial, "i", 0, b, barrier))), "");
-  EXPECT_FAULT(kernel_fault(device_kernel(ir::make_stmt(
-                   ir::LetStmt{"i", t + b, ir::make_stmt(ir::If{i < 4, barrier, {}})}))),
+  EXPECT_FAULT(kernel_fault(device_kernel(
+                   ir::make_stmt(ir::LetStmt{"i", t + b, ir::make_stmt(ir::If{i < 4, barrier, {}})}))),
                "barrier that only some threads reach");
   // Before mapping, the thread is a loop's variable.
-  const ir::Stmt nest = test::loop(LoopKind::GpuThread, "t", 0, 4,
-                                   ir::make_stmt(ir::If{make_var("t") < 2, barrier, {}}));
+  const ir::Stmt nest =
+      test::loop(LoopKind::GpuThread, "t", 0, 4, ir::make_stmt(ir::If{make_var("t") < 2, barrier, {}}));
   EXPECT_FAULT(fault(nest), "barrier that only some threads reach");
   EXPECT_EQ(fault(test::loop(LoopKind::GpuThread, "t", 0, 4, barrier)), "");
 }
