@@ -1,4 +1,5 @@
-// Deterministic text of statements, kernels and modules: for people, golden tests and cache keys.
+// Deterministic text of statements, kernels and modules, for people and golden tests. It leaves out
+// alignments and the types of constants: cache keys use codegen/ir/fingerprint.h.
 #pragma once
 
 #include <string>
