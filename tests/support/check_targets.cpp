@@ -11,9 +11,15 @@ namespace mica::test {
 namespace {
 
 std::string schedules_of(const std::vector<Func>& outputs) {
-  std::string text;
-  for (const Func& f : outputs) text += to_string(f.schedule());
-  return text.empty() ? "(no directives)" : text;
+  Schedule all;
+  for (const Func& f : outputs) {
+    for (const StageSchedule& stage : f.schedule().stages) {
+      if (std::find(all.stages.begin(), all.stages.end(), stage) == all.stages.end()) {
+        all.stages.push_back(stage);
+      }
+    }
+  }
+  return all.stages.empty() ? "(no directives)" : to_string(all);
 }
 
 void tile_plainly(Stage stage, const std::vector<std::string>& vars) {

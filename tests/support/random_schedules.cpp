@@ -109,45 +109,77 @@ void random_own_loops(Func& func, Random& random) {
   }
 }
 
-/// A GPU grid over the outermost one to three loops of a definition, the rest serial in threads.
-void random_grid(Stage stage, const std::vector<std::string>& vars, bool is_update,
+/// What one block of a random grid computes.
+struct Grid {
+  std::vector<std::string> vars;    ///< tiled ones, the first along threadIdx.x
+  std::vector<std::int64_t> points; ///< of each, a block
+  bool is_whole = false;            ///< every dimension is tiled: the block's box has a constant size
+};
+
+/// Blocks and threads over the outermost one to three loops of a definition, the rest serial in the
+/// threads.
+Grid random_grid(Stage stage, const std::vector<std::string>& vars, bool is_update,
                  Random& random) {
-  const auto count = static_cast<std::size_t>(
-      random.between(1, std::min<std::int64_t>(3, static_cast<std::int64_t>(vars.size()))));
+  const auto most = std::min<std::int64_t>(3, static_cast<std::int64_t>(vars.size()));
+  const auto count = static_cast<std::size_t>(random.coin() ? most : random.between(1, most));
   Loops loops{vars, 0};
   if (random.coin()) shuffle(stage, loops, random);
-  const std::size_t first = vars.size() - count;
-  const std::vector<std::string> grid(loops.order.begin() + static_cast<std::ptrdiff_t>(first),
-                                      loops.order.end());
+  Grid grid;
+  grid.vars.assign(loops.order.end() - static_cast<std::ptrdiff_t>(count), loops.order.end());
+  grid.is_whole = count == vars.size();
   const auto size = [&] { return random.pick(std::vector<int>{1, 2, 3, 4, 8}); };
   const int wide = random.pick(std::vector<int>{4, 7, 8, 16, 32});
+  const int high = size();
+  const int deep = wide * high > 128 ? 1 : size();
+  // Moving a tile inwards repeats points, which an update must not.
   const TailStrategy tail = is_update || random.coin() ? TailStrategy::Auto
                                                        : TailStrategy::ShiftInwards;
+  const auto& v = grid.vars;
   switch (count) {
-    case 1: stage.gpu_tile(grid[0], wide, tail); break;
-    case 2: stage.gpu_tile(grid[0], grid[1], wide, size(), tail); break;
-    default: stage.gpu_tile(grid[0], grid[1], grid[2], wide, size(), size(), tail); break;
+    case 1: stage.gpu_tile(v[0], wide, tail); break;
+    case 2: stage.gpu_tile(v[0], v[1], wide, high, tail); break;
+    default: stage.gpu_tile(v[0], v[1], v[2], wide, high, deep, tail); break;
   }
-  if (random.below(3) == 0) stage.vectorize(grid[0], random.pick(std::vector<int>{2, 4}));
-  if (count > 1 && random.below(3) == 0) stage.unroll(grid[1], 2);
+  grid.points = {wide, high, deep};
+  grid.points.resize(count);
+  if (random.below(3) == 0) {
+    const int lanes = random.pick(std::vector<int>{2, 4});
+    stage.vectorize(v[0], lanes);
+    grid.points[0] *= lanes;
+  }
+  if (count > 1 && random.below(3) == 0) {
+    stage.unroll(v[1], 2);
+    grid.points[1] *= 2;
+  }
   if (random.below(4) == 0) stage.launch_bounds(static_cast<int>(random.between(1, 2)));
+  return grid;
 }
 
-void random_grids(Func& func, Random& random) {
-  random_grid(func, func.function()->args, false, random);
+Grid random_grids(Func& func, Random& random) {
+  const Grid grid = random_grid(func, func.function()->args, false, random);
   for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
     random_grid(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars,
                 true, random);
   }
+  return grid;
 }
 
-void stage_randomly(TestPipeline& p, Func& func, Random& random) {
+/// Can the block's box, grown by a halo of `halo` on each side, have a thread for every point?
+bool threads_suffice(const Grid& grid, std::int64_t halo) {
+  std::int64_t threads = 1;
+  for (const std::int64_t n : grid.points) threads *= n + 2 * halo;
+  return threads <= 1024;
+}
+
+void stage_randomly(TestPipeline& p, Func& func, const Grid& grid, Random& random) {
+  if (!grid.is_whole || has_updates(func)) return;
   const std::set<std::string> read = callees(func);
+  // The radius of the widest of pipeline_makers().
+  std::vector<LoadPolicy> policies{LoadPolicy::TwoStep, LoadPolicy::Strided};
+  if (threads_suffice(grid, 4)) policies.push_back(LoadPolicy::HaloThreads);
   for (const ImageParam& u : p.inputs) {
-    if (read.count(u.name()) == 0 || random.coin() || has_updates(func)) continue;
-    func.stage(u, MemoryType::Shared,
-               random.pick(std::vector<LoadPolicy>{LoadPolicy::HaloThreads, LoadPolicy::TwoStep,
-                                                   LoadPolicy::Strided}));
+    if (read.count(u.name()) == 0 || random.coin()) continue;
+    func.stage(u, MemoryType::Shared, random.pick(policies));
   }
 }
 
@@ -158,15 +190,6 @@ void thread_all(Stage stage, const std::vector<std::string>& vars) {
     case 2: stage.gpu_threads(vars[0], vars[1]); return;
     default: stage.gpu_threads(vars[0], vars[1], vars[2]); return;
   }
-}
-
-std::string innermost_block_loop(const Func& func) {
-  for (const Directive& d : func.function()->definitions.front().directives) {
-    if (const auto* tile = std::get_if<directive::GpuTile>(&d.op)) {
-      return tile->vars.front() + ".block";
-    }
-  }
-  return "";
 }
 
 bool is_output(const TestPipeline& p, const Func& func) {
@@ -215,26 +238,28 @@ void schedule_randomly_for_host(TestPipeline& p, Random& random) {
 }
 
 void schedule_randomly_for_gpu(TestPipeline& p, Random& random) {
+  Grid grid;
   for (Func& f : p.outputs) {
-    random_grids(f, random);
-    stage_randomly(p, f, random);
+    grid = random_grids(f, random);
+    stage_randomly(p, f, grid, random);
   }
+  // Halos of intermediate Funcs in pipeline_makers() are at most 3 wide.
+  const bool holds_producers = grid.is_whole && threads_suffice(grid, 3);
   std::map<std::string, int> places;
   for (std::size_t i = p.funcs.size(); i-- > 0;) {
     Func& f = p.funcs[i];
     if (is_output(p, f)) continue;
-    int place = random.pick(std::vector<int>{kInline, 0, kRoot});
+    int place = random.pick(std::vector<int>{kInline, holds_producers ? 0 : kRoot, kRoot});
     if (place == kInline && has_updates(f)) place = kRoot;
     if (place != kInline) place = std::max(place, innermost_place(p, f, places));
     places[f.name()] = place;
     if (place == kInline) continue;
     if (place == kRoot) {
       f.compute_root();
-      random_grids(f, random);
-      stage_randomly(p, f, random);
+      stage_randomly(p, f, random_grids(f, random), random);
       continue;
     }
-    f.compute_at(p.output(), innermost_block_loop(p.output()));
+    f.compute_at(p.output(), grid.vars.front() + ".block");
     thread_all(f, f.function()->args);
     for (std::size_t u = 1; u < f.function()->definitions.size(); ++u) {
       thread_all(f.update(static_cast<int>(u) - 1), f.function()->definitions[u].pure_vars);
