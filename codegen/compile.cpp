@@ -3,7 +3,7 @@
 #include <future>
 #include <optional>
 
-#include "codegen/ir/print.h"
+#include "codegen/ir/fingerprint.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
 #include "dsl/pipeline.h"
@@ -45,7 +45,7 @@ llvm_backend::LoadedKernels load_cuda(const ir::Module& module, const Target& ta
   for (const auto& kernel : module.kernels) {
     entries.push_back(llvm_backend::ptx_name(kernel.name));
     shared.push_back(static_cast<int>(ir::shared_bytes(kernel)));
-    key.add("kernel", ir::to_string(kernel));
+    key.add("kernel", ir::fingerprint(kernel));
   }
   std::optional<llvm_backend::LoadedKernels> loaded;
   if (use_cache) loaded = load_cached_cuda_kernels(target, entries, shared, key);

@@ -18,9 +18,9 @@ fi
 [[ ${#files[@]} -gt 0 ]] || exit 0
 $check || exec "$tool" -i "${files[@]}"
 
-status=0
-for file in "${files[@]}"; do
-  "$tool" --dry-run -Werror "$file" 2>/dev/null || { echo "not formatted: $file"; status=1; }
-done
-[[ $status -eq 0 ]] || echo "scripts/format.sh formats them"
-exit "$status"
+mapfile -t unformatted < <("$tool" --dry-run -Werror "${files[@]}" 2>&1 |
+                           sed -n 's/:[0-9]*:[0-9]*: error: code should be clang-formatted.*//p' | sort -u)
+[[ ${#unformatted[@]} -gt 0 ]] || exit 0
+printf 'not formatted: %s\n' "${unformatted[@]}"
+echo "scripts/format.sh formats them"
+exit 1
