@@ -164,10 +164,13 @@ Grid random_grids(Func& func, Random& random) {
   return grid;
 }
 
-/// Can the block's box, grown by a halo of `halo` on each side, have a thread for every point?
+/// Can the block's box, grown by a halo of `halo` on each side, have a thread for every point? The
+/// box's dimensions take the thread axes in order, whichever loops of the grid do.
 bool threads_suffice(const Grid& grid, std::int64_t halo) {
+  const std::int64_t largest = *std::max_element(grid.points.begin(), grid.points.end());
+  const bool in_order = std::is_sorted(grid.vars.begin(), grid.vars.end()) && grid.is_whole;
   std::int64_t threads = 1;
-  for (const std::int64_t n : grid.points) threads *= n + 2 * halo;
+  for (const std::int64_t n : grid.points) threads *= (in_order ? n : largest) + 2 * halo;
   return threads <= 1024;
 }
 
