@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMaxVectorWidth = 64;
 constexpr std::int64_t kMaxUnroll = 256;
+constexpr int kMaxTile = 1024;  // threads of a block
 
 /// Directives that do not touch loops.
 template <typename D>
@@ -138,6 +139,10 @@ class LoopExpander {
     for (std::size_t i = 0; i < d.vars.size(); ++i) {
       const auto& v = d.vars[i];
       if (!is_loop(v) || !is_factor(d.sizes[i], "size") || !is_unmarked(v)) return;
+      if (d.sizes[i] > kMaxTile) {
+        report(fmt::format("{} threads along {}; legal are at most {}", d.sizes[i], v, kMaxTile));
+        return;
+      }
       if (!may_run_as(*find(v), LoopKind::GpuThread)) return;
       if (!is_free(v + ".block", "") || !is_free(v + ".thread", "")) return;
       if (std::count(d.vars.begin(), d.vars.end(), v) > 1) {
@@ -343,26 +348,56 @@ class LoopExpander {
   static int factor_of(const directive::Vectorize& d) { return d.width; }
   static int factor_of(const directive::Unroll& d) { return d.factor; }
 
-  /// Splits the points of one thread off `rest`, a variable on its way to block and thread.
+  /// The points along one Var that a thread computes, from a later vectorize or unroll.
+  struct Points {
+    int factor = 1;
+    TailStrategy tail = TailStrategy::Auto;
+    std::string loop;  // empty: one point
+  };
+
+  /// Adds the loop over the points to `inner`.
   template <typename D>
-  void take_points(const std::string& var, std::string& rest, const char* suffix, const char* left,
-                   LoopKind kind, TailStrategy tile_tail, std::int64_t& extent,
-                   std::vector<LoopDim>& inner) {
+  Points take_points(const std::string& var, const char* suffix, LoopKind kind,
+                     std::vector<LoopDim>& inner) {
     const std::size_t tile_directive = current_;
     const D* d = take_later<D>(var);
-    if (!d) return;
+    if (!d) return {};
     for (current_ = tile_directive + 1; std::get_if<D>(&directives_[current_].op) != d;) ++current_;
-    const int factor = factor_of(*d);
-    const TailStrategy tail = d->tail == TailStrategy::Auto ? tile_tail : d->tail;
-    const bool legal = (kind == LoopKind::Vectorized ? is_width(factor) : is_unroll(factor)) &&
-                       is_free(var + suffix, "") && may_use_tail(var, tail);
-    if (legal) {
-      inner.push_back({var + suffix, kind, false, factor, where()});
-      add_step(rest, var + left, var + suffix, factor, tail);
-      rest = var + left;
-      extent = (extent + factor - 1) / factor;
-    }
+    Points points{factor_of(*d), d->tail, var + suffix};
+    const bool legal =
+        (kind == LoopKind::Vectorized ? is_width(points.factor) : is_unroll(points.factor)) &&
+        is_free(points.loop, "") && may_use_tail(var, d->tail);
+    if (legal) inner.push_back({points.loop, kind, false, points.factor, where()});
     current_ = tile_directive;
+    return legal ? points : Points();
+  }
+
+  /// v = ((v.block*threads + v.thread)*rows + v.unroll)*vector + v.vec. The block's whole tile is split
+  /// off with the tile's tail; the rest divides it. A vector or row with a tail of its own is split off
+  /// first with that instead.
+  void add_tile_steps(const std::string& v, int threads, const Points& vector, const Points& rows,
+                      TailStrategy tail) {
+    const std::string block = v + ".block", thread = v + ".thread";
+    std::vector<const Points*> points;
+    for (const auto* p : {&vector, &rows}) {
+      if (!p->loop.empty()) points.push_back(p);
+    }
+    const bool own_tail = std::any_of(points.begin(), points.end(), [&](const Points* p) {
+      return p->tail != TailStrategy::Auto && p->tail != tail;
+    });
+    std::string rest = v;
+    if (!own_tail && !points.empty()) {
+      rest = v + ".tile";
+      add_step(v, block, rest, threads * vector.factor * rows.factor, tail);
+    }
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const bool last = i + 1 == points.size();
+      const std::string left = last && !own_tail ? thread : v + (i == 0 ? ".vectors" : ".rows");
+      const TailStrategy own = points[i]->tail == TailStrategy::Auto ? tail : points[i]->tail;
+      add_step(rest, left, points[i]->loop, points[i]->factor, own_tail ? own : TailStrategy::Auto);
+      rest = left;
+    }
+    if (own_tail || points.empty()) add_step(rest, block, thread, threads, tail);
   }
 
   void tile(const directive::GpuTile& d) {
@@ -374,16 +409,14 @@ class LoopExpander {
     }
     for (std::size_t i = 0; i < d.vars.size(); ++i) {
       const std::string& v = d.vars[i];
-      std::string rest = v;
-      std::int64_t extent = dims()[*find(v)].extent;
-      take_points<directive::Vectorize>(v, rest, ".vec", ".vectors", LoopKind::Vectorized, d.tail,
-                                        extent, vectors);
-      take_points<directive::Unroll>(v, rest, ".unroll", ".groups", LoopKind::Unrolled, d.tail, extent,
-                                     unrolled);
-      add_step(rest, v + ".block", v + ".thread", d.sizes[i], d.tail);
+      const Points vector = take_points<directive::Vectorize>(v, ".vec", LoopKind::Vectorized, vectors);
+      const Points rows = take_points<directive::Unroll>(v, ".unroll", LoopKind::Unrolled, unrolled);
+      add_tile_steps(v, d.sizes[i], vector, rows, d.tail);
+      const std::int64_t points = std::int64_t{d.sizes[i]} * vector.factor * rows.factor;
+      const std::int64_t extent = dims()[*find(v)].extent;
       threads.push_back({v + ".thread", LoopKind::GpuThread, false, d.sizes[i], where()});
-      const std::int64_t tiles = (extent + d.sizes[i] - 1) / d.sizes[i];
-      blocks.push_back({v + ".block", LoopKind::GpuBlock, false, tiles, where()});
+      blocks.push_back(
+          {v + ".block", LoopKind::GpuBlock, false, (extent + points - 1) / points, where()});
     }
     for (std::size_t i = 0; i < dims().size(); ++i) {
       if (std::find(d.vars.begin(), d.vars.end(), dims()[i].name) != d.vars.end()) continue;

@@ -12,6 +12,9 @@
 //                                unroll(y, r) after it:  x = (x.block*tx + x.thread)*v + x.vec and
 //                                y = (y.block*ty + y.thread)*r + y.unroll
 //
+// A tail of gpu_tile's is that of the block's whole tile of points, tx*v: the splits inside it divide.
+// A tail given to the vectorize or unroll itself is that of one vector or group of rows.
+//
 // gpu_tile orders loops, innermost first:
 //
 //   [x.vec y.vec] [x.unroll y.unroll] [loops that stood inside x and y: a reduction's]

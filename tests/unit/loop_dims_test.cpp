@@ -158,14 +158,28 @@ TEST(LoopDims, ATiledVarMayHaveRowsOfVectors) {
             ((5 * 32 + 7) * 2 + 1) * 4 + 3);
 }
 
-TEST(LoopDims, GpuTilesTailHoldsForItsVectorsToo) {
+TEST(LoopDims, GpuTilesTailIsThatOfTheBlocksWholeTile) {
   Func f = grid(1);
-  f.gpu_tile(x, 32, TailStrategy::RoundUp).vectorize(x, 4);
-  for (const auto& step : expand(f).steps) EXPECT_EQ(step.tail, TailStrategy::RoundUp);
-  Func g = grid(1);
-  g.gpu_tile(x, 32, TailStrategy::RoundUp).vectorize(x, 4, TailStrategy::ShiftInwards);
-  EXPECT_EQ(expand(g).steps[0].tail, TailStrategy::ShiftInwards);
-  EXPECT_EQ(expand(g).steps[1].tail, TailStrategy::RoundUp);
+  f.gpu_tile(x, 32, TailStrategy::ShiftInwards).unroll(x, 2).vectorize(x, 4);
+  const LoopNestSpec spec = expand(f);
+  ASSERT_EQ(spec.steps.size(), 3U);
+  EXPECT_EQ(spec.steps[0].tail, TailStrategy::ShiftInwards);
+  EXPECT_EQ(spec.steps[0].factor, 32 * 2 * 4);
+  EXPECT_EQ(spec.steps[0].outer, "x.block");
+  EXPECT_EQ(spec.steps[1].factor, 4);
+  EXPECT_EQ(spec.steps[2].factor, 2) << "no split but the first leaves a remainder";
+}
+
+TEST(LoopDims, AVectorMayHaveATailOfItsOwn) {
+  Func f = grid(1);
+  f.gpu_tile(x, 32).vectorize(x, 4, TailStrategy::RoundUp);
+  const LoopNestSpec spec = expand(f);
+  ASSERT_EQ(spec.steps.size(), 2U);
+  EXPECT_EQ(spec.steps[0].factor, 4);
+  EXPECT_EQ(spec.steps[0].tail, TailStrategy::RoundUp);
+  EXPECT_EQ(spec.steps[1].factor, 32);
+  EXPECT_EQ(spec.steps[1].tail, TailStrategy::GuardWithIf);
+  EXPECT_EQ(value_of(spec, "x", {{"x.block", 5}, {"x.thread", 7}, {"x.vec", 3}}), (5 * 32 + 7) * 4 + 3);
 }
 
 TEST(LoopDims, GpuTileOfAnUpdateKeepsTheReductionInsideTheThread) {
