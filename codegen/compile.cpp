@@ -1,6 +1,5 @@
 #include "codegen/compile.h"
 
-#include <future>
 #include <optional>
 
 #include "codegen/ir/fingerprint.h"
@@ -90,13 +89,9 @@ std::vector<std::string> output_names(const Pipeline& pipeline) {
 
 Executable compile(const std::vector<Func>& outputs, const Target& target,
                    const CompileOptions& options) {
-  // Opening the driver takes far longer than lowering: start it first.
-  std::future<void> opened;
-  if (target.backend == Backend::Cuda) {
-    opened = std::async(std::launch::async, [target] { device_for(target); });
-  }
+  // On this thread, so that a CUDA context that the user has made current is found and used.
+  if (target.backend == Backend::Cuda) device_for(target);
   auto pipeline = std::make_shared<const Pipeline>(pipeline_of(outputs));
-  if (opened.valid()) opened.get();
   // What the user can get wrong shows now, not at the first run.
   lower(*pipeline, {target, Variant{}, options.bake, limits_of(target)});
   return Executable(target, output_names(*pipeline), [pipeline, target, options](const Variant& variant) {

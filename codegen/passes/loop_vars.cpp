@@ -1,5 +1,7 @@
 #include "codegen/passes/loop_vars.h"
 
+#include <algorithm>
+
 #include "codegen/passes/simplify.h"
 #include "dsl/operators.h"
 
@@ -10,6 +12,14 @@ using analysis::Interval;
 LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& roots,
                    std::string prefix)
     : spec_(spec), roots_(roots), prefix_(std::move(prefix)) {
+  // Blocks and threads that are moved inwards would compute points that others compute at the same
+  // time; on GPU loops the points past the end are skipped instead.
+  const bool on_gpu = std::any_of(spec_.dims.begin(), spec_.dims.end(), [](const LoopDim& d) {
+    return d.kind == LoopKind::GpuBlock || d.kind == LoopKind::GpuThread;
+  });
+  for (auto& step : spec_.steps) {
+    if (on_gpu && step.tail == TailStrategy::ShiftInwards) step.tail = TailStrategy::GuardWithIf;
+  }
   std::map<std::string, Expr> extents;
   for (const auto& [name, root] : roots_) extents[name] = root.extent;
   for (std::size_t i = 0; i < spec_.steps.size(); ++i) {

@@ -23,6 +23,24 @@ Expr both(const Expr& a, const Expr& b) {
   return b.defined() ? a && b : a;
 }
 
+// The size of a box inside a block; UserError where it varies.
+std::vector<std::int64_t> constant_extents(const FunctionData& func, const Box& box,
+                                           const SourceLocation& where) {
+  std::vector<std::int64_t> extents;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    auto count = analysis::constant_extent(box[d]);
+    if (!count) {
+      throw UserError("inside a block, " + func.name + " needs indices " + to_string(box[d].min) + " to " +
+                          to_string(box[d].max) + " of dimension " + std::to_string(d) + " (" + func.args[d] +
+                          "), whose number is not constant; split " + func.args[d] +
+                          " by a constant in its consumer, or compute_root " + func.name,
+                      where);
+    }
+    extents.push_back(*count);
+  }
+  return extents;
+}
+
 }  // namespace
 
 bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) {
@@ -127,14 +145,8 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     extents.push_back(count ? constant(*count) : analysis::extent_of(box[d]));
     if (count) elements *= *count;
     fixed_size = fixed_size && count.has_value();
-    if (!count && context.in_block) {
-      throw UserError("inside a block, " + func.name + " needs indices " + to_string(box[d].min) +
-                          " to " + to_string(box[d].max) + " of dimension " + std::to_string(d) +
-                          " (" + func.args[d] + "), whose number is not constant; split " +
-                          func.args[d] + " by a constant in its consumer, or compute_root " + func.name,
-                      placement.where);
-    }
   }
+  if (context.in_block) constant_extents(func, box, placement.where);
   MemoryType memory = placement.memory;
   std::int64_t bytes = 0;
   for (const auto& type : func.types) bytes += elements * type.bytes();
@@ -197,14 +209,10 @@ ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t in
   const Definition& definition = func.definitions[index];
   const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
   const std::size_t dims = box.size();
-  std::vector<std::int64_t> extent;
+  const std::vector<std::int64_t> extent =
+      constant_extents(func, box, program_.placement.at(func.name).where);
   std::int64_t points = 1, threads = 1;
-  for (const auto& interval : box) {
-    auto count = analysis::constant_extent(interval);
-    internal_check(count.has_value(), "allocate has refused boxes of no constant size");
-    extent.push_back(*count);
-    points *= *count;
-  }
+  for (auto count : extent) points *= count;
   for (auto t : context.threads) threads *= t;
 
   static constexpr const char* kAxis[] = {".tx", ".ty", ".tz"};
