@@ -34,10 +34,19 @@ struct Pipeline {
   [[nodiscard]] bool is_output(const std::string& name) const;
 };
 
-/// Collects, copies and normalises. In this order: wrappers of `in` take their place; `stage`d
-/// sources get a wrapper named "<source>.staged" with the loads the directive asks for; names become
-/// unique (a second "f" is "f.2"); rounding is fixed (dsl/rounding.h).
-/// UserErrors: an undefined Func, an output given twice, a Func that calls itself outside an update.
+/// Collects, copies and normalises. In this order:
+///
+///  - wrappers of `in` take their place, and the In directives go;
+///  - a `stage`d source gets a copy named "<source>.staged" that its consumer reads, and the directive
+///    names the copy. An inline Func that only this consumer reads, or one with compute_at, is held
+///    itself instead. A source that the Func does not read is left for check_schedule to report;
+///  - names become unique (a second "f" is "f.2"; inputs, outputs, other Funcs and Params in this
+///  order),
+///    in accesses and in directives;
+///  - rounding is fixed (dsl/rounding.h).
+///
+/// UserErrors: no output, an undefined Func, an output given twice, a Func that calls itself outside an
+/// update, a directive whose Func or source could be two of one name.
 Pipeline make_pipeline(const std::vector<std::shared_ptr<FunctionData>>& outputs);
 
 }  // namespace mica
