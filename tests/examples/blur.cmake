@@ -1,0 +1,27 @@
+# blur filters a picture (its test card, and gray.png where MICA_DATA_DIR has it) under five schedules.
+# PROGRAM: the blur executable. WORK: a folder to write to.
+file(MAKE_DIRECTORY "${WORK}")
+set(images "")
+set(photograph "$ENV{MICA_DATA_DIR}/rgb_small.png")
+if(NOT "$ENV{MICA_DATA_DIR}" STREQUAL "" AND EXISTS "${photograph}")
+  list(APPEND images "${photograph}")
+endif()
+foreach(image IN ITEMS "" ${images})
+  execute_process(COMMAND "${PROGRAM}" ${image} --target host --output "${WORK}/blurred.png"
+                  RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(failed OR NOT output MATCHES "agree in every bit")
+    message(FATAL_ERROR "blur ${image} failed:\n${output}")
+  endif()
+  # What was written can be read again.
+  execute_process(COMMAND "${PROGRAM}" "${WORK}/blurred.png" --passes 1 --target host --output "${WORK}/again.png"
+                  RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(failed)
+    message(FATAL_ERROR "blur cannot read its own picture:\n${output}")
+  endif()
+endforeach()
+file(WRITE "${WORK}/no.png" "not a picture")
+execute_process(COMMAND "${PROGRAM}" "${WORK}/no.png" --output "${WORK}/bad.png"
+                RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE message)
+if(NOT failed EQUAL 1 OR NOT message MATCHES "blur: .*no.png")
+  message(FATAL_ERROR "blur of a text file should have ended with a message, but: ${failed} ${message}")
+endif()
