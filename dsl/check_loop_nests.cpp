@@ -32,7 +32,6 @@ class NestChecker {
       : f_(f),
         name_(definition_name(*f.func, static_cast<int>(definition))),
         dims_(f.loops[definition].dims),
-        steps_(f.loops[definition].steps),
         context_(view.context_of(f)),
         at_root_(view.level_of(f).func.empty()),
         target_is_gpu_(target_is_gpu),
@@ -50,7 +49,6 @@ class NestChecker {
     check_thread_extents();
     check_cpu_kinds();
     check_written_out();
-    check_shifts();
     if (target_is_gpu_) check_outside_blocks();
   }
 
@@ -171,37 +169,6 @@ class NestChecker {
     }
   }
 
-  /// ShiftInwards moves the last iteration of a split's outer loop over points of the one before it.
-  /// When threads of one block run these, two of them write the same point.
-  void check_shifts() {
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      if (steps_[i].kind != SplitStep::Split || steps_[i].tail != TailStrategy::ShiftInwards) continue;
-      const LoopDim* thread = thread_made_of(steps_[i].outer, i + 1);
-      if (!thread) continue;
-      report(*thread,
-             fmt::format("TailStrategy::ShiftInwards of {} lets two threads of one block write the "
-                         "same point, because thread loop {} runs over its tiles; use it on "
-                         "gpu_tile or on the split into blocks, or use GuardWithIf",
-                         steps_[i].old_var, thread->name));
-    }
-  }
-  /// The first thread loop that `var` becomes in the steps from `step` on, or null.
-  [[nodiscard]] const LoopDim* thread_made_of(const std::string& var, std::size_t step) const {
-    for (std::size_t i = step; i < steps_.size(); ++i) {
-      if (steps_[i].kind == SplitStep::Split && steps_[i].old_var == var) {
-        const LoopDim* outer = thread_made_of(steps_[i].outer, i + 1);
-        return outer ? outer : thread_made_of(steps_[i].inner, i + 1);
-      }
-      if (steps_[i].kind == SplitStep::Fuse && (steps_[i].outer == var || steps_[i].inner == var)) {
-        return thread_made_of(steps_[i].old_var, i + 1);
-      }
-    }
-    for (auto place : threads_) {
-      if (dims_[place].name == var) return &dims_[place];
-    }
-    return nullptr;
-  }
-
   void check_outside_blocks() {
     if (blocks_.empty()) return;
     for (std::size_t i = blocks_.front() + 1; i < dims_.size(); ++i) {
@@ -231,7 +198,6 @@ class NestChecker {
   const FuncView& f_;
   std::string name_;
   const std::vector<LoopDim>& dims_;
-  const std::vector<SplitStep>& steps_;
   GpuContext context_;
   bool at_root_;
   bool target_is_gpu_;

@@ -144,19 +144,6 @@ TEST_F(ScheduleErrors, TailsThatComputePointsTwiceInAnUpdate) {
                  "reduction loop r.x");
 }
 
-TEST_F(ScheduleErrors, ThreadsThatWouldWriteTheSamePoint) {
-  next.gpu_tile(x, y, 32, 8, TailStrategy::ShiftInwards).vectorize(x, 4);
-  EXPECT_TRUE(check().empty()) << "the tile shifts as a whole";
-  next.clear_schedule();
-  EXPECT_FINDING(next.gpu_tile(x, y, 32, 8).vectorize(x, 4, TailStrategy::ShiftInwards),
-                 "ShiftInwards of x", "x.thread", "GuardWithIf");
-  next.clear_schedule();
-  EXPECT_FINDING(next.split(x, xo, xi, 4, TailStrategy::ShiftInwards)
-                     .split(xo, "b", "t", 32)
-                     .gpu_blocks("b", y)
-                     .gpu_threads("t"),
-                 "ShiftInwards of x", "thread loop t");
-}
 TEST_F(ScheduleErrors, FourThreadAxes) {
   next.tile(x, y, xo, yo, xi, yi, 4, 4).split(xi, "a", "b", 2).split(yi, "c", "d", 2);
   next.gpu_blocks(xo, yo);
