@@ -57,11 +57,13 @@ llvm_backend::LoadedKernels load_cuda(const ir::Module& module, const Target& ta
   return std::move(*loaded);
 }
 
-std::shared_ptr<const CompiledVariant> compile_variant(const Pipeline& pipeline, const Target& target,
-                                                       const CompileOptions& options,
-                                                       const Variant& variant) {
-  LowerOptions lowering{target, variant, options.bake, limits_of(target)};
-  ir::Module module = to_module(lower(pipeline, lowering));
+ir::Module lower_variant(const Pipeline& pipeline, const Target& target, const CompileOptions& options,
+                         const Variant& variant) {
+  return to_module(lower(pipeline, {target, variant, options.bake, limits_of(target)}));
+}
+
+std::shared_ptr<const CompiledVariant> load_variant(const ir::Module& module, const Target& target,
+                                                    const CompileOptions& options) {
   auto compiled = std::make_shared<CompiledVariant>();
   ir::Module on_host = part_of(module, false), on_device = part_of(module, true);
   if (!on_host.kernels.empty()) compiled->kernels = llvm_backend::load_host_kernels(on_host);
@@ -70,7 +72,7 @@ std::shared_ptr<const CompiledVariant> compile_variant(const Pipeline& pipeline,
                                                   : llvm_backend::load_emulated_kernels(on_device);
     for (auto& kernel : loaded) compiled->kernels.push_back(std::move(kernel));
   }
-  compiled->plan = std::move(module.plan);
+  compiled->plan = module.plan;
   return compiled;
 }
 
@@ -92,10 +94,11 @@ Executable compile(const std::vector<Func>& outputs, const Target& target,
   // On this thread, so that a CUDA context that the user has made current is found and used.
   if (target.backend == Backend::Cuda) device_for(target);
   auto pipeline = std::make_shared<const Pipeline>(pipeline_of(outputs));
-  // What the user can get wrong shows now, not at the first run.
-  lower(*pipeline, {target, Variant{}, options.bake, limits_of(target)});
-  return Executable(target, output_names(*pipeline), [pipeline, target, options](const Variant& variant) {
-    return compile_variant(*pipeline, target, options, variant);
+  // What the user can get wrong shows now, not at the first run, which most often wants this variant.
+  auto usual = std::make_shared<const ir::Module>(lower_variant(*pipeline, target, options, Variant{}));
+  return Executable(target, output_names(*pipeline), [pipeline, usual, target, options](const Variant& variant) {
+    if (variant == Variant{}) return load_variant(*usual, target, options);
+    return load_variant(lower_variant(*pipeline, target, options, variant), target, options);
   });
 }
 

@@ -1,0 +1,50 @@
+// From Func to a kernel that has run once, on a GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "bench/algorithms.h"
+#include "tests/support/check_targets.h"
+
+namespace mica {
+namespace {
+
+// Milliseconds to compile "stencil7" under its schedule and run it once over 8^3 points; the least of
+// several tries, each a compile of its own.
+double milliseconds(const Target& target, bool use_cache) {
+  double least = 1e9;
+  for (int i = 0; i < 7; ++i) {
+    bench::Algorithm a = bench::make_algorithm("stencil7");
+    schedules::apply(a.output, "pmpp/naive");
+    a.inputs[0].set(Buffer<float>::with_halo({8, 8, 8}, {1, 1, 1}));
+    Buffer<float> out(8, 8, 8);
+    CompileOptions options;
+    options.use_cache = use_cache;
+    const auto start = std::chrono::steady_clock::now();
+    Executable executable = compile(a.output, target, options);
+    executable.run(out);
+    executable.synchronize();
+    const auto end = std::chrono::steady_clock::now();
+    least = std::min(least, std::chrono::duration<double, std::milli>(end - start).count());
+  }
+  return least;
+}
+
+TEST(CompileTime, ANaiveSevenPointKernelIsReadyIn40MillisecondsAndIn2FromTheCache) {
+  if (const std::string why = test::why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
+  const Target target = Target::cuda();
+  const double fresh = milliseconds(target, false), cached = milliseconds(target, true);
+  std::printf("compile and run once: %.2f ms without the cache, %.2f ms with it\n", fresh, cached);
+#ifdef NDEBUG
+  EXPECT_LE(fresh, 40.0);
+  EXPECT_LE(cached, 2.0);
+#else
+  EXPECT_LE(fresh, 400.0) << "even with every pass verified";
+  EXPECT_LE(cached, 100.0) << "even with every pass verified";
+#endif
+}
+
+}  // namespace
+}  // namespace mica
