@@ -71,6 +71,7 @@ TEST_P(NumberOperators, LogicOfComparisons) {
 TEST_P(NumberOperators, CastsToEveryOtherType) {
   std::vector<Expr> values;
   for (const Type to : number_types()) values.push_back(cast(to, a));
+  values.push_back(cast(Bool(), a));
   check(values, Contents::Ordinary);
   check(values, Contents::Special);
   check(values, Contents::Small);
