@@ -222,18 +222,19 @@ class Aligner {
     return make_expr(place.element.with_lanes(size), std::move(one));
   }
 
-  // The logical coordinates of lanes [from, from + size) of a dense access in dimension 0.
+  // The logical coordinates of lanes [from, from + size) of a dense access: one dimension varies.
   static std::vector<Expr> shifted(const std::vector<Expr>& logical, std::int64_t from, int size) {
     std::vector<Expr> result;
     for (std::size_t d = 0; d < logical.size(); ++d) {
       Expr base = logical[d];
+      const bool varies = !base.type().is_scalar() && !base.as<Broadcast>();
       if (const auto* ramp = base.as<Ramp>()) base = ramp->base;
       else if (const auto* all = base.as<Broadcast>()) base = all->value;
       else base = lane_zero(base);
-      Expr first = d == 0 ? simplify(base + make_const(base.type(), from)) : base;
+      Expr first = varies ? simplify(base + make_const(base.type(), from)) : base;
       if (size > 1) {
         Type wide = first.type().with_lanes(size);
-        first = d == 0 ? make_expr(wide, Ramp{first, make_const(first.type(), std::int64_t{1})})
+        first = varies ? make_expr(wide, Ramp{first, make_const(first.type(), std::int64_t{1})})
                        : make_expr(wide, Broadcast{first});
       }
       result.push_back(first);

@@ -1,13 +1,14 @@
 // Random pipelines, schedules and extents against the oracle. MICA_FUZZ_PAIRS sets how many pairs of
 // a pipeline and a schedule each test tries, MICA_FUZZ_SEED the first seed; a failure prints its own
 // seed, which with MICA_FUZZ_PAIRS=1 repeats it alone.
-#include <gtest/gtest.h>
+#include "tests/support/random_schedules.h"
 
 #include <cstdlib>
 #include <string>
 
+#include <gtest/gtest.h>
+
 #include "tests/support/check_targets.h"
-#include "tests/support/random_schedules.h"
 
 namespace mica::test {
 namespace {
@@ -28,8 +29,7 @@ void run_pair(std::uint64_t seed, Side side) {
   SCOPED_TRACE("pipeline " + maker.name + ", MICA_FUZZ_SEED=" + std::to_string(seed));
   TestPipeline p = maker.make();
   const Box box = random_box(maker.dimensions, random);
-  const auto memory = p.bind(box, random.next(), random.coin() ? Contents::Ordinary
-                                                               : Contents::Special,
+  const auto memory = p.bind(box, random.next(), random.coin() ? Contents::Ordinary : Contents::Special,
                              random.coin() ? Layout::Embedded : Layout::Dense);
   const std::vector<AnyBuffer> expected = expected_values(p.outputs, box);
   if (side == Side::Host) {

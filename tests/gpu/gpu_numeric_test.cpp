@@ -1,8 +1,8 @@
 // Operators, stencils, boundary conditions and updates on the GPU of this machine, on grids large
 // enough to fill many blocks.
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/check_targets.h"
 #include "tests/support/compare.h"
@@ -63,8 +63,8 @@ TEST_P(CudaFloats, FunctionsOfFloats) {
   const auto memory = bind_random(u, box, 4, Contents::Wide);
   const Expr a = u(x, y);
   Func f("f");
-  f(x, y) = Tuple(floor(a), ceil(a), round(a), sqrt(abs(a)), fma(a, a, -a), exp(a), log(abs(a)),
-                  sin(a), cos(a), tanh(a), pow(abs(a), a * 0.25));
+  f(x, y) = Tuple(floor(a), ceil(a), round(a), sqrt(abs(a)), fma(a, a, -a), exp(a), log(abs(a)), sin(a),
+                  cos(a), tanh(a), pow(abs(a), a * 0.25));
   schedule_plain_gpu(f);
   EXPECT_TRUE(matches_oracle({f}, box, Target::cuda()));
 }

@@ -25,8 +25,7 @@ TEST_P(CudaSchedule, GivesTheOraclesBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Loops, CudaSchedule, ::testing::ValuesIn(gpu_loop_cases()),
-                         case_name<GpuCase>);
+INSTANTIATE_TEST_SUITE_P(Loops, CudaSchedule, ::testing::ValuesIn(gpu_loop_cases()), case_name<GpuCase>);
 INSTANTIATE_TEST_SUITE_P(Memory, CudaSchedule, ::testing::ValuesIn(gpu_memory_cases()),
                          case_name<GpuCase>);
 INSTANTIATE_TEST_SUITE_P(Kernels, CudaSchedule, ::testing::ValuesIn(gpu_kernel_cases()),

@@ -1,9 +1,9 @@
 // The five boundary conditions on every target, inside and far outside the image.
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/check_targets.h"
 #include "tests/support/random_data.h"
@@ -64,8 +64,8 @@ TEST_P(Boundary, OfA3dStencil) {
   const auto memory = bind_random(u, {{0, 17}, {-1, 6}, {2, 5}}, 4);
   Func b = GetParam().make(u);
   Func f("f");
-  f(x, y, z) = b(x - 1, y, z) + b(x + 1, y, z) + b(x, y - 1, z) + b(x, y + 1, z) +
-               b(x, y, z - 1) + b(x, y, z + 1);
+  f(x, y, z) = b(x - 1, y, z) + b(x + 1, y, z) + b(x, y - 1, z) + b(x, y + 1, z) + b(x, y, z - 1) +
+               b(x, y, z + 1);
   EXPECT_TRUE(check_all_targets(f, {{-1, 19}, {-2, 8}, {1, 7}}));
 }
 
@@ -96,10 +96,11 @@ TEST(Bounds, OfAnInputCanBeUsedInTheAlgorithm) {
   Func f("f");
   const Expr from_left = x - u.dim(0).min();
   const Expr inside = x >= u.dim(0).min() && x <= u.dim(0).max() && y < u.dim(1).min() + u.height();
-  f(x, y) = Tuple(select(inside, u(clamp(x, u.dim(0).min(), u.dim(0).max()),
-                                   clamp(y, u.dim(1).min(), u.dim(1).max())),
-                         0.0F),
-                  from_left * u.width());
+  f(x, y) =
+      Tuple(select(inside,
+                   u(clamp(x, u.dim(0).min(), u.dim(0).max()), clamp(y, u.dim(1).min(), u.dim(1).max())),
+                   0.0F),
+            from_left * u.width());
   EXPECT_TRUE(check_all_targets(f, {{-9, 31}, {3, 12}}));
 }
 

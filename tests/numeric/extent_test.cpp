@@ -1,7 +1,7 @@
 // Sizes, mins and strides of the arrays a pipeline is run on.
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "codegen/compile.h"
 #include "tests/support/check_targets.h"
@@ -80,8 +80,11 @@ TEST(Extents, OfZeroComputeNothing) {
 }
 
 TEST(Extents, OneCompilationServesShapesAndPlaces) {
-  const std::vector<Box> boxes{{{0, 32}, {0, 8}},   {{-17, 33}, {5, 9}}, {{100, 1}, {-1, 1}},
-                               {{3, 64}, {-64, 2}}, {{0, 7}, {0, 40}}};
+  const std::vector<Box> boxes{{{0, 32}, {0, 8}},
+                               {{-17, 33}, {5, 9}},
+                               {{100, 1}, {-1, 1}},
+                               {{3, 64}, {-64, 2}},
+                               {{0, 7}, {0, 40}}};
   TestPipeline p = gradient();
   EXPECT_TRUE(runs_match(p, Target::host(), boxes));
   schedule_plain_gpu(p.output());

@@ -23,8 +23,7 @@ TEST_P(GpuSchedule, GivesTheOraclesBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Loops, GpuSchedule, ::testing::ValuesIn(gpu_loop_cases()),
-                         case_name<GpuCase>);
+INSTANTIATE_TEST_SUITE_P(Loops, GpuSchedule, ::testing::ValuesIn(gpu_loop_cases()), case_name<GpuCase>);
 INSTANTIATE_TEST_SUITE_P(Memory, GpuSchedule, ::testing::ValuesIn(gpu_memory_cases()),
                          case_name<GpuCase>);
 INSTANTIATE_TEST_SUITE_P(Kernels, GpuSchedule, ::testing::ValuesIn(gpu_kernel_cases()),

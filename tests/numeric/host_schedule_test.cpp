@@ -1,9 +1,9 @@
 // Loop directives on the host: no schedule changes a bit or writes outside the output.
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/check_targets.h"
 #include "tests/support/test_pipelines.h"
@@ -55,8 +55,7 @@ std::vector<LoopSchedule> loop_schedules() {
       {"vectorize_8", [](Func& f, Tail t) { f.vectorize("x", 8, t); }},
       {"vectorize_16", [](Func& f, Tail t) { f.vectorize("x", 16, t); }},
       {"vectorize_y", [](Func& f, Tail t) { f.vectorize("y", 4, t); }},
-      {"vectorize_y_inside",
-       [](Func& f, Tail t) { f.reorder("y", "x").vectorize("y", 4, t); }},
+      {"vectorize_y_inside", [](Func& f, Tail t) { f.reorder("y", "x").vectorize("y", 4, t); }},
       {"vectorize_unroll",
        [](Func& f, Tail t) { f.split("x", "xo", "xi", 16, t).vectorize("xi", 4).unroll("xi", 2); }},
       {"parallel", [](Func& f, Tail) { f.parallel("y"); }},
@@ -64,7 +63,9 @@ std::vector<LoopSchedule> loop_schedules() {
       {"parallel_chunks", [](Func& f, Tail) { f.parallel("y", 4); }},
       {"parallel_tiles_of_vectors",
        [](Func& f, Tail t) {
-         f.tile("x", "y", "xo", "yo", "xi", "yi", 16, 4, t).vectorize("xi", 8).unroll("yi", 2)
+         f.tile("x", "y", "xo", "yo", "xi", "yi", 16, 4, t)
+             .vectorize("xi", 8)
+             .unroll("yi", 2)
              .parallel("yo");
        }},
   };

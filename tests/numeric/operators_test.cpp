@@ -1,7 +1,7 @@
 // Every operator of the language, for every type, on every target.
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/check_targets.h"
 #include "tests/support/random_data.h"
@@ -56,7 +56,7 @@ TEST_P(NumberOperators, MinimaMaximaAndChoices) {
 }
 
 TEST_P(NumberOperators, ComparisonsGiveBool) {
-  const std::vector<Expr> values{a == b, a != b, a < b, a <= b, a > b, a >= b};
+  const std::vector<Expr> values{a == b, a != b, a<b, a <= b, a> b, a >= b};
   check(values, Contents::Ordinary);
   check(values, Contents::Special);
   check(values, Contents::Small);
@@ -91,9 +91,7 @@ TEST_P(IntegerOperators, DivisionByConstants) {
   check(values, Contents::Ordinary);
 }
 
-TEST_P(IntegerOperators, Bits) {
-  check({a & b, a | b, a ^ b, ~a, (a & b) ^ ~c}, Contents::Ordinary);
-}
+TEST_P(IntegerOperators, Bits) { check({a & b, a | b, a ^ b, ~a, (a & b) ^ ~c}, Contents::Ordinary); }
 
 TEST_P(IntegerOperators, Shifts) {
   const int top = type_.bits - 1;
@@ -131,9 +129,9 @@ TEST(BoolOperators, OnInputsOfBool) {
   const ImageParam p(Bool(), 2, "p");
   const ImageParam q(Bool(), 2, "q");
   Func f("f");
-  f(x, y) = Tuple(p(x, y) && q(x, y), p(x, y) || q(x, y), !p(x, y), p(x, y) == q(x, y),
-                  p(x, y) != q(x, y), select(p(x, y), 1.5F, -2.0F), cast<std::int32_t>(p(x, y)),
-                  cast<float>(q(x, y)));
+  f(x, y) =
+      Tuple(p(x, y) && q(x, y), p(x, y) || q(x, y), !p(x, y), p(x, y) == q(x, y), p(x, y) != q(x, y),
+            select(p(x, y), 1.5F, -2.0F), cast<std::int32_t>(p(x, y)), cast<float>(q(x, y)));
   const auto memory_p = bind_random(p, kBox, 1);
   const auto memory_q = bind_random(q, kBox, 2);
   EXPECT_TRUE(check_all_targets(f, kBox));

@@ -1,8 +1,8 @@
 // Pipelines of several Funcs: default schedules, every choice of compute level, mixed types, scaled
 // accesses, Params.
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/check_targets.h"
 #include "tests/support/test_pipelines.h"
@@ -130,9 +130,8 @@ TEST(Params, OfEveryTypeAreReadAtEachRun) {
   const Param<bfloat16> pb("pb", bfloat16(-3.0F));
   const Param<bool> flag("flag", true);
   Func f("f");
-  f(x) = Tuple(cast<std::uint8_t>(x) + p8, cast<std::int16_t>(x) * p16, x + p64,
-               cast<float>(x) * pf, cast<double>(x) + pd, cast<float16>(x) * ph,
-               cast<bfloat16>(x) - pb, select(flag, x, -x));
+  f(x) = Tuple(cast<std::uint8_t>(x) + p8, cast<std::int16_t>(x) * p16, x + p64, cast<float>(x) * pf,
+               cast<double>(x) + pd, cast<float16>(x) * ph, cast<bfloat16>(x) - pb, select(flag, x, -x));
   const Box box{{-20, 51}};
   EXPECT_TRUE(check_all_targets(f, box));
   p8.set(7);

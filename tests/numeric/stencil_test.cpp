@@ -1,8 +1,8 @@
 // Star and box stencils of 1 to 4 dimensions and radius 0 to 4 on every target.
-#include <gtest/gtest.h>
-
 #include <string>
 #include <tuple>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/check_targets.h"
 #include "tests/support/test_pipelines.h"
@@ -22,8 +22,7 @@ Box odd_box(int dimensions) {
 
 using StarCase = std::tuple<int, int>;  // dimensions, radius
 std::string star_name(const ::testing::TestParamInfo<StarCase>& info) {
-  return std::to_string(std::get<0>(info.param)) + "d_radius" +
-         std::to_string(std::get<1>(info.param));
+  return std::to_string(std::get<0>(info.param)) + "d_radius" + std::to_string(std::get<1>(info.param));
 }
 class Star : public ::testing::TestWithParam<StarCase> {};
 
@@ -35,8 +34,7 @@ TEST_P(Star, OfF32) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Star,
-                         ::testing::Combine(::testing::Range(1, 5), ::testing::Range(0, 5)),
-                         star_name);
+                         ::testing::Combine(::testing::Range(1, 5), ::testing::Range(0, 5)), star_name);
 
 class StencilOfType : public ::testing::TestWithParam<Type> {};
 

@@ -1,7 +1,7 @@
 // Update definitions, reduction domains and Tuples on every target.
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/check_targets.h"
 #include "tests/support/random_data.h"

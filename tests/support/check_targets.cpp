@@ -78,8 +78,8 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
     memory.push_back(std::make_unique<PoisonedOutput>(e.type(), box));
     pointers.push_back(&memory.back()->crop());
   }
-  const std::string context = " on " + to_string(target) + " over " + to_string(box) + "\n" +
-                              schedules_of(outputs);
+  const std::string context =
+      " on " + to_string(target) + " over " + to_string(box) + "\n" + schedules_of(outputs);
   try {
     CompileOptions options;
     options.use_cache = false;
@@ -92,13 +92,11 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const ::testing::AssertionResult same = same_bits(expected[i], *pointers[i]);
     if (!same) {
-      return ::testing::AssertionFailure()
-             << "output " << i << ": " << same.message() << context;
+      return ::testing::AssertionFailure() << "output " << i << ": " << same.message() << context;
     }
     const ::testing::AssertionResult untouched = memory[i]->outside_untouched();
     if (!untouched) {
-      return ::testing::AssertionFailure()
-             << "output " << i << ": " << untouched.message() << context;
+      return ::testing::AssertionFailure() << "output " << i << ": " << untouched.message() << context;
     }
   }
   return ::testing::AssertionSuccess();

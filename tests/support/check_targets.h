@@ -1,10 +1,10 @@
 // Runs a scheduled algorithm on the targets of this machine and holds the results against the oracle.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "dsl/func.h"
 #include "runtime/buffer.h"

@@ -66,15 +66,13 @@ std::string describe_element(Type type, const void* at) {
              describe_element(type, a);
   });
   if (differences == 0) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << differences << " of " << expected.elements()
-                                       << " elements of " << expected.describe()
-                                       << " differ; the first:" << first;
+  return ::testing::AssertionFailure() << differences << " of " << expected.elements() << " elements of "
+                                       << expected.describe() << " differ; the first:" << first;
 }
 
 std::byte poison_byte(Type type) { return type.is_float() ? std::byte{0xff} : std::byte{0xcd}; }
 
-PoisonedOutput::PoisonedOutput(Type type,
-                               const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
+PoisonedOutput::PoisonedOutput(Type type, const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
                                std::int64_t margin, std::int64_t row_padding) {
   std::vector<BufferDim> dims;
   std::int64_t stride = 1;
@@ -114,9 +112,8 @@ PoisonedOutput::PoisonedOutput(Type type,
             (where.empty() ? "" : ", ") + where;
     rest %= step;
   }
-  return ::testing::AssertionFailure()
-         << touched << " bytes outside the output box " << crop_.describe()
-         << " were written, the first at (" << where << ")";
+  return ::testing::AssertionFailure() << touched << " bytes outside the output box " << crop_.describe()
+                                       << " were written, the first at (" << where << ")";
 }
 
 }  // namespace mica::test

@@ -1,11 +1,11 @@
 // Bit-by-bit comparison of buffers and of memory that must not have been touched.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstddef>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "runtime/buffer.h"
 

@@ -31,20 +31,23 @@ std::vector<GpuCase> gpu_loop_cases() {
       {"tile_2d_odd", 2, star2, [](TestPipeline& p) { p.output().gpu_tile("x", "y", 7, 3); }},
       {"tile_3d", 3, star3, [](TestPipeline& p) { p.output().gpu_tile("x", "y", "z", 8, 4, 2); }},
       {"tile_xy_of_3d", 3, star3,
-       [](TestPipeline& p) {
-         p.output().reorder("z", "x", "y").gpu_tile("x", "y", 16, 2);
-       }},
+       [](TestPipeline& p) { p.output().reorder("z", "x", "y").gpu_tile("x", "y", 16, 2); }},
       {"tile_x_of_2d", 2, star2,
        [](TestPipeline& p) { p.output().reorder("y", "x").gpu_tile("x", 16); }},
       {"by_hand", 2, star2,
        [](TestPipeline& p) {
-         p.output().tile("x", "y", "bx", "by", "tx", "ty", 16, 4).gpu_blocks("bx", "by")
+         p.output()
+             .tile("x", "y", "bx", "by", "tx", "ty", 16, 4)
+             .gpu_blocks("bx", "by")
              .gpu_threads("tx", "ty");
        }},
       {"by_hand_swapped", 2, star2,
        [](TestPipeline& p) {
-         p.output().tile("x", "y", "bx", "by", "tx", "ty", 4, 16).reorder("ty", "tx", "by", "bx")
-             .gpu_blocks("by", "bx").gpu_threads("ty", "tx");
+         p.output()
+             .tile("x", "y", "bx", "by", "tx", "ty", 4, 16)
+             .reorder("ty", "tx", "by", "bx")
+             .gpu_blocks("by", "bx")
+             .gpu_threads("ty", "tx");
        }},
       {"rows_of_blocks", 2, star2,
        [](TestPipeline& p) {
@@ -52,13 +55,19 @@ std::vector<GpuCase> gpu_loop_cases() {
        }},
       {"serial_rows_in_a_thread", 2, star2,
        [](TestPipeline& p) {
-         p.output().tile("x", "y", "bx", "by", "tx", "ty", 16, 4).reorder("ty", "tx", "bx", "by")
-             .gpu_blocks("bx", "by").gpu_threads("tx");
+         p.output()
+             .tile("x", "y", "bx", "by", "tx", "ty", 16, 4)
+             .reorder("ty", "tx", "bx", "by")
+             .gpu_blocks("bx", "by")
+             .gpu_threads("tx");
        }},
       {"fused_threads", 2, star2,
        [](TestPipeline& p) {
-         p.output().tile("x", "y", "bx", "by", "tx", "ty", 8, 4).fuse("tx", "ty", "t")
-             .gpu_blocks("bx", "by").gpu_threads("t");
+         p.output()
+             .tile("x", "y", "bx", "by", "tx", "ty", 8, 4)
+             .fuse("tx", "ty", "t")
+             .gpu_blocks("bx", "by")
+             .gpu_threads("t");
        }},
       {"fused_points", 2, star2,
        [](TestPipeline& p) {
@@ -66,12 +75,10 @@ std::vector<GpuCase> gpu_loop_cases() {
        }},
   };
   for (const int lanes : {2, 4}) {
-    cases.push_back({"tile_vectors_of_" + std::to_string(lanes), 2, star2,
-                     [lanes](TestPipeline& p) {
+    cases.push_back({"tile_vectors_of_" + std::to_string(lanes), 2, star2, [lanes](TestPipeline& p) {
                        p.output().gpu_tile("x", "y", 8, 4).vectorize("x", lanes);
                      }});
-    cases.push_back({"tile_unrolled_" + std::to_string(lanes), 2, star2,
-                     [lanes](TestPipeline& p) {
+    cases.push_back({"tile_unrolled_" + std::to_string(lanes), 2, star2, [lanes](TestPipeline& p) {
                        p.output().gpu_tile("x", "y", 8, 4).unroll("y", lanes);
                      }});
     cases.push_back({"tile_vectors_and_rows_" + std::to_string(lanes), 2,
@@ -79,19 +86,19 @@ std::vector<GpuCase> gpu_loop_cases() {
                      [lanes](TestPipeline& p) {
                        p.output().gpu_tile("x", "y", 8, 2).vectorize("x", lanes).unroll("y", 2);
                      }});
-    cases.push_back({"bytes_in_vectors_of_" + std::to_string(4 * lanes), 2,
-                     [] { return box(UInt(8), 2, 1); },
-                     [lanes](TestPipeline& p) {
-                       p.output().gpu_tile("x", "y", 4, 4).vectorize("x", 4 * lanes);
-                     }});
+    cases.push_back(
+        {"bytes_in_vectors_of_" + std::to_string(4 * lanes), 2, [] { return box(UInt(8), 2, 1); },
+         [lanes](TestPipeline& p) { p.output().gpu_tile("x", "y", 4, 4).vectorize("x", 4 * lanes); }});
   }
   for (const TailStrategy tail : {TailStrategy::GuardWithIf, TailStrategy::ShiftInwards}) {
-    cases.push_back({"tail_" + to_string(tail), 2, star2, [tail](TestPipeline& p) {
-                       p.output().gpu_tile("x", "y", 16, 4, tail);
-                     }});
+    cases.push_back({"tail_" + to_string(tail), 2, star2,
+                     [tail](TestPipeline& p) { p.output().gpu_tile("x", "y", 16, 4, tail); }});
     cases.push_back({"split_tail_" + to_string(tail), 2, star2, [tail](TestPipeline& p) {
-                       p.output().split("x", "bx", "tx", 16, tail).split("y", "by", "ty", 4, tail)
-                           .reorder("tx", "ty", "bx", "by").gpu_blocks("bx", "by")
+                       p.output()
+                           .split("x", "bx", "tx", 16, tail)
+                           .split("y", "by", "ty", 4, tail)
+                           .reorder("tx", "ty", "bx", "by")
+                           .gpu_blocks("bx", "by")
                            .gpu_threads("tx", "ty");
                      }});
   }
@@ -100,8 +107,7 @@ std::vector<GpuCase> gpu_loop_cases() {
 
 std::vector<GpuCase> gpu_memory_cases() {
   std::vector<GpuCase> cases;
-  for (const LoadPolicy policy :
-       {LoadPolicy::HaloThreads, LoadPolicy::TwoStep, LoadPolicy::Strided}) {
+  for (const LoadPolicy policy : {LoadPolicy::HaloThreads, LoadPolicy::TwoStep, LoadPolicy::Strided}) {
     const std::string with = "_" + policy_name(policy);
     cases.push_back({"stage_2d" + with, 2, star2, [policy](TestPipeline& p) {
                        p.output().gpu_tile("x", "y", 16, 4);
@@ -145,10 +151,11 @@ std::vector<GpuCase> gpu_memory_cases() {
     p.func("blur_x").compute_at(p.output(), "x.block").gpu_threads("x", "y");
   });
   add("shared_producer_by_hand", 2, blur, [](TestPipeline& p) {
-    p.output().tile("x", "y", "bx", "by", "tx", "ty", 16, 4).gpu_blocks("bx", "by")
+    p.output()
+        .tile("x", "y", "bx", "by", "tx", "ty", 16, 4)
+        .gpu_blocks("bx", "by")
         .gpu_threads("tx", "ty");
-    p.func("blur_x").compute_at(p.output(), "bx").store_in(MemoryType::Shared)
-        .gpu_threads("x", "y");
+    p.func("blur_x").compute_at(p.output(), "bx").store_in(MemoryType::Shared).gpu_threads("x", "y");
   });
   add("shared_chain", 2, gradient, [](TestPipeline& p) {
     p.output().gpu_tile("x", "y", 8, 8);
@@ -156,15 +163,16 @@ std::vector<GpuCase> gpu_memory_cases() {
       p.func(name).compute_at(p.output(), "x.block").gpu_threads("x", "y");
     }
   });
-  add("shared_tuple", 2,
+  add(
+      "shared_tuple", 2,
       [] {
         TestPipeline p = tuple_stats();
         const Var x("x");
         const Var y("y");
         Func spread("spread");
         Func& stats = p.func("stats");
-        spread(x, y) = cast<float>(stats(x + 1, y)[0]) - stats(x, y - 1)[2] +
-                       cast<float>(stats(x - 1, y)[1]);
+        spread(x, y) =
+            cast<float>(stats(x + 1, y)[0]) - stats(x, y - 1)[2] + cast<float>(stats(x - 1, y)[1]);
         p.funcs.push_back(spread);
         p.outputs = {spread};
         return p;

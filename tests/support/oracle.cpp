@@ -120,9 +120,8 @@ class Interpreter {
     if (input != inputs_.end()) return input_reader(input->second, type);
     const auto func = funcs_.find(access.name);
     if (func == funcs_.end()) throw OracleError("unknown callee " + access.name);
-    return [this, &callee = func->second, element](const Point& at) {
-      return value(callee, element, at);
-    };
+    return
+        [this, &callee = func->second, element](const Point& at) { return value(callee, element, at); };
   }
 
   std::function<Value(const Point&)> input_reader(InputState& state, Type type) {
@@ -357,8 +356,7 @@ AnyBuffer buffer_over(Type type, const Box& box) {
   return {type, dims};
 }
 
-void for_each_point(const Box& box,
-                    const std::function<void(const std::vector<std::int64_t>&)>& fn) {
+void for_each_point(const Box& box, const std::function<void(const std::vector<std::int64_t>&)>& fn) {
   std::vector<std::int64_t> logical(box.size());
   corners_of(box).for_each([&](const Point& at) {
     std::copy_n(at.begin(), logical.size(), logical.begin());

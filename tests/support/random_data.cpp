@@ -22,11 +22,10 @@ double special_float(Random& random, Type type) {
   const bool f64 = type.bits == 64;
   const bool f16 = type.code == TypeCode::Float && type.bits == 16;
   const double smallest_normal = f64 ? 0x1p-1022 : f16 ? 0x1p-14 : 0x1p-126;
-  const double largest = f64   ? std::numeric_limits<double>::max()
-                         : f16 ? 65504.0
-                         : type.bits == 16
-                             ? std::ldexp(255.0, 120)
-                             : static_cast<double>(std::numeric_limits<float>::max());
+  const double largest = f64               ? std::numeric_limits<double>::max()
+                         : f16             ? 65504.0
+                         : type.bits == 16 ? std::ldexp(255.0, 120)
+                                           : static_cast<double>(std::numeric_limits<float>::max());
   const std::array<double, 16> values{0.0,
                                       -0.0,
                                       std::numeric_limits<double>::infinity(),
@@ -109,15 +108,13 @@ std::shared_ptr<void> bind_random(const ImageParam& image, const Box& box, std::
 
 std::vector<std::shared_ptr<void>> bind_demanded(const std::vector<Func>& funcs, const Box& output,
                                                  const std::vector<ImageParam>& images,
-                                                 std::uint64_t seed, Contents contents,
-                                                 Layout layout) {
+                                                 std::uint64_t seed, Contents contents, Layout layout) {
   const std::map<std::string, Box> demanded = demanded_inputs(funcs, output);
   std::vector<std::shared_ptr<void>> memory;
   for (const ImageParam& image : images) {
     const auto found = demanded.find(image.name());
-    const Box box = found != demanded.end()
-                        ? found->second
-                        : Box(static_cast<std::size_t>(image.dimensions()), {0, 1});
+    const Box box = found != demanded.end() ? found->second
+                                            : Box(static_cast<std::size_t>(image.dimensions()), {0, 1});
     memory.push_back(bind_random(image, box, seed + memory.size(), contents, layout));
   }
   return memory;

@@ -39,8 +39,7 @@ void shuffle(Stage& stage, Loops& loops, Random& random) {
 }
 
 /// Splits, an order, vectors and unrolling for a pure definition or the pure loops of an update.
-Loops random_loops(Stage stage, const std::vector<std::string>& vars, bool is_update,
-                   Random& random) {
+Loops random_loops(Stage stage, const std::vector<std::string>& vars, bool is_update, Random& random) {
   Loops loops{vars, 0};
   if (vars.empty()) return loops;
   const auto tail = [&] {
@@ -104,22 +103,21 @@ int innermost_place(const TestPipeline& p, const Func& producer,
 void random_own_loops(Func& func, Random& random) {
   random_loops(func, func.function()->args, false, random);
   for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
-    random_loops(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars,
-                 true, random);
+    random_loops(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars, true,
+                 random);
   }
 }
 
 /// What one block of a random grid computes.
 struct Grid {
-  std::vector<std::string> vars;    ///< tiled ones, the first along threadIdx.x
-  std::vector<std::int64_t> points; ///< of each, a block
-  bool is_whole = false;            ///< every dimension is tiled: the block's box has a constant size
+  std::vector<std::string> vars;     ///< tiled ones, the first along threadIdx.x
+  std::vector<std::int64_t> points;  ///< of each, a block
+  bool is_whole = false;             ///< every dimension is tiled: the block's box has a constant size
 };
 
 /// Blocks and threads over the outermost one to three loops of a definition, the rest serial in the
 /// threads.
-Grid random_grid(Stage stage, const std::vector<std::string>& vars, bool is_update,
-                 Random& random) {
+Grid random_grid(Stage stage, const std::vector<std::string>& vars, bool is_update, Random& random) {
   const auto most = std::min<std::int64_t>(3, static_cast<std::int64_t>(vars.size()));
   const auto count = static_cast<std::size_t>(random.coin() ? most : random.between(1, most));
   Loops loops{vars, 0};
@@ -132,8 +130,7 @@ Grid random_grid(Stage stage, const std::vector<std::string>& vars, bool is_upda
   const int high = size();
   const int deep = wide * high > 128 ? 1 : size();
   // Moving a tile inwards repeats points, which an update must not.
-  const TailStrategy tail = is_update || random.coin() ? TailStrategy::Auto
-                                                       : TailStrategy::ShiftInwards;
+  const TailStrategy tail = is_update || random.coin() ? TailStrategy::Auto : TailStrategy::ShiftInwards;
   const auto& v = grid.vars;
   switch (count) {
     case 1: stage.gpu_tile(v[0], wide, tail); break;
@@ -158,8 +155,8 @@ Grid random_grid(Stage stage, const std::vector<std::string>& vars, bool is_upda
 Grid random_grids(Func& func, Random& random) {
   const Grid grid = random_grid(func, func.function()->args, false, random);
   for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
-    random_grid(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars,
-                true, random);
+    random_grid(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars, true,
+                random);
   }
   return grid;
 }
@@ -215,8 +212,7 @@ void schedule_randomly_for_host(TestPipeline& p, Random& random) {
   for (std::size_t i = p.funcs.size(); i-- > 0;) {
     Func& f = p.funcs[i];
     if (is_output(p, f)) continue;
-    const int innermost =
-        std::max(innermost_place(p, f, places), static_cast<int>(loops.first_level));
+    const int innermost = std::max(innermost_place(p, f, places), static_cast<int>(loops.first_level));
     int place = static_cast<int>(random.between(kInline, levels));
     if (place == kInline && has_updates(f)) place = levels;
     if (place != kInline) place = std::max(place, innermost);
@@ -235,8 +231,8 @@ void schedule_randomly_for_host(TestPipeline& p, Random& random) {
     random_own_loops(f, random);
   }
   if (!stored_outside && random.coin()) {
-    out.parallel(loops.order[loops.first_level +
-                             random_index(loops.order.size() - loops.first_level, random)]);
+    out.parallel(
+        loops.order[loops.first_level + random_index(loops.order.size() - loops.first_level, random)]);
   }
 }
 

@@ -52,15 +52,14 @@ TestPipeline box(Type type, int dimensions, int radius) {
   Func next("next");
   Expr total;
   int taps = 0;
-  for_each_point(Box(vars.size(), {-radius, 2 * radius + 1}),
-                 [&](const std::vector<std::int64_t>& at) {
-                   std::vector<Expr> args;
-                   for (std::size_t d = 0; d < vars.size(); ++d) {
-                     args.push_back(Expr(vars[d]) + static_cast<int>(at[d]));
-                   }
-                   const Expr term = weight(type, taps++) * u(args);
-                   total = total.defined() ? total + term : term;
-                 });
+  for_each_point(Box(vars.size(), {-radius, 2 * radius + 1}), [&](const std::vector<std::int64_t>& at) {
+    std::vector<Expr> args;
+    for (std::size_t d = 0; d < vars.size(); ++d) {
+      args.push_back(Expr(vars[d]) + static_cast<int>(at[d]));
+    }
+    const Expr term = weight(type, taps++) * u(args);
+    total = total.defined() ? total + term : term;
+  });
   next(shifted(vars, 0, 0)) = total;
   return {"box", {next}, {next}, {u}};
 }
@@ -126,8 +125,8 @@ TestPipeline down_up() {
   const ImageParam u(Float(32), 2, "u");
   Func down("down");
   Func up("up");
-  down(x, y) = (u(2 * x, 2 * y) + u(2 * x + 1, 2 * y) + u(2 * x, 2 * y + 1) +
-                u(2 * x + 1, 2 * y + 1)) * 0.25F;
+  down(x, y) =
+      (u(2 * x, 2 * y) + u(2 * x + 1, 2 * y) + u(2 * x, 2 * y + 1) + u(2 * x + 1, 2 * y + 1)) * 0.25F;
   up(x, y) = u(x, y) - (down((x + 1) / 2, y / 2) + down((x - 1) / 2, (y + 1) / 2)) * 0.5F;
   return {"down_up", {down, up}, {up}, {u}};
 }

@@ -21,13 +21,11 @@ struct TestPipeline {
 
   [[nodiscard]] Func& func(const std::string& wanted);
   [[nodiscard]] Func& output() { return outputs.front(); }
-  [[nodiscard]] const std::vector<std::string>& args() const {
-    return outputs.front().function()->args;
-  }
+  [[nodiscard]] const std::vector<std::string>& args() const { return outputs.front().function()->args; }
   /// Random inputs over exactly the boxes that computing the outputs over `box` reads.
-  [[nodiscard]] std::vector<std::shared_ptr<void>> bind(
-      const Box& box, std::uint64_t seed, Contents contents = Contents::Ordinary,
-      Layout layout = Layout::Embedded) const {
+  [[nodiscard]] std::vector<std::shared_ptr<void>> bind(const Box& box, std::uint64_t seed,
+                                                        Contents contents = Contents::Ordinary,
+                                                        Layout layout = Layout::Embedded) const {
     return bind_demanded(outputs, box, inputs, seed, contents, layout);
   }
 };

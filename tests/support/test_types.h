@@ -1,10 +1,10 @@
 // Type lists and case names for parametrised tests.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "dsl/type.h"
 

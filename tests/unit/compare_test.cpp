@@ -1,11 +1,11 @@
 // The comparisons that other tests rely on must see what they are there to see.
 #include "tests/support/compare.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <limits>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/oracle.h"
 #include "tests/support/random_data.h"
@@ -23,9 +23,8 @@ TEST(SameBits, HoldsForACopyWithOtherStrides) {
   const Buffer<float> a = sample();
   const Buffer<float> dense(buffer_over(Float(32), {{-2, 5}, {3, 4}}));
   Buffer<float> copy = dense;
-  for_each_point({{-2, 5}, {3, 4}}, [&](const std::vector<std::int64_t>& at) {
-    copy(at[0], at[1]) = a(at[0], at[1]);
-  });
+  for_each_point({{-2, 5}, {3, 4}},
+                 [&](const std::vector<std::int64_t>& at) { copy(at[0], at[1]) = a(at[0], at[1]); });
   EXPECT_TRUE(same_bits(a, copy));
 }
 

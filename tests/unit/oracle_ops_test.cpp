@@ -1,11 +1,11 @@
 // The oracle's scalar operations, against numbers computed by hand.
 #include "tests/support/oracle_ops.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 namespace mica::test {
 namespace {
@@ -18,7 +18,8 @@ std::int64_t ints(BinaryOp op, Type type, std::int64_t a, std::int64_t b) {
 }
 float floats(BinaryOp op, Type type, float a, float b) {
   return apply_binary(op, type, float_value(type, static_cast<double>(a)),
-                      float_value(type, static_cast<double>(b))).f;
+                      float_value(type, static_cast<double>(b)))
+      .f;
 }
 std::int64_t cast_float(Type to, float value) {
   return apply_cast(Float(32), to, float_value(Float(32), static_cast<double>(value))).i;
@@ -159,8 +160,8 @@ TEST(OracleOps, RoundTiesToEven) {
 
 TEST(OracleOps, ComparisonsWithNanAreFalseButForNotEqual) {
   const Value nan = float_value(Float(32), std::numeric_limits<double>::quiet_NaN());
-  for (const CompareOp op : {CompareOp::Eq, CompareOp::Lt, CompareOp::Le, CompareOp::Gt,
-                             CompareOp::Ge}) {
+  for (const CompareOp op :
+       {CompareOp::Eq, CompareOp::Lt, CompareOp::Le, CompareOp::Gt, CompareOp::Ge}) {
     EXPECT_EQ(apply_compare(op, Float(32), nan, nan).i, 0);
   }
   EXPECT_EQ(apply_compare(CompareOp::Ne, Float(32), nan, nan).i, 1);

@@ -1,12 +1,12 @@
 // The oracle itself, against numbers computed by hand and plain loops.
 #include "tests/support/oracle.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "runtime/buffer.h"
 #include "tests/support/random_data.h"
@@ -69,8 +69,8 @@ TEST(Oracle, SixteenBitBlurWrapsBeforeItDivides) {
   blur_y(x, y) = (blur_x(x, y - 1) + blur_x(x, y) + blur_x(x, y + 1)) / 3;
   const Buffer<std::uint16_t> out(interpret(blur_y, {{0, 6}, {0, 5}})[0]);
   const auto row = [&](int i, int j) {
-    return static_cast<std::uint16_t>(
-        static_cast<std::uint16_t>(u(i - 1, j) + u(i, j) + u(i + 1, j)) / 3);
+    return static_cast<std::uint16_t>(static_cast<std::uint16_t>(u(i - 1, j) + u(i, j) + u(i + 1, j)) /
+                                      3);
   };
   for (int j = 0; j < 5; ++j) {
     for (int i = 0; i < 6; ++i) {
