@@ -53,9 +53,7 @@ class Printer {
       return;
     }
     if (const auto* store = s.as<ir::Store>()) {
-      std::string at;
-      for (const auto& e : store->index) at += (at.empty() ? "" : ", ") + to_string(e);
-      line(depth, store->buffer + "[" + at + "] = ...");
+      line(depth, store->buffer + "[..] = ...");
     }
   }
 
