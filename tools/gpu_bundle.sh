@@ -3,6 +3,7 @@
 # packages; glibc 2.36 or later and the NVIDIA driver are enough. For cluster nodes and containers.
 #
 #   tools/gpu_bundle.sh [output]          default output: build/bundle/mica-bundle.tar.xz
+#                                         (.tar.gz, larger, for machines without xz)
 #
 # On the other machine, with run_gpu_tests.sh (written beside the output) next to the bundle:
 #
@@ -39,7 +40,9 @@ strip --strip-unneeded "$stage"/bin/* "$stage"/lib/*
 
 newest=$(objdump -T "$stage"/bin/* "$stage"/lib/* | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)
 mkdir -p "$(dirname "$output")"
-tar -C "$build/stage" --sort=name --owner=0 --group=0 -c mica-bundle | xz -6 -T0 >"$output.part"
+compress=(xz -6 -T0)
+[[ $output == *.gz ]] && compress=(gzip -9)
+tar -C "$build/stage" --sort=name --owner=0 --group=0 -c mica-bundle | "${compress[@]}" >"$output.part"
 mv "$output.part" "$output"
 [[ $(dirname "$output") -ef tools ]] || cp tools/run_gpu_tests.sh "$(dirname "$output")/"
 echo "$output: $(du -h "$output" | cut -f1), needs ${newest/_/ }"

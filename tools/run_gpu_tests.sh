@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of a bundle made by gpu_bundle.sh, from inside it or beside mica-bundle.tar.xz, and
+# Runs the tests of a bundle made by gpu_bundle.sh, from inside it or beside mica-bundle.tar.xz (or .gz), and
 # ends with the line "N passed, N failed, N skipped".
 # Usage: run_gpu_tests.sh [label...]     (default: gpu)
 # Environment: MICA_JOBS, processes at a time (default 4; perf tests always run one at a time);
@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export MICA_CACHE_DIR=$work/cache
 if [[ ! -d $here/bin ]]; then
-  tar -C "$work" -xJf "$here/mica-bundle.tar.xz" || exit 1
+  tar -C "$work" -xf "$(ls -t "$here"/mica-bundle.tar.?z | head -n 1)" || exit 1
   here=$work/mica-bundle
 fi
 
