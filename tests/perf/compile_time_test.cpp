@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <vector>
 
 #include "bench/algorithms.h"
 #include "tests/support/check_targets.h"
@@ -11,13 +13,13 @@
 namespace mica {
 namespace {
 
-// Milliseconds to compile "stencil7" under its schedule and run it once over 8^3 points; the least of
-// several tries, each a compile of its own.
+// Milliseconds to compile a 7-point stencil under pmpp/naive and run it once over 8^3 points: the median
+// of several tries. Without the cache every try has blocks of its own, so that nothing remembers it.
 double milliseconds(const Target& target, bool use_cache) {
-  double least = 1e9;
-  for (int i = 0; i < 7; ++i) {
+  std::vector<double> times;
+  for (int i = 0; i < 9; ++i) {
     bench::Algorithm a = bench::make_algorithm("stencil7");
-    schedules::apply(a.output, "pmpp/naive");
+    schedules::apply(a.output, "pmpp/naive", {{"block_y", use_cache ? 8 : 1 + i}});
     a.inputs[0].set(Buffer<float>::with_halo({8, 8, 8}, {1, 1, 1}));
     Buffer<float> out(8, 8, 8);
     CompileOptions options;
@@ -27,14 +29,18 @@ double milliseconds(const Target& target, bool use_cache) {
     executable.run(out);
     executable.synchronize();
     const auto end = std::chrono::steady_clock::now();
-    least = std::min(least, std::chrono::duration<double, std::milli>(end - start).count());
+    times.push_back(std::chrono::duration<double, std::milli>(end - start).count());
   }
-  return least;
+  std::nth_element(times.begin(), times.begin() + 4, times.end());
+  return times[4];
 }
 
 TEST(CompileTime, ANaiveSevenPointKernelIsReadyIn40MillisecondsAndIn2FromTheCache) {
+  // The driver's own cache of machine code stays out of the figures; this is read when the driver starts.
+  setenv("CUDA_CACHE_DISABLE", "1", 1);
   if (const std::string why = test::why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
   const Target target = Target::cuda();
+  device_for(target);
   const double fresh = milliseconds(target, false), cached = milliseconds(target, true);
   std::printf("compile and run once: %.2f ms without the cache, %.2f ms with it\n", fresh, cached);
 #ifdef NDEBUG

@@ -1,0 +1,86 @@
+// Offsets beyond 32 bits and grids beyond 65,535 blocks in y.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+
+#include "schedules/mica.h"
+#include "tests/support/check_targets.h"
+#include "tests/support/compare.h"
+#include "tests/support/random_data.h"
+
+namespace mica {
+namespace {
+
+// Address space without memory behind it: pages appear when they are touched.
+class SparseMemory {
+ public:
+  explicit SparseMemory(std::size_t bytes) : bytes_(bytes) {
+    data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
+  ~SparseMemory() {
+    if (valid()) munmap(data_, bytes_);
+  }
+  SparseMemory(const SparseMemory&) = delete;
+  SparseMemory& operator=(const SparseMemory&) = delete;
+  [[nodiscard]] bool valid() const { return data_ != MAP_FAILED; }
+  [[nodiscard]] float* data() const { return static_cast<float*>(data_); }
+
+ private:
+  std::size_t bytes_;
+  void* data_;
+};
+
+struct Columns {
+  Var x{"x"}, y{"y"};
+  ImageParam u{Float(32), 2, "u"};
+  Func f{"f"};
+  Columns() { f(x, y) = u(x, y) + 2.0F * u(x, y + 1); }
+};
+
+TEST(LargeGrid, RowsMoreThanTwoToThe31ElementsApartAreReadAndWritten) {
+  constexpr std::int64_t kRow = (std::int64_t{1} << 31) + 5;
+  SparseMemory in(static_cast<std::size_t>(2 * kRow + 64) * 4), out(static_cast<std::size_t>(kRow + 64) * 4);
+  if (!in.valid() || !out.valid()) GTEST_SKIP() << "no address space for " << 12 * kRow << " bytes";
+  for (int x = 0; x < 37; ++x) {
+    for (std::int64_t y = 0; y < 3; ++y) in.data()[x + y * kRow] = static_cast<float>(x + 100 * y);
+  }
+  for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+    Columns c;
+    if (target.is_gpu()) c.f.gpu_tile(c.x, c.y, 8, 2);
+    c.u.set(Buffer<float>(in.data(), std::vector<BufferDim>{{0, 37, 1}, {0, 3, kRow}}));
+    Buffer<float> result(out.data(), std::vector<BufferDim>{{0, 37, 1}, {0, 2, kRow}});
+    for (std::int64_t y = 0; y < 2; ++y) {
+      for (int x = 0; x < 37; ++x) out.data()[x + y * kRow] = -1.0F;
+    }
+    c.f.realize(result, target);
+    for (std::int64_t y = 0; y < 2; ++y) {
+      for (int x = 0; x < 37; ++x) {
+        EXPECT_EQ(out.data()[x + y * kRow], static_cast<float>(3 * x + 300 * y + 200))
+            << to_string(target) << " " << x << " " << y;
+      }
+    }
+  }
+}
+
+TEST(LargeGrid, MoreThan65535BlocksInYAreNumberedAlongX) {
+  Columns c;
+  c.f.gpu_tile(c.x, c.y, 2, 1);
+  constexpr std::int64_t kRows = 70000;
+  Buffer<float> in(3, kRows + 1), out(3, kRows);
+  in.for_each([](float& v, const std::array<std::int64_t, 4>& at) { v = static_cast<float>(at[0] + at[1]); });
+  out.fill(-1.0F);
+  c.u.set(in);
+  for (const Target& target : test::gpu_targets()) {
+    c.f.realize(out, target);
+    std::int64_t wrong = 0;
+    const Buffer<float>& result = out;
+    result.for_each([&](const float& v, const std::array<std::int64_t, 4>& at) {
+      wrong += v != static_cast<float>(3 * (at[0] + at[1]) + 2);
+    });
+    EXPECT_EQ(wrong, 0) << to_string(target);
+  }
+}
+
+}  // namespace
+}  // namespace mica
