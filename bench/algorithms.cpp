@@ -17,8 +17,12 @@ Algorithm copy3d() {
 
 // The seven-point stencil of the notes: seven coefficients.
 Algorithm stencil7(Type type) {
-  Algorithm a{type.bits == 32 ? "stencil7" : "stencil7-f64", "7-point star with seven coefficients",
-              Func("next"), {}, {1, 1, 1}, "pmpp/naive"};
+  Algorithm a{type.bits == 32 ? "stencil7" : "stencil7-f64",
+              "7-point star with seven coefficients",
+              Func("next"),
+              {},
+              {1, 1, 1},
+              "pmpp/naive"};
   Var x("x"), y("y"), z("z");
   ImageParam u(type, 3, "u");
   auto c = [&](double v) { return make_const(type, v); };
@@ -46,7 +50,8 @@ Algorithm box27() {
 
 // Isotropic eighth-order Laplacian: five distinct coefficients.
 Algorithm star25() {
-  Algorithm a{"star25", "25-point star (8th-order Laplacian), f32", Func("next"), {}, {4, 4, 4}, "pmpp/naive"};
+  Algorithm a{"star25",    "25-point star (8th-order Laplacian), f32", Func("next"), {}, {4, 4, 4},
+              "pmpp/naive"};
   Var x("x"), y("y"), z("z");
   ImageParam u(Float(32), 3, "u");
   const std::vector<double> w = central_difference_weights(2, 8);
@@ -62,8 +67,12 @@ Algorithm star25() {
 }
 
 Algorithm blur(Type type) {
-  Algorithm a{type.is_float() ? "blur-f32" : "blur-u16", "separable 3x3 box blur in two stages",
-              Func("blur_y"), {}, {1, 1}, "blur/inline"};
+  Algorithm a{type.is_float() ? "blur-f32" : "blur-u16",
+              "separable 3x3 box blur in two stages",
+              Func("blur_y"),
+              {},
+              {1, 1},
+              "blur/inline"};
   Var x("x"), y("y");
   ImageParam in(type, 2, "in");
   Func blur_x("blur_x");
@@ -74,7 +83,8 @@ Algorithm blur(Type type) {
 }
 
 Algorithm box9() {
-  Algorithm a{"box9-u16", "3x3 box blur as one sum of nine, u16", Func("blurred"), {}, {1, 1}, "blur/box3x3"};
+  Algorithm a{"box9-u16",   "3x3 box blur as one sum of nine, u16", Func("blurred"), {}, {1, 1},
+              "blur/box3x3"};
   Var x("x"), y("y");
   ImageParam in(UInt(16), 2, "in");
   RDom r({{-1, 3}, {-1, 3}});
@@ -84,7 +94,9 @@ Algorithm box9() {
 }
 
 Algorithm jacobi2d() {
-  Algorithm a{"jacobi2d", "4-point Jacobi with a division, f64", Func("next"), {}, {1, 1}, "jacobi2d/strided-load"};
+  Algorithm a{"jacobi2d",   "4-point Jacobi with a division, f64",
+              Func("next"), {},
+              {1, 1},       "jacobi2d/strided-load"};
   Var x("x"), y("y");
   ImageParam u(Float(64), 2, "u");
   a.output(x, y) = (u(x, y - 1) + u(x, y + 1) + u(x - 1, y) + u(x + 1, y)) / 5.5;

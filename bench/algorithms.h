@@ -15,8 +15,8 @@ struct Algorithm {
   std::string description;
   Func output{"output"};
   std::vector<ImageParam> inputs;
-  std::vector<int> halo;       ///< points that inputs need beyond the output on each side, a dimension
-  std::string schedule;        ///< a named schedule that suits it
+  std::vector<int> halo;  ///< points that inputs need beyond the output on each side, a dimension
+  std::string schedule;   ///< a named schedule that suits it
 };
 
 /// "copy3d", "stencil7", "stencil7-f64", "box27", "star25", "blur-u16", "blur-f32", "jacobi2d": see

@@ -6,9 +6,10 @@
 #include <fstream>
 #include <iomanip>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+
+#include <nlohmann/json.hpp>
 
 #include "bench/algorithms.h"
 #include "bench/cases.h"
@@ -54,14 +55,19 @@ std::size_t span(const AnyBuffer& b) {
 void fill_random(AnyBuffer& buffer) {
   void* data = buffer.host_data_for_write();
   const std::size_t n = span(buffer);
-  if (buffer.type() == Float(32)) fill_random<float>(data, n);
-  else if (buffer.type() == Float(64)) fill_random<double>(data, n);
-  else if (buffer.type() == UInt(16)) fill_random<std::uint16_t>(data, n);
-  else throw InternalError("a benchmark of an element type without random data");
+  if (buffer.type() == Float(32))
+    fill_random<float>(data, n);
+  else if (buffer.type() == Float(64))
+    fill_random<double>(data, n);
+  else if (buffer.type() == UInt(16))
+    fill_random<std::uint16_t>(data, n);
+  else
+    throw InternalError("a benchmark of an element type without random data");
 }
 
 void poison(AnyBuffer& buffer) {
-  std::memset(buffer.host_data_for_write(), 0xCD, span(buffer) * static_cast<std::size_t>(buffer.type().bytes()));
+  std::memset(buffer.host_data_for_write(), 0xCD,
+              span(buffer) * static_cast<std::size_t>(buffer.type().bytes()));
 }
 
 bool same_bits(const AnyBuffer& a, const AnyBuffer& b) {
@@ -105,7 +111,8 @@ class TwinRun {
     }
   }
   void launch() {
-    void* arguments[] = {&in_, &out_, &n_[0], &n_[1], &n_[2], &stride_[0], &stride_[1], &stride_[2], &stride_[3]};
+    void* arguments[] = {&in_,        &out_,       &n_[0],      &n_[1],     &n_[2],
+                         &stride_[0], &stride_[1], &stride_[2], &stride_[3]};
     kernel_->launch(shape_, arguments, std::size(arguments), {});
   }
 
@@ -149,7 +156,8 @@ Result run_case(const Case& c, const Options& options) {
 
   std::optional<TwinRun> twin;
   const auto cubin = twins_folder(options) / (c.twin.cubin + ".cubin");
-  if (options.target.backend == Backend::Cuda && !c.twin.kernel.empty() && std::filesystem::exists(cubin)) {
+  if (options.target.backend == Backend::Cuda && !c.twin.kernel.empty() &&
+      std::filesystem::exists(cubin)) {
     twin.emplace(c.twin, read_file(cubin), options.target, in, twin_out, origin);
     twin->launch();
   }
@@ -163,7 +171,8 @@ Result run_case(const Case& c, const Options& options) {
   const std::size_t bytes = static_cast<std::size_t>(r.points) * static_cast<std::size_t>(type.bytes());
   const std::vector<std::int64_t> flat = {static_cast<std::int64_t>(bytes)};
   AnyBuffer from(UInt(8), flat), to(UInt(8), flat);
-  const std::uint64_t a = from.device_data(options.target, true, true), b = to.device_data(options.target, true, true);
+  const std::uint64_t a = from.device_data(options.target, true, true),
+                      b = to.device_data(options.target, true, true);
   std::vector<double> mica_ms, copy_ms, twin_ms;
   for (int i = 0; i < options.runs + 3; ++i) {
     const double copy = timed(options.target, [&] { device_copy(options.target, b, a, bytes); });
@@ -186,24 +195,33 @@ Result run_case(const Case& c, const Options& options) {
 }
 
 void print(const Result& r, std::ostream& out) {
-  out << std::left << std::setw(24) << r.name << std::right << std::fixed << std::setprecision(4) << std::setw(10)
-      << r.ms << std::setw(10) << r.copy_ms << std::setprecision(1) << std::setw(8) << 100 * r.copy_ms / r.ms << "%";
+  out << std::left << std::setw(24) << r.name << std::right << std::fixed << std::setprecision(4)
+      << std::setw(10) << r.ms << std::setw(10) << r.copy_ms << std::setprecision(1) << std::setw(8)
+      << 100 * r.copy_ms / r.ms << "%";
   if (r.twin_ms > 0) {
-    out << std::setprecision(4) << std::setw(10) << r.twin_ms << std::setprecision(3) << std::setw(8) << r.ms / r.twin_ms;
+    out << std::setprecision(4) << std::setw(10) << r.twin_ms << std::setprecision(3) << std::setw(8)
+        << r.ms / r.twin_ms;
   } else {
     out << std::setw(10) << "-" << std::setw(8) << "-";
   }
-  out << std::setw(6) << r.registers << std::setw(8) << r.shared_bytes << std::setw(7) << r.local_bytes << "  "
-      << (r.right ? "right" : "WRONG") << (r.twin_ms > 0 ? (r.twin_right ? ", twin equal" : ", twin differs") : "")
-      << std::endl;
+  out << std::setw(6) << r.registers << std::setw(8) << r.shared_bytes << std::setw(7) << r.local_bytes
+      << "  " << (r.right ? "right" : "WRONG")
+      << (r.twin_ms > 0 ? (r.twin_right ? ", twin equal" : ", twin differs") : "") << std::endl;
 }
 
 void write_json(const std::string& path, const Options& options, const std::vector<Result>& results) {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& r : results) {
-    list.push_back({{"name", r.name}, {"schedule", r.schedule}, {"points", r.points}, {"ms", r.ms},
-                    {"copy_ms", r.copy_ms}, {"twin_ms", r.twin_ms}, {"registers", r.registers},
-                    {"shared_bytes", r.shared_bytes}, {"local_bytes", r.local_bytes}, {"right", r.right},
+    list.push_back({{"name", r.name},
+                    {"schedule", r.schedule},
+                    {"points", r.points},
+                    {"ms", r.ms},
+                    {"copy_ms", r.copy_ms},
+                    {"twin_ms", r.twin_ms},
+                    {"registers", r.registers},
+                    {"shared_bytes", r.shared_bytes},
+                    {"local_bytes", r.local_bytes},
+                    {"right", r.right},
                     {"twin_right", r.twin_right}});
   }
   std::ofstream out(path);
@@ -220,9 +238,10 @@ void write_json(const std::string& path, const Options& options, const std::vect
 
 std::vector<Result> run(const Options& options, std::ostream& out) {
   out << device_for(options.target)->name() << ", median of " << options.runs << " interleaved runs\n";
-  out << std::left << std::setw(24) << "case" << std::right << std::setw(10) << "ms" << std::setw(10) << "copy ms"
-      << std::setw(9) << "of copy" << std::setw(10) << "twin ms" << std::setw(8) << "ratio" << std::setw(6) << "regs"
-      << std::setw(8) << "shared" << std::setw(7) << "local" << "  bits\n";
+  out << std::left << std::setw(24) << "case" << std::right << std::setw(10) << "ms" << std::setw(10)
+      << "copy ms" << std::setw(9) << "of copy" << std::setw(10) << "twin ms" << std::setw(8) << "ratio"
+      << std::setw(6) << "regs" << std::setw(8) << "shared" << std::setw(7) << "local"
+      << "  bits\n";
   std::vector<Result> results;
   for (const auto& c : cases()) {
     if (c.name.find(options.filter) == std::string::npos) continue;

@@ -96,10 +96,11 @@ Executable compile(const std::vector<Func>& outputs, const Target& target,
   auto pipeline = std::make_shared<const Pipeline>(pipeline_of(outputs));
   // What the user can get wrong shows now, not at the first run, which most often wants this variant.
   auto usual = std::make_shared<const ir::Module>(lower_variant(*pipeline, target, options, Variant{}));
-  return Executable(target, output_names(*pipeline), [pipeline, usual, target, options](const Variant& variant) {
-    if (variant == Variant{}) return load_variant(*usual, target, options);
-    return load_variant(lower_variant(*pipeline, target, options, variant), target, options);
-  });
+  return Executable(
+      target, output_names(*pipeline), [pipeline, usual, target, options](const Variant& variant) {
+        if (variant == Variant{}) return load_variant(*usual, target, options);
+        return load_variant(lower_variant(*pipeline, target, options, variant), target, options);
+      });
 }
 
 Executable compile(const Func& output, const Target& target, const CompileOptions& options) {

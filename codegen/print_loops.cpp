@@ -24,8 +24,10 @@ class Printer {
       bool constant = true;
       for (auto it = alloc->extents.rbegin(); it != alloc->extents.rend(); ++it) {
         shape += "[" + to_string(*it) + "]";
-        if (const auto* k = as_int(*it)) bytes *= *k;
-        else constant = false;
+        if (const auto* k = as_int(*it))
+          bytes *= *k;
+        else
+          constant = false;
       }
       line(depth, to_string(alloc->memory) + " " + to_string(alloc->type) + " " + alloc->buffer + shape +
                       (constant ? ": " + std::to_string(bytes) + " bytes" : ""));
@@ -36,7 +38,7 @@ class Printer {
       return run(produce->body, depth + 1);
     }
     if (const auto* branch = s.as<ir::If>()) {
-      line(depth, "if " + to_string(branch->condition));
+      line(depth, "if " + condition(branch->condition));
       run(branch->then_case, depth + 1);
       if (branch->else_case.defined()) {
         line(depth, "else");
@@ -58,6 +60,17 @@ class Printer {
   }
 
  private:
+  // Long conditions would hide the loops: those are counted.
+  static std::string condition(const Expr& e) {
+    constexpr std::size_t kReadable = 100;
+    std::string whole = to_string(e);
+    if (whole.size() <= kReadable) return whole;
+    return "[" + std::to_string(terms(e)) + " conditions]";
+  }
+  static int terms(const Expr& e) {
+    const auto* op = e.as<Binary>();
+    return op && op->op == BinaryOp::And ? terms(op->a) + terms(op->b) : 1;
+  }
   static Expr simplified_end(const ir::For& loop) {
     if (is_const(loop.min, 0)) return loop.extent;
     return make_expr(Int(32), Binary{BinaryOp::Add, loop.min, loop.extent});

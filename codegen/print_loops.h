@@ -7,8 +7,8 @@
 
 namespace mica {
 
-/// One line a loop, an array or a store (without its place), indented, for a program that build_loop_nest and
-/// simplify_loops have been through.
+/// One line a loop, an array or a store (without its place), indented, for a program that
+/// build_loop_nest and simplify_loops have been through.
 std::string print_loops(const Program& program);
 
 }  // namespace mica

@@ -33,11 +33,11 @@ struct LowerOptions {
 struct Placement {
   enum class Level { Inline, Root, At };
   Level level = Level::Inline;
-  LoopLevel compute;                 ///< Level::At
-  std::optional<LoopLevel> store;    ///< an enclosing loop that holds the storage
+  LoopLevel compute;               ///< Level::At
+  std::optional<LoopLevel> store;  ///< an enclosing loop that holds the storage
   MemoryType memory = MemoryType::Auto;
-  std::optional<LoadPolicy> load;    ///< filled by the block's threads under this policy
-  SourceLocation where;              ///< the directive that decided
+  std::optional<LoadPolicy> load;  ///< filled by the block's threads under this policy
+  SourceLocation where;            ///< the directive that decided
 };
 
 /// One loop nest at root: the computation of one Func and all that is computed inside it.

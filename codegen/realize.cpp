@@ -25,7 +25,8 @@ namespace {
 
 std::vector<std::size_t> definition_counts(const Func& f) {
   std::vector<std::size_t> counts;
-  for (const auto& func : collect_graph({f.function()}).funcs) counts.push_back(func->definitions.size());
+  for (const auto& func : collect_graph({f.function()}).funcs)
+    counts.push_back(func->definitions.size());
   return counts;
 }
 
@@ -62,8 +63,9 @@ Realization Func::realize(const std::vector<int>& sizes) { return realize(sizes,
 
 Realization Func::realize(const std::vector<int>& sizes, const Target& target) {
   if (static_cast<int>(sizes.size()) != dimensions()) {
-    throw UserError(name() + " has " + std::to_string(dimensions()) + " dimensions, but realize was given " +
-                    std::to_string(sizes.size()) + " sizes; give one for each dimension");
+    throw UserError(name() + " has " + std::to_string(dimensions()) +
+                    " dimensions, but realize was given " + std::to_string(sizes.size()) +
+                    " sizes; give one for each dimension");
   }
   std::vector<AnyBuffer> buffers;
   std::vector<AnyBuffer*> pointers;

@@ -21,8 +21,11 @@ void strided_load(Func& f, const Parameters& p) {
 
 std::vector<Recipe> jacobi2d_family() {
   return {
-      {"jacobi2d/strided-load", kDocumentWhatYouMean,
-       "a row of threads fills a shared tile row by row, striding along x, and computes it likewise", 2, 2,
+      {"jacobi2d/strided-load",
+       kDocumentWhatYouMean,
+       "a row of threads fills a shared tile row by row, striding along x, and computes it likewise",
+       2,
+       2,
        true,
        {{"tile_x", 128, 1, 4096, "points of a block in x"},
         {"tile_y", 16, 1, 4096, "points of a block in y"},

@@ -17,17 +17,24 @@ void shared_tile(Func& f, const Parameters& p) {
 
 std::vector<Recipe> pmpp_family() {
   return {
-      {"pmpp/naive", kDocumentStencil,
-       "one thread per point (or per vec neighbouring points); every tap from global memory", 1, 4, true,
+      {"pmpp/naive",
+       kDocumentStencil,
+       "one thread per point (or per vec neighbouring points); every tap from global memory",
+       1,
+       4,
+       true,
        {{"block_x", 32, 1, 1024, "threads in x"},
         {"block_y", 8, 1, 1024, "threads in y"},
         {"block_z", 1, 1, 64, "threads in z"},
         {"vec", 1, 1, 16, "points of x a thread, in one vector; a power of two"}},
        naive},
-      {"pmpp/shared-tile", kDocumentStencil,
+      {"pmpp/shared-tile",
+       kDocumentStencil,
        "a box of the input with its halo in shared memory, one thread per input point: the threads of "
        "the halo idle while the others compute",
-       1, 4, true,
+       1,
+       4,
+       true,
        {{"tile_x", 8, 1, 1024, "output points of a block in x"},
         {"tile_y", 8, 1, 1024, "output points of a block in y"},
         {"tile_z", 8, 1, 64, "output points of a block in z"}},

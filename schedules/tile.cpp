@@ -17,8 +17,10 @@ void read_only(Func& f, const Parameters& p) {
   tile_gpu(f, {p.at("tile_x"), p.at("tile_y"), p.at("tile_z")});
   std::int64_t staged = 0;
   for (const auto& input : inputs_of(f)) {
-    if (staged++ < p.at("staged")) stage_source(f, input, LoadPolicy::TwoStep);
-    else read_only_input(f, input);
+    if (staged++ < p.at("staged"))
+      stage_source(f, input, LoadPolicy::TwoStep);
+    else
+      read_only_input(f, input);
   }
 }
 

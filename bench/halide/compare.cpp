@@ -1,6 +1,4 @@
 // Mica's CPU schedules against Halide 14's on this machine, interleaved in one process.
-#include <Halide.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -8,6 +6,8 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include <Halide.h>
 
 #include "runtime/cpu_device.h"
 #include "schedules/mica.h"
@@ -46,15 +46,16 @@ struct Copy {
 };
 void copy_chunk(std::int64_t i, void* closure) {
   const auto& job = *static_cast<const Copy*>(closure);
-  std::memcpy(job.to + static_cast<std::size_t>(i) * job.chunk, job.from + static_cast<std::size_t>(i) * job.chunk,
-              job.chunk);
+  std::memcpy(job.to + static_cast<std::size_t>(i) * job.chunk,
+              job.from + static_cast<std::size_t>(i) * job.chunk, job.chunk);
 }
 
 void blur(int n, int rounds) {
   Halide::Buffer<std::uint16_t> in(n + 2, n + 2);
   in.set_min(-1, -1);
   std::uint32_t seed = 1;
-  for (int i = 0; i < in.width() * in.height(); ++i) in.data()[i] = static_cast<std::uint16_t>((seed = seed * 1664525U + 1013904223U) >> 18);
+  for (int i = 0; i < in.width() * in.height(); ++i)
+    in.data()[i] = static_cast<std::uint16_t>((seed = seed * 1664525U + 1013904223U) >> 18);
   std::vector<Contender> contenders;
 
   std::vector<Halide::Buffer<std::uint16_t>> results;
@@ -70,10 +71,12 @@ void blur(int n, int rounds) {
       results.emplace_back(n, n);
       Halide::Buffer<std::uint16_t> out = results.back();
       contenders.push_back({"Halide tile 256x" + std::to_string(tile_y) + " vec " + std::to_string(vec),
-                            [blur_y, out]() mutable { blur_y.realize(out); }, {}});
+                            [blur_y, out]() mutable { blur_y.realize(out); },
+                            {}});
     }
   }
-  const mica::Buffer<std::uint16_t> mine(in.data(), std::vector<mica::BufferDim>{{-1, n + 2, 1}, {-1, n + 2, n + 2}});
+  const mica::Buffer<std::uint16_t> mine(
+      in.data(), std::vector<mica::BufferDim>{{-1, n + 2, 1}, {-1, n + 2, n + 2}});
   std::vector<mica::Buffer<std::uint16_t>> outs;
   for (int vec : {8, 16, 32}) {
     for (int tile_y : {8, 32, 64}) {
@@ -87,8 +90,10 @@ void blur(int n, int rounds) {
       mica::Executable executable = mica::compile(blur_y, mica::Target::host());
       outs.emplace_back(n, n);
       mica::Buffer<std::uint16_t> out = outs.back();
-      contenders.push_back({"Mica blur/cpu-tile 256x" + std::to_string(tile_y) + " vec " + std::to_string(vec),
-                            [executable, out]() mutable { executable.run(out); }, {}});
+      contenders.push_back(
+          {"Mica blur/cpu-tile 256x" + std::to_string(tile_y) + " vec " + std::to_string(vec),
+           [executable, out]() mutable { executable.run(out); },
+           {}});
     }
   }
   const std::size_t bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * 2;
@@ -120,18 +125,21 @@ void stencil7(int n, int rounds) {
     f.compile_jit();
     results.emplace_back(n, n, n);
     Halide::Buffer<float> out = results.back();
-    contenders.push_back({"Halide " + (tile_y ? "columns of " + std::to_string(tile_y) + " rows" : std::string("planes")),
-                          [f, out]() mutable { f.realize(out); }, {}});
+    contenders.push_back(
+        {"Halide " + (tile_y ? "columns of " + std::to_string(tile_y) + " rows" : std::string("planes")),
+         [f, out]() mutable { f.realize(out); },
+         {}});
   }
   const std::int64_t pitch = n + 2, plane = pitch * pitch;
-  const mica::Buffer<float> mine(in.data(), std::vector<mica::BufferDim>{{-1, n + 2, 1}, {-1, n + 2, pitch}, {-1, n + 2, plane}});
+  const mica::Buffer<float> mine(
+      in.data(), std::vector<mica::BufferDim>{{-1, n + 2, 1}, {-1, n + 2, pitch}, {-1, n + 2, plane}});
   std::vector<mica::Buffer<float>> outs;
   for (int tile_y : {0, 8, 16, 64}) {
     mica::Var x("x"), y("y"), z("z"), yi("yi");
     mica::ImageParam u(mica::Float(32), 3, "u");
     mica::Func f("f");
-    f(x, y, z) = 0.4F * u(x, y, z) + 0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) + u(x, y + 1, z) +
-                                             u(x, y, z - 1) + u(x, y, z + 1));
+    f(x, y, z) = 0.4F * u(x, y, z) + 0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) +
+                                             u(x, y + 1, z) + u(x, y, z - 1) + u(x, y, z + 1));
     f.vectorize(x, 16);
     if (tile_y > 0) f.split(y, y, yi, tile_y).reorder(x, yi, z, y);
     f.parallel(tile_y > 0 ? y : z);
@@ -139,10 +147,13 @@ void stencil7(int n, int rounds) {
     mica::Executable executable = mica::compile(f, mica::Target::host());
     outs.emplace_back(n, n, n);
     mica::Buffer<float> out = outs.back();
-    contenders.push_back({"Mica " + (tile_y ? "columns of " + std::to_string(tile_y) + " rows" : std::string("planes")),
-                          [executable, out]() mutable { executable.run(out); }, {}});
+    contenders.push_back(
+        {"Mica " + (tile_y ? "columns of " + std::to_string(tile_y) + " rows" : std::string("planes")),
+         [executable, out]() mutable { executable.run(out); },
+         {}});
   }
-  const std::size_t bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * 4;
+  const std::size_t bytes =
+      static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * 4;
   std::vector<char> from(bytes, 1), to(bytes, 2);
   Copy job{to.data(), from.data(), bytes / 16};
   contenders.push_back({"copy", [&] { mica_parallel_for(copy_chunk, 0, 16, &job); }, {}});

@@ -2,7 +2,8 @@
 using u16 = unsigned short;
 
 extern "C" __global__ void __launch_bounds__(256)
-blur_box9(const u16* __restrict__ in, u16* __restrict__ out, int nx, int ny, int, long isy, long, long osy, long) {
+    blur_box9(const u16* __restrict__ in, u16* __restrict__ out, int nx, int ny, int, long isy, long,
+              long osy, long) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= nx || y >= ny) return;
   const u16* p = in + y * isy + x;
@@ -14,7 +15,8 @@ blur_box9(const u16* __restrict__ in, u16* __restrict__ out, int nx, int ny, int
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-blur_inline(const u16* __restrict__ in, u16* __restrict__ out, int nx, int ny, int, long isy, long, long osy, long) {
+    blur_inline(const u16* __restrict__ in, u16* __restrict__ out, int nx, int ny, int, long isy, long,
+                long osy, long) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= nx || y >= ny) return;
   u16 rows[3];
@@ -27,7 +29,8 @@ blur_inline(const u16* __restrict__ in, u16* __restrict__ out, int nx, int ny, i
 
 // The x blur of the tile and its halo rows in shared memory, then the y blur.
 extern "C" __global__ void __launch_bounds__(256)
-blur_shared_tile(const u16* __restrict__ in, u16* __restrict__ out, int nx, int ny, int, long isy, long, long osy, long) {
+    blur_shared_tile(const u16* __restrict__ in, u16* __restrict__ out, int nx, int ny, int, long isy,
+                     long, long osy, long) {
   __shared__ u16 s[10][32];
   const int x = blockIdx.x * 32 + threadIdx.x, y0 = blockIdx.y * 8;
   for (int j = threadIdx.y; j < 10; j += 8) {
@@ -40,6 +43,7 @@ blur_shared_tile(const u16* __restrict__ in, u16* __restrict__ out, int nx, int 
   __syncthreads();
   const int y = y0 + threadIdx.y;
   if (x >= nx || y >= ny) return;
-  out[y * osy + x] =
-      static_cast<u16>(s[threadIdx.y][threadIdx.x] + s[threadIdx.y + 1][threadIdx.x] + s[threadIdx.y + 2][threadIdx.x]) / 3;
+  out[y * osy + x] = static_cast<u16>(s[threadIdx.y][threadIdx.x] + s[threadIdx.y + 1][threadIdx.x] +
+                                      s[threadIdx.y + 2][threadIdx.x]) /
+                     3;
 }

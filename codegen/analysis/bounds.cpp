@@ -65,14 +65,12 @@ Interval interval_of(const Expr& e, const Scope& scope) {
   if (const auto* op = e.as<Binary>()) {
     switch (op->op) {
       case BinaryOp::Add:
-      case BinaryOp::Sub:
-        return of_linear(e, scope);
+      case BinaryOp::Sub: return of_linear(e, scope);
       case BinaryOp::Mul:
         if (as_int(op->a) || as_int(op->b)) return of_linear(e, scope);
         break;
       case BinaryOp::Min:
-      case BinaryOp::Max:
-        return of_min_max(*op, scope);
+      case BinaryOp::Max: return of_min_max(*op, scope);
       case BinaryOp::Div:
         if (const auto* k = as_int(op->b); k && *k > 0) {
           Interval a = interval_of(op->a, scope);
@@ -89,8 +87,7 @@ Interval interval_of(const Expr& e, const Scope& scope) {
         if (b.bounded()) return {make_const(e.type(), std::int64_t{0}), tidy(b.max - 1)};
         break;
       }
-      default:
-        break;
+      default: break;
     }
   }
   if (const auto* op = e.as<Unary>()) {
@@ -153,8 +150,7 @@ bool same(const Expr& a, const Expr& b) {
   return d && *d == 0;
 }
 
-void for_each_access(const Definition& definition,
-                     const std::function<void(const Access&)>& visit) {
+void for_each_access(const Definition& definition, const std::function<void(const Access&)>& visit) {
   auto look = [&](const Expr& e) {
     walk(e, [&](const Expr& node) {
       if (const auto* access = node.as<Access>()) visit(*access);

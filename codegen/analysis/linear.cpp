@@ -39,9 +39,7 @@ void accumulate(const Expr& e, std::int64_t factor, Linear& form) {
   form.add_term(e, factor);
 }
 
-bool is_extent_symbol(const std::string& name) {
-  return name.find(".extent.") != std::string::npos;
-}
+bool is_extent_symbol(const std::string& name) { return name.find(".extent.") != std::string::npos; }
 
 // A pair k*floor((e + p)/a) - k*floor((e + q)/a) lies between k*floor((p - q)/a) and k*ceil((p - q)/a),
 // whatever e is. Takes such pairs out of `form` and returns what they add.
@@ -55,7 +53,8 @@ Ranges::Range take_floor_pairs(Linear& form) {
     if (!a || *a <= 0) continue;
     for (std::size_t j = 0; j < form.terms.size(); ++j) {
       const auto* down = form.terms[j].first.as<Binary>();
-      if (form.terms[j].second >= 0 || !down || down->op != BinaryOp::Div || !equal(up->b, down->b)) continue;
+      if (form.terms[j].second >= 0 || !down || down->op != BinaryOp::Div || !equal(up->b, down->b))
+        continue;
       const auto gap = constant_difference(up->a, down->a);
       if (!gap) continue;
       const std::int64_t times = std::min(k, -form.terms[j].second);
@@ -189,23 +188,24 @@ Ranges::Range range_of(const Expr& e, const Ranges& ranges) {
   if (const auto* binary = e.as<Binary>()) {
     switch (binary->op) {
       case BinaryOp::Add:
-      case BinaryOp::Sub:
-        return range_of(linearize(e), ranges);
+      case BinaryOp::Sub: return range_of(linearize(e), ranges);
       case BinaryOp::Mul:
         if (as_int(binary->a) || as_int(binary->b)) return range_of(linearize(e), ranges);
         break;
       case BinaryOp::Min: {
         Range a = range_of(binary->a, ranges), b = range_of(binary->b, ranges), r;
         if (a.min && b.min) r.min = std::min(*a.min, *b.min);
-        if (a.max || b.max) r.max = std::min(a.max.value_or(*(b.max ? b.max : a.max)),
-                                             b.max.value_or(*(a.max ? a.max : b.max)));
+        if (a.max || b.max)
+          r.max = std::min(a.max.value_or(*(b.max ? b.max : a.max)),
+                           b.max.value_or(*(a.max ? a.max : b.max)));
         return r;
       }
       case BinaryOp::Max: {
         Range a = range_of(binary->a, ranges), b = range_of(binary->b, ranges), r;
         if (a.max && b.max) r.max = std::max(*a.max, *b.max);
-        if (a.min || b.min) r.min = std::max(a.min.value_or(*(b.min ? b.min : a.min)),
-                                             b.min.value_or(*(a.min ? a.min : b.min)));
+        if (a.min || b.min)
+          r.min = std::max(a.min.value_or(*(b.min ? b.min : a.min)),
+                           b.min.value_or(*(a.min ? a.min : b.min)));
         return r;
       }
       case BinaryOp::Div:
@@ -219,8 +219,7 @@ Ranges::Range range_of(const Expr& e, const Ranges& ranges) {
       case BinaryOp::Mod:
         if (const auto* k = as_int(binary->b); k && *k > 0) return {std::int64_t{0}, *k - 1};
         break;
-      default:
-        break;
+      default: break;
     }
   }
   if (const auto* select = e.as<Select>()) {

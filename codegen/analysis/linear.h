@@ -38,7 +38,9 @@ std::optional<std::int64_t> constant_difference(const Expr& a, const Expr& b);
 /// Known constant ranges of variables, innermost last; an unknown side is empty.
 class Ranges {
  public:
-  struct Range { std::optional<std::int64_t> min, max; };
+  struct Range {
+    std::optional<std::int64_t> min, max;
+  };
   void push(std::string name, Range range) { entries_.emplace_back(std::move(name), range); }
   void pop() { entries_.pop_back(); }
   [[nodiscard]] Range find(const std::string& name) const;

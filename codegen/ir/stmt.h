@@ -47,11 +47,20 @@ struct Store {
   int alignment = 1;
 };
 /// Statements in order.
-struct Block { std::vector<Stmt> stmts; };
+struct Block {
+  std::vector<Stmt> stmts;
+};
 /// then_case where condition holds, else else_case (which may be undefined).
-struct If { Expr condition; Stmt then_case, else_case; };
+struct If {
+  Expr condition;
+  Stmt then_case, else_case;
+};
 /// name = value in body.
-struct LetStmt { std::string name; Expr value; Stmt body; };
+struct LetStmt {
+  std::string name;
+  Expr value;
+  Stmt body;
+};
 /// Memory named `buffer` that lives for `body`. Logical index i of dimension d is element
 /// i - mins[d]; extents are constants except for Heap. Memory is never Auto after build_loop_nest.
 struct Allocate {
@@ -67,7 +76,10 @@ struct Allocate {
 /// fuse_thread_loops only.
 struct Barrier {};
 /// A comment-like marker: `body` computes Func `func` (printed, and read by analyses).
-struct Produce { std::string func; Stmt body; };
+struct Produce {
+  std::string func;
+  Stmt body;
+};
 
 struct StmtNode {
   std::variant<For, Store, Block, If, LetStmt, Allocate, Barrier, Produce> op;
@@ -90,7 +102,7 @@ Stmt make_block(std::vector<Stmt> stmts);
 
 /// In a lowered GPU kernel these VarRefs (i32) hold the thread's place: "block.x", "block.y",
 /// "block.z" and "thread.x", "thread.y", "thread.z".
-inline constexpr const char* kGpuAxisNames[] = {"",        "block.x",  "block.y", "block.z",
+inline constexpr const char* kGpuAxisNames[] = {"",         "block.x",  "block.y", "block.z",
                                                 "thread.x", "thread.y", "thread.z"};
 
 }  // namespace mica::ir

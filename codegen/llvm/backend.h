@@ -33,7 +33,8 @@ enum class HostCpu : std::uint8_t { Native, Baseline };
 LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu = HostCpu::Native);
 
 /// The device kernels as coroutines on the CPU with every access checked; launch() throws EmulatorError
-/// with the kernel, array, coordinates and threads of a race, an uninitialised read or an index out of range.
+/// with the kernel, array, coordinates and threads of a race, an uninitialised read or an index out of
+/// range.
 LoadedKernels load_emulated_kernels(const ir::Module& module);
 
 /// LLVM's version and the build identifier of the binary that holds Mica, for cache keys.

@@ -52,8 +52,7 @@ class Aligner {
       return ir::make_stmt(ir::LetStmt{let->name, rewrite(let->value), run(let->body)});
     }
     return ir::map_children(
-        s, [this](const ir::Stmt& child) { return run(child); },
-        [](const Expr& e) { return e; });
+        s, [this](const ir::Stmt& child) { return run(child); }, [](const Expr& e) { return e; });
   }
 
  private:
@@ -105,9 +104,7 @@ class Aligner {
     return unit;
   }
 
-  static bool is_stride(const std::string& name) {
-    return name.find(".stride.") != std::string::npos;
-  }
+  static bool is_stride(const std::string& name) { return name.find(".stride.") != std::string::npos; }
   // A coordinate times a stride: a whole number of rows.
   static bool is_row_offset(const Expr& atom) {
     const auto* product = atom.as<Binary>();
@@ -215,9 +212,9 @@ class Aligner {
     Load one;
     one.buffer = load.buffer;
     one.alignment = size;
-    one.index = {size == 1 ? base
-                           : make_expr(type.with_lanes(size),
-                                       Ramp{base, make_const(type, std::int64_t{1})})};
+    one.index = {size == 1
+                     ? base
+                     : make_expr(type.with_lanes(size), Ramp{base, make_const(type, std::int64_t{1})})};
     one.logical = shifted(load.logical, first - place.constant, size);
     return make_expr(place.element.with_lanes(size), std::move(one));
   }
@@ -228,9 +225,12 @@ class Aligner {
     for (std::size_t d = 0; d < logical.size(); ++d) {
       Expr base = logical[d];
       const bool varies = !base.type().is_scalar() && !base.as<Broadcast>();
-      if (const auto* ramp = base.as<Ramp>()) base = ramp->base;
-      else if (const auto* all = base.as<Broadcast>()) base = all->value;
-      else base = lane_zero(base);
+      if (const auto* ramp = base.as<Ramp>())
+        base = ramp->base;
+      else if (const auto* all = base.as<Broadcast>())
+        base = all->value;
+      else
+        base = lane_zero(base);
       Expr first = varies ? simplify(base + make_const(base.type(), from)) : base;
       if (size > 1) {
         Type wide = first.type().with_lanes(size);

@@ -67,8 +67,10 @@ void default_schedule(Program& program) {
     for (std::size_t i = 0; i < copy->definitions.size(); ++i) {
       auto& definition = copy->definitions[i];
       if (has_loops(definition)) continue;
-      if (gpu) schedule_gpu(definition);
-      else schedule_host(definition, *copy, i == 0);
+      if (gpu)
+        schedule_gpu(definition);
+      else
+        schedule_host(definition, *copy, i == 0);
     }
     func = copy;
   }

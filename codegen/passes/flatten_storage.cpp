@@ -19,7 +19,8 @@ class Flattener {
  public:
   explicit Flattener(const LowerOptions& options)
       : keep_logical_(options.target.backend == Backend::GpuEmulator),
-        wide_(!options.variant.index32), unit_stride_(options.variant.unit_stride) {}
+        wide_(!options.variant.index32),
+        unit_stride_(options.variant.unit_stride) {}
 
   ir::Stmt run(const ir::Stmt& s) {
     if (const auto* alloc = s.as<ir::Allocate>()) return run_allocate(*alloc);

@@ -109,8 +109,7 @@ class Fuser {
     }
     if (has_block_loops(s)) {
       return ir::map_children(
-          s, [this](const ir::Stmt& child) { return run_grid(child); },
-          [](const Expr& e) { return e; });
+          s, [this](const ir::Stmt& child) { return run_grid(child); }, [](const Expr& e) { return e; });
     }
     collect_shared(s);
     Pending pending;

@@ -26,8 +26,8 @@ std::string call_text(const FunctionData& func) {
   return text + ")";
 }
 
-void check_bounded(const FunctionData& consumer, const Access& access,
-                   std::size_t d, const Interval& interval) {
+void check_bounded(const FunctionData& consumer, const Access& access, std::size_t d,
+                   const Interval& interval) {
   if (interval.bounded()) return;
   throw UserError("the index " + to_string(access.args[d]) + " in dimension " + std::to_string(d) +
                       " of " + access.name + ", read by " + call_text(consumer) +
@@ -68,8 +68,9 @@ void emit_checks(Program& program, const std::string& array, bool is_input, std:
     }
     check.message = call_text(*face.consumer) + " reads " + tap + ") as far as index {0} in dimension " +
                     std::to_string(d) + ", but " + (is_input ? "input " : "output ") + array +
-                    (low ? " starts at {1}" : " ends at {1}") + ": {2} more points of halo are needed on its " +
-                    (low ? "low" : "high") + " side. Realize onto an interior crop, give " + array +
+                    (low ? " starts at {1}" : " ends at {1}") +
+                    ": {2} more points of halo are needed on its " + (low ? "low" : "high") +
+                    " side. Realize onto an interior crop, give " + array +
                     " a halo, or read it through a boundary condition";
     program.plan.checks.push_back(std::move(check));
   }
@@ -118,8 +119,9 @@ void check_writes(Program& program, const FunctionData& func, const std::string&
       check.holds = simplify(written.min >= box[d].min && written.max <= box[d].max);
       if (is_const(check.holds, 1)) continue;
       check.values = {written.min, written.max, box[d].min, box[d].max};
-      check.message = "update " + std::to_string(i) + " of " + func.name + " writes indices {0} to {1} of dimension " +
-                      std::to_string(d) + ", but the output holds {2} to {3}; realize a buffer that holds them all";
+      check.message = "update " + std::to_string(i) + " of " + func.name +
+                      " writes indices {0} to {1} of dimension " + std::to_string(d) +
+                      ", but the output holds {2} to {3}; realize a buffer that holds them all";
       check.where = definition.where;
       program.plan.checks.push_back(std::move(check));
     }
@@ -185,7 +187,8 @@ void infer_bounds(Program& program) {
     check_writes(program, *func, array);
   }
   for (const auto& input : program.pipeline.inputs) {
-    check_array(program, input.name, input.name, true, static_cast<std::size_t>(input.image->dimensions));
+    check_array(program, input.name, input.name, true,
+                static_cast<std::size_t>(input.image->dimensions));
   }
 }
 

@@ -69,8 +69,7 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
 int LoopVars::step_of(const std::string& dim, int from) const {
   for (int i = from; i < static_cast<int>(spec_.steps.size()); ++i) {
     const auto& step = spec_.steps[static_cast<std::size_t>(i)];
-    if (step.kind == SplitStep::Split ? step.old_var == dim
-                                      : (step.outer == dim || step.inner == dim)) {
+    if (step.kind == SplitStep::Split ? step.old_var == dim : (step.outer == dim || step.inner == dim)) {
       return i;
     }
   }
@@ -129,7 +128,8 @@ Interval LoopVars::interval_at(const std::string& dim, int from,
   for (const auto& p : parts) free = free && !fixed.count(p);
   if (step.kind == SplitStep::Split) {
     if (free) return {zero, simplify(old_extent_[at] - 1)};
-    Interval outer = interval_at(step.outer, i + 1, fixed), inner = interval_at(step.inner, i + 1, fixed);
+    Interval outer = interval_at(step.outer, i + 1, fixed),
+             inner = interval_at(step.inner, i + 1, fixed);
     Expr low = outer.min * step.factor, high = outer.max * step.factor;
     if (step.tail == TailStrategy::ShiftInwards) {
       Expr last = max(old_extent_[at] - step.factor, 0);

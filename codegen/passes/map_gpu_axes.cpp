@@ -41,8 +41,7 @@ void map_gpu_axes(Program& program) {
     std::vector<std::pair<std::string, Expr>> lets;
     for (std::size_t axis = 0; axis < loops.size(); ++axis) {
       const ir::For& loop = *loops[loops.size() - 1 - axis];
-      Expr block = make_var(
-          ir::kGpuAxisNames[static_cast<std::size_t>(ir::GpuAxis::BlockX) + axis]);
+      Expr block = make_var(ir::kGpuAxisNames[static_cast<std::size_t>(ir::GpuAxis::BlockX) + axis]);
       if (!program.options.variant.grid3) {
         block = axis + 1 < loops.size() ? number % grid[axis] : number;
         number = number / grid[axis];
@@ -57,7 +56,8 @@ void map_gpu_axes(Program& program) {
     nest.body = body;
     if (!program.options.variant.grid3) {
       Expr total = grid[0] * grid[1] * grid[2];
-      grid = {simplify(total), make_const(Int(32), std::int64_t{1}), make_const(Int(32), std::int64_t{1})};
+      grid = {simplify(total), make_const(Int(32), std::int64_t{1}),
+              make_const(Int(32), std::int64_t{1})};
     }
     nest.grid = grid;
   }

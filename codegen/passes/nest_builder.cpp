@@ -64,9 +64,8 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   throw_if_any(findings);
 
   // A Func computed once per block without thread loops of its own is dealt to all threads.
-  bool has_threads = std::any_of(spec.dims.begin(), spec.dims.end(), [](const LoopDim& d) {
-    return d.kind == LoopKind::GpuThread;
-  });
+  bool has_threads = std::any_of(spec.dims.begin(), spec.dims.end(),
+                                 [](const LoopDim& d) { return d.kind == LoopKind::GpuThread; });
   if (context.on_gpu && context.in_block && !context.in_thread && !has_threads) {
     return build_cooperative(func, index, box, placement.load.value_or(LoadPolicy::TwoStep), context);
   }
@@ -79,8 +78,8 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   std::vector<std::pair<std::string, Expr>> lets;
   const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
   for (const auto& var : definition.pure_vars) {
-    auto d = static_cast<std::size_t>(
-        std::find(func.args.begin(), func.args.end(), var) - func.args.begin());
+    auto d =
+        static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), var) - func.args.begin());
     Interval range = box[d];
     const Interval& need = program_.required.at(func.name)[d];
     if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
@@ -114,8 +113,8 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
     if (loops[i].kind != LoopKind::GpuThread) continue;
     const auto* extent = as_int(loops[i].extent);
     if (!extent) {
-      throw UserError("the thread loop " + loops[i].dim + " of " + func.name +
-                          " has extent " + to_string(loops[i].extent) +
+      throw UserError("the thread loop " + loops[i].dim + " of " + func.name + " has extent " +
+                          to_string(loops[i].extent) +
                           ", which is not constant; make it with gpu_tile or split",
                       definition.where);
     }
@@ -158,8 +157,7 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
 
 // The inside of loop `position`: conditions that are now decided, then what is computed here, then
 // the next loop.
-ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position,
-                                  const NestContext& context) const {
+ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const NestContext& context) const {
   const auto& loops = frame.vars.loops();
   const LoopVars::Loop& loop = loops[position];
   NestContext inner = context;
@@ -188,8 +186,8 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position,
       ++it;
     }
   }
-  ir::Stmt body = place_funcs(frame, position, inner,
-                              [&] { return emit_loops(frame, position, inner); });
+  ir::Stmt body =
+      place_funcs(frame, position, inner, [&] { return emit_loops(frame, position, inner); });
   if (condition.defined()) body = ir::make_stmt(ir::If{simplify(condition), body, {}});
   frame.guards = std::move(saved);
   frame.fixed.erase(loop.name);
@@ -223,8 +221,8 @@ ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
   ir::Stmt vector = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Vectorized,
                                           emit_inside(frame, position, context)});
   if (all_inside.defined()) {
-    ir::Stmt scalar = ir::make_stmt(ir::For{loop.name, zero, simplify(scalar_extent),
-                                            LoopKind::Serial, emit_inside(frame, position, context)});
+    ir::Stmt scalar = ir::make_stmt(ir::For{loop.name, zero, simplify(scalar_extent), LoopKind::Serial,
+                                            emit_inside(frame, position, context)});
     vector = ir::make_stmt(ir::If{simplify(all_inside), vector, scalar});
   }
   frame.guards = std::move(saved);
@@ -232,8 +230,8 @@ ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
 }
 
 ir::Stmt NestBuilder::emit_body(Frame& frame) const {
-  ir::Stmt store = emit_store(frame.func, frame.index,
-                              [&](const std::string& v) { return frame.vars.value(v); });
+  ir::Stmt store =
+      emit_store(frame.func, frame.index, [&](const std::string& v) { return frame.vars.value(v); });
   return frame.clip.defined() ? ir::make_stmt(ir::If{frame.clip, store, {}}) : store;
 }
 
@@ -261,14 +259,13 @@ ir::Stmt NestBuilder::emit_store(const FunctionData& func, std::size_t index,
     store.buffer = storage_name(func.name, static_cast<int>(i), count);
     store.index = at;
     Expr value = resolve(definition.values[i]);
-    store.value = count == 1 ? value
-                             : make_var(func.name + ".value" + std::to_string(i), value.type());
+    store.value = count == 1 ? value : make_var(func.name + ".value" + std::to_string(i), value.type());
     stores.push_back(ir::make_stmt(std::move(store)));
   }
   ir::Stmt stmt = ir::make_block(std::move(stores));
   for (std::size_t i = count; count > 1 && i-- > 0;) {
-    stmt = ir::make_stmt(ir::LetStmt{func.name + ".value" + std::to_string(i),
-                                     resolve(definition.values[i]), stmt});
+    stmt = ir::make_stmt(
+        ir::LetStmt{func.name + ".value" + std::to_string(i), resolve(definition.values[i]), stmt});
   }
   return stmt;
 }
@@ -280,8 +277,8 @@ Expr NestBuilder::to_loads(const Expr& e) const {
   if (!access) return r;
   Load load;
   const FunctionData* callee = program_.pipeline.find(access->name);
-  load.buffer = callee ? storage_name(access->name, access->value_index, callee->types.size())
-                       : access->name;
+  load.buffer =
+      callee ? storage_name(access->name, access->value_index, callee->types.size()) : access->name;
   for (const auto& arg : access->args) load.index.push_back(simplify(arg));
   return make_expr(r.type(), std::move(load));
 }

@@ -13,9 +13,9 @@ namespace mica::passes {
 
 /// What surrounds the code under construction.
 struct NestContext {
-  bool on_gpu = false;    ///< the nest has block or thread loops
-  bool in_block = false;  ///< inside all block loops
-  bool in_thread = false; ///< inside a thread loop
+  bool on_gpu = false;     ///< the nest has block or thread loops
+  bool in_block = false;   ///< inside all block loops
+  bool in_thread = false;  ///< inside a thread loop
   /// Threads of the block in x, y, z.
   std::int64_t threads[3] = {1, 1, 1};
   /// Ranges of the loops around.
@@ -32,7 +32,8 @@ class NestBuilder {
  private:
   struct Frame;  // one definition under construction
 
-  ir::Stmt build_func(const FunctionData& func, const analysis::Box& box, const NestContext& context) const;
+  ir::Stmt build_func(const FunctionData& func, const analysis::Box& box,
+                      const NestContext& context) const;
   ir::Stmt build_definition(const FunctionData& func, std::size_t index, const analysis::Box& box,
                             const NestContext& context) const;
   ir::Stmt emit_loops(Frame& frame, std::size_t outermost_left, const NestContext& context) const;

@@ -16,9 +16,9 @@ struct NestBuilder::Frame {
   const FunctionData& func;
   std::size_t index;
   LoopVars vars;
-  std::vector<Guard> guards;     ///< not yet emitted
-  Expr clip;                     ///< further condition on the point, or undefined
-  std::set<std::string> fixed;   ///< loops around the current place
+  std::vector<Guard> guards;    ///< not yet emitted
+  Expr clip;                    ///< further condition on the point, or undefined
+  std::set<std::string> fixed;  ///< loops around the current place
 
   [[nodiscard]] bool decided(const Guard& guard) const {
     for (const auto& name : guard.loops) {

@@ -30,9 +30,9 @@ std::vector<std::int64_t> constant_extents(const FunctionData& func, const Box& 
   for (std::size_t d = 0; d < box.size(); ++d) {
     auto count = analysis::constant_extent(box[d]);
     if (!count) {
-      throw UserError("inside a block, " + func.name + " needs indices " + to_string(box[d].min) + " to " +
-                          to_string(box[d].max) + " of dimension " + std::to_string(d) + " (" + func.args[d] +
-                          "), whose number is not constant; split " + func.args[d] +
+      throw UserError("inside a block, " + func.name + " needs indices " + to_string(box[d].min) +
+                          " to " + to_string(box[d].max) + " of dimension " + std::to_string(d) + " (" +
+                          func.args[d] + "), whose number is not constant; split " + func.args[d] +
                           " by a constant in its consumer, or compute_root " + func.name,
                       where);
     }
@@ -43,9 +43,7 @@ std::vector<std::int64_t> constant_extents(const FunctionData& func, const Box& 
 
 }  // namespace
 
-bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) {
-  return uses_var(e, loop);
-}
+bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) { return uses_var(e, loop); }
 
 int NestBuilder::position_of(const Frame& frame, const std::string& dim) const {
   const auto& loops = frame.vars.loops();
@@ -105,8 +103,7 @@ ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const Nest
     const Placement& p = program_.placement.at(func->name);
     if (p.level != Placement::Level::At) continue;
     const int at = static_cast<int>(position);
-    bool computed_here =
-        p.compute.func == frame.func.name && position_of(frame, p.compute.var) == at;
+    bool computed_here = p.compute.func == frame.func.name && position_of(frame, p.compute.var) == at;
     const LoopLevel& store = p.store ? *p.store : p.compute;
     bool stored_here = store.func == frame.func.name && position_of(frame, store.var) == at;
     if (computed_here) computed.push_back(func.get());
@@ -218,15 +215,19 @@ ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t in
   static constexpr const char* kAxis[] = {".tx", ".ty", ".tz"};
   std::vector<Expr> offset(dims);
   Expr condition;
-  struct Loop { std::string name; std::int64_t extent; LoopKind kind; };
+  struct Loop {
+    std::string name;
+    std::int64_t extent;
+    LoopKind kind;
+  };
   std::vector<Loop> loops;  // outermost first
   auto thread_loop = [&](std::size_t axis, std::int64_t count) {
     loops.push_back({prefix + kAxis[axis], count, LoopKind::GpuThread});
     return make_var(prefix + kAxis[axis]);
   };
   auto step_loop = [&](const std::string& name, std::int64_t count) {
-    loops.push_back({prefix + "." + name, count,
-                     count <= kUnrolledSteps ? LoopKind::Unrolled : LoopKind::Serial});
+    loops.push_back(
+        {prefix + "." + name, count, count <= kUnrolledSteps ? LoopKind::Unrolled : LoopKind::Serial});
     return make_var(prefix + "." + name);
   };
   switch (policy) {
@@ -285,8 +286,8 @@ ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t in
   ir::Stmt stmt = emit_store(func, index, value_of);
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) {
-      stmt = ir::make_stmt(ir::For{prefix + "." + dim.name, constant(0), constant(dim.extent),
-                                   LoopKind::Serial, stmt});
+      stmt = ir::make_stmt(
+          ir::For{prefix + "." + dim.name, constant(0), constant(dim.extent), LoopKind::Serial, stmt});
     }
   }
   if (condition.defined()) stmt = ir::make_stmt(ir::If{simplify(condition), stmt, {}});

@@ -15,8 +15,10 @@ std::optional<Expr> leading_iterations(const Expr& condition, const std::string&
   if (!op || !op->a.type().is_int()) return std::nullopt;
   analysis::Linear form = analysis::linearize(op->a);
   form.add(analysis::linearize(op->b), -1);
-  if (op->op == CompareOp::Lt) form.constant += 1;
-  else if (op->op != CompareOp::Le) return std::nullopt;
+  if (op->op == CompareOp::Lt)
+    form.constant += 1;
+  else if (op->op != CompareOp::Le)
+    return std::nullopt;
   std::int64_t k = form.take(v);
   if (k <= 0) return std::nullopt;
   for (const auto& term : form.terms) {
@@ -38,8 +40,8 @@ ir::Stmt run(const ir::Stmt& s) {
   Expr whole = simplify(max(0, min(*count, loop->extent)));
   Expr at = make_var(split);
   std::vector<ir::Stmt> halves;
-  halves.push_back(ir::make_stmt(ir::For{loop->name, make_const(Int(32), std::int64_t{0}), at,
-                                         loop->kind, branch->then_case}));
+  halves.push_back(ir::make_stmt(
+      ir::For{loop->name, make_const(Int(32), std::int64_t{0}), at, loop->kind, branch->then_case}));
   if (branch->else_case.defined()) {
     halves.push_back(ir::make_stmt(
         ir::For{loop->name, at, simplify(loop->extent - at), loop->kind, branch->else_case}));

@@ -55,12 +55,9 @@ class Simplifier {
     if (const auto* binary = e.as<Binary>()) {
       switch (binary->op) {
         case BinaryOp::Add:
-        case BinaryOp::Sub:
-          return true;
-        case BinaryOp::Mul:
-          return as_int(binary->a) || as_int(binary->b);
-        default:
-          return false;
+        case BinaryOp::Sub: return true;
+        case BinaryOp::Mul: return as_int(binary->a) || as_int(binary->b);
+        default: return false;
       }
     }
     const auto* unary = e.as<Unary>();
@@ -103,8 +100,7 @@ class Simplifier {
     const auto* b = as_int(op.b);
     switch (op.op) {
       case BinaryOp::Min:
-      case BinaryOp::Max:
-        return fold_min_max(e, op);
+      case BinaryOp::Max: return fold_min_max(e, op);
       case BinaryOp::Div:
         if (b) return fold_div(e, op.a, *b);
         break;
@@ -114,8 +110,7 @@ class Simplifier {
       case BinaryOp::Mul:
         if (is_const(op.a, 0)) return op.a;
         break;
-      default:
-        break;
+      default: break;
     }
     return e;
   }

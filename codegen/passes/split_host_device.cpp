@@ -14,7 +14,11 @@ namespace {
 // Free variables and parameter arrays of a nest, in order of first use.
 class FreeNames {
  public:
-  struct Array { std::string name; Type type; bool written = false; };
+  struct Array {
+    std::string name;
+    Type type;
+    bool written = false;
+  };
   std::vector<std::pair<std::string, Type>> scalars;
   std::vector<Array> arrays;
 
@@ -94,9 +98,11 @@ Hints hints_of(const FunctionData& func) {
   Hints h;
   for (const auto& definition : func.definitions) {
     for (const auto& d : definition.directives) {
-      if (const auto* bounds = std::get_if<directive::LaunchBounds>(&d.op)) h.min_blocks = bounds->min_blocks;
+      if (const auto* bounds = std::get_if<directive::LaunchBounds>(&d.op))
+        h.min_blocks = bounds->min_blocks;
       if (const auto* regs = std::get_if<directive::MaxRegisters>(&d.op)) h.max_registers = regs->count;
-      if (const auto* source = std::get_if<directive::ReadOnly>(&d.op)) h.read_only.insert(source->source);
+      if (const auto* source = std::get_if<directive::ReadOnly>(&d.op))
+        h.read_only.insert(source->source);
     }
   }
   return h;

@@ -22,8 +22,7 @@ ir::Stmt unroll_loops(const ir::Stmt& stmt) {
     return ir::make_block(std::move(copies));
   }
   return ir::map_children(
-      stmt, [](const ir::Stmt& child) { return unroll_loops(child); },
-      [](const Expr& e) { return e; });
+      stmt, [](const ir::Stmt& child) { return unroll_loops(child); }, [](const Expr& e) { return e; });
 }
 
 }  // namespace mica::passes

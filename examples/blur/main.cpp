@@ -1,12 +1,13 @@
 // blur: one image filter, five schedules, one table.
 //
 //   blur photo.png --output blurred.png
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+
+#include <CLI/CLI.hpp>
 
 #include "examples/common/copy_speed.h"
 #include "examples/common/png_image.h"
@@ -65,19 +66,22 @@ Row run(const std::string& schedule, bool separable, const Buffer<std::uint16_t>
     const auto start = std::chrono::steady_clock::now();
     executable.run(row.result);
     executable.synchronize();
-    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    times.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   std::nth_element(times.begin(), times.begin() + repeats / 2, times.end());
   row.ms = times[static_cast<std::size_t>(repeats / 2)];
   return row;
 }
 
-void run_all(const std::string& input, const std::string& output, int passes, const std::string& target_name) {
+void run_all(const std::string& input, const std::string& output, int passes,
+             const std::string& target_name) {
   const Target target = target_name.empty() ? Target::best() : Target::parse(target_name);
   const Buffer<std::uint8_t> picture = input.empty() ? test_card() : read_png(input);
   Buffer<std::uint16_t> image(picture.extent(0), picture.extent(1), picture.extent(2));
   std::copy_n(picture.data(), picture.elements(), image.data());
-  std::printf("image     %s: %s\n", input.empty() ? "test card" : input.c_str(), picture.describe().c_str());
+  std::printf("image     %s: %s\n", input.empty() ? "test card" : input.c_str(),
+              picture.describe().c_str());
   std::printf("target    %s (%s)\n", to_string(target).c_str(), device_for(target)->name().c_str());
 
   const std::size_t bytes = static_cast<std::size_t>(image.elements()) * 4;
@@ -130,7 +134,8 @@ int main(int argc, char** argv) {
   app.add_option("image", input, "PNG to filter (default: a test card)");
   app.add_option("--output", output, "PNG to write")->capture_default_str();
   app.add_option("--passes", passes, "blur passes in the written picture")
-      ->check(CLI::Range(1, 100))->capture_default_str();
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
   app.add_option("--target", target, "host, cuda, cuda:N or emulator (default: the best there is)");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -56,7 +56,8 @@ Buffer<float> read_float_array(const std::string& path, const std::vector<std::i
   std::size_t elements = 1;
   for (auto n : shape) elements *= static_cast<std::size_t>(n);
   if (bytes.size() - start != elements * sizeof(float)) {
-    throw UserError(path + " holds " + std::to_string(bytes.size() - start) + " bytes of samples, and the shape needs " +
+    throw UserError(path + " holds " + std::to_string(bytes.size() - start) +
+                    " bytes of samples, and the shape needs " +
                     std::to_string(elements * sizeof(float)) + "; check the shape");
   }
   Buffer<float> array(shape);

@@ -1,10 +1,10 @@
 #include "examples/common/png_image.h"
 
-#include <png.h>
-
 #include <cstdio>
 #include <memory>
 #include <vector>
+
+#include <png.h>
 
 namespace mica::examples {
 namespace {

@@ -1,8 +1,8 @@
 #include "examples/common/progress.h"
 
-#include <unistd.h>
-
 #include <cstdio>
+
+#include <unistd.h>
 
 namespace mica::examples {
 

@@ -1,7 +1,7 @@
 // quickstart: one heat step in three dimensions, scheduled for a GPU, printed and run.
-#include <mica/mica.h>
-
 #include <cstdio>
+
+#include <mica/mica.h>
 
 using namespace mica;
 
@@ -26,8 +26,8 @@ int main() try {
   a(50, 50, 50) = 1000.0F;
   u.set(a);
   next.realize(b);
-  std::printf("\non %s: next(50, 50, 50) = %g, next(51, 50, 50) = %g\n", to_string(Target::best()).c_str(),
-              b(50, 50, 50), b(51, 50, 50));
+  std::printf("\non %s: next(50, 50, 50) = %g, next(51, 50, 50) = %g\n",
+              to_string(Target::best()).c_str(), b(50, 50, 50), b(51, 50, 50));
   return 0;
 } catch (const Error& e) {
   std::fprintf(stderr, "quickstart: %s\n", e.what());

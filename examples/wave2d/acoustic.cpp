@@ -53,8 +53,8 @@ Acoustic::Acoustic(const VelocityModel& model, const Source& source, const Targe
   }
   Expr s = layer_(z, x);
   Expr shot = select(z == source_z_ && x == source_x_, amplitude_, 0.0F);
-  next_(z, x) = (2.0F * now_(z, x) - (1.0F - s) * before_(z, x) + courant_(z, x) * laplacian + shot) /
-                (1.0F + s);
+  next_(z, x) =
+      (2.0F * now_(z, x) - (1.0F - s) * before_(z, x) + courant_(z, x) * laplacian + shot) / (1.0F + s);
 
   if (target.is_gpu()) {
     next_.gpu_tile(z, x, 32, 8).vectorize(z, 4);

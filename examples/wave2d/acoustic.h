@@ -33,7 +33,7 @@ class Acoustic {
   /// Pressure at the model's points (without the layers), after bringing it to the host.
   [[nodiscard]] Buffer<float> wavefield() const;
 
-  [[nodiscard]] double dt() const { return dt_; }             ///< seconds
+  [[nodiscard]] double dt() const { return dt_; }                ///< seconds
   [[nodiscard]] std::int64_t points() const { return points_; }  ///< grid points updated a step
   [[nodiscard]] std::int64_t steps_done() const { return done_; }
   /// Bytes that a step must move: four arrays read, one written.

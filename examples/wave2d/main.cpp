@@ -2,9 +2,10 @@
 //
 //   wave2d                                       built-in layered model
 //   wave2d --model marmousi.raw --shape 1601 401 --spacing 7.5
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+
+#include <CLI/CLI.hpp>
 
 #include "examples/common/array_file.h"
 #include "examples/common/copy_speed.h"
@@ -26,9 +27,8 @@ struct Options {
 
 void run(const Options& o) {
   const Target target = o.target.empty() ? Target::best() : Target::parse(o.target);
-  const VelocityModel model = o.model.empty()
-                                  ? layered_model(o.shape[0], o.shape[1], o.spacing)
-                                  : load_model(o.model, o.shape[0], o.shape[1], o.spacing);
+  const VelocityModel model = o.model.empty() ? layered_model(o.shape[0], o.shape[1], o.spacing)
+                                              : load_model(o.model, o.shape[0], o.shape[1], o.spacing);
   auto place = [](double share, std::int64_t n) {
     return static_cast<std::int64_t>(share * static_cast<double>(n - 1));
   };
@@ -38,8 +38,8 @@ void run(const Options& o) {
   std::printf("model     %s: %lld x %lld points, %.2f m apart, %.0f to %.0f m/s\n", model.name.c_str(),
               static_cast<long long>(model.distance()), static_cast<long long>(model.depth()),
               model.spacing, model.slowest(), model.fastest());
-  std::printf("source    Ricker %.1f Hz at depth %.0f m, distance %.0f m; dt %.3f ms\n", source.frequency,
-              static_cast<double>(source.depth) * model.spacing,
+  std::printf("source    Ricker %.1f Hz at depth %.0f m, distance %.0f m; dt %.3f ms\n",
+              source.frequency, static_cast<double>(source.depth) * model.spacing,
               static_cast<double>(source.distance) * model.spacing, wave.dt() * 1e3);
 
   Progress progress("wave2d", o.steps);
@@ -57,12 +57,15 @@ void run(const Options& o) {
     const double rate = static_cast<double>(wave.points()) * steps / seconds;
     const double bandwidth = static_cast<double>(wave.bytes_per_step()) * steps / seconds;
     const double copy = copy_bandwidth(target, static_cast<std::size_t>(wave.bytes_per_step()));
-    std::printf("speed     %.2f billion point updates/s: %.1f GB/s, %.0f %% of a copy of as many bytes (%.1f GB/s)\n",
-                rate * 1e-9, bandwidth * 1e-9, 100.0 * bandwidth / copy, copy * 1e-9);
+    std::printf(
+        "speed     %.2f billion point updates/s: %.1f GB/s, %.0f %% of a copy of as many bytes (%.1f "
+        "GB/s)\n",
+        rate * 1e-9, bandwidth * 1e-9, 100.0 * bandwidth / copy, copy * 1e-9);
   }
   draw_wavefield(o.picture, model, wave.wavefield());
   std::printf("picture   %s: pressure after %lld steps (%.3f s)\n", o.picture.c_str(),
-              static_cast<long long>(wave.steps_done()), static_cast<double>(wave.steps_done()) * wave.dt());
+              static_cast<long long>(wave.steps_done()),
+              static_cast<double>(wave.steps_done()) * wave.dt());
   if (!o.wavefield.empty()) {
     write_float_array(o.wavefield, wave.wavefield());
     std::printf("wavefield %s: float32, depth fastest\n", o.wavefield.c_str());
@@ -77,11 +80,14 @@ int main(int argc, char** argv) {
   app.add_option("--model", o.model, "velocity file: raw float32 or NPY, depth fastest, m/s or km/s");
   app.add_option("--shape", o.shape, "points in distance and depth")->expected(2)->capture_default_str();
   app.add_option("--spacing", o.spacing, "metres between points")->capture_default_str();
-  app.add_option("--frequency", o.frequency, "peak frequency in Hz (default: five points a shortest wave)");
+  app.add_option("--frequency", o.frequency,
+                 "peak frequency in Hz (default: five points a shortest wave)");
   app.add_option("--source-depth", o.source_depth, "share of the model's depth")
-      ->check(CLI::Range(0.0, 1.0))->capture_default_str();
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_option("--source-distance", o.source_distance, "share of the model's width")
-      ->check(CLI::Range(0.0, 1.0))->capture_default_str();
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_option("--steps", o.steps, "time steps")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--target", o.target, "host, cuda, cuda:N or emulator (default: the best there is)");
   app.add_option("--picture", o.picture, "PNG to write")->capture_default_str();

@@ -10,10 +10,10 @@ namespace mica::examples {
 
 void draw_wavefield(const std::string& path, const VelocityModel& model, const Buffer<float>& pressure) {
   std::vector<float> magnitudes;
-  pressure.for_each([&](const float& p, const std::array<std::int64_t, 4>&) {
-    magnitudes.push_back(std::abs(p));
-  });
-  auto rank = magnitudes.begin() + static_cast<std::ptrdiff_t>(0.998 * static_cast<double>(magnitudes.size()));
+  pressure.for_each(
+      [&](const float& p, const std::array<std::int64_t, 4>&) { magnitudes.push_back(std::abs(p)); });
+  auto rank =
+      magnitudes.begin() + static_cast<std::ptrdiff_t>(0.998 * static_cast<double>(magnitudes.size()));
   std::nth_element(magnitudes.begin(), rank, magnitudes.end());
   const double scale = *rank > 0 ? 1.0 / *rank : 0.0;
 

@@ -1,8 +1,8 @@
 // More than 2^31 points on a GPU, checked on random subsets.
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "runtime/gpu_facts.h"
 #include "schedules/mica.h"
@@ -20,7 +20,8 @@ TEST(LargeGrid, TwoDimensionsOfMoreThanTwoToThe31PointsAreRight) {
   if (const std::string why = test::why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
   const Target target = Target::cuda();
   constexpr std::int64_t kSide = 65536;
-  if (gpu_facts(target).total_memory < 3 * kSide * kSide) GTEST_SKIP() << "needs 12 GiB of device memory";
+  if (gpu_facts(target).total_memory < 3 * kSide * kSide)
+    GTEST_SKIP() << "needs 12 GiB of device memory";
 
   Var x("x"), y("y");
   Func fill("fill");
@@ -51,8 +52,8 @@ TEST(LargeGrid, TwoDimensionsOfMoreThanTwoToThe31PointsAreRight) {
     const std::uint8_t* values = static_cast<const Buffer<std::uint8_t>&>(line).data();
     std::int64_t wrong = 0;
     for (std::int64_t i = 0; i < kSide - 2; ++i) {
-      const auto expected = static_cast<std::uint8_t>(sample(i, r + 1) + sample(i + 2, r + 1) + sample(i + 1, r) +
-                                                      sample(i + 1, r + 2));
+      const auto expected = static_cast<std::uint8_t>(sample(i, r + 1) + sample(i + 2, r + 1) +
+                                                      sample(i + 1, r) + sample(i + 1, r + 2));
       wrong += values[i] != expected;
     }
     EXPECT_EQ(wrong, 0) << "row " << r;

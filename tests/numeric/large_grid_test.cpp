@@ -1,8 +1,8 @@
 // Offsets beyond 32 bits and grids beyond 65,535 blocks in y.
+#include <cstdint>
+
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-
-#include <cstdint>
 
 #include "schedules/mica.h"
 #include "tests/support/check_targets.h"
@@ -16,7 +16,8 @@ namespace {
 class SparseMemory {
  public:
   explicit SparseMemory(std::size_t bytes) : bytes_(bytes) {
-    data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    data_ =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   }
   ~SparseMemory() {
     if (valid()) munmap(data_, bytes_);
@@ -40,7 +41,8 @@ struct Columns {
 
 TEST(LargeGrid, RowsMoreThanTwoToThe31ElementsApartAreReadAndWritten) {
   constexpr std::int64_t kRow = (std::int64_t{1} << 31) + 5;
-  SparseMemory in(static_cast<std::size_t>(2 * kRow + 64) * 4), out(static_cast<std::size_t>(kRow + 64) * 4);
+  SparseMemory in(static_cast<std::size_t>(2 * kRow + 64) * 4),
+      out(static_cast<std::size_t>(kRow + 64) * 4);
   if (!in.valid() || !out.valid()) GTEST_SKIP() << "no address space for " << 12 * kRow << " bytes";
   for (int x = 0; x < 37; ++x) {
     for (std::int64_t y = 0; y < 3; ++y) in.data()[x + y * kRow] = static_cast<float>(x + 100 * y);
@@ -68,7 +70,8 @@ TEST(LargeGrid, MoreThan65535BlocksInYAreNumberedAlongX) {
   c.f.gpu_tile(c.x, c.y, 2, 1);
   constexpr std::int64_t kRows = 70000;
   Buffer<float> in(3, kRows + 1), out(3, kRows);
-  in.for_each([](float& v, const std::array<std::int64_t, 4>& at) { v = static_cast<float>(at[0] + at[1]); });
+  in.for_each(
+      [](float& v, const std::array<std::int64_t, 4>& at) { v = static_cast<float>(at[0] + at[1]); });
   out.fill(-1.0F);
   c.u.set(in);
   for (const Target& target : test::gpu_targets()) {

@@ -17,7 +17,7 @@ struct Star {
   Func next{"next"};
   Star() {
     next(x, y, z) = 0.5F * u(x, y, z) + 0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) +
-                                               u(x, y + 1, z) + u(x, y, z - 1) + u(x, y, z + 1));
+                                                u(x, y + 1, z) + u(x, y, z - 1) + u(x, y, z + 1));
   }
 };
 
@@ -79,7 +79,10 @@ TEST(LoopNest, ComputeAtOnTheHostComputesTheBoxOfOneTileClippedToTheImage) {
   b.blur_x.compute_at(b.blur_y, xo);
   const std::string text = loops(b.blur_y, Backend::Host);
   EXPECT_EQ(count(text, "u16 blur_x[18][64]: 2304 bytes"), 1) << text;
-  EXPECT_EQ(count(text, "let blur_x.y.high = min(blur_y.min.1 + blur_y.yo*16 + 16, blur_y.min.1 + blur_y.extent.1)"), 1)
+  EXPECT_EQ(
+      count(text,
+            "let blur_x.y.high = min(blur_y.min.1 + blur_y.yo*16 + 16, blur_y.min.1 + blur_y.extent.1)"),
+      1)
       << text;
 }
 
@@ -176,7 +179,8 @@ TEST(LoopNest, TooMuchSharedMemoryIsRefusedWithTheNumbers) {
     code(s.next, Backend::Cuda);
     FAIL() << "a box of 34 x 258 x 18 floats was accepted";
   } catch (const UserError& e) {
-    EXPECT_NE(std::string(e.what()).find(std::to_string(34 * 258 * 18 * 4)), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find(std::to_string(34 * 258 * 18 * 4)), std::string::npos)
+        << e.what();
     EXPECT_NE(std::string(e.what()).find("232448"), std::string::npos) << e.what();
   }
 }

@@ -15,11 +15,13 @@ inline LowerOptions options_for(Backend backend, Variant variant = {}) {
 }
 
 /// The program behind `f` after `pass`, or after all of them.
-inline Program lowered(const Func& f, Backend backend, const std::string& pass = {}, Variant variant = {}) {
+inline Program lowered(const Func& f, Backend backend, const std::string& pass = {},
+                       Variant variant = {}) {
   return lower(make_pipeline({f.function()}), options_for(backend, variant), pass);
 }
 
-inline std::string code(const Func& f, Backend backend, const std::string& pass = {}, Variant variant = {}) {
+inline std::string code(const Func& f, Backend backend, const std::string& pass = {},
+                        Variant variant = {}) {
   return to_string(lowered(f, backend, pass, variant));
 }
 

@@ -139,7 +139,11 @@ TEST(FuseThreadLoops, NeedsNoBarrierWithoutSharedMemory) {
 TEST(FuseThreadLoops, ASerialLoopAroundATileNeedsABarrierBeforeTheTileIsRefilled) {
   Row r(1);
   Var yo("yo"), yi("yi"), xo("xo"), xi("xi");
-  r.f.split(r.x, xo, xi, 32).split(r.y, yo, yi, 8).reorder(xi, yi, xo, yo).gpu_blocks(xo, yo).gpu_threads(xi);
+  r.f.split(r.x, xo, xi, 32)
+      .split(r.y, yo, yi, 8)
+      .reorder(xi, yi, xo, yo)
+      .gpu_blocks(xo, yo)
+      .gpu_threads(xi);
   r.u.in(r.f).compute_at(r.f, yi).store_in(MemoryType::Shared);
   // One before the rows are read, one before the next row replaces them.
   EXPECT_EQ(count(code(r.f, Backend::Cuda), "barrier"), 2);
@@ -171,7 +175,8 @@ TEST(BakeSymbols, ABakedExtentIsAConstantAndACheck) {
   Program program = lower(make_pipeline({r.f.function()}), options);
   EXPECT_EQ(count(to_string(program), "f.extent.0"), 0);
   bool checked = false;
-  for (const auto& check : program.plan.checks) checked = checked || count(check.message, "f.extent.0") > 0;
+  for (const auto& check : program.plan.checks)
+    checked = checked || count(check.message, "f.extent.0") > 0;
   EXPECT_TRUE(checked);
 }
 

@@ -1,11 +1,11 @@
 // From Func to a kernel that has run once, on a GPU.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "bench/algorithms.h"
 #include "tests/support/check_targets.h"
@@ -36,7 +36,8 @@ double milliseconds(const Target& target, bool use_cache) {
 }
 
 TEST(CompileTime, ANaiveSevenPointKernelIsReadyIn40MillisecondsAndIn2FromTheCache) {
-  // The driver's own cache of machine code stays out of the figures; this is read when the driver starts.
+  // The driver's own cache of machine code stays out of the figures; this is read when the driver
+  // starts.
   setenv("CUDA_CACHE_DISABLE", "1", 1);
   if (const std::string why = test::why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
   const Target target = Target::cuda();

@@ -11,10 +11,12 @@ void add_bench(CLI::App& app) {
   auto options = std::make_shared<bench::Options>();
   auto target = std::make_shared<std::string>();
   command->add_option("filter", options->filter, "only cases whose name contains this");
-  command->add_option("--target", *target, "cuda, cuda:N, host or emulator (default: the best there is)");
+  command->add_option("--target", *target,
+                      "cuda, cuda:N, host or emulator (default: the best there is)");
   command->add_option("--size", options->size, "points along each side (0: the case's own)");
   command->add_option("--runs", options->runs, "timed runs of each, interleaved")
-      ->check(CLI::Range(3, 10000))->capture_default_str();
+      ->check(CLI::Range(3, 10000))
+      ->capture_default_str();
   command->add_option("--twins", options->twins, "folder of the hand-written kernels' cubins");
   command->add_option("--json", options->json, "file to write the results to as JSON");
   command->callback([options, target] {

@@ -67,15 +67,18 @@ void add_list(CLI::App& app) {
     std::cout << "schedules\n";
     for (const auto& recipe : schedules::registry()) {
       std::cout << "  " << std::left << std::setw(24) << recipe.name << recipe.description << "\n";
-      std::cout << "  " << std::setw(24) << "" << "parameters:";
+      std::cout << "  " << std::setw(24) << ""
+                << "parameters:";
       for (const auto& p : recipe.parameters) {
         std::cout << " " << p.name << "=" << p.value << " [" << p.min << ".." << p.max << "]";
       }
-      std::cout << "\n  " << std::setw(24) << "" << "from: " << recipe.document << "\n";
+      std::cout << "\n  " << std::setw(24) << ""
+                << "from: " << recipe.document << "\n";
     }
     std::cout << "algorithms\n";
     for (const auto& name : bench::algorithm_names()) {
-      std::cout << "  " << std::left << std::setw(24) << name << bench::make_algorithm(name).description << "\n";
+      std::cout << "  " << std::left << std::setw(24) << name << bench::make_algorithm(name).description
+                << "\n";
     }
   });
 }
@@ -94,11 +97,12 @@ void add_show(CLI::App& app) {
     bench::Algorithm algorithm = scheduled(*choice);
     std::cout << recipe.name << ": " << recipe.description << "\nfrom: " << recipe.document << "\n";
     for (const auto& p : recipe.parameters) {
-      std::cout << "  " << std::left << std::setw(10) << p.name << std::setw(6) << p.value << p.meaning << " ["
-                << p.min << ".." << p.max << "]\n";
+      std::cout << "  " << std::left << std::setw(10) << p.name << std::setw(6) << p.value << p.meaning
+                << " [" << p.min << ".." << p.max << "]\n";
     }
     const Target target = recipe.on_gpu ? Target{Backend::Cuda, 0} : Target::host();
-    std::cout << "\n" << to_string(algorithm.output.schedule()) << "\n"
+    std::cout << "\n"
+              << to_string(algorithm.output.schedule()) << "\n"
               << algorithm.output.print_loop_nest(target);
   });
 }
@@ -122,9 +126,8 @@ void add_ptx(CLI::App& app) {
   add_choice(*command, *choice);
   command->add_option("--sm", choice->sm, "compute capability times ten")->capture_default_str();
   command->add_option("--ptx", choice->ptx, "PTX version times ten (0: the lowest for --sm)");
-  command->callback([choice] {
-    std::cout << compile_to_ptx(scheduled(*choice).output, choice->sm, choice->ptx);
-  });
+  command->callback(
+      [choice] { std::cout << compile_to_ptx(scheduled(*choice).output, choice->sm, choice->ptx); });
 }
 
 }  // namespace mica::tools

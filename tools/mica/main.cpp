@@ -1,7 +1,8 @@
 // mica: looks at named schedules and at what the compiler makes of them.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 
 #include "tools/mica/commands.h"
 
