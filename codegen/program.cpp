@@ -5,6 +5,13 @@ namespace mica {
 std::string storage_name(const std::string& func, int value, std::size_t count) {
   return count == 1 ? func : func + "." + std::to_string(value);
 }
+int storage_alignment(const FunctionData& func, std::size_t d, int otherwise) {
+  for (const auto& directive : func.definitions.front().directives) {
+    const auto* align = std::get_if<directive::AlignStorage>(&directive.op);
+    if (align && align->var == func.args[d]) return align->elements;
+  }
+  return otherwise;
+}
 Expr min_symbol(const std::string& buffer, std::size_t d) {
   return make_var(buffer + ".min." + std::to_string(d));
 }

@@ -66,6 +66,9 @@ struct Program {
 
 /// Name of the array that holds element `value` of a Func with `count` values.
 std::string storage_name(const std::string& func, int value, std::size_t count);
+/// The multiple that `align_storage` asks dimension `d` of the Func's storage to be padded to, or
+/// `otherwise`.
+int storage_alignment(const FunctionData& func, std::size_t d, int otherwise);
 /// "<buffer>.min.<d>", "<buffer>.extent.<d>", "<buffer>.stride.<d>" as i32 variables.
 Expr min_symbol(const std::string& buffer, std::size_t dimension);
 Expr extent_symbol(const std::string& buffer, std::size_t dimension);

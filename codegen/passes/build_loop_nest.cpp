@@ -33,13 +33,8 @@ void add_output(Program& program, const FunctionData& func) {
   }
 }
 
-int alignment_of(const FunctionData& func, std::size_t dimension) {
-  for (const auto& d : func.definitions.front().directives) {
-    const auto* align = std::get_if<directive::AlignStorage>(&d.op);
-    if (align && align->var == func.args[dimension]) return align->elements;
-  }
-  return dimension == 0 ? 32 : 1;
-}
+// Rows of temporaries start on 128 bytes where nothing else is asked for (32 elements of 4 bytes).
+constexpr int kRowElements = 32;
 
 void add_temporary(Program& program, const FunctionData& func) {
   const auto& box = program.required.at(func.name);
@@ -50,7 +45,7 @@ void add_temporary(Program& program, const FunctionData& func) {
     for (std::size_t d = 0; d < box.size(); ++d) {
       temporary.mins.push_back(box[d].min);
       temporary.extents.push_back(analysis::extent_of(box[d]));
-      temporary.align.push_back(alignment_of(func, d));
+      temporary.align.push_back(storage_alignment(func, d, d == 0 ? kRowElements : 1));
     }
     program.plan.temporaries.push_back(temporary);
   }

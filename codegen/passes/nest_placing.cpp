@@ -138,8 +138,13 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
   bool fixed_size = true;
   for (std::size_t d = 0; d < box.size(); ++d) {
     auto count = analysis::constant_extent(box[d]);
+    const int align = storage_alignment(func, d, 1);
+    if (count) count = (*count + align - 1) / align * align;
     mins.push_back(box[d].min);
-    extents.push_back(count ? constant(*count) : analysis::extent_of(box[d]));
+    extents.push_back(count ? constant(*count)
+                      : align == 1
+                          ? analysis::extent_of(box[d])
+                          : simplify((analysis::extent_of(box[d]) + (align - 1)) / align * align));
     if (count) elements *= *count;
     fixed_size = fixed_size && count.has_value();
   }

@@ -93,6 +93,14 @@ TEST(LoopNest, ComputeAtARowNeedsThreeRowsOfTheProducer) {
   EXPECT_EQ(count(text, "blur_x[3][blur_y.extent.0]"), 1) << text;
 }
 
+TEST(LoopNest, AlignStoragePadsTheRowsOfASharedTile) {
+  Blur b;
+  b.blur_y.gpu_tile(b.x, b.y, 30, 8);
+  b.blur_x.compute_at(b.blur_y, "x.block").align_storage(b.x, 33);
+  const std::string text = loops(b.blur_y, Backend::Cuda);
+  EXPECT_EQ(count(text, "Shared u16 blur_x[10][33]: 660 bytes"), 1) << text;
+}
+
 TEST(LoopNest, AStagedInputHoldsTheTileWithItsHalo) {
   Star s;
   s.next.gpu_tile(s.x, s.y, s.z, 16, 8, 4);

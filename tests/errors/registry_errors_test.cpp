@@ -1,0 +1,53 @@
+// Misuse of named schedules and of the tool's algorithms.
+#include <gtest/gtest.h>
+
+#include "bench/algorithms.h"
+#include "schedules/registry.h"
+
+namespace mica {
+namespace {
+
+template <typename Fn>
+std::string message_of(const Fn& call) {
+  try {
+    call();
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no UserError";
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(RegistryErrors, AnUnknownScheduleListsTheKnownOnes) {
+  bench::Algorithm a = bench::make_algorithm("stencil7");
+  const std::string text = message_of([&] { schedules::apply(a.output, "pmpp/fast"); });
+  EXPECT_TRUE(has(text, "pmpp/fast") && has(text, "pmpp/naive")) << text;
+}
+
+TEST(RegistryErrors, AnUnknownParameterListsTheLegalOnes) {
+  bench::Algorithm a = bench::make_algorithm("stencil7");
+  const std::string text = message_of([&] { schedules::apply(a.output, "pmpp/naive", {{"tile", 8}}); });
+  EXPECT_TRUE(has(text, "tile") && has(text, "block_x")) << text;
+}
+
+TEST(RegistryErrors, AValueOutsideItsRangeNamesTheRange) {
+  bench::Algorithm a = bench::make_algorithm("stencil7");
+  const std::string text = message_of([&] { schedules::apply(a.output, "pmpp/naive", {{"block_z", 65}}); });
+  EXPECT_TRUE(has(text, "65") && has(text, "1 to 64")) << text;
+  EXPECT_TRUE(has(text, "registry_errors_test.cpp")) << "the user's line: " << text;
+}
+
+TEST(RegistryErrors, AFuncOfOtherDimensionsIsRefused) {
+  bench::Algorithm a = bench::make_algorithm("stencil7");
+  const std::string text = message_of([&] { schedules::apply(a.output, "jacobi2d/strided-load"); });
+  EXPECT_TRUE(has(text, "2 to 2") && has(text, "has 3")) << text;
+}
+
+TEST(RegistryErrors, AnUnknownAlgorithmListsTheKnownOnes) {
+  const std::string text = message_of([] { bench::make_algorithm("stencil9"); });
+  EXPECT_TRUE(has(text, "stencil9") && has(text, "stencil7")) << text;
+}
+
+}  // namespace
+}  // namespace mica

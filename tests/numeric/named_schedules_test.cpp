@@ -1,0 +1,124 @@
+// Every named schedule gives the oracle's bits on any stencil of its dimensions.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "schedules/registry.h"
+#include "tests/support/check_targets.h"
+#include "tests/support/gpu_schedules.h"
+#include "tests/support/test_pipelines.h"
+
+namespace mica::test {
+namespace {
+
+using schedules::Parameters;
+
+std::vector<TestPipeline> pipelines_of(int dimensions) {
+  std::vector<TestPipeline> list;
+  list.push_back(star(Float(32), dimensions, 1));
+  list.push_back(star(Float(64), dimensions, 3));
+  list.push_back(box(UInt(8), dimensions, 1));
+  if (dimensions == 2) {
+    list.push_back(blur());
+    list.push_back(gradient());
+    list.push_back(mixed_types());
+  }
+  if (dimensions == 3) list.push_back(wave());
+  return list;
+}
+
+class NamedSchedule : public ::testing::TestWithParam<std::string> {};
+
+void check(const std::string& name, const Parameters& parameters) {
+  const schedules::Recipe& recipe = schedules::find(name);
+  for (int d = std::max(recipe.min_dimensions, 1); d <= std::min(recipe.max_dimensions, 3); ++d) {
+    for (auto& p : pipelines_of(d)) {
+      schedules::apply(p.output(), name, parameters);
+      for (const Box& region : gpu_boxes(d)) {
+        const auto memory = p.bind(region, 11);
+        const auto expected = expected_values(p.outputs, region);
+        std::vector<Target> targets = recipe.on_gpu ? gpu_targets() : std::vector<Target>{};
+        targets.push_back(Target::host());
+        for (const Target& target : targets) {
+          EXPECT_TRUE(run_matches(expected, p.outputs, region, target)) << name << " of " << p.name;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(NamedSchedule, GivesTheOraclesBitsWithItsDefaults) {
+  // One thread per input point: with a halo of three on each side only a small tile fits a block.
+  const bool halo_threads = GetParam() == "pmpp/shared-tile";
+  check(GetParam(), halo_threads ? Parameters{{"tile_x", 4}, {"tile_y", 4}, {"tile_z", 4}} : Parameters{});
+}
+
+TEST_P(NamedSchedule, GivesTheOraclesBitsWithSmallOddTiles) {
+  Parameters parameters;
+  for (const auto& p : schedules::find(GetParam()).parameters) {
+    if (p.name == "vec" || p.name == "staged") continue;
+    parameters[p.name] = std::max<std::int64_t>(p.min, p.name.ends_with("x") || p.name == "threads" ? 5 : 3);
+  }
+  check(GetParam(), parameters);
+}
+
+TEST_P(NamedSchedule, HasADocumentAndDefaultsInsideTheirRanges) {
+  const schedules::Recipe& recipe = schedules::find(GetParam());
+  EXPECT_FALSE(recipe.document.empty());
+  EXPECT_FALSE(recipe.description.empty());
+  for (const auto& p : recipe.parameters) {
+    EXPECT_LE(p.min, p.value) << p.name;
+    EXPECT_LE(p.value, p.max) << p.name;
+    EXPECT_FALSE(p.meaning.empty()) << p.name;
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> list;
+  for (const auto& recipe : schedules::registry()) list.push_back(recipe.name);
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, NamedSchedule, ::testing::ValuesIn(names()), [](const auto& c) {
+  std::string name = c.param;
+  for (char& letter : name) letter = std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
+  return name;
+});
+
+TEST(NamedSchedules, VectorsOfEveryWidthGiveTheSameBits) {
+  for (std::int64_t vec : {2, 4, 8}) {
+    TestPipeline p = star(Float(32), 3, 2);
+    schedules::apply(p.output(), "pmpp/naive", {{"vec", vec}});
+    const Box region{{-3, 45}, {2, 9}, {0, 5}};
+    const auto memory = p.bind(region, 5);
+    for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle(p.outputs, region, target)) << vec;
+  }
+}
+
+TEST(NamedSchedules, ReadOnlyInputsAreNotStaged) {
+  TestPipeline p = wave();
+  schedules::apply(p.output(), "tile/read-only", {{"staged", 1}});
+  int staged = 0, read_only = 0;
+  for (const auto& stage : p.output().schedule().stages) {
+    for (const auto& d : stage.directives) {
+      staged += std::holds_alternative<directive::Stage>(d.op);
+      read_only += std::holds_alternative<directive::ReadOnly>(d.op);
+    }
+  }
+  EXPECT_EQ(staged, 1);
+  EXPECT_EQ(read_only, static_cast<int>(p.inputs.size()) - 1);
+}
+
+TEST(NamedSchedules, ApplyReplacesTheWholeSchedule) {
+  TestPipeline p = blur();
+  schedules::apply(p.output(), "blur/breadth-first");
+  schedules::apply(p.output(), "blur/inline");
+  const Schedule twice = p.output().schedule();
+  TestPipeline q = blur();
+  schedules::apply(q.output(), "blur/inline");
+  EXPECT_EQ(twice, q.output().schedule());
+}
+
+}  // namespace
+}  // namespace mica::test
