@@ -75,8 +75,8 @@ std::vector<Recipe> blur_family() {
        4,
        false,
        {{"tile_x", 256, 8, 65536, "points of a tile in x"},
-        {"tile_y", 32, 1, 65536, "points of a tile in y"},
-        {"vec", 16, 1, 64, "points in one vector; a power of two"}},
+        {"tile_y", 8, 1, 65536, "points of a tile in y"},
+        {"vec", 32, 1, 64, "points in one vector; a power of two"}},
        cpu_tile},
   };
 }

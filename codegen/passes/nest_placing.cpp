@@ -13,7 +13,7 @@ using analysis::Interval;
 
 namespace {
 
-constexpr std::int64_t kStackBytes = 16 * 1024;
+constexpr std::int64_t kStackBytes = 64 * 1024;
 constexpr std::int64_t kUnrolledSteps = 16;
 
 Expr constant(std::int64_t value) { return make_const(Int(32), value); }
