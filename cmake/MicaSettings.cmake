@@ -33,7 +33,8 @@ target_link_options(mica_settings INTERFACE -Wl,--gc-sections -Wl,--as-needed)
 
 if(MICA_SANITIZE)
   target_compile_options(mica_settings INTERFACE
-    -fsanitize=${MICA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${MICA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # wrong in instrumented libstdc++ code
   target_link_options(mica_settings INTERFACE -fsanitize=${MICA_SANITIZE})
 endif()
 
