@@ -23,11 +23,8 @@ Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
       p.memory = in->memory;
     }
   }
-  if (pipeline.is_output(func.name)) {
-    p.level = Placement::Level::Root;
-  } else if (!decided && func.definitions.size() > 1) {
-    p.level = Placement::Level::Root;
-  }
+  const bool updated = func.definitions.size() > 1;
+  if (pipeline.is_output(func.name) || (!decided && updated)) p.level = Placement::Level::Root;
   return p;
 }
 

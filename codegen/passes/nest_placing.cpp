@@ -9,11 +9,10 @@
 namespace mica::passes {
 
 using analysis::Box;
-using analysis::Interval;
 
 namespace {
 
-constexpr std::int64_t kStackBytes = 64 * 1024;
+constexpr std::int64_t kStackBytes = 65536;
 constexpr std::int64_t kUnrolledSteps = 16;
 
 Expr constant(std::int64_t value) { return make_const(Int(32), value); }
