@@ -4,10 +4,11 @@
 namespace mica::schedules {
 namespace {
 
-const std::vector<Parameter> kTile = {
-    {"tile_x", 32, 1, 1024, "threads in x"},
-    {"tile_y", 8, 1, 1024, "threads in y"},
-    {"vec", 1, 1, 16, "points of x a thread, in one vector; a power of two"}};
+std::vector<Parameter> tile_parameters() {
+  return {{"tile_x", 32, 1, 1024, "threads in x"},
+          {"tile_y", 8, 1, 1024, "threads in y"},
+          {"vec", 1, 1, 16, "points of x a thread, in one vector; a power of two"}};
+}
 
 void inline_all(Func& f) {
   for (auto& producer : producers_of(f)) producer.compute_inline();
@@ -52,13 +53,13 @@ void cpu_tile(Func& f, const Parameters& p) {
 std::vector<Recipe> blur_family() {
   return {
       {"blur/box3x3", kDocumentStructuredGrids,
-       "all stages in one pass, every tap from global memory (nine for a 3x3 box)", 2, 4, true, kTile,
-       inlined},
+       "all stages in one pass, every tap from global memory (nine for a 3x3 box)", 2, 4, true,
+       tile_parameters(), inlined},
       {"blur/breadth-first", kDocumentStructuredGrids,
-       "one kernel a stage: the x blur of the whole image, then the y blur", 2, 4, true, kTile,
-       breadth_first},
+       "one kernel a stage: the x blur of the whole image, then the y blur", 2, 4, true,
+       tile_parameters(), breadth_first},
       {"blur/inline", kDocumentStructuredGrids, "the first stage recomputed at every use", 2, 4, true,
-       kTile, inlined},
+       tile_parameters(), inlined},
       {"blur/shared-tile",
        kDocumentStructuredGrids,
        "the first stage of a tile and its halo in shared memory, then the second (overlapped tiles)",

@@ -13,7 +13,7 @@ Interval point(const Expr& e) { return {e, e}; }
 
 Expr tidy(const Expr& e) { return e.defined() ? passes::simplify(e) : e; }
 
-Interval tidy(Interval i) { return {tidy(i.min), tidy(i.max)}; }
+Interval tidy(const Interval& i) { return {tidy(i.min), tidy(i.max)}; }
 
 Interval of_linear(const Expr& e, const Scope& scope) {
   Linear form = linearize(e);

@@ -17,7 +17,9 @@ std::string message_of(const Fn& call) {
   return "no UserError";
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST(RegistryErrors, AnUnknownScheduleListsTheKnownOnes) {
   bench::Algorithm a = bench::make_algorithm("stencil7");
@@ -33,7 +35,9 @@ TEST(RegistryErrors, AnUnknownParameterListsTheLegalOnes) {
 
 TEST(RegistryErrors, AValueOutsideItsRangeNamesTheRange) {
   bench::Algorithm a = bench::make_algorithm("stencil7");
-  const std::string text = message_of([&] { schedules::apply(a.output, "pmpp/naive", {{"block_z", 65}}); });
+  const std::string text = message_of([&] {
+    schedules::apply(a.output, "pmpp/naive", {{"block_z", 65}});
+  });
   EXPECT_TRUE(has(text, "65") && has(text, "1 to 64")) << text;
   EXPECT_TRUE(has(text, "registry_errors_test.cpp")) << "the user's line: " << text;
 }

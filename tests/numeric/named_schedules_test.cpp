@@ -1,8 +1,8 @@
 // Every named schedule gives the oracle's bits on any stencil of its dimensions.
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "schedules/registry.h"
 #include "tests/support/check_targets.h"
@@ -51,14 +51,16 @@ void check(const std::string& name, const Parameters& parameters) {
 TEST_P(NamedSchedule, GivesTheOraclesBitsWithItsDefaults) {
   // One thread per input point: with a halo of three on each side only a small tile fits a block.
   const bool halo_threads = GetParam() == "pmpp/shared-tile";
-  check(GetParam(), halo_threads ? Parameters{{"tile_x", 4}, {"tile_y", 4}, {"tile_z", 4}} : Parameters{});
+  check(GetParam(),
+        halo_threads ? Parameters{{"tile_x", 4}, {"tile_y", 4}, {"tile_z", 4}} : Parameters{});
 }
 
 TEST_P(NamedSchedule, GivesTheOraclesBitsWithSmallOddTiles) {
   Parameters parameters;
   for (const auto& p : schedules::find(GetParam()).parameters) {
     if (p.name == "vec" || p.name == "staged") continue;
-    parameters[p.name] = std::max<std::int64_t>(p.min, p.name.ends_with("x") || p.name == "threads" ? 5 : 3);
+    parameters[p.name] =
+        std::max<std::int64_t>(p.min, p.name.ends_with("x") || p.name == "threads" ? 5 : 3);
   }
   check(GetParam(), parameters);
 }
@@ -92,7 +94,8 @@ TEST(NamedSchedules, VectorsOfEveryWidthGiveTheSameBits) {
     schedules::apply(p.output(), "pmpp/naive", {{"vec", vec}});
     const Box region{{-3, 45}, {2, 9}, {0, 5}};
     const auto memory = p.bind(region, 5);
-    for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle(p.outputs, region, target)) << vec;
+    for (const Target& target : all_targets())
+      EXPECT_TRUE(matches_oracle(p.outputs, region, target)) << vec;
   }
 }
 

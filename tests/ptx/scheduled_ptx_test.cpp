@@ -50,7 +50,9 @@ TEST(ScheduledPtx, NamedSchedulesAssembleInEveryVariant) {
   for (const auto& recipe : schedules::registry()) {
     if (!recipe.on_gpu) continue;
     for (int v = 0; v < 16; ++v) {
-      TestPipeline p = recipe.name.starts_with("blur/") ? blur() : star(Float(32), recipe.max_dimensions > 2 ? 3 : 2, 1);
+      TestPipeline p = recipe.name.starts_with("blur/")
+                           ? blur()
+                           : star(Float(32), recipe.max_dimensions > 2 ? 3 : 2, 1);
       schedules::Parameters parameters;
       for (const auto& q : recipe.parameters) {
         if (q.name == "vec") parameters["vec"] = 4;
