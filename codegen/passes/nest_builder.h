@@ -55,6 +55,7 @@ class NestBuilder {
                                                               std::size_t position) const;
   /// The loop of `frame` in which `func` is computed, directly or inside another Func; -1 if none.
   [[nodiscard]] int loop_of(const Frame& frame, const std::string& func, bool storage) const;
+  void check_storage_level(const Frame& frame, const FunctionData& func, std::size_t position) const;
   [[nodiscard]] int position_of(const Frame& frame, const std::string& dim) const;
   [[nodiscard]] ir::Stmt allocate(const FunctionData& func, const analysis::Box& box,
                                   const NestContext& context, const ir::Stmt& body) const;

@@ -106,7 +106,10 @@ ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const Nest
     const LoopLevel& store = p.store ? *p.store : p.compute;
     bool stored_here = store.func == frame.func.name && position_of(frame, store.var) == at;
     if (computed_here) computed.push_back(func.get());
-    if (stored_here) stored.push_back(func.get());
+    if (stored_here) {
+      check_storage_level(frame, *func, position);
+      stored.push_back(func.get());
+    }
   }
   ir::Stmt body = rest();
   if (computed.empty() && stored.empty()) return body;
@@ -127,6 +130,22 @@ ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const Nest
     if (box != boxes.end()) body = allocate(*func, box->second, context, body);
   }
   return body;
+}
+
+// Iterations that run at once would fill one another's storage.
+void NestBuilder::check_storage_level(const Frame& frame, const FunctionData& func,
+                                      std::size_t position) const {
+  const int compute = loop_of(frame, func.name, false);
+  for (int i = compute; i >= 0 && i < static_cast<int>(position); ++i) {
+    const LoopVars::Loop& loop = frame.vars.loops()[static_cast<std::size_t>(i)];
+    if (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Unrolled) continue;
+    throw UserError(
+        "store_at(" + frame.func.name + ", " + frame.vars.loops()[position].dim + ") of " + func.name +
+            ": the " + to_string(loop.kind) + " loop " + loop.dim +
+            " stands between the storage and the computation, and its iterations would share the "
+            "storage; store inside it, or make it serial",
+        program_.placement.at(func.name).where);
+  }
 }
 
 ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const NestContext& context,

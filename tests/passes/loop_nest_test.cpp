@@ -166,6 +166,19 @@ TEST(LoopNest, StoreInSharedOfAPerThreadFuncIsRefused) {
   EXPECT_THROW(loops(b.blur_y, Backend::Cuda), UserError);
 }
 
+TEST(LoopNest, StorageOutsideAParallelLoopIsRefused) {
+  Blur b;
+  b.blur_y.parallel(b.x);
+  b.blur_x.store_at(b.blur_y, b.y).compute_at(b.blur_y, b.x);
+  try {
+    loops(b.blur_y, Backend::Host);
+    FAIL() << "parallel iterations share the storage of blur_x";
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find("blur_x"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("loop x"), std::string::npos) << e.what();
+  }
+}
+
 TEST(LoopNest, MoreThreadsThanABlockMayHaveIsRefusedWithTheNumbers) {
   Star s;
   s.next.gpu_tile(s.x, s.y, s.z, 16, 8, 8);
