@@ -164,10 +164,11 @@ std::vector<unsigned char> operation_samples(Type type, int operand) {
       const double edge = operand == 0 ? edges[i % edges.size()] : edges[i / edges.size()];
       store_value(type, at, float_value(type, edge));
     } else if (type.is_integer() && i < 64) {
-      const std::int64_t top = std::int64_t{1} << (type.bits - 1);
-      const std::int64_t list[8] = {0, 1, -1, 2, top - 1, top, top + 1, 7};
-      const std::int64_t edge = operand == 0 ? list[i % 8] : list[i / 8];
-      store_value(type, at, integer_value(type, edge));
+      // Unsigned, so that the neighbours of the lowest i64 are defined.
+      const std::uint64_t top = std::uint64_t{1} << (type.bits - 1);
+      const std::uint64_t list[8] = {0, 1, ~std::uint64_t{0}, 2, top - 1, top, top + 1, 7};
+      const std::uint64_t edge = operand == 0 ? list[i % 8] : list[i / 8];
+      store_value(type, at, integer_value(type, static_cast<std::int64_t>(edge)));
     }
   }
   return data;
