@@ -1,7 +1,6 @@
 #include "codegen/print_loops.h"
 
 #include "codegen/ir/print.h"
-#include "codegen/ir/traverse.h"
 #include "dsl/traverse.h"
 
 namespace mica {
