@@ -9,7 +9,7 @@
 
 namespace mica::bench {
 
-/// An algorithm with the handles that a run needs.
+/// An algorithm with the handles that a run needs. Several outputs are the values of one Func.
 struct Algorithm {
   std::string name;
   std::string description;
@@ -19,9 +19,10 @@ struct Algorithm {
   std::string schedule;   ///< a named schedule that suits it
 };
 
-/// "copy3d", "stencil7", "stencil7-f64", "box27", "star25", "blur-u16", "blur-f32", "jacobi2d": see
-/// algorithm_names. UserError that lists the names otherwise.
+/// The algorithm of a name in algorithm_names(), with Funcs and ImageParams of its own. UserError that
+/// lists the names otherwise.
 Algorithm make_algorithm(const std::string& name);
+/// "copy3d", "stencil7", "star25", ..., in a fixed order.
 std::vector<std::string> algorithm_names();
 
 }  // namespace mica::bench

@@ -30,7 +30,8 @@ if(MICA_TOOLS)
   if(bench_sources)
     add_library(mica_bench OBJECT ${bench_sources})
     target_link_libraries(mica_bench PUBLIC mica mica_settings
-      benchmark::benchmark nlohmann_json::nlohmann_json fmt::fmt Threads::Threads ${CMAKE_DL_LIBS})
+      benchmark::benchmark nlohmann_json::nlohmann_json fmt::fmt PNG::PNG Threads::Threads
+      ${CMAKE_DL_LIBS})
   endif()
   mica_sources(tool_sources tools/mica)
   if(tool_sources)
@@ -49,7 +50,7 @@ if(MICA_TWINS AND MICA_NVCC)
     set(cubin "${PROJECT_BINARY_DIR}/twins/${name}.cubin")
     add_custom_command(OUTPUT "${cubin}"
       COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/twins"
-      COMMAND "${MICA_NVCC}" -cubin -arch=sm_90 -O3 -std=c++17 -MD -MF "${cubin}.d" -o "${cubin}" "${source}"
+      COMMAND "${MICA_NVCC}" -cubin -arch=sm_90 -O3 -std=c++17 -fmad=false "-I${PROJECT_SOURCE_DIR}" -MD -MF "${cubin}.d" -o "${cubin}" "${source}"
       DEPENDS "${source}" DEPFILE "${cubin}.d" COMMENT "Compiling CUDA twin ${name}" VERBATIM)
     list(APPEND twin_cubins "${cubin}")
   endforeach()

@@ -16,6 +16,7 @@
 #include "codegen/passes/simplify.h"
 #include "codegen/passes/split_host_device.h"
 #include "codegen/passes/unroll_loops.h"
+#include "codegen/passes/unroll_marches.h"
 #include "codegen/passes/vectorize_loops.h"
 #include "codegen/verify_program.h"
 #include "dsl/check_schedule.h"
@@ -46,7 +47,9 @@ const std::vector<Pass>& pass_list() {
       {"build_loop_nest", passes::build_loop_nest},
       {"bake_symbols", passes::bake_symbols},
       {"simplify_loops", each_nest<passes::simplify>},
+      {"unroll_marches", passes::unroll_marches},
       {"unroll_loops", each_nest<passes::unroll_loops>},
+      {"simplify_unrolled", each_nest<passes::simplify>},
       {"flatten_storage", passes::flatten_storage},
       {"vectorize_loops", each_nest<passes::vectorize_loops>},
       {"partition_loops", passes::partition_loops},

@@ -55,6 +55,10 @@ class Printer {
     }
     if (const auto* store = s.as<ir::Store>()) {
       line(depth, store->buffer + "[..] = ...");
+    } else if (const auto* async = s.as<ir::AsyncCopy>()) {
+      line(depth, "copy " + async->to + "[..] = " + async->from + "[..]");
+    } else if (const auto* bulk = s.as<ir::BulkCopy>()) {
+      line(depth, "bulk copy " + bulk->to + "[..] = " + bulk->from + "[..]");
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,11 @@ struct Placement {
   std::optional<LoopLevel> store;  ///< an enclosing loop that holds the storage
   MemoryType memory = MemoryType::Auto;
   std::optional<LoadPolicy> load;  ///< filled by the block's threads under this policy
-  SourceLocation where;            ///< the directive that decided
+  /// Along a march (dsl/pipeline.h, Pipeline::Marched).
+  std::optional<std::int64_t> ahead;
+  int prefetch = 0;
+  std::string filled_from;
+  SourceLocation where;  ///< the directive that decided
 };
 
 /// One loop nest at root: the computation of one Func and all that is computed inside it.
@@ -47,6 +52,8 @@ struct Nest {
   ir::Stmt body;
   std::vector<Expr> grid;  ///< device nests: blocks in x, y, z, set by map_gpu_axes
   ir::Kernel kernel;       ///< filled by split_host_device
+  /// Inputs and other Funcs' arrays that a device nest reads through the texture unit.
+  std::set<std::string> textures;
 };
 
 struct Program {

@@ -141,6 +141,22 @@ class LoopNames {
   void follow(const directive::ReadOnly&, const Directive&) const {}
   void follow(const directive::LaunchBounds&, const Directive&) const {}
   void follow(const directive::MaxRegisters&, const Directive&) const {}
+  void follow(const directive::March& d, const Directive& at) {
+    use(d.var, at);
+    names_.insert(d.var + ".block");
+    names_.insert(d.var + ".march");
+  }
+  void follow(const directive::RegisterWindow& d, const Directive& at) const { dimension(d.var, at); }
+  void follow(const directive::Prefetch&, const Directive&) const {}
+  void follow(const directive::Scatter& d, const Directive& at) const { dimension(d.var, at); }
+  void follow(const directive::Exchange& d, const Directive& at) const { dimension(d.var, at); }
+  void follow(const directive::OrderBlocks& d, const Directive& at) const {
+    for (const auto& v : d.vars) use(v, at);
+  }
+  void follow(const directive::StreamLoads&, const Directive&) const {}
+  void follow(const directive::StreamStores&, const Directive&) const {}
+  void follow(const directive::Texture&, const Directive&) const {}
+  void follow(const directive::WarpSplit&, const Directive&) const {}
 
   const FunctionData& f_;
   std::set<std::string> names_;
@@ -221,8 +237,18 @@ class Applier {
       need("Func", store->level.func, funcs);
     } else if (const auto* stage = std::get_if<directive::Stage>(&directive.op)) {
       need("Func or input", stage->source, sources);
+    } else if (const auto* window = std::get_if<directive::RegisterWindow>(&directive.op)) {
+      need("Func or input", window->source, sources);
+    } else if (const auto* ahead = std::get_if<directive::Prefetch>(&directive.op)) {
+      need("Func or input", ahead->source, sources);
+    } else if (const auto* exchange = std::get_if<directive::Exchange>(&directive.op)) {
+      need("Func or input", exchange->source, sources);
     } else if (const auto* read_only = std::get_if<directive::ReadOnly>(&directive.op)) {
       need("input", read_only->source, inputs);
+    } else if (const auto* streamed = std::get_if<directive::StreamLoads>(&directive.op)) {
+      need("input", streamed->source, inputs);
+    } else if (const auto* texture = std::get_if<directive::Texture>(&directive.op)) {
+      need("input", texture->source, inputs);
     }
   }
 

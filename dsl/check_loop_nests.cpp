@@ -21,7 +21,8 @@ bool acts_on_loops(const Directive& directive) {
          std::holds_alternative<directive::MarkLoop>(op) ||
          std::holds_alternative<directive::GpuTile>(op) ||
          std::holds_alternative<directive::Vectorize>(op) ||
-         std::holds_alternative<directive::Unroll>(op);
+         std::holds_alternative<directive::Unroll>(op) || std::holds_alternative<directive::March>(op) ||
+         std::holds_alternative<directive::OrderBlocks>(op);
 }
 
 /// The checks of one definition's loops.
@@ -170,7 +171,7 @@ class NestChecker {
   }
 
   void check_outside_blocks() {
-    if (blocks_.empty()) return;
+    if (blocks_.empty() || is_march_left_out()) return;
     for (std::size_t i = blocks_.front() + 1; i < dims_.size(); ++i) {
       const LoopDim& dim = dims_[i];
       if (dim.kind == LoopKind::GpuBlock || dim.kind == LoopKind::GpuThread) continue;
@@ -189,6 +190,15 @@ class NestChecker {
     }
   }
 
+  /// A march that is a finding left its loops where they were.
+  [[nodiscard]] bool is_march_left_out() const {
+    const auto& directives = f_.func->definitions.front().directives;
+    const auto marches = std::count_if(directives.begin(), directives.end(), [](const Directive& d) {
+      return std::holds_alternative<directive::March>(d.op);
+    });
+    return marches > std::count_if(f_.loops.front().dims.begin(), f_.loops.front().dims.end(),
+                                   [](const LoopDim& dim) { return dim.kind == LoopKind::March; });
+  }
   [[nodiscard]] std::string loop_list() const {
     std::vector<std::string> names;
     for (const auto& dim : dims_) names.push_back(dim.name);

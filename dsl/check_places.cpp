@@ -207,7 +207,9 @@ class PlaceChecker {
 }  // namespace
 
 void check_places(const ScheduleView& view, Diagnostics& findings) {
-  for (const auto& f : view.funcs()) PlaceChecker(view, f, findings).run();
+  for (const auto& f : view.funcs()) {
+    if (!view.is_made(f)) PlaceChecker(view, f, findings).run();  // check_marches judges the directive
+  }
 }
 
 }  // namespace mica

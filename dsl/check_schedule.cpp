@@ -23,7 +23,17 @@ bool is_whole_func(const Directive& directive) {
          std::holds_alternative<directive::StoreIn>(op) ||
          std::holds_alternative<directive::AlignStorage>(op) ||
          std::holds_alternative<directive::Bound>(op) || std::holds_alternative<directive::Stage>(op) ||
-         std::holds_alternative<directive::ReadOnly>(op);
+         std::holds_alternative<directive::ReadOnly>(op) ||
+         std::holds_alternative<directive::March>(op) ||
+         std::holds_alternative<directive::RegisterWindow>(op) ||
+         std::holds_alternative<directive::Prefetch>(op) ||
+         std::holds_alternative<directive::Scatter>(op) ||
+         std::holds_alternative<directive::Exchange>(op) ||
+         std::holds_alternative<directive::OrderBlocks>(op) ||
+         std::holds_alternative<directive::StreamLoads>(op) ||
+         std::holds_alternative<directive::StreamStores>(op) ||
+         std::holds_alternative<directive::Texture>(op) ||
+         std::holds_alternative<directive::WarpSplit>(op);
 }
 
 /// The checks of directives that stand alone.
@@ -64,20 +74,48 @@ class DirectiveChecker {
     is_in_range("the number of registers", d.count, 16, 255);
     needs_blocks();
   }
-  void operator()(const directive::ReadOnly& d) {
-    std::set<std::string> seen;
-    std::vector<std::string> inputs;
-    for (const auto& input : view_.pipeline().inputs) inputs.push_back(input.name);
-    if (!view_.pipeline().find_input(d.source)) {
-      report(fmt::format("{} is no input; inputs are {}", d.source, joined(inputs)));
-    } else if (!reaches(f_, d.source, seen)) {
-      report(fmt::format("{} does not read {}; it reads {}", f_.name(), d.source, read_list()));
+  void operator()(const directive::ReadOnly& d) { is_read_input(d.source); }
+  void operator()(const directive::StreamLoads& d) { is_read_input(d.source); }
+  void operator()(const directive::Texture& d) {
+    if (!is_read_input(d.source)) return;
+    const Type type = view_.pipeline().find_input(d.source)->image->type;
+    if (type.bytes() != 4) {
+      report(
+          fmt::format("elements of {} are {} of {}, and a texture holds elements of 4 bytes: use "
+                      "read_only({}), which loads any",
+                      d.source, to_string(type), counted(type.bytes(), "byte"), d.source));
     }
+    for (const auto& other : f_.func->definitions.front().directives) {
+      const auto* stage = std::get_if<directive::Stage>(&other.op);
+      if (!stage || user_name(view_, stage->source) != d.source) continue;
+      if (stage->load != LoadPolicy::AsyncCopy && stage->load != LoadPolicy::Bulk) continue;
+      report(
+          fmt::format("{} is staged by LoadPolicy::{}{}, which copies it past the texture: remove "
+                      "this, or stage it by TwoStep",
+                      d.source, to_string(stage->load), line_of(other.where)));
+    }
+  }
+  void operator()(const directive::StreamStores&) {
+    const char* where = f_.is_inline()                                  ? "computed inline"
+                        : f_.staged_by || view_.context_of(f_).in_block ? "kept inside a block"
+                                                                        : nullptr;
+    if (!where) return;
+    report(
+        fmt::format("{} is {}, so no store of it goes to global memory: put this on a Func that is "
+                    "an output or has compute_root()",
+                    f_.name(), where));
   }
   void operator()(const directive::Stage& d) {
     const std::string source = user_name(view_, d.source);
-    if (!f_.reads_directly(d.source)) {
-      report(fmt::format("{} does not read {}; it reads {}", f_.name(), source, read_list()));
+    if (!view_.reads_inside(f_, d.source)) {
+      if (const FuncView* window = view_.window_of(f_, source)) {
+        report(
+            fmt::format("every tap of {} stands at the point's own column and is read from the "
+                        "register_window{}, so nothing reads the stage: remove one of the two",
+                        source, line_of(window->place.directive->where)));
+        return;
+      }
+      report(fmt::format("{} does not read {}; it reads {}", f_.name(), source, read_list(view_, f_)));
       return;
     }
     if (d.memory != MemoryType::Shared && d.memory != MemoryType::Auto) {
@@ -87,9 +125,8 @@ class DirectiveChecker {
     }
     const FuncView* held = view_.find(d.source);
     if (!held || (held->stage && held->stage != current_)) {
-      report(fmt::format(
-          "{} is staged already{}: remove one of the two", source,
-          held && held->stage->where.known() ? fmt::format(" (line {})", held->stage->where.line) : ""));
+      report(fmt::format("{} is staged already{}: remove one of the two", source,
+                         held ? line_of(held->stage->where) : ""));
       return;
     }
     const bool in_block = view_.context_of(f_).in_block || has_blocks();
@@ -115,6 +152,14 @@ class DirectiveChecker {
   void operator()(const directive::StoreRoot&) {}
   void operator()(const directive::StoreIn&) {}
   void operator()(const directive::In&) {}
+  void operator()(const directive::OrderBlocks&) {}
+  // Judged by check_marches.
+  void operator()(const directive::March&) {}
+  void operator()(const directive::RegisterWindow&) {}
+  void operator()(const directive::Prefetch&) {}
+  void operator()(const directive::Scatter&) {}
+  void operator()(const directive::Exchange&) {}
+  void operator()(const directive::WarpSplit&) {}
 
  private:
   void report(const std::string& what) {
@@ -125,6 +170,17 @@ class DirectiveChecker {
     findings_.push_back({described(f_, definition_, shown) + ": " + what, current_->where});
   }
 
+  bool is_read_input(const std::string& source) {
+    if (!view_.pipeline().find_input(source)) {
+      std::vector<std::string> inputs;
+      for (const auto& input : view_.pipeline().inputs) inputs.push_back(input.name);
+      report(fmt::format("{} is no input; inputs are {}", source, joined(inputs)));
+      return false;
+    }
+    if (view_.reaches(f_, source)) return true;
+    report(fmt::format("{} does not read {}; it reads {}", f_.name(), source, read_list(view_, f_)));
+    return false;
+  }
   bool is_dimension(const std::string& var) {
     const auto& args = f_.func->args;
     if (std::find(args.begin(), args.end(), var) != args.end()) return true;
@@ -148,24 +204,6 @@ class DirectiveChecker {
                     "the Func that has it",
                     definition_name(*f_.func, static_cast<int>(definition_))));
   }
-  [[nodiscard]] std::string read_list() const {
-    std::vector<std::string> names;
-    for (const auto& name : f_.all_reads()) names.push_back(user_name(view_, name));
-    return joined(names);
-  }
-  /// Does `f` read `input` itself or through Funcs computed for it?
-  [[nodiscard]] bool reaches(const FuncView& f, const std::string& input,
-                             std::set<std::string>& seen) const {
-    for (const auto& name : f.all_reads()) {
-      if (name == input) return true;
-      const FuncView* callee = view_.find(name);
-      if (!seen.insert(name).second) continue;
-      const bool root = callee && !callee->staged_by && callee->place.kind == ComputePlace::Kind::Root;
-      if (callee && !root && reaches(*callee, input, seen)) return true;
-    }
-    return false;
-  }
-
   const ScheduleView& view_;
   const FuncView& f_;
   Diagnostics& findings_;
@@ -181,6 +219,7 @@ Diagnostics check_schedule(const Pipeline& pipeline, bool target_is_gpu) {
   for (const auto& f : view.funcs()) DirectiveChecker(view, f, findings).run();
   check_places(view, findings);
   check_loop_nests(view, target_is_gpu, findings);
+  check_marches(view, findings);
   return findings;
 }
 

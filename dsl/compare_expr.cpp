@@ -99,7 +99,8 @@ int order_of(const Load& a, const Load& b) {
   if (const int order = three_way(a.buffer, b.buffer)) return order;
   if (const int order = three_way(a.index, b.index)) return order;
   if (const int order = three_way(a.logical, b.logical)) return order;
-  return three_way(a.alignment, b.alignment);
+  if (const int order = three_way(a.alignment, b.alignment)) return order;
+  return three_way(a.streamed, b.streamed);
 }
 int order_of(const Ramp& a, const Ramp& b) {
   if (const int order = compare(a.base, b.base)) return order;
@@ -111,6 +112,10 @@ int order_of(const Shuffle& a, const Shuffle& b) {
   return three_way(a.lanes, b.lanes);
 }
 int order_of(const Reinterpret& a, const Reinterpret& b) { return compare(a.value, b.value); }
+int order_of(const WarpShuffle& a, const WarpShuffle& b) {
+  if (const int order = three_way(a.delta, b.delta)) return order;
+  return compare(a.value, b.value);
+}
 
 }  // namespace
 

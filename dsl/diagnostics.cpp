@@ -19,6 +19,10 @@ std::string to_string(const SourceLocation& where) {
   return base_name(where.file) + ":" + std::to_string(where.line);
 }
 
+std::string line_of(const SourceLocation& where) {
+  return where.known() ? " (line " + std::to_string(where.line) + ")" : "";
+}
+
 UserError::UserError(const std::string& message, SourceLocation where)
     : Error(at_place(where, message)), where_(std::move(where)) {}
 

@@ -23,6 +23,8 @@ struct SourceLocation {
 };
 /// "file.cpp:12", the file without its folders; "" when unknown.
 std::string to_string(const SourceLocation& where);
+/// " (line 12)", for a message about another line; "" when unknown.
+std::string line_of(const SourceLocation& where);
 
 /// Base of all errors that Mica throws.
 class Error : public std::runtime_error {

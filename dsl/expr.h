@@ -187,6 +187,14 @@ struct Load {
   std::vector<Expr> logical;
   /// Elements by which the first lane's address is known to be aligned (1: nothing known).
   int alignment = 1;
+  /// The element is not read again soon: a load that passes by the caches (ld.global.cs).
+  bool streamed = false;
+};
+/// `value` as the thread `delta` further along the warp has it (shfl.sync over 32 threads that are
+/// neighbours in thread.x); the thread's own where there is none. All threads of the warp get here.
+struct WarpShuffle {
+  Expr value;
+  int delta = 0;
 };
 /// base, base + stride, base + 2*stride, ...: node type has `lanes` lanes.
 struct Ramp {
@@ -209,7 +217,8 @@ struct Reinterpret {
 struct ExprNode {
   Type type;
   std::variant<IntImm, FloatImm, VarRef, ParamRef, RVarRef, ImageField, Cast, Unary, Binary, Compare,
-               Select, Fma, Strict, Access, Let, Load, Ramp, Broadcast, Shuffle, Reinterpret>
+               Select, Fma, Strict, Access, Let, Load, Ramp, Broadcast, Shuffle, Reinterpret,
+               WarpShuffle>
       op;
 };
 

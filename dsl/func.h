@@ -307,6 +307,53 @@ class Func : public Stage {
               std::source_location at = std::source_location::current());
   /// Loads of `source` through the non-coherent read-only path (ld.global.nc).
   Func& read_only(const ImageParam& source, std::source_location at = std::source_location::current());
+  // ---- kernels that walk a dimension (dsl/func_march.cpp; docs/marching.md draws them) --------------
+  /// Every block walks `v` serially, `chunk` planes of it, and keeps what it will read again (chunk 0:
+  /// one block walks all of v). Before: `for v`. After: block loop `v.block` outside the others, and
+  /// `v.march` directly inside the blocks; a Func with compute_at(f, "v.march") is computed one plane a
+  /// step, ahead of f by the largest offset at which it is read, into a ring of planes.
+  /// Errors: v is tiled or vectorized; f has no block loops, or updates; a source kept along the march
+  /// is read at another place than v + constant.
+  Func& march(VarOrName v, int chunk = 0);
+  /// Taps of `source` at the thread's own points, u(x, y, v + c), come from registers that are filled
+  /// once a plane and turned from step to step; other taps from a stage of `source` or from memory.
+  /// With stage(source), a plane's own points are written from the registers and only its halo is read.
+  /// Errors: v is not marched; no tap of `source` stands at the point's own column.
+  Func& register_window(const ImageParam& source, VarOrName v);
+  Func& register_window(const Func& source, VarOrName v);
+  /// Planes of the staged or windowed `source` are asked for `depth` steps before they are read.
+  /// Errors: `source` is neither, there is no march, a depth below 0 or above 16.
+  Func& pipeline(const ImageParam& source, int depth,
+                 std::source_location at = std::source_location::current());
+  Func& pipeline(const Func& source, int depth,
+                 std::source_location at = std::source_location::current());
+  /// This Func's sum is computed in parts as the planes of the march arrive: what a point has so far
+  /// waits in a register, so that a plane is read in one step only. The terms keep their order and the
+  /// result its bits. Partials::Centre cuts the sum once, after the terms of the point's own plane.
+  /// Errors: v is not marched; the value is no sum of terms that each read one plane of v (a strict sum,
+  /// a Tuple).
+  Func& scatter(VarOrName v, Partials partials = Partials::EveryPlane);
+  /// Taps of `source` along the vectorized v beside the thread's points come from the neighbouring
+  /// threads of the warp. At present the directive is checked and the code is that without it. Errors: v
+  /// is not the first dimension of gpu_tile, or has not a multiple of 32 threads.
+  Func& shuffle(const ImageParam& source, VarOrName v);
+  /// The order in which the grid's blocks are numbered, fastest first; loops left out stay behind those
+  /// named: order_blocks("z.block", "x.block"). Errors: a loop that is no block loop.
+  Func& order_blocks(std::initializer_list<VarOrName> vars);
+  template <typename... V>
+  requires(std::convertible_to<V, VarOrName>&&...) Func& order_blocks(VarOrName first, V... rest) {
+    return order_blocks({first, VarOrName(rest)...});
+  }
+  /// Loads of an input, or this Func's stores, that pass by the caches (ld.global.cs, st.global.cs).
+  Func& stream_loads(const ImageParam& source,
+                     std::source_location at = std::source_location::current());
+  Func& stream_stores(std::source_location at = std::source_location::current());
+  /// Loads of a 4-byte input through a texture object.
+  Func& texture(const ImageParam& source, std::source_location at = std::source_location::current());
+  /// `warps` warps beyond those that compute fill the staged planes. At present the directive is checked
+  /// and the code is that without it. Errors: nothing is staged along a march.
+  Func& warp_split(int warps, std::source_location at = std::source_location::current());
+
   Func& align_storage(VarOrName var, int elements);
   Func& bound(VarOrName var, std::int64_t min, std::int64_t extent);
 

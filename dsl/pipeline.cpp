@@ -10,6 +10,7 @@
 
 #include "dsl/compute_place.h"
 #include "dsl/func_graph.h"
+#include "dsl/march_taps.h"
 #include "dsl/node_visit.h"
 #include "dsl/rounding.h"
 
@@ -46,8 +47,10 @@ class PipelineMaker {
     for (const auto& f : graph_.funcs) {
       auto copy = copy_of(*f);
       copies_[f.get()] = copy;
+      add_partial_sums(*copy, pipeline);
       pipeline.funcs.push_back(std::move(copy));
     }
+    for (const auto& f : graph_.funcs) note_marches(*f, pipeline);
     return pipeline;
   }
 
@@ -56,6 +59,13 @@ class PipelineMaker {
   struct Reads {
     Wrappers wrappers;
     std::vector<std::pair<Source, Source>> held;  // source -> what is in memory
+    struct Window {
+      Source source;
+      std::shared_ptr<FunctionData> copy;
+      std::vector<std::string> pattern;  // the variable that each argument of the source is
+      std::string march;
+    };
+    std::vector<Window> windows;
   };
 
   // ---- stage -------------------------------------------------------------------------------------
@@ -97,7 +107,11 @@ class PipelineMaker {
   void add_staged_wrappers() {
     std::vector<std::shared_ptr<FunctionData>> order;
     for (const auto& f : graph_.funcs) {
-      Reads reads{f->wrappers, {}};
+      Reads reads{f->wrappers, {}, {}};
+      for (const auto& directive : f->definitions.front().directives) {
+        const auto* window = std::get_if<directive::RegisterWindow>(&directive.op);
+        if (window) add_window(*f, *window, directive.where, reads, order);
+      }
       for (const auto& directive : f->definitions.front().directives) {
         const auto* stage = std::get_if<directive::Stage>(&directive.op);
         if (!stage) continue;
@@ -116,6 +130,114 @@ class PipelineMaker {
       order.push_back(f);
     }
     graph_.funcs = std::move(order);
+  }
+
+  // ---- register_window -----------------------------------------------------------------------------
+
+  /// The loop that walks `var` in a Func: the one that its first march makes of it; empty if none.
+  static std::string march_loop(const FunctionData& f, const std::string& var) {
+    for (const auto& directive : f.definitions.front().directives) {
+      const auto* march = std::get_if<directive::March>(&directive.op);
+      if (!march) continue;
+      return march->var != var ? "" : march->chunk > 0 ? var + ".march" : var;
+    }
+    return {};
+  }
+
+  /// A source without a tap at the point's own column is left for check_schedule to report, and so are
+  /// a window without a march and a second one.
+  void add_window(const FunctionData& f, const directive::RegisterWindow& window,
+                  const SourceLocation& where, Reads& reads,
+                  std::vector<std::shared_ptr<FunctionData>>& order) const {
+    const auto source = source_named(f, window.source, where);
+    const std::string loop = march_loop(f, window.var);
+    if (!source || loop.empty()) return;
+    const auto same = [&](const Reads::Window& other) { return other.source == *source; };
+    if (std::any_of(reads.windows.begin(), reads.windows.end(), same)) return;
+    const Definition& definition = f.definitions.front();
+    std::vector<std::string> pattern;
+    visit_nodes(definition.values, [&](const Expr& e) {
+      const auto* access = e.as<Access>();
+      if (!access || !pattern.empty()) return;
+      if (read_through(f.wrappers, source_of(*access)) != *source) return;
+      pattern = own_column(access->args, f.args, window.var);
+    });
+    if (pattern.empty()) return;
+    auto copy = make_wrapper(source->name() + ".window", *source, where);
+    copy->args = f.args;
+    Definition& held = copy->definitions.front();
+    held.args.clear();
+    for (const auto& arg : f.args) held.args.push_back(make_var(arg));
+    held.pure_vars = f.args;
+    for (auto& value : held.values) {
+      Access access = *value.as<Access>();
+      access.args.clear();
+      for (const auto& var : pattern) access.args.push_back(make_var(var));
+      value = make_expr(value.type(), std::move(access));
+    }
+    held.directives = {{directive::ComputeAt{{f.name, loop}}, where},
+                       {directive::StoreIn{MemoryType::Register}, where}};
+    order.push_back(copy);
+    reads.windows.push_back({*source, copy, pattern, window.var});
+  }
+
+  /// The window that serves an access of `f`, or null.
+  [[nodiscard]] const Reads::Window* window_of(const FunctionData& f, const Access& access,
+                                               const Source& source) const {
+    const auto it = reads_.find(&f);
+    if (it == reads_.end()) return nullptr;
+    for (const auto& window : it->second.windows) {
+      if (window.source != source) continue;
+      if (own_column(access.args, f.args, window.march) == window.pattern) return &window;
+    }
+    return nullptr;
+  }
+
+  // ---- scatter -------------------------------------------------------------------------------------
+
+  static void add_partial_sums(FunctionData& f, Pipeline& pipeline) {
+    for (const auto& directive : f.definitions.front().directives) {
+      const auto* scatter = std::get_if<directive::Scatter>(&directive.op);
+      if (!scatter) continue;
+      const std::string loop = march_loop(f, scatter->var);
+      if (loop.empty()) return;  // check_schedule reports it
+      const SourceLocation where = directive.where;
+      ScatteredSum sum = scatter_sum(f, scatter->var, scatter->partials);
+      if (!sum.refused.empty()) pipeline.marched[f.name].refused = sum.refused;
+      for (auto& part : sum.parts) {
+        part.func->definitions.front().directives = {{directive::ComputeAt{{f.name, loop}}, where},
+                                                     {directive::StoreIn{MemoryType::Register}, where}};
+        pipeline.marched[part.func->name].ahead = part.ahead;
+        pipeline.funcs.push_back(part.func);
+      }
+      return;
+    }
+  }
+
+  void note_marches(const FunctionData& f, Pipeline& pipeline) const {
+    const auto it = reads_.find(&f);
+    if (it == reads_.end()) return;
+    for (const auto& window : it->second.windows) {
+      pipeline.marched[names_->of(window.copy.get())].window_of = names_->of(window.source);
+      const Source* held = held_by(it->second, window.source);
+      if (held) pipeline.marched[names_->of(*held)].filled_from = names_->of(window.copy.get());
+    }
+    for (const auto& directive : f.definitions.front().directives) {
+      const auto* ahead = std::get_if<directive::Prefetch>(&directive.op);
+      if (!ahead) continue;
+      const auto source = source_named(f, ahead->source, directive.where);
+      if (!source) continue;
+      // What fills the stage follows by itself.
+      if (const Source* held = held_by(it->second, *source)) {
+        pipeline.marched[names_->of(*held)].prefetch = ahead->depth;
+        continue;
+      }
+      for (const auto& window : it->second.windows) {
+        if (window.source == *source) {
+          pipeline.marched[names_->of(window.copy.get())].prefetch = ahead->depth;
+        }
+      }
+    }
   }
 
   static const Source* held_by(const Reads& reads, const Source& source) {
@@ -173,6 +295,13 @@ class PipelineMaker {
     return named ? names_->of(named) : name;
   }
 
+  /// The unique name of what `f` reads as `name`; `name` itself if it reads no such source.
+  [[nodiscard]] std::string unique_source(const FunctionData& f, const std::string& name,
+                                          const SourceLocation& where) const {
+    const auto source = source_named(f, name, where);
+    return source ? names_->of(*source) : name;
+  }
+
   /// The directives of `f` with unique names; those of `in` have done their work and go.
   [[nodiscard]] std::vector<Directive> copy_directives(const FunctionData& f,
                                                        const std::vector<Directive>& directives) const {
@@ -185,6 +314,16 @@ class PipelineMaker {
         store->level.func = unique_func(store->level.func, f, copy.where);
       } else if (auto* read_only = std::get_if<directive::ReadOnly>(&copy.op)) {
         read_only->source = unique_input(read_only->source, copy.where);
+      } else if (auto* streamed = std::get_if<directive::StreamLoads>(&copy.op)) {
+        streamed->source = unique_input(streamed->source, copy.where);
+      } else if (auto* texture = std::get_if<directive::Texture>(&copy.op)) {
+        texture->source = unique_input(texture->source, copy.where);
+      } else if (auto* window = std::get_if<directive::RegisterWindow>(&copy.op)) {
+        window->source = unique_source(f, window->source, copy.where);
+      } else if (auto* ahead = std::get_if<directive::Prefetch>(&copy.op)) {
+        ahead->source = unique_source(f, ahead->source, copy.where);
+      } else if (auto* exchange = std::get_if<directive::Exchange>(&copy.op)) {
+        exchange->source = unique_source(f, exchange->source, copy.where);
       } else if (auto* stage = std::get_if<directive::Stage>(&copy.op)) {
         if (const auto source = source_named(f, stage->source, copy.where)) {
           const Source* held = reads_.count(&f) > 0 ? held_by(reads_.at(&f), *source) : nullptr;
@@ -204,7 +343,18 @@ class PipelineMaker {
       if (access->is_self) {
         copy.name = names_->of(&f);
       } else {
-        const Source source = read_through(wrappers, source_of(*access));
+        Source source = read_through(wrappers, source_of(*access));
+        const Source direct = read_through(f.wrappers, source_of(*access));
+        if (const auto* window = window_of(f, *access, direct)) {
+          source = {window->copy, nullptr};
+          copy.args.clear();
+          for (const auto& arg : f.args) copy.args.push_back(make_var(arg));
+          for (std::size_t i = 0; i < window->pattern.size(); ++i) {
+            if (window->pattern[i] != window->march) continue;
+            const auto at = std::find(f.args.begin(), f.args.end(), window->march) - f.args.begin();
+            copy.args[static_cast<std::size_t>(at)] = access->args[i];
+          }
+        }
         copy.name = names_->of(source);
         copy.image = source.image;
         copy.function = source.function ? copies_.at(source.function.get()) : nullptr;
@@ -225,7 +375,7 @@ class PipelineMaker {
     return {};
   }
 
-  [[nodiscard]] std::shared_ptr<const FunctionData> copy_of(const FunctionData& f) const {
+  [[nodiscard]] std::shared_ptr<FunctionData> copy_of(const FunctionData& f) const {
     const auto it = reads_.find(&f);
     const Wrappers wrappers = it == reads_.end() ? Wrappers() : it->second.wrappers;
     const auto is_param = [this](const std::string& name) { return param_names_.count(name) > 0; };

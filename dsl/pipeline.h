@@ -2,7 +2,9 @@
 // with unique names, wrappers substituted, and rounding fixed.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +25,28 @@ struct Pipeline {
     std::shared_ptr<const ParamData> param;
   };
 
+  /// How a Func kept along another's march differs from one that compute_at alone would place.
+  struct Marched {
+    /// The plane it computes when its consumer computes plane z is z + ahead; otherwise the least that
+    /// the reads ask for.
+    std::optional<std::int64_t> ahead;
+    /// Its planes are asked for this many steps earlier than they are read.
+    int prefetch = 0;
+    /// The Func in registers that holds the threads' own points of it; empty: none.
+    std::string filled_from;
+    /// Of a Func that a register_window made: the source whose values it holds.
+    std::string window_of;
+    /// Where a scatter was refused, the directive's reason.
+    std::string refused;
+  };
+
   /// Producers before consumers. Private copies: later changes to a user's Func do not reach here.
   std::vector<std::shared_ptr<const FunctionData>> funcs;
   std::vector<std::string> outputs;
   std::vector<Input> inputs;
   std::vector<Scalar> params;
+  /// By name of the Func; of a Func whose scatter was refused, the Func's own.
+  std::map<std::string, Marched> marched;
 
   [[nodiscard]] const FunctionData* find(const std::string& name) const;  ///< null if no Func
   [[nodiscard]] const Input* find_input(const std::string& name) const;
@@ -40,6 +59,9 @@ struct Pipeline {
 ///  - a `stage`d source gets a copy named "<source>.staged" that its consumer reads, and the directive
 ///    names the copy. An inline Func that only this consumer reads, or one with compute_at, is held
 ///    itself instead. A source that the Func does not read is left for check_schedule to report;
+///  - a `register_window`ed source gets a copy "<source>.window" in registers, which the taps at the
+///    point's own column read; a `scatter`ed sum becomes partial sums "<func>.sum0", ...
+///    (dsl/march_taps.h);
 ///  - names become unique (a second "f" is "f.2"; inputs, outputs, other Funcs and Params in this
 ///  order),
 ///    in accesses and in directives;

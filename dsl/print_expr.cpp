@@ -228,9 +228,9 @@ class Printer {
     });
   }
   void print_op(Type, const Load& op, Strength) {
-    out_ += op.buffer + "[";
+    out_ += (op.streamed ? "streamed(" : "") + op.buffer + "[";
     list(op.index);
-    out_ += ']';
+    out_ += op.streamed ? "])" : "]";
   }
   void print_op(Type type, const Ramp& op, Strength) {
     out_ += "ramp(";
@@ -253,6 +253,11 @@ class Printer {
   }
   void print_op(Type type, const Reinterpret& op, Strength) {
     call("reinterpret<" + to_string(type) + ">", {&op.value});
+  }
+  void print_op(Type, const WarpShuffle& op, Strength) {
+    out_ += "warp_shuffle(";
+    print(op.value);
+    out_ += ", " + std::to_string(op.delta) + ")";
   }
 
   std::string& out_;

@@ -43,6 +43,7 @@ std::string mark_name(LoopKind kind) {
     case LoopKind::Unrolled: return "unroll";
     case LoopKind::GpuBlock: return "gpu_blocks";
     case LoopKind::GpuThread: return "gpu_threads";
+    case LoopKind::March: return "march";
   }
   return "";
 }
@@ -117,6 +118,38 @@ struct DirectiveText {
   std::string operator()(const directive::MaxRegisters& d) const {
     return fmt::format(".max_registers({})", d.count);
   }
+  std::string operator()(const directive::March& d) const {
+    return fmt::format(".march({}{})", quoted(d.var), factor_argument(d.chunk));
+  }
+  std::string operator()(const directive::RegisterWindow& d) const {
+    return fmt::format(".register_window({}, {})", name_of(d.source), quoted(d.var));
+  }
+  std::string operator()(const directive::Prefetch& d) const {
+    return fmt::format(".pipeline({}, {})", name_of(d.source), d.depth);
+  }
+  std::string operator()(const directive::Scatter& d) const {
+    const std::string partials =
+        d.partials == Partials::EveryPlane ? "" : ", Partials::" + to_string(d.partials);
+    return fmt::format(".scatter({}{})", quoted(d.var), partials);
+  }
+  std::string operator()(const directive::Exchange& d) const {
+    return fmt::format(".shuffle({}, {})", name_of(d.source), quoted(d.var));
+  }
+  std::string operator()(const directive::OrderBlocks& d) const {
+    std::vector<std::string> vars;
+    for (const auto& v : d.vars) vars.push_back(quoted(v));
+    return fmt::format(".order_blocks({})", joined(vars));
+  }
+  std::string operator()(const directive::StreamLoads& d) const {
+    return fmt::format(".stream_loads({})", name_of(d.source));
+  }
+  std::string operator()(const directive::StreamStores&) const { return ".stream_stores()"; }
+  std::string operator()(const directive::Texture& d) const {
+    return fmt::format(".texture({})", name_of(d.source));
+  }
+  std::string operator()(const directive::WarpSplit& d) const {
+    return fmt::format(".warp_split({})", d.warps);
+  }
 };
 
 }  // namespace
@@ -189,6 +222,8 @@ std::string to_string(LoadPolicy policy) {
     case LoadPolicy::HaloThreads: return "HaloThreads";
     case LoadPolicy::TwoStep: return "TwoStep";
     case LoadPolicy::Strided: return "Strided";
+    case LoadPolicy::AsyncCopy: return "AsyncCopy";
+    case LoadPolicy::Bulk: return "Bulk";
   }
   return "";
 }
@@ -201,6 +236,15 @@ std::string to_string(LoopKind kind) {
     case LoopKind::Unrolled: return "Unrolled";
     case LoopKind::GpuBlock: return "GpuBlock";
     case LoopKind::GpuThread: return "GpuThread";
+    case LoopKind::March: return "March";
+  }
+  return "";
+}
+
+std::string to_string(Partials partials) {
+  switch (partials) {
+    case Partials::EveryPlane: return "EveryPlane";
+    case Partials::Centre: return "Centre";
   }
   return "";
 }

@@ -28,10 +28,30 @@ enum class TailStrategy : std::uint8_t { Auto, GuardWithIf, ShiftInwards, RoundU
 ///   TwoStep      no load-only threads: points are dealt to the threads in linear order, every
 ///                thread takes one, then some take a second (third, ...)
 ///   Strided      threads walk the box in steps of the block's size in each dimension
-enum class LoadPolicy : std::uint8_t { HaloThreads, TwoStep, Strided };
+///   AsyncCopy    points are dealt as in TwoStep and copied without passing through registers, up to
+///                16 bytes at once (cp.async)
+///   Bulk         whole rows are copied by the bulk-copy engine (TMA); rows must start and end at
+///                multiples of 16 bytes, and the device must have compute capability 9.0. At present the
+///                rows are filled as in TwoStep
+enum class LoadPolicy : std::uint8_t { HaloThreads, TwoStep, Strided, AsyncCopy, Bulk };
 
-/// How the iterations of one loop are carried out.
-enum class LoopKind : std::uint8_t { Serial, Parallel, Vectorized, Unrolled, GpuBlock, GpuThread };
+/// How the iterations of one loop are carried out. March: serially by a whole block, which keeps
+/// planes of its sources from one iteration to the next.
+enum class LoopKind : std::uint8_t {
+  Serial,
+  Parallel,
+  Vectorized,
+  Unrolled,
+  GpuBlock,
+  GpuThread,
+  March
+};
+
+/// Where `scatter` cuts a sum into partial sums.
+///   EveryPlane   after the terms of each plane: only the arriving plane is read
+///   Centre       once, after the terms of the centre plane: the planes before it and the centre are
+///                added when the centre arrives, those after it when the point is stored
+enum class Partials : std::uint8_t { EveryPlane, Centre };
 
 /// A loop of a Func that another Func's computation is placed in.
 struct LoopLevel {
@@ -149,6 +169,59 @@ struct MaxRegisters {
   friend bool operator==(const MaxRegisters&, const MaxRegisters&) = default;
 };
 
+/// The block walks the loop over `var` serially, `chunk` iterations a block (0: all of them).
+struct March {
+  std::string var;
+  int chunk = 0;
+  friend bool operator==(const March&, const March&) = default;
+};
+/// Each thread keeps the values of `source` at its own points in registers along the march of `var`.
+struct RegisterWindow {
+  std::string source, var;
+  friend bool operator==(const RegisterWindow&, const RegisterWindow&) = default;
+};
+/// Planes of staged or windowed `source` are asked for `depth` steps of the march ahead.
+struct Prefetch {
+  std::string source;
+  int depth = 1;
+  friend bool operator==(const Prefetch&, const Prefetch&) = default;
+};
+/// The sum is computed in parts as the planes of the march over `var` arrive.
+struct Scatter {
+  std::string var;
+  Partials partials{};
+  friend bool operator==(const Scatter&, const Scatter&) = default;
+};
+/// Neighbours of `source` along `var` come from the warp's other threads.
+struct Exchange {
+  std::string source, var;
+  friend bool operator==(const Exchange&, const Exchange&) = default;
+};
+/// Block loops in the order in which the grid visits them, fastest first.
+struct OrderBlocks {
+  std::vector<std::string> vars;
+  friend bool operator==(const OrderBlocks&, const OrderBlocks&) = default;
+};
+/// Loads of `source` are marked as not to be read again soon.
+struct StreamLoads {
+  std::string source;
+  friend bool operator==(const StreamLoads&, const StreamLoads&) = default;
+};
+/// The Func's stores are marked likewise.
+struct StreamStores {
+  friend bool operator==(const StreamStores&, const StreamStores&) = default;
+};
+/// Loads of `source` go through a texture object.
+struct Texture {
+  std::string source;
+  friend bool operator==(const Texture&, const Texture&) = default;
+};
+/// `warps` further warps of the block fill the staged planes while the others compute.
+struct WarpSplit {
+  int warps = 1;
+  friend bool operator==(const WarpSplit&, const WarpSplit&) = default;
+};
+
 }  // namespace directive
 
 /// One directive with the user's line.
@@ -157,7 +230,10 @@ struct Directive {
                directive::GpuTile, directive::Vectorize, directive::Unroll, directive::ComputeInline,
                directive::ComputeRoot, directive::ComputeAt, directive::StoreAt, directive::StoreRoot,
                directive::StoreIn, directive::In, directive::AlignStorage, directive::Bound,
-               directive::Stage, directive::ReadOnly, directive::LaunchBounds, directive::MaxRegisters>
+               directive::Stage, directive::ReadOnly, directive::LaunchBounds, directive::MaxRegisters,
+               directive::March, directive::RegisterWindow, directive::Prefetch, directive::Scatter,
+               directive::Exchange, directive::OrderBlocks, directive::StreamLoads,
+               directive::StreamStores, directive::Texture, directive::WarpSplit>
       op;
   SourceLocation where;
   friend bool operator==(const Directive&, const Directive&) = default;
@@ -190,6 +266,7 @@ std::string to_string(MemoryType memory);
 std::string to_string(TailStrategy tail);
 std::string to_string(LoadPolicy policy);
 std::string to_string(LoopKind kind);
+std::string to_string(Partials partials);
 
 /// JSON text with a format version. from_json throws UserError that names the offending key.
 std::string to_json(const Schedule& schedule);

@@ -40,7 +40,11 @@ struct Words<MemoryType> {
 template <>
 struct Words<LoadPolicy> {
   static constexpr LoadPolicy values[] = {LoadPolicy::HaloThreads, LoadPolicy::TwoStep,
-                                          LoadPolicy::Strided};
+                                          LoadPolicy::Strided, LoadPolicy::AsyncCopy, LoadPolicy::Bulk};
+};
+template <>
+struct Words<Partials> {
+  static constexpr Partials values[] = {Partials::EveryPlane, Partials::Centre};
 };
 template <>
 struct Words<LoopKind> {
@@ -146,19 +150,72 @@ template <typename Io>
 void fields(Io& io, directive::MaxRegisters& d) {
   io("count", d.count);
 }
+template <typename Io>
+void fields(Io& io, directive::March& d) {
+  io("var", d.var);
+  io("chunk", d.chunk);
+}
+template <typename Io>
+void fields(Io& io, directive::RegisterWindow& d) {
+  io("source", d.source);
+  io("var", d.var);
+}
+template <typename Io>
+void fields(Io& io, directive::Prefetch& d) {
+  io("source", d.source);
+  io("depth", d.depth);
+}
+template <typename Io>
+void fields(Io& io, directive::Scatter& d) {
+  io("var", d.var);
+  io("partials", d.partials);
+}
+template <typename Io>
+void fields(Io& io, directive::Exchange& d) {
+  io("source", d.source);
+  io("var", d.var);
+}
+template <typename Io>
+void fields(Io& io, directive::OrderBlocks& d) {
+  io("vars", d.vars);
+}
+template <typename Io>
+void fields(Io& io, directive::StreamLoads& d) {
+  io("source", d.source);
+}
+template <typename Io>
+void fields(Io&, directive::StreamStores&) {}
+template <typename Io>
+void fields(Io& io, directive::Texture& d) {
+  io("source", d.source);
+}
+template <typename Io>
+void fields(Io& io, directive::WarpSplit& d) {
+  io("warps", d.warps);
+}
 
 /// Words of the "do" key, in the order of Directive::op's alternatives.
-constexpr const char* kDirectiveWords[] = {
-    "split",        "fuse",       "reorder",       "mark_loop",
-    "gpu_tile",     "vectorize",  "unroll",        "compute_inline",
-    "compute_root", "compute_at", "store_at",      "store_root",
-    "store_in",     "in",         "align_storage", "bound",
-    "stage",        "read_only",  "launch_bounds", "max_registers"};
+constexpr const char* kDirectiveWords[] = {"split",         "fuse",
+                                           "reorder",       "mark_loop",
+                                           "gpu_tile",      "vectorize",
+                                           "unroll",        "compute_inline",
+                                           "compute_root",  "compute_at",
+                                           "store_at",      "store_root",
+                                           "store_in",      "in",
+                                           "align_storage", "bound",
+                                           "stage",         "read_only",
+                                           "launch_bounds", "max_registers",
+                                           "march",         "register_window",
+                                           "pipeline",      "scatter",
+                                           "shuffle",       "order_blocks",
+                                           "stream_loads",  "stream_stores",
+                                           "texture",       "warp_split"};
 using Op = decltype(Directive::op);
 static_assert(std::size(kDirectiveWords) == std::variant_size_v<Op>);
 static_assert(std::is_same_v<std::variant_alternative_t<6, Op>, directive::Unroll> &&
               std::is_same_v<std::variant_alternative_t<13, Op>, directive::In> &&
-              std::is_same_v<std::variant_alternative_t<19, Op>, directive::MaxRegisters>);
+              std::is_same_v<std::variant_alternative_t<19, Op>, directive::MaxRegisters> &&
+              std::is_same_v<std::variant_alternative_t<29, Op>, directive::WarpSplit>);
 
 // ---- writing ---------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ ScheduleView::ScheduleView(const Pipeline& pipeline, Diagnostics& findings) : pi
   for (auto& consumer : funcs_) {
     for (const auto& directive : consumer.func->definitions.front().directives) {
       const auto* stage = std::get_if<directive::Stage>(&directive.op);
-      if (!stage || !consumer.reads_directly(stage->source)) continue;
+      if (!stage || !reads_inside(consumer, stage->source)) continue;
       for (auto& held : funcs_) {
         if (held.name() != stage->source || held.staged_by || held.is_output) continue;
         held.staged_by = &consumer;
@@ -87,6 +87,51 @@ const FuncView* ScheduleView::find(const std::string& name) const {
     if (view.name() == name) return &view;
   }
   return nullptr;
+}
+
+bool ScheduleView::reads_inside(const FuncView& f, const std::string& source) const {
+  if (f.reads_directly(source)) return true;
+  return std::any_of(funcs_.begin(), funcs_.end(), [&](const FuncView& other) {
+    return other.place.kind == ComputePlace::Kind::At && other.place.level.func == f.name() &&
+           other.reads_directly(source);
+  });
+}
+
+bool ScheduleView::reaches(const FuncView& f, const std::string& input) const {
+  std::set<std::string> seen;
+  return reaches(f, input, seen);
+}
+
+bool ScheduleView::reaches(const FuncView& f, const std::string& input,
+                           std::set<std::string>& seen) const {
+  for (const auto& name : f.all_reads()) {
+    if (name == input) return true;
+    const FuncView* callee = find(name);
+    if (!seen.insert(name).second) continue;
+    const bool root = callee && !callee->staged_by && callee->place.kind == ComputePlace::Kind::Root;
+    if (callee && !root && reaches(*callee, input, seen)) return true;
+  }
+  return false;
+}
+
+const FuncView* ScheduleView::window_of(const FuncView& f, const std::string& source) const {
+  for (const auto& view : funcs_) {
+    const auto it = pipeline_.marched.find(view.name());
+    if (it == pipeline_.marched.end() || it->second.window_of != source) continue;
+    if (view.place.level.func == f.name()) return &view;
+  }
+  return nullptr;
+}
+
+bool ScheduleView::is_partial_sum(const FuncView& f) const {
+  const auto it = pipeline_.marched.find(f.name());
+  return it != pipeline_.marched.end() && it->second.ahead.has_value();
+}
+
+bool ScheduleView::is_made(const FuncView& f) const {
+  const auto it = pipeline_.marched.find(f.name());
+  return it != pipeline_.marched.end() &&
+         (it->second.ahead.has_value() || !it->second.window_of.empty());
 }
 
 std::vector<std::string> ScheduleView::func_names() const {
@@ -199,10 +244,35 @@ std::size_t innermost_block(const LoopNestSpec& nest) {
 }
 
 std::string user_name(const ScheduleView& view, const std::string& name) {
+  const auto& marched = view.pipeline().marched;
+  const auto made = marched.find(name);
+  if (made != marched.end() && !made->second.window_of.empty()) return made->second.window_of;
   const FuncView* f = view.find(name);
   if (!f || f->reads.size() != 1 || f->reads[0].size() != 1) return name;
   const std::string& source = f->reads[0][0];
   return name.rfind(source + ".staged", 0) == 0 ? source : name;
+}
+
+std::string read_list(const ScheduleView& view, const FuncView& f) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (!holds(names, name)) names.push_back(name);
+  };
+  for (const auto& name : f.all_reads()) {
+    const FuncView* callee = view.find(name);
+    if (!callee || !view.is_partial_sum(*callee)) {
+      add(user_name(view, name));
+      continue;
+    }
+    for (const auto& part : view.funcs()) {
+      if (!view.is_partial_sum(part) || part.place.level.func != f.name()) continue;
+      for (const auto& read : part.all_reads()) {
+        const FuncView* other = view.find(read);
+        if (!other || !view.is_partial_sum(*other)) add(user_name(view, read));
+      }
+    }
+  }
+  return joined(names);
 }
 
 std::string described(const FuncView& f, std::size_t definition, const Directive& directive) {

@@ -52,6 +52,16 @@ class ScheduleView {
   [[nodiscard]] const FuncView* find(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> func_names() const;
 
+  /// Does `f`, or a Func computed inside its loops, read `source` directly?
+  [[nodiscard]] bool reads_inside(const FuncView& f, const std::string& source) const;
+  /// Does `f` read `input` itself or through Funcs computed for it?
+  [[nodiscard]] bool reaches(const FuncView& f, const std::string& input) const;
+  /// The Func that a register_window of `f` made for `source`; null if none.
+  [[nodiscard]] const FuncView* window_of(const FuncView& f, const std::string& source) const;
+  /// A part of a scattered sum: a Func that make_pipeline made.
+  [[nodiscard]] bool is_partial_sum(const FuncView& f) const;
+  /// Made by make_pipeline for a directive of `march`ed Funcs, with a place that no user named.
+  [[nodiscard]] bool is_made(const FuncView& f) const;
   /// Does definition `d` of `reader` read `wanted` directly or through inlined Funcs?
   [[nodiscard]] bool uses(const FuncView& reader, std::size_t d, const std::string& wanted) const;
   /// Funcs with loops of their own that use `f` (through inlined ones), in the pipeline's order.
@@ -69,6 +79,8 @@ class ScheduleView {
  private:
   [[nodiscard]] bool uses(const FuncView& reader, std::size_t d, const std::string& wanted,
                           std::set<std::string>& seen) const;
+  [[nodiscard]] bool reaches(const FuncView& f, const std::string& input,
+                             std::set<std::string>& seen) const;
   [[nodiscard]] GpuContext context_of(const FuncView& f, std::size_t steps) const;
   [[nodiscard]] GpuContext context_at(const LoopLevel& level, std::size_t steps) const;
 
@@ -80,13 +92,16 @@ class ScheduleView {
 std::string loop_names(const LoopNestSpec& nest);
 /// The place of the innermost GpuBlock loop of `nest`; its loop count if there is none.
 std::size_t innermost_block(const LoopNestSpec& nest);
-/// "next.split(x, xo, xi, 8)": how messages begin..
+/// "next.split(x, xo, xi, 8)": how messages begin.
 std::string described(const FuncView& f, std::size_t definition, const Directive& directive);
-/// The name a user knows a Func by: "u" for the copy "u.staged" that `stage` made.
+/// The name a user knows a Func by: "u" for the copies "u.staged" and "u.window" that directives made.
 std::string user_name(const ScheduleView& view, const std::string& name);
+/// What `f` reads, as the user knows it: "u, b".
+std::string read_list(const ScheduleView& view, const FuncView& f);
 
 /// The parts of check_schedule; each adds to `findings`.
 void check_loop_nests(const ScheduleView& view, bool target_is_gpu, Diagnostics& findings);
 void check_places(const ScheduleView& view, Diagnostics& findings);
+void check_marches(const ScheduleView& view, Diagnostics& findings);
 
 }  // namespace mica

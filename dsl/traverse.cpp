@@ -53,6 +53,7 @@ void for_each_child(const Expr& e, FunctionRef<void(const Expr&)> visit) {
                  [&](const Broadcast& op) { visit(op.value); },
                  [&](const Shuffle& op) { each(op.vectors); },
                  [&](const Reinterpret& op) { visit(op.value); },
+                 [&](const WarpShuffle& op) { visit(op.value); },
              },
              e.node().op);
 }
@@ -116,7 +117,8 @@ Expr map_children(const Expr& e, Rewrite rewrite) {
             if (!index_changed && !logical_changed) return e;
             if (!index_changed) index = op.index;
             if (!logical_changed) logical = op.logical;
-            return make_expr(type, Load{op.buffer, std::move(index), std::move(logical), op.alignment});
+            return make_expr(
+                type, Load{op.buffer, std::move(index), std::move(logical), op.alignment, op.streamed});
           },
           [&](const Ramp& op) { return two(op, &Ramp::base, &Ramp::stride); },
           [&](const Broadcast& op) {
@@ -130,6 +132,11 @@ Expr map_children(const Expr& e, Rewrite rewrite) {
           [&](const Reinterpret& op) {
             return one(op, op.value,
                        [](const Reinterpret&, Expr v) { return Reinterpret{std::move(v)}; });
+          },
+          [&](const WarpShuffle& op) {
+            return one(op, op.value, [](const WarpShuffle& w, Expr v) {
+              return WarpShuffle{std::move(v), w.delta};
+            });
           },
       },
       e.node().op);

@@ -53,7 +53,8 @@ Expr substitute(const Expr& e, FunctionRef<Expr(const std::string&)> lookup);
 bool uses_var(const Expr& e, const std::string& name);
 /// The expression as the user would write it, with the fewest parentheses: C's precedence, `*` and `/`
 /// without spaces. What lowering makes prints as `buffer[i, j]`, `ramp(base, stride, lanes)`,
-/// `x4(value)`, `shuffle(a, b; 0, 2)`, `reinterpret<u32>(e)`, `let t = value in body`.
+/// `x4(value)`, `shuffle(a, b; 0, 2)`, `reinterpret<u32>(e)`, `let t = value in body`,
+/// `streamed(buffer[i])`, `warp_shuffle(value, -1)`.
 std::string to_string(const Expr& e);
 
 }  // namespace mica

@@ -94,6 +94,8 @@ void CudaContext::read_facts() {
   facts_.max_threads_per_sm = attribute(cuda::kMaxThreadsPerMultiprocessor);
   facts_.registers_per_sm = attribute(cuda::kMaxRegistersPerMultiprocessor);
   facts_.l2_bytes = attribute(cuda::kL2CacheBytes);
+  facts_.max_texture_elements = attribute(cuda::kMaxTexture1dLinearWidth);
+  facts_.texture_alignment = attribute(cuda::kTextureAlignment);
   facts_.total_memory = static_cast<std::int64_t>(memory);
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/cuda_context.h"
 #include "runtime/cuda_memory_pool.h"
+#include "runtime/cuda_textures.h"
 
 namespace mica {
 
@@ -14,7 +15,7 @@ namespace {
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(std::shared_ptr<CudaContext> context)
-      : context_(std::move(context)), pool_(context_) {}
+      : context_(std::move(context)), pool_(context_), textures_(context_) {}
 
   std::uint64_t allocate(std::size_t bytes, Stream stream) override {
     return pool_.allocate(bytes, stream);
@@ -52,6 +53,11 @@ class CudaDevice final : public Device {
     driver.call(driver.cuStreamSynchronize, context_->stream(stream));
   }
 
+  TextureView texture(std::uint64_t address, std::size_t bytes, Type type,
+                      const std::string& array) override {
+    return textures_.get(address, bytes, type, array);
+  }
+
   [[nodiscard]] std::string name() const override {
     const GpuFacts& facts = context_->facts();
     return facts.name + ", sm_" + std::to_string(facts.sm) + ", " +
@@ -61,6 +67,7 @@ class CudaDevice final : public Device {
  private:
   const std::shared_ptr<CudaContext> context_;
   CudaMemoryPool pool_;
+  CudaTextures textures_;
 };
 
 }  // namespace

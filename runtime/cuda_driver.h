@@ -22,6 +22,8 @@ using EventHandle = struct OpaqueEvent*;        ///< CUevent
 using ModuleHandle = struct OpaqueModule*;      ///< CUmodule
 using FunctionHandle = struct OpaqueFunction*;  ///< CUfunction
 using LinkHandle = struct OpaqueLink*;          ///< CUlinkState
+using TextureHandle = unsigned long long;       ///< CUtexObject
+using ResourceView = struct OpaqueView;         ///< CUDA_RESOURCE_VIEW_DESC
 
 /// CUresult values that Mica tells apart.
 enum ResultCode : Result {
@@ -55,9 +57,11 @@ enum ResultCode : Result {
 /// CUdevice_attribute.
 enum DeviceAttribute : int {
   kMaxSharedPerBlock = 8,
+  kTextureAlignment = 14,
   kMultiprocessorCount = 16,
   kL2CacheBytes = 38,
   kMaxThreadsPerMultiprocessor = 39,
+  kMaxTexture1dLinearWidth = 69,
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,
   kMaxSharedPerMultiprocessor = 81,
@@ -84,6 +88,37 @@ enum JitOption : int {
 
 /// CUjitInputType.
 enum JitInput : int { kJitInputPtx = 1 };
+
+/// CUresourcetype, CUarray_format, CUaddress_mode, CUfilter_mode and flags of CUDA_TEXTURE_DESC.
+enum ResourceType : int { kResourceLinear = 2 };
+enum ArrayFormat : int { kFormatUnsigned32 = 3, kFormatSigned32 = 10, kFormatFloat = 32 };
+enum AddressMode : int { kAddressClamp = 1 };
+enum FilterMode : int { kFilterPoint = 0 };
+enum TextureFlags : unsigned { kTextureReadAsInteger = 1 };
+
+/// CUDA_RESOURCE_DESC for linear memory.
+struct LinearResource {
+  int type = kResourceLinear;
+  struct {
+    Address address = 0;
+    int format = kFormatFloat;
+    unsigned channels = 1;
+    std::size_t bytes = 0;
+    int unused[26] = {};  ///< of the other types of resources
+  } linear;
+  unsigned flags = 0;
+};
+/// CUDA_TEXTURE_DESC.
+struct TextureSettings {
+  int address_modes[3] = {kAddressClamp, kAddressClamp, kAddressClamp};
+  int filter = kFilterPoint;
+  unsigned flags = 0;
+  unsigned max_anisotropy = 0;
+  int mipmap_filter = kFilterPoint;
+  float mipmap_bias = 0, mipmap_min = 0, mipmap_max = 0;
+  float border[4] = {};
+  int unused[12] = {};
+};
 
 /// CUstream_flags, CUevent_flags.
 enum StreamFlags : unsigned { kStreamDefault = 0 };
@@ -136,6 +171,9 @@ enum EventFlags : unsigned { kEventDefault = 0, kEventDisableTiming = 2 };
   X(cuLinkAddData_v2, LinkHandle, int, void*, std::size_t, const char*, unsigned, int*, void**) \
   X(cuLinkComplete, LinkHandle, void**, std::size_t*)                                           \
   X(cuLinkDestroy, LinkHandle)                                                                  \
+  X(cuTexObjectCreate, TextureHandle*, const LinearResource*, const TextureSettings*,           \
+    const ResourceView*)                                                                        \
+  X(cuTexObjectDestroy, TextureHandle)                                                          \
   X(cuLaunchKernel, FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
     unsigned, StreamHandle, void**, void**)
 

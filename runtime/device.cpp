@@ -6,6 +6,11 @@
 
 namespace mica {
 
+TextureView Device::texture(std::uint64_t /*address*/, std::size_t /*bytes*/, Type /*type*/,
+                            const std::string& array) {
+  throw InternalError(array + " cannot be read as a texture on " + name());
+}
+
 std::shared_ptr<Device> device_for(const Target& target) {
   switch (target.backend) {
     case Backend::Host:

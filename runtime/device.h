@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dsl/type.h"
 #include "runtime/target.h"
 
 namespace mica {
@@ -48,6 +49,14 @@ class LoadedKernel {
   virtual void describe(KernelInfo& info) const = 0;
 };
 
+/// Linear memory as the GPU's texture unit reads it.
+struct TextureView {
+  std::uint64_t object = 0;  ///< CUtexObject
+  std::int64_t origin = 0;   ///< the texture's element at the view's address
+  /// Keeps the object alive until the launches that use it have been made.
+  std::shared_ptr<const void> keep;
+};
+
 /// Memory and order on one device. The host and the emulator use host memory.
 class Device {
  public:
@@ -63,6 +72,10 @@ class Device {
   virtual void copy_to_host(void* to, std::uint64_t from, std::size_t bytes, Stream stream) = 0;
   /// Returns when the work put into `stream` so far is done; DeviceError if any of it failed.
   virtual void synchronize(Stream stream) = 0;
+  /// A texture over `bytes` bytes at `address` with elements of `type` (f32, i32, u32); `array` is for
+  /// messages. UserError if that is more than a texture may have. InternalError where there are none.
+  virtual TextureView texture(std::uint64_t address, std::size_t bytes, Type type,
+                              const std::string& array);
   /// "NVIDIA H200, sm_90, 132 SMs" or the CPU's name.
   [[nodiscard]] virtual std::string name() const = 0;
 };

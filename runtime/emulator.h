@@ -2,7 +2,13 @@
 //
 // The compiler (codegen/llvm/emulate_gpu.cpp) makes an EmulatedKernel whose code calls the functions
 // at the end of this header; no LLVM is needed here. Blocks run one after another in a random order.
-// In a block all threads run, in a random order, to their next barrier, then all of them again.
+// In a block all threads run, in a random order, to where they next wait: at a barrier, for the rest of
+// their warp, or for a bulk copy. Those whose wait is over run again; when there are none and all wait
+// at one barrier, all do.
+//
+// Copies that go on by themselves arrive as late as they may: an asynchronous copy when its thread waits
+// for it, a bulk copy when the first thread passes a wait for it. Until then any access to their target
+// is a fault, and afterwards one by a thread that neither waited nor met a barrier since.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +21,9 @@
 namespace mica {
 
 /// A kernel broke a rule of GPU programs: a race, an uninitialised or out-of-range access, a barrier
-/// that not all threads of a block reach. The message names the kernel, the array, the coordinates
-/// and the threads.
+/// that not all threads of a block reach, a shuffle that not all threads of a warp reach, a copy that is
+/// misaligned, used too early or never waited for, a wait that nothing ends. The message names the
+/// kernel, the array, the coordinates and the threads.
 class EmulatorError : public Error {
   using Error::Error;
 };
@@ -33,6 +40,8 @@ struct EmulatedAccess {
   int count = 1;                      ///< neighbouring elements from the address on
   int parameter = -1;                 ///< Global: which of the kernel's parameters
   std::vector<std::int64_t> extents;  ///< Shared, Private: of the allocation; coordinates start at 0
+  /// Shared: the allocation's place in the block's shared memory, in bytes.
+  std::size_t shared_begin = 0, shared_end = static_cast<std::size_t>(-1);
 };
 
 /// What a parameter of the kernel means to the checks.
@@ -92,5 +101,35 @@ void emulator_out_of_range(EmulatedBlock* block, std::int32_t access, std::int32
                            std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
 /// The thread is about to wait at the `barrier`-th barrier of the code.
 void emulator_barrier(EmulatedBlock* block, std::int32_t thread, std::int32_t barrier) noexcept;
+/// The thread is about to wait at the `site`-th shuffle of the code, to go on with the `bytes` at
+/// `value` replaced by those of the thread `delta` further along its warp, where there is one.
+void emulator_shuffle(EmulatedBlock* block, void* value, std::int32_t bytes, std::int32_t delta,
+                      std::int32_t site, std::int32_t thread) noexcept;
+
+/// Begins an AsyncCopy of `count` elements; false if that is a fault or, which emulator_copy_conflict
+/// must then report, a race.
+bool emulator_copy(EmulatedBlock* block, void* to, std::int32_t to_access, const void* from,
+                   std::int32_t from_access, std::int64_t count, std::int32_t thread) noexcept;
+/// The same for a BulkCopy, counted off at the barrier at `barrier`, which is slot `slot` of its array.
+bool emulator_bulk_copy(EmulatedBlock* block, void* to, std::int32_t to_access, const void* from,
+                        std::int32_t from_access, std::int64_t count, void* barrier,
+                        std::int32_t barrier_access, std::int64_t slot, std::int32_t thread) noexcept;
+/// Coordinates of the first elements of the copy that has just been refused.
+void emulator_copy_conflict(EmulatedBlock* block, std::int32_t to_access, std::int32_t from_access,
+                            std::int32_t thread, std::int64_t t0, std::int64_t t1, std::int64_t t2,
+                            std::int64_t t3, std::int64_t f0, std::int64_t f1, std::int64_t f2,
+                            std::int64_t f3) noexcept;
+void emulator_commit_copies(EmulatedBlock* block, std::int32_t thread) noexcept;
+void emulator_wait_for_copies(EmulatedBlock* block, std::int32_t pending, std::int32_t thread) noexcept;
+/// The thread has come to the end of its code.
+void emulator_end(EmulatedBlock* block, std::int32_t thread) noexcept;
+
+void emulator_bulk_init(EmulatedBlock* block, void* first, std::int32_t access, std::int32_t count,
+                        std::int32_t thread) noexcept;
+void emulator_bulk_expect(EmulatedBlock* block, void* barrier, std::int32_t access, std::int64_t slot,
+                          std::int32_t bytes, std::int32_t thread) noexcept;
+/// True if the wait is over; else the thread must wait and then ask again.
+bool emulator_bulk_wait(EmulatedBlock* block, void* barrier, std::int32_t access, std::int64_t slot,
+                        std::int32_t parity, std::int32_t thread) noexcept;
 
 }  // namespace mica

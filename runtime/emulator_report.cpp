@@ -84,6 +84,7 @@ std::string EmulatorReport::conflict(const EmulatedAccess& access, std::int32_t 
                             (same_block ? "the same block" : block_text(finding.other_block));
   const std::string why =
       same_block ? " with no barrier in between" : "; the blocks of a launch run in any order";
+  const std::string head = "race in kernel " + kernel_.name + ": " + who;
   std::string what;
   switch (finding.hazard) {
     case Hazard::None:
@@ -93,8 +94,16 @@ std::string EmulatorReport::conflict(const EmulatedAccess& access, std::int32_t 
     case Hazard::WriteOfWritten:
       what = " writes " + element + ", which " + other + " has written";
       break;
+    case Hazard::ReadOfCopy:
+    case Hazard::WriteOfCopy:
+      return head + (finding.hazard == Hazard::ReadOfCopy ? " reads " : " writes ") + element +
+             " while a copy to it that " + other + " began is under way";
+    case Hazard::ReadOfBulk:
+    case Hazard::WriteOfBulk:
+      return head + (finding.hazard == Hazard::ReadOfBulk ? " reads " : " writes ") + element +
+             ", which has been bulk-copied, and has not waited for that";
   }
-  return "race in kernel " + kernel_.name + ": " + who + what + why;
+  return head + what + why;
 }
 
 std::string EmulatorReport::out_of_range(const EmulatedAccess& access, std::int32_t thread,
@@ -112,13 +121,31 @@ std::string EmulatorReport::out_of_range(const EmulatedAccess& access, std::int3
          (access.memory == EmulatedAccess::Memory::Global ? "" : " from its first element on");
 }
 
-std::string EmulatorReport::divergence(std::int32_t a, std::int32_t barrier_a, std::int32_t b,
-                                       std::int32_t barrier_b) const {
-  const auto state = [](std::int32_t barrier) {
-    return barrier < 0 ? std::string(" has ended") : " waits at barrier " + std::to_string(barrier);
-  };
-  return "divergent barrier in kernel " + kernel_.name + ": " + thread_text(a) + state(barrier_a) +
-         " while " + thread_text(b) + state(barrier_b) + ", in " + block_text(block_);
+std::string EmulatorReport::copy_fault(std::int32_t thread, const std::string& what) const {
+  return "asynchronous copy in kernel " + kernel_.name + ": " + thread_text(thread) + " of " +
+         block_text(block_) + " " + what;
+}
+
+std::string EmulatorReport::left_over(const std::string& phase) const {
+  return "bulk copy in kernel " + kernel_.name + ": " + block_text(block_) +
+         " ends while nobody has waited for " + phase;
+}
+
+std::string EmulatorReport::stuck(const EmulatedWaits& waits, const EmulatedWaits::Stuck& why,
+                                  const std::string& bulk_phase) const {
+  using Kind = EmulatedWaits::Stuck::Kind;
+  const char* title = why.kind == Kind::Barrier   ? "divergent barrier"
+                      : why.kind == Kind::Shuffle ? "incomplete shuffle"
+                                                  : "deadlock";
+  std::string text = title + (" in kernel " + kernel_.name) + ": " + thread_text(why.thread) + " " +
+                     waits.state(why.thread);
+  if (why.other) {
+    text += " while " + thread_text(*why.other) + " " + waits.state(*why.other);
+  } else if (why.kind == Kind::Shuffle) {
+    text += ", which has fewer than 32 threads";
+  }
+  if (why.kind == Kind::Bulk) text += ", now in " + bulk_phase + ", and no other thread can go on";
+  return text + ", in " + block_text(block_);
 }
 
 }  // namespace mica

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/emulated_waits.h"
 #include "runtime/emulator.h"
 #include "runtime/shadow_memory.h"
 
@@ -32,9 +33,13 @@ class EmulatorReport {
                                      Coordinates first, const Finding& finding) const;
   [[nodiscard]] std::string out_of_range(const EmulatedAccess& access, std::int32_t thread,
                                          const Coordinates& at) const;
-  /// Threads a and b do not wait at the same barrier; -1 for one that has ended.
-  [[nodiscard]] std::string divergence(std::int32_t a, std::int32_t barrier_a, std::int32_t b,
-                                       std::int32_t barrier_b) const;
+  /// What a copy's thread does wrong.
+  [[nodiscard]] std::string copy_fault(std::int32_t thread, const std::string& what) const;
+  /// The block has ended and left a phase of bulk copies without a wait.
+  [[nodiscard]] std::string left_over(const std::string& phase) const;
+  /// No thread can go on.
+  [[nodiscard]] std::string stuck(const EmulatedWaits& waits, const EmulatedWaits::Stuck& why,
+                                  const std::string& bulk_phase) const;
 
  private:
   struct Range {

@@ -123,6 +123,7 @@ class HostProgramBuilder {
                    [&](const Ramp&) { refuse("a ramp"); },
                    [&](const Broadcast&) { refuse("a broadcast"); },
                    [&](const Shuffle&) { refuse("a shuffle"); },
+                   [&](const WarpShuffle&) { refuse("a shuffle between threads"); },
                },
                e->op);
   }

@@ -23,6 +23,8 @@ GpuFacts emulator_facts() {
   facts.max_threads_per_sm = 2048;
   facts.registers_per_sm = 65536;
   facts.l2_bytes = 60 << 20;
+  facts.max_texture_elements = std::int64_t{1} << 28;
+  facts.texture_alignment = 512;
   facts.total_memory = std::int64_t{143771} << 20;
   return facts;
 }

@@ -20,7 +20,9 @@ struct GpuFacts {
   int max_threads_per_sm = 0;
   int registers_per_sm = 0;  ///< of 32 bits
   int l2_bytes = 0;
-  std::int64_t total_memory = 0;  ///< bytes
+  std::int64_t max_texture_elements = 0;  ///< of a texture over linear memory
+  int texture_alignment = 0;              ///< bytes, of such a texture's start
+  std::int64_t total_memory = 0;          ///< bytes
 };
 
 /// The facts of the GPU of `target`, which is opened on first use (DeviceErrors as device_for). The

@@ -57,7 +57,11 @@ class Launcher {
     if (cuda_ && !on_device && stream_.handle != nullptr) device_->synchronize(stream_);
     values_ = launch.values;
     for (const ShapedLaunch::Pointer& pointer : launch.pointers) {
-      values_[pointer.argument] = address_of(pointer, on_device);
+      if (pointer.texture && on_device) {
+        set_texture(launch, pointer);
+      } else {
+        values_[pointer.argument] = address_of(pointer, on_device);
+      }
     }
     for (const std::size_t argument : launch.each_run) {
       values_[argument] = scalar_argument(*run_.plan, launch.launch, argument, symbols());
@@ -65,6 +69,7 @@ class Launcher {
     arguments_.resize(values_.size());
     for (std::size_t i = 0; i < values_.size(); ++i) arguments_[i] = &values_[i];
     launch.kernel->launch(launch.shape, arguments_.data(), arguments_.size(), stream_);
+    textures_.clear();
   }
 
   /// Address of logical index 0; 0 for an array of no bytes.
@@ -79,6 +84,21 @@ class Launcher {
                                           : std::bit_cast<std::uintptr_t>(array.storage->host(use));
     if (start == 0) return 0;
     return start + static_cast<std::uint64_t>((array.offset + pointer.origin) * array.element_bytes);
+  }
+
+  /// A texture over the whole storage and, in the next argument, its element at logical index 0.
+  void set_texture(const ShapedLaunch& launch, const ShapedLaunch::Pointer& pointer) {
+    const RunArray& array = arrays_[static_cast<std::size_t>(pointer.array)];
+    const KernelArgument& argument =
+        run_.plan->plan().launches[launch.launch].arguments[pointer.argument];
+    const std::uint64_t start = array.storage->device(device_, MemoryUse::Read, stream_);
+    if (start == 0) return;
+    TextureView view =
+        device_->texture(start, array.storage->layout().bytes(), argument.type, argument.buffer);
+    values_[pointer.argument] = view.object;
+    values_[pointer.argument + 1] =
+        static_cast<std::uint64_t>(view.origin + array.offset + pointer.origin);
+    textures_.push_back(std::move(view));
   }
 
   /// The run's symbols with the Params' present values, read once a run.
@@ -98,6 +118,7 @@ class Launcher {
   std::vector<RunArray> arrays_;
   std::optional<std::vector<HostValue>> symbols_;
   std::vector<std::uint64_t> values_;
+  std::vector<TextureView> textures_;  // of the launch being made
   std::vector<void*> arguments_;
 };
 

@@ -17,6 +17,8 @@ std::string argument_text(const KernelArgument& argument) {
     case KernelArgument::Kind::Pointer:
       return argument.name + ": " + to_string(argument.type) + "* " + argument.buffer +
              (argument.written ? " (written)" : "");
+    case KernelArgument::Kind::Texture: return argument.name + ": texture " + argument.buffer;
+    case KernelArgument::Kind::TextureOrigin: return argument.name + ": origin of " + argument.buffer;
     case KernelArgument::Kind::Scalar:
       return argument.name + ": " + to_string(argument.type) + " = " + to_string(argument.value);
   }

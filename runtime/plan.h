@@ -37,6 +37,10 @@ struct KernelArgument {
   enum class Kind : std::uint8_t {
     Pointer,  ///< address of `buffer`'s element at logical index 0 in every dimension
     Scalar,   ///< `value`, evaluated on the host, as `type`
+    /// Pointer for host kernels and the emulator; on a GPU a texture object over `buffer`'s elements, of
+    /// `type`. The argument after it is the TextureOrigin.
+    Texture,
+    TextureOrigin,  ///< i64: which element of the texture is the one at logical index 0; 0 elsewhere
   };
   Kind kind = Kind::Scalar;
   std::string name;

@@ -109,7 +109,11 @@ class PlanPreparer {
 
   PreparedPlan::Argument argument_of(const KernelArgument& argument, bool on_device) {
     PreparedPlan::Argument prepared;
-    if (argument.kind == KernelArgument::Kind::Pointer) {
+    if (argument.kind == KernelArgument::Kind::TextureOrigin) {
+      prepared.origin = true;
+      return prepared;
+    }
+    if (argument.kind != KernelArgument::Kind::Scalar) {
       prepared.array = array_named(argument.buffer);
       PreparedPlan::Sides& sides = out_.sides[static_cast<std::size_t>(prepared.array)];
       const bool device_memory = on_device && target_.backend == Backend::Cuda;

@@ -27,7 +27,8 @@ struct PreparedPlan {
     std::vector<HostProgram> mins, extents;
   };
   struct Argument {
-    int array = -1;         ///< of a pointer; -1: a scalar
+    int array = -1;         ///< of a pointer or texture; -1: a scalar
+    bool origin = false;    ///< of the texture before
     HostProgram value;      ///< of a scalar
     int scalar = -1;        ///< the plan's scalar whose bits are passed as they are; -1: none
     bool each_run = false;  ///< depends on Params: shapes alone do not decide it
@@ -69,6 +70,7 @@ struct ShapedLaunch {
     int array = 0;
     std::int64_t origin = 0;  ///< elements from the one at the mins to logical index 0
     bool written = false;
+    bool texture = false;  ///< the next argument is the texture's origin
   };
   LoadedKernel* kernel = nullptr;
   bool on_device = false;

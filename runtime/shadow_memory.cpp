@@ -1,39 +1,51 @@
 #include "runtime/shadow_memory.h"
 
-#include <algorithm>
 #include <bit>
 
 namespace mica {
 
-void LaunchClock::start_block(std::uint64_t block) {
-  first_epoch_ = ++epoch_;
-  starts_.push_back({epoch_, block});
-}
-
-std::uint64_t LaunchClock::block_at(std::uint32_t epoch) const {
-  const auto after = std::upper_bound(starts_.begin(), starts_.end(), epoch,
-                                      [](std::uint32_t e, const Start& s) { return e < s.epoch; });
-  return after == starts_.begin() ? 0 : std::prev(after)->block;
-}
-
-SharedShadow::SharedShadow(const LaunchClock& clock, std::size_t bytes, std::size_t cell_bytes)
+SharedShadow::SharedShadow(const LaunchClock& clock, const BulkPhases& phases, std::size_t bytes,
+                           std::size_t cell_bytes)
     : clock_(clock),
+      phases_(phases),
       cells_((bytes + cell_bytes - 1) / cell_bytes),
       cell_shift_(std::countr_zero(cell_bytes)) {}
 
+SharedShadow::Cells SharedShadow::cells_of(std::size_t offset, std::size_t bytes) const {
+  return {offset >> cell_shift_, ((offset + bytes - 1) >> cell_shift_) + 1};
+}
+
+Hazard SharedShadow::hazard_of_read(const Cell& cell, std::int16_t who) const {
+  if (cell.copying) return Hazard::ReadOfCopy;
+  if (cell.write_epoch < clock_.first_epoch()) return Hazard::UninitializedRead;
+  if (cell.phase != 0) return phases_.known(cell.phase, who) ? Hazard::None : Hazard::ReadOfBulk;
+  const bool race = cell.write_epoch == clock_.epoch() && cell.writer != who;
+  return race ? Hazard::ReadOfWritten : Hazard::None;
+}
+
+Hazard SharedShadow::hazard_of_write(const Cell& cell, std::int16_t who, std::int16_t& other) const {
+  const std::uint32_t now = clock_.epoch();
+  other = cell.writer;
+  if (cell.copying) return Hazard::WriteOfCopy;
+  const bool by_bulk_copy = cell.phase != 0 && cell.write_epoch >= clock_.first_epoch();
+  if (by_bulk_copy && !phases_.known(cell.phase, who)) return Hazard::WriteOfBulk;
+  if (!by_bulk_copy && cell.write_epoch == now && cell.writer != who) return Hazard::WriteOfWritten;
+  if (cell.read_epoch != now) return Hazard::None;
+  other = cell.reader != who ? cell.reader : cell.other_reader;
+  return other == -1 ? Hazard::None : Hazard::WriteOfRead;
+}
+
 bool SharedShadow::read(std::size_t offset, std::size_t bytes, std::int32_t thread, Finding& finding) {
   const auto who = static_cast<std::int16_t>(thread);
-  const std::uint32_t now = clock_.epoch(), first = clock_.first_epoch();
-  const std::size_t begin = offset >> cell_shift_;
-  const std::size_t end = (offset + bytes - 1) >> cell_shift_;
+  const std::uint32_t now = clock_.epoch();
+  const auto [begin, end] = cells_of(offset, bytes);
   bool good = true;
-  for (std::size_t i = begin; i <= end; ++i) {
+  for (std::size_t i = begin; i < end; ++i) {
     Cell& cell = cells_[i];
-    const bool blank = cell.write_epoch < first;
-    if (good && (blank || (cell.write_epoch == now && cell.writer != who))) {
+    const Hazard hazard = hazard_of_read(cell, who);
+    if (good && hazard != Hazard::None) {
       good = false;
-      finding = {blank ? Hazard::UninitializedRead : Hazard::ReadOfWritten, clock_.block_at(now),
-                 cell.writer, (i - begin) << cell_shift_};
+      finding = {hazard, clock_.block_at(now), cell.writer, (i - begin) << cell_shift_};
     }
     if (cell.read_epoch != now) {
       cell.read_epoch = now;
@@ -49,26 +61,58 @@ bool SharedShadow::read(std::size_t offset, std::size_t bytes, std::int32_t thre
 bool SharedShadow::write(std::size_t offset, std::size_t bytes, std::int32_t thread, Finding& finding) {
   const auto who = static_cast<std::int16_t>(thread);
   const std::uint32_t now = clock_.epoch();
-  const std::size_t begin = offset >> cell_shift_;
-  const std::size_t end = (offset + bytes - 1) >> cell_shift_;
+  const auto [begin, end] = cells_of(offset, bytes);
   bool good = true;
-  for (std::size_t i = begin; i <= end; ++i) {
+  for (std::size_t i = begin; i < end; ++i) {
     Cell& cell = cells_[i];
-    const auto refuse = [&](Hazard hazard, std::int16_t other) {
-      if (good) finding = {hazard, clock_.block_at(now), other, (i - begin) << cell_shift_};
+    std::int16_t other = -1;
+    const Hazard hazard = hazard_of_write(cell, who, other);
+    if (good && hazard != Hazard::None) {
       good = false;
-    };
-    if (cell.write_epoch == now && cell.writer != who) {
-      refuse(Hazard::WriteOfWritten, cell.writer);
-    } else if (cell.read_epoch == now && cell.reader != who) {
-      refuse(Hazard::WriteOfRead, cell.reader);
-    } else if (cell.read_epoch == now && cell.other_reader != -1) {
-      refuse(Hazard::WriteOfRead, cell.other_reader);
+      finding = {hazard, clock_.block_at(now), other, (i - begin) << cell_shift_};
     }
     cell.write_epoch = now;
     cell.writer = who;
+    cell.phase = 0;
   }
   return good;
+}
+
+bool SharedShadow::begin_copy(std::size_t offset, std::size_t bytes, std::int32_t thread,
+                              Finding& finding) {
+  const auto who = static_cast<std::int16_t>(thread);
+  const auto [begin, end] = cells_of(offset, bytes);
+  for (std::size_t i = begin; i < end; ++i) {
+    std::int16_t other = -1;
+    const Hazard hazard = hazard_of_write(cells_[i], who, other);
+    if (hazard == Hazard::None) continue;
+    finding = {hazard, clock_.block_at(clock_.epoch()), other, (i - begin) << cell_shift_};
+    return false;
+  }
+  for (std::size_t i = begin; i < end; ++i) {
+    cells_[i].copying = true;
+    cells_[i].writer = who;
+  }
+  return true;
+}
+
+void SharedShadow::land_copy(std::size_t offset, std::size_t bytes, std::int32_t thread) {
+  const auto [begin, end] = cells_of(offset, bytes);
+  for (std::size_t i = begin; i < end; ++i) {
+    cells_[i].copying = false;
+    cells_[i].write_epoch = clock_.epoch();
+    cells_[i].writer = static_cast<std::int16_t>(thread);
+    cells_[i].phase = 0;
+  }
+}
+
+void SharedShadow::land_bulk_copy(std::size_t offset, std::size_t bytes, std::uint32_t phase) {
+  const auto [begin, end] = cells_of(offset, bytes);
+  for (std::size_t i = begin; i < end; ++i) {
+    cells_[i].copying = false;
+    cells_[i].write_epoch = clock_.epoch();
+    cells_[i].phase = phase;
+  }
 }
 
 GlobalShadow::Cell& GlobalShadow::cell(std::uintptr_t element) {

@@ -1,8 +1,8 @@
 // Who touched which byte last: finds accesses of the threads of one launch that no barrier orders.
 //
-// Blocks run one after another, and time is counted in epochs: the start of a block and every barrier
-// begin the next one. Two accesses to the same memory by different threads, one of them a write, are
-// ordered only if both threads belong to one block and the epochs differ.
+// Two accesses to the same memory by different threads, one of them a write, are ordered only if both
+// threads belong to one block and the epochs (runtime/launch_clock.h) differ. What a copy that goes on
+// by itself writes is nobody else's from its start until it is known to be done.
 #pragma once
 
 #include <array>
@@ -12,27 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/bulk_phases.h"
+#include "runtime/launch_clock.h"
+
 namespace mica {
-
-/// The epochs of one launch, from 1 on. Block and thread numbers are linear, x fastest.
-class LaunchClock {
- public:
-  void start_block(std::uint64_t block);
-  void next_epoch() { ++epoch_; }
-
-  [[nodiscard]] std::uint32_t epoch() const { return epoch_; }
-  /// The epoch in which the block of now began.
-  [[nodiscard]] std::uint32_t first_epoch() const { return first_epoch_; }
-  [[nodiscard]] std::uint64_t block_at(std::uint32_t epoch) const;
-
- private:
-  struct Start {
-    std::uint32_t epoch;
-    std::uint64_t block;
-  };
-  std::vector<Start> starts_;  // epochs ascend
-  std::uint32_t epoch_ = 0, first_epoch_ = 1;
-};
 
 enum class Hazard : std::uint8_t {
   None,
@@ -40,6 +23,10 @@ enum class Hazard : std::uint8_t {
   ReadOfWritten,      ///< read here, written by the other thread
   WriteOfRead,        ///< written here, read by the other thread
   WriteOfWritten,     ///< written by both
+  ReadOfCopy,         ///< read here, while a copy that the other thread began is under way
+  WriteOfCopy,        ///< written here, while a copy that the other thread began is under way
+  ReadOfBulk,         ///< read here, bulk-copied before, and the thread has not waited for that
+  WriteOfBulk,        ///< written here, bulk-copied before, and the thread has not waited for that
 };
 
 /// What is wrong with an access and, for races, the thread whose earlier access it collides with.
@@ -51,25 +38,44 @@ struct Finding {
 };
 
 /// The shared memory of one block at a time, in cells of `cell_bytes`; every access must cover whole
-/// cells (so cell_bytes divides the size and place of every element). `clock` must outlive it.
+/// cells (so cell_bytes divides the size and place of every element). `clock` and `phases` must outlive
+/// it.
 class SharedShadow {
  public:
-  SharedShadow(const LaunchClock& clock, std::size_t bytes, std::size_t cell_bytes);
+  SharedShadow(const LaunchClock& clock, const BulkPhases& phases, std::size_t bytes,
+               std::size_t cell_bytes);
 
   /// Thread `thread` (below 32,768) reads or writes bytes [offset, offset + bytes) now. False, with
   /// the first thing found in `finding`, if that is wrong; the access is recorded in any case.
   bool read(std::size_t offset, std::size_t bytes, std::int32_t thread, Finding& finding);
   bool write(std::size_t offset, std::size_t bytes, std::int32_t thread, Finding& finding);
+  /// The thread starts a copy to these bytes, which counts as a write; until the copy lands every access
+  /// is wrong. False, with nothing changed, if the start is.
+  bool begin_copy(std::size_t offset, std::size_t bytes, std::int32_t thread, Finding& finding);
+  /// The copy is done: a write of the thread now.
+  void land_copy(std::size_t offset, std::size_t bytes, std::int32_t thread);
+  /// The bulk copy is done with this phase: a write now, for those who know of the phase.
+  void land_bulk_copy(std::size_t offset, std::size_t bytes, std::uint32_t phase);
 
  private:
   /// Epoch 0: never. Up to two different readers of the last epoch with a read are kept, enough to
   /// know one that is not a given thread.
   struct Cell {
     std::uint32_t write_epoch = 0, read_epoch = 0;
+    std::uint32_t phase = 0;  ///< of the bulk copy that wrote last; 0: something else did
     std::int16_t writer = -1, reader = -1, other_reader = -1;
+    bool copying = false;  ///< `writer` has started a copy that is under way
   };
+  struct Cells {
+    std::size_t begin, end;
+  };
+  [[nodiscard]] Cells cells_of(std::size_t offset, std::size_t bytes) const;
+  [[nodiscard]] Hazard hazard_of_read(const Cell& cell, std::int16_t who) const;
+  /// Gives the other thread, too.
+  [[nodiscard]] Hazard hazard_of_write(const Cell& cell, std::int16_t who, std::int16_t& other) const;
 
   const LaunchClock& clock_;
+  const BulkPhases& phases_;
   std::vector<Cell> cells_;
   int cell_shift_;  // log2 of a cell's bytes
 };

@@ -164,9 +164,11 @@ class Shaper {
     for (std::size_t a = 0; a < launch.arguments.size(); ++a) {
       const PreparedPlan::Argument& argument = prepared.arguments[a];
       if (argument.array >= 0) {
-        shaped.pointers.push_back({a, argument.array,
-                                   origin_of(static_cast<std::size_t>(argument.array)),
-                                   launch.arguments[a].written});
+        shaped.pointers.push_back(
+            {a, argument.array, origin_of(static_cast<std::size_t>(argument.array)),
+             launch.arguments[a].written, launch.arguments[a].kind == KernelArgument::Kind::Texture});
+      } else if (argument.origin) {
+        continue;  // comes with its texture
       } else if (argument.each_run) {
         shaped.each_run.push_back(a);
       } else {

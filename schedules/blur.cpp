@@ -7,7 +7,7 @@ namespace {
 std::vector<Parameter> tile_parameters() {
   return {{"tile_x", 32, 1, 1024, "threads in x"},
           {"tile_y", 8, 1, 1024, "threads in y"},
-          {"vec", 1, 1, 16, "points of x a thread, in one vector; a power of two"}};
+          {"vec", 4, 1, 16, "points of x a thread, in one vector; a power of two"}};
 }
 
 void inline_all(Func& f) {

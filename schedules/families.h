@@ -9,6 +9,9 @@ std::vector<Recipe> pmpp_family();
 std::vector<Recipe> blur_family();
 std::vector<Recipe> tile_family();
 std::vector<Recipe> jacobi2d_family();
+std::vector<Recipe> march_family();
+std::vector<Recipe> seismic_family();
+std::vector<Recipe> pipeline_family();
 
 /// The documents that describe the kernels, as they call themselves.
 inline constexpr const char* kDocumentStencil =
@@ -17,6 +20,11 @@ inline constexpr const char* kDocumentStructuredGrids =
     "J. Owens, K. Seitz: Structured Grids (Stencils), EEC 289Q lecture 12, UC Davis 2018";
 inline constexpr const char* kDocumentWhatYouMean =
     "J. Monsalve, J. Arteaga, S. Zuckerman: What, You Mean GPUs Can Be Fast?!, CAPSL";
+
+inline constexpr const char* kDocumentSeismic =
+    "J. Chang, O. O'Reilly: Seismic stencil codes, part 3, 2024";
+inline constexpr const char* kDocumentFiniteDifference =
+    "P. Micikevicius: 3D Finite Difference on a single GPU, NVIDIA 2009";
 
 /// The Funcs that `func` is computed from, inputs' side first, without itself.
 std::vector<Func> producers_of(const Func& func);
@@ -28,6 +36,25 @@ std::vector<std::string> funcs_read_by(const Func& func);
 void stage_source(Func& func, const std::string& source, LoadPolicy load);
 /// Loads of an input (by name) on the read-only path.
 void read_only_input(Func& func, const std::string& input);
+
+/// Inputs (by name) with taps off the plane's point itself, or on several planes of the dimension that
+/// march_gpu walks: those that are worth keeping.
+std::vector<std::string> marched_inputs_of(const Func& func);
+/// Those of them with taps at the point's own column on several planes.
+std::vector<std::string> windowed_inputs_of(const Func& func);
+/// Registers for an input's own column, planes asked for ahead, and partial sums, along that dimension.
+void window_source(Func& func, const std::string& source);
+void prefetch_source(Func& func, const std::string& source, std::int64_t depth);
+void scatter_sum_of(Func& func, Partials partials);
+/// The dimension that march_gpu walks: the third, or the last of fewer.
+Var marched_var(const Func& func);
+
+struct MarchTile {
+  std::int64_t threads_x = 32, threads_y = 8, chunk = 64, vec = 1, rows = 1;
+};
+/// Blocks of threads_x (x threads_y) threads with vec x rows points each that walk marched_var, `chunk`
+/// planes a block (a Func of four dimensions: whole columns, the fourth dimension over blocks).
+void march_gpu(Func& func, const MarchTile& tile);
 
 /// gpu_tile over the Func's dimensions (the third and fourth are fused) with `sizes` threads, and
 /// `vec` points of the first dimension a thread.

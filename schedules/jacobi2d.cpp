@@ -17,10 +17,51 @@ void strided_load(Func& f, const Parameters& p) {
   for (const auto& input : inputs_of(f)) stage_source(f, input, LoadPolicy::Strided);
 }
 
+// Each thread owns a square of points of a tile in shared memory.
+void thread_tile(Func& f, const Parameters& p) {
+  const std::vector<Var> v = f.args();
+  const int side = static_cast<int>(p.at("square"));
+  f.gpu_tile(v[0], v[1], static_cast<int>(p.at("tile_x")) / side,
+             static_cast<int>(p.at("tile_y")) / side)
+      .unroll(v[0], side)
+      .unroll(v[1], side);
+  for (const auto& input : inputs_of(f)) stage_source(f, input, LoadPolicy::Strided);
+}
+
+// A row of threads walks down the rows; shared memory holds the rows that a point reads.
+void row_window(Func& f, const Parameters& p) {
+  march_gpu(f, {p.at("tile_x"), 1, p.at("chunk"), p.at("vec"), 1});
+  for (const auto& input : marched_inputs_of(f)) {
+    stage_source(f, input, LoadPolicy::TwoStep);
+    if (p.at("ahead") > 0) prefetch_source(f, input, p.at("ahead"));
+  }
+}
+
 }  // namespace
 
 std::vector<Recipe> jacobi2d_family() {
   return {
+      {"jacobi2d/thread-tile",
+       kDocumentWhatYouMean,
+       "a tile with its halo in shared memory, a small square of points a thread",
+       2,
+       2,
+       true,
+       {{"tile_x", 32, 1, 4096, "points of a block in x"},
+        {"tile_y", 32, 1, 4096, "points of a block in y"},
+        {"square", 2, 1, 8, "points of a thread along each side"}},
+       thread_tile},
+      {"jacobi2d/row-window",
+       kDocumentWhatYouMean,
+       "each block walks y with a sliding window of rows in shared memory",
+       2,
+       2,
+       true,
+       {{"tile_x", 128, 1, 1024, "threads of a block, all in x"},
+        {"chunk", 64, 0, 4096, "rows a block walks; 0: all"},
+        {"vec", 2, 1, 16, "points of x a thread, in one vector; a power of two"},
+        {"ahead", 1, 0, 8, "steps between asking for a row and reading it"}},
+       row_window},
       {"jacobi2d/strided-load",
        kDocumentWhatYouMean,
        "a row of threads fills a shared tile row by row, striding along x, and computes it likewise",

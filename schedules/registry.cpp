@@ -1,8 +1,11 @@
 #include "schedules/registry.h"
 
 #include <algorithm>
+#include <set>
 
 #include "dsl/func_graph.h"
+#include "dsl/march_taps.h"
+#include "dsl/traverse.h"
 #include "schedules/families.h"
 
 namespace mica::schedules {
@@ -10,7 +13,8 @@ namespace mica::schedules {
 const std::vector<Recipe>& registry() {
   static const std::vector<Recipe> all = [] {
     std::vector<Recipe> list;
-    for (auto family : {pmpp_family, blur_family, tile_family, jacobi2d_family}) {
+    for (auto family : {pmpp_family, blur_family, tile_family, march_family, pipeline_family,
+                        jacobi2d_family, seismic_family}) {
       for (auto& recipe : family()) list.push_back(std::move(recipe));
     }
     return list;
@@ -92,6 +96,94 @@ void stage_source(Func& func, const std::string& source, LoadPolicy load) {
 
 void read_only_input(Func& func, const std::string& input) {
   func.function()->definitions.front().directives.push_back({directive::ReadOnly{input}, {}});
+}
+
+Var marched_var(const Func& func) {
+  const std::vector<Var> v = func.args();
+  return v[std::min<std::size_t>(v.size() - 1, 2)];
+}
+
+namespace {
+
+// The input's taps as offsets from the point, where they are constants.
+struct Taps {
+  bool beside = false;            // off the point in a dimension that is not marched
+  std::set<std::int64_t> own;     // planes read at the point's own column
+  std::set<std::int64_t> planes;  // all planes read
+};
+
+Taps taps_of(const Func& func, const std::string& input) {
+  const std::string march = marched_var(func).name();
+  const std::vector<std::string>& args = func.function()->args;
+  Taps taps;
+  for (const auto& value : func.function()->definitions.front().values) {
+    walk(value, [&](const Expr& e) {
+      const auto* access = e.as<Access>();
+      if (access == nullptr || !access->image || access->image->name != input) return;
+      std::int64_t plane = 0;
+      for (const auto& arg : access->args) {
+        if (const auto offset = offset_from(arg, march)) plane = *offset;
+      }
+      taps.planes.insert(plane);
+      if (own_column(access->args, args, march).empty()) {
+        taps.beside = true;
+      } else {
+        taps.own.insert(plane);
+      }
+    });
+  }
+  return taps;
+}
+
+}  // namespace
+
+std::vector<std::string> marched_inputs_of(const Func& func) {
+  std::vector<std::string> names;
+  for (const auto& input : inputs_of(func)) {
+    const Taps taps = taps_of(func, input);
+    if (taps.beside || taps.planes.size() > 1) names.push_back(input);
+  }
+  return names;
+}
+
+std::vector<std::string> windowed_inputs_of(const Func& func) {
+  std::vector<std::string> names;
+  for (const auto& input : inputs_of(func)) {
+    if (taps_of(func, input).own.size() > 1) names.push_back(input);
+  }
+  return names;
+}
+
+namespace {
+void add(Func& func, decltype(Directive::op) op) {
+  func.function()->definitions.front().directives.push_back({std::move(op), {}});
+}
+}  // namespace
+
+void window_source(Func& func, const std::string& source) {
+  add(func, directive::RegisterWindow{source, marched_var(func).name()});
+}
+
+void prefetch_source(Func& func, const std::string& source, std::int64_t depth) {
+  add(func, directive::Prefetch{source, static_cast<int>(depth)});
+}
+
+void scatter_sum_of(Func& func, Partials partials) {
+  add(func, directive::Scatter{marched_var(func).name(), partials});
+}
+
+void march_gpu(Func& func, const MarchTile& tile) {
+  const std::vector<Var> v = func.args();
+  const int tx = static_cast<int>(tile.threads_x), ty = static_cast<int>(tile.threads_y);
+  if (v.size() == 2) {
+    func.gpu_tile(v[0], tx);
+  } else {
+    func.gpu_tile(v[0], v[1], tx, ty);
+  }
+  if (tile.vec > 1) func.vectorize(v[0], static_cast<int>(tile.vec));
+  if (tile.rows > 1 && v.size() > 2) func.unroll(v[1], static_cast<int>(tile.rows));
+  if (v.size() == 4) func.gpu_blocks(v[3]);
+  func.march(marched_var(func), v.size() == 4 ? 0 : static_cast<int>(tile.chunk));
 }
 
 void tile_gpu(Func& func, const std::vector<std::int64_t>& sizes, std::int64_t vec) {

@@ -24,8 +24,8 @@ bool same(const For& a, const For& b) {
          equal(a.body, b.body);
 }
 bool same(const Store& a, const Store& b) {
-  return a.buffer == b.buffer && a.alignment == b.alignment && same(a.index, b.index) &&
-         same(a.logical, b.logical) && same(a.value, b.value);
+  return a.buffer == b.buffer && a.alignment == b.alignment && a.streamed == b.streamed &&
+         same(a.index, b.index) && same(a.logical, b.logical) && same(a.value, b.value);
 }
 bool same(const Block& a, const Block& b) {
   return std::equal(a.stmts.begin(), a.stmts.end(), b.stmts.begin(), b.stmts.end(),
@@ -44,6 +44,28 @@ bool same(const Allocate& a, const Allocate& b) {
 }
 bool same(const Barrier& /*a*/, const Barrier& /*b*/) { return true; }
 bool same(const Produce& a, const Produce& b) { return a.func == b.func && equal(a.body, b.body); }
+/// The places of two AsyncCopies or BulkCopies.
+template <typename Copy>
+bool same_places(const Copy& a, const Copy& b) {
+  return a.to == b.to && a.from == b.from && same(a.to_index, b.to_index) &&
+         same(a.from_index, b.from_index) && same(a.to_logical, b.to_logical) &&
+         same(a.from_logical, b.from_logical);
+}
+bool same(const AsyncCopy& a, const AsyncCopy& b) { return a.count == b.count && same_places(a, b); }
+bool same(const CopyCommit& /*a*/, const CopyCommit& /*b*/) { return true; }
+bool same(const CopyWait& a, const CopyWait& b) { return a.pending == b.pending; }
+bool same(const BulkInit& a, const BulkInit& b) {
+  return a.barriers == b.barriers && a.count == b.count;
+}
+bool same(const BulkExpect& a, const BulkExpect& b) {
+  return a.barriers == b.barriers && same(a.slot, b.slot) && same(a.bytes, b.bytes);
+}
+bool same(const BulkCopy& a, const BulkCopy& b) {
+  return a.barriers == b.barriers && same(a.slot, b.slot) && same(a.count, b.count) && same_places(a, b);
+}
+bool same(const BulkWait& a, const BulkWait& b) {
+  return a.barriers == b.barriers && same(a.slot, b.slot) && same(a.parity, b.parity);
+}
 
 }  // namespace
 

@@ -19,7 +19,7 @@ class Writer {
     for (const KernelParam& p : k.params) {
       name(p.name);
       type(p.type);
-      numbers({p.is_pointer ? 1 : 0, p.is_written ? 1 : 0, p.read_only ? 1 : 0});
+      numbers({p.is_pointer ? 1 : 0, p.is_written ? 1 : 0, p.read_only ? 1 : 0, p.texture ? 1 : 0});
     }
     stmt(k.body);
   }
@@ -56,7 +56,7 @@ class Writer {
     name(op.buffer);
     count(op.index.size());
     count(op.logical.size());
-    number(op.alignment);
+    numbers({op.alignment, op.streamed ? 1 : 0});
   }
   void payload(const Block& op) { count(op.stmts.size()); }
   void payload(const If& op) {
@@ -73,6 +73,31 @@ class Writer {
   }
   void payload(const Barrier& /*op*/) {}
   void payload(const Produce& op) { name(op.func); }
+  template <typename Copy>
+  void places(const Copy& op) {
+    name(op.to);
+    name(op.from);
+    count(op.to_index.size());
+    count(op.from_index.size());
+    count(op.to_logical.size());
+    count(op.from_logical.size());
+  }
+  void payload(const AsyncCopy& op) {
+    places(op);
+    number(op.count);
+  }
+  void payload(const CopyCommit& /*op*/) {}
+  void payload(const CopyWait& op) { number(op.pending); }
+  void payload(const BulkInit& op) {
+    name(op.barriers);
+    number(op.count);
+  }
+  void payload(const BulkExpect& op) { name(op.barriers); }
+  void payload(const BulkCopy& op) {
+    places(op);
+    name(op.barriers);
+  }
+  void payload(const BulkWait& op) { name(op.barriers); }
 
   /// A node met before is written as its number.
   void expr(const Expr& e) {
@@ -103,7 +128,9 @@ class Writer {
       name(op.buffer);
       count(op.index.size());
       count(op.logical.size());
-      number(op.alignment);
+      numbers({op.alignment, op.streamed ? 1 : 0});
+    } else if constexpr (std::is_same_v<Op, WarpShuffle>) {
+      number(op.delta);
     } else if constexpr (std::is_same_v<Op, Shuffle>) {
       count(op.vectors.size());
       for (const int lane : op.lanes) number(lane);

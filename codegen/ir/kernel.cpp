@@ -21,6 +21,10 @@ std::int64_t constant_extent(const Allocate& allocate, std::size_t d) {
 
 }  // namespace
 
+std::string texture_origin(const std::string& name) { return name + ".texture.origin"; }
+
+bool has_textures(Type type) { return type == Float(32) || type == Int(32) || type == UInt(32); }
+
 std::int64_t element_count(const Allocate& allocate) {
   std::int64_t product = 1;
   std::int64_t reach = 1;

@@ -17,7 +17,16 @@ struct KernelParam {
   bool is_written = false;
   /// Non-coherent loads wanted (pointer parameters that the kernel never writes qualify anyway).
   bool read_only = false;
+  /// Loads go through the GPU's texture unit: a pointer parameter of f32, i32 or u32 elements that the
+  /// kernel never writes. On a GPU its argument is a texture object, and the i64 parameter
+  /// texture_origin(name), which every such kernel has, says which of the texture's elements is the one
+  /// at logical index 0. Elsewhere it is a pointer like others, and the origin means nothing.
+  bool texture = false;
 };
+/// "<name>.texture.origin"
+std::string texture_origin(const std::string& name);
+/// Can arrays of `type` be read as textures?
+bool has_textures(Type type);
 
 /// One loop nest at root. Host kernels keep their loops (Parallel loops become calls of the thread
 /// pool); GPU kernels are the code of one thread: no GpuBlock or GpuThread loops are left, axis

@@ -53,7 +53,7 @@ class Printer {
            loop.body);
   }
   void statement(const Store& store, bool /*last*/) {
-    std::string head = store.buffer + "[" + list(store.index) + "]";
+    std::string head = (store.streamed ? "streamed " : "") + place(store.buffer, store.index);
     if (store.alignment > 1) head += "@" + std::to_string(store.alignment);
     line(head + " = " + mica::to_string(store.value));
   }
@@ -86,6 +86,27 @@ class Printer {
   void statement(const Produce& produce, bool /*last*/) {
     nested("produce " + produce.func, produce.body);
   }
+  void statement(const AsyncCopy& copy, bool /*last*/) {
+    line("async_copy " + places(copy) + " x" + std::to_string(copy.count));
+  }
+  void statement(const CopyCommit& /*commit*/, bool /*last*/) { line("copy_commit"); }
+  void statement(const CopyWait& wait, bool /*last*/) {
+    line("copy_wait pending " + std::to_string(wait.pending));
+  }
+  void statement(const BulkInit& init, bool /*last*/) {
+    line("bulk_init " + init.barriers + " x" + std::to_string(init.count));
+  }
+  void statement(const BulkExpect& expect, bool /*last*/) {
+    line("bulk_expect " + place(expect.barriers, {expect.slot}) + " bytes " +
+         mica::to_string(expect.bytes));
+  }
+  void statement(const BulkCopy& copy, bool /*last*/) {
+    line("bulk_copy " + places(copy) + " count " + mica::to_string(copy.count) + " at " +
+         place(copy.barriers, {copy.slot}));
+  }
+  void statement(const BulkWait& wait, bool /*last*/) {
+    line("bulk_wait " + place(wait.barriers, {wait.slot}) + " parity " + mica::to_string(wait.parity));
+  }
 
   void scoped(const std::string& head, const Stmt& body, bool last) {
     if (last) {
@@ -94,6 +115,13 @@ class Printer {
     } else {
       nested(head, body);
     }
+  }
+  static std::string place(const std::string& buffer, const std::vector<Expr>& index) {
+    return buffer + "[" + list(index) + "]";
+  }
+  template <typename Copy>
+  static std::string places(const Copy& copy) {
+    return place(copy.to, copy.to_index) + " = " + place(copy.from, copy.from_index);
   }
   static std::string list(const std::vector<Expr>& exprs) {
     std::string text;
@@ -121,6 +149,7 @@ const char* keyword(LoopKind kind) {
     case LoopKind::Unrolled: return "unrolled";
     case LoopKind::GpuBlock: return "gpu_block";
     case LoopKind::GpuThread: return "gpu_thread";
+    case LoopKind::March: return "march";
   }
   throw InternalError("unknown LoopKind");
 }
@@ -138,6 +167,7 @@ std::string to_string(const Kernel& kernel) {
         (params.empty() ? "" : ", ") + mica::to_string(p.type) + (p.is_pointer ? "* " : " ") + p.name;
     if (p.is_written) params += " written";
     if (p.read_only) params += " read_only";
+    if (p.texture) params += " texture";
   }
   std::string head =
       std::string(kernel.on_device ? "kernel " : "host kernel ") + kernel.name + "(" + params + ")";

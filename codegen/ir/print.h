@@ -24,6 +24,16 @@ namespace mica::ir {
 /// Extents and mins stand with the slowest dimension first, mins only when one is not 0, strides
 /// after flatten_storage. A let or an allocation holds until its enclosing indentation ends; where
 /// it ends earlier its body is indented after a colon. An alignment above 1 is printed as `@4`.
+/// Copies and streamed stores:
+///
+///     async_copy tile[t] = u[x] x4
+///     copy_commit
+///     copy_wait pending 1
+///     bulk_init full x2
+///     bulk_expect full[0] bytes 1024
+///     bulk_copy tile[0] = u[x] count 256 at full[0]
+///     bulk_wait full[0] parity 1
+///     streamed out[x] = 0.0
 std::string to_string(const Stmt& s);
 /// "kernel next(f32* u, f32* next written, i32 n) block 32x8x1:" and the body.
 std::string to_string(const Kernel& kernel);

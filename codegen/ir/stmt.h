@@ -45,6 +45,52 @@ struct Store {
   Expr value;
   std::vector<Expr> logical;
   int alignment = 1;
+  /// The value is not read again soon: a store that passes by the caches (st.global.cs).
+  bool streamed = false;
+};
+/// Starts to copy `count` neighbouring elements of array `from` to the Shared array `to`, and goes on
+/// at once (cp.async). The copy has been made when the thread has passed a CopyWait that leaves its
+/// group done; other threads see it after a Barrier that follows. Indices as in Load; both places are
+/// aligned to the copy's bytes, which are 4, 8 or 16.
+struct AsyncCopy {
+  std::string to, from;
+  std::vector<Expr> to_index, from_index;
+  std::vector<Expr> to_logical, from_logical;
+  int count = 1;
+};
+/// Ends the thread's group of AsyncCopies: those it began since the last CopyCommit.
+struct CopyCommit {};
+/// The thread waits until at most `pending` of its newest groups are under way.
+struct CopyWait {
+  int pending = 0;
+};
+/// The `count` cells of the Shared i64 array `barriers` become transaction barriers (mbarrier) that one
+/// arrival completes. Done by one thread, before a Barrier that precedes every other use.
+struct BulkInit {
+  std::string barriers;
+  int count = 1;
+};
+/// The one arrival at barriers[slot], which then waits for `bytes` of BulkCopies. Done by one thread.
+struct BulkExpect {
+  std::string barriers;
+  Expr slot, bytes;
+};
+/// Starts to copy `count` neighbouring elements like AsyncCopy, by the bulk-copy engine (the TMA unit's
+/// cp.async.bulk), counted off at barriers[slot]. `count` is an i32 expression; both places are
+/// multiples of 16 bytes, and so is the copy. Done by one thread.
+struct BulkCopy {
+  std::string to, from;
+  std::vector<Expr> to_index, from_index;
+  std::vector<Expr> to_logical, from_logical;
+  Expr count;
+  std::string barriers;
+  Expr slot;
+};
+/// The thread waits until barriers[slot] has completed its phase of `parity` (0 for the first, 1 for the
+/// second, 0 for the third, ...); the copied elements may then be read.
+struct BulkWait {
+  std::string barriers;
+  Expr slot, parity;
 };
 /// Statements in order.
 struct Block {
@@ -71,6 +117,20 @@ struct Allocate {
   /// Elements between neighbours along each dimension; constants. Empty until flatten_storage.
   std::vector<std::int64_t> strides;
   Stmt body;
+  /// A ring: where folds[d] is positive, index i of dimension d is element (i - mins[d]) mod folds[d].
+  /// Empty: no dimension is folded. flatten_storage takes folds away.
+  std::vector<std::int64_t> folds = {};
+  /// How a ring in shared memory is used, for the placing of barriers: it has `places` planes, and code
+  /// that reads it touches the planes from the newest_lag-th to the oldest_lag-th before the newest
+  /// that was begun. No ring: places 0.
+  struct Ring {
+    std::int64_t places = 0, newest_lag = 0, oldest_lag = 0;
+    bool copied = false;  ///< by asynchronous copies, which a barrier alone does not complete
+    friend bool operator==(const Ring&, const Ring&) = default;
+  };
+  Ring ring = {};
+  /// Register memory of a whole block, of which each thread touches its own points only.
+  bool per_thread = false;
 };
 /// Every thread of the block waits here for all others; orders shared memory. Made by
 /// fuse_thread_loops only.
@@ -82,7 +142,9 @@ struct Produce {
 };
 
 struct StmtNode {
-  std::variant<For, Store, Block, If, LetStmt, Allocate, Barrier, Produce> op;
+  std::variant<For, Store, Block, If, LetStmt, Allocate, Barrier, Produce, AsyncCopy, CopyCommit,
+               CopyWait, BulkInit, BulkExpect, BulkCopy, BulkWait>
+      op;
 };
 
 inline const StmtNode& Stmt::node() const {

@@ -41,6 +41,11 @@ class Rewriter {
   bool changed_ = false;
 };
 
+/// Statements without expressions or children.
+template <typename Op>
+constexpr bool kHoldsNothing = std::is_same_v<Op, Barrier> || std::is_same_v<Op, CopyCommit> ||
+                               std::is_same_v<Op, CopyWait> || std::is_same_v<Op, BulkInit>;
+
 /// The statement with children rewritten, or undefined when what is left does nothing.
 template <typename Op>
 Stmt rebuild(const Op& op, Rewriter& rewrite) {
@@ -49,8 +54,11 @@ Stmt rebuild(const Op& op, Rewriter& rewrite) {
     if (!result.body.defined()) return {};
     return make_stmt(std::move(result));
   } else if constexpr (std::is_same_v<Op, Store>) {
-    return make_stmt(
-        Store{op.buffer, rewrite(op.index), rewrite(op.value), rewrite(op.logical), op.alignment});
+    Store result = op;
+    result.index = rewrite(op.index);
+    result.value = rewrite(op.value);
+    result.logical = rewrite(op.logical);
+    return make_stmt(std::move(result));
   } else if constexpr (std::is_same_v<Op, Block>) {
     std::vector<Stmt> stmts;
     stmts.reserve(op.stmts.size());
@@ -75,8 +83,23 @@ Stmt rebuild(const Op& op, Rewriter& rewrite) {
     Produce result{op.func, rewrite(op.body)};
     if (!result.body.defined()) return {};
     return make_stmt(std::move(result));
+  } else if constexpr (std::is_same_v<Op, AsyncCopy> || std::is_same_v<Op, BulkCopy>) {
+    Op result = op;
+    result.to_index = rewrite(op.to_index);
+    result.from_index = rewrite(op.from_index);
+    result.to_logical = rewrite(op.to_logical);
+    result.from_logical = rewrite(op.from_logical);
+    if constexpr (std::is_same_v<Op, BulkCopy>) {
+      result.count = rewrite(op.count);
+      result.slot = rewrite(op.slot);
+    }
+    return make_stmt(std::move(result));
+  } else if constexpr (std::is_same_v<Op, BulkExpect>) {
+    return make_stmt(BulkExpect{op.barriers, rewrite(op.slot), rewrite(op.bytes)});
+  } else if constexpr (std::is_same_v<Op, BulkWait>) {
+    return make_stmt(BulkWait{op.barriers, rewrite(op.slot), rewrite(op.parity)});
   } else {
-    static_assert(std::is_same_v<Op, Barrier>);
+    static_assert(kHoldsNothing<Op>);
     return make_stmt(op);
   }
 }
@@ -126,8 +149,23 @@ void for_each_child(const Stmt& s, const VisitStmt& on_stmt, const VisitExpr& on
           stmt(op.body);
         } else if constexpr (std::is_same_v<Op, Produce>) {
           stmt(op.body);
+        } else if constexpr (std::is_same_v<Op, AsyncCopy> || std::is_same_v<Op, BulkCopy>) {
+          exprs(op.to_index);
+          exprs(op.from_index);
+          exprs(op.to_logical);
+          exprs(op.from_logical);
+          if constexpr (std::is_same_v<Op, BulkCopy>) {
+            expr(op.count);
+            expr(op.slot);
+          }
+        } else if constexpr (std::is_same_v<Op, BulkExpect>) {
+          expr(op.slot);
+          expr(op.bytes);
+        } else if constexpr (std::is_same_v<Op, BulkWait>) {
+          expr(op.slot);
+          expr(op.parity);
         } else {
-          static_assert(std::is_same_v<Op, Barrier>);
+          static_assert(kHoldsNothing<Op>);
         }
       },
       s.node().op);
@@ -179,6 +217,24 @@ bool uses_var(const Stmt& s, const std::string& name) {
   return found;
 }
 
+std::vector<ArrayUse> array_uses(const Stmt& s) {
+  if (const Store* store = s.as<Store>()) return {{store->buffer, ArrayUse::Kind::Write}};
+  if (const AsyncCopy* copy = s.as<AsyncCopy>()) {
+    return {{copy->to, ArrayUse::Kind::Write}, {copy->from, ArrayUse::Kind::Read}};
+  }
+  if (const BulkCopy* copy = s.as<BulkCopy>()) {
+    return {{copy->to, ArrayUse::Kind::Write},
+            {copy->from, ArrayUse::Kind::Read},
+            {copy->barriers, ArrayUse::Kind::Synchronize}};
+  }
+  if (const BulkInit* init = s.as<BulkInit>()) return {{init->barriers, ArrayUse::Kind::Write}};
+  if (const BulkExpect* expect = s.as<BulkExpect>()) {
+    return {{expect->barriers, ArrayUse::Kind::Synchronize}};
+  }
+  if (const BulkWait* wait = s.as<BulkWait>()) return {{wait->barriers, ArrayUse::Kind::Synchronize}};
+  return {};
+}
+
 bool loads_from(const Expr& e, const std::string& buffer) {
   bool found = false;
   mica::walk(e, [&](const Expr& node) {
@@ -193,8 +249,7 @@ bool uses_buffer(const Stmt& s, const std::string& buffer) {
   walk(
       s,
       [&](const Stmt& node) {
-        const Store* store = node.as<Store>();
-        found = found || (store != nullptr && store->buffer == buffer);
+        for (const ArrayUse& use : array_uses(node)) found = found || use.array == buffer;
       },
       [&](const Expr& node) {
         const Load* load = node.as<Load>();

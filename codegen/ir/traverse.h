@@ -1,8 +1,10 @@
 // Walking and rebuilding statements. The functions for the expressions inside are in dsl/traverse.h.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "codegen/ir/stmt.h"
 #include "dsl/traverse.h"
@@ -42,7 +44,16 @@ Stmt substitute(const Stmt& s, const std::function<Expr(const std::string&)>& lo
 
 /// True if a free VarRef `name` occurs in `s`.
 bool uses_var(const Stmt& s, const std::string& name);
-/// True if `s` loads from or stores to `buffer`.
+/// What a statement itself does with one array.
+struct ArrayUse {
+  enum class Kind : std::uint8_t { Read, Write, Synchronize };
+  const std::string& array;
+  Kind kind;
+};
+/// The arrays that `s` itself reads, writes or waits at, its children and the Loads inside its
+/// expressions left out. The names live as long as `s`.
+std::vector<ArrayUse> array_uses(const Stmt& s);
+/// True if `s` loads from, stores to, copies from or to, or waits at `buffer`.
 bool uses_buffer(const Stmt& s, const std::string& buffer);
 /// True if `e` loads from `buffer`.
 bool loads_from(const Expr& e, const std::string& buffer);

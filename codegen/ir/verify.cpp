@@ -31,6 +31,7 @@ class Verifier {
       : level_(level), mapped_(environment.axes_mapped) {
     for (const auto& [name, type] : environment.symbols) scope_.names[name].push_back({type});
     for (const auto& [name, buffer] : environment.buffers) scope_.buffers[name] = buffer;
+    scope_.axes_mapped = mapped_;
     if (mapped_) {
       for (const char* axis : kGpuAxisNames) {
         scope_.names[axis].push_back({Int(32), is_axis_of_thread(axis)});
@@ -171,7 +172,7 @@ class Verifier {
     require(scope_.buffers.count(a.buffer) == 0, s, a.buffer + " is allocated inside its lifetime");
     const bool mine = a.memory == MemoryType::Register || a.memory == MemoryType::Stack;
     const auto saved = scope_.buffers;
-    scope_.buffers[a.buffer] = {a.type, static_cast<int>(a.extents.size()), true};
+    scope_.buffers[a.buffer] = {a.type, static_cast<int>(a.extents.size()), true, a.memory};
     if (mine) scope_.thread_private.insert(a.buffer);
     check(a.body);
     scope_.thread_private.erase(a.buffer);
@@ -184,6 +185,75 @@ class Verifier {
   }
   void statement(const Stmt& /*s*/, const Produce& produce) { check(produce.body); }
 
+  void statement(const Stmt& s, const AsyncCopy& copy) {
+    places(s, copy);
+    const auto to = scope_.buffers.find(copy.to);
+    if (to == scope_.buffers.end()) return;
+    const int bytes = copy.count * to->second.type.bytes();
+    require(bytes == 4 || bytes == 8 || bytes == 16, s,
+            "asynchronous copy of " + std::to_string(bytes) + " bytes, not 4, 8 or 16");
+  }
+  void statement(const Stmt& /*s*/, const CopyCommit& /*commit*/) {}
+  void statement(const Stmt& s, const CopyWait& wait) {
+    require(wait.pending >= 0, s, "wait that leaves a negative number of groups");
+  }
+  void statement(const Stmt& s, const BulkInit& init) {
+    barriers(s, init.barriers);
+    require(init.count >= 1, s, "no transaction barrier to set up");
+  }
+  void statement(const Stmt& s, const BulkExpect& expect) {
+    barriers(s, expect.barriers);
+    scalar(s, expect.slot);
+    scalar(s, expect.bytes);
+  }
+  void statement(const Stmt& s, const BulkCopy& copy) {
+    places(s, copy);
+    barriers(s, copy.barriers);
+    scalar(s, copy.slot);
+    scalar(s, copy.count);
+  }
+  void statement(const Stmt& s, const BulkWait& wait) {
+    barriers(s, wait.barriers);
+    scalar(s, wait.slot);
+    scalar(s, wait.parity);
+  }
+
+  /// An expression that is a scalar integer.
+  void scalar(const Stmt& s, const Expr& e) {
+    expression(s, e);
+    if (!e.defined()) return;
+    require(e.type().is_scalar() && e.type().is_integer(), s,
+            mica::to_string(e) + " is " + mica::to_string(e.type()) + ", not a scalar integer");
+  }
+  void barriers(const Stmt& s, const std::string& name) {
+    const auto found = scope_.buffers.find(name);
+    require(found != scope_.buffers.end() && found->second.allocated == MemoryType::Shared &&
+                found->second.type == Int(64),
+            s, name + " is no shared array of transaction barriers (i64)");
+  }
+  /// Both ends of an AsyncCopy or BulkCopy.
+  template <typename Copy>
+  void places(const Stmt& s, const Copy& copy) {
+    for (const auto* list : {&copy.to_index, &copy.from_index, &copy.to_logical, &copy.from_logical}) {
+      for (const Expr& e : *list) expression(s, e);
+    }
+    const auto to = scope_.buffers.find(copy.to);
+    const auto from = scope_.buffers.find(copy.from);
+    if (to == scope_.buffers.end() || from == scope_.buffers.end()) {
+      report(s, "copy between " + copy.from + " and " + copy.to + ", of which one is no buffer here");
+      return;
+    }
+    require(to->second.allocated == MemoryType::Shared, s,
+            "asynchronous copy to " + copy.to + ", which is not shared memory");
+    require(!from->second.allocated, s,
+            "asynchronous copy from " + copy.from + ", which is no parameter");
+    const Type type = to->second.type;
+    std::vector<std::string> findings;
+    verify_indices(copy.to, copy.to_index, 1, type, level_, scope_, findings);
+    verify_indices(copy.from, copy.from_index, 1, type, level_, scope_, findings);
+    for (const std::string& finding : findings) report(s, finding);
+  }
+
   Level level_;
   bool mapped_;
   Scope scope_;
@@ -192,6 +262,27 @@ class Verifier {
   bool at_top_ = true;      ///< under lets, allocations and markers alone
   std::vector<std::string> found_;
 };
+
+/// A parameter that is read as a texture.
+void verify_texture(const Kernel& kernel, const KernelParam& p, std::vector<std::string>& found) {
+  if (!p.is_pointer || p.is_written || !has_textures(p.type)) {
+    found.push_back("texture " + p.name + " is no array of f32, i32 or u32 that is only read");
+  }
+  const std::string origin = texture_origin(p.name);
+  const bool has_origin = std::any_of(
+      kernel.params.begin(), kernel.params.end(),
+      [&](const KernelParam& o) { return o.name == origin && !o.is_pointer && o.type == Int(64); });
+  if (!has_origin) found.push_back("texture " + p.name + " has no parameter " + origin);
+  walk(
+      kernel.body,
+      [&](const Stmt& s) {
+        for (const ArrayUse& use : array_uses(s)) {
+          if (use.array == p.name)
+            found.push_back("copy from texture " + p.name + ", in: " + headline(s));
+        }
+      },
+      nullptr);
+}
 
 }  // namespace
 
@@ -225,6 +316,9 @@ std::vector<std::string> verify(const Kernel& kernel, Level level) {
   }
   std::vector<std::string> found = verify(kernel.body, level, environment);
   found.insert(found.begin(), doubled.begin(), doubled.end());
+  for (const KernelParam& p : kernel.params) {
+    if (p.texture) verify_texture(kernel, p, found);
+  }
   for (std::string& f : found) f = "kernel " + kernel.name + ": " + f;
   return found;
 }

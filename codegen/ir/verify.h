@@ -17,13 +17,19 @@
 //   barriers every thread of a block meets the same barriers: no Barrier under an If or loop whose
 //            condition or bounds depend on the thread (its axes, a GpuThread loop's variable, or
 //            memory read at a place that depends on it)
+//   copies   AsyncCopy and BulkCopy read a parameter and write a Shared array of the same type, at
+//            places of one element; an AsyncCopy is of 4, 8 or 16 bytes; CopyWait leaves no negative
+//            number pending; transaction barriers are cells of Shared i64 arrays, and slots, counts,
+//            bytes and parities scalar integers
+//   textures of a kernel are arrays of f32, i32 or u32 that it only loads from, each with an origin
+//   shuffles a WarpShuffle reaches less than 32 threads away and keeps the type
 //   nodes    ParamRef, RVarRef and ImageField have become VarRefs
 // Level Loads adds:   Access has become Load
 // Level Flat adds:    Allocates have a stride a dimension; Load and Store have exactly one index,
 //                     of the access's lanes; alignments are powers of two
 // Level BackEnd adds: no Vectorized or Unrolled loop, no Strict; f16 and bf16 values are only loaded,
 //                     stored, cast, selected, shuffled and reinterpreted; no Exp, Log, Sin, Cos,
-//                     Tanh or Pow; without mapped axes no Barrier
+//                     Tanh or Pow; without mapped axes no Barrier and no WarpShuffle
 // With mapped axes:   no GpuBlock, GpuThread or Parallel loop; Shared Allocates stand under no For,
 //                     If or Block with other statements; no Heap. The axis names (kGpuAxisNames)
 //                     are symbols.
@@ -46,6 +52,7 @@ struct Environment {
     Type type;
     int dimensions = 0;  ///< 0: not known, not checked
     bool writable = true;
+    std::optional<MemoryType> allocated = {};  ///< none: a parameter
   };
   /// Without a type: any integer type.
   std::map<std::string, std::optional<Type>> symbols;

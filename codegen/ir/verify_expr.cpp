@@ -13,6 +13,8 @@ namespace {
 
 using mica::to_string;
 
+constexpr int kWarp = 32;  // threads
+
 class ExprVerifier {
  public:
   ExprVerifier(Level level, Scope& scope, std::vector<std::string>& found)
@@ -192,6 +194,11 @@ class ExprVerifier {
     const Type from = r.value.type();
     require(e, from.bits * from.lanes == e.type().bits * e.type().lanes,
             "reinterpretation of " + to_string(from) + " in another width");
+  }
+  void node(const Expr& e, const WarpShuffle& w) {
+    result(e, w.value.type());
+    require(e, w.delta > -kWarp && w.delta < kWarp, "shuffle that leaves the warp");
+    require(e, level_ < Level::BackEnd || scope_.axes_mapped, "shuffle between threads in host code");
   }
 
   Level level_;

@@ -20,6 +20,8 @@ struct Scope {
   /// Bindings of each name, innermost last.
   std::map<std::string, std::vector<Name>> names;
   std::map<std::string, Environment::BufferInfo> buffers;
+  /// The code of one GPU thread.
+  bool axes_mapped = false;
   /// Buffers of which each thread has its own.
   std::set<std::string> thread_private;
 

@@ -16,7 +16,9 @@ namespace mica::llvm_backend {
 /// input gives the same text. Shared memory is dynamic: ir::shared_bytes(kernel) bytes at a launch.
 ///  sm           compute capability times ten: 80 ... 121; a number without a target of its own
 ///               gets the nearest one below; UserError below 80
-///  ptx_version  times ten: 80 is PTX 8.0; 0: the lowest that serves `sm`; UserError if too low
+///  ptx_version  times ten: 80 is PTX 8.0; 0: the lowest that serves `sm` and the kernels; UserError if
+///               too low
+/// Bulk copies need sm 90 and PTX 8.0; UserError below.
 /// InternalError when the code is not that of level BackEnd (codegen/ir/verify.h) or two kernels
 /// have one name.
 std::string emit_ptx(const ir::Module& module, int sm, int ptx_version);

@@ -162,6 +162,21 @@ void Emitter::for_each_piece(Type type, int alignment, Function&& function) {
   }
 }
 
+llvm::Value* Emitter::load_piece(const MemoryAccess& access, Type type, llvm::Value* pointer,
+                                 int alignment) {
+  llvm::Type* held = memory_type(context(), type);
+  if (access.streamed && hooks_.streamed_load) {
+    llvm::Value* streamed = hooks_.streamed_load(*this, access, pointer, held, alignment);
+    if (streamed != nullptr) return streamed;
+  }
+  llvm::LoadInst* piece =
+      builder_.CreateAlignedLoad(held, pointer, llvm::Align(static_cast<std::uint64_t>(alignment)));
+  if (access.binding.read_only) {
+    piece->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context(), {}));
+  }
+  return piece;
+}
+
 llvm::Value* Emitter::load_elements(const MemoryAccess& access, Type type, int alignment) {
   if (hooks_.on_access) hooks_.on_access(*this, access);
   llvm::Type* element = memory_type(context(), type.element());
@@ -172,12 +187,7 @@ llvm::Value* Emitter::load_elements(const MemoryAccess& access, Type type, int a
       pointer =
           builder_.CreateGEP(element, pointer, builder_.getInt64(static_cast<std::uint64_t>(lane)));
     }
-    llvm::LoadInst* piece =
-        builder_.CreateAlignedLoad(memory_type(context(), type.with_lanes(lanes)), pointer,
-                                   llvm::Align(static_cast<std::uint64_t>(aligned)));
-    if (access.binding.read_only) {
-      piece->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context(), {}));
-    }
+    llvm::Value* piece = load_piece(access, type.with_lanes(lanes), pointer, aligned);
     if (lanes == type.lanes) {
       result = piece;
       return;
@@ -211,16 +221,40 @@ void Emitter::store_elements(const MemoryAccess& access, Type type, llvm::Value*
       for (int i = 0; i < lanes; ++i) picked.push_back(lane + i);
       piece = builder_.CreateShuffleVector(value, picked);
     }
+    if (access.streamed && hooks_.streamed_store &&
+        hooks_.streamed_store(*this, access, pointer, piece, aligned)) {
+      return;
+    }
     builder_.CreateAlignedStore(piece, pointer, llvm::Align(static_cast<std::uint64_t>(aligned)));
   });
+}
+
+/// Lane by lane.
+llvm::Value* Emitter::load_texture(const BufferBinding& from, Type type, const Expr& index) {
+  internal_check(static_cast<bool>(hooks_.texture_load), "textures are for GPUs");
+  llvm::Type* i32 = builder_.getInt32Ty();
+  const auto element = [&](llvm::Value* at) {
+    llvm::Value* origin = builder_.CreateTrunc(from.texture_origin, i32);
+    return hooks_.texture_load(*this, from,
+                               builder_.CreateAdd(origin, builder_.CreateSExtOrTrunc(at, i32)));
+  };
+  llvm::Value* at = emit(index);
+  if (type.is_scalar()) return element(at);
+  llvm::Value* result = llvm::PoisonValue::get(register_type(context(), type));
+  for (int lane = 0; lane < type.lanes; ++lane) {
+    const auto i = static_cast<std::uint64_t>(lane);
+    result = builder_.CreateInsertElement(result, element(builder_.CreateExtractElement(at, i)), i);
+  }
+  return result;
 }
 
 llvm::Value* Emitter::load(Type type, const Load& load) {
   const BufferBinding& from = buffer(load.buffer);
   if (load.index.size() != 1) throw InternalError("load of " + load.buffer + " is not flattened");
   const Expr& index = load.index[0];
+  if (from.texture_origin != nullptr) return load_texture(from, type, index);
   const int bytes = type.bytes();
-  MemoryAccess access{load.buffer, from, false, nullptr, type.lanes, 0, load.logical};
+  MemoryAccess access{load.buffer, from, false, nullptr, type.lanes, 0, load.logical, load.streamed};
   if (type.is_scalar()) {
     access.pointer = address(from, index);
     return load_elements(access, type, load.alignment * bytes);
@@ -252,7 +286,7 @@ void Emitter::statement(const ir::Store& store) {
   const Type type = store.value.type();
   const int bytes = type.bytes();
   llvm::Value* value = emit(store.value);
-  MemoryAccess access{store.buffer, to, true, nullptr, type.lanes, 0, store.logical};
+  MemoryAccess access{store.buffer, to, true, nullptr, type.lanes, 0, store.logical, store.streamed};
   if (type.is_scalar()) {
     access.pointer = address(to, index);
     store_elements(access, type, value, store.alignment * bytes);

@@ -17,6 +17,7 @@
 
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/kernel_function_llvm.h"
+#include "codegen/llvm/nvptx_async_llvm.h"
 #include "codegen/llvm/nvptx_llvm.h"
 #include "codegen/llvm/optimize_llvm.h"
 
@@ -51,7 +52,25 @@ constexpr std::array<PtxTarget, 10> kTargets = {{{80, 70},
                                                  {120, 87},
                                                  {121, 88}}};
 
-PtxTarget choose_target(int sm, int ptx_version) {
+/// Throws if `sm` has no bulk copies and a kernel makes some; else the PTX version (times ten) that the
+/// kernels need, or 0 for any.
+int version_for_kernels(const ir::Module& module, int sm) {
+  int version = 0;
+  for (const ir::Kernel& kernel : module.kernels) {
+    if (!kernel.on_device || !has_bulk_copies(kernel)) continue;
+    if (sm < kBulkSm) {
+      throw UserError(
+          "kernel " + kernel.name + " copies in bulk, which needs compute capability 9.0 (sm_" +
+          std::to_string(kBulkSm) + ") or newer, and the code is for " + std::to_string(sm / 10) + "." +
+          std::to_string(sm % 10) + " (sm_" + std::to_string(sm) + ")");
+    }
+    version = kBulkPtx;
+  }
+  return version;
+}
+
+/// `ptx_version` 0: the lowest that serves `sm` and is at least `least_version`.
+PtxTarget choose_target(int sm, int ptx_version, int least_version) {
   if (sm < kTargets.front().sm) {
     throw UserError("compute capability " + std::to_string(sm / 10) + "." + std::to_string(sm % 10) +
                     " (sm_" + std::to_string(sm) + ") is too old; Mica needs 8.0 (sm_80) or newer");
@@ -59,6 +78,7 @@ PtxTarget choose_target(int sm, int ptx_version) {
   const auto above =
       std::find_if(kTargets.begin(), kTargets.end(), [&](const PtxTarget& t) { return t.sm > sm; });
   PtxTarget target = *std::prev(above);
+  target.ptx = std::max(target.ptx, least_version);
   if (ptx_version != 0 && ptx_version < target.ptx) {
     throw UserError("PTX version " + std::to_string(ptx_version) + " (ten times) does not serve sm_" +
                     std::to_string(target.sm) + "; use " + std::to_string(target.ptx) +
@@ -106,7 +126,8 @@ std::string print_assembly(llvm::Module& module, llvm::TargetMachine& machine) {
 }  // namespace
 
 std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
-  const std::unique_ptr<llvm::TargetMachine> machine = make_machine(choose_target(sm, ptx_version));
+  const std::unique_ptr<llvm::TargetMachine> machine =
+      make_machine(choose_target(sm, ptx_version, version_for_kernels(module, sm)));
   NoStrengthReduction gate;
   llvm::LLVMContext context;
   context.setOptPassGate(gate);

@@ -54,6 +54,7 @@ void Emitter::statement(const ir::For& loop) {
       return;
     case LoopKind::Vectorized:
     case LoopKind::Unrolled:
+    case LoopKind::March:
       throw InternalError("vectorized or unrolled loop " + loop.name + " reached a back end");
   }
 }

@@ -59,6 +59,20 @@ class Emitter {
   void statement(const ir::Barrier& barrier);
   void statement(const ir::Produce& produce);
 
+  // emit_copy.cpp
+  void statement(const ir::AsyncCopy& copy);
+  void statement(const ir::CopyCommit& commit);
+  void statement(const ir::CopyWait& wait);
+  void statement(const ir::BulkInit& init);
+  void statement(const ir::BulkExpect& expect);
+  void statement(const ir::BulkCopy& copy);
+  void statement(const ir::BulkWait& wait);
+  template <typename Copy>
+  ArrayCopy array_copy(const Copy& copy);
+  void copy_now(const ArrayCopy& copy);
+  BulkBarrier bulk_barrier(const std::string& barriers, const Expr& slot);
+  llvm::Value* emit_i32(const Expr& e);
+
   // emit_expr.cpp
   llvm::Value* value_of(const Expr& e);
   template <typename Op>
@@ -70,6 +84,8 @@ class Emitter {
   const BufferBinding& buffer(const std::string& name) const;
   llvm::Value* address(const BufferBinding& buffer, const Expr& index);
   llvm::Value* load(Type type, const Load& load);
+  llvm::Value* load_texture(const BufferBinding& from, Type type, const Expr& index);
+  llvm::Value* load_piece(const MemoryAccess& access, Type type, llvm::Value* pointer, int alignment);
   llvm::Value* load_elements(const MemoryAccess& access, Type type, int alignment);
   void store_elements(const MemoryAccess& access, Type type, llvm::Value* value, int alignment);
   template <typename Function>

@@ -12,8 +12,9 @@
 
 namespace mica::llvm_backend {
 
-/// Adds to `module` the function `function`, an EmulatedKernel::Entry. A kernel with barriers becomes
-/// a coroutine that is suspended at each of them; split_coroutines must run before code generation.
+/// Adds to `module` the function `function`, an EmulatedKernel::Entry. A kernel with barriers, waits for
+/// bulk copies or warp shuffles becomes a coroutine that is suspended at each of them; split_coroutines
+/// must run before code generation.
 /// Every load and store is preceded by the checks of runtime/emulator.h:
 ///
 ///     coordinates outside the array    ->  emulator_out_of_range(..), end of the thread
@@ -23,7 +24,7 @@ namespace mica::llvm_backend {
 EmulatedKernel add_emulated_kernel(llvm::Module& module, const ir::Kernel& kernel,
                                    const TargetFacts& facts, const std::string& function);
 
-/// Simplifies the functions of `module` and splits its coroutines at their barriers.
+/// Simplifies the functions of `module` and splits its coroutines where they are suspended.
 void split_coroutines(llvm::Module& module, llvm::TargetMachine& machine);
 
 /// What the code calls.

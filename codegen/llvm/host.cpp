@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kFrameLimit = 256 * 1024;  // bytes a function
 constexpr unsigned kScratchAlignment = 64;        // bytes: the widest vector
+constexpr std::uint64_t kStreamedBytes = 16;      // bytes: the narrowest vector that is streamed
 
 /// A nest of loops that runs as one parallel loop, outermost first.
 using Nest = std::vector<const ir::For*>;
@@ -43,6 +44,10 @@ class HostKernel {
     hooks_.facts = facts;
     hooks_.loop = [this](Emitter& e, const ir::For& loop) { emit_loop(e, loop); };
     hooks_.allocate = [this](Emitter& e, const ir::Allocate& a) { return allocate(e, a); };
+    hooks_.streamed_store = [this](Emitter& e, const MemoryAccess& /*access*/, llvm::Value* pointer,
+                                   llvm::Value* value, int alignment) {
+      return store_streamed(e, pointer, value, alignment);
+    };
     hooks_.release = [this](Emitter& e, const ir::Allocate& /*a*/, const BufferBinding& binding) {
       if (binding.memory == MemoryType::Heap) e.builder().CreateCall(free_function(), {binding.base});
     };
@@ -75,6 +80,10 @@ class HostKernel {
     function->addFnAttr(llvm::Attribute::NoInline);
     Emitter emitter(*function, *llvm::BasicBlock::Create(context(), "entry", function), hooks_);
     body(emitter);
+    // Streamed stores become visible before those who wait for this function go on.
+    if (streaming_.count(function) > 0) {
+      emitter.builder().CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+    }
     emitter.builder().CreateRetVoid();
     return function;
   }
@@ -97,6 +106,20 @@ class HostKernel {
     }
     b.CreateCall(body, values);
     b.CreateRetVoid();
+  }
+
+  /// Stores a whole aligned vector past the caches; false for other values.
+  bool store_streamed(Emitter& emitter, llvm::Value* pointer, llvm::Value* value, int alignment) {
+    const std::uint64_t bytes = module_.getDataLayout().getTypeStoreSize(value->getType());
+    const bool whole = value->getType()->isVectorTy() && bytes % kStreamedBytes == 0;
+    if (!whole || static_cast<std::uint64_t>(alignment) % bytes != 0) return false;
+    Builder& b = emitter.builder();
+    llvm::StoreInst* store =
+        b.CreateAlignedStore(value, pointer, llvm::Align(static_cast<std::uint64_t>(alignment)));
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                       llvm::MDNode::get(context(), llvm::ConstantAsMetadata::get(b.getInt32(1))));
+    streaming_.insert(&emitter.function());
+    return true;
   }
 
   BufferBinding allocate(Emitter& emitter, const ir::Allocate& a) {
@@ -156,7 +179,11 @@ class HostKernel {
     ir::walk(
         body,
         [&](const ir::Stmt& s) {
-          if (const ir::Store* store = s.as<ir::Store>()) use_buffer(store->buffer, true);
+          for (const ir::ArrayUse& use : ir::array_uses(s)) {
+            if (use.kind != ir::ArrayUse::Kind::Synchronize) {
+              use_buffer(use.array, use.kind == ir::ArrayUse::Kind::Write);
+            }
+          }
         },
         [&](const Expr& e) {
           if (const VarRef* var = e.as<VarRef>()) {
@@ -259,6 +286,7 @@ class HostKernel {
   std::string name_;
   TargetHooks hooks_;
   std::map<llvm::Function*, std::int64_t> frame_bytes_;
+  std::set<llvm::Function*> streaming_;  // those with streamed stores
   int loops_ = 0;
   bool in_block_ = false;
 };

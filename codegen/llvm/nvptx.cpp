@@ -11,6 +11,7 @@
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/kernel_function_llvm.h"
+#include "codegen/llvm/nvptx_async_llvm.h"
 #include "codegen/llvm/nvptx_llvm.h"
 #include "codegen/llvm/types_llvm.h"
 
@@ -98,6 +99,7 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
   hooks.axis = [&](Emitter& e, const std::string& name) { return read_axis(e, kernel, name); };
   hooks.barrier = emit_barrier;
   hooks.allocate = [&](Emitter& e, const ir::Allocate& a) { return allocate(e, layout, a); };
+  add_async_hooks(hooks, kernel);
   return hooks;
 }
 
@@ -114,13 +116,17 @@ std::string ptx_name(const std::string& kernel) {
 }
 
 void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel) {
-  const std::vector<FunctionParam> params = params_of(kernel);
+  std::vector<FunctionParam> params = params_of(kernel);
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (kernel.params[i].texture) params[i] = {params[i].name, UInt(64), false, false, {}};
+  }
   llvm::Function* function = make_function(module, ptx_name(kernel.name), params, kGlobalSpace);
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->addFnAttr("nvvm.maxntid", std::to_string(kernel.block[0]) + "," +
                                           std::to_string(kernel.block[1]) + "," +
                                           std::to_string(kernel.block[2]));
-  if (kernel.min_blocks > 0) function->addFnAttr("nvvm.minctasm", std::to_string(kernel.min_blocks));
+  // Without a promise ptxas guesses at an occupancy to aim for, and spills for it.
+  function->addFnAttr("nvvm.minctasm", std::to_string(std::max(kernel.min_blocks, 1)));
   if (kernel.max_registers > 0) {
     function->addFnAttr("nvvm.maxnreg", std::to_string(kernel.max_registers));
   }
@@ -129,6 +135,11 @@ void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel) {
   auto* entry = llvm::BasicBlock::Create(module.getContext(), "entry", function);
   Emitter emitter(*function, *entry, hooks);
   bind_params(emitter, params);
+  for (const ir::KernelParam& p : kernel.params) {
+    if (!p.texture) continue;
+    emitter.bind(p.name, BufferBinding{emitter.find(p.name), p.type, true, MemoryType::Heap,
+                                       emitter.find(ir::texture_origin(p.name))});
+  }
   emitter.emit(kernel.body);
   emitter.builder().CreateRetVoid();
 }

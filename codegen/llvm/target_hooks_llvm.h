@@ -22,6 +22,9 @@ struct BufferBinding {
   bool read_only = false;
   /// Heap for parameters.
   MemoryType memory = MemoryType::Heap;
+  /// Where this is set, `base` is a texture object, and flat element 0 is its element of this number
+  /// (i64).
+  llvm::Value* texture_origin = nullptr;
 };
 
 /// One load or store instruction: `count` neighbouring elements from `pointer` on.
@@ -35,6 +38,21 @@ struct MemoryAccess {
   int lane = 0;
   /// Its logical indices, one a dimension, of the access's lanes or scalar; may be empty.
   const std::vector<Expr>& logical;
+  bool streamed = false;
+};
+
+/// Neighbouring elements that an AsyncCopy or a BulkCopy brings from one array to another.
+struct ArrayCopy {
+  MemoryAccess to, from;         ///< of all elements; `count` is 1 where it is a run-time value
+  llvm::Value* count = nullptr;  ///< i64
+  std::int64_t bytes = 0;        ///< of all elements; 0 where it is a run-time value
+};
+
+/// One cell of an array of transaction barriers.
+struct BulkBarrier {
+  const std::string& buffer;
+  llvm::Value* pointer = nullptr;
+  llvm::Value* slot = nullptr;  ///< index of the cell, an integer
 };
 
 /// A back end. Functions get the Emitter in whose function and at whose insertion point they emit;
@@ -52,6 +70,30 @@ struct TargetHooks {
   std::function<void(Emitter&, const ir::Allocate&, const BufferBinding&)> release;
   /// Before every load and store. May be null.
   std::function<void(Emitter&, const MemoryAccess&)> on_access;
+
+  /// A load or store that passes by the caches, of a piece with this address, type and alignment in
+  /// bytes; streamed_load's result is null where the piece is loaded as others are, and streamed_store's
+  /// false. Null: all are loaded and stored as others are.
+  std::function<llvm::Value*(Emitter&, const MemoryAccess&, llvm::Value* pointer, llvm::Type*, int)>
+      streamed_load;
+  std::function<bool(Emitter&, const MemoryAccess&, llvm::Value* pointer, llvm::Value*, int)>
+      streamed_store;
+  /// One element of a texture; `index` (i32) counts from the texture's first. Needed where a binding is
+  /// a texture.
+  std::function<llvm::Value*(Emitter&, const BufferBinding&, llvm::Value* index)> texture_load;
+  /// WarpShuffle of a value of `type` by a delta that is not 0. Null: InternalError.
+  std::function<llvm::Value*(Emitter&, Type type, llvm::Value*, int delta)> warp_shuffle;
+
+  /// AsyncCopy, CopyCommit and CopyWait. Null: the copy is made at once, and there is nothing to wait
+  /// for.
+  std::function<void(Emitter&, const ArrayCopy&)> copy;
+  std::function<void(Emitter&)> commit_copies;
+  std::function<void(Emitter&, int pending)> wait_for_copies;
+  /// BulkCopy, BulkInit, BulkExpect (`bytes` is i32) and BulkWait (`parity` is i32). Null: as above.
+  std::function<void(Emitter&, const ArrayCopy&, const BulkBarrier&)> bulk_copy;
+  std::function<void(Emitter&, const BulkBarrier& first, int count)> bulk_init;
+  std::function<void(Emitter&, const BulkBarrier&, llvm::Value* bytes)> bulk_expect;
+  std::function<void(Emitter&, const BulkBarrier&, llvm::Value* parity)> bulk_wait;
 };
 
 }  // namespace mica::llvm_backend

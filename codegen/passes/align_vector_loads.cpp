@@ -48,6 +48,7 @@ class Aligner {
       }
       return ir::make_stmt(std::move(r));
     }
+    if (const auto* copy = s.as<ir::AsyncCopy>()) return run_copy(*copy);
     if (const auto* let = s.as<ir::LetStmt>()) {
       return ir::make_stmt(ir::LetStmt{let->name, rewrite(let->value), run(let->body)});
     }
@@ -56,6 +57,66 @@ class Aligner {
   }
 
  private:
+  // An asynchronous copy in pieces that both of its ends are aligned to; the narrowest has 4 bytes, and
+  // narrower ones are made at once.
+  ir::Stmt run_copy(const ir::AsyncCopy& copy) {
+    constexpr int kNarrowest = 4;
+    const Type type = element_type(copy.from);
+    int unit = copy.count;
+    if (unit > 1) unit = std::min(unit_of(copy.from, copy.from_index[0], unit, type.bytes()), unit);
+    if (unit > 1) unit = std::min(unit_of(copy.to, copy.to_index[0], unit, type.bytes()), unit);
+    const bool asynchronous = unit * type.bytes() >= kNarrowest;
+    std::vector<ir::Stmt> pieces;
+    for (int i = 0; i < copy.count; i += unit) {
+      auto moved = [&](std::vector<Expr> at) {
+        if (!at.empty() && i > 0) at[0] = simplify(at[0] + make_const(at[0].type(), std::int64_t{i}));
+        return at;
+      };
+      if (asynchronous) {
+        ir::AsyncCopy piece = copy;
+        piece.count = unit;
+        piece.to_index = moved(copy.to_index);
+        piece.from_index = moved(copy.from_index);
+        piece.to_logical = moved(copy.to_logical);
+        piece.from_logical = moved(copy.from_logical);
+        pieces.push_back(ir::make_stmt(std::move(piece)));
+        continue;
+      }
+      Load load;
+      load.buffer = copy.from;
+      load.index = moved(copy.from_index);
+      load.logical = moved(copy.from_logical);
+      ir::Store store;
+      store.buffer = copy.to;
+      store.index = moved(copy.to_index);
+      store.logical = moved(copy.to_logical);
+      store.value = make_expr(type, std::move(load));
+      pieces.push_back(ir::make_stmt(std::move(store)));
+    }
+    return ir::make_block(std::move(pieces));
+  }
+
+  // The largest power of two of elements up to `unit` to which element `index` is aligned.
+  int unit_of(const std::string& buffer, const Expr& index, int unit, int bytes) {
+    Linear form = analysis::linearize(index);
+    const std::int64_t constant = form.constant;
+    form.constant = 0;
+    unit = alignment(buffer, form, unit, bytes);
+    while (unit > 1 && constant % unit != 0) unit /= 2;
+    return unit;
+  }
+
+  [[nodiscard]] Type element_type(const std::string& buffer) const {
+    for (const auto& b : program_.plan.buffers) {
+      if (b.name == buffer) return b.type;
+    }
+    for (const auto& t : program_.plan.temporaries) {
+      if (t.name == buffer) return t.type;
+    }
+    internal_check(false, "a copy comes from a parameter");
+    return {};
+  }
+
   struct Group {
     Place place;
     std::set<std::int64_t> needed;  // positions relative to the aligned place
@@ -85,6 +146,8 @@ class Aligner {
     if (parameter && !program_.options.variant.aligned) return 1;
     Expr origin;
     for (const auto& [atom, k] : form.terms) {
+      // Whatever counts in whole units keeps the alignment.
+      if (k % unit == 0) continue;
       const Expr* bare = &atom;
       if (const auto* cast_ = atom.as<Cast>()) bare = &cast_->value;
       if (const auto* var = bare->as<VarRef>()) {
@@ -212,6 +275,7 @@ class Aligner {
     Load one;
     one.buffer = load.buffer;
     one.alignment = size;
+    one.streamed = load.streamed;
     one.index = {size == 1
                      ? base
                      : make_expr(type.with_lanes(size), Ramp{base, make_const(type, std::int64_t{1})})};

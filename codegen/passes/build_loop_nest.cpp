@@ -1,11 +1,63 @@
 #include "codegen/passes/build_loop_nest.h"
 
+#include <set>
+
+#include "codegen/ir/traverse.h"
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/operators.h"
+#include "dsl/traverse.h"
 
 namespace mica::passes {
 namespace {
+
+// Loads and stores that shall pass by the caches, and inputs read through textures, as the Func's
+// directives say.
+class Hints {
+ public:
+  explicit Hints(const FunctionData& func) : func_(func) {
+    for (const auto& directive : func.definitions.front().directives) {
+      if (const auto* loads = std::get_if<directive::StreamLoads>(&directive.op)) {
+        streamed_.insert(loads->source);
+      } else if (const auto* texture = std::get_if<directive::Texture>(&directive.op)) {
+        textures.insert(texture->source);
+      } else if (std::holds_alternative<directive::StreamStores>(directive.op)) {
+        stores_ = true;
+      }
+    }
+  }
+
+  std::set<std::string> textures;
+
+  [[nodiscard]] ir::Stmt mark(const ir::Stmt& s) const {
+    if (!stores_ && streamed_.empty()) return s;
+    if (const auto* store = s.as<ir::Store>()) {
+      ir::Store marked = *store;
+      marked.value = mark(store->value);
+      const std::string array = storage_name(func_.name, 0, func_.types.size());
+      const bool own = store->buffer == array || store->buffer.rfind(func_.name + ".", 0) == 0;
+      marked.streamed = stores_ && own && store->buffer.find(".sum") == std::string::npos;
+      return ir::make_stmt(std::move(marked));
+    }
+    return ir::map_children(
+        s, [this](const ir::Stmt& child) { return mark(child); },
+        [this](const Expr& e) { return mark(e); });
+  }
+
+ private:
+  [[nodiscard]] Expr mark(const Expr& e) const {
+    Expr r = map_children(e, [this](const Expr& child) { return mark(child); });
+    const auto* load = r.as<Load>();
+    if (!load || !streamed_.count(load->buffer)) return r;
+    Load marked = *load;
+    marked.streamed = true;
+    return make_expr(r.type(), std::move(marked));
+  }
+
+  const FunctionData& func_;
+  std::set<std::string> streamed_;
+  bool stores_ = false;
+};
 
 void add_output(Program& program, const FunctionData& func) {
   for (std::size_t i = 0; i < func.types.size(); ++i) {
@@ -76,6 +128,9 @@ void build_loop_nest(Program& program) {
       nest.func = func->name;
       bool on_gpu = false;
       nest.body = builder.build_root(*func, i, on_gpu);
+      const Hints hints(*func);
+      nest.body = hints.mark(nest.body);
+      nest.textures = hints.textures;
       nest.on_device = on_gpu && program.options.target.is_gpu();
       nest.kernel.name = func->name + (i ? ".update" + std::to_string(i) : "");
       program.nests.push_back(std::move(nest));

@@ -1,5 +1,8 @@
 #include "codegen/passes/flatten_storage.h"
 
+#include <algorithm>
+#include <set>
+
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/operators.h"
@@ -13,17 +16,84 @@ using analysis::Linear;
 // How an array inside the nest is laid out.
 struct Layout {
   std::vector<Expr> mins, strides;
+  std::vector<std::int64_t> folds;  // as Allocate::folds
+  bool private_to_threads = false;  // a thread's own points: the threads' loops do not count
+};
+
+using Names = std::set<std::string>;
+
+void drop(Linear& form, const Names& loops) {
+  for (const auto& name : loops) form.take(name);
+}
+
+// The points of a whole block's register memory that one thread touches, per dimension: the extents of
+// its indices without the thread loops.
+class OwnPoints {
+ public:
+  OwnPoints(const ir::Allocate& alloc) : alloc_(alloc), extents_(alloc.mins.size(), 1) {}
+
+  std::vector<std::int64_t> run() {
+    visit(alloc_.body);
+    return extents_;
+  }
+
+ private:
+  void visit(const ir::Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    const bool thread = loop && loop->kind == LoopKind::GpuThread;
+    if (thread) threads_.insert(loop->name);
+    if (loop && !thread) {
+      const auto count = analysis::range_of(loop->extent, ranges_).max;
+      ranges_.push(loop->name, {std::int64_t{0}, count ? std::optional(*count - 1) : std::nullopt});
+    }
+    if (const auto* store = s.as<ir::Store>(); store && store->buffer == alloc_.buffer) {
+      touch(store->index);
+    }
+    ir::for_each_child(
+        s, [this](const ir::Stmt& child) { visit(child); },
+        [this](const Expr& e) {
+          walk(e, [this](const Expr& node) {
+            const auto* load = node.as<Load>();
+            if (load && load->buffer == alloc_.buffer) touch(load->index);
+          });
+        });
+    if (thread) threads_.erase(loop->name);
+    if (loop && !thread) ranges_.pop();
+  }
+  void touch(const std::vector<Expr>& index) {
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      if (d < alloc_.folds.size() && alloc_.folds[d] > 0) continue;
+      Linear form = analysis::linearize(index[d]);
+      form.add(analysis::linearize(alloc_.mins[d]), -1);
+      drop(form, threads_);
+      const auto range = analysis::range_of(form, ranges_);
+      internal_check(range.min && range.max && *range.min >= 0, "a thread touches its own points only");
+      extents_[d] = std::max(extents_[d], *range.max + 1);
+    }
+  }
+
+  const ir::Allocate& alloc_;
+  std::vector<std::int64_t> extents_;
+  Names threads_;
+  analysis::Ranges ranges_;
 };
 
 class Flattener {
  public:
-  explicit Flattener(const LowerOptions& options)
-      : keep_logical_(options.target.backend == Backend::GpuEmulator),
+  Flattener(const LowerOptions& options, bool on_device)
+      : on_device_(on_device),
+        keep_logical_(options.target.backend == Backend::GpuEmulator),
         wide_(!options.variant.index32),
         unit_stride_(options.variant.unit_stride) {}
 
   ir::Stmt run(const ir::Stmt& s) {
     if (const auto* alloc = s.as<ir::Allocate>()) return run_allocate(*alloc);
+    const auto* loop = s.as<ir::For>();
+    if (loop && loop->kind == LoopKind::GpuThread && threads_.insert(loop->name).second) {
+      ir::Stmt body = run(loop->body);
+      threads_.erase(loop->name);
+      return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body});
+    }
     if (const auto* store = s.as<ir::Store>()) {
       ir::Store flat = *store;
       flat.value = run(store->value);
@@ -31,6 +101,13 @@ class Flattener {
       for (const auto& e : store->index) at.push_back(run(e));
       flatten(store->buffer, at, flat.index, flat.logical);
       return ir::make_stmt(std::move(flat));
+    }
+    if (const auto* copy = s.as<ir::AsyncCopy>()) return run_copy(*copy);
+    if (const auto* copy = s.as<ir::BulkCopy>()) {
+      ir::BulkCopy counted = *copy;
+      counted.count = run(copy->count);
+      counted.slot = run(copy->slot);
+      return run_copy(std::move(counted));
     }
     return ir::map_children(
         s, [this](const ir::Stmt& child) { return run(child); },
@@ -47,17 +124,39 @@ class Flattener {
     return make_expr(r.type(), std::move(flat));
   }
 
+  template <typename Copy>
+  ir::Stmt run_copy(Copy copy) {
+    for (auto* list : {&copy.to_index, &copy.from_index}) {
+      for (Expr& e : *list) e = run(e);
+    }
+    const std::vector<Expr> to = copy.to_index, from = copy.from_index;
+    flatten(copy.to, to, copy.to_index, copy.to_logical);
+    flatten(copy.from, from, copy.from_index, copy.from_logical);
+    return ir::make_stmt(std::move(copy));
+  }
+
   ir::Stmt run_allocate(const ir::Allocate& alloc) {
     Layout layout;
     layout.mins = alloc.mins;
+    layout.folds = alloc.folds;
+    layout.private_to_threads = on_device_ && alloc.per_thread;
     ir::Allocate flat = alloc;
+    flat.folds.clear();
+    flat.per_thread = false;
+    if (layout.private_to_threads) {
+      const std::vector<std::int64_t> own = OwnPoints(alloc).run();
+      for (std::size_t d = 0; d < own.size(); ++d) {
+        const bool ring = d < alloc.folds.size() && alloc.folds[d] > 0;
+        if (!ring) flat.extents[d] = make_const(Int(32), own[d]);
+      }
+    }
     std::vector<std::pair<std::string, Expr>> lets;
     Expr stride = make_const(Int(32), std::int64_t{1});
     bool constant = true;
-    for (std::size_t d = 0; d < alloc.extents.size(); ++d) {
+    for (std::size_t d = 0; d < flat.extents.size(); ++d) {
       layout.strides.push_back(stride);
       if (const auto* k = as_int(stride)) flat.strides.push_back(*k);
-      stride = simplify(stride * alloc.extents[d]);
+      stride = simplify(stride * flat.extents[d]);
       if (!as_int(stride)) {
         constant = false;
         const std::string name = alloc.buffer + ".size." + std::to_string(d);
@@ -97,6 +196,11 @@ class Flattener {
       for (std::size_t d = 0; d < at.size(); ++d) {
         Linear one = analysis::linearize(at[d]);
         one.add(analysis::linearize(inner->second.mins[d]), -1);
+        if (inner->second.private_to_threads) drop(one, threads_);
+        if (d < inner->second.folds.size() && inner->second.folds[d] > 0) {
+          one = analysis::linearize(
+              simplify(analysis::to_expr(one) % make_const(Int(32), inner->second.folds[d])));
+        }
         if (keep_logical_) logical.push_back(analysis::to_expr(one));
         if (const auto* k = as_int(inner->second.strides[d])) {
           offset.add(one, *k);
@@ -143,14 +247,17 @@ class Flattener {
     return analysis::to_expr(offset, type);
   }
 
-  bool keep_logical_, wide_, unit_stride_;
+  bool on_device_, keep_logical_, wide_, unit_stride_;
   std::map<std::string, Layout> layouts_;
+  Names threads_;  // loops around
 };
 
 }  // namespace
 
 void flatten_storage(Program& program) {
-  for (auto& nest : program.nests) nest.body = Flattener(program.options).run(nest.body);
+  for (auto& nest : program.nests) {
+    nest.body = Flattener(program.options, nest.on_device).run(nest.body);
+  }
 }
 
 }  // namespace mica::passes

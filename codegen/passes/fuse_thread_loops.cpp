@@ -1,6 +1,7 @@
 #include "codegen/passes/fuse_thread_loops.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "codegen/ir/traverse.h"
@@ -12,10 +13,6 @@ namespace mica::passes {
 namespace {
 
 using Names = std::set<std::string>;
-
-bool intersects(const Names& a, const Names& b) {
-  return std::any_of(a.begin(), a.end(), [&](const std::string& n) { return b.count(n) > 0; });
-}
 
 bool has_thread_loops(const ir::Stmt& s) {
   bool found = false;
@@ -47,17 +44,77 @@ std::vector<const ir::For*> thread_nest(const ir::Stmt& s, ir::Stmt& inside) {
   return nest;
 }
 
-// Shared arrays (and arrays in global memory) that were read and written since the last barrier.
-struct Pending {
+// Arrays that a piece of code reads and writes.
+struct Effects {
   Names reads, writes;
+};
+
+// Shared arrays that were read and written since the last barrier, each
+// with its age: how many planes of a ring were begun since (0 for other arrays). Of several accesses
+// the oldest counts.
+class Pending {
+ public:
+  using Rings = std::map<std::string, ir::Allocate::Ring>;
+
   void add(const Pending& other) {
-    reads.insert(other.reads.begin(), other.reads.end());
-    writes.insert(other.writes.begin(), other.writes.end());
+    keep(reads_, other.reads_);
+    keep(writes_, other.writes_);
   }
-  [[nodiscard]] bool conflicts(const Pending& next) const {
-    return intersects(writes, next.reads) || intersects(writes, next.writes) ||
-           intersects(reads, next.writes);
+  void add(const Effects& effects) {
+    for (const auto& name : effects.reads) reads_.emplace(name, 0);
+    for (const auto& name : effects.writes) writes_.emplace(name, 0);
   }
+  // A barrier orders everything but copies of planes that no code asks for yet: they may still be under
+  // way.
+  void meet(const Rings& rings) {
+    reads_.clear();
+    std::erase_if(writes_, [&](const auto& entry) {
+      const auto ring = rings.find(entry.first);
+      return ring == rings.end() || !ring->second.copied || entry.second >= ring->second.newest_lag;
+    });
+  }
+  // Another plane of the rings of Func `func` is begun.
+  void begin_plane(const std::string& func) {
+    constexpr std::int64_t kOldest = 64;  // no ring is longer
+    for (auto* ages : {&reads_, &writes_}) {
+      for (auto& [name, age] : *ages) {
+        const bool same =
+            name == func || (name.rfind(func + ".", 0) == 0 &&
+                             name.find_first_not_of("0123456789", func.size() + 1) == std::string::npos);
+        if (same) age = std::min(age + 1, kOldest);
+      }
+    }
+  }
+  friend bool operator==(const Pending&, const Pending&) = default;
+  [[nodiscard]] bool conflicts(const Effects& next, const Rings& rings) const {
+    auto meets = [&](const Ages& ages, const std::string& name, auto&& harmless) {
+      const auto it = ages.find(name);
+      if (it == ages.end()) return false;
+      const auto ring = rings.find(name);
+      return ring == rings.end() || !harmless(ring->second, it->second);
+    };
+    for (const auto& name : next.reads) {
+      if (meets(writes_, name, [](const auto& r, auto age) { return age < r.newest_lag; })) return true;
+    }
+    for (const auto& name : next.writes) {
+      // A new plane takes the place of the one begun `places` planes before it.
+      if (meets(writes_, name, [](const auto& r, auto age) { return age < r.places; })) return true;
+      if (meets(reads_, name, [](const auto& r, auto age) { return age < r.places - r.oldest_lag; })) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  using Ages = std::map<std::string, std::int64_t>;
+  static void keep(Ages& into, const Ages& other) {
+    for (const auto& [name, age] : other) {
+      auto& mine = into.emplace(name, age).first->second;
+      mine = std::max(mine, age);
+    }
+  }
+  Ages reads_, writes_;
 };
 
 class Fuser {
@@ -138,18 +195,26 @@ class Fuser {
         s,
         [&](const ir::Stmt& child) {
           const auto* alloc = child.as<ir::Allocate>();
-          if (alloc && alloc->memory != MemoryType::Shared) private_.insert(alloc->buffer);
+          if (alloc) (alloc->memory == MemoryType::Shared ? shared_ : private_).insert(alloc->buffer);
+          if (alloc && alloc->ring.places > 0) rings_[alloc->buffer] = alloc->ring;
         },
         [](const Expr&) {});
   }
 
-  Pending effects(const ir::Stmt& s) const {
-    Pending p;
+  Effects effects(const ir::Stmt& s) const {
+    Effects p;
     ir::walk(
         s,
         [&](const ir::Stmt& child) {
-          const auto* store = child.as<ir::Store>();
-          if (store && !private_.count(store->buffer)) p.writes.insert(store->buffer);
+          for (const ir::ArrayUse& use : ir::array_uses(child)) {
+            if (private_.count(use.array)) continue;
+            if (use.kind == ir::ArrayUse::Kind::Write) p.writes.insert(use.array);
+            if (use.kind == ir::ArrayUse::Kind::Read) p.reads.insert(use.array);
+            // A copy needs its transaction barriers set up; waiting there orders nothing else.
+            if (use.kind == ir::ArrayUse::Kind::Synchronize && child.as<ir::BulkCopy>()) {
+              p.reads.insert(use.array);
+            }
+          }
         },
         [&](const Expr& e) {
           const auto* load = e.as<Load>();
@@ -176,6 +241,10 @@ class Fuser {
       allocs_.push_back(hoisted);
       return run_block(alloc->body, pending);
     }
+    if (const auto* produce = s.as<ir::Produce>()) {
+      pending.begin_plane(produce->func);
+      return ir::make_stmt(ir::Produce{produce->func, run_block(produce->body, pending)});
+    }
     if (!has_thread_loops(s)) return stage(one_thread(s), effects(s), pending);
     ir::Stmt inside;
     if (auto nest = thread_nest(s, inside); !nest.empty()) {
@@ -184,34 +253,56 @@ class Fuser {
     if (const auto* let = s.as<ir::LetStmt>()) {
       return ir::make_stmt(ir::LetStmt{let->name, let->value, run_block(let->body, pending)});
     }
-    if (const auto* produce = s.as<ir::Produce>()) {
-      return ir::make_stmt(ir::Produce{produce->func, run_block(produce->body, pending)});
-    }
     if (const auto* branch = s.as<ir::If>()) {
+      // A barrier before the branch serves what follows it too, unless the branch waits for copies
+      // first.
+      bool waits = false;
+      Pending probe = pending;
+      ir::walk(
+          s,
+          [&](const ir::Stmt& child) {
+            if (const auto* made = child.as<ir::Produce>()) probe.begin_plane(made->func);
+            waits = waits || child.as<ir::CopyWait>() || child.as<ir::BulkWait>();
+          },
+          nullptr);
+      ir::Stmt barrier;
+      if (!waits && probe.conflicts(effects(s), rings_)) {
+        pending.meet(rings_);
+        barrier = ir::make_stmt(ir::Barrier{});
+      }
       Pending other = pending;
       ir::Stmt a = run_block(branch->then_case, pending);
       ir::Stmt b = run_block(branch->else_case, other);
       pending.add(other);
-      return ir::make_stmt(ir::If{branch->condition, a, b});
+      return ir::make_block({barrier, ir::make_stmt(ir::If{branch->condition, a, b})});
     }
     const auto* loop = s.as<ir::For>();
     internal_check(loop != nullptr, "a loop is left among block statements");
     // What one iteration leaves pending meets the next iteration's start.
-    Pending first = pending;
-    run_block(loop->body, first);
     Pending start = pending;
-    start.add(first);
+    Pending before;
+    do {
+      before = start;
+      Pending end = start;
+      run_block(loop->body, end);
+      start.add(end);
+    } while (before != start);
     ir::Stmt body = run_block(loop->body, start);
     pending.add(start);
     return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body});
   }
 
-  static ir::Stmt stage(const ir::Stmt& code, const Pending& effects, Pending& pending) {
-    if (!pending.conflicts(effects)) {
+  ir::Stmt stage(const ir::Stmt& code, Effects effects, Pending& pending) const {
+    // No thread reads what another wrote to global memory in the same kernel.
+    for (auto* names : {&effects.reads, &effects.writes}) {
+      std::erase_if(*names, [this](const std::string& name) { return shared_.count(name) == 0; });
+    }
+    if (!pending.conflicts(effects, rings_)) {
       pending.add(effects);
       return code;
     }
-    pending = effects;
+    pending.meet(rings_);
+    pending.add(effects);
     return ir::make_block({ir::make_stmt(ir::Barrier{}), code});
   }
 
@@ -235,8 +326,7 @@ class Fuser {
   }
 
   ir::Stmt one_thread(const ir::Stmt& s) const {
-    Pending e = effects(s);
-    if (e.writes.empty()) return s;
+    if (effects(s).writes.empty() && !expects_copies(s)) return s;
     Expr condition;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       if (block_[axis] == 1) continue;
@@ -244,6 +334,14 @@ class Fuser {
       condition = condition.defined() ? condition && first : first;
     }
     return condition.defined() ? ir::make_stmt(ir::If{condition, s, {}}) : s;
+  }
+
+  /// A BulkExpect is one thread's.
+  static bool expects_copies(const ir::Stmt& s) {
+    bool found = false;
+    ir::walk(
+        s, [&](const ir::Stmt& child) { found = found || child.as<ir::BulkExpect>(); }, nullptr);
+    return found;
   }
 
   static std::string axis_name(std::size_t axis) {
@@ -254,7 +352,8 @@ class Fuser {
   std::string kernel_;
   std::int64_t block_[3] = {1, 1, 1};
   std::vector<ir::Allocate> allocs_;
-  Names private_;
+  Names private_, shared_;
+  Pending::Rings rings_;
 };
 
 }  // namespace

@@ -8,7 +8,9 @@
 // The block gets the largest extent of each axis (the innermost thread loop of a stage is x).
 // A barrier stands between two stages when the later reads what the earlier wrote, or writes what it
 // read or wrote, in memory that the block shares; around a serial loop also between its iterations.
-// Code outside thread loops that stores runs on one thread.
+// An asynchronous or bulk copy counts as a write of its target and a read of its source where it
+// starts, and the set-up of transaction barriers as a write that a bulk copy reads; waits count as
+// nothing. Code outside thread loops that stores, copies or expects bulk copies runs on one thread.
 // Requires: flatten_storage, unroll_loops, vectorize_loops; constant extents of thread loops.
 // Ensures: no GpuThread loop is left; thread axes are VarRefs; Shared Allocates stand at the top of
 // the block loops; barriers are not under thread-dependent conditions; `kernel.block` is set.

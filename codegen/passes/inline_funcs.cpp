@@ -23,6 +23,11 @@ Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
       p.memory = in->memory;
     }
   }
+  if (auto it = pipeline.marched.find(func.name); it != pipeline.marched.end()) {
+    p.ahead = it->second.ahead;
+    p.prefetch = it->second.prefetch;
+    p.filled_from = it->second.filled_from;
+  }
   const bool updated = func.definitions.size() > 1;
   if (pipeline.is_output(func.name) || (!decided && updated)) p.level = Placement::Level::Root;
   return p;
@@ -86,6 +91,10 @@ void inline_funcs(Program& program) {
   }
   place_staged(program);
 
+  substitute_inlined(program);
+}
+
+void substitute_inlined(Program& program) {
   std::map<std::string, const FunctionData*> inlined;
   std::vector<std::shared_ptr<const FunctionData>> kept, alive;
   for (const auto& func : program.pipeline.funcs) {

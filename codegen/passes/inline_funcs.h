@@ -13,5 +13,7 @@
 namespace mica::passes {
 
 void inline_funcs(Program& program);
+/// The second half: substitutes the Funcs whose placement is Inline and drops them.
+void substitute_inlined(Program& program);
 
 }  // namespace mica::passes

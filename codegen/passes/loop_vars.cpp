@@ -66,6 +66,11 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
   }
 }
 
+bool LoopVars::is_marched() const {
+  return std::any_of(loops_.begin(), loops_.end(),
+                     [](const Loop& loop) { return loop.kind == LoopKind::March; });
+}
+
 int LoopVars::step_of(const std::string& dim, int from) const {
   for (int i = from; i < static_cast<int>(spec_.steps.size()); ++i) {
     const auto& step = spec_.steps[static_cast<std::size_t>(i)];

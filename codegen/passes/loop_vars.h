@@ -37,6 +37,8 @@ class LoopVars {
   };
   [[nodiscard]] const std::vector<Loop>& loops() const { return loops_; }
   [[nodiscard]] const std::vector<Guard>& guards() const { return guards_; }
+  /// One of the loops is a march.
+  [[nodiscard]] bool is_marched() const;
   /// The value of a dimension in terms of the loops.
   [[nodiscard]] Expr value(const std::string& dim) const;
   /// All values the dimension takes while the loops in `fixed` (full names) keep theirs.

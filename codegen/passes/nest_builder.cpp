@@ -100,7 +100,7 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
     }
   }
 
-  Frame frame{func, index, LoopVars(spec, roots, prefix), {}, {}, {}};
+  Frame frame{func, index, LoopVars(spec, roots, prefix), {}, {}, {}, {}};
   frame.guards = frame.vars.guards();
   NestContext inner = context;
   const auto& loops = frame.vars.loops();
@@ -137,6 +137,7 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
   const std::size_t position = outermost_left - 1;
   const LoopVars::Loop& loop = frame.vars.loops()[position];
   if (loop.kind == LoopKind::Vectorized) return emit_vector_loop(frame, position, context);
+  if (loop.kind == LoopKind::March) return emit_march(frame, position, context);
 
   // A serial loop that alone is left to decide a guard runs only as far as the guard allows.
   Expr extent = loop.extent;
@@ -186,8 +187,14 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const Nest
       ++it;
     }
   }
+  const bool innermost_block =
+      loop.kind == LoopKind::GpuBlock &&
+      std::none_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
+                   [](const auto& l) { return l.kind == LoopKind::GpuBlock; });
   ir::Stmt body =
-      place_funcs(frame, position, inner, [&] { return emit_loops(frame, position, inner); });
+      innermost_block && keeps_funcs(frame)
+          ? split_block(frame, position, inner)
+          : place_funcs(frame, position, inner, [&] { return emit_loops(frame, position, inner); });
   if (condition.defined()) body = ir::make_stmt(ir::If{simplify(condition), body, {}});
   frame.guards = std::move(saved);
   frame.fixed.erase(loop.name);
@@ -220,7 +227,13 @@ ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
   }
   ir::Stmt vector = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Vectorized,
                                           emit_inside(frame, position, context)});
-  if (all_inside.defined()) {
+  if (all_inside.defined() && frame.vars.is_marched() && keeps_funcs(frame)) {
+    // Registers have no dynamic index: the lanes are written out, each with its guards.
+    frame.guards = saved;
+    ir::Stmt lanes_apart = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Unrolled,
+                                                 emit_inside(frame, position, context)});
+    vector = ir::make_stmt(ir::If{simplify(all_inside), vector, lanes_apart});
+  } else if (all_inside.defined()) {
     ir::Stmt scalar = ir::make_stmt(ir::For{loop.name, zero, simplify(scalar_extent), LoopKind::Serial,
                                             emit_inside(frame, position, context)});
     vector = ir::make_stmt(ir::If{simplify(all_inside), vector, scalar});
@@ -230,6 +243,7 @@ ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
 }
 
 ir::Stmt NestBuilder::emit_body(Frame& frame) const {
+  if (frame.body) return frame.body();
   ir::Stmt store =
       emit_store(frame.func, frame.index, [&](const std::string& v) { return frame.vars.value(v); });
   return frame.clip.defined() ? ir::make_stmt(ir::If{frame.clip, store, {}}) : store;

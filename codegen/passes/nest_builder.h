@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/passes/loop_vars.h"
+#include "codegen/passes/march_plan.h"
 #include "codegen/program.h"
 
 namespace mica::passes {
@@ -16,6 +17,14 @@ struct NestContext {
   bool on_gpu = false;     ///< the nest has block or thread loops
   bool in_block = false;   ///< inside all block loops
   bool in_thread = false;  ///< inside a thread loop
+  /// The block's points all lie in the domain, so nothing that they need lies outside what the
+  /// pipeline needs.
+  bool interior = false;
+  /// The block's first point in dimension 0, how many it has there, and how many a thread takes in one
+  /// vector; undefined outside a block of the marched or staging Func.
+  Expr row_origin;
+  std::int64_t row_points = 1;
+  int row_lanes = 1;
   /// Threads of the block in x, y, z.
   std::int64_t threads[3] = {1, 1, 1};
   /// Ranges of the loops around.
@@ -46,6 +55,14 @@ class NestBuilder {
   /// The loops that fill a staged box by all threads of the block.
   ir::Stmt build_cooperative(const FunctionData& func, std::size_t index, const analysis::Box& box,
                              LoadPolicy policy, const NestContext& context) const;
+  ir::Stmt fill_points(const FunctionData& func, std::size_t index, const analysis::Box& box,
+                       LoadPolicy policy, const NestContext& context, int lanes) const;
+  [[nodiscard]] ir::Stmt as_copy(const FunctionData& func, const ir::Stmt& stmt, int lanes) const;
+  [[nodiscard]] int fill_lanes(const FunctionData& func, const NestContext& context) const;
+  std::int64_t row_padding(const FunctionData& func, const analysis::Interval& row,
+                           const NestContext& context, std::int64_t& count) const;
+  [[nodiscard]] std::vector<std::int64_t> fixed_extents(const FunctionData& func,
+                                                        const analysis::Box& box) const;
   ir::Stmt emit_store(const FunctionData& func, std::size_t index,
                       const std::function<Expr(const std::string&)>& value_of) const;
   [[nodiscard]] Expr to_loads(const Expr& e) const;
@@ -57,8 +74,26 @@ class NestBuilder {
   [[nodiscard]] int loop_of(const Frame& frame, const std::string& func, bool storage) const;
   void check_storage_level(const Frame& frame, const FunctionData& func, std::size_t position) const;
   [[nodiscard]] int position_of(const Frame& frame, const std::string& dim) const;
+  /// `stage`: kept along a march, in a ring where the Func has a marched dimension.
   [[nodiscard]] ir::Stmt allocate(const FunctionData& func, const analysis::Box& box,
-                                  const NestContext& context, const ir::Stmt& body) const;
+                                  const NestContext& context, const ir::Stmt& body,
+                                  const MarchStage* stage = nullptr) const;
+
+  // ---- marches (nest_march.cpp) --------------------------------------------------------------------
+  ir::Stmt emit_march(Frame& frame, std::size_t position, const NestContext& context) const;
+  ir::Stmt emit_step(Frame& frame, std::size_t position, const MarchPlan& plan, const Expr& count,
+                     const NestContext& context) const;
+  ir::Stmt emit_stage(Frame& frame, std::size_t position, const MarchStage& stage, const Expr& plane,
+                      const NestContext& context) const;
+  /// The plane of a staged Func whose own points the registers of `window` hold.
+  ir::Stmt fill_around(Frame& frame, std::size_t position, const MarchStage& stage,
+                       const analysis::Box& box, const NestContext& context) const;
+  /// Both versions of a block: all of its points inside the domain, or some outside.
+  ir::Stmt split_block(Frame& frame, std::size_t position, const NestContext& context) const;
+  /// The program in which Func `name` keeps nothing: what is computed inside its loops is inlined.
+  /// Empty where that would not do (updates) or would recompute too much.
+  [[nodiscard]] std::optional<Program> without_stages(const std::string& name) const;
+  [[nodiscard]] bool keeps_funcs(const Frame& frame) const;
   /// Conditions that `value` of each dimension lies in what the pipeline needs of the Func, where
   /// the box does not prove it; undefined when there is nothing to check.
   [[nodiscard]] Expr clip_condition(const FunctionData& func, const analysis::Box& box,

@@ -20,6 +20,10 @@ struct NestBuilder::Frame {
   Expr clip;                    ///< further condition on the point, or undefined
   std::set<std::string> fixed;  ///< loops around the current place
 
+  /// Set while the loops are emitted for a Func that is kept in the threads' registers: what stands in
+  /// the innermost place instead of the Func's own store.
+  std::function<ir::Stmt()> body;
+
   [[nodiscard]] bool decided(const Guard& guard) const {
     for (const auto& name : guard.loops) {
       if (!fixed.count(name)) return false;

@@ -13,31 +13,12 @@ using analysis::Box;
 namespace {
 
 constexpr std::int64_t kStackBytes = 65536;
-constexpr std::int64_t kUnrolledSteps = 16;
 
 Expr constant(std::int64_t value) { return make_const(Int(32), value); }
 
 Expr both(const Expr& a, const Expr& b) {
   if (!a.defined()) return b;
   return b.defined() ? a && b : a;
-}
-
-// The size of a box inside a block; UserError where it varies.
-std::vector<std::int64_t> constant_extents(const FunctionData& func, const Box& box,
-                                           const SourceLocation& where) {
-  std::vector<std::int64_t> extents;
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    auto count = analysis::constant_extent(box[d]);
-    if (!count) {
-      throw UserError("inside a block, " + func.name + " needs indices " + to_string(box[d].min) +
-                          " to " + to_string(box[d].max) + " of dimension " + std::to_string(d) + " (" +
-                          func.args[d] + "), whose number is not constant; split " + func.args[d] +
-                          " by a constant in its consumer, or compute_root " + func.name,
-                      where);
-    }
-    extents.push_back(*count);
-  }
-  return extents;
 }
 
 }  // namespace
@@ -47,8 +28,9 @@ bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) { ret
 int NestBuilder::position_of(const Frame& frame, const std::string& dim) const {
   const auto& loops = frame.vars.loops();
   for (std::size_t i = 0; i < loops.size(); ++i) {
-    // A staged source names no loop: it belongs to the innermost block loop.
-    if (dim.empty() ? loops[i].kind == LoopKind::GpuBlock : loops[i].dim == dim) {
+    // A staged source names no loop: it belongs to the march, or else to the innermost block loop.
+    if (dim.empty() ? loops[i].kind == LoopKind::GpuBlock || loops[i].kind == LoopKind::March
+                    : loops[i].dim == dim) {
       return static_cast<int>(i);
     }
   }
@@ -97,6 +79,7 @@ std::map<std::string, Box> NestBuilder::boxes_at(const Frame& frame, std::size_t
 
 ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const NestContext& context,
                                   const std::function<ir::Stmt()>& rest) const {
+  if (frame.body) return rest();
   std::vector<const FunctionData*> computed, stored;
   for (const auto& func : program_.pipeline.funcs) {
     const Placement& p = program_.placement.at(func->name);
@@ -149,16 +132,22 @@ void NestBuilder::check_storage_level(const Frame& frame, const FunctionData& fu
 }
 
 ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const NestContext& context,
-                               const ir::Stmt& body) const {
+                               const ir::Stmt& body, const MarchStage* stage) const {
+  const int ring = stage ? stage->dim : -1;
   const Placement& placement = program_.placement.at(func.name);
   std::vector<Expr> mins, extents;
   std::int64_t elements = 1;
   bool fixed_size = true;
   for (std::size_t d = 0; d < box.size(); ++d) {
     auto count = analysis::constant_extent(box[d]);
+    if (static_cast<int>(d) == ring) count = stage->depth;
     const int align = storage_alignment(func, d, 1);
     if (count) count = (*count + align - 1) / align * align;
     mins.push_back(box[d].min);
+    if (d == 0 && count) {
+      const std::int64_t before = row_padding(func, box[0], context, *count);
+      mins[0] = simplify(mins[0] - before);
+    }
     extents.push_back(count ? constant(*count)
                       : align == 1
                           ? analysis::extent_of(box[d])
@@ -166,7 +155,7 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     if (count) elements *= *count;
     fixed_size = fixed_size && count.has_value();
   }
-  if (context.in_block) constant_extents(func, box, placement.where);
+  if (context.in_block) static_cast<void>(fixed_extents(func, box));
   MemoryType memory = placement.memory;
   std::int64_t bytes = 0;
   for (const auto& type : func.types) bytes += elements * type.bytes();
@@ -185,7 +174,8 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
                         "compute it at a block loop",
                     placement.where);
   }
-  if (context.in_block && !context.in_thread && memory != MemoryType::Shared) {
+  const bool per_thread = stage && stage->per_thread;
+  if (context.in_block && !context.in_thread && memory != MemoryType::Shared && !per_thread) {
     throw UserError("store_in(MemoryType::" + to_string(memory) + "): " + func.name +
                         " is computed for a whole block, whose threads share only "
                         "MemoryType::Shared; compute it at a thread loop to keep it in registers",
@@ -199,6 +189,16 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     alloc.memory = memory;
     alloc.mins = mins;
     alloc.extents = extents;
+    alloc.per_thread = per_thread;
+    if (ring >= 0) {
+      alloc.folds.assign(extents.size(), 0);
+      alloc.folds[static_cast<std::size_t>(ring)] = stage->depth;
+      if (!per_thread) {
+        const bool copied =
+            placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
+        alloc.ring = {stage->depth, stage->newest_lag, stage->oldest_lag, copied};
+      }
+    }
     alloc.body = result;
     result = ir::make_stmt(std::move(alloc));
   }
@@ -208,6 +208,7 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
 Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const NestContext& context,
                                  const std::function<Expr(const std::string&)>& value_of) const {
   Expr condition;
+  if (context.interior) return condition;
   const Box& need = program_.required.at(func.name);
   analysis::Ranges ranges = context.ranges;
   for (std::size_t d = 0; d < box.size(); ++d) {
@@ -222,102 +223,6 @@ Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const
     }
   }
   return condition.defined() ? simplify(condition) : condition;
-}
-
-ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t index, const Box& box,
-                                        LoadPolicy policy, const NestContext& context) const {
-  const Definition& definition = func.definitions[index];
-  const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
-  const std::size_t dims = box.size();
-  const std::vector<std::int64_t> extent =
-      constant_extents(func, box, program_.placement.at(func.name).where);
-  std::int64_t points = 1, threads = 1;
-  for (auto count : extent) points *= count;
-  for (auto t : context.threads) threads *= t;
-
-  static constexpr const char* kAxis[] = {".tx", ".ty", ".tz"};
-  std::vector<Expr> offset(dims);
-  Expr condition;
-  struct Loop {
-    std::string name;
-    std::int64_t extent;
-    LoopKind kind;
-  };
-  std::vector<Loop> loops;  // outermost first
-  auto thread_loop = [&](std::size_t axis, std::int64_t count) {
-    loops.push_back({prefix + kAxis[axis], count, LoopKind::GpuThread});
-    return make_var(prefix + kAxis[axis]);
-  };
-  auto step_loop = [&](const std::string& name, std::int64_t count) {
-    loops.push_back(
-        {prefix + "." + name, count, count <= kUnrolledSteps ? LoopKind::Unrolled : LoopKind::Serial});
-    return make_var(prefix + "." + name);
-  };
-  switch (policy) {
-    case LoadPolicy::HaloThreads:
-      for (std::size_t d = std::min<std::size_t>(dims, 3); d-- > 0;) {
-        offset[d] = thread_loop(d, extent[d]);
-      }
-      for (std::size_t d = dims; d-- > 3;) offset[d] = step_loop(func.args[d], extent[d]);
-      break;
-    case LoadPolicy::Strided: {
-      std::vector<Expr> thread(3);
-      for (std::size_t d = 3; d-- > 0;) {
-        thread[d] = thread_loop(d, context.threads[d]);
-      }
-      for (std::size_t d = dims; d-- > 0;) {
-        std::int64_t width = d < 3 ? context.threads[d] : 1;
-        offset[d] = step_loop(func.args[d], (extent[d] + width - 1) / width) * constant(width);
-        if (d < 3) offset[d] = offset[d] + thread[d];
-        if (extent[d] % width != 0) condition = both(condition, offset[d] < constant(extent[d]));
-      }
-      // Axes that the box lacks: one of their threads does the work.
-      for (std::size_t d = dims; d < 3; ++d) condition = both(condition, thread[d] == constant(0));
-      break;
-    }
-    case LoadPolicy::TwoStep: {
-      Expr linear;
-      for (std::size_t d = 3; d-- > 0;) {
-        Expr t = thread_loop(d, context.threads[d]);
-        linear = linear.defined() ? linear * constant(context.threads[d]) + t : t;
-      }
-      Expr number = step_loop("step", (points + threads - 1) / threads) * constant(threads) + linear;
-      if (points % threads != 0) condition = number < constant(points);
-      for (std::size_t d = 0; d < dims; ++d) {
-        offset[d] = d + 1 < dims ? number % constant(extent[d]) : number;
-        if (d + 1 < dims) number = number / constant(extent[d]);
-      }
-      break;
-    }
-  }
-  std::map<std::string, Expr> value;
-  for (std::size_t d = 0; d < dims; ++d) value[func.args[d]] = simplify(box[d].min + offset[d]);
-  if (definition.domain) {
-    for (const auto& dim : definition.domain->dims) {
-      value[dim.name] = make_var(prefix + "." + dim.name) + constant(dim.min);
-    }
-  }
-  for (const auto& arg : func.args) {
-    const auto& pure = definition.pure_vars;
-    if (std::find(pure.begin(), pure.end(), arg) == pure.end()) value.erase(arg);
-  }
-  auto value_of = [&](const std::string& name) {
-    auto it = value.find(name);
-    return it == value.end() ? Expr() : it->second;
-  };
-  condition = both(condition, clip_condition(func, box, context, value_of));
-  ir::Stmt stmt = emit_store(func, index, value_of);
-  if (definition.domain) {
-    for (const auto& dim : definition.domain->dims) {
-      stmt = ir::make_stmt(
-          ir::For{prefix + "." + dim.name, constant(0), constant(dim.extent), LoopKind::Serial, stmt});
-    }
-  }
-  if (condition.defined()) stmt = ir::make_stmt(ir::If{simplify(condition), stmt, {}});
-  for (auto it = loops.rbegin(); it != loops.rend(); ++it) {
-    stmt = ir::make_stmt(ir::For{it->name, constant(0), constant(it->extent), it->kind, stmt});
-  }
-  return stmt;
 }
 
 }  // namespace mica::passes

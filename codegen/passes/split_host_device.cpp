@@ -1,8 +1,10 @@
 #include "codegen/passes/split_host_device.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "codegen/analysis/shared_arrays.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/operators.h"
@@ -35,12 +37,15 @@ class FreeNames {
     if (const auto* alloc = s.as<ir::Allocate>()) {
       for (const auto& e : alloc->mins) run(e);
       for (const auto& e : alloc->extents) run(e);
-      auto added = local_.insert(alloc->buffer).second;
+      auto added = local_.emplace(alloc->buffer, alloc->type).second;
       run(alloc->body);
       if (added) local_.erase(alloc->buffer);
       return;
     }
     if (const auto* store = s.as<ir::Store>()) array(store->buffer, store->value.type(), true);
+    // What is copied into shared memory has the type that is there.
+    if (const auto* copy = s.as<ir::AsyncCopy>()) array(copy->from, local_.at(copy->to), false);
+    if (const auto* copy = s.as<ir::BulkCopy>()) array(copy->from, local_.at(copy->to), false);
     ir::for_each_child(
         s, [this](const ir::Stmt& child) { run(child); }, [this](const Expr& e) { run(e); });
   }
@@ -86,7 +91,8 @@ class FreeNames {
                        [&](const char* axis) { return name == axis; });
   }
 
-  std::set<std::string> bound_, local_;
+  std::set<std::string> bound_;
+  std::map<std::string, Type> local_;  // arrays allocated around, with their elements' types
 };
 
 struct Hints {
@@ -133,6 +139,29 @@ void add_scalar(Nest& nest, PlanLaunch& launch, const std::string& name, Type ty
   launch.arguments.push_back(argument);
 }
 
+// The array parameter made last becomes a texture, with its origin after it.
+void make_texture(Nest& nest, PlanLaunch& launch, const SourceLocation& where) {
+  ir::KernelParam& param = nest.kernel.params.back();
+  if (param.is_written || !ir::has_textures(param.type)) {
+    throw UserError(nest.func + " cannot read " + param.name + ", an array of " + to_string(param.type) +
+                        (param.is_written ? " that it also writes" : "") +
+                        ", as a texture: textures are arrays of f32, i32 or u32 that are only read",
+                    where);
+  }
+  param.texture = true;
+  launch.arguments.back().kind = KernelArgument::Kind::Texture;
+  ir::KernelParam origin;
+  origin.name = ir::texture_origin(param.name);
+  origin.type = Int(64);
+  KernelArgument argument;
+  argument.kind = KernelArgument::Kind::TextureOrigin;
+  argument.name = origin.name;
+  argument.buffer = param.name;
+  argument.type = origin.type;
+  nest.kernel.params.push_back(origin);
+  launch.arguments.push_back(argument);
+}
+
 }  // namespace
 
 void split_host_device(Program& program) {
@@ -163,6 +192,7 @@ void split_host_device(Program& program) {
       argument.type = array.type;
       argument.written = array.written;
       launch.arguments.push_back(argument);
+      if (nest.on_device && nest.textures.count(array.name)) make_texture(nest, launch, func.where);
     }
     for (const auto& [name, type] : names.scalars) add_scalar(nest, launch, name, type);
     if (nest.on_device && program.options.target.backend == Backend::GpuEmulator) {
@@ -182,8 +212,9 @@ void split_host_device(Program& program) {
       if (launch.shared_bytes > program.options.limits.shared_bytes) {
         throw UserError("a block of " + nest.func + " needs " + std::to_string(launch.shared_bytes) +
                             " bytes of shared memory, and the device allows " +
-                            std::to_string(program.options.limits.shared_bytes) +
-                            "; use smaller tiles or stage fewer arrays",
+                            std::to_string(program.options.limits.shared_bytes) + ": " +
+                            analysis::shared_arrays(nest.body) +
+                            "; use smaller tiles, fewer planes ahead, or stage fewer arrays",
                         func.where);
       }
     }

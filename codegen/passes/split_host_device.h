@@ -4,7 +4,8 @@
 //   after   kernel f(u*, f*, u.stride.1, c0) and the launch that passes them, with its grid
 //
 // Requires: all other passes. Ensures: every free variable of a kernel's body is a parameter or an
-// axis; pointers come first, in order of first use, then scalars.
+// axis; pointers come first, in order of first use, then scalars. The arrays in Nest::textures become
+// textures, each with its origin after it; UserError for one that cannot be.
 #pragma once
 
 #include "codegen/program.h"

@@ -22,6 +22,9 @@ bool usable(cuda::StreamHandle handle) {
   return stream != nullptr && stream->context == context_stack().back();
 }
 
+constexpr int kMostTextureElements = 1 << 16;
+constexpr std::size_t kTextureAlignment = 512;  // bytes
+
 struct ErrorText {
   Result result;
   const char* name;
@@ -142,6 +145,8 @@ Result cuDeviceGetAttribute(int* value, int attribute, cuda::DeviceId) {
     case cuda::kMaxThreadsPerMultiprocessor: *value = 2048; break;
     case cuda::kMaxRegistersPerMultiprocessor: *value = 65536; break;
     case cuda::kL2CacheBytes: *value = 1 << 20; break;
+    case cuda::kTextureAlignment: *value = static_cast<int>(kTextureAlignment); break;
+    case cuda::kMaxTexture1dLinearWidth: *value = kMostTextureElements; break;
     default: return cuda::kErrorInvalidValue;
   }
   return cuda::kSuccess;
@@ -298,6 +303,26 @@ Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *free = state().total_memory - state().used_memory;
   *total = state().total_memory;
   return cuda::kSuccess;
+}
+
+Result cuTexObjectCreate(cuda::TextureHandle* texture, const cuda::LinearResource* memory,
+                         const cuda::TextureSettings* settings, const cuda::ResourceView* view) {
+  FAKE_CALL(Context);
+  const auto& linear = memory->linear;
+  const bool as_integer = (settings->flags & cuda::kTextureReadAsInteger) != 0;
+  const bool legal = memory->type == cuda::kResourceLinear && view == nullptr && linear.channels == 1 &&
+                     as_integer == (linear.format != cuda::kFormatFloat) &&
+                     linear.address % kTextureAlignment == 0 && linear.bytes % 4 == 0 &&
+                     linear.bytes / 4 <= std::size_t{kMostTextureElements};
+  if (!legal || !state().holds(linear.address, linear.bytes)) return cuda::kErrorInvalidValue;
+  *texture = ++state().last_texture;
+  state().textures.insert(*texture);
+  return cuda::kSuccess;
+}
+
+Result cuTexObjectDestroy(cuda::TextureHandle texture) {
+  FAKE_CALL(Context);
+  return state().textures.erase(texture) == 1 ? cuda::kSuccess : cuda::kErrorInvalidHandle;
 }
 
 Result cuMemcpyHtoDAsync_v2(cuda::Address to, const void* from, std::size_t bytes,

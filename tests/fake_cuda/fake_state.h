@@ -64,6 +64,8 @@ struct State {
   std::map<void*, std::unique_ptr<Event>> events;
   std::map<void*, std::unique_ptr<Module>> modules;
   std::map<void*, std::unique_ptr<Link>> links;
+  std::set<cuda::TextureHandle> textures;
+  cuda::TextureHandle last_texture = 0;
   int records = 0;
   void (*on_launch)(const FakeCudaLaunch*, void*) = nullptr;
   void* on_launch_closure = nullptr;

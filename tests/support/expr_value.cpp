@@ -197,6 +197,7 @@ class Evaluator {
   ExprValue node(Type t, const Access& /*op*/) { return other(t); }
   ExprValue node(Type t, const Load& /*op*/) { return other(t); }
   ExprValue node(Type t, const Shuffle& /*op*/) { return other(t); }
+  ExprValue node(Type t, const WarpShuffle& /*op*/) { return other(t); }
   ExprValue other(Type t) {
     throw InternalError("evaluate: a node of type " + to_string(t) + " that has no value here");
   }

@@ -40,6 +40,12 @@ class FakeDevice final : public Device {
     std::memcpy(to, at(from), bytes);
     note("download " + std::to_string(bytes) + on(stream));
   }
+  /// The texture begins two elements before the memory.
+  TextureView texture(std::uint64_t address, std::size_t bytes, Type type,
+                      const std::string& array) override {
+    note("texture " + std::to_string(bytes) + " of " + array);
+    return {address - 2 * static_cast<std::uint64_t>(type.bytes()), 2, nullptr};
+  }
   void synchronize(Stream stream) override { note("synchronize" + on(stream)); }
   [[nodiscard]] std::string name() const override { return name_; }
 

@@ -10,6 +10,8 @@ std::string policy_name(LoadPolicy policy) {
     case LoadPolicy::HaloThreads: return "halo_threads";
     case LoadPolicy::TwoStep: return "two_step";
     case LoadPolicy::Strided: return "strided";
+    case LoadPolicy::AsyncCopy: return "async_copy";
+    case LoadPolicy::Bulk: return "bulk";
   }
   return "";
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "dsl/traverse.h"
+#include "tests/support/random_marches.h"
 
 namespace mica::test {
 namespace {
@@ -236,29 +237,53 @@ void schedule_randomly_for_host(TestPipeline& p, Random& random) {
   }
 }
 
+namespace {
+
+/// Computes `f` plane by plane along the march of `out`.
+void keep_along(const TestPipeline& p, const RandomMarch& march, Func& f, Random& random) {
+  f.compute_at(p.outputs.front(), march.loop);
+  if (is_read_in_the_column(p, f, p.outputs.front(), march.var) && random.coin()) {
+    f.store_in(MemoryType::Register);
+  }
+}
+
+}  // namespace
+
 void schedule_randomly_for_gpu(TestPipeline& p, Random& random) {
   Grid grid;
-  for (Func& f : p.outputs) {
+  std::optional<RandomMarch> march;
+  const auto random_blocks = [&](Func& f) {
+    if (random.below(3) == 0) {
+      if (auto walk = march_randomly(p, f, random)) return walk;
+    }
     grid = random_grids(f, random);
     stage_randomly(p, f, grid, random);
-  }
+    return std::optional<RandomMarch>();
+  };
+  for (Func& f : p.outputs) march = random_blocks(f);
   // Halos of intermediate Funcs in pipeline_makers() are at most 3 wide.
-  const bool holds_producers = grid.is_whole && threads_suffice(grid, 3);
+  const bool holds_producers = march || (grid.is_whole && threads_suffice(grid, 3));
+  const Grid outer = grid;
   std::map<std::string, int> places;
   for (std::size_t i = p.funcs.size(); i-- > 0;) {
     Func& f = p.funcs[i];
     if (is_output(p, f)) continue;
     int place = random.pick(std::vector<int>{kInline, holds_producers ? 0 : kRoot, kRoot});
     if (place == kInline && has_updates(f)) place = kRoot;
+    if (march && place == 0 && (has_updates(f) || !is_read_by_planes(p, f, march->var))) place = kRoot;
     if (place != kInline) place = std::max(place, innermost_place(p, f, places));
     places[f.name()] = place;
     if (place == kInline) continue;
     if (place == kRoot) {
       f.compute_root();
-      stage_randomly(p, f, random_grids(f, random), random);
+      random_blocks(f);
       continue;
     }
-    f.compute_at(p.output(), grid.vars.front() + ".block");
+    if (march) {
+      keep_along(p, *march, f, random);
+      continue;
+    }
+    f.compute_at(p.output(), outer.vars.front() + ".block");
     thread_all(f, f.function()->args);
     for (std::size_t u = 1; u < f.function()->definitions.size(); ++u) {
       thread_all(f.update(static_cast<int>(u) - 1), f.function()->definitions[u].pure_vars);

@@ -1,4 +1,5 @@
 // Mica's own declarations of the CUDA driver against a toolkit's cuda.h, where the build finds one.
+#include <cstddef>
 #include <type_traits>
 
 #include <gtest/gtest.h>
@@ -94,9 +95,35 @@ TEST(CudaDeclarations, OfAttributesAndFlagsAreThoseOfTheToolkit) {
   EXPECT_EQ(int{cuda::kJitErrorLogBuffer}, CU_JIT_ERROR_LOG_BUFFER);
   EXPECT_EQ(int{cuda::kJitErrorLogBufferBytes}, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
   EXPECT_EQ(int{cuda::kJitInputPtx}, CU_JIT_INPUT_PTX);
+  EXPECT_EQ(int{cuda::kTextureAlignment}, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+  EXPECT_EQ(int{cuda::kMaxTexture1dLinearWidth}, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH);
+  EXPECT_EQ(int{cuda::kResourceLinear}, CU_RESOURCE_TYPE_LINEAR);
+  EXPECT_EQ(int{cuda::kFormatFloat}, CU_AD_FORMAT_FLOAT);
+  EXPECT_EQ(int{cuda::kFormatSigned32}, CU_AD_FORMAT_SIGNED_INT32);
+  EXPECT_EQ(int{cuda::kFormatUnsigned32}, CU_AD_FORMAT_UNSIGNED_INT32);
+  EXPECT_EQ(int{cuda::kAddressClamp}, CU_TR_ADDRESS_MODE_CLAMP);
+  EXPECT_EQ(int{cuda::kFilterPoint}, CU_TR_FILTER_MODE_POINT);
+  EXPECT_EQ(unsigned{cuda::kTextureReadAsInteger}, unsigned{CU_TRSF_READ_AS_INTEGER});
   EXPECT_EQ(unsigned{cuda::kStreamDefault}, unsigned{CU_STREAM_DEFAULT});
   EXPECT_EQ(unsigned{cuda::kEventDefault}, unsigned{CU_EVENT_DEFAULT});
   EXPECT_EQ(unsigned{cuda::kEventDisableTiming}, unsigned{CU_EVENT_DISABLE_TIMING});
+}
+
+TEST(CudaDeclarations, OfTexturesLieInMemoryLikeThoseOfTheToolkit) {
+  EXPECT_EQ(sizeof(cuda::LinearResource), sizeof(CUDA_RESOURCE_DESC));
+  EXPECT_EQ(offsetof(cuda::LinearResource, linear.address),
+            offsetof(CUDA_RESOURCE_DESC, res.linear.devPtr));
+  EXPECT_EQ(offsetof(cuda::LinearResource, linear.format),
+            offsetof(CUDA_RESOURCE_DESC, res.linear.format));
+  EXPECT_EQ(offsetof(cuda::LinearResource, linear.channels),
+            offsetof(CUDA_RESOURCE_DESC, res.linear.numChannels));
+  EXPECT_EQ(offsetof(cuda::LinearResource, linear.bytes),
+            offsetof(CUDA_RESOURCE_DESC, res.linear.sizeInBytes));
+  EXPECT_EQ(offsetof(cuda::LinearResource, flags), offsetof(CUDA_RESOURCE_DESC, flags));
+  EXPECT_EQ(sizeof(cuda::TextureSettings), sizeof(CUDA_TEXTURE_DESC));
+  EXPECT_EQ(offsetof(cuda::TextureSettings, filter), offsetof(CUDA_TEXTURE_DESC, filterMode));
+  EXPECT_EQ(offsetof(cuda::TextureSettings, flags), offsetof(CUDA_TEXTURE_DESC, flags));
+  EXPECT_EQ(offsetof(cuda::TextureSettings, border), offsetof(CUDA_TEXTURE_DESC, borderColor));
 }
 
 TEST(CudaDeclarations, NamesAreWhatTheToolkitMapsItsOwnTo) {

@@ -1,4 +1,5 @@
 // Runs of hand-written plans on a device with memory of its own: which copies a run causes.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -70,6 +71,32 @@ TEST(ExecutableOnDevice, ACroppedOutputKeepsTheRest) {
   for (std::int64_t i = 0; i < 16; ++i) {
     EXPECT_EQ(read(i), i >= 4 && i < 12 ? static_cast<float>(i) + 1.0F : -1.0F) << i;
   }
+}
+
+TEST(ExecutableOnDevice, TexturesComeWithTheElementAtLogicalIndex0) {
+  AddOne s;
+  std::vector<KernelArgument>& arguments = s.pipeline.plan.launches[0].arguments;
+  arguments[0].kind = KernelArgument::Kind::Texture;
+  KernelArgument origin;
+  origin.kind = KernelArgument::Kind::TextureOrigin;
+  origin.name = "u.texture.origin";
+  origin.buffer = "u";
+  origin.type = Int(64);
+  arguments.insert(arguments.begin() + 1, origin);
+  s.pipeline.kernels["next"] = std::make_shared<FakeKernel>([](const FakeKernel::Launch& launch) {
+    const auto* texture = reinterpret_cast<const float*>(launch.arguments[0]);
+    const auto first = static_cast<std::int64_t>(launch.arguments[1]);
+    auto* next = reinterpret_cast<float*>(launch.arguments[2]);
+    for (std::int64_t i = 4; i < 12; ++i) next[i] = texture[first + i] + 1.0F;
+  });
+  Buffer<float> whole(16);
+  Buffer<float> next = whole.cropped({{4, 8}});
+  s.pipeline.executable(kGpu).run(next);
+  const std::vector<std::string> log = s.pipeline.device->take_log();
+  EXPECT_NE(std::find(log.begin(), log.end(), "texture 64 of u"), log.end());
+  const Buffer<float>& read = whole;
+  for (std::int64_t i = 4; i < 12; ++i) EXPECT_EQ(read(i), static_cast<float>(i) + 1.0F);
+  EXPECT_EQ(to_string(s.pipeline.plan).find("texture u") == std::string::npos, false);
 }
 
 TEST(ExecutableOnDevice, ResultsAreReadByTheNextRunWithoutCopies) {

@@ -125,6 +125,8 @@ TEST(PrintExpr, LoweredNodes) {
   EXPECT_EQ(to_string(make_expr(Int(32).with_lanes(2), Shuffle{{i(), j()}, {1, 0}})),
             "shuffle(i, j; 1, 0)");
   EXPECT_EQ(to_string(make_expr(UInt(32), Reinterpret{a()})), "reinterpret<u32>(a)");
+  EXPECT_EQ(to_string(make_expr(Float(32), WarpShuffle{a(), -1})), "warp_shuffle(a, -1)");
+  EXPECT_EQ(to_string(make_expr(Float(32), Load{"u", {i()}, {}, 1, true})), "streamed(u[i])");
   const Expr let = make_expr(Int(32), Let{"t", i() + 1, make_var("t") * 2});
   EXPECT_EQ(to_string(let), "let t = i + 1 in t*2");
   EXPECT_EQ(to_string(let + 1), "(let t = i + 1 in t*2) + 1");

@@ -35,7 +35,17 @@ Schedule every_directive() {
              {d::Stage{"u", MemoryType::Shared, LoadPolicy::HaloThreads}, {}},
              {d::ReadOnly{"u \"quoted\" \n \xc3\xa4"}, {}},
              {d::LaunchBounds{4}, {}},
-             {d::MaxRegisters{64}, {}}}},
+             {d::MaxRegisters{64}, {}},
+             {d::March{"z", 64}, {}},
+             {d::RegisterWindow{"u", "z"}, {}},
+             {d::Prefetch{"u", 2}, {}},
+             {d::Scatter{"z", Partials::Centre}, {}},
+             {d::Exchange{"u", "x"}, {}},
+             {d::OrderBlocks{{"z.block", "x.block"}}, {}},
+             {d::StreamLoads{"u"}, {}},
+             {d::StreamStores{}, {}},
+             {d::Texture{"u"}, {}},
+             {d::WarpSplit{2}, {}}}},
            {"b", 1, {}}}};
 }
 
@@ -79,6 +89,77 @@ TEST(ScheduleJson, AFileReturnsUnchanged) {
                          {"cannot write", "/no/folder"}));
 }
 
+/// One of each directive of kernels that walk a dimension, with every word of their enums.
+std::vector<Directive> march_directives() {
+  namespace d = directive;
+  return {{d::March{"z", 0}, {}},
+          {d::March{"z", 64}, {}},
+          {d::RegisterWindow{"u", "z"}, {}},
+          {d::Stage{"u", MemoryType::Shared, LoadPolicy::AsyncCopy}, {}},
+          {d::Stage{"u", MemoryType::Shared, LoadPolicy::Bulk}, {}},
+          {d::Prefetch{"u", 2}, {}},
+          {d::Scatter{"z", Partials::EveryPlane}, {}},
+          {d::Scatter{"z", Partials::Centre}, {}},
+          {d::Exchange{"u", "x"}, {}},
+          {d::OrderBlocks{{"z.block", "x.block"}}, {}},
+          {d::StreamLoads{"u"}, {}},
+          {d::StreamStores{}, {}},
+          {d::Texture{"u"}, {}},
+          {d::WarpSplit{2}, {}}};
+}
+
+TEST(ScheduleJson, EveryDirectiveOfAMarchReturnsUnchanged) {
+  for (const auto& directive : march_directives()) {
+    const Schedule schedule{{{"next", 0, {directive}}}};
+    EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule) << to_json(schedule);
+  }
+}
+
+TEST(ScheduleJson, EveryDirectiveOfAMarchPrintsAsItIsWritten) {
+  const std::vector<std::string> texts{".march(z)",
+                                       ".march(z, 64)",
+                                       ".register_window(u, z)",
+                                       ".stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy)",
+                                       ".stage(u, MemoryType::Shared, LoadPolicy::Bulk)",
+                                       ".pipeline(u, 2)",
+                                       ".scatter(z)",
+                                       ".scatter(z, Partials::Centre)",
+                                       ".shuffle(u, x)",
+                                       ".order_blocks(\"z.block\", \"x.block\")",
+                                       ".stream_loads(u)",
+                                       ".stream_stores()",
+                                       ".texture(u)",
+                                       ".warp_split(2)"};
+  const std::vector<Directive> directives = march_directives();
+  ASSERT_EQ(directives.size(), texts.size());
+  std::string chain;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(to_string(directives[i]), texts[i]);
+    chain += (i == 0 ? "" : "\n    ") + texts[i];
+  }
+  EXPECT_EQ(to_string(Schedule{{{"next", 0, directives}}}), "next" + chain + ";\n");
+}
+
+TEST(ScheduleJson, TheCallsOfAMarchAreTheDirectivesThatTheyPrint) {
+  Var x("x"), y("y"), z("z");
+  ImageParam u(Float(32), 3, "u");
+  Func next("next");
+  next(x, y, z) = u(x, y, z - 1) + u(x + 1, y, z) + u(x, y, z + 1);
+  next.gpu_tile(x, y, 32, 4).march(z, 64).register_window(u, z).scatter(z, Partials::Centre);
+  next.stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(u, 2).shuffle(u, x);
+  next.order_blocks("z.block", "x.block").stream_loads(u).stream_stores().texture(u).warp_split(2);
+  const Schedule schedule = next.schedule();
+  EXPECT_EQ(to_string(schedule),
+            "next.gpu_tile(x, y, 32, 4)\n    .march(z, 64)\n    .register_window(u, z)\n"
+            "    .scatter(z, Partials::Centre)\n"
+            "    .stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy)\n    .pipeline(u, 2)\n"
+            "    .shuffle(u, x)\n    .order_blocks(\"z.block\", \"x.block\")\n    .stream_loads(u)\n"
+            "    .stream_stores()\n    .texture(u)\n    .warp_split(2);\n");
+  next.clear_schedule();
+  next.apply(schedule_from_json(to_json(schedule)));
+  EXPECT_EQ(next.schedule(), schedule);
+}
+
 std::string with_directive(const std::string& directive) {
   return R"({"mica_schedule": 1, "stages": [{"func": "f", "update": 0, "directives": [)" + directive +
          "]}]}";
@@ -115,6 +196,14 @@ TEST(ScheduleJson, UnknownKeysAndWordsAreRefusedWithTheLegalOnes) {
   EXPECT_TRUE(
       fails_with([] { schedule_from_json(R"({"mica_schedule": 1, "stages": [], "author": 1})"); },
                  {"unknown key \"author\"", "mica_schedule, stages"}));
+}
+
+TEST(ScheduleJson, UnknownWordsOfMarchesAreRefused) {
+  EXPECT_TRUE(fails_with(
+      [] { schedule_from_json(with_directive(R"({"do": "scatter", "var": "z", "partials": "Half"})")); },
+      {"directives[0].partials", "\"Half\"", "EveryPlane, Centre"}));
+  EXPECT_TRUE(fails_with([] { schedule_from_json(with_directive(R"({"do": "march", "var": "z"})")); },
+                         {"directives[0]", "\"chunk\" is missing"}));
 }
 
 TEST(ScheduleJson, ValuesOfAnotherKindAreRefused) {

@@ -8,9 +8,12 @@ namespace {
 /// Shared memory of 64 bytes; read and write give the hazard found.
 struct Shared {
   LaunchClock clock;
+  BulkPhases phases{clock, 8};
   SharedShadow shadow;
   Finding finding;
-  explicit Shared(std::size_t cell_bytes = 4) : shadow(clock, 64, cell_bytes) { clock.start_block(5); }
+  explicit Shared(std::size_t cell_bytes = 4) : shadow(clock, phases, 64, cell_bytes) {
+    clock.start_block(5);
+  }
   Hazard read(std::size_t offset, std::size_t bytes, int thread) {
     return shadow.read(offset, bytes, thread, finding) ? Hazard::None : finding.hazard;
   }
@@ -86,6 +89,65 @@ TEST(SharedShadow, AVectorAccessReportsTheFirstByteConcerned) {
 }
 
 constexpr std::uintptr_t kAddress = 0x10000;
+
+TEST(SharedShadow, ACopyKeepsEverybodyOutUntilItLands) {
+  Shared s;
+  EXPECT_TRUE(s.shadow.begin_copy(0, 8, 1, s.finding));
+  s.clock.next_epoch();
+  EXPECT_EQ(s.read(4, 4, 1), Hazard::ReadOfCopy);
+  EXPECT_EQ(s.write(0, 4, 2), Hazard::WriteOfCopy);
+  EXPECT_EQ(s.finding.other_thread, 1);
+  s.shadow.land_copy(0, 8, 1);
+  EXPECT_EQ(s.read(4, 4, 1), Hazard::None);
+  EXPECT_EQ(s.read(4, 4, 2), Hazard::ReadOfWritten);
+  s.clock.next_epoch();
+  EXPECT_EQ(s.read(4, 4, 2), Hazard::None);
+}
+
+TEST(SharedShadow, ACopyStartsLikeAWrite) {
+  Shared s;
+  s.write(0, 4, 1);
+  EXPECT_FALSE(s.shadow.begin_copy(0, 4, 2, s.finding));
+  EXPECT_EQ(s.finding.hazard, Hazard::WriteOfWritten);
+  s.clock.next_epoch();
+  s.read(0, 4, 1);
+  EXPECT_FALSE(s.shadow.begin_copy(0, 4, 2, s.finding));
+  EXPECT_EQ(s.finding.hazard, Hazard::WriteOfRead);
+  s.clock.next_epoch();
+  EXPECT_TRUE(s.shadow.begin_copy(0, 4, 2, s.finding));
+  EXPECT_FALSE(s.shadow.begin_copy(0, 4, 2, s.finding));
+  EXPECT_EQ(s.finding.hazard, Hazard::WriteOfCopy);
+}
+
+TEST(SharedShadow, BulkCopiedBytesAreForThoseWhoWaitedOrMetABarrierSince) {
+  Shared s;
+  const std::uint32_t barrier = s.phases.add_barrier();
+  EXPECT_TRUE(s.shadow.begin_copy(0, 16, 0, s.finding));
+  const std::uint32_t phase = s.phases.complete(barrier);
+  s.shadow.land_bulk_copy(0, 16, phase);
+  EXPECT_EQ(s.read(0, 4, 0), Hazard::ReadOfBulk) << "who began the copy must wait, too";
+  s.phases.pass(phase, 3);
+  EXPECT_EQ(s.read(4, 4, 3), Hazard::None);
+  EXPECT_EQ(s.read(4, 4, 2), Hazard::ReadOfBulk);
+  EXPECT_EQ(s.write(8, 4, 2), Hazard::WriteOfBulk);
+  s.clock.next_epoch();
+  EXPECT_EQ(s.read(4, 4, 2), Hazard::None);
+  EXPECT_EQ(s.write(12, 4, 2), Hazard::None);
+}
+
+TEST(BulkPhases, ALaterPhaseOfTheSameBarrierImpliesTheEarlierOnes) {
+  LaunchClock clock;
+  clock.start_block(0);
+  BulkPhases phases(clock, 4);
+  const std::uint32_t a = phases.add_barrier(), b = phases.add_barrier();
+  const std::uint32_t first = phases.complete(a), other = phases.complete(b),
+                      second = phases.complete(a);
+  phases.pass(second, 1);
+  EXPECT_TRUE(phases.known(first, 1));
+  EXPECT_TRUE(phases.known(second, 1));
+  EXPECT_FALSE(phases.known(other, 1));
+  EXPECT_FALSE(phases.known(first, 2));
+}
 
 /// A launch of one block after another that accesses a global array.
 struct Global {

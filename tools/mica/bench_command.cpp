@@ -2,26 +2,47 @@
 #include <iostream>
 
 #include "bench/bench.h"
+#include "bench/sweep.h"
 #include "tools/mica/commands.h"
 
 namespace mica::tools {
 
 void add_bench(CLI::App& app) {
+  struct Choice {
+    bench::Options options;
+    bench::Figure figure;
+    std::string target, sweep;
+    std::vector<std::string> parameters;
+  };
   auto* command = app.add_subcommand("bench", "time schedules against hand-written kernels and a copy");
-  auto options = std::make_shared<bench::Options>();
-  auto target = std::make_shared<std::string>();
-  command->add_option("filter", options->filter, "only cases whose name contains this");
-  command->add_option("--target", *target,
+  auto choice = std::make_shared<Choice>();
+  bench::Options& options = choice->options;
+  command->add_option("filter", options.filter, "the case of this name, or all whose name contains it");
+  command->add_option("--target", choice->target,
                       "cuda, cuda:N, host or emulator (default: the best there is)");
-  command->add_option("--size", options->size, "points along each side (0: the case's own)");
-  command->add_option("--runs", options->runs, "timed runs of each, interleaved")
-      ->check(CLI::Range(3, 10000))
+  command->add_option("--size", options.size, "points along each side (0: the case's own)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--runs", options.runs, "timed runs of each, interleaved")
+      ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  command->add_option("--twins", options->twins, "folder of the hand-written kernels' cubins");
-  command->add_option("--json", options->json, "file to write the results to as JSON");
-  command->callback([options, target] {
-    options->target = target->empty() ? Target::best() : Target::parse(*target);
-    bench::run(*options, std::cout);
+  command->add_option("--twins", options.twins, "folder of the hand-written kernels' cubins");
+  command->add_option("--param,-p", choice->parameters,
+                      "schedule parameters in place of the case's, name=value");
+  command->add_option("--json", options.json, "file to write the results to as JSON");
+  auto* sweep = command->add_option("--sweep", choice->sweep,
+                                    "measure one case for several values of a parameter and draw its "
+                                    "bandwidth: name=v1,v2,... or name=first:last:step");
+  command->add_option("--svg", choice->figure.svg, "file of the drawing (default: named by the case)")
+      ->needs(sweep);
+  command->add_flag("--png", choice->figure.png, "also draw a PNG of the same name")->needs(sweep);
+  command->callback([choice] {
+    choice->options.target = choice->target.empty() ? Target::best() : Target::parse(choice->target);
+    choice->options.parameters = parse_parameters(choice->parameters);
+    if (choice->sweep.empty()) {
+      bench::run(choice->options, std::cout);
+    } else {
+      bench::run_sweep(choice->options, bench::parse_sweep(choice->sweep), choice->figure, std::cout);
+    }
   });
 }
 

@@ -7,8 +7,10 @@
 
 namespace mica::tools {
 
-void add_list(CLI::App& app);   ///< mica list: the named schedules
-void add_show(CLI::App& app);   ///< mica show NAME: one schedule as code, its parameters and loop nest
+void add_list(CLI::App& app);  ///< mica list: the named schedules
+/// mica show NAME [--json]: one schedule as code, its parameters, loop nest and exact figures
+void add_show(CLI::App& app);
+void add_traffic(CLI::App& app);  ///< mica traffic NAME --size N: bytes moved, for measure_traffic.sh
 void add_dump(CLI::App& app);   ///< mica dump ALGORITHM --schedule S --after PASS: the code after a pass
 void add_ptx(CLI::App& app);    ///< mica ptx ALGORITHM --schedule S --sm N
 void add_bench(CLI::App& app);  ///< mica bench [FILTER]: times schedules on a target

@@ -1,4 +1,4 @@
-// mica list, show, dump and ptx.
+// mica list, dump and ptx.
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -31,12 +31,6 @@ void add_choice(CLI::App& command, Choice& choice) {
 // A shape to look at without a device: the compiler needs none to lower for the GPU.
 Target inspected_target(const std::string& text) {
   return text == "cuda" ? Target{Backend::Cuda, 0} : Target::parse(text);
-}
-
-const char* example_for(const schedules::Recipe& recipe) {
-  if (recipe.name.starts_with("blur/")) return "blur-u16";
-  if (recipe.name.starts_with("jacobi2d/")) return "jacobi2d";
-  return "stencil7";
 }
 
 }  // namespace
@@ -80,30 +74,6 @@ void add_list(CLI::App& app) {
       std::cout << "  " << std::left << std::setw(24) << name << bench::make_algorithm(name).description
                 << "\n";
     }
-  });
-}
-
-void add_show(CLI::App& app) {
-  auto* command = app.add_subcommand("show", "one schedule as code, with its loop nest");
-  auto name = std::make_shared<std::string>();
-  auto choice = std::make_shared<Choice>();
-  command->add_option("name", *name, "schedule: see `mica list`")->required();
-  command->add_option("--algorithm,-a", choice->algorithm, "algorithm to schedule");
-  command->add_option("--param,-p", choice->parameters, "parameters, name=value");
-  command->callback([name, choice, command] {
-    const auto& recipe = schedules::find(*name);
-    choice->schedule = *name;
-    if (command->count("--algorithm") == 0) choice->algorithm = example_for(recipe);
-    bench::Algorithm algorithm = scheduled(*choice);
-    std::cout << recipe.name << ": " << recipe.description << "\nfrom: " << recipe.document << "\n";
-    for (const auto& p : recipe.parameters) {
-      std::cout << "  " << std::left << std::setw(10) << p.name << std::setw(6) << p.value << p.meaning
-                << " [" << p.min << ".." << p.max << "]\n";
-    }
-    const Target target = recipe.on_gpu ? Target{Backend::Cuda, 0} : Target::host();
-    std::cout << "\n"
-              << to_string(algorithm.output.schedule()) << "\n"
-              << algorithm.output.print_loop_nest(target);
   });
 }
 

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   mica::tools::add_list(app);
   mica::tools::add_show(app);
+  mica::tools::add_traffic(app);
   mica::tools::add_dump(app);
   mica::tools::add_ptx(app);
   mica::tools::add_bench(app);

@@ -1,0 +1,21 @@
+// Contents of the arrays that benchmarks run on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/buffer.h"
+
+namespace mica::bench {
+
+/// Fills the host side of `buffer`, padding between rows included, with numbers without a pattern:
+/// floats in [-1, 1), u16 below 2^14. InternalError for other types.
+void fill_random(AnyBuffer& buffer, std::uint64_t seed);
+/// Fills the host side with 0xCD bytes.
+void poison(AnyBuffer& buffer);
+/// Do two buffers of one layout hold the same bytes? Both are brought to the host.
+bool same_bits(const AnyBuffer& a, const AnyBuffer& b);
+/// Bytes of the elements of the buffer's box.
+std::int64_t bytes_of(const AnyBuffer& buffer);
+
+}  // namespace mica::bench

@@ -1,0 +1,177 @@
+#include "bench/measure.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "bench/algorithms.h"
+#include "bench/data.h"
+#include "bench/occupancy.h"
+#include "bench/twin_run.h"
+#include "runtime/gpu_module.h"
+#include "runtime/gpu_timer.h"
+
+namespace mica::bench {
+namespace {
+
+constexpr int kWarmUp = 3;  // rounds before the timed ones, unless fewer rounds are asked for
+
+double median(std::vector<double> values) {
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::filesystem::path twins_folder(const Options& options) {
+  if (!options.twins.empty()) return options.twins;
+  std::error_code ignored;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return program.parent_path().parent_path() / "twins";
+}
+
+// The arrays of one case: inputs set on the algorithm, and poisoned outputs for every contender.
+struct Arrays {
+  std::vector<AnyBuffer> inputs, expected, mica, twin;
+
+  Arrays(Algorithm& algorithm, const std::vector<std::int64_t>& extents) {
+    const std::vector<std::int64_t> halo(algorithm.halo.begin(), algorithm.halo.end());
+    for (ImageParam& input : algorithm.inputs) {
+      inputs.push_back(AnyBuffer::with_halo(input.type(), extents, halo));
+      fill_random(inputs.back(), inputs.size());
+      input.set(inputs.back());
+    }
+    for (const Type type : algorithm.output.types()) {
+      for (auto* list : {&expected, &mica, &twin}) {
+        list->emplace_back(type, extents);
+        poison(list->back());
+      }
+    }
+    algorithm.output.realize(pointers(expected), Target::host());
+  }
+  static std::vector<AnyBuffer*> pointers(std::vector<AnyBuffer>& list) {
+    std::vector<AnyBuffer*> result;
+    for (AnyBuffer& b : list) result.push_back(&b);
+    return result;
+  }
+  // Every input read and every output written once, without halos.
+  [[nodiscard]] std::int64_t bytes() const {
+    std::int64_t total = 0;
+    for (const AnyBuffer& b : expected) total += bytes_of(b);
+    for (const AnyBuffer& b : inputs) total += expected.front().elements() * b.type().bytes();
+    return total;
+  }
+  [[nodiscard]] bool right(const std::vector<AnyBuffer>& outputs) const {
+    return std::equal(outputs.begin(), outputs.end(), expected.begin(), same_bits);
+  }
+};
+
+Resources resources_of(const std::vector<KernelInfo>& kernels, const Target& target) {
+  Resources r;
+  for (const KernelInfo& k : kernels) {
+    r.registers = std::max(r.registers, k.registers);
+    r.local_bytes = std::max(r.local_bytes, k.local_bytes);
+    r.shared_bytes =
+        std::max(r.shared_bytes, static_cast<int>(k.shape.shared_bytes) + k.static_shared_bytes);
+    if (!target.is_gpu() || !k.on_device) continue;
+    const double share = occupancy(k, gpu_facts(target));
+    if (share >= 0) r.occupancy = r.occupancy < 0 ? share : std::min(r.occupancy, share);
+  }
+  return r;
+}
+
+// The case's twin, ready to run; nothing where there is none, and `why` says so if that is a surprise.
+std::optional<TwinRun> make_twin(const Case& c, const Options& options, const Arrays& arrays,
+                                 std::string& why) {
+  if (c.twin.kernels.empty() || options.target.backend != Backend::Cuda) return std::nullopt;
+  const auto cubin = twins_folder(options) / (c.twin.cubin + ".cubin");
+  if (!std::filesystem::exists(cubin)) {
+    why = "no twin: " + c.twin.cubin + ".cubin is missing";
+    return std::nullopt;
+  }
+  if (const auto m = c.twin.multiple_of_x; arrays.expected.front().extent(0) % m != 0) {
+    why = "no twin: it needs a multiple of " + std::to_string(m) + " points in x";
+    return std::nullopt;
+  }
+  const std::string code = read_file(cubin);
+  return std::optional<TwinRun>(std::in_place, c.twin, c.parameters, options.target, arrays.inputs,
+                                arrays.twin, [&](const std::string&, const TwinKernel& kernel) {
+                                  return load_cubin(options.target, code, kernel.name,
+                                                    static_cast<int>(kernel.shared_bytes));
+                                });
+}
+
+template <typename Fn>
+double timed(const Target& target, const Fn& work) {
+  GpuTimer timer(target);
+  timer.start();
+  work();
+  timer.stop();
+  return timer.milliseconds();
+}
+
+}  // namespace
+
+Result measure(const Case& c, const Options& options) {
+  const Target& target = options.target;
+  Algorithm algorithm = make_algorithm(c.algorithm);
+  const std::int64_t n = options.size > 0 ? options.size : c.size;
+  Executable executable;
+  Result r;
+  r.name = c.name;
+  r.schedule = c.schedule;
+  r.parameters = c.parameters;
+  for (const auto& [name, value] : options.parameters) r.parameters[name] = value;
+  if (!has_schedule(c)) r.note = "no schedule of this name yet";
+  // A schedule that is refused costs no arrays. The host's values come from a copy without one.
+  if (has_schedule(c)) schedules::apply(algorithm.output, c.schedule, r.parameters);
+  Algorithm plain = make_algorithm(c.algorithm);
+  Arrays arrays(plain, std::vector<std::int64_t>(plain.halo.size(), n));
+  for (std::size_t i = 0; i < arrays.inputs.size(); ++i) algorithm.inputs[i].set(arrays.inputs[i]);
+  r.points = arrays.expected.front().elements();
+  r.bytes = arrays.bytes();
+
+  const auto outputs = Arrays::pointers(arrays.mica);
+  if (has_schedule(c)) {
+    executable = compile(algorithm.output, target);
+    executable.run(outputs);
+    r.right = arrays.right(arrays.mica);
+  }
+  std::optional<TwinRun> twin = make_twin(c, options, arrays, r.note);
+  if (twin) {
+    twin->launch();
+    r.twin_right = arrays.right(arrays.twin);
+  }
+  if (!executable.defined() && !twin) return r;
+
+  const auto half = static_cast<std::size_t>(r.bytes / 2);
+  const std::vector<std::int64_t> flat = {static_cast<std::int64_t>(half)};
+  AnyBuffer from(UInt(8), flat), to(UInt(8), flat);
+  const std::uint64_t a = from.device_data(target, true, true), b = to.device_data(target, true, true);
+  std::vector<double> mica_ms, copy_ms, twin_ms;
+  const int warm_up = std::min(kWarmUp, options.runs);
+  for (int i = -warm_up; i < options.runs; ++i) {
+    const double copy = timed(target, [&] { device_copy(target, b, a, half); });
+    const double mica = executable.defined() ? timed(target, [&] { executable.run(outputs); }) : -1;
+    const double hand = twin ? timed(target, [&] { twin->launch(); }) : -1;
+    if (i < 0) continue;
+    copy_ms.push_back(copy);
+    mica_ms.push_back(mica);
+    twin_ms.push_back(hand);
+  }
+  r.ms = median(mica_ms);
+  r.copy_ms = median(copy_ms);
+  r.twin_ms = median(twin_ms);
+  if (executable.defined()) r.mica = resources_of(executable.kernels(), target);
+  if (twin) r.twin = resources_of(twin->kernels(), target);
+  return r;
+}
+
+}  // namespace mica::bench

@@ -1,0 +1,20 @@
+// Results as text and as JSON.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "bench/bench.h"
+
+namespace mica::bench {
+
+/// The line above the results.
+void print_heading(std::ostream& out);
+/// One line: times in milliseconds, the share of the copy's bandwidth, the ratio to the twin's time,
+/// and Mica's registers a thread, shared bytes a block, local bytes a thread and occupancy.
+void print_result(const Result& result, std::ostream& out);
+/// Writes all results, the date (UTC) and the device. UserError when the file cannot be written.
+void write_json(const std::string& path, const Options& options, const std::vector<Result>& results);
+
+}  // namespace mica::bench

@@ -1,0 +1,64 @@
+#include "codegen/analysis/shared_arrays.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "codegen/ir/traverse.h"
+
+namespace mica::analysis {
+
+namespace {
+
+struct Array {
+  std::string text;
+  std::int64_t bytes = 0;
+};
+
+Array described(const ir::Allocate& alloc) {
+  std::vector<std::int64_t> sizes;
+  Array array;
+  array.bytes = alloc.type.bytes();
+  for (const auto& extent : alloc.extents) {
+    const auto* size = as_int(extent);
+    internal_check(size != nullptr, "shared memory has a constant size");
+    sizes.push_back(*size);
+    array.bytes *= *size;
+  }
+  std::string planes;
+  if (alloc.ring.places > 0) {
+    const auto ring = std::find(sizes.rbegin(), sizes.rend(), alloc.ring.places);
+    if (ring != sizes.rend()) {
+      sizes.erase(std::next(ring).base());
+      planes =
+          std::to_string(alloc.ring.places) + (alloc.ring.places == 1 ? " plane of " : " planes of ");
+    }
+  }
+  std::string box;
+  for (const auto size : sizes) box += (box.empty() ? "" : " x ") + std::to_string(size);
+  array.text = alloc.buffer + " " + std::to_string(array.bytes) + " bytes (" + planes + box + " of " +
+               to_string(alloc.type) + ")";
+  return array;
+}
+
+}  // namespace
+
+std::string shared_arrays(const ir::Stmt& body) {
+  std::vector<Array> arrays;
+  std::set<std::string> seen;
+  ir::walk(
+      body,
+      [&](const ir::Stmt& s) {
+        const auto* alloc = s.as<ir::Allocate>();
+        if (!alloc || alloc->memory != MemoryType::Shared || !seen.insert(alloc->buffer).second) return;
+        arrays.push_back(described(*alloc));
+      },
+      [](const Expr&) {});
+  std::stable_sort(arrays.begin(), arrays.end(),
+                   [](const Array& a, const Array& b) { return a.bytes > b.bytes; });
+  std::string text;
+  for (const auto& array : arrays) text += (text.empty() ? "" : ", ") + array.text;
+  return text;
+}
+
+}  // namespace mica::analysis

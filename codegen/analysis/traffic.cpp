@@ -1,0 +1,245 @@
+#include "codegen/analysis/traffic.h"
+
+#include <algorithm>
+
+#include "codegen/analysis/traffic_kernel.h"
+#include "codegen/lower.h"
+#include "dsl/pipeline.h"
+#include "dsl/traverse.h"
+
+namespace mica {
+namespace {
+
+using analysis::Symbols;
+
+double share(std::int64_t a, std::int64_t b) {
+  return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+// ---- extents ---------------------------------------------------------------------------------------
+
+std::optional<std::int64_t> value_of(const Expr& e, const Symbols& symbols) {
+  if (!e.defined()) return std::nullopt;
+  const analysis::Reading reading = analysis::FormReader(symbols).read(e, {});
+  return reading.form ? std::optional(reading.form->base) : std::nullopt;
+}
+
+class SymbolTable {
+ public:
+  SymbolTable(const Program& program, const TrafficOptions& options)
+      : program_(program), options_(options), symbols_(options.symbols) {
+    for (const auto& name : program.pipeline.outputs) add_output(*program.pipeline.find(name));
+    for (const auto& input : program.pipeline.inputs) {
+      add_box(input.name, input.name, static_cast<std::size_t>(input.image->dimensions));
+    }
+    for (const auto& temporary : program.plan.temporaries) {
+      for (std::size_t d = 0; d < temporary.mins.size(); ++d) {
+        set(temporary.name, d, "min", value_of(temporary.mins[d], symbols_));
+        set(temporary.name, d, "extent", value_of(temporary.extents[d], symbols_));
+      }
+    }
+  }
+  [[nodiscard]] const Symbols& symbols() const { return symbols_; }
+
+ private:
+  void set(const std::string& name, std::size_t d, const char* what, std::optional<std::int64_t> value) {
+    if (value) symbols_.emplace(name + "." + what + "." + std::to_string(d), *value);
+  }
+  [[nodiscard]] std::int64_t usual_extent(std::size_t d) const {
+    return d < options_.extents.size() ? options_.extents[d] : 1;
+  }
+  void add_output(const FunctionData& func) {
+    if (func.args.size() != options_.extents.size()) {
+      throw UserError(func.name + " has " + std::to_string(func.args.size()) + " dimensions, and " +
+                          std::to_string(options_.extents.size()) + " extents were given",
+                      func.where);
+    }
+    for (std::size_t i = 0; i < func.types.size(); ++i) {
+      const std::string name = storage_name(func.name, static_cast<int>(i), func.types.size());
+      for (std::size_t d = 0; d < func.args.size(); ++d) {
+        set(name, d, "min", 0);
+        set(name, d, "extent", usual_extent(d));
+      }
+    }
+  }
+  void add_box(const std::string& array, const std::string& required, std::size_t dimensions) {
+    const auto box = program_.required.find(required);
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      std::optional<std::int64_t> min, max;
+      if (box != program_.required.end() && d < box->second.size()) {
+        min = value_of(box->second[d].min, symbols_);
+        max = value_of(box->second[d].max, symbols_);
+      }
+      set(array, d, "min", min.value_or(0));
+      set(array, d, "extent", min && max ? *max - *min + 1 : usual_extent(d));
+    }
+  }
+
+  const Program& program_;
+  const TrafficOptions& options_;
+  Symbols symbols_;
+};
+
+// ---- kernels ---------------------------------------------------------------------------------------
+
+// Points of inner Funcs, by the arrays that kernels allocate for them.
+void add_computed(const analysis::KernelPieces& kernel, std::vector<ComputedFunc>& computed) {
+  for (std::size_t a = 0; a < kernel.pieces.arrays.size(); ++a) {
+    const analysis::PieceArray& array = kernel.pieces.arrays[a];
+    if (array.allocate == nullptr) continue;
+    const analysis::PieceList stores = kernel.select(
+        [&](const analysis::Piece& piece) { return piece.store && piece.array == static_cast<int>(a); });
+    const bool copied =
+        std::all_of(stores.begin(), stores.end(), [](const auto* piece) { return piece->copy >= 0; });
+    if (copied) continue;
+    ComputedFunc func{array.name, 0, 0};
+    for (const auto* piece : stores) func.computed += piece->count();
+    func.distinct = analysis::sum_of_unions(
+        stores, [](const analysis::Piece&, std::size_t) { return false; }, 1);
+    computed.push_back(std::move(func));
+  }
+}
+
+KernelTraffic analyse_kernel(const Program& program, const Nest& nest, const Symbols& symbols,
+                             const TrafficDevice& device, std::vector<ComputedFunc>& computed) {
+  const FunctionData& func = *program.pipeline.find(nest.func);
+  analysis::KernelPieces kernel;
+  kernel.pieces = analysis::read_pieces(nest.body, symbols);
+  const std::string target = storage_name(func.name, 0, func.types.size());
+  for (std::size_t a = 0; a < kernel.pieces.arrays.size(); ++a) {
+    if (kernel.pieces.arrays[a].name == target) kernel.target = static_cast<int>(a);
+  }
+  for (const auto& temporary : program.plan.temporaries) {
+    const auto min = symbols.find(temporary.name + ".min.0");
+    if (min != symbols.end()) kernel.origins[temporary.name] = min->second;
+  }
+  KernelTraffic figures;
+  figures.name = nest.kernel.name;
+  figures.data_dependent = kernel.pieces.data_dependent;
+  for (const auto& type : func.types) figures.element_bytes += type.bytes();
+  analysis::measure_block(kernel, figures);
+  analysis::measure_levels(kernel, device, figures);
+  add_computed(kernel, computed);
+  return figures;
+}
+
+// ---- Funcs that are inlined ------------------------------------------------------------------------
+
+// An inlined Func is computed once for every tap on it in every computation of its consumers.
+class InlinedFuncs {
+ public:
+  InlinedFuncs(const Pipeline& pipeline, const Program& program, const Symbols& symbols)
+      : pipeline_(pipeline), program_(program), symbols_(symbols) {}
+
+  void add(Traffic& traffic) {
+    for (const auto& kernel : traffic.kernels) evaluations_[kernel.name] = kernel.points;
+    for (const auto& func : traffic.computed) evaluations_[func.name] = func.computed;
+    for (auto it = pipeline_.funcs.rbegin(); it != pipeline_.funcs.rend(); ++it) {
+      if (!program_.placement.count((*it)->name)) add(**it, traffic);
+    }
+  }
+
+ private:
+  void add(const FunctionData& func, Traffic& traffic) {
+    analysis::Box box;
+    ComputedFunc figures{func.name, 0, 1};
+    bool listed = false;  // what only copies of it read is listed as the copy
+    for (const auto& consumer : pipeline_.funcs) {
+      for (const auto& definition : consumer->definitions) {
+        std::vector<const Access*> taps;
+        analysis::for_each_access(definition, [&](const Access& access) {
+          const bool known = std::any_of(taps.begin(), taps.end(), [&](const Access* other) {
+            return std::equal(access.args.begin(), access.args.end(), other->args.begin(),
+                              other->args.end(), equal);
+          });
+          if (access.name == func.name && !known) taps.push_back(&access);
+        });
+        if (taps.empty()) continue;
+        listed = listed || !copies(*consumer);
+        figures.computed += static_cast<std::int64_t>(taps.size()) * evaluations_of(*consumer);
+        unite(box, analysis::accessed_box(
+                       definition, func.name,
+                       analysis::definition_scope(*consumer, definition, box_of(*consumer))));
+      }
+    }
+    boxes_[func.name] = box;
+    evaluations_[func.name] = figures.computed;
+    for (const auto& side : box) {
+      const auto min = value_of(side.min, symbols_), max = value_of(side.max, symbols_);
+      if (!min || !max) return;  // depends on data
+      figures.distinct *= *max - *min + 1;
+    }
+    if (figures.computed > 0 && listed && !copies(func)) traffic.computed.push_back(figures);
+  }
+  static bool copies(const FunctionData& func) {
+    return func.definitions.front().values.front().as<Access>() != nullptr;
+  }
+
+  std::int64_t evaluations_of(const FunctionData& func) const {
+    const auto known = evaluations_.find(storage_name(func.name, 0, func.types.size()));
+    if (known != evaluations_.end()) return known->second;
+    const auto plain = evaluations_.find(func.name);
+    return plain == evaluations_.end() ? 0 : plain->second;
+  }
+  analysis::Box box_of(const FunctionData& func) const {
+    const auto known = boxes_.find(func.name);
+    return known != boxes_.end() ? known->second : program_.required.at(func.name);
+  }
+
+  const Pipeline& pipeline_;
+  const Program& program_;
+  const Symbols& symbols_;
+  std::map<std::string, std::int64_t> evaluations_;
+  std::map<std::string, analysis::Box> boxes_;
+};
+
+}  // namespace
+
+double ComputedFunc::ratio() const { return share(computed, distinct); }
+double SteadyStep::redundancy() const { return share(used + written, points); }
+double SteadyStep::redundancy_as_loaded() const { return share(loaded + written, points); }
+double SteadyStep::ops_per_byte() const { return share(operations, bytes_loaded); }
+double SteadyStep::ops_per_byte_limit() const { return share(operations, bytes_at_limit); }
+
+double Traffic::redundancy() const {
+  double sum = 0;
+  for (const auto& k : kernels) sum += k.steady.redundancy() * share(k.points, points);
+  return sum;
+}
+double Traffic::redundancy_as_loaded() const {
+  double sum = 0;
+  for (const auto& k : kernels) sum += k.steady.redundancy_as_loaded() * share(k.points, points);
+  return sum;
+}
+Moved Traffic::total(Moved KernelTraffic::*level) const {
+  Moved sum;
+  for (const auto& k : kernels) {
+    sum.read += (k.*level).read;
+    sum.written += (k.*level).written;
+  }
+  return sum;
+}
+
+Traffic analyse_traffic(const Program& program, const TrafficOptions& options) {
+  const SymbolTable table(program, options);
+  Traffic traffic;
+  for (const auto& nest : program.nests) {
+    if (!nest.on_device) continue;
+    traffic.kernels.push_back(
+        analyse_kernel(program, nest, table.symbols(), options.device, traffic.computed));
+    traffic.points = traffic.kernels.back().points;
+  }
+  return traffic;
+}
+
+Traffic traffic_of(const Func& output, const TrafficOptions& options) {
+  const Pipeline pipeline = make_pipeline({output.function()});
+  const Target device{Backend::Cuda, 0};  // nothing of a device is asked for
+  const Program program = lower(pipeline, {device, Variant{}, {}, DeviceLimits{}}, "simplify_loops");
+  Traffic traffic = analyse_traffic(program, options);
+  const SymbolTable table(program, options);
+  InlinedFuncs(pipeline, program, table.symbols()).add(traffic);
+  return traffic;
+}
+
+}  // namespace mica

@@ -1,0 +1,164 @@
+// Bytes moved at each level of memory, and the model of the L2.
+#include <algorithm>
+
+#include "codegen/analysis/traffic_kernel.h"
+
+namespace mica::analysis {
+
+PieceList KernelPieces::select(const std::function<bool(const Piece&)>& wanted) const {
+  PieceList list;
+  for (const Piece& piece : pieces.pieces) {
+    if (wanted(piece)) list.push_back(&piece);
+  }
+  return list;
+}
+
+bool KernelPieces::is_around_thread_code(const Piece& piece, std::size_t place) const {
+  for (std::size_t i = place; i < piece.region.size(); ++i) {
+    const LoopKind kind = pieces.kind(piece.region[i]);
+    if (kind != LoopKind::Vectorized && kind != LoopKind::Unrolled) return true;
+  }
+  return false;
+}
+
+namespace {
+
+// The pieces by array and by what they do; calls visit(array, store, pieces).
+template <typename Visit>
+void each_array(const KernelPieces& kernel, const PieceList& pieces, const Visit& visit) {
+  for (std::size_t a = 0; a < kernel.pieces.arrays.size(); ++a) {
+    for (const bool store : {false, true}) {
+      PieceList own;
+      for (const Piece* piece : pieces) {
+        if (piece->array == static_cast<int>(a) && piece->store == store) own.push_back(piece);
+      }
+      if (!own.empty()) visit(kernel.pieces.arrays[a], store, own);
+    }
+  }
+}
+
+void add(Moved& moved, bool store, std::int64_t bytes) { (store ? moved.written : moved.read) += bytes; }
+
+// Sectors of global arrays, each once for an iteration of the outer loops, in bytes.
+Moved sectors(const KernelPieces& kernel, const PieceList& pieces, const TrafficDevice& device,
+              const IsOuter& outer) {
+  Moved moved;
+  each_array(kernel, pieces, [&](const PieceArray& array, bool store, const PieceList& own) {
+    const std::int64_t grain = std::max<std::int64_t>(1, device.sector_bytes / array.type.bytes());
+    const std::int64_t unit = std::max<std::int64_t>(device.sector_bytes, array.type.bytes());
+    const auto origin = kernel.origins.find(array.name);
+    std::vector<Piece> moved_pieces;
+    PieceList from_origin = own;
+    if (origin != kernel.origins.end()) {
+      for (const Piece* piece : own) {
+        moved_pieces.push_back(*piece);
+        moved_pieces.back().index.front().base -= origin->second;
+      }
+      from_origin.clear();
+      for (const Piece& piece : moved_pieces) from_origin.push_back(&piece);
+    }
+    add(moved, store, sum_of_unions(from_origin, outer, grain) * unit);
+  });
+  return moved;
+}
+
+// The block loop that cuts the dimension in which the march goes; -1 if there is none.
+int marched_block_loop(const KernelPieces& kernel) {
+  for (const Piece& piece : kernel.pieces.pieces) {
+    if (!piece.store || piece.array != kernel.target) continue;
+    for (const Form& form : piece.index) {
+      int block = -1;
+      bool marched = false;
+      for (std::size_t i = 0; i < piece.region.size(); ++i) {
+        if (form.slope_at(i) == 0) continue;
+        if (kernel.is_block(piece, i)) block = piece.region[i].loop;
+        marched = marched || kernel.is_step(piece, i);
+      }
+      if (marched) return block;
+    }
+  }
+  return -1;
+}
+
+std::int64_t resident_blocks(const KernelTraffic& kernel, const TrafficDevice& device) {
+  constexpr std::int64_t kSystemShared = 1024;  // of each block (CUDA C++ Programming Guide, 9.0)
+  const std::int64_t threads = kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
+  const std::int64_t blocks = std::min({device.threads_per_sm / threads,
+                                        device.shared_per_sm / (kernel.shared_bytes + kSystemShared),
+                                        static_cast<std::int64_t>(device.blocks_per_sm)});
+  return std::max<std::int64_t>(1, blocks) * device.multiprocessors;
+}
+
+// Steps of the march of a whole block; 1 without a march.
+std::int64_t steps_of(const KernelPieces& kernel) {
+  std::int64_t steps = 1;
+  for (const Piece& piece : kernel.pieces.pieces) {
+    if (!piece.store || piece.array != kernel.target) continue;
+    for (std::size_t i = 0; i < piece.region.size(); ++i) {
+      if (kernel.is_step(piece, i)) steps = std::max(steps, piece.region[i].count());
+    }
+  }
+  return steps;
+}
+
+// The block loops whose neighbours find in the L2 what they share: see the formula in traffic.h.
+std::set<int> kept_loops(const KernelPieces& kernel, const PieceList& global,
+                         const KernelTraffic& figures, const TrafficDevice& device) {
+  const int marched = marched_block_loop(kernel);
+  const auto resident = static_cast<double>(resident_blocks(figures, device));
+  std::set<int> kept;
+  std::int64_t groups = 1, apart = 1;
+  for (const std::int64_t extent : kernel.pieces.grid) groups *= extent;
+  for (std::size_t a = 0; a < kernel.pieces.block_loops.size(); ++a) {
+    const int loop = kernel.pieces.block_loops[a];
+    const Moved moved = sectors(kernel, global, device, [&](const Piece& piece, std::size_t place) {
+      return kernel.is_block(piece, place) && !kept.count(piece.region[place].loop);
+    });
+    double between = static_cast<double>(moved.sum()) / static_cast<double>(groups);
+    if (loop == marched) {
+      between *= std::max(1.0, resident / static_cast<double>(apart));
+    } else if (static_cast<double>(apart) < resident) {
+      between /= static_cast<double>(steps_of(kernel));
+    }
+    if (between > static_cast<double>(device.l2_bytes)) break;
+    kept.insert(loop);
+    apart *= kernel.pieces.grid[a];
+    groups /= kernel.pieces.grid[a];
+  }
+  return kept;
+}
+
+}  // namespace
+
+Moved asked_for(const KernelPieces& kernel, const PieceList& pieces) {
+  Moved moved;
+  each_array(kernel, pieces, [&](const PieceArray& array, bool store, const PieceList& own) {
+    add(moved, store,
+        array.type.bytes() * sum_of_unions(
+                                 own,
+                                 [&](const Piece& piece, std::size_t place) {
+                                   return kernel.is_around_thread_code(piece, place);
+                                 },
+                                 1));
+  });
+  return moved;
+}
+
+void measure_levels(const KernelPieces& kernel, const TrafficDevice& device, KernelTraffic& out) {
+  const PieceList global = kernel.select([&](const Piece& p) { return kernel.pieces.is_global(p); });
+  out.l1 = asked_for(kernel, global);
+  out.shared = asked_for(kernel, kernel.select([&](const Piece& p) {
+    return kernel.pieces.array(p).memory == MemoryType::Shared;
+  }));
+  out.l2 = sectors(kernel, global, device, [&](const Piece& piece, std::size_t place) {
+    return kernel.is_block(piece, place) || kernel.is_step(piece, place);
+  });
+  out.once = sectors(kernel, global, device, [](const Piece&, std::size_t) { return false; });
+  const std::set<int> kept = kept_loops(kernel, global, out, device);
+  out.dram.read = sectors(kernel, global, device, [&](const Piece& piece, std::size_t place) {
+                    return kernel.is_block(piece, place) && !kept.count(piece.region[place].loop);
+                  }).read;
+  out.dram.written = out.once.written;
+}
+
+}  // namespace mica::analysis

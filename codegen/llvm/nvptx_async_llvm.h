@@ -1,0 +1,21 @@
+// What NVIDIA GPUs have beyond loads, stores and barriers: copies that go on while the code does,
+// exchange inside a warp, textures, and accesses that pass by the caches.
+#pragma once
+
+#include "codegen/ir/kernel.h"
+#include "codegen/llvm/target_hooks_llvm.h"
+
+namespace mica::llvm_backend {
+
+/// The least compute capability (times ten) and PTX version (times ten) for bulk copies.
+inline constexpr int kBulkSm = 90;
+inline constexpr int kBulkPtx = 80;
+
+/// True if the kernel has BulkInit, BulkExpect, BulkCopy or BulkWait.
+bool has_bulk_copies(const ir::Kernel& kernel);
+
+/// Sets the hooks for streamed accesses, textures, warp shuffles, and asynchronous and bulk copies, and
+/// puts a fence before each barrier of a kernel whose threads themselves write where bulk copies go.
+void add_async_hooks(TargetHooks& hooks, const ir::Kernel& kernel);
+
+}  // namespace mica::llvm_backend

@@ -1,0 +1,261 @@
+#include "codegen/passes/march_plan.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/passes/simplify.h"
+#include "dsl/march_taps.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+using analysis::Box;
+using analysis::Interval;
+using analysis::Scope;
+
+// Something that reads along the march: the marched Func, a stage, or a Func inside the step.
+struct Reader {
+  const FunctionData* func;
+  const Definition* definition;
+  Scope scope;
+  std::int64_t ahead, first;
+  int prefetch;  ///< the part of `ahead` that no step asks for
+  int stage;     ///< index among the stages found so far; -1: the step itself
+};
+
+// How one Func is read: offsets from the step's plane.
+struct Reads {
+  const Reader* reader;
+  std::int64_t oldest, newest;
+};
+
+class Planner {
+ public:
+  Planner(const Program& program, const FunctionData& func, std::string var)
+      : program_(program), func_(func), var_(std::move(var)) {}
+
+  MarchPlan run(const std::vector<const FunctionData*>& placed,
+                const std::vector<const FunctionData*>& inner, const Scope& own) {
+    readers_.push_back({&func_, &func_.definitions.front(), own, 0, 0, 0, -1});
+    for (auto it = inner.rbegin(); it != inner.rend(); ++it) add_inner(**it);
+    for (auto it = placed.rbegin(); it != placed.rend(); ++it) add_stage(**it);
+    agree_on_period();
+    return ordered();
+  }
+
+ private:
+  // A Func inside the step is a reader over the box that the step needs of it.
+  void add_inner(const FunctionData& f) {
+    Box box;
+    for (const auto& reader : readers_) unite(box, box_of(reader, f.name));
+    if (box.empty()) return;
+    for (const auto& definition : f.definitions) {
+      readers_.push_back({&f, &definition, analysis::definition_scope(f, definition, box), 0, 0, 0, -1});
+    }
+  }
+
+  // Filled by copies, which take their points from memory and do not wait.
+  static bool is_copied(const Placement& placement) {
+    return placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
+  }
+
+  static Box box_of(const Reader& reader, const std::string& name) {
+    return analysis::accessed_box(*reader.definition, name, reader.scope);
+  }
+
+  void add_stage(const FunctionData& f) {
+    if (f.definitions.size() > 1) {
+      throw UserError(f.name + " has updates, and a Func kept along the march of " + func_.name +
+                          " over " + var_ +
+                          " is computed plane by plane by one definition: compute it "
+                          "at the root, or inside the step",
+                      program_.placement.at(f.name).where);
+    }
+    MarchStage stage;
+    stage.func = &f;
+    std::vector<Reads> reads;
+    for (const auto& reader : readers_) {
+      Box box = box_of(reader, f.name);
+      if (box.empty()) continue;
+      reads.push_back(offsets(f, reader, box, stage.dim));
+      unite(stage.box, without_plane(box, stage.dim));
+    }
+    // A plane of shared memory takes its own points from the registers that hold them.
+    for (const auto& reader : readers_) {
+      if (reader.stage < 0) continue;
+      const MarchStage& filled = stages_[static_cast<std::size_t>(reader.stage)];
+      const Placement& target = program_.placement.at(filled.func->name);
+      if (target.filled_from != f.name || is_copied(target) || reads.empty()) continue;
+      reads.push_back({&reader, filled.ahead, filled.ahead});
+    }
+    if (reads.empty()) return;
+    const Placement& placement = program_.placement.at(f.name);
+    stage.per_thread = placement.memory == MemoryType::Register;
+    if (stage.per_thread) check_own_points(f, reads);
+    std::int64_t newest = reads.front().newest, oldest = reads.front().oldest;
+    stage.first = reads.front().reader->first + reads.front().oldest - reads.front().reader->ahead;
+    for (const auto& r : reads) {
+      newest = std::max(newest, r.newest);
+      oldest = std::min(oldest, r.oldest);
+      stage.first = std::min(stage.first, r.reader->first + r.oldest - r.reader->ahead);
+    }
+    stage.ahead = placement.ahead.value_or(newest) + placement.prefetch;
+    internal_check(stage.ahead >= newest, "a stage runs as far ahead as it is read");
+    std::int64_t asked = reads.front().newest - reads.front().reader->prefetch;
+    for (const auto& r : reads) asked = std::max(asked, r.newest - r.reader->prefetch);
+    if (!placement.ahead) stage.prefetch = static_cast<int>(stage.ahead - asked);
+    const bool lagged = stage.ahead > newest;
+    const bool asynchronous = is_copied(placement);
+    // Registers filled after all reads of the step may take the place of the oldest plane.
+    stage.depth = stage.ahead - oldest + (stage.per_thread && lagged ? 0 : 1);
+    const std::int64_t begun = stage.ahead - (lagged && !asynchronous ? 1 : 0);
+    stage.newest_lag = begun - newest;
+    stage.oldest_lag = begun - oldest;
+    if (stage.dim < 0) {
+      stage.ahead = stage.first = 0;
+      stage.prefetch = 0;
+      stage.depth = 1;
+    }
+    const int index = static_cast<int>(stages_.size());
+    for (const auto& r : reads) {
+      if (lagged && !asynchronous) {
+        before_.emplace_back(r.reader->stage, index);
+      } else {
+        before_.emplace_back(index, r.reader->stage);
+      }
+    }
+    Scope scope = analysis::definition_scope(f, f.definitions.front(), with_plane(stage));
+    stages_.push_back(stage);
+    readers_.push_back(
+        {&f, &f.definitions.front(), scope, stage.ahead, stage.first, stage.prefetch, index});
+  }
+
+  // The offsets at which `reader` reads `f` in one step; finds f's marched dimension.
+  Reads offsets(const FunctionData& f, const Reader& reader, const Box& box, int& dim) const {
+    Reads reads{&reader, 0, 0};
+    bool found = false;
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      const bool low = uses_var(box[d].min, kPlaneSymbol), high = uses_var(box[d].max, kPlaneSymbol);
+      if (!low && !high) continue;
+      const auto oldest = offset_from(simplify(box[d].min), kPlaneSymbol);
+      const auto newest = offset_from(simplify(box[d].max), kPlaneSymbol);
+      if (!oldest || !newest || (dim >= 0 && dim != static_cast<int>(d)) || found) {
+        throw UserError(f.name + ", kept along the march of " + func_.name + " over " + var_ +
+                            ", is read at " + to_string(box[d].min) + " to " + to_string(box[d].max) +
+                            " in dimension " + std::to_string(d) + " (" + f.args[d] +
+                            "); a march keeps planes that are read at " + var_ +
+                            " + constant in one dimension: compute it at the root, or inline",
+                        program_.placement.at(f.name).where);
+      }
+      found = true;
+      dim = static_cast<int>(d);
+      reads.oldest = *oldest;
+      reads.newest = *newest;
+    }
+    return reads;
+  }
+
+  static Box without_plane(Box box, int dim) {
+    if (dim >= 0) {
+      const Expr plane = make_var(kPlaneSymbol);
+      box[static_cast<std::size_t>(dim)] = {plane, plane};
+    }
+    return box;
+  }
+  static Box with_plane(const MarchStage& stage) {
+    Box box = stage.box;
+    if (stage.dim >= 0) {
+      const Expr plane = simplify(make_var(kPlaneSymbol) + make_const(Int(32), stage.ahead));
+      box[static_cast<std::size_t>(stage.dim)] = {plane, plane};
+    }
+    return box;
+  }
+
+  void check_own_points(const FunctionData& f, const std::vector<Reads>& reads) const {
+    for (const auto& r : reads) {
+      const FunctionData& reader = *r.reader->func;
+      const bool same_points = r.reader->stage < 0
+                                   ? &reader == &func_
+                                   : stages_[static_cast<std::size_t>(r.reader->stage)].per_thread;
+      analysis::for_each_access(*r.reader->definition, [&](const Access& access) {
+        if (access.name != f.name) return;
+        // What fills a plane of shared memory takes its own points from the registers.
+        bool own = same_points && access.args.size() == reader.args.size();
+        for (std::size_t d = 0; own && d < access.args.size(); ++d) {
+          const auto offset = offset_from(access.args[d], reader.args[d]);
+          own = offset && (*offset == 0 || func_.args[d] == var_);
+        }
+        if (own) return;
+        std::string tap;
+        for (const auto& arg : access.args) tap += (tap.empty() ? "" : ", ") + to_string(arg);
+        throw UserError(f.name + " is kept in registers along the march of " + func_.name +
+                            ", where a thread holds its own points only, and " + reader.name +
+                            " reads it at (" + tap + "); keep it in MemoryType::Shared",
+                        program_.placement.at(f.name).where);
+      });
+    }
+  }
+
+  // Rings in registers are unrolled to their common multiple: the longest sets it, and the others grow
+  // to its divisors, which costs nothing, for a place that holds no live value needs no register.
+  void agree_on_period() {
+    std::int64_t period = 1;
+    for (const auto& stage : stages_) {
+      if (stage.per_thread) period = std::max(period, stage.depth);
+    }
+    for (auto& stage : stages_) {
+      while (stage.per_thread && stage.dim >= 0 && period % stage.depth != 0) ++stage.depth;
+    }
+  }
+
+  // Stages in an order that respects `before_`, consumers' side first where it leaves a choice.
+  MarchPlan ordered() const {
+    const int n = static_cast<int>(stages_.size());
+    std::vector<bool> done(static_cast<std::size_t>(n) + 1, false);  // the step itself is the last
+    auto slot = [&](int i) { return static_cast<std::size_t>(i < 0 ? n : i); };
+    MarchPlan plan;
+    for (int placed = 0; placed <= n; ++placed) {
+      // Copies are begun first of all.
+      int next = n + 1;
+      for (int k = 0; k < n && next > n; ++k) {
+        const auto& stage = stages_[static_cast<std::size_t>(k)];
+        if (!done[slot(k)] && is_copied(program_.placement.at(stage.func->name))) next = k;
+      }
+      for (int k = -1; k < n && next > n; ++k) {
+        if (done[slot(k)]) continue;
+        const bool free = std::none_of(before_.begin(), before_.end(), [&](const auto& edge) {
+          return edge.second == k && !done[slot(edge.first)];
+        });
+        if (free) next = k;
+      }
+      internal_check(next <= n, "the stages of a march have an order");
+      done[slot(next)] = true;
+      if (next < 0) {
+        plan.consumer_at = plan.stages.size();
+      } else {
+        plan.stages.push_back(stages_[static_cast<std::size_t>(next)]);
+        plan.warm_up = std::max(plan.warm_up, plan.stages.back().warm_up());
+      }
+    }
+    return plan;
+  }
+
+  const Program& program_;
+  const FunctionData& func_;
+  std::string var_;
+  std::vector<Reader> readers_;
+  std::vector<MarchStage> stages_;
+  std::vector<std::pair<int, int>> before_;  // (earlier, later) in a step
+};
+
+}  // namespace
+
+MarchPlan plan_march(const Program& program, const FunctionData& func, const std::string& var,
+                     const std::vector<const FunctionData*>& placed,
+                     const std::vector<const FunctionData*>& inner, const analysis::Scope& own) {
+  return Planner(program, func, var).run(placed, inner, own);
+}
+
+}  // namespace mica::passes

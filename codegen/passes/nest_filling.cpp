@@ -1,0 +1,253 @@
+// NestBuilder: boxes that all threads of a block fill together.
+#include <algorithm>
+#include <numeric>
+
+#include "codegen/passes/nest_builder.h"
+#include "codegen/passes/nest_frame.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+
+using analysis::Box;
+
+namespace {
+
+constexpr std::int64_t kUnrolledSteps = 16;
+constexpr int kCopyBytes = 16;  // the widest access of a thread
+
+Expr constant(std::int64_t value) { return make_const(Int(32), value); }
+
+Expr both(const Expr& a, const Expr& b) {
+  if (!a.defined()) return b;
+  return b.defined() ? a && b : a;
+}
+
+struct Loop {
+  std::string name;
+  std::int64_t extent;
+  LoopKind kind;
+};
+
+// A box's points as the threads of a block share them out: loops (outermost first), the offset of each
+// dimension from the box's start, and the condition under which there is such a point.
+struct Dealt {
+  std::vector<Loop> loops;
+  std::vector<Expr> offset;
+  Expr condition;
+};
+
+Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::string>& args,
+           const std::vector<std::int64_t>& extent, const std::int64_t (&block)[3]) {
+  static constexpr const char* kAxis[] = {".tx", ".ty", ".tz"};
+  const std::size_t dims = extent.size();
+  Dealt dealt;
+  dealt.offset.resize(dims);
+  auto thread_loop = [&](std::size_t axis, std::int64_t count) {
+    dealt.loops.push_back({prefix + kAxis[axis], count, LoopKind::GpuThread});
+    return make_var(prefix + kAxis[axis]);
+  };
+  auto step_loop = [&](const std::string& name, std::int64_t count) {
+    dealt.loops.push_back(
+        {prefix + "." + name, count, count <= kUnrolledSteps ? LoopKind::Unrolled : LoopKind::Serial});
+    return make_var(prefix + "." + name);
+  };
+  switch (policy) {
+    case LoadPolicy::HaloThreads:
+      for (std::size_t d = std::min<std::size_t>(dims, 3); d-- > 0;) {
+        dealt.offset[d] = thread_loop(d, extent[d]);
+      }
+      for (std::size_t d = dims; d-- > 3;) dealt.offset[d] = step_loop(args[d], extent[d]);
+      break;
+    case LoadPolicy::Strided: {
+      std::vector<Expr> thread(3);
+      for (std::size_t d = 3; d-- > 0;) thread[d] = thread_loop(d, block[d]);
+      for (std::size_t d = dims; d-- > 0;) {
+        const std::int64_t width = d < 3 ? block[d] : 1;
+        dealt.offset[d] = step_loop(args[d], (extent[d] + width - 1) / width) * constant(width);
+        if (d < 3) dealt.offset[d] = dealt.offset[d] + thread[d];
+        if (extent[d] % width != 0) {
+          dealt.condition = both(dealt.condition, dealt.offset[d] < constant(extent[d]));
+        }
+      }
+      // Axes that the box lacks: one of their threads does the work.
+      for (std::size_t d = dims; d < 3; ++d) {
+        dealt.condition = both(dealt.condition, thread[d] == constant(0));
+      }
+      break;
+    }
+    case LoadPolicy::TwoStep:
+    case LoadPolicy::AsyncCopy:
+    case LoadPolicy::Bulk: {
+      std::int64_t points = 1, threads = 1;
+      for (auto count : extent) points *= count;
+      Expr linear;
+      for (std::size_t d = 3; d-- > 0;) {
+        Expr t = thread_loop(d, block[d]);
+        linear = linear.defined() ? linear * constant(block[d]) + t : t;
+        threads *= block[d];
+      }
+      Expr number = step_loop("step", (points + threads - 1) / threads) * constant(threads) + linear;
+      if (points % threads != 0) dealt.condition = number < constant(points);
+      std::size_t last = dims - 1;
+      while (last > 0 && extent[last] == 1) --last;
+      for (std::size_t d = 0; d < dims; ++d) {
+        if (d > last) {
+          dealt.offset[d] = constant(0);
+          continue;
+        }
+        dealt.offset[d] = d < last ? number % constant(extent[d]) : number;
+        number = number / constant(extent[d]);
+      }
+      break;
+    }
+  }
+  return dealt;
+}
+
+}  // namespace
+
+// The size of a box inside a block; UserError where it varies.
+std::vector<std::int64_t> NestBuilder::fixed_extents(const FunctionData& func, const Box& box) const {
+  std::vector<std::int64_t> extents;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    auto count = analysis::constant_extent(box[d]);
+    if (!count) {
+      throw UserError("inside a block, " + func.name + " needs indices " + to_string(box[d].min) +
+                          " to " + to_string(box[d].max) + " of dimension " + std::to_string(d) + " (" +
+                          func.args[d] + "), whose number is not constant; split " + func.args[d] +
+                          " by a constant in its consumer, or compute_root " + func.name,
+                      program_.placement.at(func.name).where);
+    }
+    extents.push_back(*count);
+  }
+  return extents;
+}
+
+// Elements that one access moves when rows of `func` are filled in whole vectors.
+int NestBuilder::fill_lanes(const FunctionData& func, const NestContext& context) const {
+  const Placement& placement = program_.placement.at(func.name);
+  if (!context.row_origin.defined() || func.types.size() != 1 || func.definitions.size() != 1) return 1;
+  const int widest = kCopyBytes / func.types.front().bytes();
+  if (placement.load == LoadPolicy::HaloThreads) return 1;
+  if (placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk) {
+    return std::gcd(widest, static_cast<int>(context.row_points));
+  }
+  return std::gcd(std::min(widest, context.row_lanes), static_cast<int>(context.row_points));
+}
+
+// Rows of shared memory start and end at whole vectors of the block's first point: how many elements
+// stand before the box; `count` becomes the row's whole length.
+std::int64_t NestBuilder::row_padding(const FunctionData& func, const analysis::Interval& row,
+                                      const NestContext& context, std::int64_t& count) const {
+  if (context.in_thread || !context.in_block) return 0;
+  const int lanes = std::max(fill_lanes(func, context), context.row_lanes);
+  if (lanes <= 1 || !context.row_origin.defined()) return 0;
+  const auto halo = analysis::constant_difference(context.row_origin, row.min);
+  if (!halo || *halo < 0) return 0;
+  const std::int64_t before = (lanes - *halo % lanes) % lanes;
+  count = (before + count + lanes - 1) / lanes * lanes;
+  return before;
+}
+
+ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t index, const Box& box,
+                                        LoadPolicy policy, const NestContext& context) const {
+  const int lanes = context.interior ? fill_lanes(func, context) : 1;
+  if (lanes == 1) return fill_points(func, index, box, policy, context, 1);
+  const auto halo = analysis::constant_difference(context.row_origin, box[0].min);
+  const std::int64_t length = fixed_extents(func, box)[0];
+  if (!halo) return fill_points(func, index, box, policy, context, 1);
+  // Whole vectors from `first` to `last`, counted from the block's first point; single points beside.
+  const auto floor = [&](std::int64_t n) {
+    return (n >= 0 ? n / lanes : -((-n + lanes - 1) / lanes)) * lanes;
+  };
+  const std::int64_t first = -floor(*halo), last = floor(length - *halo);
+  if (last <= first) return fill_points(func, index, box, policy, context, 1);
+  std::vector<ir::Stmt> stmts;
+  auto part = [&](std::int64_t from, std::int64_t to, int width) {
+    if (to <= from) return;
+    Box columns = box;
+    columns[0] = {simplify(context.row_origin + from), simplify(context.row_origin + (to - 1))};
+    stmts.push_back(fill_points(func, index, columns, policy, context, width));
+  };
+  part(first, last, lanes);
+  part(-*halo, first, 1);
+  part(last, length - *halo, 1);
+  return ir::make_block(std::move(stmts));
+}
+
+ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, const Box& box,
+                                  LoadPolicy policy, const NestContext& context, int lanes) const {
+  const Definition& definition = func.definitions[index];
+  const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
+  std::vector<std::int64_t> extent = fixed_extents(func, box);
+  extent[0] /= lanes;
+  Dealt dealt = deal(policy, prefix, func.args, extent, context.threads);
+  std::map<std::string, Expr> value;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    Expr offset = dealt.offset[d];
+    if (d == 0 && lanes > 1) offset = offset * constant(lanes);
+    value[func.args[d]] = simplify(box[d].min + offset);
+  }
+  if (definition.domain) {
+    for (const auto& dim : definition.domain->dims) {
+      value[dim.name] = make_var(prefix + "." + dim.name) + constant(dim.min);
+    }
+  }
+  for (const auto& arg : func.args) {
+    const auto& pure = definition.pure_vars;
+    if (std::find(pure.begin(), pure.end(), arg) == pure.end()) value.erase(arg);
+  }
+  const Expr lane = make_var(prefix + ".lane");
+  const bool copies = policy == LoadPolicy::AsyncCopy;
+  auto value_of = [&](const std::string& name) {
+    auto it = value.find(name);
+    if (it == value.end()) return Expr();
+    return lanes > 1 && !copies && name == func.args[0] ? it->second + lane : it->second;
+  };
+  Expr condition = both(dealt.condition, clip_condition(func, box, context, value_of));
+  ir::Stmt stmt = emit_store(func, index, value_of);
+  if (copies) {
+    stmt = as_copy(func, stmt, lanes);
+  } else if (lanes > 1) {
+    stmt = ir::make_stmt(
+        ir::For{prefix + ".lane", constant(0), constant(lanes), LoopKind::Vectorized, stmt});
+  }
+  if (definition.domain) {
+    for (const auto& dim : definition.domain->dims) {
+      stmt = ir::make_stmt(
+          ir::For{prefix + "." + dim.name, constant(0), constant(dim.extent), LoopKind::Serial, stmt});
+    }
+  }
+  if (condition.defined()) stmt = ir::make_stmt(ir::If{simplify(condition), stmt, {}});
+  for (auto it = dealt.loops.rbegin(); it != dealt.loops.rend(); ++it) {
+    stmt = ir::make_stmt(ir::For{it->name, constant(0), constant(it->extent), it->kind, stmt});
+  }
+  return stmt;
+}
+
+// A store of one element of an array in global memory, as a copy that the thread does not wait for.
+ir::Stmt NestBuilder::as_copy(const FunctionData& func, const ir::Stmt& stmt, int lanes) const {
+  const auto* store = stmt.as<ir::Store>();
+  const auto* load = store ? store->value.as<Load>() : nullptr;
+  const bool global =
+      load && (program_.pipeline.find_input(load->buffer) || [&] {
+        auto it = program_.placement.find(load->buffer);
+        return it != program_.placement.end() && it->second.level == Placement::Level::Root;
+      }());
+  if (!global) {
+    throw UserError("stage with LoadPolicy::AsyncCopy of " + func.name +
+                        ": its values are computed, and an asynchronous copy only moves them; stage an "
+                        "input or a Func with compute_root, or use TwoStep",
+                    program_.placement.at(func.name).where);
+  }
+  if (func.types.front().bytes() * lanes < 4) return stmt;  // the narrowest copy has 4 bytes
+  ir::AsyncCopy copy;
+  copy.to = store->buffer;
+  copy.to_index = store->index;
+  copy.from = load->buffer;
+  copy.from_index = load->index;
+  copy.count = lanes;
+  return ir::make_stmt(std::move(copy));
+}
+
+}  // namespace mica::passes

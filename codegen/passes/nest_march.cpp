@@ -1,0 +1,344 @@
+// NestBuilder: marched loops — the planes that a block keeps from one step to the next.
+#include <algorithm>
+
+#include "codegen/passes/inline_funcs.h"
+#include "codegen/passes/nest_builder.h"
+#include "codegen/passes/nest_frame.h"
+#include "codegen/passes/simplify.h"
+#include "dsl/march_taps.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+
+using analysis::Box;
+using analysis::Interval;
+
+namespace {
+
+Expr constant(std::int64_t value) { return make_const(Int(32), value); }
+
+bool is_async(const MarchStage& stage, const Placement& placement) {
+  return !stage.per_thread && placement.load == LoadPolicy::AsyncCopy;
+}
+
+// The variable of the marched Func that stands for each dimension of a windowed source.
+std::vector<std::string> window_pattern(const FunctionData& window) {
+  std::vector<std::string> pattern;
+  const auto* access = window.definitions.front().values.front().as<Access>();
+  internal_check(access != nullptr, "a window copies one access");
+  for (const auto& arg : access->args) {
+    const auto* var = arg.as<VarRef>();
+    internal_check(var != nullptr, "a window's source is read at plain variables");
+    pattern.push_back(var->name);
+  }
+  return pattern;
+}
+
+}  // namespace
+
+bool NestBuilder::keeps_funcs(const Frame& frame) const {
+  return std::any_of(program_.placement.begin(), program_.placement.end(), [&](const auto& entry) {
+    return entry.second.level == Placement::Level::At && loop_of(frame, entry.first, false) >= 0;
+  });
+}
+
+// ---- blocks inside the domain and at its edge ------------------------------------------------------
+
+std::optional<Program> NestBuilder::without_stages(const std::string& name) const {
+  constexpr std::size_t kMostTaps = 256;
+  Program direct = program_;
+  for (auto& [func, placement] : direct.placement) {
+    std::string at = func;
+    for (std::size_t steps = 0; steps <= program_.placement.size(); ++steps) {
+      const Placement& p = program_.placement.at(at);
+      if (p.level != Placement::Level::At) break;
+      at = p.compute.func;
+    }
+    if (at != name || func == name) continue;
+    if (find(func).definitions.size() != 1) return std::nullopt;
+    placement = Placement();
+  }
+  substitute_inlined(direct);
+  std::size_t taps = 0;
+  for (const auto& definition : direct.pipeline.find(name)->definitions) {
+    analysis::for_each_access(definition, [&](const Access&) { ++taps; });
+    if (taps > kMostTaps) return std::nullopt;
+  }
+  return direct;
+}
+
+ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const NestContext& context) const {
+  auto emit = [&](const NestContext& within) {
+    return place_funcs(frame, position, within, [&] { return emit_loops(frame, position, within); });
+  };
+  analysis::Scope open;
+  std::string march;
+  NestContext known = context;
+  const Interval row = frame.vars.interval(frame.func.args[0], frame.fixed);
+  if (const auto points = analysis::constant_extent(row)) {
+    known.row_origin = row.min;
+    known.row_points = *points;
+    const auto* lanes = frame.vars.loops().empty() ? nullptr : as_int(frame.vars.loops()[0].extent);
+    const bool vectors = lanes && frame.vars.loops()[0].kind == LoopKind::Vectorized &&
+                         uses_var(frame.vars.value(frame.func.args[0]), frame.vars.loops()[0].name);
+    if (vectors) known.row_lanes = static_cast<int>(*lanes);
+  }
+  for (const auto& loop : frame.vars.loops()) {
+    if (loop.kind == LoopKind::March) march = loop.name;
+    if (frame.fixed.count(loop.name)) continue;
+    open[loop.name] = {constant(0), simplify(loop.extent - 1)};
+  }
+  Expr inside;
+  std::vector<Guard> left;
+  for (const auto& guard : frame.guards) {
+    if (!march.empty() && guard.loops.count(march)) {
+      left.push_back(guard);
+      continue;
+    }
+    const Interval range = analysis::interval_of(guard.offset, open);
+    if (!range.bounded()) return emit(known);
+    Expr one = simplify(range.max < guard.extent);
+    inside = inside.defined() ? inside && one : one;
+  }
+  if (!inside.defined()) return emit(known);
+  // Blocks at the edge take their taps straight from memory.
+  ir::Stmt edge;
+  if (const auto direct = without_stages(frame.func.name)) {
+    const NestBuilder builder(*direct);
+    Frame same{builder.find(frame.func.name),
+               frame.index,
+               frame.vars,
+               frame.guards,
+               frame.clip,
+               frame.fixed,
+               {}};
+    edge = builder.emit_loops(same, position, known);
+  } else {
+    edge = emit(known);
+  }
+  NestContext interior = known;
+  interior.interior = true;
+  const auto saved = frame.guards;
+  frame.guards = left;
+  ir::Stmt whole = emit(interior);
+  frame.guards = saved;
+  return ir::make_stmt(ir::If{inside, whole, edge});
+}
+
+// ---- the marched loop ------------------------------------------------------------------------------
+
+ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestContext& context) const {
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  Expr planes = loop.extent;
+  const auto saved = frame.guards;
+  for (auto it = frame.guards.begin(); it != frame.guards.end();) {
+    if (auto room = frame.room_for(*it, loop.name)) {
+      planes = simplify(min(planes, *room));
+      it = frame.guards.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  std::string marched;
+  for (const auto& dim : frame.func.args) {
+    if (frame.vars.roots().count(dim) && uses_var(frame.vars.value(dim), loop.name)) marched = dim;
+  }
+  internal_check(!marched.empty(), "a march loop walks a dimension");
+
+  frame.fixed.insert(loop.name);
+  analysis::Scope own;
+  for (const auto& [dim, root] : frame.vars.roots()) own[dim] = frame.vars.interval(dim, frame.fixed);
+  own[marched] = {make_var(kPlaneSymbol), make_var(kPlaneSymbol)};
+  std::vector<const FunctionData*> placed, inner;
+  for (const auto& func : program_.pipeline.funcs) {
+    const int at = loop_of(frame, func->name, false);
+    const Placement& p = program_.placement.at(func->name);
+    const bool here = p.level == Placement::Level::At && p.compute.func == frame.func.name &&
+                      position_of(frame, p.compute.var) == static_cast<int>(position);
+    if (here) {
+      placed.push_back(func.get());
+    } else if (at >= 0 && at < static_cast<int>(position)) {
+      inner.push_back(func.get());
+    }
+  }
+  const MarchPlan plan = plan_march(program_, frame.func, marched, placed, inner, own);
+
+  NestContext within = context;
+  within.ranges.push(loop.name, {-plan.warm_up, std::nullopt});
+  const Expr count = make_var(loop.name + ".planes");
+  ir::Stmt body =
+      ir::make_stmt(ir::For{loop.name, constant(-plan.warm_up), simplify(count + plan.warm_up),
+                            LoopKind::March, emit_step(frame, position, plan, count, within)});
+  const Expr start = substitute(frame.vars.value(marched), loop.name, constant(0));
+  for (auto it = plan.stages.rbegin(); it != plan.stages.rend(); ++it) {
+    Box box = it->box;
+    if (it->dim < 0) {
+      body = ir::make_block({emit_stage(frame, position, *it, start, within), body});
+      body = allocate(*it->func, box, within, body, &*it);
+      continue;
+    }
+    const Expr first = simplify(start + it->first);
+    box[static_cast<std::size_t>(it->dim)] = {first, simplify(first + (it->depth - 1))};
+    body = allocate(*it->func, box, within, body, &*it);
+  }
+  frame.fixed.erase(loop.name);
+  frame.guards = saved;
+  return ir::make_stmt(ir::LetStmt{loop.name + ".planes", planes, body});
+}
+
+ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchPlan& plan,
+                                const Expr& count, const NestContext& context) const {
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  const Expr step = make_var(loop.name);
+  std::string marched;
+  for (const auto& dim : frame.func.args) {
+    if (frame.vars.roots().count(dim) && uses_var(frame.vars.value(dim), loop.name)) marched = dim;
+  }
+  const Expr plane = frame.vars.value(marched);
+  // Asynchronous copies are waited for as late as the deepest prefetch allows.
+  std::optional<int> lag;
+  for (const auto& stage : plan.stages) {
+    if (stage.dim < 0 || !is_async(stage, program_.placement.at(stage.func->name))) continue;
+    lag = std::min(lag.value_or(stage.prefetch), stage.prefetch);
+  }
+  std::vector<ir::Stmt> stmts;
+  bool committed = !lag;
+  auto commit = [&] {
+    if (committed) return;
+    committed = true;
+    stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
+    if (*lag == 0) stmts.push_back(ir::make_stmt(ir::CopyWait{0}));
+  };
+  if (lag && *lag > 0) stmts.push_back(ir::make_stmt(ir::CopyWait{*lag - 1}));
+  auto guarded = [&](const Expr& condition, const ir::Stmt& body) {
+    return condition.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
+  };
+  for (std::size_t i = 0; i <= plan.stages.size(); ++i) {
+    if (i == plan.consumer_at) {
+      commit();
+      Expr condition;
+      if (plan.warm_up > 0) condition = step >= 0;
+      stmts.push_back(guarded(condition, emit_loops(frame, position, context)));
+    }
+    if (i == plan.stages.size() || plan.stages[i].dim < 0) continue;
+    const MarchStage& stage = plan.stages[i];
+    if (!is_async(stage, program_.placement.at(stage.func->name)) && !stage.per_thread) commit();
+    Expr condition;
+    if (stage.warm_up() < plan.warm_up) condition = step >= constant(-stage.warm_up());
+    // Partial sums of later chunks are those blocks' work, and so are planes that no step will read.
+    const bool partial = program_.placement.at(stage.func->name).ahead.has_value();
+    const std::int64_t beyond = partial ? stage.ahead : stage.prefetch;
+    if (beyond > 0) {
+      Expr in_time = step + constant(beyond) < count;
+      condition = condition.defined() ? condition && in_time : in_time;
+    }
+    stmts.push_back(guarded(condition, emit_stage(frame, position, stage, plane, context)));
+  }
+  return ir::make_block(std::move(stmts));
+}
+
+ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const MarchStage& stage,
+                                 const Expr& plane, const NestContext& context) const {
+  const FunctionData& func = *stage.func;
+  if (!stage.per_thread) {
+    Box box = stage.box;
+    if (stage.dim >= 0) {
+      const Expr at = simplify(plane + stage.ahead);
+      box[static_cast<std::size_t>(stage.dim)] = {at, at};
+    }
+    const Placement& placement = program_.placement.at(func.name);
+    const bool copies = placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
+    if (!placement.filled_from.empty() && context.interior && !copies) {
+      return ir::make_stmt(ir::Produce{func.name, fill_around(frame, position, stage, box, context)});
+    }
+    return build_func(func, box, context);
+  }
+  frame.body = [&] {
+    return emit_store(func, 0, [&](const std::string& name) {
+      const auto d = static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), name) -
+                                              func.args.begin());
+      Expr value = frame.vars.value(frame.func.args.at(d));
+      return static_cast<int>(d) == stage.dim ? simplify(value + stage.ahead) : value;
+    });
+  };
+  ir::Stmt stmt = emit_loops(frame, position, context);
+  frame.body = nullptr;
+  return ir::make_stmt(ir::Produce{func.name, stmt});
+}
+
+// ---- planes filled from registers ------------------------------------------------------------------
+//
+//        y strip           the tile's own points come from the window; with a star no corner is read
+//     +-----------+
+//   x |   tile    | x
+//     +-----------+
+//        y strip
+
+ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const MarchStage& stage,
+                                  const Box& box, const NestContext& context) const {
+  const FunctionData& func = *stage.func;
+  const Placement& placement = program_.placement.at(func.name);
+  const FunctionData& window = find(placement.filled_from);
+  const std::vector<std::string> pattern = window_pattern(window);
+  Box tile = box;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    if (static_cast<int>(d) == stage.dim) continue;
+    const Interval own = frame.vars.interval(pattern[d], frame.fixed);
+    const auto low = analysis::constant_difference(own.min, box[d].min);
+    const auto high = analysis::constant_difference(box[d].max, own.max);
+    if (!low || !high || *low < 0 || *high < 0) return build_func(func, box, context);
+    tile[d] = own;
+  }
+  bool corners = false;
+  for (const auto& reader : program_.pipeline.funcs) {
+    for (const auto& definition : reader->definitions) {
+      analysis::for_each_access(definition, [&](const Access& access) {
+        if (access.name != func.name) return;
+        int beside = 0;
+        for (std::size_t d = 0; d < access.args.size(); ++d) {
+          if (static_cast<int>(d) == stage.dim) continue;
+          const auto offset = offset_from(access.args[d], pattern[d]);
+          beside += !offset || *offset != 0 ? 1 : 0;
+        }
+        corners = corners || beside > 1;
+      });
+    }
+  }
+  std::vector<ir::Stmt> stmts;
+  frame.body = [&] {
+    ir::Store store;
+    store.buffer = storage_name(func.name, 0, func.types.size());
+    Load load;
+    load.buffer = storage_name(window.name, 0, window.types.size());
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      store.index.push_back(static_cast<int>(d) == stage.dim ? box[d].min
+                                                             : frame.vars.value(pattern[d]));
+    }
+    for (const auto& arg : window.args) {
+      const auto d = std::find(pattern.begin(), pattern.end(), arg) - pattern.begin();
+      load.index.push_back(static_cast<std::size_t>(d) < pattern.size()
+                               ? store.index[static_cast<std::size_t>(d)]
+                               : frame.vars.value(arg));
+    }
+    store.value = make_expr(func.types.front(), std::move(load));
+    return ir::make_stmt(std::move(store));
+  };
+  stmts.push_back(emit_loops(frame, position, context));
+  frame.body = nullptr;
+  for (std::size_t d = box.size(); d-- > 0;) {
+    if (static_cast<int>(d) == stage.dim) continue;
+    Box strip = tile;
+    for (std::size_t e = 0; e < d; ++e) strip[e] = corners ? box[e] : tile[e];
+    strip[d] = {box[d].min, simplify(tile[d].min - 1)};
+    if (*analysis::constant_difference(tile[d].min, box[d].min) > 0) {
+      stmts.push_back(build_cooperative(func, 0, strip, LoadPolicy::TwoStep, context));
+    }
+    strip[d] = {simplify(tile[d].max + 1), box[d].max};
+    if (*analysis::constant_difference(box[d].max, tile[d].max) > 0) {
+      stmts.push_back(build_cooperative(func, 0, strip, LoadPolicy::TwoStep, context));
+    }
+  }
+  return ir::make_block(std::move(stmts));
+}
+
+}  // namespace mica::passes

@@ -1,0 +1,115 @@
+#include "codegen/passes/unroll_marches.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "codegen/ir/traverse.h"
+#include "codegen/passes/simplify.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+Expr constant(std::int64_t value) { return make_const(Int(32), value); }
+
+class Unroller {
+ public:
+  explicit Unroller(bool on_device) : on_device_(on_device) {}
+
+  ir::Stmt run(const ir::Stmt& s) {
+    if (const auto* alloc = s.as<ir::Allocate>()) {
+      const std::int64_t outer = period_;
+      if (on_device_ && alloc->memory == MemoryType::Register && alloc->per_thread) {
+        for (auto fold : alloc->folds) {
+          if (fold > 0) period_ = std::lcm(period_, fold);
+        }
+      }
+      ir::Allocate copy = *alloc;
+      copy.body = run(alloc->body);
+      period_ = outer;
+      return ir::make_stmt(std::move(copy));
+    }
+    const auto* loop = s.as<ir::For>();
+    if (loop && loop->kind == LoopKind::March) return unrolled(*loop);
+    return ir::map_children(
+        s, [this](const ir::Stmt& child) { return run(child); }, [](const Expr& e) { return e; });
+  }
+
+ private:
+  ir::Stmt unrolled(const ir::For& loop) const {
+    const auto* min = as_int(loop.min);
+    internal_check(min && *min <= 0, "a march starts at a constant step");
+    const Expr planes = simplify(loop.extent + *min);
+    const Expr step = make_var(loop.name);
+    std::int64_t beyond = 0;
+    const ir::Stmt undisturbed = always(loop.body, step, planes, std::nullopt, &beyond);
+    std::vector<ir::Stmt> stmts;
+    for (std::int64_t s = *min; s < 0; ++s) {
+      // A block has one plane at least.
+      stmts.push_back(ir::substitute(always(loop.body, step, planes, -s), loop.name, constant(s)));
+    }
+    if (period_ == 1 && beyond == 0) {
+      stmts.push_back(
+          ir::make_stmt(ir::For{loop.name, constant(0), planes, LoopKind::Serial, loop.body}));
+      return ir::make_block(std::move(stmts));
+    }
+    const std::string turn = loop.name + ".turn";
+    const std::string whole = loop.name + ".whole";
+    auto at = [&](std::int64_t k) { return make_var(turn) * constant(period_) + constant(k); };
+    std::vector<ir::Stmt> steps;
+    for (std::int64_t k = 0; k < period_; ++k) {
+      steps.push_back(ir::substitute(undisturbed, loop.name, at(k)));
+    }
+    stmts.push_back(ir::make_stmt(ir::For{turn, constant(0), make_var(whole), LoopKind::Serial,
+                                          ir::make_block(std::move(steps))}));
+    ir::Stmt rest;
+    for (std::int64_t k = period_; k-- > 0;) {
+      if (period_ == 1) {  // every turn left is one step
+        rest = ir::substitute(loop.body, loop.name, at(k));
+        break;
+      }
+      rest = ir::make_stmt(ir::If{
+          at(k) < planes, ir::make_block({ir::substitute(loop.body, loop.name, at(k)), rest}), {}});
+    }
+    const Expr turns = (planes + constant(period_ - 1)) / constant(period_);
+    stmts.push_back(ir::make_stmt(
+        ir::For{turn, make_var(whole), simplify(turns - make_var(whole)), LoopKind::Serial, rest}));
+    const Expr undisturbed_turns = max(planes - constant(beyond), constant(0)) / constant(period_);
+    return ir::make_stmt(
+        ir::LetStmt{whole, simplify(undisturbed_turns), ir::make_block(std::move(stmts))});
+  }
+
+  // `s` with the conditions step + c < planes taken as true for c up to `most`; `largest` becomes the
+  // largest c met.
+  static ir::Stmt always(const ir::Stmt& s, const Expr& step, const Expr& planes,
+                         std::optional<std::int64_t> most, std::int64_t* largest = nullptr) {
+    std::function<Expr(const Expr&)> rewrite = [&](const Expr& e) -> Expr {
+      const auto* compare = e.as<Compare>();
+      if (compare && compare->op == CompareOp::Lt && equal(compare->b, planes)) {
+        const auto c = analysis::constant_difference(compare->a, step);
+        if (c && (!most || *c <= *most)) {
+          if (largest) *largest = std::max(*largest, *c);
+          return make_const(Bool(), std::int64_t{1});
+        }
+      }
+      return e.type().is_bool() ? map_children(e, rewrite) : e;
+    };
+    return ir::map_exprs(s, rewrite);
+  }
+
+  bool on_device_;
+  std::int64_t period_ = 1;
+};
+
+}  // namespace
+
+void unroll_marches(Program& program) {
+  for (auto& nest : program.nests) {
+    nest.body = simplify(Unroller(nest.on_device).run(nest.body));
+  }
+}
+
+}  // namespace mica::passes

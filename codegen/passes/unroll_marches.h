@@ -1,0 +1,28 @@
+// unroll_marches: march loops as plain code in which every place of a ring in registers is a constant.
+//
+//   before  march f.z.march in [-2, planes):               ring of 3 in registers
+//             if f.z.march >= -1: ...
+//             if f.z.march + 2 < planes: ...
+//   after   step -2; step -1                                 peeled, conditions decided
+//           for f.z.march.turn in [0, (planes - 2)/3):       steps 3*turn, 3*turn + 1, 3*turn + 2, in
+//           which
+//             ...                                            nothing needs a condition
+//           for f.z.march.turn in [(planes - 2)/3, (planes + 2)/3):
+//             if 3*turn < planes: step 3*turn                what is left, with its conditions
+//               if 3*turn + 1 < planes: ...
+//
+// The period is the least common multiple of the depths of the rings in registers, so that index mod
+// depth is known in each step; a scalar per place remains when stack memory is promoted. Nests for the
+// host keep one step per turn: their rings are arrays. Steps of a block are the same for all its
+// threads, so barriers may stand in them.
+//
+// Requires: build_loop_nest. Ensures: no March loop is left.
+#pragma once
+
+#include "codegen/program.h"
+
+namespace mica::passes {
+
+void unroll_marches(Program& program);
+
+}  // namespace mica::passes

@@ -1,0 +1,45 @@
+// The taps of a marched Func: which of them a thread's own registers can serve, and where its sum can be
+// cut into partial sums.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/function.h"
+
+namespace mica {
+
+/// c when `e` is `var + c`.
+std::optional<std::int64_t> offset_from(const Expr& e, const std::string& var);
+
+/// For each argument of an access the variable that it is, offset along `march` alone; empty when the
+/// access leaves the point's own column: u(x, y, z + 2) has {x, y, z}, u(x + 1, y, z) nothing.
+std::vector<std::string> own_column(const std::vector<Expr>& args, const std::vector<std::string>& vars,
+                                    const std::string& march);
+
+/// A Func that takes over part of another's computation, and the plane it computes when the other
+/// computes plane z: z + ahead.
+struct PartialSum {
+  std::shared_ptr<FunctionData> func;
+  std::int64_t ahead = 0;
+};
+struct ScatteredSum {
+  std::vector<PartialSum> parts;  ///< producers before consumers; empty when `refused` says why
+  std::string refused;
+};
+/// Cuts the value of `f`, whose rounding is fixed, into partial sums along `march`:
+///
+///   before  f(x, z) = fma(c, u(x, z + 1), fma(b, u(x, z), a*u(x, z - 1)))
+///   after   f.sum0(x, z) = a*u(x, z - 1)                     computed when plane z - 1 arrives
+///           f.sum1(x, z) = fma(b, u(x, z), f.sum0(x, z))     ... z ...
+///           f(x, z)      = fma(c, u(x, z + 1), f.sum1(x, z)) ... z + 1 ...
+///
+/// The sum is the value itself or the one part of it that reads several planes. The terms keep their
+/// order, so the bits stay. Refused: no sum of several planes, a term that itself reads several planes,
+/// strict(...), several values, updates.
+ScatteredSum scatter_sum(FunctionData& f, const std::string& march, Partials partials);
+
+}  // namespace mica

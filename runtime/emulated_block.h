@@ -1,0 +1,138 @@
+// The state of an emulated launch, block after block: what runtime/emulator.h's functions act on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/emulated_bulk.h"
+#include "runtime/emulated_copies.h"
+#include "runtime/emulated_waits.h"
+#include "runtime/emulator.h"
+#include "runtime/emulator_report.h"
+#include "runtime/shadow_memory.h"
+
+namespace mica {
+
+/// Memory for frames, kept from block to block.
+class FrameArena {
+ public:
+  void* allocate(std::size_t bytes);
+  void clear() { chunk_ = 0, used_ = 0; }
+
+ private:
+  struct Chunk {
+    std::unique_ptr<std::byte[]> memory;
+    std::byte* start = nullptr;
+    std::size_t size = 0;
+  };
+  void add(std::size_t size);
+
+  std::vector<Chunk> chunks_;
+  std::size_t chunk_ = 0, used_ = 0;
+};
+
+class EmulatedBlock {
+ public:
+  EmulatedBlock(const EmulatedKernel& kernel, const LaunchShape& shape, void* const* arguments,
+                std::uint64_t seed);
+  /// All blocks. EmulatorError for the first fault.
+  void run();
+
+  // For the kernel's code; see runtime/emulator.h.
+  void* frame(std::size_t bytes) { return arena_.allocate(bytes); }
+  void* shared_memory() { return shared_start_; }
+  bool check_shared(const void* address, std::int32_t access, std::int32_t thread);
+  bool check_global(const void* address, std::int32_t access, std::int32_t thread);
+  /// Judges what the last check found; true if the thread may go on.
+  bool judge(std::int32_t access, std::int32_t thread, const Coordinates& at);
+  void out_of_range(std::int32_t access, std::int32_t thread, const Coordinates& at);
+  void wait_at_barrier(std::int32_t thread, std::int32_t barrier);
+  void wait_for_exchange(std::int32_t thread, void* value, std::size_t bytes, std::int32_t delta,
+                         std::int32_t site);
+
+  /// A copy of `count` elements; a bulk copy where there is a `barrier`.
+  struct CopyRequest {
+    void* to = nullptr;
+    const void* from = nullptr;
+    std::int32_t to_access = 0, from_access = 0;
+    std::int64_t count = 0;
+    const BarrierCell* barrier = nullptr;
+  };
+  bool begin_copy(std::int32_t thread, const CopyRequest& request);
+  void copy_conflict(const CopyRequest& request, std::int32_t thread, const Coordinates& to,
+                     const Coordinates& from);
+  void commit_copies(std::int32_t thread) { copies_.commit(thread); }
+  void wait_for_copies(std::int32_t thread, int pending) { note(thread, copies_.wait(thread, pending)); }
+  void end_thread(std::int32_t thread) { note(thread, copies_.end(thread)); }
+
+  [[nodiscard]] BarrierCell cell(const void* address, std::int32_t access, std::int64_t slot) const;
+  void bulk_init(std::int32_t thread, const BarrierCell& first, int count) {
+    note(thread, bulk_.set_up(thread, first, count));
+  }
+  void bulk_expect(std::int32_t thread, const BarrierCell& cell, std::int64_t bytes) {
+    note(thread, bulk_.expect(thread, cell, bytes));
+  }
+  bool bulk_wait(std::int32_t thread, const BarrierCell& cell, std::int32_t parity);
+
+ private:
+  void run_block(std::uint64_t block);
+  /// Lets the threads of `list` run, in a random order.
+  void resume(std::vector<std::int32_t>& list);
+  /// After a thread has run: its writes over others' are done, so the bits can be compared.
+  void stop_if_faulty();
+  [[noreturn]] void report_stuck();
+  void report(const std::string& message) {
+    if (message_.empty()) message_ = message;
+  }
+  /// Reports a fault of the thread's, if it is one.
+  void note(std::int32_t thread, const CopyFault& fault) {
+    if (!fault.empty()) report(reporter().copy_fault(thread, fault));
+  }
+  [[nodiscard]] std::size_t shared_offset(const void* address) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(address) - shared_start_);
+  }
+  [[nodiscard]] const EmulatedAccess& access(std::int32_t index) const {
+    return kernel_.accesses[static_cast<std::size_t>(index)];
+  }
+  [[nodiscard]] EmulatorReport reporter() const { return {kernel_, shape_, arguments_, block_}; }
+
+  /// A global element written by a second thread: no fault if its bits do not change.
+  struct Overwrite {
+    std::int32_t access, thread;
+    Coordinates at;
+    Finding finding;
+    const std::byte* address;
+    std::vector<std::byte> before;
+  };
+
+  const EmulatedKernel& kernel_;
+  const LaunchShape& shape_;
+  void* const* arguments_;
+  std::mt19937_64 random_;
+  std::size_t count_;  // threads
+  LaunchClock clock_;
+  BulkPhases phases_;
+  SharedShadow shared_shadow_;
+  std::vector<std::byte> shared_;
+  std::byte* shared_start_ = nullptr;
+  std::vector<std::optional<GlobalShadow>> global_shadow_;  // by parameter
+  EmulatedCopies copies_;
+  EmulatedBulk bulk_;
+  EmulatedWaits waits_;
+  FrameArena arena_;
+  std::vector<ThreadIndex> thread_index_;
+  std::vector<std::int32_t> everybody_;  // all threads
+  std::uint64_t block_ = 0;
+  Finding conflict_;  // of the last check that found something
+  const std::byte* conflict_address_ = nullptr;
+  bool conflict_at_source_ = false;    // of a copy
+  std::vector<Overwrite> overwrites_;  // of the thread that runs now
+  std::string message_;                // the first fault
+};
+
+}  // namespace mica

@@ -1,0 +1,101 @@
+// march/*, fd3d/* and the marched pmpp/*: blocks that walk the slowest of three dimensions.
+#include "schedules/families.h"
+
+namespace mica::schedules {
+namespace {
+
+std::vector<Parameter> march_parameters(std::int64_t tile_x, std::int64_t tile_y, std::int64_t chunk) {
+  return {{"tile_x", tile_x, 1, 1024, "threads in x"},
+          {"tile_y", tile_y, 1, 1024, "threads in y"},
+          {"chunk", chunk, 0, 4096, "planes a block walks; 0: all"},
+          {"vec", 4, 1, 16, "points of x a thread, in one vector; a power of two"},
+          {"rows", 1, 1, 16, "points of y a thread"},
+          {"ahead", 0, 0, 8, "steps between asking for a plane and reading it"},
+          {"min_blocks", 0, 0, 32, "blocks that shall fit on a multiprocessor; 0: no promise"},
+          {"load", 1, 0, 4, "LoadPolicy: 0 HaloThreads, 1 TwoStep, 2 Strided, 3 AsyncCopy, 4 Bulk"},
+          {"scatter", 0, 0, 2, "0: gather, 1: partial sums of every plane, 2: of the planes up to z"}};
+}
+
+std::vector<Parameter> queue_parameters(std::int64_t tile_x, std::int64_t tile_y, std::int64_t chunk) {
+  std::vector<Parameter> parameters = march_parameters(tile_x, tile_y, chunk);
+  parameters.push_back(
+      {"window", 1, 0, 1, "1: the point's column in registers; 0: in the staged planes"});
+  return parameters;
+}
+
+void walk(Func& f, const Parameters& p) {
+  march_gpu(f, {p.at("tile_x"), p.at("tile_y"), p.at("chunk"), p.at("vec"), p.at("rows")});
+  if (p.at("scatter") > 0) {
+    scatter_sum_of(f, p.at("scatter") == 1 ? Partials::EveryPlane : Partials::Centre);
+  }
+  if (p.at("min_blocks") > 0) f.launch_bounds(static_cast<int>(p.at("min_blocks")));
+}
+
+void stage_inputs(Func& f, const Parameters& p) {
+  const auto load = static_cast<LoadPolicy>(p.at("load"));
+  for (const auto& input : marched_inputs_of(f)) {
+    stage_source(f, input, load);
+    if (p.at("ahead") > 0) prefetch_source(f, input, p.at("ahead"));
+  }
+}
+
+// All planes that a point reads, in shared memory.
+void planes(Func& f, const Parameters& p) {
+  walk(f, p);
+  stage_inputs(f, p);
+}
+
+// The current plane in shared memory, the others in registers.
+void queue(Func& f, const Parameters& p) {
+  walk(f, p);
+  stage_inputs(f, p);
+  if (p.at("window") == 0) return;
+  for (const auto& input : windowed_inputs_of(f)) window_source(f, input);
+}
+
+// Two kernels: every Func before the last with its inputs' tiles in shared memory, the last with a
+// register queue along its slowest dimension.
+void two_pass(Func& f, const Parameters& p) {
+  for (auto& producer : producers_of(f)) {
+    producer.compute_root();
+    tile_gpu(producer, {p.at("tile_x"), p.at("tile_y") / p.at("rows")}, p.at("vec"));
+    if (p.at("rows") > 1 && producer.dimensions() > 1) {
+      producer.unroll(producer.args()[1], static_cast<int>(p.at("rows")));
+    }
+    for (const auto& input : inputs_of(producer)) stage_source(producer, input, LoadPolicy::TwoStep);
+  }
+  march_gpu(f, {p.at("tile_x"), 8, p.at("chunk"), p.at("vec"), 1});
+  for (const auto& input : windowed_inputs_of(f)) window_source(f, input);
+}
+
+}  // namespace
+
+std::vector<Recipe> march_family() {
+  std::vector<Parameter> two_pass_parameters = march_parameters(32, 32, 64);
+  for (auto& parameter : two_pass_parameters) {
+    if (parameter.name == "rows") parameter.value = 4;
+    if (parameter.name == "vec") parameter.value = 1;
+  }
+  return {
+      {"pmpp/three-plane-march", kDocumentStencil,
+       "each block walks z with the previous, the current and the next plane in shared memory", 2, 4,
+       true, march_parameters(32, 8, 32), planes},
+      {"pmpp/register-march", kDocumentStencil,
+       "each block walks z with the current plane in shared memory, its z neighbours in registers", 2, 4,
+       true, queue_parameters(32, 8, 32), queue},
+      {"march/plane", kDocumentStructuredGrids,
+       "plane by plane through the domain, all planes that a point reads in shared memory", 2, 4, true,
+       march_parameters(32, 8, 32), planes},
+      {"march/high-order", kDocumentStructuredGrids,
+       "high order: one plane shared, the other planes that a point reads in its thread's registers", 2,
+       4, true, queue_parameters(32, 8, 32), queue},
+      {"fd3d/two-pass", kDocumentFiniteDifference,
+       "a pass over xy planes with tiles in shared memory, then a pass along z that adds to its output",
+       3, 3, true, two_pass_parameters, two_pass},
+      {"fd3d/one-pass", kDocumentFiniteDifference,
+       "the xy plane in shared memory, the point's column in a queue of registers", 2, 4, true,
+       queue_parameters(32, 8, 32), queue},
+  };
+}
+
+}  // namespace mica::schedules

@@ -1,0 +1,143 @@
+// What the benchmark command is made of: occupancy, sweeps, charts, and the table of cases.
+#include "bench/bench.h"
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "bench/algorithms.h"
+#include "bench/chart.h"
+#include "bench/occupancy.h"
+#include "bench/stroke_font.h"
+#include "bench/sweep.h"
+#include "tests/support/expect_error.h"
+
+namespace mica::bench {
+namespace {
+
+// Threads and registers a thread, shared bytes a block.
+KernelInfo kernel(std::uint32_t threads, int registers, std::uint32_t dynamic_shared,
+                  int static_shared) {
+  KernelInfo info;
+  info.shape.block[0] = threads;
+  info.registers = registers;
+  info.shape.shared_bytes = dynamic_shared;
+  info.static_shared_bytes = static_shared;
+  return info;
+}
+
+TEST(Occupancy, IsBoundByThreadsRegistersSharedMemoryAndBlocks) {
+  const GpuFacts h200 = gpu_facts(Target::gpu_emulator());
+  EXPECT_EQ(resident_blocks(kernel(256, 32, 0, 0), h200), 8);        // 2048 threads
+  EXPECT_EQ(resident_blocks(kernel(256, 33, 0, 0), h200), 6);        // 40 * 32 registers a warp
+  EXPECT_EQ(resident_blocks(kernel(256, 255, 0, 0), h200), 1);       // 64 K registers
+  EXPECT_EQ(resident_blocks(kernel(1024, 80, 0, 0), h200), 0);       // they do not start at all
+  EXPECT_EQ(resident_blocks(kernel(32, 16, 0, 0), h200), 32);        // blocks
+  EXPECT_EQ(resident_blocks(kernel(128, 32, 40000, 960), h200), 5);  // 41,984 of 233,472 bytes
+  EXPECT_DOUBLE_EQ(occupancy(kernel(256, 33, 0, 0), h200), 0.75);
+  EXPECT_DOUBLE_EQ(occupancy(kernel(1000, 18, 0, 4000), h200), 1.0);  // 32 warps, the last one not full
+}
+
+TEST(Occupancy, IsUnknownWithoutRegisters) {
+  EXPECT_EQ(occupancy(kernel(256, -1, 0, 0), gpu_facts(Target::gpu_emulator())), -1);
+}
+
+TEST(ParseSweep, TakesListsAndRanges) {
+  EXPECT_EQ(parse_sweep("nw=64,8,8,16").parameter, "nw");
+  EXPECT_EQ(parse_sweep("nw=64,8,8,16").values, (std::vector<std::int64_t>{8, 16, 64}));
+  EXPECT_EQ(parse_sweep("tile_x=5").values, (std::vector<std::int64_t>{5}));
+  EXPECT_EQ(parse_sweep("chunk=4:16:6").values, (std::vector<std::int64_t>{4, 10, 16}));
+  EXPECT_EQ(parse_sweep("chunk=4:15:6").values, (std::vector<std::int64_t>{4, 10}));
+}
+
+TEST(ParseSweep, RefusesWhatIsNoListOfPositiveIntegers) {
+  for (const char* text : {"", "nw", "=4", "nw=", "nw=4,", "nw=x", "nw=4:8", "nw=0,4", "nw=-1",
+                           "nw=9:4:1", "nw=4:8:0", "nw=1.5"}) {
+    EXPECT_TRUE(test::fails_with([&] { (void)parse_sweep(text); }, {text, "name=first:last:step"}));
+  }
+}
+
+Chart example() {
+  return {"<case> & more",
+          "nw",
+          "GB/s",
+          {{"Mica", {{8, 100}, {16, 300}, {64, 250}}}, {"copy", {{8, 400}, {64, 400}}, true}}};
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++n;
+  return n;
+}
+
+TEST(Chart, IsAnSvgDocumentWithTicksAtPowersOfTwo) {
+  const std::string svg = to_svg(example());
+  EXPECT_TRUE(svg.starts_with("<svg "));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_EQ(count(svg, "<circle"), 4U);  // three points and one in the legend
+  EXPECT_NE(svg.find("&lt;case&gt; &amp; more"), std::string::npos);
+  for (const char* label : {">8<", ">16<", ">32<", ">64<", ">0<", ">400<", ">Mica<", ">copy<", ">nw<"}) {
+    EXPECT_EQ(count(svg, label), 1U) << label;
+  }
+  EXPECT_EQ(count(svg, "dasharray"), 2U);
+}
+
+TEST(Chart, OfNothingIsStillADocument) { EXPECT_TRUE(to_svg({}).ends_with("</svg>\n")); }
+
+TEST(Chart, IsWrittenAsPng) {
+  const auto path = std::filesystem::temp_directory_path() / ("mica_chart_" + std::to_string(getpid()));
+  write_png(example(), path.string());
+  std::ifstream in(path, std::ios::binary);
+  std::string signature(8, ' ');
+  in.read(signature.data(), 8);
+  EXPECT_EQ(signature, "\x89PNG\r\n\x1a\n");
+  EXPECT_GT(std::filesystem::file_size(path), 1000U);
+  std::filesystem::remove(path);
+  EXPECT_TRUE(test::fails_with([&] { write_png(example(), "/no/such/folder/chart.png"); },
+                               {"/no/such/folder/chart.png"}));
+}
+
+TEST(StrokeFont, StaysWithinItsCell) {
+  for (int c = 32; c < 127; ++c) {
+    const std::string_view strokes = strokes_of(static_cast<char>(c));
+    for (std::size_t i = 0; i < strokes.size(); i += 3) {
+      ASSERT_LT(i + 1, strokes.size()) << static_cast<char>(c);
+      EXPECT_TRUE(strokes[i] >= '0' && strokes[i] <= '4') << static_cast<char>(c);
+      EXPECT_TRUE(strokes[i + 1] >= '0' && strokes[i + 1] <= '8') << static_cast<char>(c);
+    }
+  }
+}
+
+TEST(Cases, HaveNamesOfTheirOwnAndAlgorithmsThatExist) {
+  std::set<std::string> names;
+  for (const Case& c : cases()) {
+    EXPECT_TRUE(names.insert(c.name).second) << c.name;
+    EXPECT_NO_THROW((void)make_algorithm(c.algorithm)) << c.name;
+  }
+}
+
+TEST(SelectCases, PrefersTheCaseOfExactlyThatName) {
+  EXPECT_EQ(select_cases("seismic/x").size(), 1U);
+  EXPECT_EQ(select_cases("seismic/x-vec").size(), 3U);
+  EXPECT_EQ(select_cases("").size(), cases().size());
+  EXPECT_TRUE(test::fails_with([] { (void)select_cases("no/such"); }, {"no/such"}));
+}
+
+TEST(Sweep, IsOfOneCase) {
+  Options options;
+  options.filter = "pmpp/";
+  std::ostringstream out;
+  EXPECT_TRUE(test::fails_with(
+      [&] {
+        (void)run_sweep(options, {"vec", {1, 2}}, {}, out);
+      },
+      {"pmpp/naive", "pmpp/shared-tile"}));
+}
+
+}  // namespace
+}  // namespace mica::bench
