@@ -38,11 +38,13 @@ void stage_source(Func& func, const std::string& source, LoadPolicy load);
 void read_only_input(Func& func, const std::string& input);
 
 /// Inputs (by name) with taps off the plane's point itself, or on several planes of the dimension that
-/// march_gpu walks: those that are worth keeping.
-std::vector<std::string> marched_inputs_of(const Func& func);
+/// march_gpu walks: those that are worth keeping in shared memory. With `windows` a point's own column
+/// is in registers, and inputs that are read nowhere else are left out.
+std::vector<std::string> marched_inputs_of(const Func& func, bool windows = false);
 /// Those of them with taps at the point's own column on several planes.
 std::vector<std::string> windowed_inputs_of(const Func& func);
 /// Registers for an input's own column, planes asked for ahead, and partial sums, along that dimension.
+/// A value that is no sum plane by plane is gathered as it stands.
 void window_source(Func& func, const std::string& source);
 void prefetch_source(Func& func, const std::string& source, std::int64_t depth);
 void scatter_sum_of(Func& func, Partials partials);

@@ -31,9 +31,9 @@ void walk(Func& f, const Parameters& p) {
   if (p.at("min_blocks") > 0) f.launch_bounds(static_cast<int>(p.at("min_blocks")));
 }
 
-void stage_inputs(Func& f, const Parameters& p) {
+void stage_inputs(Func& f, const Parameters& p, bool windows) {
   const auto load = static_cast<LoadPolicy>(p.at("load"));
-  for (const auto& input : marched_inputs_of(f)) {
+  for (const auto& input : marched_inputs_of(f, windows)) {
     stage_source(f, input, load);
     if (p.at("ahead") > 0) prefetch_source(f, input, p.at("ahead"));
   }
@@ -42,14 +42,15 @@ void stage_inputs(Func& f, const Parameters& p) {
 // All planes that a point reads, in shared memory.
 void planes(Func& f, const Parameters& p) {
   walk(f, p);
-  stage_inputs(f, p);
+  stage_inputs(f, p, false);
 }
 
 // The current plane in shared memory, the others in registers.
 void queue(Func& f, const Parameters& p) {
   walk(f, p);
-  stage_inputs(f, p);
-  if (p.at("window") == 0) return;
+  const bool windows = p.at("window") != 0;
+  stage_inputs(f, p, windows);
+  if (!windows) return;
   for (const auto& input : windowed_inputs_of(f)) window_source(f, input);
 }
 

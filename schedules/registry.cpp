@@ -137,11 +137,11 @@ Taps taps_of(const Func& func, const std::string& input) {
 
 }  // namespace
 
-std::vector<std::string> marched_inputs_of(const Func& func) {
+std::vector<std::string> marched_inputs_of(const Func& func, bool windows) {
   std::vector<std::string> names;
   for (const auto& input : inputs_of(func)) {
     const Taps taps = taps_of(func, input);
-    if (taps.beside || taps.planes.size() > 1) names.push_back(input);
+    if (taps.beside || (taps.planes.size() > 1 && !windows)) names.push_back(input);
   }
   return names;
 }
@@ -169,6 +169,8 @@ void prefetch_source(Func& func, const std::string& source, std::int64_t depth) 
 }
 
 void scatter_sum_of(Func& func, Partials partials) {
+  FunctionData trial = *func.function();
+  if (!scatter_sum(trial, marched_var(func).name(), partials).refused.empty()) return;
   add(func, directive::Scatter{marched_var(func).name(), partials});
 }
 

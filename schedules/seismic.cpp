@@ -48,11 +48,12 @@ void z_window(Func& f, const Parameters& p) {
 // x and y of a plane when it arrives, carried in registers until the planes after it have arrived.
 void fused(Func& f, const Parameters& p) {
   march_gpu(f, {p.at("block_x"), p.at("block_y"), p.at("nw"), 4, p.at("rows")});
-  for (const auto& input : marched_inputs_of(f)) {
+  const bool windows = p.at("window") != 0;
+  for (const auto& input : marched_inputs_of(f, windows)) {
     stage_source(f, input, static_cast<LoadPolicy>(p.at("load")));
     if (p.at("ahead") > 0) prefetch_source(f, input, p.at("ahead"));
   }
-  if (p.at("window") != 0) {
+  if (windows) {
     for (const auto& input : windowed_inputs_of(f)) window_source(f, input);
   }
   promise_blocks(f, p);

@@ -43,7 +43,9 @@ bool same(const Allocate& a, const Allocate& b) {
          same(a.extents, b.extents) && a.strides == b.strides && equal(a.body, b.body);
 }
 bool same(const Barrier& /*a*/, const Barrier& /*b*/) { return true; }
-bool same(const Produce& a, const Produce& b) { return a.func == b.func && equal(a.body, b.body); }
+bool same(const Produce& a, const Produce& b) {
+  return a.func == b.func && a.plane == b.plane && equal(a.body, b.body);
+}
 /// The places of two AsyncCopies or BulkCopies.
 template <typename Copy>
 bool same_places(const Copy& a, const Copy& b) {

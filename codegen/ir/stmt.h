@@ -139,6 +139,9 @@ struct Barrier {};
 struct Produce {
   std::string func;
   Stmt body;
+  /// Another plane of a ring: the step counts as one, and the marker stays, even when nothing is left of
+  /// `body` because no later step reads the plane.
+  bool plane = false;
 };
 
 struct StmtNode {

@@ -80,8 +80,8 @@ Stmt rebuild(const Op& op, Rewriter& rewrite) {
     if (!result.body.defined()) return {};
     return make_stmt(std::move(result));
   } else if constexpr (std::is_same_v<Op, Produce>) {
-    Produce result{op.func, rewrite(op.body)};
-    if (!result.body.defined()) return {};
+    Produce result{op.func, rewrite(op.body), op.plane};
+    if (!result.body.defined() && !op.plane) return {};
     return make_stmt(std::move(result));
   } else if constexpr (std::is_same_v<Op, AsyncCopy> || std::is_same_v<Op, BulkCopy>) {
     Op result = op;

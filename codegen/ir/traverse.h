@@ -23,8 +23,8 @@ void for_each_child(const Stmt& s, const VisitStmt& on_stmt, const VisitExpr& on
 
 /// `s` with direct child statements and own expressions replaced; `s` itself when none changed.
 /// A null function keeps that kind of child. A rewrite to the undefined Stmt removes the child: it
-/// leaves its Block or else_case; a For, LetStmt, Allocate or Produce without body, an If without
-/// cases and a Block without statements become undefined.
+/// leaves its Block or else_case; a For, LetStmt, Allocate or Produce without body (but not the mark
+/// of a plane), an If without cases and a Block without statements become undefined.
 Stmt map_children(const Stmt& s, const RewriteStmt& on_stmt, const RewriteExpr& on_expr);
 
 /// Calls `on_stmt` on every statement of `s` and `on_expr` on every node of every expression in it,

@@ -125,6 +125,8 @@ void Emitter::statement(const ir::Barrier& /*barrier*/) {
   hooks_.barrier(*this);
 }
 
-void Emitter::statement(const ir::Produce& produce) { emit(produce.body); }
+void Emitter::statement(const ir::Produce& produce) {
+  if (produce.body.defined()) emit(produce.body);
+}
 
 }  // namespace mica::llvm_backend

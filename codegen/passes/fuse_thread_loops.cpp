@@ -243,7 +243,8 @@ class Fuser {
     }
     if (const auto* produce = s.as<ir::Produce>()) {
       pending.begin_plane(produce->func);
-      return ir::make_stmt(ir::Produce{produce->func, run_block(produce->body, pending)});
+      ir::Stmt body = run_block(produce->body, pending);
+      return body.defined() ? ir::make_stmt(ir::Produce{produce->func, body}) : body;
     }
     if (!has_thread_loops(s)) return stage(one_thread(s), effects(s), pending);
     ir::Stmt inside;

@@ -232,7 +232,10 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
       Expr in_time = step + constant(beyond) < count;
       condition = condition.defined() ? condition && in_time : in_time;
     }
-    stmts.push_back(guarded(condition, emit_stage(frame, position, stage, plane, context)));
+    const ir::Stmt whole = emit_stage(frame, position, stage, plane, context);
+    const auto* produce = whole.as<ir::Produce>();
+    internal_check(produce != nullptr, "a stage of a march produces one Func");
+    stmts.push_back(ir::make_stmt(ir::Produce{produce->func, guarded(condition, produce->body), true}));
   }
   return ir::make_block(std::move(stmts));
 }

@@ -255,7 +255,8 @@ class StmtSimplifier {
     }
     if (const auto* produce = s.as<ir::Produce>()) {
       ir::Stmt body = run(produce->body);
-      return body.defined() ? ir::make_stmt(ir::Produce{produce->func, body}) : body;
+      if (!body.defined() && !produce->plane) return {};
+      return ir::make_stmt(ir::Produce{produce->func, body, produce->plane});
     }
     if (const auto* block = s.as<ir::Block>()) {
       std::vector<ir::Stmt> stmts;

@@ -1,49 +1,10 @@
-// Misused marches, windows, copies and hints: each finding names what disagrees, the user's line and the
-// fix.
-#include <gtest/gtest.h>
-
-#include "dsl/check_schedule.h"
-#include "dsl/func.h"
-#include "tests/passes/lowered.h"
-#include "tests/support/expect_error.h"
+// Misused marches, windows and sums: each finding names what disagrees, the user's line and the fix.
+#include "tests/errors/march_errors.h"
 
 namespace mica {
 namespace {
 
-using test::fails_with;
-using test::only_finding;
-
-const Var x("x"), y("y"), z("z"), w("w"), zo("zo"), zi("zi");
-
-/// u, v -> next, a star of radius 1 over u in three dimensions.
-class MarchErrors : public ::testing::Test {
- protected:
-  MarchErrors() {
-    next(x, y, z) = 0.5F * u(x, y, z) + v(x, y, z) +
-                    0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) + u(x, y + 1, z) +
-                            u(x, y, z - 1) + u(x, y, z + 1));
-  }
-  Func& tiled() { return next.gpu_tile(x, y, 32, 4); }
-  Func& marched() { return tiled().march(z, 8); }
-  Diagnostics check(bool gpu = true) const { return check_of(next, gpu); }
-  static Diagnostics check_of(const Func& f, bool gpu = true) {
-    return check_schedule(make_pipeline({f.function()}), gpu);
-  }
-  ImageParam u{Float(32), 3, "u"}, v{Float(32), 3, "v"};
-  Func next{"next"};
-};
-
-/// Runs `statement`, and EXPECTs one finding at its line.
-#define EXPECT_FINDING(statement, ...) \
-  statement;                           \
-  EXPECT_TRUE(only_finding(check(), {__VA_ARGS__}, __LINE__))
-#define EXPECT_FINDING_OF(func, statement, ...) \
-  statement;                                    \
-  EXPECT_TRUE(only_finding(check_of(func), {__VA_ARGS__}, __LINE__))
-
-/// Lowers `func` for a GPU and EXPECTs a UserError at `at`.
-#define EXPECT_REFUSED(func, at, ...) \
-  EXPECT_TRUE(fails_with([&] { test::lowered(func, Backend::Cuda); }, {__VA_ARGS__}, at))
+class MarchErrors : public test::MarchedFunc {};
 
 TEST_F(MarchErrors, LegalSchedulesHaveNoFindings) {
   marched().stage(u, MemoryType::Shared).register_window(u, z).pipeline(u, 1);
@@ -72,7 +33,7 @@ TEST_F(MarchErrors, MarchOnAScheduleForTheHost) {
   const int line = __LINE__ + 1;
   next.vectorize(x, 8).parallel(y).march(z);
   EXPECT_TRUE(
-      only_finding(check(false), {"next.march(z)", "no block loops", "gpu_tile over x, y"}, line));
+      test::only_finding(check(false), {"next.march(z)", "no block loops", "gpu_tile over x, y"}, line));
 }
 TEST_F(MarchErrors, MarchOfTheOnlyDimension) {
   Func line_func("line");
@@ -183,13 +144,13 @@ TEST_F(MarchErrors, TilingOfAMarchedVar) {
   next.gpu_tile(x, y, z, 8, 4, 4);
   const Diagnostics findings = check();
   ASSERT_EQ(findings.size(), 2U) << "and there are no blocks";
-  EXPECT_TRUE(only_finding({findings.front()}, {"z belongs to next.march(z, 8)"}, line));
+  EXPECT_TRUE(test::only_finding({findings.front()}, {"z belongs to next.march(z, 8)"}, line));
 }
 TEST_F(MarchErrors, AMarchThatAReorderMovedInsideTheThreads) {
   const int line = __LINE__ + 1;
   next.gpu_tile(x, y, 32, 4).march(z, 8);
   next.reorder("z.march", "x.thread");
-  EXPECT_TRUE(only_finding(
+  EXPECT_TRUE(test::only_finding(
       check(),
       {"next.march(z, 8)", "GpuThread loop y.thread stands outside loop z.march", "reorder it inside"},
       line));
@@ -199,7 +160,8 @@ TEST_F(MarchErrors, TooManyBlockLoops) {
   f(x, y, z, w) = x + y + z + w;
   f.gpu_tile(x, y, 32, 4).gpu_blocks(w);
   f.march(z, 8);
-  EXPECT_TRUE(only_finding(check_of(f), {"4 block loops, x.block, y.block, z.block, w", "3 axes"}));
+  EXPECT_TRUE(
+      test::only_finding(check_of(f), {"4 block loops, x.block, y.block, z.block, w", "3 axes"}));
 }
 
 // ---- register_window ---------------------------------------------------------------------------------
@@ -246,68 +208,6 @@ TEST_F(MarchErrors, StageThatTheWindowLeavesNothing) {
   marched().register_window(v, z);
   EXPECT_FINDING(next.stage(v, MemoryType::Shared), "every tap of v stands at the point's own column",
                  "register_window", "remove one");
-}
-
-// ---- copies that pass by the registers ---------------------------------------------------------------
-
-TEST_F(MarchErrors, AsyncCopyOfAnInlineExpression) {
-  Func lap("lap"), f("f");
-  lap(x, y, z) = u(x - 1, y, z) + u(x + 1, y, z);
-  f(x, y, z) = lap(x, y - 1, z) + lap(x, y + 1, z);
-  f.gpu_tile(x, y, 32, 4).march(z, 8);
-  EXPECT_FINDING_OF(f, f.stage(lap, MemoryType::Shared, LoadPolicy::AsyncCopy),
-                    "f.stage(lap, MemoryType::Shared, LoadPolicy::AsyncCopy)", "copies memory as it is",
-                    "lap is computed inside the block", "compute_root()", "TwoStep");
-  lap.compute_root();
-  EXPECT_TRUE(check_of(f).empty());
-}
-TEST_F(MarchErrors, AsyncCopyOfABoundaryCondition) {
-  Func edge = BoundaryConditions::repeat_edge(u), f("f");
-  f(x, y, z) = edge(x, y - 1, z) + edge(x, y + 1, z);
-  f.gpu_tile(x, y, 32, 4).march(z, 8);
-  EXPECT_FINDING_OF(f, f.stage(edge, MemoryType::Shared, LoadPolicy::AsyncCopy),
-                    "copies memory as it is", "computed inside the block");
-}
-TEST_F(MarchErrors, AsyncCopyOfSmallElements) {
-  ImageParam h(UInt(16), 3, "h");
-  Func f("f");
-  f(x, y, z) = h(x, y - 1, z) + h(x, y + 1, z);
-  f.gpu_tile(x, y, 15, 4).march(z, 8);
-  EXPECT_FINDING_OF(f, f.stage(h, MemoryType::Shared, LoadPolicy::AsyncCopy), "15 points of x",
-                    "elements of h (2 bytes)", "4, 8 or 16 bytes", "the next legal are 16 points");
-  f.vectorize(x, 2);
-  EXPECT_TRUE(check_of(f).empty());
-}
-TEST_F(MarchErrors, BulkRowsOfAnOddLength) {
-  marched();
-  EXPECT_FINDING(next.stage(u, MemoryType::Shared, LoadPolicy::Bulk),
-                 "34 elements of 4 bytes = 136 bytes (32 points of x, a halo of 1 before and 1 after)",
-                 "starts 4 bytes before the tile", "multiples of 16 bytes", "32 points with halos of 4");
-}
-TEST_F(MarchErrors, BulkTilesOfAnOddWidth) {
-  Func f("f");
-  f(x, y, z) = u(x, y - 1, z) + u(x, y + 1, z);
-  f.gpu_tile(x, y, 30, 4).march(z, 8);
-  EXPECT_FINDING_OF(f, f.stage(u, MemoryType::Shared, LoadPolicy::Bulk), "30 elements of 4 bytes = 120",
-                    "the nearest legal are 32 points");
-}
-TEST_F(MarchErrors, BulkRowsOfSixteenBytes) {
-  Func f("f");
-  f(x, y, z) = u(x - 4, y - 1, z) + u(x + 4, y + 1, z);
-  f.gpu_tile(x, y, 32, 4).march(z, 8).stage(u, MemoryType::Shared, LoadPolicy::Bulk);
-  EXPECT_TRUE(check_of(f).empty());
-}
-TEST_F(MarchErrors, BulkHaloOfAProducerInTheBlock) {
-  Func lap("lap"), f("f");
-  lap(x, y, z) = u(x - 2, y, z) + u(x + 2, y, z);
-  f(x, y, z) = lap(x - 2, y, z) + lap(x + 2, y, z) + u(x, y, z);
-  f.gpu_tile(x, y, 32, 4).march(z, 8).stage(u, MemoryType::Shared, LoadPolicy::Bulk);
-  EXPECT_TRUE(check_of(f).empty()) << "only f itself reads the box; lap is inlined and reads u";
-}
-TEST_F(MarchErrors, BulkInAnotherMemory) {
-  marched();
-  EXPECT_FINDING(next.stage(u, MemoryType::Register, LoadPolicy::AsyncCopy), "MemoryType::Register",
-                 "Shared and Auto");
 }
 
 // ---- pipeline ----------------------------------------------------------------------------------------
@@ -379,123 +279,6 @@ TEST_F(MarchErrors, ScatterOfATermOfSeveralPlanes) {
   EXPECT_FINDING_OF(f, f.scatter(z), "a term of it reads several planes");
 }
 
-// ---- shuffle -----------------------------------------------------------------------------------------
-
-TEST_F(MarchErrors, ShuffleWithoutThreads) {
-  EXPECT_FINDING(next.shuffle(u, x), "next.shuffle(u, x)", "no thread loops", "gpu_tile");
-}
-TEST_F(MarchErrors, ShuffleAlongTheSecondVar) {
-  marched();
-  EXPECT_FINDING(next.shuffle(u, y), "neighbours along x (thread loop x.thread), not along y");
-}
-TEST_F(MarchErrors, ShuffleOfHalfAWarp) {
-  next.gpu_tile(x, y, 48, 4).march(z, 8);
-  EXPECT_FINDING(next.shuffle(u, x), "48 threads (x.thread)", "a warp has 32", "the next 64");
-}
-TEST_F(MarchErrors, ShuffleWithoutTapsBeside) {
-  marched();
-  EXPECT_FINDING(next.shuffle(v, x), "no tap of v stands beside", "(x, y, z)");
-}
-TEST_F(MarchErrors, ShuffleOfFarTaps) {
-  Func f("f");
-  f(x, y, z) = u(x - 3, y, z) + u(x + 1, y, z);
-  f.gpu_tile(x, y, 32, 4).march(z, 8).vectorize(x, 2);
-  EXPECT_FINDING_OF(f, f.shuffle(u, x), "the tap (x - 3, y, z) of u lies 3 points beside", "holds 2",
-                    "vectorize(x, 4)");
-}
-TEST_F(MarchErrors, ShuffleOfWhatIsNotRead) {
-  ImageParam other(Float(32), 3, "other");
-  marched();
-  EXPECT_FINDING(next.shuffle(other, x), "next does not read other");
-}
-
-// ---- order_blocks ------------------------------------------------------------------------------------
-
-TEST_F(MarchErrors, OrderOfALoopThatIsNoBlockLoop) {
-  marched();
-  EXPECT_FINDING(next.order_blocks("z.block", "x.thread"), "x.thread is a GpuThread loop",
-                 "x.block, y.block, z.block");
-}
-TEST_F(MarchErrors, OrderOfAnUnknownLoop) {
-  marched();
-  EXPECT_FINDING(next.order_blocks("z.block", "w.block"), "no loop w.block");
-}
-TEST_F(MarchErrors, OrderNamesALoopTwice) {
-  marched();
-  EXPECT_FINDING(next.order_blocks("z.block", "z.block"), "next.order_blocks(", "named twice");
-}
-TEST_F(MarchErrors, OrderWithoutBlocks) {
-  EXPECT_FINDING(next.order_blocks("x.block"), "next has no block loops at this point", "gpu_tile");
-}
-TEST_F(MarchErrors, OrderOfNothing) {
-  marched();
-  next.order_blocks({});
-  EXPECT_TRUE(only_finding(check(), {"names no loop", "x.block, y.block, z.block"}));
-}
-
-// ---- loads and stores --------------------------------------------------------------------------------
-
-TEST_F(MarchErrors, StreamLoadsOfWhatIsNotRead) {
-  ImageParam other(Float(32), 3, "other");
-  Func out("out");
-  out(x, y, z) = next(x, y, z) + other(x, y, z);
-  next.compute_root();
-  EXPECT_FINDING_OF(out, next.stream_loads(other), "next.stream_loads(other)", "does not read other",
-                    "u, v");
-}
-TEST_F(MarchErrors, StreamLoadsOfSomethingThatIsNoInput) {
-  next.apply({{{"next", 0, {{directive::StreamLoads{"u"}, {}}}}}});
-  EXPECT_TRUE(check().empty());
-  EXPECT_FINDING_OF(next, next.texture(ImageParam(Float(32), 3, "next")),
-                    "next is no input; inputs are");
-}
-TEST_F(MarchErrors, TextureOfWideElements) {
-  ImageParam d(Float(64), 3, "d");
-  Func f("f");
-  f(x, y, z) = d(x, y, z);
-  EXPECT_FINDING_OF(f, f.texture(d), "f64 of 8 bytes", "elements of 4 bytes", "read_only(d)");
-}
-TEST_F(MarchErrors, TextureOfAStagedCopy) {
-  const int line = __LINE__ + 1;
-  marched().stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
-  EXPECT_FINDING(next.texture(u), "u is staged by LoadPolicy::AsyncCopy", "line " + std::to_string(line),
-                 "TwoStep");
-}
-TEST_F(MarchErrors, StreamStoresOfAnInlinedFunc) {
-  Func out("out");
-  out(x, y, z) = next(x, y, z) * 2.0F;
-  EXPECT_FINDING_OF(out, next.stream_stores(), "next is computed inline", "compute_root()");
-}
-TEST_F(MarchErrors, StreamStoresInsideABlock) {
-  Func out("out");
-  out(x, y, z) = next(x, y, z) * 2.0F;
-  out.gpu_tile(x, y, z, 8, 8, 2);
-  next.compute_at(out, "x.block");
-  EXPECT_FINDING_OF(out, next.stream_stores(), "next is kept inside a block");
-}
-
-// ---- warp_split --------------------------------------------------------------------------------------
-
-TEST_F(MarchErrors, WarpSplitCount) {
-  marched().stage(u, MemoryType::Shared);
-  EXPECT_FINDING(next.warp_split(0), "0 warps", "1 to 8");
-  next.clear_schedule();
-  marched().stage(u, MemoryType::Shared);
-  EXPECT_FINDING(next.warp_split(9), "9 warps", "1 to 8");
-}
-TEST_F(MarchErrors, WarpSplitWithoutAStage) {
-  marched().register_window(u, z);
-  EXPECT_FINDING(next.warp_split(1), "stages nothing along its march over z", "stage(");
-}
-TEST_F(MarchErrors, WarpSplitWithoutAMarch) {
-  tiled().gpu_blocks(z).stage(u, MemoryType::Shared);
-  EXPECT_FINDING(next.warp_split(1), "marches along nothing");
-}
-TEST_F(MarchErrors, WarpSplitOfAFullBlock) {
-  next.gpu_tile(x, y, 32, 30).march(z, 8).stage(u, MemoryType::Shared);
-  EXPECT_FINDING(next.warp_split(4), "960 threads compute and 4 x 32 fill, together 1088", "1024");
-}
-
 // ---- updates -----------------------------------------------------------------------------------------
 
 TEST_F(MarchErrors, DirectivesOfAWholeFuncOnAnUpdate) {
@@ -517,12 +300,11 @@ TEST_F(MarchErrors, DirectivesOfAWholeFuncOnAnUpdate) {
   for (const auto& [op, text] : cases) {
     f.apply({{{"f", 1, {{op, {}}}}}});
     EXPECT_TRUE(
-        only_finding(check_of(f), {"f.update(0)" + text, "belongs to f as a whole", "f" + text}));
+        test::only_finding(check_of(f), {"f.update(0)" + text, "belongs to f as a whole", "f" + text}));
   }
 }
 
-// ---- what shows when loops are made
-// --------------------------------------------------------------------
+// ---- what shows when loops are made ------------------------------------------------------------------
 
 TEST_F(MarchErrors, AFuncInRegistersReadBesideThePoint) {
   Func b("b"), f("f");

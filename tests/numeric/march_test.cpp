@@ -35,13 +35,10 @@ void tile(TestPipeline& p, int chunk, int vec = 1, int rows = 1) {
   }
   if (vec > 1) f.vectorize(v[0], vec);
   if (rows > 1 && v.size() > 2) f.unroll(v[1], rows);
-  if (v.size() == 4) f.gpu_blocks(v[3]);  // with a whole column a block: a grid has three axes
-  f.march(v[last > 2 ? 2 : last], v.size() == 4 ? 0 : chunk);
+  if (v.size() == 4) f.gpu_blocks(v[2]);  // with a whole column a block: a grid has three axes
+  f.march(v[last], v.size() == 4 ? 0 : chunk);
 }
-Var marched(TestPipeline& p) {
-  const auto v = p.output().args();
-  return v[std::min<std::size_t>(v.size() - 1, 2)];
-}
+Var marched(TestPipeline& p) { return p.output().args().back(); }
 
 std::vector<MarchSchedule> schedules() {
   auto with = [](int chunk, int vec, int rows, const Apply& rest) {
@@ -87,6 +84,7 @@ std::vector<MarchSchedule> schedules() {
       {"copies_window", with(5, 1, 1, all({stage(LoadPolicy::AsyncCopy), window}))},
       {"stage_ahead", with(4, 2, 2, all({stage(LoadPolicy::TwoStep), ahead(1)}))},
       {"stage_far_ahead", with(2, 1, 1, all({stage(LoadPolicy::TwoStep), ahead(3)}))},
+      {"both_farther_ahead_than_the_chunk", with(2, 1, 1, all({both, ahead(3)}))},
       {"both", with(6, 1, 1, both)},
       {"both_vectors_rows", with(6, 4, 2, both)},
       {"both_ahead", with(6, 2, 1, all({both, ahead(1)}))},

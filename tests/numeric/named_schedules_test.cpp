@@ -14,10 +14,10 @@ namespace {
 
 using schedules::Parameters;
 
-std::vector<TestPipeline> pipelines_of(int dimensions) {
+std::vector<TestPipeline> pipelines_of(int dimensions, int radius) {
   std::vector<TestPipeline> list;
   list.push_back(star(Float(32), dimensions, 1));
-  list.push_back(star(Float(64), dimensions, 3));
+  list.push_back(star(Float(64), dimensions, radius));
   list.push_back(box(UInt(8), dimensions, 1));
   if (dimensions == 2) {
     list.push_back(blur());
@@ -30,12 +30,14 @@ std::vector<TestPipeline> pipelines_of(int dimensions) {
 
 class NamedSchedule : public ::testing::TestWithParam<std::string> {};
 
-void check(const std::string& name, const Parameters& parameters) {
+void check(const std::string& name, const Parameters& parameters, int radius, std::size_t boxes) {
   const schedules::Recipe& recipe = schedules::find(name);
   for (int d = std::max(recipe.min_dimensions, 1); d <= std::min(recipe.max_dimensions, 3); ++d) {
-    for (auto& p : pipelines_of(d)) {
+    std::vector<Box> regions = gpu_boxes(d);
+    regions.resize(std::min(boxes, regions.size()));
+    for (auto& p : pipelines_of(d, radius)) {
       schedules::apply(p.output(), name, parameters);
-      for (const Box& region : gpu_boxes(d)) {
+      for (const Box& region : regions) {
         const auto memory = p.bind(region, 11);
         const auto expected = expected_values(p.outputs, region);
         std::vector<Target> targets = recipe.on_gpu ? gpu_targets() : std::vector<Target>{};
@@ -49,20 +51,22 @@ void check(const std::string& name, const Parameters& parameters) {
 }
 
 TEST_P(NamedSchedule, GivesTheOraclesBitsWithItsDefaults) {
-  // One thread per input point: with a halo of three on each side only a small tile fits a block.
+  // One thread per input point: with a halo of two on each side only a small tile fits a block. (The
+  // seven planes of a radius of three in f64 would not fit in shared memory with most defaults.)
   const bool halo_threads = GetParam() == "pmpp/shared-tile";
   check(GetParam(),
-        halo_threads ? Parameters{{"tile_x", 4}, {"tile_y", 4}, {"tile_z", 4}} : Parameters{});
+        halo_threads ? Parameters{{"tile_x", 4}, {"tile_y", 4}, {"tile_z", 4}} : Parameters{}, 2, 2);
 }
 
 TEST_P(NamedSchedule, GivesTheOraclesBitsWithSmallOddTiles) {
   Parameters parameters;
   for (const auto& p : schedules::find(GetParam()).parameters) {
-    if (p.name == "vec" || p.name == "staged") continue;
-    parameters[p.name] =
-        std::max<std::int64_t>(p.min, p.name.ends_with("x") || p.name == "threads" ? 5 : 3);
+    // Copies in flight have rules of their own on types and alignment.
+    if (p.name == "vec" || p.name == "staged" || p.name == "load") continue;
+    const std::int64_t odd = p.name.ends_with("x") || p.name == "threads" ? 5 : 3;
+    parameters[p.name] = std::clamp(odd, p.min, p.max);
   }
-  check(GetParam(), parameters);
+  check(GetParam(), parameters, 3, 3);
 }
 
 TEST_P(NamedSchedule, HasADocumentAndDefaultsInsideTheirRanges) {

@@ -69,7 +69,7 @@ TEST(EmitPtx, ConstantTapOffsetsAreImmediates) {
 TEST(EmitPtx, LaunchBoundsAreAlwaysThere) {
   const std::string plain = ptx_of(test::seven_point_gpu());
   EXPECT_TRUE(has(plain, ".maxntid 32, 8, 1")) << plain;
-  EXPECT_FALSE(has(plain, ".minnctapersm")) << plain;
+  EXPECT_TRUE(has(plain, ".minnctapersm 1")) << plain;
   ir::Kernel bounded = test::seven_point_gpu(4);
   bounded.max_registers = 40;
   const std::string ptx = ptx_of(bounded);

@@ -53,7 +53,8 @@ Tile random_tile(Func& func, const std::string& march, Random& random) {
   for (const auto& arg : func.function()->args) {
     if (arg != march) others.push_back(arg);
   }
-  if (random.below(4) == 0) std::swap(others.front(), others.back());
+  // With a third dimension the first stays in the tile: block loops stand outside the threads.
+  if (random.below(4) == 0 && others.size() < 3) std::swap(others.front(), others.back());
   Tile tile;
   const std::size_t count = std::min<std::size_t>(2, others.size());
   tile.vars.assign(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(count));
