@@ -5,6 +5,7 @@
 #include "codegen/passes/bake_symbols.h"
 #include "codegen/passes/build_loop_nest.h"
 #include "codegen/passes/default_schedule.h"
+#include "codegen/passes/exchange_taps.h"
 #include "codegen/passes/expand_math.h"
 #include "codegen/passes/flatten_storage.h"
 #include "codegen/passes/fuse_thread_loops.h"
@@ -50,6 +51,7 @@ const std::vector<Pass>& pass_list() {
       {"unroll_marches", passes::unroll_marches},
       {"unroll_loops", each_nest<passes::unroll_loops>},
       {"simplify_unrolled", each_nest<passes::simplify>},
+      {"exchange_taps", passes::exchange_taps},
       {"flatten_storage", passes::flatten_storage},
       {"vectorize_loops", each_nest<passes::vectorize_loops>},
       {"partition_loops", passes::partition_loops},

@@ -333,9 +333,9 @@ class Func : public Stage {
   /// Errors: v is not marched; the value is no sum of terms that each read one plane of v (a strict sum,
   /// a Tuple).
   Func& scatter(VarOrName v, Partials partials = Partials::EveryPlane);
-  /// Taps of `source` along the vectorized v beside the thread's points come from the neighbouring
-  /// threads of the warp. At present the directive is checked and the code is that without it. Errors: v
-  /// is not the first dimension of gpu_tile, or has not a multiple of 32 threads.
+  /// Taps of `source` along v beside the thread's points come from the neighbouring threads of the warp,
+  /// in blocks inside the domain, and not where LoadPolicy::HaloThreads makes blocks wider. Errors: v is
+  /// not the first dimension of gpu_tile, or has not a multiple of 32 threads.
   Func& shuffle(const ImageParam& source, VarOrName v);
   /// The order in which the grid's blocks are numbered, fastest first; loops left out stay behind those
   /// named: order_blocks("z.block", "x.block"). Errors: a loop that is no block loop.

@@ -31,8 +31,8 @@ enum class TailStrategy : std::uint8_t { Auto, GuardWithIf, ShiftInwards, RoundU
 ///   AsyncCopy    points are dealt as in TwoStep and copied without passing through registers, up to
 ///                16 bytes at once (cp.async)
 ///   Bulk         whole rows are copied by the bulk-copy engine (TMA); rows must start and end at
-///                multiples of 16 bytes, and the device must have compute capability 9.0. At present the
-///                rows are filled as in TwoStep
+///                multiples of 16 bytes, and the device must have compute capability 9.0. Arrays that
+///                turn out to be aligned otherwise are copied as by AsyncCopy
 enum class LoadPolicy : std::uint8_t { HaloThreads, TwoStep, Strided, AsyncCopy, Bulk };
 
 /// How the iterations of one loop are carried out. March: serially by a whole block, which keeps

@@ -13,6 +13,18 @@ namespace mica::passes {
 using analysis::Box;
 using analysis::Interval;
 
+namespace {
+
+// Threads of a warp give each other points, which all of them must compute.
+bool exchanges(const FunctionData& func) {
+  const auto& directives = func.definitions.front().directives;
+  return std::any_of(directives.begin(), directives.end(), [](const Directive& d) {
+    return std::holds_alternative<directive::Exchange>(d.op);
+  });
+}
+
+}  // namespace
+
 const FunctionData& NestBuilder::find(const std::string& name) const {
   const FunctionData* func = program_.pipeline.find(name);
   internal_check(func != nullptr, "placement names a Func of the pipeline");
@@ -192,7 +204,7 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const Nest
       std::none_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
                    [](const auto& l) { return l.kind == LoopKind::GpuBlock; });
   ir::Stmt body =
-      innermost_block && keeps_funcs(frame)
+      innermost_block && (keeps_funcs(frame) || exchanges(frame.func))
           ? split_block(frame, position, inner)
           : place_funcs(frame, position, inner, [&] { return emit_loops(frame, position, inner); });
   if (condition.defined()) body = ir::make_stmt(ir::If{simplify(condition), body, {}});

@@ -1,0 +1,111 @@
+// What `shuffle` makes of taps beside a thread's points.
+#include <gtest/gtest.h>
+
+#include "codegen/ir/print.h"
+#include "codegen/ir/traverse.h"
+#include "tests/passes/lowered.h"
+#include "tests/support/test_pipelines.h"
+
+namespace mica {
+namespace {
+
+using test::TestPipeline;
+
+struct Exchanged {
+  int shuffles = 0;     ///< values that come from a neighbour
+  int edge_loads = 0;   ///< loads by the first or last thread of a warp alone
+  int other_loads = 0;  ///< of the source, by every thread
+  int rows = 0;
+};
+
+/// Of u, after exchange_taps, in the code of blocks that lie inside the domain.
+Exchanged exchanged(const Func& f, Backend backend = Backend::Cuda, const std::string& array = "u") {
+  const Program program = test::lowered(f, backend, "exchange_taps");
+  Exchanged n;
+  const std::function<void(const ir::Stmt&, bool)> visit = [&](const ir::Stmt& s, bool at_edge) {
+    if (!s.defined()) return;
+    if (const auto* branch = s.as<ir::If>()) {
+      const std::string condition = to_string(branch->condition);
+      const bool of_warp = condition.find("% 32") != std::string::npos;
+      visit(branch->then_case, at_edge || of_warp);
+      return;  // blocks at the edge are in the other branch
+    }
+    if (const auto* store = s.as<ir::Store>()) {
+      walk(store->value, [&](const Expr& e) {
+        n.shuffles += e.as<WarpShuffle>() ? 1 : 0;
+        const auto* load = e.as<Load>();
+        if (load && load->buffer == array) ++(at_edge ? n.edge_loads : n.other_loads);
+      });
+    }
+    if (const auto* alloc = s.as<ir::Allocate>()) {
+      n.rows += alloc->buffer.find(".row") != std::string::npos ? 1 : 0;
+    }
+    ir::for_each_child(
+        s, [&](const ir::Stmt& child) { visit(child, at_edge); }, [](const Expr&) {});
+  };
+  visit(program.nests.front().body, false);
+  return n;
+}
+
+TestPipeline marched(int radius, int vec) {
+  TestPipeline p = test::star(Float(32), 3, radius);
+  p.output().gpu_tile("x", "y", 32, 2);
+  if (vec > 1) p.output().vectorize("x", vec);
+  p.output().march("z", 16).register_window(p.inputs[0], "z");
+  return p;
+}
+
+TEST(Exchange, AWindowsRowCostsOneShuffleATapAndLoadsAtTheWarpsEnds) {
+  TestPipeline p = marched(1, 1);
+  const Exchanged before = exchanged(p.output());
+  EXPECT_EQ(before.shuffles, 0);
+  p.output().shuffle(p.inputs[0], "x");
+  const Exchanged after = exchanged(p.output());
+  ASSERT_GT(after.rows, 0);
+  EXPECT_EQ(after.shuffles, 2 * after.rows);
+  EXPECT_EQ(after.edge_loads, 2 * after.rows);
+  EXPECT_EQ(before.other_loads - after.other_loads, 2 * after.rows);
+}
+TEST(Exchange, AVectorGivesAsManyValuesAsTheTapsReach) {
+  for (const int radius : {1, 3, 4}) {
+    TestPipeline p = marched(radius, 4);
+    p.output().shuffle(p.inputs[0], "x");
+    const Exchanged n = exchanged(p.output());
+    ASSERT_GT(n.rows, 0);
+    EXPECT_EQ(n.shuffles, 2 * radius * n.rows);
+    EXPECT_EQ(n.edge_loads, (radius == 4 ? 2 : 2 * radius) * n.rows)
+        << "a whole vector, or single values";
+  }
+}
+TEST(Exchange, AStagedTileReadsItsRowOnce) {
+  TestPipeline p = test::star(Float(32), 2, 1);
+  p.output().gpu_tile("x", "y", 32, 4).stage(p.inputs[0], MemoryType::Shared).shuffle(p.inputs[0], "x");
+  const Exchanged n = exchanged(p.output(), Backend::Cuda, "u.staged");
+  EXPECT_EQ(n.rows, 1);
+  EXPECT_EQ(n.shuffles, 2);
+  EXPECT_EQ(n.edge_loads, 2);
+  EXPECT_EQ(n.other_loads, 3) << "the own point and the neighbours in y";
+}
+TEST(Exchange, WithoutAStageTheRowsAreLoadedOnce) {
+  TestPipeline p = test::star(Float(32), 2, 4);
+  p.output().gpu_tile("x", "y", 32, 4).vectorize("x", 4).shuffle(p.inputs[0], "x");
+  const Exchanged n = exchanged(p.output());
+  EXPECT_EQ(n.rows, 1);
+  EXPECT_EQ(n.shuffles, 8);
+  EXPECT_EQ(n.edge_loads, 2);
+  EXPECT_EQ(n.other_loads, 9) << "the own points and the neighbours in y";
+}
+TEST(Exchange, WiderBlocksAndTheHostExchangeNothing) {
+  TestPipeline halo = test::star(Float(32), 2, 1);
+  halo.output()
+      .gpu_tile("x", "y", 32, 4)
+      .stage(halo.inputs[0], MemoryType::Shared, LoadPolicy::HaloThreads)
+      .shuffle(halo.inputs[0], "x");
+  EXPECT_EQ(exchanged(halo.output()).rows, 0) << "a warp would hold parts of two rows";
+  TestPipeline p = marched(1, 1);
+  p.output().shuffle(p.inputs[0], "x");
+  EXPECT_EQ(exchanged(p.output(), Backend::Host).rows, 0);
+}
+
+}  // namespace
+}  // namespace mica
