@@ -21,19 +21,6 @@ bool is_async(const MarchStage& stage, const Placement& placement) {
   return !stage.per_thread && placement.load == LoadPolicy::AsyncCopy;
 }
 
-// The variable of the marched Func that stands for each dimension of a windowed source.
-std::vector<std::string> window_pattern(const FunctionData& window) {
-  std::vector<std::string> pattern;
-  const auto* access = window.definitions.front().values.front().as<Access>();
-  internal_check(access != nullptr, "a window copies one access");
-  for (const auto& arg : access->args) {
-    const auto* var = arg.as<VarRef>();
-    internal_check(var != nullptr, "a window's source is read at plain variables");
-    pattern.push_back(var->name);
-  }
-  return pattern;
-}
-
 }  // namespace
 
 bool NestBuilder::keeps_funcs(const Frame& frame) const {
@@ -282,7 +269,7 @@ ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const Marc
   const FunctionData& func = *stage.func;
   const Placement& placement = program_.placement.at(func.name);
   const FunctionData& window = find(placement.filled_from);
-  const std::vector<std::string> pattern = window_pattern(window);
+  const std::vector<std::string>& pattern = placement.column;
   Box tile = box;
   for (std::size_t d = 0; d < box.size(); ++d) {
     if (static_cast<int>(d) == stage.dim) continue;
