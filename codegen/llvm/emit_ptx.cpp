@@ -62,7 +62,8 @@ int version_for_kernels(const ir::Module& module, int sm) {
       throw UserError(
           "kernel " + kernel.name + " copies in bulk, which needs compute capability 9.0 (sm_" +
           std::to_string(kBulkSm) + ") or newer, and the code is for " + std::to_string(sm / 10) + "." +
-          std::to_string(sm % 10) + " (sm_" + std::to_string(sm) + ")");
+          std::to_string(sm % 10) + " (sm_" + std::to_string(sm) +
+          "): stage by LoadPolicy::AsyncCopy there, which takes the same rows");
     }
     version = kBulkPtx;
   }

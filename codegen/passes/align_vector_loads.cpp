@@ -49,6 +49,7 @@ class Aligner {
       return ir::make_stmt(std::move(r));
     }
     if (const auto* copy = s.as<ir::AsyncCopy>()) return run_copy(*copy);
+    if (const auto* copy = s.as<ir::BulkCopy>()) require_whole(*copy);
     if (const auto* let = s.as<ir::LetStmt>()) {
       return ir::make_stmt(ir::LetStmt{let->name, rewrite(let->value), run(let->body)});
     }
@@ -94,6 +95,16 @@ class Aligner {
       pieces.push_back(ir::make_stmt(std::move(store)));
     }
     return ir::make_block(std::move(pieces));
+  }
+
+  // Whoever made a bulk copy has seen that its ends are whole pieces of 16 bytes, given the alignments
+  // that the launch checks.
+  void require_whole(const ir::BulkCopy& copy) {
+    const int bytes = element_type(copy.from).bytes();
+    const int unit = kVectorBytes / bytes;
+    internal_check(unit_of(copy.from, copy.from_index[0], unit, bytes) == unit &&
+                       unit_of(copy.to, copy.to_index[0], unit, bytes) == unit,
+                   "both ends of a bulk copy are aligned");
   }
 
   // The largest power of two of elements up to `unit` to which element `index` is aligned.

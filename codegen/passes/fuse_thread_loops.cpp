@@ -44,14 +44,14 @@ std::vector<const ir::For*> thread_nest(const ir::Stmt& s, ir::Stmt& inside) {
   return nest;
 }
 
-// Arrays that a piece of code reads and writes.
+// Arrays that a piece of code reads and writes. Bulk copies write too, but whoever uses what they bring
+// has waited at their transaction barriers: that orders them, and no barrier need follow.
 struct Effects {
-  Names reads, writes;
+  Names reads, writes, bulk_writes;
 };
 
-// Shared arrays that were read and written since the last barrier, each
-// with its age: how many planes of a ring were begun since (0 for other arrays). Of several accesses
-// the oldest counts.
+// Shared arrays that were read and written since the last barrier, each with the ages of the accesses:
+// how many planes of a ring were begun since (0 for other arrays).
 class Pending {
  public:
   using Rings = std::map<std::string, ir::Allocate::Ring>;
@@ -61,58 +61,63 @@ class Pending {
     keep(writes_, other.writes_);
   }
   void add(const Effects& effects) {
-    for (const auto& name : effects.reads) reads_.emplace(name, 0);
-    for (const auto& name : effects.writes) writes_.emplace(name, 0);
+    for (const auto& name : effects.reads) reads_[name].insert(0);
+    for (const auto& name : effects.writes) writes_[name].insert(0);
   }
   // A barrier orders everything but copies of planes that no code asks for yet: they may still be under
   // way.
   void meet(const Rings& rings) {
     reads_.clear();
-    std::erase_if(writes_, [&](const auto& entry) {
-      const auto ring = rings.find(entry.first);
-      return ring == rings.end() || !ring->second.copied || entry.second >= ring->second.newest_lag;
-    });
+    for (auto& [name, ages] : writes_) {
+      const auto ring = rings.find(name);
+      const bool copied = ring != rings.end() && ring->second.copied;
+      std::erase_if(ages, [&](auto age) { return !copied || age >= ring->second.newest_lag; });
+    }
+    std::erase_if(writes_, [](const auto& entry) { return entry.second.empty(); });
   }
   // Another plane of the rings of Func `func` is begun.
   void begin_plane(const std::string& func) {
     constexpr std::int64_t kOldest = 64;  // no ring is longer
-    for (auto* ages : {&reads_, &writes_}) {
-      for (auto& [name, age] : *ages) {
+    for (auto* accesses : {&reads_, &writes_}) {
+      for (auto& [name, ages] : *accesses) {
         const bool same =
             name == func || (name.rfind(func + ".", 0) == 0 &&
                              name.find_first_not_of("0123456789", func.size() + 1) == std::string::npos);
-        if (same) age = std::min(age + 1, kOldest);
+        if (!same) continue;
+        std::set<std::int64_t> older;
+        for (auto age : ages) older.insert(std::min(age + 1, kOldest));
+        ages = std::move(older);
       }
     }
   }
   friend bool operator==(const Pending&, const Pending&) = default;
   [[nodiscard]] bool conflicts(const Effects& next, const Rings& rings) const {
-    auto meets = [&](const Ages& ages, const std::string& name, auto&& harmless) {
-      const auto it = ages.find(name);
-      if (it == ages.end()) return false;
+    auto meets = [&](const Ages& accesses, const std::string& name, auto&& harmless) {
+      const auto it = accesses.find(name);
+      if (it == accesses.end()) return false;
       const auto ring = rings.find(name);
-      return ring == rings.end() || !harmless(ring->second, it->second);
+      return ring == rings.end() || std::any_of(it->second.begin(), it->second.end(),
+                                                [&](auto age) { return !harmless(ring->second, age); });
     };
     for (const auto& name : next.reads) {
       if (meets(writes_, name, [](const auto& r, auto age) { return age < r.newest_lag; })) return true;
     }
-    for (const auto& name : next.writes) {
-      // A new plane takes the place of the one begun `places` planes before it.
-      if (meets(writes_, name, [](const auto& r, auto age) { return age < r.places; })) return true;
-      if (meets(reads_, name, [](const auto& r, auto age) { return age < r.places - r.oldest_lag; })) {
-        return true;
+    for (const auto* names : {&next.writes, &next.bulk_writes}) {
+      for (const auto& name : *names) {
+        // A new plane takes the place of the one begun `places` planes before it.
+        if (meets(writes_, name, [](const auto& r, auto age) { return age < r.places; })) return true;
+        if (meets(reads_, name, [](const auto& r, auto age) { return age < r.places - r.oldest_lag; })) {
+          return true;
+        }
       }
     }
     return false;
   }
 
  private:
-  using Ages = std::map<std::string, std::int64_t>;
+  using Ages = std::map<std::string, std::set<std::int64_t>>;
   static void keep(Ages& into, const Ages& other) {
-    for (const auto& [name, age] : other) {
-      auto& mine = into.emplace(name, age).first->second;
-      mine = std::max(mine, age);
-    }
+    for (const auto& [name, ages] : other) into[name].insert(ages.begin(), ages.end());
   }
   Ages reads_, writes_;
 };
@@ -208,7 +213,9 @@ class Fuser {
         [&](const ir::Stmt& child) {
           for (const ir::ArrayUse& use : ir::array_uses(child)) {
             if (private_.count(use.array)) continue;
-            if (use.kind == ir::ArrayUse::Kind::Write) p.writes.insert(use.array);
+            if (use.kind == ir::ArrayUse::Kind::Write) {
+              (child.as<ir::BulkCopy>() ? p.bulk_writes : p.writes).insert(use.array);
+            }
             if (use.kind == ir::ArrayUse::Kind::Read) p.reads.insert(use.array);
             // A copy needs its transaction barriers set up; waiting there orders nothing else.
             if (use.kind == ir::ArrayUse::Kind::Synchronize && child.as<ir::BulkCopy>()) {
@@ -295,7 +302,7 @@ class Fuser {
 
   ir::Stmt stage(const ir::Stmt& code, Effects effects, Pending& pending) const {
     // No thread reads what another wrote to global memory in the same kernel.
-    for (auto* names : {&effects.reads, &effects.writes}) {
+    for (auto* names : {&effects.reads, &effects.writes, &effects.bulk_writes}) {
       std::erase_if(*names, [this](const std::string& name) { return shared_.count(name) == 0; });
     }
     if (!pending.conflicts(effects, rings_)) {
@@ -327,7 +334,8 @@ class Fuser {
   }
 
   ir::Stmt one_thread(const ir::Stmt& s) const {
-    if (effects(s).writes.empty() && !expects_copies(s)) return s;
+    const Effects done = effects(s);
+    if (done.writes.empty() && done.bulk_writes.empty() && !expects_copies(s)) return s;
     Expr condition;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       if (block_[axis] == 1) continue;

@@ -30,6 +30,7 @@ struct MarchStage {
   std::int64_t newest_lag = 0, oldest_lag = 0;  ///< of ir::Allocate::Ring
   int prefetch = 0;         ///< the part of `ahead` that only starts the work earlier
   bool per_thread = false;  ///< in registers: each thread its own points
+  bool bulk = false;        ///< filled by the bulk-copy engine; set by who builds the code
   [[nodiscard]] std::int64_t warm_up() const { return ahead - first; }
 };
 

@@ -20,6 +20,8 @@ struct NestContext {
   /// The block's points all lie in the domain, so nothing that they need lies outside what the
   /// pipeline needs.
   bool interior = false;
+  /// Inside a march, whose steps wait for the asynchronous copies that they begin.
+  bool in_step = false;
   /// The block's first point in dimension 0, how many it has there, and how many a thread takes in one
   /// vector; undefined outside a block of the marched or staging Func.
   Expr row_origin;
@@ -58,6 +60,21 @@ class NestBuilder {
   ir::Stmt fill_points(const FunctionData& func, std::size_t index, const analysis::Box& box,
                        LoadPolicy policy, const NestContext& context, int lanes) const;
   [[nodiscard]] ir::Stmt as_copy(const FunctionData& func, const ir::Stmt& stmt, int lanes) const;
+  // ---- bulk copies (nest_bulk.cpp) -----------------------------------------------------------------
+  /// Does the bulk-copy engine fill the box? Its rows are known to be whole pieces of 16 bytes at both
+  /// ends; where they are not, threads copy as by LoadPolicy::AsyncCopy.
+  [[nodiscard]] bool copies_in_bulk(const FunctionData& func, const analysis::Box& box,
+                                    const NestContext& context) const;
+  /// Shared memory for `places` transaction barriers of `func`, set up before `body`.
+  [[nodiscard]] ir::Stmt with_barriers(const FunctionData& func, std::int64_t places,
+                                       const ir::Stmt& body) const;
+  /// Starts to copy plane `number` of a ring of `places`.
+  ir::Stmt bulk_fill(const FunctionData& func, const analysis::Box& box, const Expr& number,
+                     std::int64_t places, const NestContext& context) const;
+  /// The threads wait until plane `number` is there.
+  [[nodiscard]] ir::Stmt bulk_wait(const FunctionData& func, const Expr& number,
+                                   std::int64_t places) const;
+
   [[nodiscard]] int fill_lanes(const FunctionData& func, const NestContext& context) const;
   std::int64_t row_padding(const FunctionData& func, const analysis::Interval& row,
                            const NestContext& context, std::int64_t& count) const;
@@ -85,6 +102,8 @@ class NestBuilder {
                      const NestContext& context) const;
   ir::Stmt emit_stage(Frame& frame, std::size_t position, const MarchStage& stage, const Expr& plane,
                       const NestContext& context) const;
+  [[nodiscard]] ir::Stmt emit_bulk_wait(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
+                                        const Expr& count) const;
   /// The plane of a staged Func whose own points the registers of `window` hold.
   ir::Stmt fill_around(Frame& frame, std::size_t position, const MarchStage& stage,
                        const analysis::Box& box, const NestContext& context) const;

@@ -151,6 +151,20 @@ std::int64_t NestBuilder::row_padding(const FunctionData& func, const analysis::
 
 ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t index, const Box& box,
                                         LoadPolicy policy, const NestContext& context) const {
+  if (policy == LoadPolicy::Bulk) {
+    if (!context.in_step && copies_in_bulk(func, box, context)) {
+      const Expr first = constant(0);
+      return with_barriers(
+          func, 1, ir::make_block({bulk_fill(func, box, first, 1, context), bulk_wait(func, first, 1)}));
+    }
+    policy = LoadPolicy::AsyncCopy;
+  }
+  if (policy == LoadPolicy::AsyncCopy && !context.in_step) {
+    NestContext waiting = context;
+    waiting.in_step = true;
+    return ir::make_block({build_cooperative(func, index, box, policy, waiting),
+                           ir::make_stmt(ir::CopyCommit{}), ir::make_stmt(ir::CopyWait{0})});
+  }
   const int lanes = context.interior ? fill_lanes(func, context) : 1;
   if (lanes == 1) return fill_points(func, index, box, policy, context, 1);
   const auto halo = analysis::constant_difference(context.row_origin, box[0].min);

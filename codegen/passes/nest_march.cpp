@@ -17,8 +17,25 @@ namespace {
 
 Expr constant(std::int64_t value) { return make_const(Int(32), value); }
 
+// The threads copy it, and wait for groups of copies.
 bool is_async(const MarchStage& stage, const Placement& placement) {
-  return !stage.per_thread && placement.load == LoadPolicy::AsyncCopy;
+  if (stage.per_thread || stage.bulk) return false;
+  return placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
+}
+
+bool reads(const FunctionData& func, const std::string& source) {
+  bool found = false;
+  for (const auto& definition : func.definitions) {
+    analysis::for_each_access(definition,
+                              [&](const Access& access) { found = found || access.name == source; });
+  }
+  return found;
+}
+
+// The number, counted from 0, of the plane that a step begins to fill or first reads.
+Expr begun_in(const MarchStage& stage, const Expr& step) { return step + constant(stage.warm_up()); }
+Expr first_read_in(const MarchStage& stage, const Expr& step) {
+  return step + constant(stage.warm_up() - stage.newest_lag);
 }
 
 }  // namespace
@@ -148,14 +165,19 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
       inner.push_back(func.get());
     }
   }
-  const MarchPlan plan = plan_march(program_, frame.func, marched, placed, inner, own);
+  MarchPlan plan = plan_march(program_, frame.func, marched, placed, inner, own);
+  for (auto& stage : plan.stages) {
+    stage.bulk = stage.dim > 0 && !stage.per_thread && copies_in_bulk(*stage.func, stage.box, context);
+  }
 
   NestContext within = context;
   within.ranges.push(loop.name, {-plan.warm_up, std::nullopt});
+  NestContext step = within;
+  step.in_step = true;
   const Expr count = make_var(loop.name + ".planes");
   ir::Stmt body =
       ir::make_stmt(ir::For{loop.name, constant(-plan.warm_up), simplify(count + plan.warm_up),
-                            LoopKind::March, emit_step(frame, position, plan, count, within)});
+                            LoopKind::March, emit_step(frame, position, plan, count, step)});
   const Expr start = substitute(frame.vars.value(marched), loop.name, constant(0));
   for (auto it = plan.stages.rbegin(); it != plan.stages.rend(); ++it) {
     Box box = it->box;
@@ -166,6 +188,7 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
     }
     const Expr first = simplify(start + it->first);
     box[static_cast<std::size_t>(it->dim)] = {first, simplify(first + (it->depth - 1))};
+    if (it->bulk) body = with_barriers(*it->func, it->depth, body);
     body = allocate(*it->func, box, within, body, &*it);
   }
   frame.fixed.erase(loop.name);
@@ -182,6 +205,9 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     if (frame.vars.roots().count(dim) && uses_var(frame.vars.value(dim), loop.name)) marched = dim;
   }
   const Expr plane = frame.vars.value(marched);
+  internal_check(analysis::constant_difference(
+                     plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
+                 "a march goes one plane a step");
   // Asynchronous copies are waited for as late as the deepest prefetch allows.
   std::optional<int> lag;
   for (const auto& stage : plan.stages) {
@@ -200,16 +226,29 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
   auto guarded = [&](const Expr& condition, const ir::Stmt& body) {
     return condition.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
   };
+  bool waited = false;
+  auto wait_for_bulk = [&] {
+    for (const auto& stage : plan.stages) {
+      if (!waited && stage.bulk) stmts.push_back(emit_bulk_wait(stage, plan, step, count));
+    }
+    waited = true;
+  };
   for (std::size_t i = 0; i <= plan.stages.size(); ++i) {
     if (i == plan.consumer_at) {
       commit();
+      wait_for_bulk();
       Expr condition;
       if (plan.warm_up > 0) condition = step >= 0;
       stmts.push_back(guarded(condition, emit_loops(frame, position, context)));
     }
     if (i == plan.stages.size() || plan.stages[i].dim < 0) continue;
     const MarchStage& stage = plan.stages[i];
-    if (!is_async(stage, program_.placement.at(stage.func->name)) && !stage.per_thread) commit();
+    const bool async = is_async(stage, program_.placement.at(stage.func->name));
+    if (!async && !stage.bulk && !stage.per_thread) commit();
+    const bool reads_bulk = std::any_of(plan.stages.begin(), plan.stages.end(), [&](const auto& other) {
+      return other.bulk && reads(*stage.func, other.func->name);
+    });
+    if (reads_bulk) wait_for_bulk();
     Expr condition;
     if (stage.warm_up() < plan.warm_up) condition = step >= constant(-stage.warm_up());
     // Partial sums of later chunks are those blocks' work, and so are planes that no step will read.
@@ -227,6 +266,21 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
   return ir::make_block(std::move(stmts));
 }
 
+// The wait for the newest plane that the step reads, where an earlier step has begun it.
+ir::Stmt NestBuilder::emit_bulk_wait(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
+                                     const Expr& count) const {
+  const ir::Stmt wait = bulk_wait(*stage.func, first_read_in(stage, step), stage.depth);
+  Expr condition;
+  const std::int64_t first = stage.newest_lag - stage.warm_up();
+  if (-plan.warm_up < first) condition = step >= constant(first);
+  const std::int64_t beyond = stage.prefetch - stage.newest_lag;
+  if (beyond > 0) {
+    const Expr in_time = step + constant(beyond) < count;
+    condition = condition.defined() ? condition && in_time : in_time;
+  }
+  return condition.defined() ? ir::make_stmt(ir::If{condition, wait, {}}) : wait;
+}
+
 ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const MarchStage& stage,
                                  const Expr& plane, const NestContext& context) const {
   const FunctionData& func = *stage.func;
@@ -235,6 +289,10 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
     if (stage.dim >= 0) {
       const Expr at = simplify(plane + stage.ahead);
       box[static_cast<std::size_t>(stage.dim)] = {at, at};
+    }
+    if (stage.bulk) {
+      const Expr number = begun_in(stage, make_var(frame.vars.loops()[position].name));
+      return ir::make_stmt(ir::Produce{func.name, bulk_fill(func, box, number, stage.depth, context)});
     }
     const Placement& placement = program_.placement.at(func.name);
     const bool copies = placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;

@@ -149,6 +149,11 @@ std::vector<GpuCase> march_cases() {
                 p.output().march("z", 4).stage(input(p), MemoryType::Shared, LoadPolicy::AsyncCopy);
                 p.output().pipeline(input(p), 2);
               }),
+      marched("stage_bulk", 4,
+              [=](TestPipeline& p) {
+                p.output().march("z", 4).stage(input(p), MemoryType::Shared, LoadPolicy::Bulk);
+                p.output().pipeline(input(p), 1);
+              }),
       marched("both_ahead", 1,
               [=](TestPipeline& p) {
                 p.output().march("z", 6).stage(input(p), MemoryType::Shared);

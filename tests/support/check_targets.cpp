@@ -71,11 +71,13 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
 
 ::testing::AssertionResult run_matches(const std::vector<AnyBuffer>& expected,
                                        const std::vector<Func>& outputs, const Box& box,
-                                       const Target& target) {
+                                       const Target& target, Layout layout) {
+  constexpr std::int64_t kWhole = 16;  // elements: whole pieces of 16 bytes of any type
   std::vector<std::unique_ptr<PoisonedOutput>> memory;
   std::vector<AnyBuffer*> pointers;
   for (const AnyBuffer& e : expected) {
-    memory.push_back(std::make_unique<PoisonedOutput>(e.type(), box));
+    memory.push_back(layout == Layout::Dense ? std::make_unique<PoisonedOutput>(e.type(), box, kWhole, 0)
+                                             : std::make_unique<PoisonedOutput>(e.type(), box));
     pointers.push_back(&memory.back()->crop());
   }
   const std::string context =

@@ -10,6 +10,7 @@
 #include "runtime/buffer.h"
 #include "runtime/target.h"
 #include "tests/support/oracle.h"
+#include "tests/support/random_data.h"
 
 namespace mica::test {
 
@@ -26,9 +27,10 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
 /// Compiles `outputs` as they are scheduled for `target`, runs them into the interior of poisoned
 /// memory over `box`, and compares every bit inside with `expected` and outside with the poison.
 /// An exception of the compiler or of the run is a failure that shows its message and the schedule.
+/// Layout::Dense: the outputs' rows are whole pieces of 16 bytes if the box's rows are.
 ::testing::AssertionResult run_matches(const std::vector<AnyBuffer>& expected,
                                        const std::vector<Func>& outputs, const Box& box,
-                                       const Target& target);
+                                       const Target& target, Layout layout = Layout::Embedded);
 /// The same with the oracle's values.
 ::testing::AssertionResult matches_oracle(const std::vector<Func>& outputs, const Box& box,
                                           const Target& target);

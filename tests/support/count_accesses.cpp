@@ -57,14 +57,10 @@ class Counter {
       out_.places[store->buffer].insert(at);
       out_.operations += operations(store->value);
       touch(store->buffer, store->value.type(), at, true, around_);
-    } else if (const auto* copy = s.as<ir::AsyncCopy>()) {
-      Key from = indices(copy->from_index), to = indices(copy->to_index);
-      auto around = around_;
-      around.push_back({LoopKind::Vectorized, -1, 0});
-      for (int i = 0; i < copy->count; ++i, ++from[0], ++to[0]) {
-        touch(copy->from, memory_.at(copy->to).type, from, false, around);
-        touch(copy->to, memory_.at(copy->to).type, to, true, around);
-      }
+    } else if (const auto* async = s.as<ir::AsyncCopy>()) {
+      copied(*async, async->count);
+    } else if (const auto* bulk = s.as<ir::BulkCopy>()) {
+      copied(*bulk, evaluate_int(bulk->count, env_));
     } else {
       ir::for_each_child(
           s, [this](const ir::Stmt& child) { run(child); }, nullptr);
@@ -72,6 +68,17 @@ class Counter {
   }
 
  private:
+  template <typename Copy>
+  void copied(const Copy& copy, std::int64_t count) {
+    Key from = indices(copy.from_index), to = indices(copy.to_index);
+    auto around = around_;
+    around.push_back({LoopKind::Vectorized, -1, 0});
+    for (std::int64_t i = 0; i < count; ++i, ++from[0], ++to[0]) {
+      touch(copy.from, memory_.at(copy.to).type, from, false, around);
+      touch(copy.to, memory_.at(copy.to).type, to, true, around);
+    }
+  }
+
   struct Memory {
     MemoryType memory;
     Type type;
