@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "dsl/func.h"
+#include "fuzz/oracle.h"
 #include "runtime/buffer.h"
 #include "runtime/target.h"
-#include "tests/support/oracle.h"
 
 namespace mica::test {
 
