@@ -154,7 +154,7 @@ class PlaceChecker {
                                     at->level.func, at->level.var, loop_names(host->loops.front())));
       return;
     }
-    if (view_.is_inside(f_, at->level)) return;
+    if (host != &f_ && view_.is_inside(f_, at->level)) return;
     report(directive, fmt::format("loop {} of {} is not around loop {} of {}, where {} is computed: "
                                   "storage is made at the same loop or outside it",
                                   at->level.var, at->level.func, compute.var, compute.func, f_.name()));

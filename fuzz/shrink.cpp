@@ -53,6 +53,21 @@ void prune(FuzzCase& c) {
     });
     return stage.directives.empty();
   });
+  // An output's memory has no room for whole tiles.
+  for (const int output : c.program.outputs) {
+    for (StageSchedule& stage : c.schedule.stages) {
+      if (stage.func != c.program.stages[static_cast<std::size_t>(output)].name) continue;
+      for (Directive& directive : stage.directives) {
+        std::visit(
+            [](auto& d) {
+              if constexpr (requires { d.tail; }) {
+                if (d.tail == TailStrategy::RoundUp) d.tail = TailStrategy::Auto;
+              }
+            },
+            directive.op);
+      }
+    }
+  }
   std::erase_if(c.bounded_inputs, [&](const auto& entry) { return names.count(entry.first) == 0; });
 }
 
