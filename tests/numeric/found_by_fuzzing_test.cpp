@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
+#include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/expect_error.h"
 
@@ -72,6 +73,57 @@ TEST(FoundByFuzzing, RoundedUpTilesOfAProducerStayInsideItsStorage) {
   const std::string code = g.compile_to_lowered_stmt(Target::host());
   EXPECT_NE(code.find("f.xi in [0, min(16, f.extent.0 - f.xo*16))"), std::string::npos) << code;
   EXPECT_TRUE(matches_oracle({g}, {{-3, 32}}, Target::host()));
+}
+
+TEST(FoundByFuzzing, LoopsBetweenThreadLoopsAreRefused) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  Func g("g");
+  f(x, y) = cast<float>(x + 10 * y);
+  g(x, y) = f(x, y) + f(x + 1, y);
+  g.gpu_tile(x, y, 8, 4).unroll("y.thread", 2);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(g, Target::gpu_emulator()).kernels(); },
+                         {"loop y.thread.unroll stands between thread loops y.thread and x.thread"}));
+  g.clear_schedule();
+  g.gpu_tile(x, y, 8, 4);
+  f.compute_at(g, "y.thread");
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(g, Target::gpu_emulator()).kernels(); },
+                         {"loop y.thread of g is inside some of its thread loops only", "x.thread"}));
+  g.clear_schedule();
+  g.gpu_tile(x, y, 8, 4);
+  f.compute_at(g, "x.thread");
+  EXPECT_TRUE(matches_oracle({g}, {{-3, 19}, {2, 7}}, Target::gpu_emulator()));
+}
+
+TEST(FoundByFuzzing, AStageOfAFuncWithoutBlocksOfItsOwnIsRefused) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  Func g("g");
+  f(x, y) = u(x - 1, y) + u(x + 1, y);
+  g(x, y) = f(x, y) * f(x, y + 1);
+  g.gpu_tile(x, y, 8, 4);
+  f.compute_at(g, "x.block").stage(u, MemoryType::Shared);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(g, Target::gpu_emulator()).kernels(); },
+                         {"f is computed inside the blocks of another Func", "stage u there"}));
+}
+
+TEST(FoundByFuzzing, AStageOfAFuncWithAnUpdateThatHasNoLoopAlongTheRows) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  const RDom r({{0, 2}}, "r");
+  Func f("f");
+  f(x, y) = cast<float>(x);
+  f(r, y) = 2.0F;
+  f(x, y) += u(x, y) + u(x + 1, y);
+  f.gpu_tile(x, y, 8, 4).stage(u, MemoryType::Shared);
+  f.update(1).gpu_tile(x, y, 8, 4);
+  const Box box{{-3, 19}, {2, 7}};
+  const auto memory = bind_demanded({f}, box, {u}, 1);
+  EXPECT_TRUE(matches_oracle({f}, box, Target::gpu_emulator()));
 }
 
 TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
