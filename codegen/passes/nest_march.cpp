@@ -78,8 +78,10 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   analysis::Scope open;
   std::string march;
   NestContext known = context;
-  const Interval row = frame.vars.interval(frame.func.args[0], frame.fixed);
-  if (const auto points = analysis::constant_extent(row)) {
+  // An update may have no loop along the rows.
+  const bool has_rows = frame.vars.roots().count(frame.func.args[0]) > 0;
+  const Interval row = has_rows ? frame.vars.interval(frame.func.args[0], frame.fixed) : Interval();
+  if (const auto points = has_rows ? analysis::constant_extent(row) : std::nullopt) {
     known.row_origin = row.min;
     known.row_points = *points;
     const auto* lanes = frame.vars.loops().empty() ? nullptr : as_int(frame.vars.loops()[0].extent);
