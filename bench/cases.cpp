@@ -43,7 +43,7 @@ std::vector<Case> pmpp() {
       {"pmpp/naive-vec4",
        "stencil7",
        "pmpp/naive",
-       {{"vec", 4}},
+       {{"vec", 4}, {"block_y", 4}, {"block_z", 4}},
        kVolume,
        {"pmpp", {{"stencil7_float4", {32, 8, 1}, {128, 8, 1}}}, 0, "", 4}},
       {"pmpp/shared-tile",
@@ -90,8 +90,8 @@ std::vector<Case> blur() {
 std::vector<Case> lecture() {
   const schedules::Parameters box = {{"tile_x", 32}, {"tile_y", 8}, {"tile_z", 4}};
   const schedules::Parameters staged = {{"tile_x", 32}, {"tile_y", 8}, {"tile_z", 4}, {"staged", 1}};
-  const schedules::Parameters planes = {
-      {"vec", 2}, {"rows", 2}, {"load", 3}, {"ahead", 1}, {"chunk", 64}};
+  const schedules::Parameters planes = {{"vec", 2},  {"rows", 2},  {"tile_y", 16},
+                                        {"load", 3}, {"ahead", 2}, {"chunk", 128}};
   const schedules::Parameters queue = {{"load", 3}, {"ahead", 1}, {"chunk", 64}};
   const schedules::Parameters queue_f64 = {{"vec", 2},     {"rows", 2},    {"load", 3},  {"ahead", 2},
                                            {"chunk", 128}, {"scatter", 1}, {"window", 0}};
@@ -139,48 +139,50 @@ std::vector<Case> jacobi2d() {
 }
 
 std::vector<Case> seismic() {
+  const auto block = [](std::int64_t x, std::int64_t y, std::int64_t min_blocks = 0) {
+    return schedules::Parameters{{"block_x", x}, {"block_y", y}, {"min_blocks", min_blocks}};
+  };
   std::vector<Case> list = {
       {"seismic/x", "derivative-x", "seismic/x", {}, kVolume, plain("seismic", "seismic_x", 256, 1)},
-      {"seismic/y", "derivative-y", "seismic/y", {}, kVolume, plain("seismic", "seismic_y", 256, 1)},
+      {"seismic/y", "derivative-y", "seismic/y", block(64, 4), kVolume,
+       plain("seismic", "seismic_y", 256, 1)},
   };
-  for (const std::string axis : {"x", "y"}) {
-    for (const std::int64_t vec : {1, 2, 4}) {
-      const std::string width = std::to_string(vec), name = "seismic/" + axis + "-vec" + width;
-      list.push_back({name,
-                      "derivative-" + axis,
-                      name,
-                      {},
-                      kVolume,
-                      vectors("seismic", "seismic_" + axis + "_vec" + width, vec)});
-    }
+  struct Vectors {
+    std::string axis;
+    std::int64_t vec;
+    schedules::Parameters parameters;
+  };
+  const std::vector<Vectors> vectorized = {{"x", 1, block(256, 1)}, {"x", 2, block(256, 1)},
+                                           {"x", 4, block(128, 1)}, {"y", 1, block(64, 4)},
+                                           {"y", 2, block(32, 4)},  {"y", 4, block(16, 16, 8)}};
+  for (const auto& [axis, vec, parameters] : vectorized) {
+    const std::string width = std::to_string(vec), name = "seismic/" + axis + "-vec" + width;
+    list.push_back({name, "derivative-" + axis, name, parameters, kVolume,
+                    vectors("seismic", "seismic_" + axis + "_vec" + width, vec)});
   }
   Twin fused = vectors("seismic_fused", "seismic_xyz", 4);
   fused.kernels.front().tile[2] = kChunk;
   fused.chunk = 64;
   fused.chunk_parameter = "nw";
   const std::vector<Case> rest = {
-      {"seismic/y-shared",
-       "derivative-y",
-       "seismic/y-shared",
-       {{"min_blocks", 8}},
-       kVolume,
+      {"seismic/y-shared", "derivative-y", "seismic/y-shared", block(16, 16, 8), kVolume,
        vectors("seismic", "seismic_y_shared", 4)},
       {"seismic/z-window",
        "derivative-z",
        "seismic/z-window",
-       {{"nw", 64}},
+       {{"nw", 64}, {"vec", 2}, {"block_x", 128}},
        kVolume,
        marching("seismic", "seismic_z_window", 256, 1, 256, 1, 64, "nw")},
       {"seismic/xy",
        "derivative-xy",
        "seismic/xy",
-       {{"block_x", 32}, {"block_y", 8}, {"load", 1}, {"min_blocks", 6}},
+       {{"block_x", 16}, {"block_y", 16}, {"load", 2}, {"min_blocks", 8}},
        kVolume,
        vectors("seismic_fused", "seismic_xy", 4)},
       {"seismic/xyz",
        "derivative-xyz",
        "seismic/xyz",
-       {{"nw", 64}, {"load", 3}, {"ahead", 2}},
+       {{"nw", 256}, {"load", 3}, {"ahead", 2}, {"every_plane", 0}},
        kVolume,
        fused},
   };

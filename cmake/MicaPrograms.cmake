@@ -25,6 +25,13 @@ if(MICA_EXAMPLES)
   endforeach()
 endif()
 
+# The oracle, random programs and schedules, and the search for differences, for the tests and the tool.
+if(MICA_TOOLS OR MICA_TESTS)
+  mica_sources(fuzz_sources fuzz)
+  add_library(mica_fuzz STATIC ${fuzz_sources})
+  target_link_libraries(mica_fuzz PUBLIC mica mica_settings)
+endif()
+
 if(MICA_TOOLS)
   mica_sources(bench_sources bench bench/halide bench/twins)
   if(bench_sources)
@@ -36,7 +43,7 @@ if(MICA_TOOLS)
   mica_sources(tool_sources tools/mica)
   if(tool_sources)
     mica_program(mica_cli SOURCES ${tool_sources}
-      USES $<TARGET_NAME_IF_EXISTS:mica_bench> CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt PNG::PNG)
+      USES mica_fuzz $<TARGET_NAME_IF_EXISTS:mica_bench> CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt PNG::PNG)
     set_target_properties(mica_cli PROPERTIES OUTPUT_NAME mica)
   endif()
 endif()

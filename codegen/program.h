@@ -42,7 +42,8 @@ struct Placement {
   std::optional<std::int64_t> ahead;
   int prefetch = 0;
   std::string filled_from;
-  SourceLocation where;  ///< the directive that decided
+  std::vector<std::string> column = {};  ///< of Pipeline::Marched
+  SourceLocation where;                  ///< the directive that decided
 };
 
 /// One loop nest at root: the computation of one Func and all that is computed inside it.

@@ -94,6 +94,16 @@ class NestChecker {
              fmt::format("thread loop {} stands outside block loop {}; the loops are {} (innermost "
                          "first): reorder thread loops inside all block loops",
                          outermost_thread.name, dims_[blocks_.front()].name, loop_list()));
+      return;
+    }
+    for (std::size_t i = 1; i < threads_.size(); ++i) {
+      if (threads_[i] == threads_[i - 1] + 1) continue;
+      report(dims_[threads_[i]],
+             fmt::format("loop {} stands between thread loops {} and {}; the loops are {} (innermost "
+                         "first): reorder it inside all thread loops",
+                         dims_[threads_[i] - 1].name, dims_[threads_[i]].name,
+                         dims_[threads_[i - 1]].name, loop_list()));
+      return;
     }
   }
 

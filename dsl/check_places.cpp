@@ -75,7 +75,16 @@ class PlaceChecker {
                          joined(view_names(view_.consumers(f_)))));
       return;
     }
-    if (view_.context_at(level).between_blocks) {
+    const GpuContext context = view_.context_at(level);
+    if (context.between_threads) {
+      const auto& nest = *host->find_loop(level.var).nest;
+      const auto innermost = std::find_if(nest.dims.begin(), nest.dims.end(), [](const LoopDim& dim) {
+        return dim.kind == LoopKind::GpuThread;
+      });
+      report(directive, fmt::format("loop {} of {} is inside some of its thread loops only: name the "
+                                    "innermost thread loop, {}, or the innermost block loop",
+                                    level.var, level.func, innermost->name));
+    } else if (context.between_blocks) {
       const auto& nest = *host->find_loop(level.var).nest;
       report(directive, fmt::format("loop {} of {} is inside some of its block loops only: name the "
                                     "innermost block loop, {}, or a loop inside it",
@@ -154,7 +163,7 @@ class PlaceChecker {
                                     at->level.func, at->level.var, loop_names(host->loops.front())));
       return;
     }
-    if (view_.is_inside(f_, at->level)) return;
+    if (host != &f_ && view_.is_inside(f_, at->level)) return;
     report(directive, fmt::format("loop {} of {} is not around loop {} of {}, where {} is computed: "
                                   "storage is made at the same loop or outside it",
                                   at->level.var, at->level.func, compute.var, compute.func, f_.name()));

@@ -129,8 +129,13 @@ class DirectiveChecker {
                          held ? line_of(held->stage->where) : ""));
       return;
     }
-    const bool in_block = view_.context_of(f_).in_block || has_blocks();
-    if (!in_block) {
+    if (has_blocks()) return;
+    if (view_.context_of(f_).in_block) {
+      report(
+          fmt::format("{} is computed inside the blocks of another Func, whose box of {} this is: stage "
+                      "{} there",
+                      f_.name(), source, source));
+    } else {
       report(
           fmt::format("{} has no block loops, so there is no block to hold {} for: add gpu_tile, or "
                       "gpu_blocks and gpu_threads",

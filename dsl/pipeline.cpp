@@ -72,6 +72,12 @@ class PipelineMaker {
 
   /// A Func whose values exist for one consumer only is held in its block itself; of anything else
   /// the block holds a copy.
+  [[nodiscard]] bool is_inline(const Source& source) const {
+    if (source.image) return false;
+    return compute_place(*source.function, graph_.is_output(source.function.get())).kind ==
+           ComputePlace::Kind::Inline;
+  }
+
   [[nodiscard]] bool needs_copy(const Source& source) const {
     if (source.image) return true;
     const ComputePlace place = compute_place(*source.function, graph_.is_output(source.function.get()));
@@ -118,7 +124,10 @@ class PipelineMaker {
         const auto source = source_named(*f, stage->source, directive.where);
         if (!source || held_by(reads, *source)) continue;
         Source held = *source;
-        if (needs_copy(*source)) {
+        // An inline Func that is windowed too is computed into the registers, and its planes from them.
+        const bool windowed = std::any_of(reads.windows.begin(), reads.windows.end(),
+                                          [&](const auto& w) { return w.source == *source; });
+        if (needs_copy(*source) || (windowed && is_inline(*source))) {
           auto wrapper = make_wrapper(source->name() + ".staged", *source, directive.where);
           reads.wrappers.emplace_back(source->name(), wrapper);
           order.push_back(wrapper);
@@ -220,7 +229,11 @@ class PipelineMaker {
     for (const auto& window : it->second.windows) {
       pipeline.marched[names_->of(window.copy.get())].window_of = names_->of(window.source);
       const Source* held = held_by(it->second, window.source);
-      if (held) pipeline.marched[names_->of(*held)].filled_from = names_->of(window.copy.get());
+      // A stage that is the source itself is what the window is filled from.
+      if (!held || *held == window.source) continue;
+      auto& stage = pipeline.marched[names_->of(*held)];
+      stage.filled_from = names_->of(window.copy.get());
+      stage.column = window.pattern;
     }
     for (const auto& directive : f.definitions.front().directives) {
       const auto* ahead = std::get_if<directive::Prefetch>(&directive.op);

@@ -34,6 +34,8 @@ struct Pipeline {
     int prefetch = 0;
     /// The Func in registers that holds the threads' own points of it; empty: none.
     std::string filled_from;
+    /// With filled_from: the variable of the marched Func in each dimension of the source.
+    std::vector<std::string> column = {};
     /// Of a Func that a register_window made: the source whose values it holds.
     std::string window_of;
     /// Where a scatter was refused, the directive's reason.

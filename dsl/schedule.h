@@ -19,7 +19,7 @@ enum class MemoryType : std::uint8_t { Auto, Heap, Stack, Shared, Register };
 /// What happens when a split's factor does not divide the extent.
 /// GuardWithIf: points past the end are skipped. ShiftInwards: the last tile moves back and
 /// recomputes some points (GuardWithIf where the extent is below the factor, and on GPU loops).
-/// RoundUp: the caller promises room for a whole number of tiles. Auto: GuardWithIf.
+/// RoundUp: an output's memory has room for whole tiles (other Funcs: GuardWithIf). Auto: GuardWithIf.
 enum class TailStrategy : std::uint8_t { Auto, GuardWithIf, ShiftInwards, RoundUp };
 
 /// How the threads of a block share the work of filling a staged box.

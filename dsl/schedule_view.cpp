@@ -217,13 +217,17 @@ GpuContext ScheduleView::context_at(const LoopLevel& level, std::size_t steps) c
   if (!place.nest) return context;
   std::size_t blocks = 0;
   std::size_t around = 0;
+  bool thread_inside = false;
   for (std::size_t i = 0; i < place.nest->dims.size(); ++i) {
     const LoopKind kind = place.nest->dims[i].kind;
-    if (kind == LoopKind::GpuThread && i >= place.index) context.in_thread = true;
+    if (kind == LoopKind::GpuThread) {
+      (i >= place.index ? context.in_thread : thread_inside) = true;
+    }
     if (kind != LoopKind::GpuBlock) continue;
     ++blocks;
     around += i >= place.index ? 1 : 0;
   }
+  context.between_threads = context.in_thread && thread_inside;
   if (blocks > 0) {
     context.in_block = around == blocks;
     context.between_blocks = around > 0 && around < blocks;

@@ -40,6 +40,7 @@ struct GpuContext {
   bool in_block = false;
   bool between_blocks = false;  ///< inside some but not all block loops
   bool in_thread = false;
+  bool between_threads = false;  ///< inside some but not all thread loops
 };
 
 class ScheduleView {

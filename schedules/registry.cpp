@@ -5,6 +5,7 @@
 
 #include "dsl/func_graph.h"
 #include "dsl/march_taps.h"
+#include "dsl/pipeline.h"
 #include "dsl/traverse.h"
 #include "schedules/families.h"
 
@@ -169,7 +170,7 @@ void prefetch_source(Func& func, const std::string& source, std::int64_t depth) 
 }
 
 void scatter_sum_of(Func& func, Partials partials) {
-  FunctionData trial = *func.function();
+  FunctionData trial = *make_pipeline({func.function()}).find(func.name());
   if (!scatter_sum(trial, marched_var(func).name(), partials).refused.empty()) return;
   add(func, directive::Scatter{marched_var(func).name(), partials});
 }

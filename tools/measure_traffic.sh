@@ -15,7 +15,8 @@
 # missing, or all when the tool has no such command, is shown as "-".
 #
 # Counted are, of a kernel's last launch: l1, bytes of global loads and stores that the L1 cache served;
-# l2, 32-byte sectors read and written; dram, bytes of device memory.
+# l2, 32-byte sectors read and written by the multiprocessors; dram, bytes of device memory (what a kernel
+# wrote last is still in the L2 when it ends: up to its size less is counted than was written).
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -48,7 +49,7 @@ trap 'rm -rf "$work"' EXIT
   { echo "no predictions: \`mica traffic\` says: $(head -n 1 "$work/traffic.log")"; : >"$work/predicted.json"; }
 
 metrics=l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum,l1tex__t_bytes_pipe_lsu_mem_global_op_st.sum
-metrics+=,lts__t_sectors_op_read.sum,lts__t_sectors_op_write.sum,dram__bytes_read.sum,dram__bytes_write.sum
+metrics+=,lts__t_sectors_srcunit_tex_op_read.sum,lts__t_sectors_srcunit_tex_op_write.sum,dram__bytes_read.sum,dram__bytes_write.sum
 "$ncu" --csv --print-units base --metrics "$metrics" --log-file "$work/counted.csv" \
        "$mica" bench "$case_name" "${size[@]}" --runs 1 >"$work/bench.log" 2>&1 ||
   { cat "$work/bench.log" "$work/counted.csv" >&2 2>/dev/null; echo "ncu failed" >&2; exit 1; }
@@ -67,11 +68,14 @@ tr -d ' \n' <"$work/predicted.json" | { grep -o '{[^{}]*"name"[^{}]*}' || true; 
 # ncu's table has every field in quotes, numbers with commas between thousands.
 awk -F '","' -v predicted="$work/predicted.txt" '
   BEGIN {
-    while ((getline line <predicted) > 0) { split(line, p, " "); expected[p[1], p[2]] = p[3] }
+    while ((getline line <predicted) > 0) {
+      split(line, p, " "); expected[p[1], p[2]] = p[3]
+      if (p[2] ~ /^dram/) expected[p[1], "dram"] += p[3]
+    }
     key["l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum"] = "l1_read"
     key["l1tex__t_bytes_pipe_lsu_mem_global_op_st.sum"] = "l1_write"
-    key["lts__t_sectors_op_read.sum"] = "l2_read";  unit["l2_read"] = 32
-    key["lts__t_sectors_op_write.sum"] = "l2_write"; unit["l2_write"] = 32
+    key["lts__t_sectors_srcunit_tex_op_read.sum"] = "l2_read";  unit["l2_read"] = 32
+    key["lts__t_sectors_srcunit_tex_op_write.sum"] = "l2_write"; unit["l2_write"] = 32
     key["dram__bytes_read.sum"] = "dram_read"
     key["dram__bytes_write.sum"] = "dram_write"
   }
@@ -88,12 +92,13 @@ awk -F '","' -v predicted="$work/predicted.txt" '
     level = key[metric]
     if (!(name in seen)) { seen[name] = 1; names[++count] = name }
     counted[name, level] = value * (level in unit ? unit[level] : 1)
+    if (level ~ /^dram/) counted[name, "dram"] += value
   }
   END {
     if (count == 0) { print "no kernel was counted"; exit 1 }
     format = "%-36s %-11s %16s %16s %8s\n"
     printf format, "kernel", "level", "predicted", "counted", "ratio"
-    n = split("l1_read l1_write l2_read l2_write dram_read dram_write", levels, " ")
+    n = split("l1_read l1_write l2_read l2_write dram_read dram_write dram", levels, " ")
     for (k = 1; k <= count; ++k)
       for (i = 1; i <= n; ++i) {
         at = names[k] SUBSEP levels[i]

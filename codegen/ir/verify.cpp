@@ -86,7 +86,9 @@ class Verifier {
     const bool parallel = loop.kind == LoopKind::Parallel;
     if (fixed) {
       const std::int64_t* extent = as_int(loop.extent);
-      require(extent != nullptr && *extent >= 1, s, "extent of " + loop.name + " is not a constant");
+      // Baking may still make an unrolled loop's extent constant; unroll_loops asks for it.
+      const bool allowed = extent != nullptr ? *extent >= 1 : loop.kind == LoopKind::Unrolled;
+      require(allowed, s, "extent of " + loop.name + " is not a constant");
       require(level_ < Level::BackEnd, s,
               std::string(keyword(loop.kind)) + " loop " + loop.name + " is left for the back end");
     }

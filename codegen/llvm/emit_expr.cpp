@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
 
@@ -10,8 +12,10 @@ llvm::Value* Emitter::emit(const Expr& e) {
   if (depth_ == 0) {
     cache_.clear();
     cached_.clear();
+    registers_.clear();
   }
   ++depth_;
+  if (depth_ == 1) load_first(e);
   llvm::Value* value = value_of(e);
   --depth_;
   return value;
@@ -45,8 +49,7 @@ llvm::Value* Emitter::node(Type type, const Op& op) {
   } else if constexpr (std::is_same_v<Op, Unary>) {
     return emit_unary(builder_, op.op, type, value_of(op.a));
   } else if constexpr (std::is_same_v<Op, Binary>) {
-    llvm::Value* a = value_of(op.a);
-    llvm::Value* b = value_of(op.b);
+    const auto [a, b] = values_of(op.a, op.b);
     return emit_binary(builder_, hooks_.facts, op.op, type, a, b);
   } else if constexpr (std::is_same_v<Op, Compare>) {
     llvm::Value* a = value_of(op.a);
@@ -59,8 +62,13 @@ llvm::Value* Emitter::node(Type type, const Op& op) {
     return builder_.CreateSelect(condition, if_true, if_false);
   } else if constexpr (std::is_same_v<Op, Fma>) {
     if (type.is_half()) throw InternalError("fma of " + to_string(type) + " reached a back end");
-    llvm::Value* a = value_of(op.a);
-    llvm::Value* b = value_of(op.b);
+    // A sum of taps is a chain of addends: its first tap first.
+    if (registers_of(op.c) > std::max(registers_of(op.a), registers_of(op.b))) {
+      llvm::Value* c = value_of(op.c);
+      const auto [a, b] = values_of(op.a, op.b);
+      return builder_.CreateFMA(a, b, c);
+    }
+    const auto [a, b] = values_of(op.a, op.b);
     return builder_.CreateFMA(a, b, value_of(op.c));
   } else if constexpr (std::is_same_v<Op, Strict>) {
     return value_of(op.value);  // nothing is reordered here

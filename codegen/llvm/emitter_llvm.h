@@ -80,6 +80,16 @@ class Emitter {
   llvm::Value* let_value(const Let& let);
   llvm::Value* shuffle(Type type, const Shuffle& s);
 
+  // emit_order.cpp
+  /// Emits the loads of `e` ahead of its arithmetic, so that they wait for memory together, if the
+  /// values fit in TargetFacts::load_registers. Otherwise each is loaded where it is used.
+  void load_first(const Expr& e);
+  /// Both values; that which needs more registers is computed first, when no other is held (R. Sethi,
+  /// J. Ullman: The Generation of Optimal Code for Arithmetic Expressions, JACM 17(4), 1970).
+  std::pair<llvm::Value*, llvm::Value*> values_of(const Expr& a, const Expr& b);
+  /// How many registers `e` needs as a tree, in that order.
+  int registers_of(const Expr& e);
+
   // emit_memory.cpp
   const BufferBinding& buffer(const std::string& name) const;
   llvm::Value* address(const BufferBinding& buffer, const Expr& index);
@@ -105,7 +115,8 @@ class Emitter {
   std::map<std::string, BufferBinding> buffers_;
   Cache cache_;
   std::vector<const ExprNode*> cached_;  ///< the cache's keys in the order they came
-  int depth_ = 0;                        ///< of emit(Expr) calls; the cache lives for the outermost
+  std::unordered_map<const ExprNode*, std::pair<Expr, int>> registers_;
+  int depth_ = 0;  ///< of emit(Expr) calls; the cache lives for the outermost
 };
 
 }  // namespace mica::llvm_backend

@@ -95,7 +95,8 @@ BufferBinding allocate(Emitter& emitter, const std::vector<ir::SharedSlot>& layo
 
 TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlot>& layout) {
   TargetHooks hooks;
-  hooks.facts = {.native_half = true, .native_f64_minimum = false, .small_accesses = true};
+  hooks.facts = {
+      .native_half = true, .native_f64_minimum = false, .small_accesses = true, .load_registers = 32};
   hooks.axis = [&](Emitter& e, const std::string& name) { return read_axis(e, kernel, name); };
   hooks.barrier = emit_barrier;
   hooks.allocate = [&](Emitter& e, const ir::Allocate& a) { return allocate(e, layout, a); };

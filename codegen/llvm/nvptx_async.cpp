@@ -8,6 +8,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Operator.h>
 
 #include "codegen/ir/traverse.h"
 #include "codegen/llvm/emitter_llvm.h"
@@ -174,16 +175,38 @@ Value* warp_shuffle(Emitter& emitter, Type type, Value* own, int delta) {
 
 // ---- asynchronous copies -------------------------------------------------------------------------
 
-/// 16 bytes pass by the first cache; fewer bytes have no such copy.
-void start_copy(Emitter& emitter, const ArrayCopy& copy) {
-  intrinsic::ID id = intrinsic::not_intrinsic;
-  switch (copy.bytes) {
-    case 4: id = intrinsic::nvvm_cp_async_ca_shared_global_4; break;
-    case 8: id = intrinsic::nvvm_cp_async_ca_shared_global_8; break;
-    case 16: id = intrinsic::nvvm_cp_async_cg_shared_global_16; break;
-    default: throw InternalError("asynchronous copy of " + std::to_string(copy.bytes) + " bytes");
+/// An address as PTX writes it: a register and a constant number of bytes.
+struct PtxAddress {
+  Value* base = nullptr;
+  std::int64_t offset = 0;
+};
+
+PtxAddress address_of(Emitter& emitter, Value* pointer) {
+  PtxAddress address{pointer};
+  for (;;) {
+    auto* step = llvm::dyn_cast<llvm::GEPOperator>(address.base);
+    llvm::APInt bytes(64, 0);
+    const bool constant = step != nullptr && step->hasAllConstantIndices() &&
+                          step->accumulateConstantOffset(emitter.module().getDataLayout(), bytes);
+    if (!constant) return address;
+    address = {step->getPointerOperand(), address.offset + bytes.getSExtValue()};
   }
-  emitter.builder().CreateIntrinsic(id, {copy.to.pointer, copy.from.pointer});
+}
+
+/// 16 bytes pass by the first cache; fewer bytes have no such copy. Constant offsets stand in the
+/// instruction: LLVM would move `pointer + constant` out of loops, each into registers of its own.
+void start_copy(Emitter& emitter, const ArrayCopy& copy) {
+  if (copy.bytes != 4 && copy.bytes != 8 && copy.bytes != 16) {
+    throw InternalError("asynchronous copy of " + std::to_string(copy.bytes) + " bytes");
+  }
+  Builder& b = emitter.builder();
+  const PtxAddress to = address_of(emitter, copy.to.pointer);
+  const PtxAddress from = address_of(emitter, copy.from.pointer);
+  call_asm(b, b.getVoidTy(),
+           std::string("cp.async.") + (copy.bytes == 16 ? "cg" : "ca") + ".shared.global [$0+" +
+               std::to_string(to.offset) + "], [$1+" + std::to_string(from.offset) + "], " +
+               std::to_string(copy.bytes) + ";",
+           "l,l", {address_bits(b, to.base), address_bits(b, from.base)}, /*memory=*/true);
 }
 
 void commit_copies(Emitter& emitter) {

@@ -17,6 +17,9 @@ struct TargetFacts {
   /// Accesses are cut into aligned pieces of a power-of-two number of lanes and at most 16 bytes;
   /// else any vector is accessed at once.
   bool small_accesses = false;
+  /// The 32-bit registers that values may wait in before they are used; 0: there are no such registers
+  /// to manage, or another scheduler does.
+  int load_registers = 0;
 };
 
 using Builder = llvm::IRBuilder<>;

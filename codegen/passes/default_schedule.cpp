@@ -51,6 +51,15 @@ void schedule_gpu(Definition& definition) {
   add(definition, directive::GpuTile{vars, kTiles[vars.size() - 1], {}});
 }
 
+/// Does another Func name a loop of this one?
+bool holds_others(const Program& program, const std::string& func) {
+  return std::any_of(program.placement.begin(), program.placement.end(), [&](const auto& entry) {
+    const Placement& place = entry.second;
+    return place.level == Placement::Level::At &&
+           (place.compute.func == func || (place.store && place.store->func == func));
+  });
+}
+
 }  // namespace
 
 void default_schedule(Program& program) {
@@ -59,6 +68,8 @@ void default_schedule(Program& program) {
     auto copy = std::make_shared<FunctionData>(*func);
     bool scheduled = false;
     for (const auto& definition : copy->definitions) scheduled = scheduled || has_loops(definition);
+    // Tiling would rename the loops that the user knows.
+    if (program.options.target.is_gpu()) scheduled = scheduled || holds_others(program, copy->name);
     // A Func whose pure definition the user scheduled for the host stays there with its updates.
     bool gpu = program.options.target.is_gpu();
     if (scheduled) {

@@ -27,6 +27,7 @@ Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
     p.ahead = it->second.ahead;
     p.prefetch = it->second.prefetch;
     p.filled_from = it->second.filled_from;
+    p.column = it->second.column;
   }
   const bool updated = func.definitions.size() > 1;
   if (pipeline.is_output(func.name) || (!decided && updated)) p.level = Placement::Level::Root;

@@ -74,6 +74,11 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   Diagnostics findings;
   LoopNestSpec spec = expand_loops(func, static_cast<int>(index), findings);
   throw_if_any(findings);
+  // Only an output's memory has room that the caller promises.
+  for (auto& step : spec.steps) {
+    const bool no_room = step.tail == TailStrategy::RoundUp && !program_.pipeline.is_output(func.name);
+    if (no_room) step.tail = TailStrategy::GuardWithIf;
+  }
 
   // A Func computed once per block without thread loops of its own is dealt to all threads.
   bool has_threads = std::any_of(spec.dims.begin(), spec.dims.end(),

@@ -38,19 +38,6 @@ Expr first_read_in(const MarchStage& stage, const Expr& step) {
   return step + constant(stage.warm_up() - stage.newest_lag);
 }
 
-// The variable of the marched Func that stands for each dimension of a windowed source.
-std::vector<std::string> window_pattern(const FunctionData& window) {
-  std::vector<std::string> pattern;
-  const auto* access = window.definitions.front().values.front().as<Access>();
-  internal_check(access != nullptr, "a window copies one access");
-  for (const auto& arg : access->args) {
-    const auto* var = arg.as<VarRef>();
-    internal_check(var != nullptr, "a window's source is read at plain variables");
-    pattern.push_back(var->name);
-  }
-  return pattern;
-}
-
 }  // namespace
 
 bool NestBuilder::keeps_funcs(const Frame& frame) const {
@@ -91,8 +78,10 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   analysis::Scope open;
   std::string march;
   NestContext known = context;
-  const Interval row = frame.vars.interval(frame.func.args[0], frame.fixed);
-  if (const auto points = analysis::constant_extent(row)) {
+  // An update may have no loop along the rows.
+  const bool has_rows = frame.vars.roots().count(frame.func.args[0]) > 0;
+  const Interval row = has_rows ? frame.vars.interval(frame.func.args[0], frame.fixed) : Interval();
+  if (const auto points = has_rows ? analysis::constant_extent(row) : std::nullopt) {
     known.row_origin = row.min;
     known.row_points = *points;
     const auto* lanes = frame.vars.loops().empty() ? nullptr : as_int(frame.vars.loops()[0].extent);
@@ -340,7 +329,7 @@ ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const Marc
   const FunctionData& func = *stage.func;
   const Placement& placement = program_.placement.at(func.name);
   const FunctionData& window = find(placement.filled_from);
-  const std::vector<std::string> pattern = window_pattern(window);
+  const std::vector<std::string>& pattern = placement.column;
   Box tile = box;
   for (std::size_t d = 0; d < box.size(); ++d) {
     if (static_cast<int>(d) == stage.dim) continue;

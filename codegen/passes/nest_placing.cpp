@@ -174,6 +174,13 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
                         "compute it at a block loop",
                     placement.where);
   }
+  if (!fixed_size && (memory == MemoryType::Register || memory == MemoryType::Stack)) {
+    throw UserError(
+        "store_in(MemoryType::" + to_string(memory) + "): " + func.name +
+            " needs a number of points here that is not constant; compute it inside loops of "
+            "constant extent, or store it in MemoryType::Heap",
+        placement.where);
+  }
   const bool per_thread = stage && stage->per_thread;
   if (context.in_block && !context.in_thread && memory != MemoryType::Shared && !per_thread) {
     throw UserError("store_in(MemoryType::" + to_string(memory) + "): " + func.name +

@@ -4,6 +4,8 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <tuple>
+#include <vector>
 
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
@@ -21,15 +23,17 @@ class Unroller {
 
   ir::Stmt run(const ir::Stmt& s) {
     if (const auto* alloc = s.as<ir::Allocate>()) {
-      const std::int64_t outer = period_;
-      if (on_device_ && alloc->memory == MemoryType::Register && alloc->per_thread) {
-        for (auto fold : alloc->folds) {
-          if (fold > 0) period_ = std::lcm(period_, fold);
-        }
+      const auto saved = std::pair(must_, may_);
+      const bool registers = alloc->memory == MemoryType::Register && alloc->per_thread;
+      const bool several_planes = alloc->ring.oldest_lag > alloc->ring.newest_lag;
+      for (const auto fold : alloc->folds) {
+        if (fold == 0 || !on_device_) continue;
+        if (registers) must_.push_back(fold);
+        if (!registers && several_planes) may_.push_back(fold);
       }
       ir::Allocate copy = *alloc;
       copy.body = run(alloc->body);
-      period_ = outer;
+      std::tie(must_, may_) = saved;
       return ir::make_stmt(std::move(copy));
     }
     const auto* loop = s.as<ir::For>();
@@ -39,7 +43,20 @@ class Unroller {
   }
 
  private:
+  // Steps to write out: a common period of all rings in registers, and of the others where it stays
+  // short.
+  [[nodiscard]] std::int64_t period() const {
+    constexpr std::int64_t kMostSteps = 12;
+    std::int64_t period = 1;
+    for (const auto fold : must_) period = std::lcm(period, fold);
+    for (const auto fold : may_) {
+      if (const auto longer = std::lcm(period, fold); longer <= kMostSteps) period = longer;
+    }
+    return period;
+  }
+
   ir::Stmt unrolled(const ir::For& loop) const {
+    const std::int64_t steps_a_turn = period();
     const auto* min = as_int(loop.min);
     internal_check(min && *min <= 0, "a march starts at a constant step");
     const Expr planes = simplify(loop.extent + *min);
@@ -51,33 +68,33 @@ class Unroller {
       // A block has one plane at least.
       stmts.push_back(ir::substitute(always(loop.body, step, planes, -s), loop.name, constant(s)));
     }
-    if (period_ == 1 && beyond == 0) {
+    if (steps_a_turn == 1 && beyond == 0) {
       stmts.push_back(
           ir::make_stmt(ir::For{loop.name, constant(0), planes, LoopKind::Serial, loop.body}));
       return ir::make_block(std::move(stmts));
     }
     const std::string turn = loop.name + ".turn";
     const std::string whole = loop.name + ".whole";
-    auto at = [&](std::int64_t k) { return make_var(turn) * constant(period_) + constant(k); };
+    auto at = [&](std::int64_t k) { return make_var(turn) * constant(steps_a_turn) + constant(k); };
     std::vector<ir::Stmt> steps;
-    for (std::int64_t k = 0; k < period_; ++k) {
+    for (std::int64_t k = 0; k < steps_a_turn; ++k) {
       steps.push_back(ir::substitute(undisturbed, loop.name, at(k)));
     }
     stmts.push_back(ir::make_stmt(ir::For{turn, constant(0), make_var(whole), LoopKind::Serial,
                                           ir::make_block(std::move(steps))}));
     ir::Stmt rest;
-    for (std::int64_t k = period_; k-- > 0;) {
-      if (period_ == 1) {  // every turn left is one step
+    for (std::int64_t k = steps_a_turn; k-- > 0;) {
+      if (steps_a_turn == 1) {  // every turn left is one step
         rest = ir::substitute(loop.body, loop.name, at(k));
         break;
       }
       rest = ir::make_stmt(ir::If{
           at(k) < planes, ir::make_block({ir::substitute(loop.body, loop.name, at(k)), rest}), {}});
     }
-    const Expr turns = (planes + constant(period_ - 1)) / constant(period_);
+    const Expr turns = (planes + constant(steps_a_turn - 1)) / constant(steps_a_turn);
     stmts.push_back(ir::make_stmt(
         ir::For{turn, make_var(whole), simplify(turns - make_var(whole)), LoopKind::Serial, rest}));
-    const Expr undisturbed_turns = max(planes - constant(beyond), constant(0)) / constant(period_);
+    const Expr undisturbed_turns = max(planes - constant(beyond), constant(0)) / constant(steps_a_turn);
     return ir::make_stmt(
         ir::LetStmt{whole, simplify(undisturbed_turns), ir::make_block(std::move(stmts))});
   }
@@ -101,7 +118,8 @@ class Unroller {
   }
 
   bool on_device_;
-  std::int64_t period_ = 1;
+  std::vector<std::int64_t> must_,
+      may_;  ///< places of the rings around, in registers and in shared memory
 };
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "codegen/passes/vectorize_loops.h"
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "codegen/analysis/linear.h"
+#include "codegen/ir/equal.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/operators.h"
@@ -63,12 +66,23 @@ class Lanes {
   }
 
   ir::Stmt by_lane(const ir::Stmt& s) const {
-    internal_check(widened_.empty(), "a statement under vector lets can be done in lanes");
     std::vector<ir::Stmt> copies;
     for (int i = 0; i < lanes_; ++i) {
-      copies.push_back(simplify(ir::substitute(s, name_, min_ + make_const(Int(32), std::int64_t{i}))));
+      const ir::Stmt lane = with_scalar_lets(s, "." + std::to_string(i));
+      copies.push_back(
+          simplify(ir::substitute(lane, name_, min_ + make_const(Int(32), std::int64_t{i}))));
     }
     return ir::make_block(std::move(copies));
+  }
+
+  /// `s` under scalar copies, named with `suffix`, of the vector lets around it that it reads.
+  [[nodiscard]] ir::Stmt with_scalar_lets(ir::Stmt s, const std::string& suffix) const {
+    for (auto let = lets_.rbegin(); let != lets_.rend(); ++let) {
+      const auto& [name, value] = *let;
+      const ir::Stmt renamed = ir::substitute(s, name, make_expr(value.type(), VarRef{name + suffix}));
+      if (!ir::equal(renamed, s)) s = ir::make_stmt(ir::LetStmt{name + suffix, value, renamed});
+    }
+    return s;
   }
 
   ir::Stmt run_store(const ir::Stmt& s, const ir::Store& store) {
@@ -83,9 +97,15 @@ class Lanes {
   ir::Stmt run_let(const ir::LetStmt& let) {
     Expr value = run(let.value);
     bool wide = !value.type().is_scalar();
-    if (wide) widened_.insert(let.name);
+    if (wide) {
+      widened_.insert(let.name);
+      lets_.emplace_back(let.name, let.value);
+    }
     ir::Stmt body = run(let.body);
-    if (wide) widened_.erase(let.name);
+    if (wide) {
+      widened_.erase(let.name);
+      lets_.pop_back();
+    }
     return ir::make_stmt(ir::LetStmt{let.name, value, body});
   }
 
@@ -146,6 +166,8 @@ class Lanes {
   Expr min_;
   int lanes_;
   std::set<std::string> widened_;
+  /// The vector LetStmts around the statement at hand with their scalar values, outermost first.
+  std::vector<std::pair<std::string, Expr>> lets_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Random pipelines, schedules and extents against the oracle. MICA_FUZZ_PAIRS sets how many pairs of
+// Shared pipelines under random schedules against the oracle. MICA_FUZZ_PAIRS sets how many pairs of
 // a pipeline and a schedule each test tries, MICA_FUZZ_SEED the first seed; a failure prints its own
 // seed, which with MICA_FUZZ_PAIRS=1 repeats it alone.
-#include "tests/support/random_schedules.h"
+#include "fuzz/random_schedules.h"
 
 #include <cstdlib>
 #include <string>
@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/check_targets.h"
+#include "tests/support/test_pipelines.h"
 
 namespace mica::test {
 namespace {
@@ -18,7 +19,7 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise)
   return text == nullptr ? otherwise : std::stoull(text);
 }
 
-std::uint64_t pairs() { return number_from_environment("MICA_FUZZ_PAIRS", 100); }
+std::uint64_t pairs() { return number_from_environment("MICA_FUZZ_PAIRS", 25); }
 std::uint64_t first_seed() { return number_from_environment("MICA_FUZZ_SEED", 1); }
 
 enum class Side { Host, Gpu };

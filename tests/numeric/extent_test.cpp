@@ -25,7 +25,7 @@ namespace {
     executable.synchronize();
     const ::testing::AssertionResult same = same_bits(expected.front(), out.crop());
     if (!same) return ::testing::AssertionFailure() << to_string(target) << ": " << same.message();
-    const ::testing::AssertionResult rest = out.outside_untouched();
+    const ::testing::AssertionResult rest = outside_untouched(out);
     if (!rest) return ::testing::AssertionFailure() << to_string(target) << ": " << rest.message();
   }
   return ::testing::AssertionSuccess();

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include "fuzz/random_data.h"
 #include "schedules/mica.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/compare.h"
-#include "tests/support/random_data.h"
 
 namespace mica {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "codegen/passes/expand_math.h"
 #include "dsl/traverse.h"
+#include "fuzz/reference_math.h"
 #include "tests/support/expr_value.h"
-#include "tests/support/reference_math.h"
 
 namespace mica::test {
 namespace {

@@ -117,6 +117,19 @@ TEST(NamedSchedules, ReadOnlyInputsAreNotStaged) {
   EXPECT_EQ(read_only, static_cast<int>(p.inputs.size()) - 1);
 }
 
+TEST(NamedSchedules, SumsAreScatteredWhereTheyCanBe) {
+  const auto scatters = [](TestPipeline p) {
+    schedules::apply(p.output(), "fd3d/one-pass", {{"scatter", 1}});
+    const auto& directives = p.output().schedule().stages.back().directives;
+    return std::any_of(directives.begin(), directives.end(), [](const Directive& d) {
+      return std::holds_alternative<directive::Scatter>(d.op);
+    });
+  };
+  EXPECT_TRUE(scatters(star(Float(32), 3, 4)));
+  EXPECT_TRUE(scatters(wave()));
+  EXPECT_FALSE(scatters(mixed_types())) << "terms that read several planes";
+}
+
 TEST(NamedSchedules, ApplyReplacesTheWholeSchedule) {
   TestPipeline p = blur();
   schedules::apply(p.output(), "blur/breadth-first");

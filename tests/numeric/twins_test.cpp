@@ -10,10 +10,10 @@
 #include "bench/algorithms.h"
 #include "bench/twin_run.h"
 #include "bench/weights.h"
+#include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/compare.h"
 #include "tests/support/cuda_on_host.h"
-#include "tests/support/random_data.h"
 
 // Outside mica, whose min is that of expressions.
 namespace twins {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
-#include "tests/support/random_data.h"
 #include "tests/support/test_pipelines.h"
 
 namespace mica::test {

@@ -333,9 +333,17 @@ TEST(MarchNest, StepsAreWrittenOutToThePeriodOfTheWindow) {
   const March ahead = March::star().window().ahead(2);
   EXPECT_EQ(walk_of(split_of(nest_after(ahead.next, "unroll_marches")).interior).period, 4);
 }
-TEST(MarchNest, RingsInSharedMemoryNeedNoPeriod) {
-  const March m = March::star().stage();
-  EXPECT_EQ(walk_of(split_of(nest_after(m.next, "unroll_marches")).interior).period, 1);
+TEST(MarchNest, RingsInSharedMemoryThatAreReadInSeveralPlanesJoinAShortPeriod) {
+  const auto period = [](const March& m) {
+    return walk_of(split_of(nest_after(m.next, "unroll_marches")).interior).period;
+  };
+  EXPECT_EQ(period(March::star().stage()), 3) << "three planes";
+  EXPECT_EQ(period(March::star(2).stage().ahead(2)), 7) << "five planes and two ahead";
+  EXPECT_EQ(period(March::star(6).stage()), 1) << "thirteen planes";
+  EXPECT_EQ(period(March::star(4).stage().window().ahead(1)), 9) << "the window's; one plane is read";
+  March parts = March::star(2).stage().ahead(2);
+  parts.next.scatter(z);
+  EXPECT_EQ(period(parts), 1) << "one plane is read";
 }
 TEST(MarchNest, UndisturbedStepsHaveNoConditionOnTheStep) {
   const March m = March::star().stage().window().ahead(2);

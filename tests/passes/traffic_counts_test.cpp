@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "codegen/analysis/traffic.h"
+#include "fuzz/random_schedules.h"
 #include "runtime/evaluate.h"
 #include "tests/passes/lowered.h"
 #include "tests/support/count_accesses.h"
 #include "tests/support/gpu_schedules.h"
-#include "tests/support/random_schedules.h"
 
 namespace mica::test {
 namespace {

@@ -96,7 +96,7 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
     if (!same) {
       return ::testing::AssertionFailure() << "output " << i << ": " << same.message() << context;
     }
-    const ::testing::AssertionResult untouched = memory[i]->outside_untouched();
+    const ::testing::AssertionResult untouched = outside_untouched(*memory[i]);
     if (!untouched) {
       return ::testing::AssertionFailure() << "output " << i << ": " << untouched.message() << context;
     }

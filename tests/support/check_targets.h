@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "dsl/func.h"
+#include "fuzz/oracle.h"
+#include "fuzz/random_data.h"
 #include "runtime/buffer.h"
 #include "runtime/target.h"
-#include "tests/support/oracle.h"
-#include "tests/support/random_data.h"
 
 namespace mica::test {
 

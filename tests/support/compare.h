@@ -1,41 +1,22 @@
-// Bit-by-bit comparison of buffers and of memory that must not have been touched.
+// fuzz/compare_memory.h as GoogleTest assertions.
 #pragma once
-
-#include <cstddef>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "runtime/buffer.h"
+#include "fuzz/compare_memory.h"
 
 namespace mica::test {
 
-/// Do both buffers hold the same bits over the same box? Any NaN equals any NaN. A failure names the
-/// first differing coordinates with both values in decimal and hex, and counts the differences.
-::testing::AssertionResult same_bits(const AnyBuffer& expected, const AnyBuffer& actual);
-
-/// "0.5 (0x3f000000)" for an element in memory.
-std::string describe_element(Type type, const void* at);
-
-/// Host memory for one output: a view `crop` of the given box in a larger, poisoned allocation that
-/// has a margin of points on each side, strides of the caller's and unused elements at row ends.
-class PoisonedOutput {
- public:
-  /// `box` is (min, extent) of each dimension; rows are padded by `row_padding` elements.
-  PoisonedOutput(Type type, const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
-                 std::int64_t margin = 3, std::int64_t row_padding = 2);
-  [[nodiscard]] AnyBuffer& crop() { return crop_; }
-  /// Is every byte outside the crop still the poison that the constructor wrote?
-  [[nodiscard]] ::testing::AssertionResult outside_untouched() const;
-
- private:
-  std::vector<std::byte> bytes_;
-  AnyBuffer whole_;
-  AnyBuffer crop_;
-};
-
-/// The byte that poisoned memory is filled with: floats of it are NaN, integers improbable.
-std::byte poison_byte(Type type);
+/// Does a comparison find nothing? Its text is the failure's message.
+inline ::testing::AssertionResult nothing(const std::string& findings) {
+  if (findings.empty()) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << findings;
+}
+inline ::testing::AssertionResult same_bits(const AnyBuffer& expected, const AnyBuffer& actual) {
+  return nothing(differing_bits(expected, actual));
+}
+inline ::testing::AssertionResult outside_untouched(const PoisonedOutput& output) {
+  return nothing(output.writes_outside());
+}
 
 }  // namespace mica::test

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/ir/kernel.h"
-#include "tests/support/oracle_ops.h"
+#include "fuzz/oracle_ops.h"
 
 namespace mica::test {
 

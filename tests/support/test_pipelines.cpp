@@ -1,16 +1,8 @@
 #include "tests/support/test_pipelines.h"
 
 #include <ostream>
-#include <stdexcept>
 
 namespace mica::test {
-
-Func& TestPipeline::func(const std::string& wanted) {
-  for (Func& f : funcs) {
-    if (f.name() == wanted) return f;
-  }
-  throw std::out_of_range("no Func " + wanted + " in " + name);
-}
 
 std::vector<Var> grid_vars(int dimensions) {
   std::vector<Var> vars;

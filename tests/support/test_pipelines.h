@@ -2,33 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "dsl/func.h"
-#include "tests/support/oracle.h"
-#include "tests/support/random_data.h"
+#include "fuzz/test_pipeline.h"
 
 namespace mica::test {
-
-/// An algorithm with handles on its parts.
-struct TestPipeline {
-  std::string name;
-  std::vector<Func> funcs;  ///< producers before consumers
-  std::vector<Func> outputs;
-  std::vector<ImageParam> inputs;
-
-  [[nodiscard]] Func& func(const std::string& wanted);
-  [[nodiscard]] Func& output() { return outputs.front(); }
-  [[nodiscard]] const std::vector<std::string>& args() const { return outputs.front().function()->args; }
-  /// Random inputs over exactly the boxes that computing the outputs over `box` reads.
-  [[nodiscard]] std::vector<std::shared_ptr<void>> bind(const Box& box, std::uint64_t seed,
-                                                        Contents contents = Contents::Ordinary,
-                                                        Layout layout = Layout::Embedded) const {
-    return bind_demanded(outputs, box, inputs, seed, contents, layout);
-  }
-};
 
 /// The Vars x, y, z, w, as many as asked for.
 std::vector<Var> grid_vars(int dimensions);

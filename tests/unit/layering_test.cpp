@@ -26,10 +26,11 @@ const std::map<std::string, std::vector<std::string>>& may_include() {
       {"runtime", {"dsl", "runtime"}},
       {"codegen", {"dsl", "runtime", "codegen"}},
       {"schedules", {"dsl", "runtime", "codegen", "schedules"}},
+      {"fuzz", {"dsl", "runtime", "codegen", "fuzz"}},
       {"examples", {"dsl", "runtime", "codegen", "schedules", "examples"}},
       {"bench", {"dsl", "runtime", "codegen", "schedules", "bench"}},
-      {"tools", {"dsl", "runtime", "codegen", "schedules", "bench", "tools"}},
-      {"tests", {"dsl", "runtime", "codegen", "schedules", "bench", "tests"}},
+      {"tools", {"dsl", "runtime", "codegen", "schedules", "bench", "fuzz", "tools"}},
+      {"tests", {"dsl", "runtime", "codegen", "schedules", "bench", "fuzz", "tests"}},
   };
   return table;
 }
@@ -171,7 +172,7 @@ TEST_F(SourceTree, NoFileNamesAPathOfOneMachine) {
   const std::vector<std::string> text_extensions = {".cmake", ".in",   ".txt", ".sh", ".md",
                                                     ".json",  ".yaml", ".ptx", ".ll", ".map"};
   for (const std::string folder : {"cmake", "scripts", "docs", ".ci", "include", "codegen", "schedules",
-                                   "tests", "examples", "bench", "tools"}) {
+                                   "fuzz", "tests", "examples", "bench", "tools"}) {
     std::ranges::move(read_folder(source_root(), folder, text_extensions), std::back_inserter(texts));
   }
   for (const char* file : {"CMakeLists.txt", "CMakePresets.json", "README.md", ".ci/run"}) {

@@ -1,5 +1,5 @@
 // The oracle's scalar operations, against numbers computed by hand.
-#include "tests/support/oracle_ops.h"
+#include "fuzz/oracle_ops.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The oracle itself, against numbers computed by hand and plain loops.
-#include "tests/support/oracle.h"
+#include "fuzz/oracle.h"
 
 #include <cmath>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fuzz/random_data.h"
 #include "runtime/buffer.h"
-#include "tests/support/random_data.h"
 
 namespace mica::test {
 namespace {

@@ -14,6 +14,9 @@ void add_traffic(CLI::App& app);  ///< mica traffic NAME --size N: bytes moved, 
 void add_dump(CLI::App& app);   ///< mica dump ALGORITHM --schedule S --after PASS: the code after a pass
 void add_ptx(CLI::App& app);    ///< mica ptx ALGORITHM --schedule S --sm N
 void add_bench(CLI::App& app);  ///< mica bench [FILTER]: times schedules on a target
+/// mica fuzz --seconds N --seed S [--illegal]: random pairs; exit status 1 and a small program on
+/// failure
+void add_fuzz(CLI::App& app);
 
 /// "tile_x=32,tile_y=8" pairs as parameters; UserError for text that is no name=integer.
 schedules::Parameters parse_parameters(const std::vector<std::string>& pairs);

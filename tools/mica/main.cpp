@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   mica::tools::add_dump(app);
   mica::tools::add_ptx(app);
   mica::tools::add_bench(app);
+  mica::tools::add_fuzz(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "tests/support/oracle.h"
-#include "tests/support/oracle_tape.h"
+#include "fuzz/oracle.h"
+#include "fuzz/oracle_tape.h"
 
 namespace mica::test {
 

@@ -1,11 +1,11 @@
-#include "tests/support/random_schedules.h"
+#include "fuzz/random_schedules.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "dsl/traverse.h"
-#include "tests/support/random_marches.h"
+#include "fuzz/random_marches.h"
 
 namespace mica::test {
 namespace {
@@ -92,9 +92,9 @@ int innermost_place(const TestPipeline& p, const Func& producer,
     if (consumer.name() == producer.name() || callees(consumer).count(producer.name()) == 0) {
       continue;
     }
-    const bool is_output = consumer.name() == p.outputs.back().name();
-    if (is_output) continue;
-    const int at = places.at(consumer.name());
+    if (consumer.name() == p.outputs.front().name()) continue;
+    const auto found = places.find(consumer.name());
+    const int at = found == places.end() ? kRoot : found->second;  // another output
     place = std::max(place, at == kInline ? innermost_place(p, consumer, places) : at);
   }
   return place;
@@ -119,6 +119,7 @@ struct Grid {
 /// Blocks and threads over the outermost one to three loops of a definition, the rest serial in the
 /// threads.
 Grid random_grid(Stage stage, const std::vector<std::string>& vars, bool is_update, Random& random) {
+  if (vars.empty()) return {};
   const auto most = std::min<std::int64_t>(3, static_cast<std::int64_t>(vars.size()));
   const auto count = static_cast<std::size_t>(random.coin() ? most : random.between(1, most));
   Loops loops{vars, 0};
@@ -260,7 +261,8 @@ void schedule_randomly_for_gpu(TestPipeline& p, Random& random) {
     stage_randomly(p, f, grid, random);
     return std::optional<RandomMarch>();
   };
-  for (Func& f : p.outputs) march = random_blocks(f);
+  // The first output last: producers are computed in its blocks.
+  for (std::size_t i = p.outputs.size(); i-- > 0;) march = random_blocks(p.outputs[i]);
   // Halos of intermediate Funcs in pipeline_makers() are at most 3 wide.
   const bool holds_producers = march || (grid.is_whole && threads_suffice(grid, 3));
   const Grid outer = grid;

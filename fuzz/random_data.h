@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "dsl/func.h"
+#include "fuzz/oracle.h"
 #include "runtime/buffer.h"
-#include "tests/support/oracle.h"
 
 namespace mica::test {
 

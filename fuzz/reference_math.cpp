@@ -1,4 +1,4 @@
-#include "tests/support/reference_math.h"
+#include "fuzz/reference_math.h"
 
 #include <array>
 #include <bit>

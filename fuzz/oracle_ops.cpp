@@ -1,4 +1,4 @@
-#include "tests/support/oracle_ops.h"
+#include "fuzz/oracle_ops.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "tests/support/reference_math.h"
+#include "fuzz/reference_math.h"
 
 namespace mica::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/support/oracle.h"
+#include "fuzz/oracle.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "dsl/traverse.h"
-#include "tests/support/oracle_grid.h"
-#include "tests/support/oracle_tape.h"
+#include "fuzz/oracle_grid.h"
+#include "fuzz/oracle_tape.h"
 
 namespace mica::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/support/oracle_tape.h"
+#include "fuzz/oracle_tape.h"
 
 #include <map>
 #include <memory>

@@ -1,8 +1,8 @@
 // Random legal schedules, for tests that hold many of them against the oracle.
 #pragma once
 
-#include "tests/support/random_data.h"
-#include "tests/support/test_pipelines.h"
+#include "fuzz/random_data.h"
+#include "fuzz/test_pipeline.h"
 
 namespace mica::test {
 

@@ -1,12 +1,11 @@
-#include "tests/support/random_marches.h"
+#include "fuzz/random_marches.h"
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
-#include "dsl/check_schedule.h"
 #include "dsl/march_taps.h"
 #include "dsl/traverse.h"
+#include "fuzz/try_directives.h"
 
 namespace mica::test {
 namespace {
@@ -90,15 +89,6 @@ bool threads_suffice(const Func& func, const Tile& tile, const std::string& marc
   return march == args.back() && threads <= 1024;
 }
 
-/// Keeps what `add` adds to the schedule if the checks find nothing wrong with it.
-void try_directive(const TestPipeline& p, Func& func, const std::function<void()>& add) {
-  const Schedule before = func.schedule();
-  add();
-  std::vector<std::shared_ptr<FunctionData>> outputs;
-  for (const Func& output : p.outputs) outputs.push_back(output.function());
-  if (!check_schedule(make_pipeline(outputs), true).empty()) func.apply(before);
-}
-
 void order_randomly(Func& func, const Tile& tile, bool chunked, const std::string& march,
                     Random& random) {
   std::vector<std::string> blocks;
@@ -170,7 +160,7 @@ std::optional<RandomMarch> march_randomly(const TestPipeline& p, Func& func, Ran
   }
   if (random.below(3) == 0) {
     const Partials partials = random.coin() ? Partials::EveryPlane : Partials::Centre;
-    try_directive(p, func, [&] { func.scatter(march, partials); });
+    try_directives(p, true, [&] { func.scatter(march, partials); });
   }
   if (random.below(3) == 0) order_randomly(func, tile, chunked, march, random);
   if (random.below(6) == 0) func.stream_stores();

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "dsl/expr.h"
+#include "fuzz/oracle_ops.h"
 #include "runtime/buffer.h"
-#include "tests/support/oracle_ops.h"
 
 namespace mica::test {
 

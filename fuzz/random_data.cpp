@@ -1,4 +1,4 @@
-#include "tests/support/random_data.h"
+#include "fuzz/random_data.h"
 
 #include <array>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "tests/support/compare.h"
-#include "tests/support/oracle_ops.h"
+#include "fuzz/compare_memory.h"
+#include "fuzz/oracle_ops.h"
 
 namespace mica::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "tests/support/reference_math.h"
+#include "fuzz/reference_math.h"
 
 namespace mica::test {
 namespace {

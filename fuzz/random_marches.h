@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "tests/support/random_data.h"
-#include "tests/support/test_pipelines.h"
+#include "fuzz/random_data.h"
+#include "fuzz/test_pipeline.h"
 
 namespace mica::test {
 

@@ -1,4 +1,4 @@
-#include "tests/support/compare.h"
+#include "fuzz/compare_memory.h"
 
 #include <cmath>
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <iomanip>
 #include <sstream>
 
-#include "tests/support/oracle.h"
-#include "tests/support/oracle_ops.h"
+#include "fuzz/oracle.h"
+#include "fuzz/oracle_ops.h"
 
 namespace mica::test {
 namespace {
@@ -45,12 +45,11 @@ std::string describe_element(Type type, const void* at) {
   return text.str();
 }
 
-::testing::AssertionResult same_bits(const AnyBuffer& expected, const AnyBuffer& actual) {
+std::string differing_bits(const AnyBuffer& expected, const AnyBuffer& actual) {
   if (expected.type() != actual.type() || box_of(expected) != box_of(actual)) {
-    return ::testing::AssertionFailure()
-           << "expected " << expected.describe() << " but got " << actual.describe();
+    return "expected " + expected.describe() + " but got " + actual.describe();
   }
-  if (expected.elements() == 0) return ::testing::AssertionSuccess();
+  if (expected.elements() == 0) return {};
   const Type type = expected.type();
   void* const expected_data = expected.host_data();
   void* const actual_data = actual.host_data();
@@ -65,9 +64,9 @@ std::string describe_element(Type type, const void* at) {
     first += "\n  at " + to_string(at) + " expected " + describe_element(type, e) + " but got " +
              describe_element(type, a);
   });
-  if (differences == 0) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << differences << " of " << expected.elements() << " elements of "
-                                       << expected.describe() << " differ; the first:" << first;
+  if (differences == 0) return {};
+  return std::to_string(differences) + " of " + std::to_string(expected.elements()) + " elements of " +
+         expected.describe() + " differ; the first:" + first;
 }
 
 std::byte poison_byte(Type type) { return type.is_float() ? std::byte{0xff} : std::byte{0xcd}; }
@@ -85,7 +84,7 @@ PoisonedOutput::PoisonedOutput(Type type, const std::vector<std::pair<std::int64
   crop_ = whole_.cropped(box);
 }
 
-::testing::AssertionResult PoisonedOutput::outside_untouched() const {
+std::string PoisonedOutput::writes_outside() const {
   (void)whole_.host_data();  // brings the host copy up to date
   const Type type = whole_.type();
   std::vector<bool> inside(bytes_.size(), false);
@@ -102,7 +101,7 @@ PoisonedOutput::PoisonedOutput(Type type, const std::vector<std::pair<std::int64
     if (inside[i] || bytes_[i] == poison_byte(type)) continue;
     if (touched++ == 0) first = i;
   }
-  if (touched == 0) return ::testing::AssertionSuccess();
+  if (touched == 0) return {};
   const std::size_t element = first / static_cast<std::size_t>(type.bytes());
   std::string where;
   std::size_t rest = element;
@@ -112,8 +111,8 @@ PoisonedOutput::PoisonedOutput(Type type, const std::vector<std::pair<std::int64
             (where.empty() ? "" : ", ") + where;
     rest %= step;
   }
-  return ::testing::AssertionFailure() << touched << " bytes outside the output box " << crop_.describe()
-                                       << " were written, the first at (" << where << ")";
+  return std::to_string(touched) + " bytes outside the output box " + crop_.describe() +
+         " were written, the first at (" + where + ")";
 }
 
 }  // namespace mica::test

@@ -1,0 +1,57 @@
+// The order in which the parts of an expression are computed.
+#include <algorithm>
+#include <functional>
+#include <unordered_set>
+
+#include "codegen/llvm/emitter_llvm.h"
+#include "dsl/traverse.h"
+
+namespace mica::llvm_backend {
+
+int Emitter::registers_of(const Expr& e) {
+  const ExprNode* key = &e.node();
+  if (const auto found = registers_.find(key); found != registers_.end()) return found->second.second;
+  std::vector<int> needs;
+  for_each_child(e, [&](const Expr& child) { needs.push_back(registers_of(child)); });
+  std::sort(needs.begin(), needs.end(), std::greater<>());
+  int need = 1;
+  for (std::size_t i = 0; i < needs.size(); ++i) need = std::max(need, needs[i] + static_cast<int>(i));
+  registers_.emplace(key, std::pair(e, need));
+  return need;
+}
+
+std::pair<llvm::Value*, llvm::Value*> Emitter::values_of(const Expr& a, const Expr& b) {
+  if (registers_of(b) > registers_of(a)) {
+    llvm::Value* second = value_of(b);
+    return {value_of(a), second};
+  }
+  llvm::Value* first = value_of(a);
+  return {first, value_of(b)};
+}
+
+void Emitter::load_first(const Expr& e) {
+  constexpr std::int64_t kRegisterBytes = 4;
+  if (hooks_.facts.load_registers == 0) return;
+  std::unordered_set<const ExprNode*> met;
+  std::vector<Expr> loads;
+  std::int64_t registers = 0;
+  const std::function<void(const Expr&)> find = [&](const Expr& at) {
+    if (!met.insert(&at.node()).second) return;
+    if (at.as<Let>() != nullptr) return;  // its body has names that are not bound yet
+    if (at.as<Load>() != nullptr) {
+      loads.push_back(at);
+      registers += std::max<std::int64_t>(at.type().lanes * at.type().bytes() / kRegisterBytes, 1);
+      return;
+    }
+    std::vector<Expr> children;
+    for_each_child(at, [&](const Expr& child) { children.push_back(child); });
+    std::stable_sort(children.begin(), children.end(),
+                     [this](const Expr& a, const Expr& b) { return registers_of(a) > registers_of(b); });
+    for (const Expr& child : children) find(child);
+  };
+  find(e);
+  if (registers > hooks_.facts.load_registers) return;
+  for (const Expr& one : loads) value_of(one);
+}
+
+}  // namespace mica::llvm_backend

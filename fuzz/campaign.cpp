@@ -1,0 +1,116 @@
+#include "fuzz/campaign.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "fuzz/random_directives.h"
+#include "fuzz/random_program.h"
+#include "fuzz/run_isolated.h"
+
+namespace mica::test {
+namespace {
+
+constexpr std::uint64_t kBatch = 32;
+
+std::vector<Box> zeroed(const Program& program) {
+  std::vector<Box> boxes;
+  for (const auto& input : program.inputs)
+    boxes.emplace_back(static_cast<std::size_t>(input.dimensions));
+  return boxes;
+}
+
+/// Boxes for the inputs of boundary conditions: about where the outputs are, smaller or larger.
+std::map<std::string, Box> random_bounded_inputs(const FuzzCase& drawn, Random& random) {
+  std::map<std::string, Box> result;
+  std::vector<Box> boxes = zeroed(drawn.program);
+  for (const ProgramStage& stage : drawn.program.stages) {
+    if (!stage.boundary) continue;
+    Box& box = boxes[static_cast<std::size_t>(stage.input)];
+    const Box& output = drawn.boxes.back();
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      const auto& around = output[std::min(d, output.size() - 1)];
+      box[d] = {around.first + random.between(-3, 3), random.between(1, around.second + 4)};
+    }
+    result[drawn.program.inputs[static_cast<std::size_t>(stage.input)].name] = box;
+  }
+  return result;
+}
+
+}  // namespace
+
+FuzzCase random_case(Random& random, const Target& target, bool illegal) {
+  FuzzCase drawn;
+  drawn.target = target;
+  drawn.program = random_program(random);
+  drawn.boxes = random_boxes(drawn.program, random);
+  drawn.bounded_inputs = random_bounded_inputs(drawn, random);
+  drawn.data_seed = random.next();
+  drawn.contents = random.pick(
+      std::vector<Contents>{Contents::Ordinary, Contents::Wide, Contents::Special, Contents::Small});
+  drawn.margin = static_cast<int>(random.below(4));
+  drawn.row_padding = static_cast<int>(random.below(4));
+  TestPipeline pipeline = build(drawn.program);
+  const auto directives = static_cast<int>(random.below(illegal ? 9 : 7));
+  if (!illegal || random.coin())
+    schedule_legally(pipeline, target.is_gpu(), illegal ? 0 : directives, random);
+  if (illegal)
+    add_random_directives(pipeline, target.is_gpu() || random.below(8) == 0, directives, random);
+  drawn.schedule = schedule_of(pipeline);
+  return drawn;
+}
+
+FuzzCase random_case(std::uint64_t seed, const Target& target, bool illegal) {
+  Random random(seed);
+  FuzzCase drawn = random_case(random, target, illegal);
+  drawn.seed = seed;
+  return drawn;
+}
+
+CampaignResult run_campaign(const CampaignOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  CampaignResult result;
+  while (!result.failed && (options.cases == 0 || result.cases < options.cases) &&
+         (options.seconds <= 0 || elapsed() < options.seconds)) {
+    std::vector<FuzzCase> batch;
+    const std::uint64_t left = options.cases == 0 ? kBatch : options.cases - result.cases;
+    for (std::uint64_t i = 0; i < std::min(kBatch, left); ++i) {
+      batch.push_back(
+          random_case(options.first_seed + result.cases + i, options.target, options.illegal));
+    }
+    const std::vector<Outcome> outcomes = run_isolated(batch, options.seconds_a_case);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      ++result.cases;
+      ++result.verdicts[outcomes[i].verdict];
+      if (outcomes[i].verdict == Verdict::Refused) ++result.refusals[outcomes[i].message.substr(0, 160)];
+      if (!is_failure(outcomes[i].verdict)) continue;
+      if (!options.known.empty() && outcomes[i].message.find(options.known) != std::string::npos)
+        continue;
+      result.failed = batch[i];
+      result.outcome = outcomes[i];
+      break;
+    }
+  }
+  result.seconds = elapsed();
+  if (result.failed) {
+    result.shrunk =
+        shrink(*result.failed, result.outcome, options.shrink_seconds, options.seconds_a_case);
+  }
+  return result;
+}
+
+std::string to_string(const CampaignResult& result) {
+  char seconds[32];
+  (void)std::snprintf(seconds, sizeof(seconds), "%.1f", result.seconds);
+  std::string text = std::to_string(result.cases) + " cases in " + seconds + " s";
+  const char* separator = ": ";
+  for (const auto& [verdict, count] : result.verdicts) {
+    text += separator + std::to_string(count) + " " + to_string(verdict);
+    separator = ", ";
+  }
+  return text;
+}
+
+}  // namespace mica::test

@@ -1,0 +1,52 @@
+// A search for differences: case after case drawn from consecutive seeds, until one fails.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "fuzz/fuzz_case.h"
+
+namespace mica::test {
+
+struct CampaignOptions {
+  std::uint64_t first_seed = 1;
+  /// Stop after so many cases, or after so many seconds; 0: no limit.
+  std::uint64_t cases = 0;
+  double seconds = 0;
+  Target target = Target::host();
+  /// Directives are drawn without asking whether they are legal: a UserError is a right answer.
+  bool illegal = false;
+  /// A case that takes longer hangs.
+  int seconds_a_case = 60;
+  /// Time for making a failure smaller.
+  double shrink_seconds = 120;
+  /// A failure whose message contains this is counted and passed over.
+  std::string known;
+};
+
+struct CampaignResult {
+  std::uint64_t cases = 0;
+  std::map<Verdict, std::uint64_t> verdicts;
+  /// How often the messages of Refused cases began so.
+  std::map<std::string, std::uint64_t> refusals;
+  double seconds = 0;
+  /// The first failure as drawn and what became of it.
+  std::optional<FuzzCase> failed, shrunk;
+  Outcome outcome;
+};
+
+/// The case of a seed; the same on every machine.
+FuzzCase random_case(std::uint64_t seed, const Target& target, bool illegal);
+/// The same from numbers that come from elsewhere.
+FuzzCase random_case(Random& random, const Target& target, bool illegal);
+
+CampaignResult run_campaign(const CampaignOptions& options);
+/// "412 cases in 20.1 s: 398 the oracle's bits, 14 refused".
+std::string to_string(const CampaignResult& result);
+
+/// The smallest case found that fails as `outcome` does, changing one thing at a time.
+FuzzCase shrink(const FuzzCase& failed, const Outcome& outcome, double seconds, int seconds_a_case);
+
+}  // namespace mica::test

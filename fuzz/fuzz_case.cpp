@@ -1,0 +1,187 @@
+#include "fuzz/fuzz_case.h"
+
+#include <algorithm>
+#include <cctype>
+#include <exception>
+#include <memory>
+#include <optional>
+
+#include "codegen/compile.h"
+#include "fuzz/compare_memory.h"
+
+namespace mica::test {
+namespace {
+
+/// The words of a message's first line: lower-case letters of words without digits or dots.
+std::string words_of(const std::string& message) {
+  constexpr std::size_t kWords = 6;
+  std::string words, word;
+  std::size_t count = 0;
+  bool plain = true;
+  for (const char c : message.substr(0, message.find('\n')) + " ") {
+    if (!std::isspace(static_cast<unsigned char>(c))) {
+      plain = plain && (std::isalpha(static_cast<unsigned char>(c)) != 0 || c == ':' || c == ',');
+      word += c;
+      continue;
+    }
+    // Short words are mostly names of the program's own.
+    if (plain && word.size() > 2) {
+      words += word + " ";
+      if (++count == kWords) break;
+    }
+    word.clear();
+    plain = true;
+  }
+  return words;
+}
+
+Func* find_func(std::map<std::string, Func>& funcs, const std::string& name) {
+  const auto found = funcs.find(name);
+  return found == funcs.end() ? nullptr : &found->second;
+}
+
+/// The wrapper that an `in` directive of `consumer` makes; nothing while its source is not there.
+std::optional<Func> add_wrapper(std::map<std::string, Func>& funcs, const TestPipeline& pipeline,
+                                const directive::In& in, Func& consumer) {
+  if (Func* source = find_func(funcs, in.source)) return source->in(consumer);
+  for (const ImageParam& input : pipeline.inputs) {
+    if (input.name() == in.source) return input.in(consumer);
+  }
+  return std::nullopt;
+}
+
+/// Makes the wrappers of a schedule's `in` directives; wrappers may have wrappers.
+void add_wrappers(std::map<std::string, Func>& funcs, const TestPipeline& pipeline,
+                  const Schedule& schedule) {
+  for (bool more = true; more;) {
+    more = false;
+    for (const StageSchedule& stage : schedule.stages) {
+      for (const Directive& directive : stage.directives) {
+        const auto* in = std::get_if<directive::In>(&directive.op);
+        Func* const consumer = find_func(funcs, stage.func);
+        if (in == nullptr || consumer == nullptr || funcs.count(in->wrapper) > 0) continue;
+        if (const auto made = add_wrapper(funcs, pipeline, *in, *consumer)) {
+          more = funcs.emplace(made->name(), *made).second || more;
+        }
+      }
+    }
+  }
+}
+
+/// The inputs' memory, bound.
+std::vector<std::unique_ptr<PoisonedOutput>> bind_inputs(const FuzzCase& drawn, TestPipeline& pipeline) {
+  const std::vector<Box> demanded = demanded_boxes(drawn.program, drawn.boxes);
+  std::vector<std::unique_ptr<PoisonedOutput>> memory;
+  for (std::size_t i = 0; i < pipeline.inputs.size(); ++i) {
+    ImageParam& input = pipeline.inputs[i];
+    const auto bounded = drawn.bounded_inputs.find(input.name());
+    Box box = bounded != drawn.bounded_inputs.end() ? bounded->second : demanded[i];
+    if (box.empty()) box.assign(static_cast<std::size_t>(input.dimensions()), {0, 1});
+    memory.push_back(
+        std::make_unique<PoisonedOutput>(input.type(), box, drawn.margin, drawn.row_padding));
+    fill_random(memory.back()->crop(), drawn.data_seed + i, drawn.contents);
+    input.set(memory.back()->crop());
+  }
+  return memory;
+}
+
+Outcome run_bound(const FuzzCase& drawn, TestPipeline& pipeline) {
+  // The oracle first: it ignores the schedule that compiling may refuse.
+  std::vector<AnyBuffer> expected;
+  std::vector<std::unique_ptr<PoisonedOutput>> memory;
+  const std::vector<Box> boxes = output_boxes(drawn.program, drawn.boxes);
+  for (std::size_t i = 0; i < pipeline.outputs.size(); ++i) {
+    for (const Type type : pipeline.outputs[i].types()) {
+      expected.push_back(buffer_over(type, boxes[i]));
+      memory.push_back(
+          std::make_unique<PoisonedOutput>(type, boxes[i], drawn.margin, drawn.row_padding));
+    }
+  }
+  std::vector<AnyBuffer*> pointers;
+  for (AnyBuffer& buffer : expected) pointers.push_back(&buffer);
+  interpret(pipeline.outputs, pointers);
+
+  CompileOptions options;
+  options.use_cache = false;
+  Executable executable = compile(pipeline.outputs, drawn.target, options);
+  pointers.clear();
+  for (const auto& m : memory) pointers.push_back(&m->crop());
+  executable.run(pointers);
+  executable.synchronize();
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::string number = "output " + std::to_string(i) + ": ";
+    if (const auto found = differing_bits(expected[i], *pointers[i]); !found.empty()) {
+      return {Verdict::Differs, number + found};
+    }
+    if (const auto found = memory[i]->writes_outside(); !found.empty()) {
+      return {Verdict::WritesOutside, number + found};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Same: return "the oracle's bits";
+    case Verdict::Refused: return "refused";
+    case Verdict::Differs: return "other bits than the oracle's";
+    case Verdict::WritesOutside: return "a write outside the output";
+    case Verdict::Failed: return "an exception";
+    case Verdict::Crashed: return "a crash";
+    case Verdict::Hung: return "no end";
+  }
+  return "";
+}
+
+bool is_same_kind(const Outcome& a, const Outcome& b) {
+  if (a.verdict != b.verdict) return false;
+  return a.verdict != Verdict::Failed || words_of(a.message) == words_of(b.message);
+}
+
+void put_schedule(TestPipeline& pipeline, const Schedule& schedule) {
+  std::map<std::string, Func> funcs;
+  for (const Func& f : pipeline.funcs) funcs.emplace(f.name(), f);
+  add_wrappers(funcs, pipeline, schedule);
+  for (const StageSchedule& stage : schedule.stages) {
+    Func* const func = find_func(funcs, stage.func);
+    if (func == nullptr) throw UserError("there is no Func " + stage.func);
+    auto& definitions = func->function()->definitions;
+    if (stage.update < 0 || static_cast<std::size_t>(stage.update) >= definitions.size()) {
+      throw UserError(stage.func + " has no definition " + std::to_string(stage.update));
+    }
+    for (const Directive& directive : stage.directives) {
+      if (std::holds_alternative<directive::In>(directive.op)) continue;
+      definitions[static_cast<std::size_t>(stage.update)].directives.push_back(directive);
+    }
+  }
+}
+
+Schedule schedule_of(const TestPipeline& pipeline) {
+  Schedule all;
+  for (const Func& output : pipeline.outputs) {
+    for (const StageSchedule& stage : output.schedule().stages) {
+      const auto same = [&](const StageSchedule& s) {
+        return s.func == stage.func && s.update == stage.update;
+      };
+      if (std::none_of(all.stages.begin(), all.stages.end(), same)) all.stages.push_back(stage);
+    }
+  }
+  return all;
+}
+
+Outcome run_case(const FuzzCase& drawn) {
+  try {
+    TestPipeline pipeline = build(drawn.program);
+    const auto memory = bind_inputs(drawn, pipeline);
+    put_schedule(pipeline, drawn.schedule);
+    return run_bound(drawn, pipeline);
+  } catch (const UserError& e) {
+    return {Verdict::Refused, e.what()};
+  } catch (const std::exception& e) {
+    return {Verdict::Failed, e.what()};
+  }
+}
+
+}  // namespace mica::test

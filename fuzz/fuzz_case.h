@@ -1,0 +1,62 @@
+// One program with a schedule, a target and data: what the fuzzer runs, shrinks and prints.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dsl/schedule.h"
+#include "fuzz/program.h"
+#include "fuzz/random_data.h"
+#include "runtime/target.h"
+
+namespace mica::test {
+
+struct FuzzCase {
+  std::uint64_t seed = 0;  ///< that it was drawn from
+  Program program;
+  Schedule schedule;
+  Target target = Target::host();
+  std::vector<Box> boxes;  ///< wanted of each output; see output_boxes
+  /// Boxes of the inputs that boundary conditions complete; other inputs span what is read.
+  std::map<std::string, Box> bounded_inputs;
+  std::uint64_t data_seed = 1;
+  Contents contents = Contents::Ordinary;
+  /// Poisoned points around each array, and unused elements after each row.
+  int margin = 3, row_padding = 2;
+};
+
+enum class Verdict : std::uint8_t {
+  Same,           ///< the oracle's bits
+  Refused,        ///< a UserError
+  Differs,        ///< other bits than the oracle's
+  WritesOutside,  ///< memory outside an output's box was written
+  Failed,         ///< another exception: an InternalError, the emulator's findings, the oracle's
+  Crashed,
+  Hung,
+};
+const char* to_string(Verdict verdict);
+[[nodiscard]] inline bool is_failure(Verdict verdict) { return verdict > Verdict::Refused; }
+
+struct Outcome {
+  Verdict verdict = Verdict::Same;
+  std::string message;
+};
+/// Do two failures look like one bug? Exceptions must agree in the words of their first line, numbers
+/// and names aside.
+bool is_same_kind(const Outcome& a, const Outcome& b);
+
+/// Gives the Funcs of `pipeline` these directives; UserError for a Func or definition that is not there.
+void put_schedule(TestPipeline& pipeline, const Schedule& schedule);
+/// The directives of all Funcs of `pipeline`.
+Schedule schedule_of(const TestPipeline& pipeline);
+
+/// Compiles, runs and compares in this process.
+Outcome run_case(const FuzzCase& drawn);
+
+/// A whole program that runs the case against the unscheduled algorithm on the host, with the outcome
+/// as a comment.
+std::string to_string(const FuzzCase& drawn, const Outcome& outcome);
+
+}  // namespace mica::test

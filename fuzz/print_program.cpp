@@ -1,0 +1,256 @@
+// A program as C++ that builds it again with Mica's public interface.
+#include "fuzz/print_program.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "dsl/node_visit.h"
+#include "fuzz/program.h"
+
+namespace mica::test {
+namespace {
+
+std::string joined_texts(const std::vector<std::string>& texts) {
+  std::string result;
+  for (const auto& text : texts) result += (result.empty() ? "" : ", ") + text;
+  return result;
+}
+
+std::string offset_text(int offset) {
+  return (offset < 0 ? " - " : " + ") + std::to_string(offset < 0 ? -offset : offset);
+}
+
+std::string variable_text(int var, const std::string& reduction, std::size_t dims) {
+  if (var < kReduction) return default_dimension_names()[static_cast<std::size_t>(var)];
+  return dims == 1 ? reduction : reduction + "[" + std::to_string(var - kReduction) + "]";
+}
+
+std::string decimal(double value) {
+  std::ostringstream text;
+  text << value;
+  if (text.str().find_first_of(".e") == std::string::npos) text << ".0";
+  return text.str();
+}
+
+std::string constant_text(Type type, double value) {
+  if (type == Float(32)) return decimal(value) + "F";
+  if (type == Float(64)) return decimal(value);
+  if (type.is_float()) return "cast(" + type_text(type) + ", " + decimal(value) + "F)";
+  const std::string literal = std::to_string(static_cast<std::int32_t>(value));
+  return type == Int(32) ? literal : "cast(" + type_text(type) + ", " + literal + ")";
+}
+
+const char* infix(Operation operation) {
+  switch (operation) {
+    case Operation::Add: return " + ";
+    case Operation::Sub: return " - ";
+    case Operation::Mul: return " * ";
+    case Operation::Div: return " / ";
+    case Operation::Mod: return " % ";
+    case Operation::BitAnd: return " & ";
+    case Operation::BitXor: return " ^ ";
+    case Operation::Shl: return " << ";
+    case Operation::Shr: return " >> ";
+    case Operation::Less: return " < ";
+    case Operation::AtMost: return " <= ";
+    case Operation::Equal: return " == ";
+    case Operation::Differs: return " != ";
+    case Operation::Both: return " && ";
+    case Operation::Either: return " || ";
+    default: return nullptr;
+  }
+}
+
+const char* call(Operation operation) {
+  switch (operation) {
+    case Operation::Neg: return "-";
+    case Operation::Abs: return "abs";
+    case Operation::Sqrt: return "sqrt";
+    case Operation::Floor: return "floor";
+    case Operation::Round: return "round";
+    case Operation::Exp: return "exp";
+    case Operation::Strict: return "strict";
+    case Operation::Min: return "min";
+    case Operation::Max: return "max";
+    case Operation::Select: return "select";
+    case Operation::Clamp: return "clamp";
+    case Operation::Fma: return "fma";
+    case Operation::Sum: return "sum";
+    case Operation::Least: return "minimum";
+    case Operation::Greatest: return "maximum";
+    default: return "";
+  }
+}
+
+std::string domain_text(const Domain& domain) {
+  std::vector<std::string> ranges;
+  for (const auto& [min, extent] : domain) {
+    ranges.push_back("{" + std::to_string(min) + ", " + std::to_string(extent) + "}");
+  }
+  return "{" + joined_texts(ranges) + "}";
+}
+
+class StageText {
+ public:
+  StageText(const Program& program, std::string self) : program_(program), self_(std::move(self)) {}
+
+  /// Coordinates in a reduction's scope are those of the RDom of this name.
+  void enter(const std::string& reduction, const Domain& domain) {
+    reduction_ = reduction;
+    dims_ = domain.size();
+  }
+
+  [[nodiscard]] std::string coordinate(const Index& index) const {
+    if (index.var < 0) return std::to_string(index.offset);
+    std::string e = variable_text(index.var, reduction_, dims_);
+    if (index.scale != 1) e += " * " + std::to_string(index.scale);
+    if (index.offset != 0) e += offset_text(index.offset);
+    const bool plain = index.scale == 1 && index.offset == 0;
+    if (index.divisor != 1) e = (plain ? e : "(" + e + ")") + " / " + std::to_string(index.divisor);
+    if (!index.limits) return e;
+    return "clamp(" + e + ", " + std::to_string(index.limits->first) + ", " +
+           std::to_string(index.limits->second) + ")";
+  }
+  [[nodiscard]] std::string coordinates(const std::vector<Index>& at) const {
+    std::vector<std::string> texts;
+    for (const Index& index : at) texts.push_back(coordinate(index));
+    return joined_texts(texts);
+  }
+
+  /// The term, in parentheses where it is an operator.
+  std::string value(const Term& term) {
+    switch (term.kind) {
+      case Term::Kind::Constant: return constant_text(term.type, term.value);
+      case Term::Kind::Coordinate:
+        return "cast(" + type_text(term.type) + ", " + coordinate(term.at.at(0)) + ")";
+      case Term::Kind::Parameter: return "Param<float>(\"p\", " + decimal(term.value) + "F)";
+      case Term::Kind::Tap: return tap(term);
+      case Term::Kind::Apply: break;
+    }
+    if (!term.domain.empty()) return reduction(term);
+    std::vector<std::string> operands;
+    for (std::size_t i = 0; i < term.operands.size(); ++i) operands.push_back(operand(term, i));
+    // Literals alone would be C++'s own arithmetic.
+    const auto is_literal = [](const Term& t) { return t.kind == Term::Kind::Constant; };
+    if (std::all_of(term.operands.begin(), term.operands.end(), is_literal)) {
+      operands[0] = "Expr(" + operands[0] + ")";
+    }
+    if (term.operation == Operation::Cast)
+      return "cast(" + type_text(term.type) + ", " + operands[0] + ")";
+    if (const char* between = infix(term.operation))
+      return "(" + operands[0] + between + operands[1] + ")";
+    return std::string(call(term.operation)) + "(" + joined_texts(operands) + ")";
+  }
+
+ private:
+  std::string operand(const Term& term, std::size_t i) {
+    const std::string e = value(term.operands[i]);
+    const Type type = operand_type(term, i);
+    return term.operands[i].type == type ? e : "cast(" + type_text(type) + ", " + e + ")";
+  }
+  std::string reduction(const Term& term) {
+    StageText inner = *this;
+    inner.enter("s", term.domain);
+    return std::string("[&] { RDom s(") + domain_text(term.domain) + ", \"s\"); return " +
+           call(term.operation) + "(s, " + inner.operand(term, 0) + "); }()";
+  }
+  [[nodiscard]] std::string tap(const Term& term) const {
+    std::string text = self_;
+    bool tuple = false;
+    if (term.source != kSelf) {
+      text = program_.is_stage(term.source)
+                 ? handle_text(program_.stage(term.source).name)
+                 : program_.inputs[static_cast<std::size_t>(term.source)].name;
+    }
+    const ProgramStage* stage = nullptr;
+    if (term.source == kSelf || program_.is_stage(term.source)) {
+      for (const ProgramStage& s : program_.stages) {
+        if (handle_text(s.name) == text) stage = &s;
+      }
+    }
+    tuple = stage != nullptr && stage->values.size() > 1;
+    text += "(" + coordinates(term.at) + ")";
+    return tuple ? text + "[" + std::to_string(term.element) + "]" : text;
+  }
+
+  const Program& program_;
+  std::string self_, reduction_;
+  std::size_t dims_ = 0;
+};
+
+const char* boundary_name(Boundary boundary) {
+  switch (boundary) {
+    case Boundary::RepeatEdge: return "repeat_edge";
+    case Boundary::ConstantExterior: return "constant_exterior";
+    case Boundary::RepeatImage: return "repeat_image";
+    case Boundary::MirrorImage: return "mirror_image";
+    case Boundary::MirrorInterior: return "mirror_interior";
+  }
+  return "";
+}
+
+std::string values_text(StageText& text, const std::vector<Term>& values,
+                        const std::vector<Type>& types) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    texts.push_back(text.value(values[i]));
+    if (values[i].type != types[i])
+      texts.back() = "cast(" + type_text(types[i]) + ", " + texts.back() + ")";
+  }
+  // A lone literal takes no type of its own from the context: Expr gives it that of its C++ type.
+  return texts.size() == 1 ? "Expr(" + texts[0] + ")" : "Tuple(" + joined_texts(texts) + ")";
+}
+
+std::string stage_text(const Program& program, const ProgramStage& stage) {
+  const std::string name = handle_text(stage.name);
+  if (stage.boundary) {
+    const auto& input = program.inputs[static_cast<std::size_t>(stage.input)];
+    const bool constant = *stage.boundary == Boundary::ConstantExterior;
+    return "Func " + name + " = BoundaryConditions::" + boundary_name(*stage.boundary) + "(" +
+           input.name + (constant ? ", " + constant_text(input.type, 3) : "") + ");\n";
+  }
+  StageText text(program, name);
+  std::vector<std::string> vars;
+  std::vector<Type> types;
+  for (int d = 0; d < stage.dimensions; ++d) vars.push_back(variable_text(d, "", 0));
+  for (const Term& term : stage.values) types.push_back(term.type);
+  std::string result = "Func " + name + "(\"" + stage.name + "\");\n" + name + "(" + joined_texts(vars) +
+                       ") = " + values_text(text, stage.values, types) + ";\n";
+  for (std::size_t u = 0; u < stage.updates.size(); ++u) {
+    const auto& update = stage.updates[u];
+    const std::string r = name + "_r" + std::to_string(u);
+    if (!update.domain.empty()) result += "RDom " + r + "(" + domain_text(update.domain) + ", \"r\");\n";
+    text.enter(r, update.domain);
+    result += name + "(" + text.coordinates(update.at) +
+              ") = " + values_text(text, update.values, types) + ";\n";
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string type_text(Type type) {
+  if (type.is_bool()) return "Bool()";
+  if (type.code == TypeCode::BFloat) return "BFloat()";
+  const char* const name = type.is_float() ? "Float" : type.is_int() ? "Int" : "UInt";
+  return std::string(name) + "(" + std::to_string(type.bits) + ")";
+}
+
+std::string handle_text(std::string name) {
+  for (char& c : name) {
+    if (c == '.') c = '_';
+  }
+  return name;
+}
+
+std::string to_string(const Program& program) {
+  std::string result = "Var x(\"x\"), y(\"y\"), z(\"z\"), w(\"w\");\n";
+  for (const auto& input : program.inputs) {
+    result += "ImageParam " + input.name + "(" + type_text(input.type) + ", " +
+              std::to_string(input.dimensions) + ", \"" + input.name + "\");\n";
+  }
+  for (const ProgramStage& stage : program.stages) result += stage_text(program, stage);
+  return result;
+}
+
+}  // namespace mica::test

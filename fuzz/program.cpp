@@ -1,0 +1,238 @@
+#include "fuzz/program.h"
+
+#include <algorithm>
+
+#include "dsl/node_visit.h"
+
+namespace mica::test {
+namespace {
+
+/// What the variables of a definition stand for.
+struct Names {
+  std::vector<Expr> pure;
+  std::vector<Expr> reduction;
+};
+
+RDom make_domain(const Domain& domain, const std::string& name) {
+  if (domain.size() == 1) return RDom({domain[0]}, name);
+  if (domain.size() == 2) return RDom({domain[0], domain[1]}, name);
+  return RDom({domain.at(0), domain.at(1), domain.at(2)}, name);
+}
+
+Expr coordinate(const Index& index, const Names& names) {
+  if (index.var < 0) return Expr(index.offset);
+  Expr e = index.var >= kReduction ? names.reduction.at(static_cast<std::size_t>(index.var - kReduction))
+                                   : names.pure.at(static_cast<std::size_t>(index.var));
+  if (index.scale != 1) e = e * index.scale;
+  if (index.offset != 0) e = e + index.offset;
+  if (index.divisor != 1) e = e / index.divisor;
+  if (index.limits) e = clamp(e, index.limits->first, index.limits->second);
+  return e;
+}
+
+Expr constant(Type type, double value) {
+  if (type == Float(32)) return Expr(static_cast<float>(value));
+  if (type == Float(64)) return Expr(value);
+  if (type.is_float()) return cast(type, Expr(static_cast<float>(value)));
+  const Expr literal(static_cast<std::int32_t>(value));
+  return type == Int(32) ? literal : cast(type, literal);
+}
+
+Expr combined(const Term& term, const std::vector<Expr>& e) {
+  switch (term.operation) {
+    case Operation::Neg: return -e[0];
+    case Operation::Abs: return abs(e[0]);
+    case Operation::Sqrt: return sqrt(e[0]);
+    case Operation::Floor: return floor(e[0]);
+    case Operation::Round: return round(e[0]);
+    case Operation::Exp: return exp(e[0]);
+    case Operation::Strict: return strict(e[0]);
+    case Operation::Cast: return cast(term.type, e[0]);
+    case Operation::Add: return e[0] + e[1];
+    case Operation::Sub: return e[0] - e[1];
+    case Operation::Mul: return e[0] * e[1];
+    case Operation::Div: return e[0] / e[1];
+    case Operation::Mod: return e[0] % e[1];
+    case Operation::Min: return min(e[0], e[1]);
+    case Operation::Max: return max(e[0], e[1]);
+    case Operation::BitAnd: return e[0] & e[1];
+    case Operation::BitXor: return e[0] ^ e[1];
+    case Operation::Shl: return e[0] << e[1];
+    case Operation::Shr: return e[0] >> e[1];
+    case Operation::Less: return e[0] < e[1];
+    case Operation::AtMost: return e[0] <= e[1];
+    case Operation::Equal: return e[0] == e[1];
+    case Operation::Differs: return e[0] != e[1];
+    case Operation::Both: return e[0] && e[1];
+    case Operation::Either: return e[0] || e[1];
+    case Operation::Select: return select(e[0], e[1], e[2]);
+    case Operation::Clamp: return clamp(e[0], e[1], e[2]);
+    case Operation::Fma: return fma(e[0], e[1], e[2]);
+    case Operation::Sum:
+    case Operation::Least:
+    case Operation::Greatest: break;
+  }
+  return e[0];
+}
+
+class Builder {
+ public:
+  explicit Builder(const Program& program) : program_(program) {}
+
+  TestPipeline run() {
+    TestPipeline result;
+    for (const auto& input : program_.inputs) {
+      result.inputs.emplace_back(input.type, input.dimensions, input.name);
+    }
+    inputs_ = result.inputs;
+    for (const ProgramStage& stage : program_.stages) funcs_.push_back(define(stage));
+    result.funcs = funcs_;
+    for (const int i : program_.outputs) result.outputs.push_back(funcs_[static_cast<std::size_t>(i)]);
+    return result;
+  }
+
+ private:
+  Func define(const ProgramStage& stage) {
+    if (stage.boundary) {
+      const ImageParam& source = inputs_[static_cast<std::size_t>(stage.input)];
+      switch (*stage.boundary) {
+        case Boundary::RepeatEdge: return BoundaryConditions::repeat_edge(source);
+        case Boundary::ConstantExterior:
+          return BoundaryConditions::constant_exterior(source, constant(source.type(), 3));
+        case Boundary::RepeatImage: return BoundaryConditions::repeat_image(source);
+        case Boundary::MirrorImage: return BoundaryConditions::mirror_image(source);
+        case Boundary::MirrorInterior: return BoundaryConditions::mirror_interior(source);
+      }
+    }
+    Func f(stage.name);
+    Names names;
+    for (int d = 0; d < stage.dimensions; ++d) {
+      names.pure.push_back(Var(default_dimension_names()[static_cast<std::size_t>(d)]));
+    }
+    self_ = nullptr;
+    f(names.pure) = Tuple(values(stage.values, names));
+    self_ = &f;
+    for (const ProgramStage::Update& update : stage.updates) {
+      if (!update.domain.empty()) {
+        const RDom r = make_domain(update.domain, "r");
+        for (int d = 0; d < r.dimensions(); ++d) names.reduction.push_back(r[d]);
+      }
+      std::vector<Expr> at;
+      for (const Index& index : update.at) at.push_back(coordinate(index, names));
+      std::vector<Expr> new_values = values(update.values, names);
+      for (std::size_t i = 0; i < new_values.size(); ++i) {
+        if (new_values[i].type() != f.types()[i]) new_values[i] = cast(f.types()[i], new_values[i]);
+      }
+      f(at) = Tuple(new_values);
+      names.reduction.clear();
+    }
+    return f;
+  }
+
+  std::vector<Expr> values(const std::vector<Term>& terms, const Names& names) {
+    std::vector<Expr> result;
+    for (const Term& term : terms) result.push_back(value(term, names));
+    return result;
+  }
+
+  Expr value(const Term& term, const Names& names) {
+    switch (term.kind) {
+      case Term::Kind::Constant: return constant(term.type, term.value);
+      case Term::Kind::Coordinate: return cast(term.type, coordinate(term.at.at(0), names));
+      case Term::Kind::Parameter: return Param<float>("p", static_cast<float>(term.value));
+      case Term::Kind::Tap: return tap(term, names);
+      case Term::Kind::Apply: break;
+    }
+    if (!term.domain.empty()) {
+      const RDom r = make_domain(term.domain, "s");
+      Names inner = names;
+      for (int d = 0; d < r.dimensions(); ++d) inner.reduction.push_back(r[d]);
+      const Expr body = operand(term, 0, inner);
+      if (term.operation == Operation::Sum) return sum(r, body);
+      return term.operation == Operation::Least ? minimum(r, body) : maximum(r, body);
+    }
+    std::vector<Expr> operands;
+    for (std::size_t i = 0; i < term.operands.size(); ++i) operands.push_back(operand(term, i, names));
+    return combined(term, operands);
+  }
+
+  Expr operand(const Term& term, std::size_t i, const Names& names) {
+    const Expr e = value(term.operands[i], names);
+    const Type type = operand_type(term, i);
+    return e.type() == type ? e : cast(type, e);
+  }
+
+  Expr tap(const Term& term, const Names& names) {
+    std::vector<Expr> at;
+    for (const Index& index : term.at) at.push_back(coordinate(index, names));
+    const Func* callee = self_;
+    if (term.source != kSelf) {
+      if (!program_.is_stage(term.source)) return inputs_[static_cast<std::size_t>(term.source)](at);
+      callee = &funcs_[static_cast<std::size_t>(term.source) - inputs_.size()];
+    }
+    return (*callee)(at)[term.element];
+  }
+
+  const Program& program_;
+  std::vector<ImageParam> inputs_;
+  std::vector<Func> funcs_;
+  const Func* self_ = nullptr;
+};
+
+}  // namespace
+
+int operand_count(Operation operation) {
+  if (operation <= Operation::Cast || operation >= Operation::Sum) return 1;
+  return operation >= Operation::Select ? 3 : 2;
+}
+
+bool is_comparison(Operation operation) {
+  return operation >= Operation::Less && operation <= Operation::Differs;
+}
+
+bool takes(Operation operation, Type type) {
+  switch (operation) {
+    case Operation::Sqrt:
+    case Operation::Floor:
+    case Operation::Round:
+    case Operation::Exp:
+    case Operation::Fma: return type.is_float();
+    case Operation::Mod:
+    case Operation::BitAnd:
+    case Operation::BitXor:
+    case Operation::Shl:
+    case Operation::Shr: return type.is_integer();
+    case Operation::Both:
+    case Operation::Either: return type.is_bool();
+    case Operation::Cast:
+    case Operation::Strict:
+    case Operation::Select: return true;
+    default: return !type.is_bool();
+  }
+}
+
+Type operand_type(const Term& term, std::size_t i) {
+  if (term.operation == Operation::Cast) return term.operands[i].type;
+  if (term.operation == Operation::Select && i == 0) return Bool();
+  if (is_comparison(term.operation)) {
+    const Type first = term.operands[0].type;
+    return first.is_bool() ? Int(32) : first;
+  }
+  return term.type;
+}
+
+TestPipeline build(const Program& program) { return Builder(program).run(); }
+
+void for_each_term(const Term& term, const std::function<void(const Term&)>& visit) {
+  visit(term);
+  for (const Term& operand : term.operands) for_each_term(operand, visit);
+}
+
+void for_each_term(const ProgramStage& stage, const std::function<void(const Term&)>& visit) {
+  for (const Term& term : stage.values) for_each_term(term, visit);
+  for (const auto& update : stage.updates) {
+    for (const Term& term : update.values) for_each_term(term, visit);
+  }
+}
+
+}  // namespace mica::test

@@ -1,0 +1,223 @@
+// What a program reads, from intervals of its coordinates.
+#include <algorithm>
+
+#include "fuzz/program.h"
+
+namespace mica::test {
+namespace {
+
+/// First and last value.
+using Interval = std::pair<std::int64_t, std::int64_t>;
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+/// Intervals of a definition's variables, by Index::var.
+struct Ranges {
+  std::vector<Interval> pure, reduction;
+  [[nodiscard]] Interval of(const Index& index) const {
+    if (index.var < 0) return {index.offset, index.offset};
+    Interval v = index.var >= kReduction ? reduction.at(static_cast<std::size_t>(index.var - kReduction))
+                                         : pure.at(static_cast<std::size_t>(index.var));
+    v = {v.first * index.scale, v.second * index.scale};
+    if (v.first > v.second) std::swap(v.first, v.second);
+    v = {floor_div(v.first + index.offset, index.divisor),
+         floor_div(v.second + index.offset, index.divisor)};
+    if (!index.limits) return v;
+    const auto held = [&](std::int64_t x) {
+      return std::max<std::int64_t>(std::min<std::int64_t>(x, index.limits->second),
+                                    index.limits->first);
+    };
+    return {held(v.first), held(v.second)};
+  }
+};
+
+std::vector<Interval> intervals(const Box& box) {
+  std::vector<Interval> result;
+  for (const auto& [min, extent] : box) result.emplace_back(min, min + extent - 1);
+  return result;
+}
+
+void include(Box& box, const std::vector<Interval>& at) {
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    const auto [low, high] = at[d];
+    if (box.size() <= d) {
+      box.emplace_back(low, high - low + 1);
+      continue;
+    }
+    const std::int64_t last = std::max(box[d].first + box[d].second - 1, high);
+    box[d].first = std::min(box[d].first, low);
+    box[d].second = last - box[d].first + 1;
+  }
+}
+
+class Demand {
+ public:
+  explicit Demand(const Program& program)
+      : program_(program), boxes_(program.inputs.size() + program.stages.size()) {}
+
+  std::vector<Box> run(const std::vector<Box>& outputs) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      include(box_of(program_.outputs[i]), intervals(outputs[i]));
+    }
+    for (std::size_t i = program_.stages.size(); i-- > 0;) {
+      const ProgramStage& stage = program_.stages[i];
+      if (stage.boundary || boxes_[program_.inputs.size() + i].empty()) continue;
+      grow_by_updates(stage, box_of(static_cast<int>(i)));
+      const Box& box = box_of(static_cast<int>(i));
+      Ranges ranges{intervals(box), {}};
+      for (const Term& term : stage.values) read(term, ranges);
+      for (const auto& update : stage.updates) {
+        ranges.reduction = intervals(update.domain);
+        for (const Term& term : update.values) read(term, ranges);
+      }
+    }
+    return boxes_;
+  }
+
+ private:
+  Box& box_of(int stage) { return boxes_[program_.inputs.size() + static_cast<std::size_t>(stage)]; }
+
+  /// Adds what the updates write and read of their own Func.
+  static void grow_by_updates(const ProgramStage& stage, Box& box) {
+    for (std::size_t u = stage.updates.size(); u-- > 0;) {
+      const auto& update = stage.updates[u];
+      const Ranges ranges{intervals(box), intervals(update.domain)};
+      std::vector<Interval> written;
+      for (const Index& index : update.at) written.push_back(ranges.of(index));
+      include(box, written);
+      for (const Term& value : update.values) {
+        for_each_term(value, [&](const Term& term) {
+          if (term.kind != Term::Kind::Tap || term.source != kSelf) return;
+          std::vector<Interval> at;
+          for (const Index& index : term.at) at.push_back(ranges.of(index));
+          include(box, at);
+        });
+      }
+    }
+  }
+
+  void read(const Term& term, const Ranges& ranges) {
+    if (!term.domain.empty()) {
+      const Ranges inner{ranges.pure, intervals(term.domain)};
+      for (const Term& operand : term.operands) read(operand, inner);
+      return;
+    }
+    for (const Term& operand : term.operands) read(operand, ranges);
+    if (term.kind != Term::Kind::Tap || term.source == kSelf) return;
+    std::vector<Interval> at;
+    for (const Index& index : term.at) at.push_back(ranges.of(index));
+    include(boxes_[static_cast<std::size_t>(term.source)], at);
+  }
+
+  const Program& program_;
+  std::vector<Box> boxes_;
+};
+
+constexpr std::int64_t kMany = std::int64_t{1} << 40;
+
+std::int64_t points_of(const Box& box) {
+  std::int64_t points = 1;
+  for (const auto& [min, extent] : box) points = std::min(points * std::min(extent, kMany), kMany);
+  return points;
+}
+
+}  // namespace
+
+std::vector<Box> demanded_boxes(const Program& program, const std::vector<Box>& boxes) {
+  return Demand(program).run(boxes);
+}
+
+std::vector<Box> output_boxes(const Program& program, const std::vector<Box>& boxes) {
+  const std::vector<Box> demanded = demanded_boxes(program, boxes);
+  std::vector<Box> result;
+  for (const int output : program.outputs) {
+    result.push_back(demanded[program.inputs.size() + static_cast<std::size_t>(output)]);
+  }
+  return result;
+}
+
+std::int64_t points_to_compute(const Program& program, const std::vector<Box>& boxes) {
+  const std::vector<Box> demanded = demanded_boxes(program, boxes);
+  std::int64_t points = 0;
+  for (std::size_t source = 0; source < demanded.size(); ++source) {
+    if (demanded[source].empty()) continue;
+    std::int64_t rounds = 1;
+    if (program.is_stage(static_cast<int>(source))) {
+      for (const auto& update : program.stage(static_cast<int>(source)).updates) {
+        rounds += points_of(update.domain);
+      }
+    }
+    points = std::min(points + points_of(demanded[source]) * rounds, kMany);
+  }
+  return points;
+}
+
+std::vector<std::int64_t> inlined_taps(const Program& program) {
+  std::vector<std::int64_t> taps(program.stages.size());
+  for (std::size_t i = 0; i < program.stages.size(); ++i) {
+    const std::function<std::int64_t(const Term&)> count = [&](const Term& term) {
+      std::int64_t total = 0;
+      for (const Term& operand : term.operands) total += count(operand);
+      if (!term.domain.empty()) total *= points_of(term.domain);
+      if (term.kind != Term::Kind::Tap) return total;
+      const bool inlined = term.source != kSelf && program.is_stage(term.source) &&
+                           program.stage(term.source).updates.empty();
+      return inlined ? taps[static_cast<std::size_t>(term.source) - program.inputs.size()] : 1;
+    };
+    taps[i] = program.stages[i].boundary ? 2 : 1;
+    for (const Term& term : program.stages[i].values) taps[i] += count(term);
+    for (const auto& update : program.stages[i].updates) {
+      for (const Term& term : update.values) taps[i] += count(term);
+    }
+  }
+  return taps;
+}
+
+Program without_unused(Program program) {
+  std::vector<bool> used(program.inputs.size() + program.stages.size(), false);
+  for (const int output : program.outputs) {
+    used[program.inputs.size() + static_cast<std::size_t>(output)] = true;
+  }
+  for (std::size_t i = program.stages.size(); i-- > 0;) {
+    const ProgramStage& stage = program.stages[i];
+    if (!used[program.inputs.size() + i]) continue;
+    if (stage.boundary) used[static_cast<std::size_t>(stage.input)] = true;
+    for_each_term(stage, [&](const Term& term) {
+      if (term.kind == Term::Kind::Tap && term.source != kSelf) {
+        used[static_cast<std::size_t>(term.source)] = true;
+      }
+    });
+  }
+  std::vector<int> renumbered(used.size(), -1);
+  int next = 0;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) renumbered[i] = next++;
+  }
+  Program result;
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    if (used[i]) result.inputs.push_back(program.inputs[i]);
+  }
+  const std::function<void(Term&)> renumber = [&](Term& term) {
+    if (term.kind == Term::Kind::Tap && term.source != kSelf) {
+      term.source = renumbered[static_cast<std::size_t>(term.source)];
+    }
+    for (Term& operand : term.operands) renumber(operand);
+  };
+  for (std::size_t i = 0; i < program.stages.size(); ++i) {
+    if (!used[program.inputs.size() + i]) continue;
+    ProgramStage stage = std::move(program.stages[i]);
+    if (stage.boundary) stage.input = renumbered[static_cast<std::size_t>(stage.input)];
+    for (Term& term : stage.values) renumber(term);
+    for (auto& update : stage.updates) {
+      for (Term& term : update.values) renumber(term);
+    }
+    result.stages.push_back(std::move(stage));
+  }
+  for (const int output : program.outputs) {
+    result.outputs.push_back(renumbered[program.inputs.size() + static_cast<std::size_t>(output)] -
+                             static_cast<int>(result.inputs.size()));
+  }
+  return result;
+}
+
+}  // namespace mica::test

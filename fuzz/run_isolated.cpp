@@ -1,0 +1,136 @@
+#include "fuzz/run_isolated.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <system_error>
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace mica::test {
+namespace {
+
+/// What the child sends before a message's text.
+struct Header {
+  std::uint8_t verdict = 0;
+  std::uint32_t length = 0;
+};
+
+void write_all(int fd, const void* data, std::size_t size) {
+  const auto* at = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t n = write(fd, at, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) _exit(1);
+    at += n;
+    size -= static_cast<std::size_t>(n);
+  }
+}
+
+[[noreturn]] void run_as_child(const std::vector<FuzzCase>& cases, std::size_t first, int fd) {
+  for (std::size_t i = first; i < cases.size(); ++i) {
+    const Outcome outcome = run_case(cases[i]);
+    const Header header{static_cast<std::uint8_t>(outcome.verdict),
+                        static_cast<std::uint32_t>(outcome.message.size())};
+    write_all(fd, &header, sizeof(header));
+    write_all(fd, outcome.message.data(), outcome.message.size());
+  }
+  _exit(0);
+}
+
+class Child {
+ public:
+  Child(const std::vector<FuzzCase>& cases, std::size_t first) {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+    (void)std::fflush(nullptr);
+    pid_ = fork();
+    if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (pid_ == 0) {
+      close(ends[0]);
+      run_as_child(cases, first, ends[1]);
+    }
+    close(ends[1]);
+    fd_ = ends[0];
+  }
+  ~Child() {
+    kill(pid_, SIGKILL);
+    (void)ended();
+    close(fd_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  /// The next case's outcome; a crash or a hang if the child sends none.
+  Outcome next(int seconds) {
+    deadline_ = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+    Header header;
+    std::string message;
+    if (!read_all(&header, sizeof(header))) return lost(seconds);
+    message.resize(header.length);
+    if (!read_all(message.data(), message.size())) return lost(seconds);
+    return {static_cast<Verdict>(header.verdict), message};
+  }
+
+ private:
+  bool read_all(void* data, std::size_t size) {
+    auto* at = static_cast<char*>(data);
+    while (size > 0) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          deadline_ - std::chrono::steady_clock::now());
+      pollfd waiting{fd_, POLLIN, 0};
+      const int ready = left.count() <= 0 ? 0 : poll(&waiting, 1, static_cast<int>(left.count()));
+      if (ready < 0 && errno == EINTR) continue;
+      late_ = ready == 0;
+      if (ready <= 0) return false;
+      const ssize_t n = read(fd_, at, size);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return false;
+      at += n;
+      size -= static_cast<std::size_t>(n);
+    }
+    return true;
+  }
+  Outcome lost(int seconds) {
+    if (late_) return {Verdict::Hung, "no result after " + std::to_string(seconds) + " s"};
+    const int status = ended();
+    return {Verdict::Crashed, WIFSIGNALED(status)
+                                  ? "signal " + std::to_string(WTERMSIG(status))
+                                  : "exit status " + std::to_string(WEXITSTATUS(status))};
+  }
+  int ended() {
+    if (!status_) {
+      int status = 0;
+      while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
+      status_ = status;
+    }
+    return *status_;
+  }
+
+  pid_t pid_ = -1;
+  int fd_ = -1;
+  bool late_ = false;
+  std::optional<int> status_;
+  std::chrono::steady_clock::time_point deadline_;
+};
+
+}  // namespace
+
+std::vector<Outcome> run_isolated(const std::vector<FuzzCase>& cases, int seconds) {
+  std::vector<Outcome> outcomes;
+  while (outcomes.size() < cases.size()) {
+    Child child(cases, outcomes.size());
+    while (outcomes.size() < cases.size()) {
+      outcomes.push_back(child.next(seconds));
+      if (outcomes.back().verdict >= Verdict::Crashed) break;
+    }
+  }
+  return outcomes;
+}
+
+}  // namespace mica::test

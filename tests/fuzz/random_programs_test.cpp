@@ -1,0 +1,56 @@
+// Random algorithms, schedules, boxes and data against the oracle. MICA_FUZZ_PAIRS sets how many pairs
+// of an algorithm and a schedule each test tries, MICA_FUZZ_SEED the first seed. A failure prints its
+// own seed, which with MICA_FUZZ_PAIRS=1 repeats it alone, and the smallest program found that fails
+// alike.
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "fuzz/campaign.h"
+#include "tests/support/check_targets.h"
+
+namespace mica::test {
+namespace {
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::stoull(text);
+}
+
+void expect_no_failure(const Target& target, bool illegal, std::uint64_t pairs) {
+  CampaignOptions options;
+  options.target = target;
+  options.illegal = illegal;
+  options.cases = number_from_environment("MICA_FUZZ_PAIRS", pairs);
+  options.first_seed = number_from_environment("MICA_FUZZ_SEED", 1);
+  const CampaignResult result = run_campaign(options);
+  if (result.failed) {
+    FAIL() << "MICA_FUZZ_SEED=" << result.failed->seed << "\n"
+           << to_string(*result.shrunk, result.outcome);
+  }
+  if (illegal || options.cases < 100) return;
+  // What is legal by the checks may still need too much shared memory, or boxes of no constant size.
+  const std::uint64_t refused =
+      result.verdicts.count(Verdict::Refused) > 0 ? result.verdicts.at(Verdict::Refused) : 0;
+  EXPECT_LT(refused, result.cases / 5) << to_string(result);
+}
+
+TEST(RandomPrograms, LegallyScheduledOnTheHostGiveTheOraclesBits) {
+  expect_no_failure(Target::host(), false, 700);
+}
+
+TEST(RandomPrograms, LegallyScheduledOnGpusGiveTheOraclesBits) {
+  for (const Target& target : gpu_targets()) expect_no_failure(target, false, 700);
+}
+
+TEST(RandomPrograms, ScheduledAtRandomOnTheHostAreRefusedOrRight) {
+  expect_no_failure(Target::host(), true, 300);
+}
+
+TEST(RandomPrograms, ScheduledAtRandomOnGpusAreRefusedOrRight) {
+  for (const Target& target : gpu_targets()) expect_no_failure(target, true, 300);
+}
+
+}  // namespace
+}  // namespace mica::test

@@ -1,0 +1,140 @@
+// Programs and schedules that random search found to go wrong, made small.
+#include <string>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "codegen/compile.h"
+#include "fuzz/random_data.h"
+#include "tests/support/check_targets.h"
+#include "tests/support/expect_error.h"
+
+namespace mica::test {
+namespace {
+
+TEST(FoundByFuzzing, AnUpdateOfAProducerInsideAVectorizedLoopThatItsBoundsDependOn) {
+  const Var x("x");
+  const Var y("y");
+  const RDom r({{0, 2}}, "r");
+  Func f("f");
+  Func g("g");
+  f(x, y) = cast<float>(x + 10 * y);
+  f(x, r + 1) = 7.0F;
+  g(x, y) = f(x, y) + f(x, y + 1);
+  f.compute_at(g, x);
+  g.vectorize(y, 4);
+  EXPECT_TRUE(matches_oracle({g}, {{-2, 5}, {-3, 11}}, Target::host()));
+}
+
+TEST(FoundByFuzzing, RegistersOfNoConstantNumberAreRefused) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  Func g("g");
+  f(x, y) = cast<float>(x + 10 * y);
+  g(x, y) = f(x - 1, y) + f(x + 1, y);
+  f.compute_at(g, y).store_in(MemoryType::Register);
+  EXPECT_TRUE(
+      fails_with([&] { std::ignore = compile(g, Target::host()).kernels(); },
+                 {"store_in(MemoryType::Register)", "f needs a number of points", "not constant"}));
+}
+
+TEST(FoundByFuzzing, StorageAtALoopOfTheFuncsOwnIsRefused) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  Func g("g");
+  f(x, y) = cast<float>(x + 10 * y);
+  g(x, y) = f(x, y) + f(x, y + 1);
+  f.compute_at(g, y).store_at(f, x);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(g, Target::host()).kernels(); },
+                         {"store_at(f, x)", "loop x of f is not around loop y of g"}));
+}
+
+TEST(FoundByFuzzing, UnrollingALoopOfNoConstantExtentIsRefused) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  Func g("g");
+  f(x, y) = cast<float>(x + 10 * y);
+  g(x, y) = f(x, y) + f(x + 1, y);
+  f.compute_at(g, y).unroll(x);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(g, Target::host()).kernels(); },
+                         {"unroll of", "not constant"}));
+}
+
+TEST(FoundByFuzzing, RoundedUpTilesOfAProducerStayInsideItsStorage) {
+  const Var x("x");
+  Func f("f");
+  Func g("g");
+  f(x) = cast<float>(x);
+  g(x) = f(x) + f(x + 1);
+  f.compute_root().split(x, "xo", "xi", 16, TailStrategy::RoundUp);
+  const std::string code = g.compile_to_lowered_stmt(Target::host());
+  EXPECT_NE(code.find("f.xi in [0, min(16, f.extent.0 - f.xo*16))"), std::string::npos) << code;
+  EXPECT_TRUE(matches_oracle({g}, {{-3, 32}}, Target::host()));
+}
+
+TEST(FoundByFuzzing, LoopsBetweenThreadLoopsAreRefused) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  Func g("g");
+  f(x, y) = cast<float>(x + 10 * y);
+  g(x, y) = f(x, y) + f(x + 1, y);
+  g.gpu_tile(x, y, 8, 4).unroll("y.thread", 2);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(g, Target::gpu_emulator()).kernels(); },
+                         {"loop y.thread.unroll stands between thread loops y.thread and x.thread"}));
+  g.clear_schedule();
+  g.gpu_tile(x, y, 8, 4);
+  f.compute_at(g, "y.thread");
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(g, Target::gpu_emulator()).kernels(); },
+                         {"loop y.thread of g is inside some of its thread loops only", "x.thread"}));
+  g.clear_schedule();
+  g.gpu_tile(x, y, 8, 4);
+  f.compute_at(g, "x.thread");
+  EXPECT_TRUE(matches_oracle({g}, {{-3, 19}, {2, 7}}, Target::gpu_emulator()));
+}
+
+TEST(FoundByFuzzing, AStageOfAFuncWithoutBlocksOfItsOwnIsRefused) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  Func g("g");
+  f(x, y) = u(x - 1, y) + u(x + 1, y);
+  g(x, y) = f(x, y) * f(x, y + 1);
+  g.gpu_tile(x, y, 8, 4);
+  f.compute_at(g, "x.block").stage(u, MemoryType::Shared);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(g, Target::gpu_emulator()).kernels(); },
+                         {"f is computed inside the blocks of another Func", "stage u there"}));
+}
+
+TEST(FoundByFuzzing, AStageOfAFuncWithAnUpdateThatHasNoLoopAlongTheRows) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  const RDom r({{0, 2}}, "r");
+  Func f("f");
+  f(x, y) = cast<float>(x);
+  f(r, y) = 2.0F;
+  f(x, y) += u(x, y) + u(x + 1, y);
+  f.gpu_tile(x, y, 8, 4).stage(u, MemoryType::Shared);
+  f.update(1).gpu_tile(x, y, 8, 4);
+  const Box box{{-3, 19}, {2, 7}};
+  const auto memory = bind_demanded({f}, box, {u}, 1);
+  EXPECT_TRUE(matches_oracle({f}, box, Target::gpu_emulator()));
+}
+
+TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
+  const Var x("x");
+  Func f("f");
+  Func g("g");
+  f(x) = cast<float>(x) * 0.5F;
+  g(x) = f(x) + f(x + 1);
+  f.compute_at(g, x);
+  EXPECT_TRUE(matches_oracle({g}, {{-3, 19}}, Target::gpu_emulator()));
+}
+
+}  // namespace
+}  // namespace mica::test
