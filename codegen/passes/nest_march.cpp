@@ -228,10 +228,8 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     Expr condition;
     if (stage.warm_up() < plan.warm_up) condition = step >= constant(-stage.warm_up());
     // Partial sums of later chunks are those blocks' work, and so are planes that no step will read.
-    const bool partial = program_.placement.at(stage.func->name).ahead.has_value();
-    const std::int64_t beyond = partial ? stage.ahead : stage.prefetch;
-    if (beyond > 0) {
-      Expr in_time = step + constant(beyond) < count;
+    if (stage.beyond > 0) {
+      Expr in_time = step + constant(stage.beyond) < count;
       condition = condition.defined() ? condition && in_time : in_time;
     }
     const ir::Stmt whole = emit_stage(frame, position, stage, plane, context);

@@ -126,6 +126,27 @@ TEST(FoundByFuzzing, AStageOfAFuncWithAnUpdateThatHasNoLoopAlongTheRows) {
   EXPECT_TRUE(matches_oracle({f}, box, Target::gpu_emulator()));
 }
 
+TEST(FoundByFuzzing, AScatteredSumWhoseLastPlaneReadsNothingOfTheStagedSource) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func g("g");
+  Func h("h");
+  h(x, y) = cast<float>(x * y);
+  g(x, y) = u(x, y) - h(x, y + 1);
+  const Box box{{0, 8}, {0, 5}};
+  const auto memory = bind_demanded({g}, box, {u}, 1);
+  for (const int chunk : {1, 2, 4, 0}) {
+    for (const Partials partials : {Partials::Centre, Partials::EveryPlane}) {
+      g.clear_schedule();
+      g.gpu_tile(x, 4).march(y, chunk).stage(u, MemoryType::Shared).scatter(y, partials);
+      EXPECT_TRUE(matches_oracle({g}, box, Target::gpu_emulator()));
+      g.pipeline(u, 2);
+      EXPECT_TRUE(matches_oracle({g}, box, Target::gpu_emulator()));
+    }
+  }
+}
+
 TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
   const Var x("x");
   Func f("f");
