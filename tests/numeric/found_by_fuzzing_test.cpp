@@ -147,6 +147,22 @@ TEST(FoundByFuzzing, AScatteredSumWhoseLastPlaneReadsNothingOfTheStagedSource) {
   }
 }
 
+TEST(FoundByFuzzing, AProducersStorageHoldsItsBoundedRange) {
+  const Var x("x");
+  Func f("f");
+  Func g("g");
+  f(x) = cast<float>(x);
+  g(x) = f(x - 1) + f(x + 1);
+  f.compute_root().bound(x, -8, 64);
+  EXPECT_TRUE(matches_oracle({g}, {{-3, 17}}, Target::host()));
+  EXPECT_TRUE(fails_with(
+      [&] {
+        AnyBuffer out = buffer_over(Float(32), {{-3, 59}});
+        compile(g, Target::host()).run(out);
+      },
+      {"bound(x, -8, 64) of f", "need indices -4 to 56"}));
+}
+
 TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
   const Var x("x");
   Func f("f");
