@@ -163,6 +163,18 @@ TEST(FoundByFuzzing, AProducersStorageHoldsItsBoundedRange) {
       {"bound(x, -8, 64) of f", "need indices -4 to 56"}));
 }
 
+TEST(FoundByFuzzing, AStageThatAnUpdateWithoutBlocksReadsIsRefused) {
+  const Var x("x");
+  const ImageParam u(Float(32), 1, "u");
+  const RDom r({{0, 2}}, "r");
+  Func f("f");
+  f(x) = u(x);
+  f(r) += u(r + 1);
+  f.gpu_tile(x, 8).stage(u, MemoryType::Shared);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(f, Target::gpu_emulator()).kernels(); },
+                         {"f.update(0) reads u and has no block loops"}));
+}
+
 TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
   const Var x("x");
   Func f("f");
