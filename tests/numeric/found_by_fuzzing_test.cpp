@@ -175,6 +175,23 @@ TEST(FoundByFuzzing, AStageThatAnUpdateWithoutBlocksReadsIsRefused) {
                          {"f.update(0) reads u and has no block loops"}));
 }
 
+TEST(FoundByFuzzing, ALoopThatAnUpdateNeedsThroughAnotherFuncMustBeItsOwn) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  Func g("g");
+  Func h("h");
+  f(x, y) = cast<float>(x + 10 * y);
+  g(x, y) = f(x, y) + f(x + 1, y);
+  h(x, y) = 1.0F;
+  h(x, y) += g(x, y);
+  h.split(x, "xo", "xi", 2);
+  f.compute_at(h, "xo");
+  g.compute_at(h, y);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(h, Target::host()).kernels(); },
+                         {"h.update(0) has no loop xo"}));
+}
+
 TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
   const Var x("x");
   Func f("f");
