@@ -50,6 +50,7 @@ FuzzCase random_case(Random& random, const Target& target, bool illegal) {
       std::vector<Contents>{Contents::Ordinary, Contents::Wide, Contents::Special, Contents::Small});
   drawn.margin = static_cast<int>(random.below(4));
   drawn.row_padding = static_cast<int>(random.below(4));
+  drawn.transposed = random.below(12) == 0;
   TestPipeline pipeline = build(drawn.program);
   const auto directives = static_cast<int>(random.below(illegal ? 9 : 7));
   if (!illegal || random.coin())

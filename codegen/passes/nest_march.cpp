@@ -68,8 +68,12 @@ std::optional<Program> NestBuilder::without_stages(const std::string& name) cons
 }
 
 ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const NestContext& context) const {
+  std::vector<Guard> left;
   auto emit = [&](const NestContext& within) {
-    return place_funcs(frame, position, within, [&] { return emit_loops(frame, position, within); });
+    // What is computed for a whole chunk may reach past the last plane.
+    NestContext chunk = within;
+    chunk.interior = within.interior && left.empty();
+    return place_funcs(frame, position, chunk, [&] { return emit_loops(frame, position, within); });
   };
   analysis::Scope open;
   std::string march;
@@ -91,7 +95,6 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     open[loop.name] = {constant(0), simplify(loop.extent - 1)};
   }
   Expr inside;
-  std::vector<Guard> left;
   for (const auto& guard : frame.guards) {
     if (!march.empty() && guard.loops.count(march)) {
       left.push_back(guard);

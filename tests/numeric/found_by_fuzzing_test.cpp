@@ -192,6 +192,22 @@ TEST(FoundByFuzzing, ALoopThatAnUpdateNeedsThroughAnotherFuncMustBeItsOwn) {
                          {"h.update(0) has no loop xo"}));
 }
 
+TEST(FoundByFuzzing, AProducerOfAWholeChunkEndsWithTheDomain) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  Func g("g");
+  f(x, y) = u(x, y);
+  g(x, y) = f(x, y) + f(x, y + 1);
+  g.gpu_tile(x, 4).march(y, 2).order_blocks("y.block");
+  f.compute_at(g, "y.block");
+  for (const Box& box : {Box{{0, 4}, {0, 1}}, Box{{-3, 16}, {2, 5}}}) {
+    const auto memory = bind_demanded({g}, box, {u}, 1);
+    EXPECT_TRUE(matches_oracle({g}, box, Target::gpu_emulator()));
+  }
+}
+
 TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
   const Var x("x");
   Func f("f");
