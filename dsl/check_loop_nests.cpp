@@ -98,6 +98,7 @@ class NestChecker {
     }
     for (std::size_t i = 1; i < threads_.size(); ++i) {
       if (threads_[i] == threads_[i - 1] + 1) continue;
+      if (dims_[threads_[i] - 1].kind == LoopKind::Vectorized) continue;  // has a finding
       report(dims_[threads_[i]],
              fmt::format("loop {} stands between thread loops {} and {}; the loops are {} (innermost "
                          "first): reorder it inside all thread loops",

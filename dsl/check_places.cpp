@@ -120,8 +120,7 @@ class PlaceChecker {
       const auto& dims = host->loops[d].dims;
       const auto loop = std::find_if(dims.begin(), dims.end(),
                                      [&](const LoopDim& dim) { return dim.name == level.var; });
-      const bool needed =
-          view_.uses(*host, d, f_.name()) || (d == 0 && !host->find_loop(level.var).nest);
+      const bool needed = is_needed_by(*host, d, f_) || (d == 0 && !host->find_loop(level.var).nest);
       if (loop == dims.end() && needed) {
         report(directive, fmt::format("{} has no loop {}; its loops are {} (innermost first)",
                                       definition_name(*host->func, static_cast<int>(d)), level.var,
@@ -136,6 +135,15 @@ class PlaceChecker {
       }
     }
     return host;
+  }
+
+  /// Does definition `d` of `host` read `wanted`, itself or through Funcs computed inside its loops?
+  [[nodiscard]] bool is_needed_by(const FuncView& host, std::size_t d, const FuncView& wanted) const {
+    if (view_.uses(host, d, wanted.name())) return true;
+    const auto consumers = view_.consumers(wanted);
+    return std::any_of(consumers.begin(), consumers.end(), [&](const FuncView* c) {
+      return c != &host && view_.is_inside(*c, {host.name(), ""}) && is_needed_by(host, d, *c);
+    });
   }
 
   void check_store(const Directive& directive) {

@@ -129,8 +129,9 @@ class DirectiveChecker {
                          held ? line_of(held->stage->where) : ""));
       return;
     }
-    if (has_blocks()) return;
-    if (view_.context_of(f_).in_block) {
+    if (has_blocks()) {
+      check_readers_have_blocks(d.source, source);
+    } else if (view_.context_of(f_).in_block) {
       report(
           fmt::format("{} is computed inside the blocks of another Func, whose box of {} this is: stage "
                       "{} there",
@@ -175,6 +176,21 @@ class DirectiveChecker {
     findings_.push_back({described(f_, definition_, shown) + ": " + what, current_->where});
   }
 
+  /// Every definition that reads the stage needs blocks; updates without directives of their own get
+  /// some when they have Vars to tile.
+  void check_readers_have_blocks(const std::string& stage, const std::string& source) {
+    for (std::size_t i = 0; i < f_.loops.size(); ++i) {
+      const Definition& reader = f_.func->definitions[i];
+      const bool tiled = innermost_block(f_.loops[i]) < f_.loops[i].dims.size() ||
+                         (reader.directives.empty() && !reader.pure_vars.empty());
+      if (tiled || !view_.uses(f_, i, stage)) continue;
+      report(fmt::format(
+          "{} reads {} and has no block loops, so there is no block to hold it for: stage it "
+          "in a Func whose definitions all have blocks",
+          definition_name(*f_.func, static_cast<int>(i)), source));
+      return;
+    }
+  }
   bool is_read_input(const std::string& source) {
     if (!view_.pipeline().find_input(source)) {
       std::vector<std::string> inputs;

@@ -1,5 +1,6 @@
 #include "fuzz/campaign.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -49,6 +50,7 @@ FuzzCase random_case(Random& random, const Target& target, bool illegal) {
       std::vector<Contents>{Contents::Ordinary, Contents::Wide, Contents::Special, Contents::Small});
   drawn.margin = static_cast<int>(random.below(4));
   drawn.row_padding = static_cast<int>(random.below(4));
+  drawn.transposed = random.below(12) == 0;
   TestPipeline pipeline = build(drawn.program);
   const auto directives = static_cast<int>(random.below(illegal ? 9 : 7));
   if (!illegal || random.coin())
@@ -86,8 +88,10 @@ CampaignResult run_campaign(const CampaignOptions& options) {
       ++result.verdicts[outcomes[i].verdict];
       if (outcomes[i].verdict == Verdict::Refused) ++result.refusals[outcomes[i].message.substr(0, 160)];
       if (!is_failure(outcomes[i].verdict)) continue;
-      if (!options.known.empty() && outcomes[i].message.find(options.known) != std::string::npos)
-        continue;
+      const bool known = std::any_of(
+          options.known.begin(), options.known.end(),
+          [&](const std::string& text) { return outcomes[i].message.find(text) != std::string::npos; });
+      if (known) continue;
       result.failed = batch[i];
       result.outcome = outcomes[i];
       break;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fuzz/fuzz_case.h"
 
@@ -22,8 +23,8 @@ struct CampaignOptions {
   int seconds_a_case = 60;
   /// Time for making a failure smaller.
   double shrink_seconds = 120;
-  /// A failure whose message contains this is counted and passed over.
-  std::string known;
+  /// Failures whose messages contain one of these are counted and passed over.
+  std::vector<std::string> known;
 };
 
 struct CampaignResult {

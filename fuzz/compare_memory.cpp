@@ -72,12 +72,14 @@ std::string differing_bits(const AnyBuffer& expected, const AnyBuffer& actual) {
 std::byte poison_byte(Type type) { return type.is_float() ? std::byte{0xff} : std::byte{0xcd}; }
 
 PoisonedOutput::PoisonedOutput(Type type, const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
-                               std::int64_t margin, std::int64_t row_padding) {
-  std::vector<BufferDim> dims;
+                               std::int64_t margin, std::int64_t row_padding, bool transposed) {
+  std::vector<BufferDim> dims(box.size());
   std::int64_t stride = 1;
-  for (const auto& [min, extent] : box) {
-    dims.push_back({min - margin, extent + 2 * margin, stride});
-    stride *= extent + 2 * margin + (dims.size() == 1 ? row_padding : 0);
+  for (std::size_t i = 0; i < box.size(); ++i) {
+    const std::size_t d = transposed ? box.size() - 1 - i : i;
+    const auto& [min, extent] = box[d];
+    dims[d] = {min - margin, extent + 2 * margin, stride};
+    stride *= extent + 2 * margin + (i == 0 ? row_padding : 0);
   }
   bytes_.assign(static_cast<std::size_t>(stride * type.bytes()), poison_byte(type));
   whole_ = AnyBuffer::wrap_host(type, bytes_.data(), dims);
@@ -105,10 +107,13 @@ std::string PoisonedOutput::writes_outside() const {
   const std::size_t element = first / static_cast<std::size_t>(type.bytes());
   std::string where;
   std::size_t rest = element;
-  for (int d = whole_.dimensions(); d-- > 0;) {
+  const int dimensions = whole_.dimensions();
+  const bool transposed = dimensions > 1 && whole_.stride(0) > whole_.stride(1);
+  for (int i = dimensions; i-- > 0;) {
+    const int d = transposed ? dimensions - 1 - i : i;
     const auto step = static_cast<std::size_t>(whole_.stride(d));
-    where = std::to_string(whole_.min(d) + static_cast<std::int64_t>(rest / step)) +
-            (where.empty() ? "" : ", ") + where;
+    const std::string index = std::to_string(whole_.min(d) + static_cast<std::int64_t>(rest / step));
+    where = where.empty() ? index : transposed ? where + ", " + index : index + ", " + where;
     rest %= step;
   }
   return std::to_string(touched) + " bytes outside the output box " + crop_.describe() +

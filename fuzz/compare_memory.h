@@ -17,12 +17,13 @@ std::string differing_bits(const AnyBuffer& expected, const AnyBuffer& actual);
 std::string describe_element(Type type, const void* at);
 
 /// Host memory for one output: a view `crop` of the given box in a larger, poisoned allocation that
-/// has a margin of points on each side, strides of the caller's and unused elements at row ends.
+/// has a margin of points on each side and unused elements at the ends of rows.
 class PoisonedOutput {
  public:
-  /// `box` is (min, extent) of each dimension; rows are padded by `row_padding` elements.
+  /// `box` is (min, extent) of each dimension; rows are padded by `row_padding` elements. The first
+  /// dimension is the fastest, or the last if `transposed`.
   PoisonedOutput(Type type, const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
-                 std::int64_t margin = 3, std::int64_t row_padding = 2);
+                 std::int64_t margin = 3, std::int64_t row_padding = 2, bool transposed = false);
   [[nodiscard]] AnyBuffer& crop() { return crop_; }
   /// Empty when every byte outside the crop is still the poison that the constructor wrote; otherwise
   /// how many are not, and where the first is.

@@ -77,8 +77,8 @@ std::vector<std::unique_ptr<PoisonedOutput>> bind_inputs(const FuzzCase& drawn, 
     const auto bounded = drawn.bounded_inputs.find(input.name());
     Box box = bounded != drawn.bounded_inputs.end() ? bounded->second : demanded[i];
     if (box.empty()) box.assign(static_cast<std::size_t>(input.dimensions()), {0, 1});
-    memory.push_back(
-        std::make_unique<PoisonedOutput>(input.type(), box, drawn.margin, drawn.row_padding));
+    memory.push_back(std::make_unique<PoisonedOutput>(input.type(), box, drawn.margin, drawn.row_padding,
+                                                      drawn.transposed));
     fill_random(memory.back()->crop(), drawn.data_seed + i, drawn.contents);
     input.set(memory.back()->crop());
   }
@@ -93,8 +93,8 @@ Outcome run_bound(const FuzzCase& drawn, TestPipeline& pipeline) {
   for (std::size_t i = 0; i < pipeline.outputs.size(); ++i) {
     for (const Type type : pipeline.outputs[i].types()) {
       expected.push_back(buffer_over(type, boxes[i]));
-      memory.push_back(
-          std::make_unique<PoisonedOutput>(type, boxes[i], drawn.margin, drawn.row_padding));
+      memory.push_back(std::make_unique<PoisonedOutput>(type, boxes[i], drawn.margin, drawn.row_padding,
+                                                        drawn.transposed));
     }
   }
   std::vector<AnyBuffer*> pointers;

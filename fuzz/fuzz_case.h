@@ -25,6 +25,7 @@ struct FuzzCase {
   Contents contents = Contents::Ordinary;
   /// Poisoned points around each array, and unused elements after each row.
   int margin = 3, row_padding = 2;
+  bool transposed = false;  ///< the last dimension of the inputs' and outputs' memory is the fastest
 };
 
 enum class Verdict : std::uint8_t {

@@ -17,12 +17,17 @@ std::string cpp_type(Type type) {
 
 /// The dimensions of PoisonedOutput's crop.
 std::string dims_text(const FuzzCase& drawn, const Box& box) {
-  std::string text;
+  std::vector<std::int64_t> strides(box.size());
   std::int64_t stride = 1;
-  for (const auto& [min, extent] : box) {
-    text += (text.empty() ? "{" : ", {") + std::to_string(min) + ", " + std::to_string(extent) + ", " +
-            std::to_string(stride) + "}";
-    stride *= extent + 2 * drawn.margin + (stride == 1 ? drawn.row_padding : 0);
+  for (std::size_t i = 0; i < box.size(); ++i) {
+    const std::size_t d = drawn.transposed ? box.size() - 1 - i : i;
+    strides[d] = stride;
+    stride *= box[d].second + 2 * drawn.margin + (i == 0 ? drawn.row_padding : 0);
+  }
+  std::string text;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    text += (text.empty() ? "{" : ", {") + std::to_string(box[d].first) + ", " +
+            std::to_string(box[d].second) + ", " + std::to_string(strides[d]) + "}";
   }
   return "std::vector<BufferDim>{" + text + "}";
 }

@@ -7,12 +7,16 @@ namespace mica::test {
 std::vector<Box> random_boxes(const Program& program, Random& random) {
   const std::vector<std::vector<std::int64_t>> largest{{70}, {41, 40}, {37, 19, 13}, {19, 11, 7, 5}};
   std::vector<Box> boxes;
+  // Boxes far apart would make a stage that both need span all between.
+  std::vector<std::int64_t> mins;
+  for (int d = 0; d < kReduction; ++d) mins.push_back(random.between(-40, 40));
   for (const int output : program.outputs) {
     Box box;
     const int dimensions = program.stages[static_cast<std::size_t>(output)].dimensions;
     for (const std::int64_t most : largest[static_cast<std::size_t>(dimensions) - 1]) {
       const bool tiny = random.below(8) == 0;
-      box.emplace_back(random.between(-40, 40), random.between(1, tiny ? 3 : most));
+      box.emplace_back(mins[box.size()] + (boxes.empty() ? 0 : random.between(-3, 3)),
+                       random.between(1, tiny ? 3 : most));
     }
     // Outputs of one pipeline mostly cover the same box.
     if (!boxes.empty() && boxes[0].size() == box.size() && random.below(3) > 0) box = boxes[0];

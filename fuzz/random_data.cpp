@@ -74,6 +74,12 @@ Value random_value(Random& random, Type type, Contents contents) {
 }  // namespace
 
 std::uint64_t Random::next() {
+  if (left_ >= 2) {
+    const std::uint64_t number = data_[0] | std::uint64_t{data_[1]} << 8U;
+    data_ += 2;
+    left_ -= 2;
+    return number;
+  }
   state_ += 0x9e3779b97f4a7c15U;
   std::uint64_t z = state_;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;

@@ -1,6 +1,7 @@
 // Reproducible pseudo-random contents of inputs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,8 @@ namespace mica::test {
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
+  /// The numbers are those of `data`, two bytes each, which must outlive this; then as from seed `size`.
+  Random(const std::uint8_t* data, std::size_t size) : state_(size), data_(data), left_(size) {}
   std::uint64_t next();
   /// Uniform in [0, n), n > 0.
   std::int64_t below(std::int64_t n) {
@@ -32,6 +35,8 @@ class Random {
 
  private:
   std::uint64_t state_;
+  const std::uint8_t* data_ = nullptr;
+  std::size_t left_ = 0;
 };
 
 enum class Contents : std::uint8_t {

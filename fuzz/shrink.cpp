@@ -327,6 +327,10 @@ void plainer_data(const FuzzCase& c, Candidates& out) {
     out.push_back(c);
     out.back().contents = Contents::Small;
   }
+  if (c.transposed) {
+    out.push_back(c);
+    out.back().transposed = false;
+  }
   if (c.margin != 0 || c.row_padding != 0) {
     out.push_back(c);
     out.back().margin = out.back().row_padding = 0;

@@ -102,6 +102,27 @@ void check_array(Program& program, const std::string& name, const std::string& a
   }
 }
 
+// A Func at the root with `bound` is computed over that range, which must hold what is read.
+void apply_bounds(Program& program, const FunctionData& func, Box& box) {
+  for (const auto& directive : func.definitions.front().directives) {
+    const auto* bound = std::get_if<directive::Bound>(&directive.op);
+    if (!bound) continue;
+    const auto d = static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), bound->var) -
+                                            func.args.begin());
+    const Interval range{make_const(Int(32), bound->min),
+                         make_const(Int(32), bound->min + bound->extent - 1)};
+    PlanCheck check;
+    check.holds = simplify(box[d].min >= range.min && box[d].max <= range.max);
+    check.values = {box[d].min, box[d].max};
+    check.message = "bound(" + bound->var + ", " + std::to_string(bound->min) + ", " +
+                    std::to_string(bound->extent) + ") of " + func.name +
+                    ", but its consumers need indices {0} to {1} there; bound a range that holds them";
+    check.where = directive.where;
+    if (!is_const(check.holds, 1)) program.plan.checks.push_back(std::move(check));
+    box[d] = range;
+  }
+}
+
 // Updates of an output may write only inside the caller's buffer.
 void check_writes(Program& program, const FunctionData& func, const std::string& array) {
   Box box = buffer_box(array, func.dimensions());
@@ -177,6 +198,7 @@ void infer_bounds(Program& program) {
       }
       if (box.empty()) continue;  // nothing reads it
       box = with_updates(func, box);
+      if (program.is_root(func.name)) apply_bounds(program, func, box);
     }
     program.required[func.name] = box;
   }

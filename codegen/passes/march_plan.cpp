@@ -21,8 +21,9 @@ struct Reader {
   const Definition* definition;
   Scope scope;
   std::int64_t ahead, first;
-  int prefetch;  ///< the part of `ahead` that no step asks for
-  int stage;     ///< index among the stages found so far; -1: the step itself
+  int prefetch;         ///< the part of `ahead` that no step asks for
+  std::int64_t beyond;  ///< MarchStage::beyond
+  int stage;            ///< index among the stages found so far; -1: the step itself
 };
 
 // How one Func is read: offsets from the step's plane.
@@ -38,7 +39,7 @@ class Planner {
 
   MarchPlan run(const std::vector<const FunctionData*>& placed,
                 const std::vector<const FunctionData*>& inner, const Scope& own) {
-    readers_.push_back({&func_, &func_.definitions.front(), own, 0, 0, 0, -1});
+    readers_.push_back({&func_, &func_.definitions.front(), own, 0, 0, 0, 0, -1});
     for (auto it = inner.rbegin(); it != inner.rend(); ++it) add_inner(**it);
     for (auto it = placed.rbegin(); it != placed.rend(); ++it) add_stage(**it);
     agree_on_period();
@@ -52,7 +53,8 @@ class Planner {
     for (const auto& reader : readers_) unite(box, box_of(reader, f.name));
     if (box.empty()) return;
     for (const auto& definition : f.definitions) {
-      readers_.push_back({&f, &definition, analysis::definition_scope(f, definition, box), 0, 0, 0, -1});
+      readers_.push_back(
+          {&f, &definition, analysis::definition_scope(f, definition, box), 0, 0, 0, 0, -1});
     }
   }
 
@@ -106,6 +108,9 @@ class Planner {
     std::int64_t asked = reads.front().newest - reads.front().reader->prefetch;
     for (const auto& r : reads) asked = std::max(asked, r.newest - r.reader->prefetch);
     if (!placement.ahead) stage.prefetch = static_cast<int>(stage.ahead - asked);
+    std::int64_t needed = reads.front().newest - reads.front().reader->beyond;
+    for (const auto& r : reads) needed = std::max(needed, r.newest - r.reader->beyond);
+    stage.beyond = stage.ahead - needed;
     const bool lagged = stage.ahead > newest;
     const bool asynchronous = is_copied(placement);
     // Registers filled after all reads of the step may take the place of the oldest plane.
@@ -114,7 +119,7 @@ class Planner {
     stage.newest_lag = begun - newest;
     stage.oldest_lag = begun - oldest;
     if (stage.dim < 0) {
-      stage.ahead = stage.first = 0;
+      stage.ahead = stage.first = stage.beyond = 0;
       stage.prefetch = 0;
       stage.depth = 1;
     }
@@ -128,8 +133,8 @@ class Planner {
     }
     Scope scope = analysis::definition_scope(f, f.definitions.front(), with_plane(stage));
     stages_.push_back(stage);
-    readers_.push_back(
-        {&f, &f.definitions.front(), scope, stage.ahead, stage.first, stage.prefetch, index});
+    readers_.push_back({&f, &f.definitions.front(), scope, stage.ahead, stage.first, stage.prefetch,
+                        stage.beyond, index});
   }
 
   // The offsets at which `reader` reads `f` in one step; finds f's marched dimension.

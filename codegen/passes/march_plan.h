@@ -28,7 +28,9 @@ struct MarchStage {
   std::int64_t ahead = 0, first = 0;
   std::int64_t depth = 1;                       ///< planes in the ring
   std::int64_t newest_lag = 0, oldest_lag = 0;  ///< of ir::Allocate::Ring
-  int prefetch = 0;         ///< the part of `ahead` that only starts the work earlier
+  int prefetch = 0;  ///< the part of `ahead` that only starts the work earlier
+  /// The part of `ahead` for steps to come: a plane of which the chunk has no such step is not computed.
+  std::int64_t beyond = 0;
   bool per_thread = false;  ///< in registers: each thread its own points
   bool bulk = false;        ///< filled by the bulk-copy engine; set by who builds the code
   [[nodiscard]] std::int64_t warm_up() const { return ahead - first; }

@@ -72,8 +72,12 @@ std::optional<Program> NestBuilder::without_stages(const std::string& name) cons
 }
 
 ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const NestContext& context) const {
+  std::vector<Guard> left;
   auto emit = [&](const NestContext& within) {
-    return place_funcs(frame, position, within, [&] { return emit_loops(frame, position, within); });
+    // What is computed for a whole chunk may reach past the last plane.
+    NestContext chunk = within;
+    chunk.interior = within.interior && left.empty();
+    return place_funcs(frame, position, chunk, [&] { return emit_loops(frame, position, within); });
   };
   analysis::Scope open;
   std::string march;
@@ -95,7 +99,6 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     open[loop.name] = {constant(0), simplify(loop.extent - 1)};
   }
   Expr inside;
-  std::vector<Guard> left;
   for (const auto& guard : frame.guards) {
     if (!march.empty() && guard.loops.count(march)) {
       left.push_back(guard);
@@ -254,10 +257,8 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     Expr condition;
     if (stage.warm_up() < plan.warm_up) condition = step >= constant(-stage.warm_up());
     // Partial sums of later chunks are those blocks' work, and so are planes that no step will read.
-    const bool partial = program_.placement.at(stage.func->name).ahead.has_value();
-    const std::int64_t beyond = partial ? stage.ahead : stage.prefetch;
-    if (beyond > 0) {
-      Expr in_time = step + constant(beyond) < count;
+    if (stage.beyond > 0) {
+      Expr in_time = step + constant(stage.beyond) < count;
       condition = condition.defined() ? condition && in_time : in_time;
     }
     const ir::Stmt whole = emit_stage(frame, position, stage, plane, context);

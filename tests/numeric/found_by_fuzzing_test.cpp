@@ -126,6 +126,88 @@ TEST(FoundByFuzzing, AStageOfAFuncWithAnUpdateThatHasNoLoopAlongTheRows) {
   EXPECT_TRUE(matches_oracle({f}, box, Target::gpu_emulator()));
 }
 
+TEST(FoundByFuzzing, AScatteredSumWhoseLastPlaneReadsNothingOfTheStagedSource) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func g("g");
+  Func h("h");
+  h(x, y) = cast<float>(x * y);
+  g(x, y) = u(x, y) - h(x, y + 1);
+  const Box box{{0, 8}, {0, 5}};
+  const auto memory = bind_demanded({g}, box, {u}, 1);
+  for (const int chunk : {1, 2, 4, 0}) {
+    for (const Partials partials : {Partials::Centre, Partials::EveryPlane}) {
+      g.clear_schedule();
+      g.gpu_tile(x, 4).march(y, chunk).stage(u, MemoryType::Shared).scatter(y, partials);
+      EXPECT_TRUE(matches_oracle({g}, box, Target::gpu_emulator()));
+      g.pipeline(u, 2);
+      EXPECT_TRUE(matches_oracle({g}, box, Target::gpu_emulator()));
+    }
+  }
+}
+
+TEST(FoundByFuzzing, AProducersStorageHoldsItsBoundedRange) {
+  const Var x("x");
+  Func f("f");
+  Func g("g");
+  f(x) = cast<float>(x);
+  g(x) = f(x - 1) + f(x + 1);
+  f.compute_root().bound(x, -8, 64);
+  EXPECT_TRUE(matches_oracle({g}, {{-3, 17}}, Target::host()));
+  EXPECT_TRUE(fails_with(
+      [&] {
+        AnyBuffer out = buffer_over(Float(32), {{-3, 59}});
+        compile(g, Target::host()).run(out);
+      },
+      {"bound(x, -8, 64) of f", "need indices -4 to 56"}));
+}
+
+TEST(FoundByFuzzing, AStageThatAnUpdateWithoutBlocksReadsIsRefused) {
+  const Var x("x");
+  const ImageParam u(Float(32), 1, "u");
+  const RDom r({{0, 2}}, "r");
+  Func f("f");
+  f(x) = u(x);
+  f(r) += u(r + 1);
+  f.gpu_tile(x, 8).stage(u, MemoryType::Shared);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(f, Target::gpu_emulator()).kernels(); },
+                         {"f.update(0) reads u and has no block loops"}));
+}
+
+TEST(FoundByFuzzing, ALoopThatAnUpdateNeedsThroughAnotherFuncMustBeItsOwn) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  Func g("g");
+  Func h("h");
+  f(x, y) = cast<float>(x + 10 * y);
+  g(x, y) = f(x, y) + f(x + 1, y);
+  h(x, y) = 1.0F;
+  h(x, y) += g(x, y);
+  h.split(x, "xo", "xi", 2);
+  f.compute_at(h, "xo");
+  g.compute_at(h, y);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(h, Target::host()).kernels(); },
+                         {"h.update(0) has no loop xo"}));
+}
+
+TEST(FoundByFuzzing, AProducerOfAWholeChunkEndsWithTheDomain) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  Func g("g");
+  f(x, y) = u(x, y);
+  g(x, y) = f(x, y) + f(x, y + 1);
+  g.gpu_tile(x, 4).march(y, 2).order_blocks("y.block");
+  f.compute_at(g, "y.block");
+  for (const Box& box : {Box{{0, 4}, {0, 1}}, Box{{-3, 16}, {2, 5}}}) {
+    const auto memory = bind_demanded({g}, box, {u}, 1);
+    EXPECT_TRUE(matches_oracle({g}, box, Target::gpu_emulator()));
+  }
+}
+
 TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
   const Var x("x");
   Func f("f");
