@@ -88,7 +88,7 @@ Resources resources_of(const std::vector<KernelInfo>& kernels, const Target& tar
   return r;
 }
 
-// The case's twin, ready to run; nothing where there is none, and `why` says so if that is a surprise.
+// The case's twin, ready to run with its own best parameters; nothing where there is none, and `why` says so if that is a surprise.
 std::optional<TwinRun> make_twin(const Case& c, const Options& options, const Arrays& arrays,
                                  std::string& why) {
   if (c.twin.kernels.empty() || options.target.backend != Backend::Cuda) return std::nullopt;
@@ -102,7 +102,7 @@ std::optional<TwinRun> make_twin(const Case& c, const Options& options, const Ar
     return std::nullopt;
   }
   const std::string code = read_file(cubin);
-  return std::optional<TwinRun>(std::in_place, c.twin, c.parameters, options.target, arrays.inputs,
+  return std::optional<TwinRun>(std::in_place, c.twin, schedules::Parameters(), options.target, arrays.inputs,
                                 arrays.outputs, [&](const std::string&, const TwinKernel& kernel) {
                                   return load_cubin(options.target, code, kernel.name,
                                                     static_cast<int>(kernel.shared_bytes));

@@ -125,6 +125,7 @@ std::vector<Result> run_sweep(const Options& options, const Sweep& sweep, const 
   std::vector<Result> results;
   for (const std::int64_t value : sweep.values) {
     c.parameters[sweep.parameter] = value;
+    c.twin.chunk = value;
     try {
       const Result r = measure(c, options);
       if ((r.ms >= 0 && !r.right) || (r.twin_ms >= 0 && !r.twin_right)) {

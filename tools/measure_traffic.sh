@@ -92,14 +92,14 @@ awk -F '","' -v predicted="$work/predicted.txt" '
     level = key[metric]
     if (!(name in seen)) { seen[name] = 1; names[++count] = name }
     counted[name, level] = value * (level in unit ? unit[level] : 1)
-    if (level ~ /^dram/) counted[name, "dram"] += value
   }
   END {
     if (count == 0) { print "no kernel was counted"; exit 1 }
     format = "%-36s %-11s %16s %16s %8s\n"
     printf format, "kernel", "level", "predicted", "counted", "ratio"
     n = split("l1_read l1_write l2_read l2_write dram_read dram_write dram", levels, " ")
-    for (k = 1; k <= count; ++k)
+    for (k = 1; k <= count; ++k) {
+      counted[names[k], "dram"] = counted[names[k], "dram_read"] + counted[names[k], "dram_write"]
       for (i = 1; i <= n; ++i) {
         at = names[k] SUBSEP levels[i]
         guess = (at in expected) ? sprintf("%.0f", expected[at]) : "-"
@@ -107,4 +107,5 @@ awk -F '","' -v predicted="$work/predicted.txt" '
         ratio = (guess != "-" && found != "-" && guess > 0) ? sprintf("%.3f", found / guess) : "-"
         printf format, names[k], levels[i], guess, found, ratio
       }
+    }
   }' "$work/counted.csv"
