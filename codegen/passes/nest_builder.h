@@ -20,6 +20,8 @@ struct NestContext {
   /// The block's points all lie in the domain, so nothing that they need lies outside what the
   /// pipeline needs.
   bool interior = false;
+  /// The same holds for the points of one step of the block's march.
+  bool interior_step = false;
   /// Inside a march, whose steps wait for the asynchronous copies that they begin.
   bool in_step = false;
   /// The block's first point in dimension 0, how many it has there, and how many a thread takes in one

@@ -64,6 +64,10 @@ bool NestBuilder::copies_in_bulk(const FunctionData& func, const Box& box,
   if (copied_array(program_, func).empty()) return false;
   const std::int64_t lanes = kBulkBytes / func.types.front().bytes();
   const std::int64_t align = storage_alignment(func, 0, 1);
+  const bool exact = std::all_of(box.begin(), box.end(), [](const auto& interval) {
+    return analysis::constant_difference(interval.max, interval.min).has_value();
+  });
+  if (!exact) return false;  // a clamped index: not all of the box is needed, or there
   const auto length = analysis::constant_extent(box[0]);
   if (!length || *length % lanes != 0 || !starts_whole(box[0].min, lanes, program_.options.bake)) {
     return false;

@@ -169,7 +169,8 @@ ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t in
   if (lanes == 1) return fill_points(func, index, box, policy, context, 1);
   const auto halo = analysis::constant_difference(context.row_origin, box[0].min);
   const std::int64_t length = fixed_extents(func, box)[0];
-  if (!halo) return fill_points(func, index, box, policy, context, 1);
+  const bool exact = analysis::constant_difference(box[0].max, box[0].min).has_value();
+  if (!halo || !exact) return fill_points(func, index, box, policy, context, 1);
   // Whole vectors from `first` to `last`, counted from the block's first point; single points beside.
   const auto floor = [&](std::int64_t n) {
     return (n >= 0 ? n / lanes : -((-n + lanes - 1) / lanes)) * lanes;

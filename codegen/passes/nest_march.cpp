@@ -126,7 +126,8 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     edge = emit(known);
   }
   NestContext interior = known;
-  interior.interior = true;
+  interior.interior = left.empty();  // else the last chunk may end before its planes do
+  interior.interior_step = true;
   const auto saved = frame.guards;
   frame.guards = left;
   ir::Stmt whole = emit(interior);
@@ -170,12 +171,13 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
       inner.push_back(func.get());
     }
   }
+  NestContext within = context;
+  within.interior = context.interior || context.interior_step;
   MarchPlan plan = plan_march(program_, frame.func, marched, placed, inner, own);
   for (auto& stage : plan.stages) {
-    stage.bulk = stage.dim > 0 && !stage.per_thread && copies_in_bulk(*stage.func, stage.box, context);
+    stage.bulk = stage.dim > 0 && !stage.per_thread && copies_in_bulk(*stage.func, stage.box, within);
   }
 
-  NestContext within = context;
   within.ranges.push(loop.name, {-plan.warm_up, std::nullopt});
   NestContext step = within;
   step.in_step = true;

@@ -215,13 +215,14 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
 Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const NestContext& context,
                                  const std::function<Expr(const std::string&)>& value_of) const {
   Expr condition;
-  if (context.interior) return condition;
   const Box& need = program_.required.at(func.name);
   analysis::Ranges ranges = context.ranges;
   for (std::size_t d = 0; d < box.size(); ++d) {
     // An update's other dimensions take constant values inside the box.
     Expr value = value_of(func.args[d]);
     if (!value.defined()) continue;
+    // The box of a clamped index has a constant size, but fewer points are needed at the clamp.
+    if (context.interior && analysis::constant_difference(box[d].max, box[d].min)) continue;
     if (decide(box[d].min >= need[d].min, ranges) != std::optional(true)) {
       condition = both(condition, value >= need[d].min);
     }

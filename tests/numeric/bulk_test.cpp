@@ -206,5 +206,37 @@ INSTANTIATE_TEST_SUITE_P(Mixtures, Copies,
                                           testing::Values(Layout::Dense, Layout::Embedded)),
                          name_of);
 
+// A block's box of a source that is read at clamped places has fewer points at the clamp than elsewhere.
+TEST(ClampedCopies, ReadNothingBeyondTheClamp) {
+  for (const LoadPolicy load :
+       {LoadPolicy::TwoStep, LoadPolicy::Strided, LoadPolicy::AsyncCopy, LoadPolicy::Bulk}) {
+    for (const int clamped : {0, 1}) {
+      for (const int chunk : {0, 4}) {
+        const std::vector<Var> v = grid_vars(3);
+        const ImageParam u(Float(32), 3, "u");
+        Func next("next");
+        std::vector<Expr> at = shifted(v, 0, 0), above = shifted(v, 2, 1);
+        for (auto* taps : {&at, &above}) {
+          Expr& index = (*taps)[static_cast<std::size_t>(clamped)];
+          index = clamp(index, 8, 19);
+        }
+        next(v[0], v[1], v[2]) = u(at) - u(above);
+        TestPipeline p{"clamped", {next}, {next}, {u}};
+        const Box box{{0, 32}, {0, 24}, {0, 9}};
+        const auto keep = p.bind(box, 3, Contents::Ordinary, Layout::Dense);
+        const auto expected = expected_values(p.outputs, box);
+        if (chunk > 0) {
+          next.gpu_tile(v[0], v[1], 4, 4).march(v[2], chunk);
+        } else {
+          next.gpu_tile(v[0], v[1], v[2], 4, 4, 2);
+        }
+        next.vectorize(v[0], 4);
+        next.stage(u, MemoryType::Shared, load);
+        EXPECT_TRUE(run_matches(expected, p.outputs, box, Target::gpu_emulator(), Layout::Dense));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mica::test

@@ -135,6 +135,21 @@ TEST_P(March, GivesTheBitsOfTheOracle) {
   }
 }
 
+// The last chunk has fewer planes than the others.
+TEST(MarchedChunks, AFuncOfTheWholeChunkEndsWithTheDomain) {
+  const std::vector<Var> v = grid_vars(2);
+  const ImageParam u(Float(32), 2, "u");
+  Func b("b"), next("next");
+  b(v[0], v[1]) = u(v[0], v[1]) * 0.5F;
+  next(v[0], v[1]) = b(v[0] - 1, v[1]) + b(v[0], v[1] + 1);
+  TestPipeline p{"chunk", {b, next}, {next}, {u}};
+  const Box box{{0, 24}, {3, 9}};
+  const auto keep = p.bind(box, 7);
+  next.gpu_tile(v[0], 8).march(v[1], 7);
+  b.compute_at(next, "x.block");
+  EXPECT_TRUE(matches_oracle(p.outputs, box, Target::gpu_emulator()));
+}
+
 INSTANTIATE_TEST_SUITE_P(Stencils, March,
                          testing::Combine(testing::ValuesIn(shapes()), testing::ValuesIn(schedules())),
                          [](const auto& tested) {

@@ -110,7 +110,7 @@ std::string name_of(const testing::TestParamInfo<ShuffledTaps::ParamType>& teste
 }
 INSTANTIATE_TEST_SUITE_P(Schedules, ShuffledTaps,
                          testing::Combine(testing::ValuesIn(shapes()), testing::ValuesIn(schedules()),
-                                          testing::Values(Layout::Dense, Layout::Embedded)),
+                                          testing::Values(Layout::Dense)),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Small, ShuffledTaps,
                          testing::Combine(testing::ValuesIn(small_shapes()),
