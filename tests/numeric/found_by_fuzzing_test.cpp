@@ -208,6 +208,17 @@ TEST(FoundByFuzzing, AProducerOfAWholeChunkEndsWithTheDomain) {
   }
 }
 
+TEST(FoundByFuzzing, AStageOfAClampedIndexEndsWithTheClamp) {
+  const Var x("x");
+  const ImageParam u(Float(32), 1, "u");
+  Func f("f");
+  f(x) = u(clamp(x, -9, 5)) + u(clamp(x + 1, -9, 5));
+  f.gpu_tile(x, 4).stage(u, MemoryType::Shared);
+  const Box box{{-16, 32}};
+  const auto memory = bind_demanded({f}, box, {u}, 1);
+  EXPECT_TRUE(matches_oracle({f}, box, Target::gpu_emulator()));
+}
+
 TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
   const Var x("x");
   Func f("f");
