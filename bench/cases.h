@@ -40,8 +40,8 @@ inline constexpr std::int64_t kChunk = 0;
 struct Twin {
   std::string cubin;                     ///< file name without its ending
   std::vector<TwinKernel> kernels = {};  ///< empty: there is no twin
-  /// Planes (rows in two dimensions) that a block walks, for kernels that walk: its own best. A sweep over
-  /// `chunk_parameter` sets it.
+  /// Planes (rows in two dimensions) that a block walks, for kernels that walk: its own best. A sweep
+  /// over `chunk_parameter` sets it.
   std::int64_t chunk = 0;
   std::string chunk_parameter = {};
   std::int64_t multiple_of_x = 1;  ///< nx must be a multiple of this

@@ -88,7 +88,8 @@ Resources resources_of(const std::vector<KernelInfo>& kernels, const Target& tar
   return r;
 }
 
-// The case's twin, ready to run with its own best parameters; nothing where there is none, and `why` says so if that is a surprise.
+// The case's twin, ready to run with its own best parameters; nothing where there is none, and `why`
+// says so if that is a surprise.
 std::optional<TwinRun> make_twin(const Case& c, const Options& options, const Arrays& arrays,
                                  std::string& why) {
   if (c.twin.kernels.empty() || options.target.backend != Backend::Cuda) return std::nullopt;
@@ -102,11 +103,11 @@ std::optional<TwinRun> make_twin(const Case& c, const Options& options, const Ar
     return std::nullopt;
   }
   const std::string code = read_file(cubin);
-  return std::optional<TwinRun>(std::in_place, c.twin, schedules::Parameters(), options.target, arrays.inputs,
-                                arrays.outputs, [&](const std::string&, const TwinKernel& kernel) {
-                                  return load_cubin(options.target, code, kernel.name,
-                                                    static_cast<int>(kernel.shared_bytes));
-                                });
+  return std::optional<TwinRun>(
+      std::in_place, c.twin, schedules::Parameters(), options.target, arrays.inputs, arrays.outputs,
+      [&](const std::string&, const TwinKernel& kernel) {
+        return load_cubin(options.target, code, kernel.name, static_cast<int>(kernel.shared_bytes));
+      });
 }
 
 template <typename Fn>
