@@ -218,8 +218,6 @@ Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const
   const Box& need = program_.required.at(func.name);
   analysis::Ranges ranges = context.ranges;
   for (std::size_t d = 0; d < box.size(); ++d) {
-    // A box of a clamped index has room for points beyond the clamp.
-    if (context.interior && analysis::constant_difference(box[d].max, box[d].min)) continue;
     // An update's other dimensions take constant values inside the box.
     Expr value = value_of(func.args[d]);
     if (!value.defined()) continue;
