@@ -102,7 +102,9 @@ class Flattener {
       flatten(store->buffer, at, flat.index, flat.logical);
       return ir::make_stmt(std::move(flat));
     }
-    if (const auto* copy = s.as<ir::AsyncCopy>()) return run_copy(*copy);
+    if (const auto* copy = s.as<ir::AsyncCopy>()) {
+      return unit_stride_ ? run_copy(*copy) : run_elements(*copy);
+    }
     if (const auto* copy = s.as<ir::BulkCopy>()) {
       ir::BulkCopy counted = *copy;
       counted.count = run(copy->count);
@@ -133,6 +135,21 @@ class Flattener {
     flatten(copy.to, to, copy.to_index, copy.to_logical);
     flatten(copy.from, from, copy.from_index, copy.from_logical);
     return ir::make_stmt(std::move(copy));
+  }
+
+  // Neighbours along dimension 0 of an array with a general stride do not lie side by side.
+  ir::Stmt run_elements(const ir::AsyncCopy& copy) {
+    std::vector<ir::Stmt> stmts;
+    for (int i = 0; i < copy.count; ++i) {
+      ir::AsyncCopy one = copy;
+      one.count = 1;
+      for (auto* list : {&one.to_index, &one.from_index}) {
+        Expr& along = list->front();
+        if (i > 0) along = simplify(along + make_const(along.type(), std::int64_t{i}));
+      }
+      stmts.push_back(run_copy(std::move(one)));
+    }
+    return ir::make_block(std::move(stmts));
   }
 
   ir::Stmt run_allocate(const ir::Allocate& alloc) {

@@ -1,4 +1,5 @@
 // Sizes, mins and strides of the arrays a pipeline is run on.
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -93,8 +94,8 @@ TEST(Extents, OneCompilationServesShapesAndPlaces) {
 
 /// An input and an output with the given strides in place of dense rows.
 ::testing::AssertionResult strided_matches(const std::vector<BufferDim>& in_dims,
-                                           const std::vector<BufferDim>& out_dims,
-                                           const Target& target) {
+                                           const std::vector<BufferDim>& out_dims, const Target& target,
+                                           std::optional<LoadPolicy> staged = std::nullopt) {
   const Var x("x");
   const Var y("y");
   ImageParam u(Float(32), 2, "u");
@@ -103,7 +104,11 @@ TEST(Extents, OneCompilationServesShapesAndPlaces) {
   AnyBuffer in(Float(32), in_dims);
   fill_random(in, 3);
   u.set(in);
-  if (target.is_gpu()) schedule_plain_gpu(f);
+  if (staged) {
+    f.gpu_tile(x, y, 4, 2).stage(u, MemoryType::Shared, *staged);
+  } else if (target.is_gpu()) {
+    schedule_plain_gpu(f);
+  }
   AnyBuffer out(Float(32), out_dims);
   fill_random(out, 4);
   Box box;
@@ -124,6 +129,16 @@ TEST(Strides, OfTransposedAndSpacedArrays) {
     EXPECT_TRUE(strided_matches({{-1, 22, 9}, {0, 9, 1}}, {{0, 20, 1}, {0, 8, 20}}, target));
     EXPECT_TRUE(strided_matches({{-1, 22, 1}, {0, 9, 22}}, {{0, 20, 8}, {0, 8, 1}}, target));
     EXPECT_TRUE(strided_matches({{-1, 22, 3}, {0, 9, 70}}, {{0, 20, 3}, {0, 8, 61}}, target));
+  }
+}
+
+TEST(Strides, OfTransposedAndSpacedArraysThatAreStaged) {
+  for (const Target& target : all_targets()) {
+    for (const LoadPolicy load :
+         {LoadPolicy::HaloThreads, LoadPolicy::TwoStep, LoadPolicy::Strided, LoadPolicy::AsyncCopy}) {
+      EXPECT_TRUE(strided_matches({{-1, 22, 9}, {0, 9, 1}}, {{0, 20, 1}, {0, 8, 20}}, target, load));
+      EXPECT_TRUE(strided_matches({{-1, 22, 3}, {0, 9, 70}}, {{0, 20, 3}, {0, 8, 61}}, target, load));
+    }
   }
 }
 
