@@ -219,6 +219,24 @@ TEST(FoundByFuzzing, AStageOfAClampedIndexEndsWithTheClamp) {
   EXPECT_TRUE(matches_oracle({f}, box, Target::gpu_emulator()));
 }
 
+TEST(FoundByFuzzing, TheAbsoluteValueOfTheLeastIntegerIsItself) {
+  const Var x("x");
+  for (const Type type : {Int(8), Int(16), Int(32), Int(64)}) {
+    ImageParam u(type, 1, "u");
+    Func f("f");
+    f(x) = abs(u(x)) >> cast(type, 3);
+    const Box box{{0, 40}};
+    AnyBuffer values(type, std::vector<std::int64_t>{40});
+    fill_random(values, 3, Contents::Special);
+    u.set(values);
+    for (const Target& target : all_targets()) {
+      f.clear_schedule();
+      if (target.is_gpu()) f.gpu_tile(x, 8);
+      EXPECT_TRUE(matches_oracle({f}, box, target)) << to_string(type);
+    }
+  }
+}
+
 TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
   const Var x("x");
   Func f("f");
