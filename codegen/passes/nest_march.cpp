@@ -278,7 +278,7 @@ ir::Stmt NestBuilder::emit_bulk_wait(const MarchStage& stage, const MarchPlan& p
   Expr condition;
   const std::int64_t first = stage.newest_lag - stage.warm_up();
   if (-plan.warm_up < first) condition = step >= constant(first);
-  const std::int64_t beyond = stage.prefetch - stage.newest_lag;
+  const std::int64_t beyond = stage.beyond - stage.newest_lag;
   if (beyond > 0) {
     const Expr in_time = step + constant(beyond) < count;
     condition = condition.defined() ? condition && in_time : in_time;

@@ -12,7 +12,7 @@ cat >"$log" <<'END'
 ==PROF== Connected to process 1
 "ID","Kernel Name","Block Size","Metric Name","Metric Unit","Metric Value"
 "0","next_kernel(float *, int)","(32, 8, 1)","dram__bytes_read.sum","byte","1,100,000"
-"0","next_kernel(float *, int)","(32, 8, 1)","lts__t_sectors_op_read.sum","sector","1,000"
+"0","next_kernel(float *, int)","(32, 8, 1)","lts__t_sectors_srcunit_tex_op_read.sum","sector","1,000"
 "1","twin","(32, 8, 1)","l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum","byte","4096"
 END
 ]=])
@@ -30,6 +30,7 @@ execute_process(COMMAND "${SCRIPT}" some/case --size 64 RESULT_VARIABLE failed O
                 ERROR_VARIABLE table)
 foreach(line IN ITEMS "next_kernel +dram_read +1000000 +1100000 +1.100"
                       "next_kernel +l2_read +64000 +32000 +0.500"
+                      "next_kernel +dram +1000000 +1100000 +1.100"
                       "next_kernel +l1_read +- +- +-" "twin +l1_read +- +4096 +-")
   if(failed OR NOT table MATCHES "${line}")
     message(FATAL_ERROR "no line ${line} in (exit ${failed}):\n${table}")
