@@ -6,24 +6,17 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/llvm/backend.h"
-#include "tests/ptx/ptxas.h"
+#include "tests/ptx/ptx_text.h"
 #include "tests/support/async_kernels.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica {
 namespace {
 
-std::string ptx_of(const ir::Kernel& kernel, int sm = 90, int version = 0) {
-  ir::Module module;
-  module.name = "test";
-  module.kernels.push_back(kernel);
-  return llvm_backend::emit_ptx(module, sm, version);
-}
-std::size_t count(const std::string& text, const std::string& word) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
-  return found;
-}
+using test::count;
+using test::expect_assembles;
+using test::ptx_of;
+
 /// The words occur one after the other.
 bool in_order(const std::string& text, const std::vector<std::string>& words) {
   std::size_t at = 0;
@@ -33,12 +26,6 @@ bool in_order(const std::string& text, const std::vector<std::string>& words) {
     at += word.size();
   }
   return true;
-}
-void expect_assembles(const std::string& ptx, int sm = 90) {
-  const test::Assembled result = test::assemble(ptx, sm);
-  if (!result.available) GTEST_SKIP() << "no ptxas on PATH or in /usr/local/cuda/bin";
-  ASSERT_TRUE(result.ok) << result.output << ptx;
-  EXPECT_EQ(result.largest("bytes stack frame"), 0) << result.output;
 }
 
 ir::Kernel copy_kernel(Type type, const ir::Stmt& body, int threads = 64) {

@@ -4,17 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "tests/ptx/ptxas.h"
+#include "tests/ptx/ptx_text.h"
 #include "tests/support/test_pipelines.h"
 
 namespace mica::test {
 namespace {
-
-std::size_t count(const std::string& text, const std::string& word) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
-  return found;
-}
 
 struct BulkSchedule {
   int vec = 1, rows = 1, ahead = 0;

@@ -5,34 +5,18 @@
 #include <gtest/gtest.h>
 
 #include "codegen/llvm/backend.h"
-#include "tests/ptx/ptxas.h"
+#include "tests/ptx/ptx_text.h"
 #include "tests/support/hand_kernels.h"
 #include "tests/support/operation_cases.h"
 
 namespace mica {
 namespace {
 
-std::string ptx_of(const ir::Kernel& kernel, int sm = 90, int version = 0) {
-  ir::Module module;
-  module.name = "test";
-  module.kernels.push_back(kernel);
-  return llvm_backend::emit_ptx(module, sm, version);
-}
-std::size_t count(const std::string& text, const std::string& word) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
-  return found;
-}
-bool has(const std::string& text, const std::string& word) { return count(text, word) > 0; }
+using test::count;
+using test::expect_assembles;
+using test::ptx_of;
 
-/// ptxas accepts the text without spills or local memory.
-void expect_assembles(const std::string& ptx, int sm = 90) {
-  const test::Assembled result = test::assemble(ptx, sm);
-  if (!result.available) GTEST_SKIP() << "no ptxas on PATH or in /usr/local/cuda/bin";
-  ASSERT_TRUE(result.ok) << result.output;
-  EXPECT_EQ(result.largest("bytes spill stores"), 0) << result.output;
-  EXPECT_EQ(result.largest("bytes stack frame"), 0) << result.output;
-}
+bool has(const std::string& text, const std::string& word) { return count(text, word) > 0; }
 
 TEST(EmitPtx, SevenPointStencilFusesExactlyWhereTheAlgorithmSays) {
   const std::string ptx = ptx_of(test::seven_point_gpu());
