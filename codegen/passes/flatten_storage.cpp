@@ -15,6 +15,7 @@ using analysis::Linear;
 
 // How an array inside the nest is laid out.
 struct Layout {
+  Type type;
   std::vector<Expr> mins, strides;
   std::vector<std::int64_t> folds;  // as Allocate::folds
   bool private_to_threads = false;  // a thread's own points: the threads' loops do not count
@@ -137,8 +138,13 @@ class Flattener {
     return ir::make_stmt(std::move(copy));
   }
 
-  // Neighbours along dimension 0 of an array with a general stride do not lie side by side.
+  // Neighbours along dimension 0 of an array with a general stride do not lie side by side. Elements too
+  // narrow for a copy of their own are loaded and stored.
   ir::Stmt run_elements(const ir::AsyncCopy& copy) {
+    constexpr int kNarrowest = 4;
+    const auto target = layouts_.find(copy.to);
+    internal_check(target != layouts_.end(), "a copy goes to an array of the block");
+    const Type type = target->second.type;
     std::vector<ir::Stmt> stmts;
     for (int i = 0; i < copy.count; ++i) {
       ir::AsyncCopy one = copy;
@@ -147,13 +153,25 @@ class Flattener {
         Expr& along = list->front();
         if (i > 0) along = simplify(along + make_const(along.type(), std::int64_t{i}));
       }
-      stmts.push_back(run_copy(std::move(one)));
+      if (type.bytes() >= kNarrowest) {
+        stmts.push_back(run_copy(std::move(one)));
+        continue;
+      }
+      Load load;
+      load.buffer = one.from;
+      load.index = one.from_index;
+      ir::Store store;
+      store.buffer = one.to;
+      store.index = one.to_index;
+      store.value = make_expr(type, std::move(load));
+      stmts.push_back(run(ir::make_stmt(std::move(store))));
     }
     return ir::make_block(std::move(stmts));
   }
 
   ir::Stmt run_allocate(const ir::Allocate& alloc) {
     Layout layout;
+    layout.type = alloc.type;
     layout.mins = alloc.mins;
     layout.folds = alloc.folds;
     layout.private_to_threads = on_device_ && alloc.per_thread;

@@ -95,13 +95,14 @@ TEST(Extents, OneCompilationServesShapesAndPlaces) {
 /// An input and an output with the given strides in place of dense rows.
 ::testing::AssertionResult strided_matches(const std::vector<BufferDim>& in_dims,
                                            const std::vector<BufferDim>& out_dims, const Target& target,
-                                           std::optional<LoadPolicy> staged = std::nullopt) {
+                                           std::optional<LoadPolicy> staged = std::nullopt,
+                                           Type type = Float(32)) {
   const Var x("x");
   const Var y("y");
-  ImageParam u(Float(32), 2, "u");
+  ImageParam u(type, 2, "u");
   Func f("f");
-  f(x, y) = u(x - 1, y) + u(x + 1, y) * 0.5F + u(x, y + 1);
-  AnyBuffer in(Float(32), in_dims);
+  f(x, y) = u(x - 1, y) + u(x + 1, y) * cast(type, 5) + u(x, y + 1);
+  AnyBuffer in(type, in_dims);
   fill_random(in, 3);
   u.set(in);
   if (staged) {
@@ -109,7 +110,7 @@ TEST(Extents, OneCompilationServesShapesAndPlaces) {
   } else if (target.is_gpu()) {
     schedule_plain_gpu(f);
   }
-  AnyBuffer out(Float(32), out_dims);
+  AnyBuffer out(type, out_dims);
   fill_random(out, 4);
   Box box;
   for (const BufferDim& d : out_dims) box.emplace_back(d.min, d.extent);
@@ -136,8 +137,13 @@ TEST(Strides, OfTransposedAndSpacedArraysThatAreStaged) {
   for (const Target& target : all_targets()) {
     for (const LoadPolicy load :
          {LoadPolicy::HaloThreads, LoadPolicy::TwoStep, LoadPolicy::Strided, LoadPolicy::AsyncCopy}) {
-      EXPECT_TRUE(strided_matches({{-1, 22, 9}, {0, 9, 1}}, {{0, 20, 1}, {0, 8, 20}}, target, load));
-      EXPECT_TRUE(strided_matches({{-1, 22, 3}, {0, 9, 70}}, {{0, 20, 3}, {0, 8, 61}}, target, load));
+      for (const Type type : {UInt(8), UInt(16), Float(32), Float(64)}) {
+        SCOPED_TRACE(to_string(type));
+        EXPECT_TRUE(
+            strided_matches({{-1, 22, 9}, {0, 9, 1}}, {{0, 20, 1}, {0, 8, 20}}, target, load, type));
+        EXPECT_TRUE(
+            strided_matches({{-1, 22, 3}, {0, 9, 70}}, {{0, 20, 3}, {0, 8, 61}}, target, load, type));
+      }
     }
   }
 }
