@@ -158,8 +158,8 @@ llvm::Value* emit_unary(Builder& b, UnaryOp op, Type type, llvm::Value* a) {
       if (type.is_float()) return b.CreateUnaryIntrinsic(intrinsic::fabs, a);
       if (type.is_uint()) return a;
       if (type.bits < 32) {
-        // In 32 bits, then wrapped: the absolute value of the least i16 in PTX's 16 bits is not the
-        // least i16 for the instructions after it.
+        // In 32 bits, then wrapped, so that nothing depends on how PTX's 16-bit registers hold the
+        // absolute value of the least i16.
         llvm::Type* wide = a->getType()->getWithNewBitWidth(32);
         llvm::Value* value =
             b.CreateBinaryIntrinsic(intrinsic::abs, b.CreateSExt(a, wide), b.getFalse());
