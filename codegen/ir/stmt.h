@@ -48,10 +48,12 @@ struct Store {
   /// The value is not read again soon: a store that passes by the caches (st.global.cs).
   bool streamed = false;
 };
+/// The fewest bytes of an AsyncCopy.
+inline constexpr int kNarrowestCopy = 4;
 /// Starts to copy `count` neighbouring elements of array `from` to the Shared array `to`, and goes on
 /// at once (cp.async). The copy has been made when the thread has passed a CopyWait that leaves its
 /// group done; other threads see it after a Barrier that follows. Indices as in Load; both places are
-/// aligned to the copy's bytes, which are 4, 8 or 16.
+/// aligned to the copy's bytes, which are kNarrowestCopy, 8 or 16.
 struct AsyncCopy {
   std::string to, from;
   std::vector<Expr> to_index, from_index;

@@ -61,12 +61,11 @@ class Aligner {
   // An asynchronous copy in pieces that both of its ends are aligned to; the narrowest has 4 bytes, and
   // narrower ones are made at once.
   ir::Stmt run_copy(const ir::AsyncCopy& copy) {
-    constexpr int kNarrowest = 4;
     const Type type = element_type(copy.from);
     int unit = copy.count;
     if (unit > 1) unit = std::min(unit_of(copy.from, copy.from_index[0], unit, type.bytes()), unit);
     if (unit > 1) unit = std::min(unit_of(copy.to, copy.to_index[0], unit, type.bytes()), unit);
-    const bool asynchronous = unit * type.bytes() >= kNarrowest;
+    const bool asynchronous = unit * type.bytes() >= ir::kNarrowestCopy;
     std::vector<ir::Stmt> pieces;
     for (int i = 0; i < copy.count; i += unit) {
       auto moved = [&](std::vector<Expr> at) {

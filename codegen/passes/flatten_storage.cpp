@@ -141,7 +141,6 @@ class Flattener {
   // Neighbours along dimension 0 of an array with a general stride do not lie side by side. Elements too
   // narrow for a copy of their own are loaded and stored.
   ir::Stmt run_elements(const ir::AsyncCopy& copy) {
-    constexpr int kNarrowest = 4;
     const auto target = layouts_.find(copy.to);
     internal_check(target != layouts_.end(), "a copy goes to an array of the block");
     const Type type = target->second.type;
@@ -153,7 +152,7 @@ class Flattener {
         Expr& along = list->front();
         if (i > 0) along = simplify(along + make_const(along.type(), std::int64_t{i}));
       }
-      if (type.bytes() >= kNarrowest) {
+      if (type.bytes() >= ir::kNarrowestCopy) {
         stmts.push_back(run_copy(std::move(one)));
         continue;
       }

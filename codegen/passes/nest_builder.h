@@ -61,7 +61,7 @@ class NestBuilder {
                              LoadPolicy policy, const NestContext& context) const;
   ir::Stmt fill_points(const FunctionData& func, std::size_t index, const analysis::Box& box,
                        LoadPolicy policy, const NestContext& context, int lanes) const;
-  [[nodiscard]] ir::Stmt as_copy(const FunctionData& func, const ir::Stmt& stmt, int lanes) const;
+  void require_move(const FunctionData& func, const ir::Stmt& stmt) const;
   // ---- bulk copies (nest_bulk.cpp) -----------------------------------------------------------------
   /// Does the bulk-copy engine fill the box? Its rows are known to be whole pieces of 16 bytes at both
   /// ends; where they are not, threads copy as by LoadPolicy::AsyncCopy.

@@ -104,6 +104,19 @@ Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::
   return dealt;
 }
 
+// A store of one element of an array in global memory, as a copy that the thread does not wait for.
+ir::Stmt as_copy(const ir::Stmt& stmt, int lanes) {
+  const auto* store = stmt.as<ir::Store>();
+  const auto* load = store->value.as<Load>();
+  ir::AsyncCopy copy;
+  copy.to = store->buffer;
+  copy.to_index = store->index;
+  copy.from = load->buffer;
+  copy.from_index = load->index;
+  copy.count = lanes;
+  return ir::make_stmt(std::move(copy));
+}
+
 }  // namespace
 
 // The size of a box inside a block; UserError where it varies.
@@ -213,7 +226,9 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
     if (std::find(pure.begin(), pure.end(), arg) == pure.end()) value.erase(arg);
   }
   const Expr lane = make_var(prefix + ".lane");
-  const bool copies = policy == LoadPolicy::AsyncCopy;
+  // The narrowest copy has 4 bytes; narrower ones are loaded and stored.
+  const bool copies =
+      policy == LoadPolicy::AsyncCopy && func.types.front().bytes() * lanes >= ir::kNarrowestCopy;
   auto value_of = [&](const std::string& name) {
     auto it = value.find(name);
     if (it == value.end()) return Expr();
@@ -221,8 +236,9 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
   };
   Expr condition = both(dealt.condition, clip_condition(func, box, context, value_of));
   ir::Stmt stmt = emit_store(func, index, value_of);
+  if (policy == LoadPolicy::AsyncCopy) require_move(func, stmt);
   if (copies) {
-    stmt = as_copy(func, stmt, lanes);
+    stmt = as_copy(stmt, lanes);
   } else if (lanes > 1) {
     stmt = ir::make_stmt(
         ir::For{prefix + ".lane", constant(0), constant(lanes), LoopKind::Vectorized, stmt});
@@ -240,8 +256,8 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
   return stmt;
 }
 
-// A store of one element of an array in global memory, as a copy that the thread does not wait for.
-ir::Stmt NestBuilder::as_copy(const FunctionData& func, const ir::Stmt& stmt, int lanes) const {
+// Refuses an asynchronous copy of anything but an element of an array in global memory.
+void NestBuilder::require_move(const FunctionData& func, const ir::Stmt& stmt) const {
   const auto* store = stmt.as<ir::Store>();
   const auto* load = store ? store->value.as<Load>() : nullptr;
   const bool global =
@@ -249,20 +265,11 @@ ir::Stmt NestBuilder::as_copy(const FunctionData& func, const ir::Stmt& stmt, in
         auto it = program_.placement.find(load->buffer);
         return it != program_.placement.end() && it->second.level == Placement::Level::Root;
       }());
-  if (!global) {
-    throw UserError("stage with LoadPolicy::AsyncCopy of " + func.name +
-                        ": its values are computed, and an asynchronous copy only moves them; stage an "
-                        "input or a Func with compute_root, or use TwoStep",
-                    program_.placement.at(func.name).where);
-  }
-  if (func.types.front().bytes() * lanes < 4) return stmt;  // the narrowest copy has 4 bytes
-  ir::AsyncCopy copy;
-  copy.to = store->buffer;
-  copy.to_index = store->index;
-  copy.from = load->buffer;
-  copy.from_index = load->index;
-  copy.count = lanes;
-  return ir::make_stmt(std::move(copy));
+  if (global) return;
+  throw UserError("stage with LoadPolicy::AsyncCopy of " + func.name +
+                      ": its values are computed, and an asynchronous copy only moves them; stage an "
+                      "input or a Func with compute_root, or use TwoStep",
+                  program_.placement.at(func.name).where);
 }
 
 }  // namespace mica::passes

@@ -333,6 +333,14 @@ ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const Marc
   const Placement& placement = program_.placement.at(func.name);
   const FunctionData& window = find(placement.filled_from);
   const std::vector<std::string>& pattern = placement.column;
+  // Threads beside each other in a dimension that the array lacks hold the same point in their windows.
+  for (const auto& arg : frame.func.args) {
+    const Interval points = frame.vars.interval(arg, frame.fixed);
+    const bool one = analysis::constant_difference(points.max, points.min) == 0;
+    if (!one && std::find(pattern.begin(), pattern.end(), arg) == pattern.end()) {
+      return build_func(func, box, context);
+    }
+  }
   Box tile = box;
   for (std::size_t d = 0; d < box.size(); ++d) {
     if (static_cast<int>(d) == stage.dim) continue;

@@ -123,7 +123,7 @@ TEST(FoundByFuzzing, AStageOfAFuncWithAnUpdateThatHasNoLoopAlongTheRows) {
   f.update(1).gpu_tile(x, y, 8, 4);
   const Box box{{-3, 19}, {2, 7}};
   const auto memory = bind_demanded({f}, box, {u}, 1);
-  EXPECT_TRUE(matches_oracle({f}, box, Target::gpu_emulator()));
+  for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
 }
 
 TEST(FoundByFuzzing, AScatteredSumWhoseLastPlaneReadsNothingOfTheStagedSource) {
@@ -216,7 +216,7 @@ TEST(FoundByFuzzing, AStageOfAClampedIndexEndsWithTheClamp) {
   f.gpu_tile(x, 4).stage(u, MemoryType::Shared);
   const Box box{{-16, 32}};
   const auto memory = bind_demanded({f}, box, {u}, 1);
-  EXPECT_TRUE(matches_oracle({f}, box, Target::gpu_emulator()));
+  for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
 }
 
 TEST(FoundByFuzzing, TheAbsoluteValueOfTheLeastIntegerIsItself) {
@@ -235,6 +235,34 @@ TEST(FoundByFuzzing, TheAbsoluteValueOfTheLeastIntegerIsItself) {
       EXPECT_TRUE(matches_oracle({f}, box, target)) << to_string(type);
     }
   }
+}
+
+TEST(FoundByFuzzing, AWindowAndAPlaneOfAnInputThatLacksOneOfTheTilesDimensions) {
+  const Var x("x");
+  const Var y("y");
+  const Var z("z");
+  ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  f(x, y, z) = u(y, z) + u(y - 1, z) - u(y + 1, z) + u(y, z + 1);
+  f.gpu_tile(x, y, 4, 2).march(z, 3).register_window(u, z).stage(u, MemoryType::Shared);
+  const Box box{{0, 8}, {0, 4}, {0, 7}};
+  const auto memory = bind_demanded({f}, box, {u}, 1);
+  for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
+}
+
+TEST(FoundByFuzzing, UpdateTilesTooNarrowForOneAsynchronousCopyAreWhole) {
+  const Var x("x");
+  const Var y("y");
+  const RDom r({{0, 2}}, "r");
+  ImageParam u(UInt(8), 1, "u");
+  Func f("f");
+  f(x, y) = cast<std::uint8_t>(1);
+  f(x, y) = f(x, y) + u(x) * cast<std::uint8_t>(r);
+  f.stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
+  f.update(0).gpu_tile(y, x, 1, 2);
+  const Box box{{0, 12}, {0, 3}};
+  const auto memory = bind_demanded({f}, box, {u}, 1);
+  for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
 }
 
 TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
