@@ -213,15 +213,49 @@ class MarchChecker {
       report(fmt::format("the warps are split already{}: remove one of the two", line_of(first->where)));
       return;
     }
-    std::int64_t threads = 1;
-    for (const auto& dim : nest_.dims) {
-      if (dim.kind == LoopKind::GpuThread) threads *= std::max<std::int64_t>(dim.extent, 1);
+    for (const Directive& other : directives) {
+      const auto* stage = std::get_if<directive::Stage>(&other.op);
+      if (!stage) continue;
+      if (stage->load != LoadPolicy::HaloThreads && stage->load != LoadPolicy::Strided) continue;
+      report(
+          fmt::format("LoadPolicy::{}{} gives the points of a plane to the threads that compute; legal "
+                      "beside warp_split are TwoStep, AsyncCopy and Bulk",
+                      to_string(stage->load), line_of(other.where)));
+      return;
     }
-    if (threads > kMaxThreads || threads + kWarp * d.warps <= kMaxThreads) return;
-    report(
-        fmt::format("{} threads compute and {} x {} fill, together {}; legal are at most {} in a "
-                    "block: use a smaller tile",
-                    threads, d.warps, kWarp, threads + kWarp * d.warps, kMaxThreads));
+    std::vector<std::int64_t> block;
+    for (const auto& dim : nest_.dims) {
+      if (dim.kind == LoopKind::GpuThread) block.push_back(std::max<std::int64_t>(dim.extent, 1));
+    }
+    whole_warps_fill(d, block);
+  }
+
+  // The warps that fill stand behind those that compute, in whole rows of the block's last dimension.
+  void whole_warps_fill(const directive::WarpSplit& d, const std::vector<std::int64_t>& block) {
+    std::int64_t threads = 1, row = 1;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      threads *= block[i];
+      if (std::any_of(block.begin() + static_cast<std::ptrdiff_t>(i) + 1, block.end(),
+                      [](auto extent) { return extent > 1; })) {
+        row *= block[i];
+      }
+    }
+    if (threads > kMaxThreads) return;
+    if (threads + kWarp * d.warps > kMaxThreads) {
+      report(
+          fmt::format("{} threads compute and {} x {} fill, together {}; legal are at most {} in a "
+                      "block: use a smaller tile",
+                      threads, d.warps, kWarp, threads + kWarp * d.warps, kMaxThreads));
+    } else if (threads % kWarp != 0) {
+      report(fmt::format("{} threads compute, which are no whole warps: legal are multiples of {}",
+                         threads, kWarp));
+    } else if (kWarp * d.warps % row != 0) {
+      const std::int64_t whole = std::lcm(row, kWarp) / kWarp;
+      report(
+          fmt::format("{} x {} threads are no whole rows of the block, which have {}: legal are "
+                      "multiples of {} warps",
+                      d.warps, kWarp, row, whole));
+    }
   }
 
   // ---- exchange between threads

@@ -350,8 +350,13 @@ class Func : public Stage {
   Func& stream_stores(std::source_location at = std::source_location::current());
   /// Loads of a 4-byte input through a texture object.
   Func& texture(const ImageParam& source, std::source_location at = std::source_location::current());
-  /// `warps` warps beyond those that compute fill the staged planes. At present the directive is checked
-  /// and the code is that without it. Errors: nothing is staged along a march.
+  /// `warps` further warps fill the staged planes, and the threads of the tile only compute. They stand
+  /// behind the tile in the block's last dimension; one barrier a step keeps the two together, so fills
+  /// and arithmetic overlap where pipeline() lets planes run ahead. With a tile of 32 x 8 and one warp:
+  ///   before  block 32 x 8   step z: all 256 copy a part of plane z + 2, then compute plane z
+  ///   after   block 32 x 9   step z: rows 0-7 compute plane z, row 8 copies plane z + 2
+  /// Errors: nothing is staged along a march; LoadPolicy::HaloThreads or Strided, which deal planes to
+  /// the tile's threads; warps that are no whole rows of the block, a tile of no whole warps.
   Func& warp_split(int warps, std::source_location at = std::source_location::current());
 
   Func& align_storage(VarOrName var, int elements);

@@ -164,6 +164,10 @@ std::optional<RandomMarch> march_randomly(const TestPipeline& p, Func& func, Ran
   }
   if (random.below(3) == 0) order_randomly(func, tile, chunked, march, random);
   if (random.below(6) == 0) func.stream_stores();
+  if (random.below(3) == 0) {
+    const int warps = static_cast<int>(random.between(1, 4));
+    try_directives(p, true, [&] { func.warp_split(warps); });
+  }
   return walk;
 }
 

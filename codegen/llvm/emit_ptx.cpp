@@ -15,6 +15,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 
+#include "codegen/llvm/avoid_ptxas_faults_llvm.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/kernel_function_llvm.h"
 #include "codegen/llvm/nvptx_async_llvm.h"
@@ -146,6 +147,7 @@ std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
   }
   check_module(code);
   optimize_for_gpu(code, *machine);
+  avoid_ptxas_faults(code);
   return print_assembly(code, *machine);
 }
 

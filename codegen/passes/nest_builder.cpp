@@ -139,6 +139,9 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
     inner.threads[axis] = std::max(inner.threads[axis], *extent);
     ++axis;
   }
+  for (const Directive& d : definition.directives) {
+    if (const auto* split = std::get_if<directive::WarpSplit>(&d.op)) inner.filling_warps = split->warps;
+  }
   ir::Stmt stmt = emit_loops(frame, loops.size(), inner);
   for (auto it = lets.rbegin(); it != lets.rend(); ++it) {
     stmt = ir::make_stmt(ir::LetStmt{it->first, it->second, stmt});

@@ -29,10 +29,26 @@ struct NestContext {
   Expr row_origin;
   std::int64_t row_points = 1;
   int row_lanes = 1;
-  /// Threads of the block in x, y, z.
+  /// Threads of the block in x, y, z, and further warps that fill its staged boxes (warp_split).
   std::int64_t threads[3] = {1, 1, 1};
+  int filling_warps = 0;
   /// Ranges of the loops around.
   analysis::Ranges ranges;
+};
+
+/// The threads that fill a staged box: those of the block, or the warps that stand behind them in its
+/// last dimension.
+struct Crew {
+  std::int64_t extents[3] = {1, 1, 1};  ///< of the thread loops that reach them, in x, y, z
+  std::int64_t first = 0;               ///< the number, x fastest, of the first that fills
+  std::int64_t count = 1;
+
+  /// The crew of `func`'s box.
+  Crew(const Placement& placement, const NestContext& context);
+  /// A thread's number in the crew, from the variables of its loops, prefix.tx, .ty, .tz.
+  [[nodiscard]] Expr number(const std::string& prefix) const;
+  /// Which threads are in the crew; undefined: all.
+  [[nodiscard]] Expr condition(const std::string& prefix) const;
 };
 
 class NestBuilder {

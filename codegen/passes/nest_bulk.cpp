@@ -95,14 +95,11 @@ ir::Stmt NestBuilder::bulk_fill(const FunctionData& func, const Box& box, const 
   static constexpr const char* kAxis[] = {".tx", ".ty", ".tz"};
   const std::vector<std::int64_t> extent = fixed_extents(func, box);
   const Expr slot = simplify(number % constant(places));
-  std::int64_t rows = 1, threads = 1;
+  std::int64_t rows = 1;
   for (std::size_t d = 1; d < extent.size(); ++d) rows *= extent[d];
-  Expr thread;
-  for (std::size_t axis = 3; axis-- > 0;) {
-    const Expr t = make_var(func.name + kAxis[axis]);
-    thread = thread.defined() ? thread * constant(context.threads[axis]) + t : t;
-    threads *= context.threads[axis];
-  }
+  const Crew crew(program_.placement.at(func.name), context);
+  const std::int64_t threads = crew.count;
+  const Expr thread = crew.number(func.name);
   const std::int64_t steps = (rows + threads - 1) / threads;
   const std::string step = func.name + ".row";
   const Expr row = steps > 1 ? make_var(step) * constant(threads) + thread : thread;
@@ -137,8 +134,11 @@ ir::Stmt NestBuilder::bulk_fill(const FunctionData& func, const Box& box, const 
   const Expr bytes = constant(rows * extent[0] * func.types.front().bytes());
   const ir::Stmt expect = ir::make_stmt(ir::BulkExpect{barriers_of(func), slot, bytes});
   ir::Stmt stmt = ir::make_block({ir::make_stmt(ir::If{thread == constant(0), expect, {}}), copies});
+  if (const Expr filling = crew.condition(func.name); filling.defined()) {
+    stmt = ir::make_stmt(ir::If{filling, stmt, {}});
+  }
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    stmt = ir::make_stmt(ir::For{func.name + kAxis[axis], constant(0), constant(context.threads[axis]),
+    stmt = ir::make_stmt(ir::For{func.name + kAxis[axis], constant(0), constant(crew.extents[axis]),
                                  LoopKind::GpuThread, stmt});
   }
   return stmt;

@@ -22,6 +22,8 @@ Expr both(const Expr& a, const Expr& b) {
   return b.defined() ? a && b : a;
 }
 
+constexpr const char* kThreadAxis[] = {".tx", ".ty", ".tz"};
+
 struct Loop {
   std::string name;
   std::int64_t extent;
@@ -37,14 +39,13 @@ struct Dealt {
 };
 
 Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::string>& args,
-           const std::vector<std::int64_t>& extent, const std::int64_t (&block)[3]) {
-  static constexpr const char* kAxis[] = {".tx", ".ty", ".tz"};
+           const std::vector<std::int64_t>& extent, const std::int64_t (&block)[3], const Crew& crew) {
   const std::size_t dims = extent.size();
   Dealt dealt;
   dealt.offset.resize(dims);
   auto thread_loop = [&](std::size_t axis, std::int64_t count) {
-    dealt.loops.push_back({prefix + kAxis[axis], count, LoopKind::GpuThread});
-    return make_var(prefix + kAxis[axis]);
+    dealt.loops.push_back({prefix + kThreadAxis[axis], count, LoopKind::GpuThread});
+    return make_var(prefix + kThreadAxis[axis]);
   };
   auto step_loop = [&](const std::string& name, std::int64_t count) {
     dealt.loops.push_back(
@@ -78,16 +79,13 @@ Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::
     case LoadPolicy::TwoStep:
     case LoadPolicy::AsyncCopy:
     case LoadPolicy::Bulk: {
-      std::int64_t points = 1, threads = 1;
+      std::int64_t points = 1;
       for (auto count : extent) points *= count;
-      Expr linear;
-      for (std::size_t d = 3; d-- > 0;) {
-        Expr t = thread_loop(d, block[d]);
-        linear = linear.defined() ? linear * constant(block[d]) + t : t;
-        threads *= block[d];
-      }
-      Expr number = step_loop("step", (points + threads - 1) / threads) * constant(threads) + linear;
-      if (points % threads != 0) dealt.condition = number < constant(points);
+      for (std::size_t d = 3; d-- > 0;) thread_loop(d, crew.extents[d]);
+      Expr number = step_loop("step", (points + crew.count - 1) / crew.count) * constant(crew.count) +
+                    crew.number(prefix);
+      dealt.condition = crew.condition(prefix);
+      if (points % crew.count != 0) dealt.condition = both(dealt.condition, number < constant(points));
       std::size_t last = dims - 1;
       while (last > 0 && extent[last] == 1) --last;
       for (std::size_t d = 0; d < dims; ++d) {
@@ -118,6 +116,35 @@ ir::Stmt as_copy(const ir::Stmt& stmt, int lanes) {
 }
 
 }  // namespace
+
+Crew::Crew(const Placement& placement, const NestContext& context) {
+  std::size_t last = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    extents[axis] = context.threads[axis];
+    count *= extents[axis];
+    if (extents[axis] > 1) last = axis;
+  }
+  if (context.filling_warps == 0 || !placement.load) return;
+  constexpr std::int64_t kWarp = 32;
+  const std::int64_t row = count / extents[last];  // threads of one row of the last dimension
+  first = count;
+  count = kWarp * context.filling_warps;
+  internal_check(count % row == 0, "warps that fill are whole rows of the block");
+  extents[last] += count / row;
+}
+
+Expr Crew::number(const std::string& prefix) const {
+  Expr linear;
+  for (std::size_t axis = 3; axis-- > 0;) {
+    const Expr t = make_var(prefix + kThreadAxis[axis]);
+    linear = linear.defined() ? linear * constant(extents[axis]) + t : t;
+  }
+  return first > 0 ? linear - constant(first) : linear;
+}
+
+Expr Crew::condition(const std::string& prefix) const {
+  return first > 0 ? number(prefix) >= constant(0) : Expr();
+}
 
 // The size of a box inside a block; UserError where it varies.
 std::vector<std::int64_t> NestBuilder::fixed_extents(const FunctionData& func, const Box& box) const {
@@ -209,7 +236,8 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
   const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
   std::vector<std::int64_t> extent = fixed_extents(func, box);
   extent[0] /= lanes;
-  Dealt dealt = deal(policy, prefix, func.args, extent, context.threads);
+  Dealt dealt = deal(policy, prefix, func.args, extent, context.threads,
+                     Crew(program_.placement.at(func.name), context));
   std::map<std::string, Expr> value;
   for (std::size_t d = 0; d < box.size(); ++d) {
     Expr offset = dealt.offset[d];

@@ -185,6 +185,22 @@ TEST_F(CopyErrors, WarpSplitOfAFullBlock) {
   next.gpu_tile(x, y, 32, 30).march(z, 8).stage(u, MemoryType::Shared);
   EXPECT_FINDING(next.warp_split(4), "960 threads compute and 4 x 32 fill, together 1088", "1024");
 }
+TEST_F(CopyErrors, WarpSplitOfPlanesDealtToTheTile) {
+  for (const LoadPolicy policy : {LoadPolicy::HaloThreads, LoadPolicy::Strided}) {
+    next.clear_schedule();
+    marched().stage(u, MemoryType::Shared, policy);
+    EXPECT_FINDING(next.warp_split(1), "LoadPolicy::" + to_string(policy),
+                   "TwoStep, AsyncCopy and Bulk");
+  }
+}
+TEST_F(CopyErrors, WarpSplitOfATileOfNoWholeWarps) {
+  next.gpu_tile(x, y, 12, 6).march(z, 8).stage(u, MemoryType::Shared);
+  EXPECT_FINDING(next.warp_split(1), "72 threads compute", "multiples of 32");
+}
+TEST_F(CopyErrors, WarpSplitOfNoWholeRows) {
+  next.gpu_tile(x, y, 64, 4).march(z, 8).stage(u, MemoryType::Shared);
+  EXPECT_FINDING(next.warp_split(1), "1 x 32 threads", "which have 64", "multiples of 2 warps");
+}
 
 }  // namespace
 }  // namespace mica

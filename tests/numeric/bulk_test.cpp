@@ -140,6 +140,34 @@ std::vector<CopySchedule> marches() {
   };
 }
 
+/// Planes that further warps copy.
+std::vector<CopySchedule> split_warps() {
+  const auto split = [](LoadPolicy load, int warps, int depth, bool window) -> Apply {
+    return [=](TestPipeline& p) {
+      Func& f = p.output();
+      const auto v = f.args();
+      if (v.size() == 2) {
+        f.gpu_tile(v[0], 32);
+      } else {
+        f.gpu_tile(v[0], v[1], 8, 8).vectorize(v[0], 2);
+      }
+      f.march(v.back(), 5);
+      stage(p, load);
+      if (window) f.register_window(p.inputs[0], v.back());
+      f.pipeline(p.inputs[0], depth).warp_split(warps);
+    };
+  };
+  return {
+      {"split_two_step", split(LoadPolicy::TwoStep, 1, 0, false)},
+      {"split_two_step_window_ahead", split(LoadPolicy::TwoStep, 2, 1, true)},
+      {"split_async", split(LoadPolicy::AsyncCopy, 1, 0, false)},
+      {"split_async_ahead", split(LoadPolicy::AsyncCopy, 3, 2, false)},
+      {"split_async_window_ahead", split(LoadPolicy::AsyncCopy, 1, 2, true)},
+      {"split_bulk", split(LoadPolicy::Bulk, 1, 0, false)},
+      {"split_bulk_window_ahead", split(LoadPolicy::Bulk, 1, 2, true)},
+  };
+}
+
 /// Dense inputs of these boxes start at a whole piece of 16 bytes, rows included; embedded ones do not.
 Box extents_of(int dimensions) {
   if (dimensions == 2) return {{-3, 40}, {5, 19}};
@@ -198,6 +226,11 @@ INSTANTIATE_TEST_SUITE_P(Tiles, Copies,
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Marches, Copies,
                          testing::Combine(testing::ValuesIn(shapes()), testing::ValuesIn(marches()),
+                                          testing::Values(Layout::Dense, Layout::Embedded)),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(SplitWarps, Copies,
+                         testing::Combine(testing::ValuesIn({shapes()[0], shapes()[3], shapes()[5]}),
+                                          testing::ValuesIn(split_warps()),
                                           testing::Values(Layout::Dense, Layout::Embedded)),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Mixtures, Copies,

@@ -446,5 +446,44 @@ TEST(MarchNest, RegistersAloneNeedNone) {
   EXPECT_EQ(barriers_a_step(parts.next), 0);
 }
 
+// ---- who fills ---------------------------------------------------------------------------------------
+
+TEST(MarchNest, SplitWarpsStandBehindTheTileAndFillAlone) {
+  for (const LoadPolicy load : {LoadPolicy::TwoStep, LoadPolicy::AsyncCopy}) {
+    March m = March::star(4).stage(load).ahead(1);
+    m.next.warp_split(1);
+    EXPECT_NE(code(m.next, Backend::Cuda).find(") block 16x6x1:"), std::string::npos);
+    int fills = 0, results = 0;
+    // Below the conditions met so far, told apart by their text.
+    const std::function<void(const ir::Stmt&, bool, bool)> look = [&](const ir::Stmt& s, bool filling,
+                                                                      bool computing) {
+      if (const auto* branch = s.as<ir::If>()) {
+        const std::string condition = to_string(branch->condition);
+        look(branch->then_case, filling || condition.find("thread.x - 64 >= 0") != std::string::npos,
+             computing || condition.find("thread.y < 4") != std::string::npos);
+        return;
+      }
+      const auto* store = s.as<ir::Store>();
+      if (s.as<ir::AsyncCopy>() || (store && store->buffer == "u.staged")) {
+        ++fills;
+        EXPECT_TRUE(filling && !computing);
+      } else if (store && store->buffer == "next") {
+        ++results;
+        EXPECT_TRUE(computing && !filling);
+      }
+      ir::map_children(
+          s,
+          [&](const ir::Stmt& child) {
+            look(child, filling, computing);
+            return child;
+          },
+          nullptr);
+    };
+    look(split_of(nest_after(m.next, "fuse_thread_loops")).interior, false, false);
+    EXPECT_GT(fills, 0);
+    EXPECT_GT(results, 0);
+  }
+}
+
 }  // namespace
 }  // namespace mica

@@ -1,0 +1,114 @@
+#include <optional>
+#include <vector>
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/PatternMatch.h>
+
+#include "codegen/llvm/avoid_ptxas_faults_llvm.h"
+
+namespace mica::llvm_backend {
+namespace {
+
+using llvm::Value;
+namespace pattern = llvm::PatternMatch;
+
+/// A value known to be constant - of.
+struct Reversed {
+  llvm::APInt constant;
+  Value* of;
+};
+
+std::optional<Reversed> reversed(Value* v) {
+  const llvm::APInt* c = nullptr;
+  Value* x = nullptr;
+  if (pattern::match(v, pattern::m_Sub(pattern::m_APInt(c), pattern::m_Value(x)))) {
+    return Reversed{*c, x};
+  }
+  if (pattern::match(v, pattern::m_Not(pattern::m_Value(x)))) {
+    return Reversed{llvm::APInt::getAllOnes(v->getType()->getScalarSizeInBits()), x};
+  }
+  if (pattern::match(v, pattern::m_c_Mul(pattern::m_Value(x), pattern::m_AllOnes()))) {
+    return Reversed{llvm::APInt::getZero(v->getType()->getScalarSizeInBits()), x};
+  }
+  if (pattern::match(v, pattern::m_c_Add(pattern::m_Value(x), pattern::m_APInt(c)))) {
+    auto inner = reversed(x);
+    if (inner) inner->constant += *c;
+    return inner;
+  }
+  if (pattern::match(v, pattern::m_Sub(pattern::m_Value(x), pattern::m_APInt(c)))) {
+    auto inner = reversed(x);
+    if (inner) inner->constant -= *c;
+    return inner;
+  }
+  return std::nullopt;
+}
+
+/// -x of one integer of up to 32 bits.
+Value* negated(llvm::IRBuilder<>& b, Value* x) {
+  const unsigned bits = x->getType()->getIntegerBitWidth();
+  llvm::Type* type = bits <= 16 ? b.getInt16Ty() : b.getInt32Ty();
+  auto* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false),
+                                        bits <= 16 ? "not.b16 \t$0, $1;\n\tadd.s16 \t$0, $0, 1;"
+                                                   : "not.b32 \t$0, $1;\n\tadd.s32 \t$0, $0, 1;",
+                                        bits <= 16 ? "=h,h" : "=r,r", /*hasSideEffects=*/false);
+  llvm::CallInst* call = b.CreateCall(assembly, {b.CreateZExt(x, type)});
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  return b.CreateTrunc(call, x->getType());
+}
+
+/// `make` of each lane of the operands, or of the operands if they are no vectors.
+template <typename Make>
+Value* by_lane(llvm::IRBuilder<>& b, llvm::Type* type, const std::vector<Value*>& operands,
+               Make&& make) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (!vector) return make(operands);
+  Value* result = llvm::PoisonValue::get(type);
+  for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
+    std::vector<Value*> elements;
+    for (Value* v : operands) elements.push_back(b.CreateExtractElement(v, lane));
+    result = b.CreateInsertElement(result, make(elements), lane);
+  }
+  return result;
+}
+
+/// What takes the place of `i`, or null if it may stay.
+Value* other_way(llvm::BinaryOperator& i) {
+  llvm::Type* type = i.getType();
+  const unsigned bits = type->getScalarSizeInBits();
+  if (!type->isIntOrIntVectorTy() || bits == 1 || bits > 32) return nullptr;
+  llvm::IRBuilder<> b(&i);
+  if (const auto r = reversed(&i); r && r->constant.isZero()) {
+    return by_lane(b, type, {r->of}, [&](const std::vector<Value*>& x) { return negated(b, x[0]); });
+  }
+  const auto op = i.getOpcode();
+  const bool adds =
+      op == llvm::Instruction::Add || op == llvm::Instruction::Sub || op == llvm::Instruction::Mul;
+  if (!adds || !type->isVectorTy()) return nullptr;
+  return by_lane(b, type, {i.getOperand(0), i.getOperand(1)},
+                 [&](const std::vector<Value*>& x) { return b.CreateBinOp(op, x[0], x[1]); });
+}
+
+}  // namespace
+
+void avoid_ptxas_faults(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    std::vector<llvm::BinaryOperator*> candidates;
+    for (llvm::Instruction& i : llvm::instructions(function)) {
+      if (auto* op = llvm::dyn_cast<llvm::BinaryOperator>(&i)) candidates.push_back(op);
+    }
+    // Users before what they use: a chain such as 1 - x - 1 is seen before its parts are rewritten.
+    for (auto it = candidates.rbegin(); it != candidates.rend(); ++it) {
+      Value* replacement = other_way(**it);
+      if (!replacement) continue;
+      (*it)->replaceAllUsesWith(replacement);
+      (*it)->eraseFromParent();
+    }
+  }
+}
+
+}  // namespace mica::llvm_backend

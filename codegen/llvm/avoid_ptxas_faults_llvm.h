@@ -1,0 +1,23 @@
+// Integer code that ptxas translates wrongly, written in another way.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+namespace mica::llvm_backend {
+
+/// Rewrites GPU code whose PTX would meet faults of ptxas. Seen on an H200 with the assembler of driver
+/// 580 (CUDA 13.0), at optimisation levels 1 to 4, with the PTX that LLVM writes; the kernels are in
+/// tests/numeric/ptxas_faults_test.cpp:
+///
+///   neg.s32 / neg.s16 of an operand of two nested min or max: they become VIMNMX3, which loses the
+///     sign of its middle operand, so max(max(-3, 9), -4) gives -3
+///   neg.s16 of -32768, then shr.s16, setp, selp or cvt: the value is taken for 32768
+///   add.s16x2 of two constants: the upper half keeps one of them alone, so {1, 1} + {1, 1} is {2, 1}
+///
+/// A negation of up to 32 bits becomes not and add 1 in inline assembly, out of the reach of LLVM's
+/// instruction selection, which would make neg of it again; and vectors are added,
+/// subtracted and multiplied lane by lane (those of 32 bits too, which LLVM narrows where only the lower
+/// halves are used).
+void avoid_ptxas_faults(llvm::Module& module);
+
+}  // namespace mica::llvm_backend

@@ -1,0 +1,76 @@
+// Integer arithmetic that ptxas is known to translate wrongly (codegen/llvm/avoid_ptxas_faults_llvm.h):
+// right on every target, and on a GPU in particular.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fuzz/random_data.h"
+#include "tests/support/check_targets.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x");
+const Box kBox{{0, 256}};
+
+/// `value` of three inputs that hold special values, by plain threads and by vectors.
+void check(Type type, const std::function<Expr(const std::vector<Expr>&)>& value) {
+  std::vector<ImageParam> inputs;
+  std::vector<AnyBuffer> memory;
+  std::vector<Expr> taps;
+  for (int i = 0; i < 3; ++i) {
+    inputs.emplace_back(type, 1, "u" + std::to_string(i));
+    memory.emplace_back(type, std::vector<std::int64_t>{kBox[0].second});
+    fill_random(memory.back(), static_cast<unsigned>(i) + 1, Contents::Special);
+    taps.push_back(inputs.back()(x));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].set(memory[i]);
+  Func f("f");
+  f(x) = value(taps);
+  for (const Target& target : all_targets()) {
+    for (const int lanes : {1, 2, 4}) {
+      f.clear_schedule();
+      if (target.is_gpu()) f.gpu_tile(x, 32);
+      if (lanes > 1) f.vectorize(x, lanes);
+      EXPECT_TRUE(matches_oracle({f}, kBox, target)) << to_string(type) << " in " << lanes << " lanes";
+    }
+  }
+}
+void check_signed(const std::function<Expr(const std::vector<Expr>&)>& value) {
+  for (const Type type : {Int(8), Int(16), Int(32), Int(64)}) check(type, value);
+}
+
+TEST(PtxasFaults, NestedExtremaOfNegatedValuesKeepTheirSigns) {
+  check_signed([](const auto& u) { return max(max(-u[0], -u[1]), -u[2]); });
+  check_signed([](const auto& u) { return min(min(-u[0], -u[1]), -u[2]); });
+  check_signed([](const auto& u) { return max(max(u[0], -u[1]), u[2]); });
+  check_signed([](const auto& u) { return min(-u[0], max(-u[1], -u[2])); });
+}
+
+TEST(PtxasFaults, NegationsWrittenInOtherWays) {
+  check_signed([](const auto& u) {
+    return max(max(u[0] * -1, make_const(u[1].type(), std::int64_t{0}) - u[1]), u[2] / -1);
+  });
+  check_signed([](const auto& u) { return max(max(1 - u[0] - 1, -1 - u[1] + 1), ~u[2] + 1); });
+  check_signed([](const auto& u) { return max(max(5 - (u[0] + 5), u[1] - u[1] * 2), -u[2]); });
+}
+
+TEST(PtxasFaults, TheNegatedLeastIntegerIsNegative) {
+  check_signed([](const auto& u) { return -u[0] >> cast(u[0].type(), 3); });
+  check_signed([](const auto& u) { return select(u[1] < -u[0], -u[0], u[1]); });
+  check_signed([](const auto& u) { return cast(u[0].type(), cast<float>(-u[0]) * 0.5F) + u[1]; });
+}
+
+TEST(PtxasFaults, PairsOfNarrowElementsAddConstants) {
+  for (const Type type : {Int(8), UInt(8), Int(16), UInt(16), Int(32)}) {
+    check(type, [&](const auto& u) { return u[0] + cast(type, x); });
+    check(type, [&](const auto& u) { return cast(type, cast(Int(16), u[0]) + cast(Int(16), x)); });
+    check(type,
+          [&](const auto& u) { return cast(type, x * 3 + 1) + cast(type, x) - u[0] * cast(type, x); });
+  }
+}
+
+}  // namespace
+}  // namespace mica::test

@@ -1,0 +1,57 @@
+// Instructions that ptxas is known to translate wrongly do not appear.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codegen/llvm/backend.h"
+#include "tests/passes/lowered.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x");
+
+std::string text_of(Type type, int lanes,
+                    const std::function<Expr(const ImageParam& u, const Expr& at)>& value) {
+  const ImageParam u(type, 1, "u");
+  Func f("f");
+  f(x) = value(u, x);
+  f.gpu_tile(x, 32);
+  if (lanes > 1) f.vectorize(x, lanes);
+  return llvm_backend::emit_ptx(to_module(lowered(f, Backend::Cuda)), 90, 0);
+}
+
+TEST(PtxasFaults, IntegersUpTo32BitsAreNegatedByNotAndAdd) {
+  for (const Type type : {Int(8), Int(16), Int(32)}) {
+    for (const int lanes : {1, 2, 4}) {
+      const std::vector<std::string> texts = {
+          text_of(type, lanes, [](const auto& u, const auto& i) { return max(-u(i), -u(i + 1)); }),
+          text_of(type, lanes,
+                  [](const auto& u, const auto& i) { return max(u(i) * -1, u(i + 1) / -1); }),
+          text_of(type, lanes,
+                  [](const auto& u, const auto& i) { return max(7 - u(i) - 7, ~u(i + 1) + 1); })};
+      for (const std::string& text : texts) {
+        EXPECT_EQ(text.find("neg.s"), std::string::npos) << text;
+        EXPECT_NE(text.find(type.bits == 32 ? "not.b32" : "not.b16"), std::string::npos) << text;
+      }
+    }
+  }
+  EXPECT_NE(text_of(Int(64), 1, [](const auto& u, const auto& i) { return -u(i); }).find("neg.s64"),
+            std::string::npos);
+}
+
+TEST(PtxasFaults, NarrowElementsAreNotAddedInPairs) {
+  for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
+    for (const int lanes : {2, 4}) {
+      const std::string text = text_of(type, lanes, [&](const auto& u, const auto& i) {
+        return u(i) + cast(type, i) * u(i + 1) - cast(type, 3);
+      });
+      EXPECT_EQ(text.find("16x2"), std::string::npos) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mica::test
