@@ -19,7 +19,7 @@ struct CampaignOptions {
   Target target = Target::host();
   /// Directives are drawn without asking whether they are legal: a UserError is a right answer.
   bool illegal = false;
-  /// A case that takes longer hangs.
+  /// Processor time; a case that takes longer hangs.
   int seconds_a_case = 60;
   /// Time for making a failure smaller.
   double shrink_seconds = 120;
