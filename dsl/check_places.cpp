@@ -75,21 +75,45 @@ class PlaceChecker {
                          joined(view_names(view_.consumers(f_)))));
       return;
     }
-    const GpuContext context = view_.context_at(level);
+    for (const std::size_t d : definitions_at(level)) {
+      if (!check_context(directive, *host, level, d)) return;
+    }
+  }
+
+  /// Can code stand at `level` in definition `d` of its Func?
+  bool check_context(const Directive& directive, const FuncView& host, const LoopLevel& level,
+                     std::size_t d) {
+    const GpuContext context = view_.context_at(level, d);
+    const std::string name = definition_name(*host.func, static_cast<int>(d));
+    const auto& nest = *host.find_loop(level.var, d).nest;
     if (context.between_threads) {
-      const auto& nest = *host->find_loop(level.var).nest;
       const auto innermost = std::find_if(nest.dims.begin(), nest.dims.end(), [](const LoopDim& dim) {
         return dim.kind == LoopKind::GpuThread;
       });
       report(directive, fmt::format("loop {} of {} is inside some of its thread loops only: name the "
                                     "innermost thread loop, {}, or the innermost block loop",
-                                    level.var, level.func, innermost->name));
+                                    level.var, name, innermost->name));
     } else if (context.between_blocks) {
-      const auto& nest = *host->find_loop(level.var).nest;
       report(directive, fmt::format("loop {} of {} is inside some of its block loops only: name the "
                                     "innermost block loop, {}, or a loop inside it",
-                                    level.var, level.func, nest.dims[innermost_block(nest)].name));
+                                    level.var, name, nest.dims[innermost_block(nest)].name));
     }
+    return !context.between_threads && !context.between_blocks;
+  }
+
+  /// The definitions of the level's Func inside whose loop f_ is computed; the first that has the loop
+  /// if none needs f_.
+  [[nodiscard]] std::vector<std::size_t> definitions_at(const LoopLevel& level) const {
+    std::vector<std::size_t> list;
+    const FuncView* host = view_.find(level.func);
+    if (!host) return list;
+    for (std::size_t d = 0; d < host->loops.size(); ++d) {
+      if (host->find_loop(level.var, d).nest && is_needed_by(*host, d, f_)) list.push_back(d);
+    }
+    for (std::size_t d = 0; list.empty() && d < host->loops.size(); ++d) {
+      if (host->find_loop(level.var, d).nest) list.push_back(d);
+    }
+    return list;
   }
 
   /// The Func of `level` when it has that loop around its uses of f_; else null, after reporting.
@@ -198,7 +222,20 @@ class PlaceChecker {
       const auto* at = std::get_if<directive::StoreAt>(&store->op);
       level = at ? at->level : LoopLevel();
     }
-    const GpuContext context = view_.context_at(level);
+    const FuncView* host = view_.find(level.func);
+    if (!host) {
+      check_shared(directive, level, level.func, GpuContext());
+      return;
+    }
+    for (const std::size_t d : definitions_at(level)) {
+      const std::string name = definition_name(*host->func, static_cast<int>(d));
+      if (!check_shared(directive, level, name, view_.context_at(level, d))) return;
+    }
+  }
+
+  /// Can shared memory be allocated at `level`, which is a loop of the Func or definition `name`?
+  bool check_shared(const Directive& directive, const LoopLevel& level, const std::string& name,
+                    const GpuContext& context) {
     if (!context.in_block) {
       report(directive, level.func.empty()
                             ? fmt::format("store_root() keeps {} outside all blocks, and shared memory "
@@ -206,14 +243,15 @@ class PlaceChecker {
                                           f_.name())
                             : fmt::format("loop {} of {} is not inside all block loops, and shared "
                                           "memory belongs to one block: name the innermost block loop",
-                                          level.var, level.func));
+                                          level.var, name));
     } else if (context.in_thread) {
       report(directive,
              fmt::format("loop {} of {} is inside a thread loop, and shared memory belongs to "
                          "the whole block: name the innermost block loop, or store in "
                          "MemoryType::Register or Stack",
-                         level.var, level.func));
+                         level.var, name));
     }
+    return context.in_block && !context.in_thread;
   }
 
   const ScheduleView& view_;

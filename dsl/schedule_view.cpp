@@ -45,10 +45,16 @@ std::vector<std::string> FuncView::all_reads() const {
 }
 
 FuncView::LoopPlace FuncView::find_loop(const std::string& var) const {
-  for (const auto& nest : loops) {
-    for (std::size_t i = 0; i < nest.dims.size(); ++i) {
-      if (nest.dims[i].name == var) return {&nest, i};
-    }
+  for (std::size_t d = 0; d < loops.size(); ++d) {
+    if (const LoopPlace found = find_loop(var, d); found.nest) return found;
+  }
+  return {};
+}
+
+FuncView::LoopPlace FuncView::find_loop(const std::string& var, std::size_t d) const {
+  const auto& dims = loops[d].dims;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].name == var) return {&loops[d], i};
   }
   return {};
 }
@@ -200,20 +206,26 @@ bool ScheduleView::is_inside(const FuncView& f, const LoopLevel& level) const {
   return false;
 }
 
-GpuContext ScheduleView::context_at(const LoopLevel& level) const { return context_at(level, 0); }
+GpuContext ScheduleView::context_at(const LoopLevel& level) const {
+  const FuncView* host = find(level.func);
+  return host ? context_in(host->find_loop(level.var), context_of(*host)) : GpuContext();
+}
+
+GpuContext ScheduleView::context_at(const LoopLevel& level, std::size_t d) const {
+  const FuncView* host = find(level.func);
+  return host ? context_in(host->find_loop(level.var, d), context_of(*host)) : GpuContext();
+}
+
 GpuContext ScheduleView::context_of(const FuncView& f) const { return context_of(f, 0); }
 
 GpuContext ScheduleView::context_of(const FuncView& f, std::size_t steps) const {
   const LoopLevel level = level_of(f);
   // Places that go round in circles are reported by check_places.
-  return level.func.empty() || steps > funcs_.size() ? GpuContext() : context_at(level, steps + 1);
+  const FuncView* host = steps > funcs_.size() ? nullptr : find(level.func);
+  return host ? context_in(host->find_loop(level.var), context_of(*host, steps + 1)) : GpuContext();
 }
 
-GpuContext ScheduleView::context_at(const LoopLevel& level, std::size_t steps) const {
-  const FuncView* host = find(level.func);
-  if (!host) return {};
-  GpuContext context = context_of(*host, steps);
-  const auto place = host->find_loop(level.var);
+GpuContext ScheduleView::context_in(const FuncView::LoopPlace& place, GpuContext context) {
   if (!place.nest) return context;
   std::size_t blocks = 0;
   std::size_t around = 0;

@@ -33,6 +33,8 @@ struct FuncView {
     std::size_t index = 0;
   };
   [[nodiscard]] LoopPlace find_loop(const std::string& var) const;
+  /// The same in definition `d`.
+  [[nodiscard]] LoopPlace find_loop(const std::string& var, std::size_t d) const;
 };
 
 /// Whether code stands inside a block's or a thread's loops.
@@ -72,8 +74,10 @@ class ScheduleView {
   /// Is the computation of `f` inside one iteration of loop `level`, or of any loop of level.func when
   /// level.var is empty?
   [[nodiscard]] bool is_inside(const FuncView& f, const LoopLevel& level) const;
-  /// What surrounds code placed at `level`.
+  /// What surrounds code placed at `level`, in the first definition that has the loop.
   [[nodiscard]] GpuContext context_at(const LoopLevel& level) const;
+  /// The same in definition `d` of the level's Func.
+  [[nodiscard]] GpuContext context_at(const LoopLevel& level, std::size_t d) const;
   /// What surrounds the loops of `f`.
   [[nodiscard]] GpuContext context_of(const FuncView& f) const;
 
@@ -83,7 +87,7 @@ class ScheduleView {
   [[nodiscard]] bool reaches(const FuncView& f, const std::string& input,
                              std::set<std::string>& seen) const;
   [[nodiscard]] GpuContext context_of(const FuncView& f, std::size_t steps) const;
-  [[nodiscard]] GpuContext context_at(const LoopLevel& level, std::size_t steps) const;
+  [[nodiscard]] static GpuContext context_in(const FuncView::LoopPlace& place, GpuContext around);
 
   const Pipeline& pipeline_;
   std::vector<FuncView> funcs_;

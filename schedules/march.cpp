@@ -13,6 +13,7 @@ std::vector<Parameter> march_parameters(std::int64_t tile_x, std::int64_t tile_y
           {"ahead", 0, 0, 8, "steps between asking for a plane and reading it"},
           {"min_blocks", 0, 0, 32, "blocks that shall fit on a multiprocessor; 0: no promise"},
           {"load", 1, 0, 4, "LoadPolicy: 0 HaloThreads, 1 TwoStep, 2 Strided, 3 AsyncCopy, 4 Bulk"},
+          {"warps", 0, 0, 8, "further warps that fill planes; 0: the tile's threads fill them"},
           {"scatter", 0, 0, 2, "0: gather, 1: partial sums of every plane, 2: of the planes up to z"}};
 }
 
@@ -37,6 +38,7 @@ void stage_inputs(Func& f, const Parameters& p, bool windows) {
     stage_source(f, input, load);
     if (p.at("ahead") > 0) prefetch_source(f, input, p.at("ahead"));
   }
+  if (p.at("warps") > 0) f.warp_split(static_cast<int>(p.at("warps")));
 }
 
 // All planes that a point reads, in shared memory.

@@ -246,6 +246,18 @@ TEST_F(ScheduleErrors, ComputeAtBetweenBlockLoops) {
   next.gpu_tile(x, y, 32, 8);
   EXPECT_FINDING(b.compute_at(next, "y.block"), "inside some of its block loops", "x.block");
 }
+TEST_F(ScheduleErrors, ComputeAtBetweenThreadLoops) {
+  next.gpu_tile(x, y, 32, 8);
+  EXPECT_FINDING(b.compute_at(next, "y.thread"), "y.thread of next is inside some of its thread loops",
+                 "x.thread");
+}
+TEST_F(ScheduleErrors, ComputeAtBetweenThreadLoopsOfAnUpdate) {
+  next(x, y) += b(x, y);
+  next.gpu_tile(y, x, 8, 8);
+  next.update(0).gpu_tile(x, y, 32, 8);
+  EXPECT_FINDING(b.compute_at(next, "y.thread"),
+                 "y.thread of next.update(0) is inside some of its thread loops", "x.thread");
+}
 TEST_F(ScheduleErrors, PlacesOfOutputs) {
   EXPECT_FINDING(next.compute_inline(), "next is an output");
   next.clear_schedule();
