@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "codegen/compile.h"
-#include "fuzz/compare_memory.h"
 
 namespace mica::test {
 namespace {
@@ -85,55 +84,7 @@ std::vector<std::unique_ptr<PoisonedOutput>> bind_inputs(const FuzzCase& drawn, 
   return memory;
 }
 
-Outcome run_bound(const FuzzCase& drawn, TestPipeline& pipeline) {
-  // The oracle first: it ignores the schedule that compiling may refuse.
-  std::vector<AnyBuffer> expected;
-  std::vector<std::unique_ptr<PoisonedOutput>> memory;
-  const std::vector<Box> boxes = output_boxes(drawn.program, drawn.boxes);
-  for (std::size_t i = 0; i < pipeline.outputs.size(); ++i) {
-    for (const Type type : pipeline.outputs[i].types()) {
-      expected.push_back(buffer_over(type, boxes[i]));
-      memory.push_back(std::make_unique<PoisonedOutput>(type, boxes[i], drawn.margin, drawn.row_padding,
-                                                        drawn.transposed));
-    }
-  }
-  std::vector<AnyBuffer*> pointers;
-  for (AnyBuffer& buffer : expected) pointers.push_back(&buffer);
-  interpret(pipeline.outputs, pointers);
-
-  CompileOptions options;
-  options.use_cache = false;
-  Executable executable = compile(pipeline.outputs, drawn.target, options);
-  pointers.clear();
-  for (const auto& m : memory) pointers.push_back(&m->crop());
-  executable.run(pointers);
-  executable.synchronize();
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const std::string number = "output " + std::to_string(i) + ": ";
-    if (const auto found = differing_bits(expected[i], *pointers[i]); !found.empty()) {
-      return {Verdict::Differs, number + found};
-    }
-    if (const auto found = memory[i]->writes_outside(); !found.empty()) {
-      return {Verdict::WritesOutside, number + found};
-    }
-  }
-  return {};
-}
-
 }  // namespace
-
-const char* to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Same: return "the oracle's bits";
-    case Verdict::Refused: return "refused";
-    case Verdict::Differs: return "other bits than the oracle's";
-    case Verdict::WritesOutside: return "a write outside the output";
-    case Verdict::Failed: return "an exception";
-    case Verdict::Crashed: return "a crash";
-    case Verdict::Hung: return "no end";
-  }
-  return "";
-}
 
 bool is_same_kind(const Outcome& a, const Outcome& b) {
   if (a.verdict != b.verdict) return false;
@@ -171,12 +122,24 @@ Schedule schedule_of(const TestPipeline& pipeline) {
   return all;
 }
 
+BoundCase bind(const FuzzCase& drawn) {
+  BoundCase bound;
+  bound.pipeline = build(drawn.program);
+  bound.memory = bind_inputs(drawn, bound.pipeline);
+  put_schedule(bound.pipeline, drawn.schedule);
+  bound.expected =
+      std::make_unique<ExpectedOutputs>(bound.pipeline.outputs, output_boxes(drawn.program, drawn.boxes),
+                                        OutputLayout{drawn.margin, drawn.row_padding, drawn.transposed});
+  return bound;
+}
+
 Outcome run_case(const FuzzCase& drawn) {
   try {
-    TestPipeline pipeline = build(drawn.program);
-    const auto memory = bind_inputs(drawn, pipeline);
-    put_schedule(pipeline, drawn.schedule);
-    return run_bound(drawn, pipeline);
+    const BoundCase bound = bind(drawn);
+    CompileOptions options;
+    options.use_cache = false;
+    Executable executable = compile(bound.pipeline.outputs, drawn.target, options);
+    return bound.expected->run(executable);
   } catch (const UserError& e) {
     return {Verdict::Refused, e.what()};
   } catch (const std::exception& e) {

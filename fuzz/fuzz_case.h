@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "dsl/schedule.h"
+#include "fuzz/compare_memory.h"
+#include "fuzz/expected_outputs.h"
 #include "fuzz/program.h"
 #include "fuzz/random_data.h"
 #include "runtime/target.h"
@@ -28,22 +31,6 @@ struct FuzzCase {
   bool transposed = false;  ///< the last dimension of the inputs' and outputs' memory is the fastest
 };
 
-enum class Verdict : std::uint8_t {
-  Same,           ///< the oracle's bits
-  Refused,        ///< a UserError
-  Differs,        ///< other bits than the oracle's
-  WritesOutside,  ///< memory outside an output's box was written
-  Failed,         ///< another exception: an InternalError, the emulator's findings, the oracle's
-  Crashed,
-  Hung,
-};
-const char* to_string(Verdict verdict);
-[[nodiscard]] inline bool is_failure(Verdict verdict) { return verdict > Verdict::Refused; }
-
-struct Outcome {
-  Verdict verdict = Verdict::Same;
-  std::string message;
-};
 /// Do two failures look like one bug? Exceptions must agree in the words of their first line, numbers
 /// and names aside.
 bool is_same_kind(const Outcome& a, const Outcome& b);
@@ -52,6 +39,15 @@ bool is_same_kind(const Outcome& a, const Outcome& b);
 void put_schedule(TestPipeline& pipeline, const Schedule& schedule);
 /// The directives of all Funcs of `pipeline`.
 Schedule schedule_of(const TestPipeline& pipeline);
+
+/// The algorithm of a case with its inputs bound and its schedule given.
+struct BoundCase {
+  TestPipeline pipeline;
+  std::vector<std::unique_ptr<PoisonedOutput>> memory;  ///< of the inputs
+  /// The oracle is asked first: it ignores the schedule that compiling may refuse.
+  std::unique_ptr<ExpectedOutputs> expected;
+};
+BoundCase bind(const FuzzCase& drawn);
 
 /// Compiles, runs and compares in this process.
 Outcome run_case(const FuzzCase& drawn);

@@ -31,7 +31,7 @@ void* FrameArena::allocate(std::size_t bytes) {
 }
 
 void FrameArena::add(std::size_t size) {
-  Chunk chunk{std::make_unique<std::byte[]>(size + kFrameAlignment), nullptr, size};
+  Chunk chunk{std::make_unique_for_overwrite<std::byte[]>(size + kFrameAlignment), nullptr, size};
   void* start = chunk.memory.get();
   std::size_t space = size + kFrameAlignment;
   chunk.start = static_cast<std::byte*>(std::align(kFrameAlignment, size, start, space));

@@ -124,7 +124,7 @@ struct Allocate {
   std::vector<std::int64_t> folds = {};
   /// How a ring in shared memory is used, for the placing of barriers: it has `places` planes, and code
   /// that reads it touches the planes from the newest_lag-th to the oldest_lag-th before the newest
-  /// that was begun. No ring: places 0.
+  /// that was begun. A box that is filled as a whole is a ring of one plane. No ring: places 0.
   struct Ring {
     std::int64_t places = 0, newest_lag = 0, oldest_lag = 0;
     bool copied = false;  ///< by asynchronous copies, which a barrier alone does not complete

@@ -19,6 +19,7 @@ using llvm::Value;
 namespace intrinsic = llvm::Intrinsic;
 
 constexpr unsigned kPrivateAlignment = 64;  // bytes: the widest vector
+constexpr unsigned char kUnwritten = 0xff;  // NaN of any type
 constexpr unsigned kFrameAlignment = 64;    // bytes, as emulator_frame promises
 
 /// Does a thread wait for others, or for copies that others begin?
@@ -207,11 +208,15 @@ BufferBinding ThreadFunction::allocate(Emitter& emitter, const ir::Allocate& a) 
       return binding;
     }
     case MemoryType::Stack:
-    case MemoryType::Register:
-      binding.base =
-          emitter.frame_memory(memory_type(context(), a.type),
-                               std::max<std::int64_t>(ir::element_count(a), 1), kPrivateAlignment);
+    case MemoryType::Register: {
+      const std::int64_t count = std::max<std::int64_t>(ir::element_count(a), 1);
+      binding.base = emitter.frame_memory(memory_type(context(), a.type), count, kPrivateAlignment);
+      // What is read before it is written is not whatever suits the optimizer.
+      emitter.builder().CreateMemSet(binding.base, emitter.builder().getInt8(kUnwritten),
+                                     static_cast<std::uint64_t>(count * a.type.bytes()),
+                                     llvm::MaybeAlign(kPrivateAlignment));
       return binding;
+    }
     case MemoryType::Auto:
     case MemoryType::Heap: break;
   }

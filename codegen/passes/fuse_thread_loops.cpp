@@ -207,27 +207,35 @@ class Fuser {
   }
 
   Effects effects(const ir::Stmt& s) const {
-    Effects p;
+    Effects all;
     ir::walk(
-        s,
-        [&](const ir::Stmt& child) {
-          for (const ir::ArrayUse& use : ir::array_uses(child)) {
-            if (private_.count(use.array)) continue;
-            if (use.kind == ir::ArrayUse::Kind::Write) {
-              (child.as<ir::BulkCopy>() ? p.bulk_writes : p.writes).insert(use.array);
-            }
-            if (use.kind == ir::ArrayUse::Kind::Read) p.reads.insert(use.array);
-            // A copy needs its transaction barriers set up; waiting there orders nothing else.
-            if (use.kind == ir::ArrayUse::Kind::Synchronize && child.as<ir::BulkCopy>()) {
-              p.reads.insert(use.array);
-            }
-          }
-        },
-        [&](const Expr& e) {
-          const auto* load = e.as<Load>();
-          if (load && !private_.count(load->buffer)) p.reads.insert(load->buffer);
-        });
-    return p;
+        s, [&](const ir::Stmt& child) { add_effects(child, all); }, nullptr);
+    return all;
+  }
+  /// What `s` itself does, statements inside it left out.
+  Effects own_effects(const ir::Stmt& s) const {
+    Effects own;
+    add_effects(s, own);
+    return own;
+  }
+  void add_effects(const ir::Stmt& s, Effects& p) const {
+    for (const ir::ArrayUse& use : ir::array_uses(s)) {
+      if (private_.count(use.array)) continue;
+      if (use.kind == ir::ArrayUse::Kind::Write) {
+        (s.as<ir::BulkCopy>() ? p.bulk_writes : p.writes).insert(use.array);
+      }
+      if (use.kind == ir::ArrayUse::Kind::Read) p.reads.insert(use.array);
+      // A copy needs its transaction barriers set up; waiting there orders nothing else.
+      if (use.kind == ir::ArrayUse::Kind::Synchronize && s.as<ir::BulkCopy>()) {
+        p.reads.insert(use.array);
+      }
+    }
+    ir::for_each_child(s, nullptr, [&](const Expr& e) {
+      walk(e, [&](const Expr& node) {
+        const auto* load = node.as<Load>();
+        if (load && !private_.count(load->buffer)) p.reads.insert(load->buffer);
+      });
+    });
   }
 
   // ---- inside a block ------------------------------------------------------------------------------
@@ -264,17 +272,8 @@ class Fuser {
     if (const auto* branch = s.as<ir::If>()) {
       // A barrier before the branch serves what follows it too, unless the branch waits for copies
       // first.
-      bool waits = false;
-      Pending probe = pending;
-      ir::walk(
-          s,
-          [&](const ir::Stmt& child) {
-            if (const auto* made = child.as<ir::Produce>()) probe.begin_plane(made->func);
-            waits = waits || child.as<ir::CopyWait>() || child.as<ir::BulkWait>();
-          },
-          nullptr);
       ir::Stmt barrier;
-      if (!waits && probe.conflicts(effects(s), rings_)) {
+      if (meets_in_order(s, pending)) {
         pending.meet(rings_);
         barrier = ir::make_stmt(ir::Barrier{});
       }
@@ -298,6 +297,19 @@ class Fuser {
     ir::Stmt body = run_block(loop->body, start);
     pending.add(start);
     return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body});
+  }
+
+  /// Does a statement of a branch conflict with what is pending before it? Not if the branch waits for
+  /// copies.
+  bool meets_in_order(const ir::Stmt& branch, Pending pending) const {
+    bool meets = false, waits = false;
+    const auto check = [&](const ir::Stmt& child) {
+      if (const auto* made = child.as<ir::Produce>()) pending.begin_plane(made->func);
+      waits = waits || child.as<ir::CopyWait>() || child.as<ir::BulkWait>();
+      if (!meets) meets = pending.conflicts(own_effects(child), rings_);
+    };
+    ir::walk(branch, check, nullptr);
+    return meets && !waits;
   }
 
   ir::Stmt stage(const ir::Stmt& code, Effects effects, Pending& pending) const {

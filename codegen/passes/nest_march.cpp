@@ -32,6 +32,16 @@ bool reads(const FunctionData& func, const std::string& source) {
   return found;
 }
 
+// Does a stage read another, so that a step before step 0 reads planes?
+bool computes_while_filling(const MarchPlan& plan) {
+  for (const auto& reader : plan.stages) {
+    for (const auto& source : plan.stages) {
+      if (reads(*reader.func, source.func->name)) return true;
+    }
+  }
+  return false;
+}
+
 // The number, counted from 0, of the plane that a step begins to fill or first reads.
 Expr begun_in(const MarchStage& stage, const Expr& step) { return step + constant(stage.warm_up()); }
 Expr first_read_in(const MarchStage& stage, const Expr& step) {
@@ -222,17 +232,23 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     lag = std::min(lag.value_or(stage.prefetch), stage.prefetch);
   }
   std::vector<ir::Stmt> stmts;
+  auto guarded = [&](const Expr& condition, const ir::Stmt& body) {
+    return condition.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
+  };
+  // The steps before step 0 only start copies, one after the other, unless they compute with them.
+  auto wait_for_copies = [&](int pending) {
+    Expr condition;
+    if (plan.warm_up > 0 && !computes_while_filling(plan)) condition = step >= 0;
+    stmts.push_back(guarded(condition, ir::make_stmt(ir::CopyWait{pending})));
+  };
   bool committed = !lag;
   auto commit = [&] {
     if (committed) return;
     committed = true;
     stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
-    if (*lag == 0) stmts.push_back(ir::make_stmt(ir::CopyWait{0}));
+    if (*lag == 0) wait_for_copies(0);
   };
-  if (lag && *lag > 0) stmts.push_back(ir::make_stmt(ir::CopyWait{*lag - 1}));
-  auto guarded = [&](const Expr& condition, const ir::Stmt& body) {
-    return condition.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
-  };
+  if (lag && *lag > 0) wait_for_copies(*lag - 1);
   bool waited = false;
   auto wait_for_bulk = [&] {
     for (const auto& stage : plan.stages) {

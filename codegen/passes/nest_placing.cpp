@@ -205,6 +205,8 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
             placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
         alloc.ring = {stage->depth, stage->newest_lag, stage->oldest_lag, copied};
       }
+    } else if (placement.load && memory == MemoryType::Shared) {
+      alloc.ring.places = 1;
     }
     alloc.body = result;
     result = ir::make_stmt(std::move(alloc));

@@ -82,14 +82,17 @@ class Unroller {
     }
     stmts.push_back(ir::make_stmt(ir::For{turn, constant(0), make_var(whole), LoopKind::Serial,
                                           ir::make_block(std::move(steps))}));
+    // Fewer than steps_a_turn + beyond steps are left.
+    const std::int64_t most_left = steps_a_turn - 1 + beyond;
     ir::Stmt rest;
-    for (std::int64_t k = steps_a_turn; k-- > 0;) {
+    for (std::int64_t k = std::min(steps_a_turn, most_left); k-- > 0;) {
+      const ir::Stmt last =
+          ir::substitute(never(loop.body, step, planes, most_left - k), loop.name, at(k));
       if (steps_a_turn == 1) {  // every turn left is one step
-        rest = ir::substitute(loop.body, loop.name, at(k));
+        rest = last;
         break;
       }
-      rest = ir::make_stmt(ir::If{
-          at(k) < planes, ir::make_block({ir::substitute(loop.body, loop.name, at(k)), rest}), {}});
+      rest = ir::make_stmt(ir::If{at(k) < planes, ir::make_block({last, rest}), {}});
     }
     const Expr turns = (planes + constant(steps_a_turn - 1)) / constant(steps_a_turn);
     stmts.push_back(ir::make_stmt(
@@ -103,14 +106,25 @@ class Unroller {
   // largest c met.
   static ir::Stmt always(const ir::Stmt& s, const Expr& step, const Expr& planes,
                          std::optional<std::int64_t> most, std::int64_t* largest = nullptr) {
+    return decided(s, step, planes, [&](std::int64_t c) -> std::optional<bool> {
+      if (most && c > *most) return std::nullopt;
+      if (largest) *largest = std::max(*largest, c);
+      return true;
+    });
+  }
+  // The same, taken as false from c = `least` on.
+  static ir::Stmt never(const ir::Stmt& s, const Expr& step, const Expr& planes, std::int64_t least) {
+    return decided(s, step, planes,
+                   [&](std::int64_t c) { return c >= least ? std::optional(false) : std::nullopt; });
+  }
+  static ir::Stmt decided(const ir::Stmt& s, const Expr& step, const Expr& planes,
+                          const std::function<std::optional<bool>(std::int64_t)>& decide) {
     std::function<Expr(const Expr&)> rewrite = [&](const Expr& e) -> Expr {
       const auto* compare = e.as<Compare>();
       if (compare && compare->op == CompareOp::Lt && equal(compare->b, planes)) {
         const auto c = analysis::constant_difference(compare->a, step);
-        if (c && (!most || *c <= *most)) {
-          if (largest) *largest = std::max(*largest, *c);
-          return make_const(Bool(), std::int64_t{1});
-        }
+        const auto value = c ? decide(*c) : std::nullopt;
+        if (value) return make_const(Bool(), std::int64_t{*value ? 1 : 0});
       }
       return e.type().is_bool() ? map_children(e, rewrite) : e;
     };

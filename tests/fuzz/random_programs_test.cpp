@@ -2,21 +2,16 @@
 // of an algorithm and a schedule each test tries, MICA_FUZZ_SEED the first seed. A failure prints its
 // own seed, which with MICA_FUZZ_PAIRS=1 repeats it alone, and the smallest program found that fails
 // alike.
-#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "fuzz/campaign.h"
 #include "tests/support/check_targets.h"
+#include "tests/support/environment.h"
 
 namespace mica::test {
 namespace {
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::stoull(text);
-}
 
 void expect_no_failure(const Target& target, bool illegal, std::uint64_t pairs) {
   CampaignOptions options;

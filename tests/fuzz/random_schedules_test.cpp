@@ -3,21 +3,16 @@
 // seed, which with MICA_FUZZ_PAIRS=1 repeats it alone.
 #include "fuzz/random_schedules.h"
 
-#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "tests/support/check_targets.h"
+#include "tests/support/environment.h"
 #include "tests/support/test_pipelines.h"
 
 namespace mica::test {
 namespace {
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::stoull(text);
-}
 
 std::uint64_t pairs() { return number_from_environment("MICA_FUZZ_PAIRS", 25); }
 std::uint64_t first_seed() { return number_from_environment("MICA_FUZZ_SEED", 1); }

@@ -1,5 +1,6 @@
 // Kernels written as IR, run by the emulator: sound ones give their results, and each way of breaking
 // them is found and named.
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -99,6 +100,22 @@ TEST(EmulatorKernels, ASharedTileGivesTheSums) {
   TestKernel k(blur(barrier()), 3);
   EXPECT_EQ(k.fault(), "");
   for (std::size_t i = 0; i < k.out.size(); ++i) EXPECT_EQ(k.out[i], k.u[i] + k.u[i + 2]);
+}
+
+TEST(EmulatorKernels, RegistersThatNothingHasWrittenAreNaN) {
+  const Stmt rest = when(thread_x() == 3, store("kept", 0, load("u", x())));
+  const Stmt body = make_stmt(ir::Allocate{"kept",
+                                           Float(32),
+                                           MemoryType::Register,
+                                           {Expr(0)},
+                                           {Expr(1)},
+                                           {1},
+                                           ir::make_block({rest, store("out", x(), load("kept", 0))})});
+  TestKernel k(body, 2);
+  EXPECT_EQ(k.fault(), "");
+  for (std::size_t i = 0; i < k.out.size(); ++i) {
+    EXPECT_EQ(std::isnan(k.out[i]), i % kThreads != 3) << i;
+  }
 }
 
 TEST(EmulatorKernels, WithoutItsBarrierItIsARaceOrReadsUninitialisedMemory) {

@@ -1,0 +1,63 @@
+// Barriers left out of, and slots of rings mistaken in, the kernels of random programs: each is found.
+// MICA_MUTANT_PROGRAMS sets how many programs are drawn, MICA_FUZZ_SEED the first seed.
+#include <algorithm>
+#include <iostream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "fuzz/campaign.h"
+#include "fuzz/random_program.h"
+#include "tests/support/environment.h"
+#include "tests/support/mutant_runs.h"
+
+namespace mica::test {
+namespace {
+
+constexpr int kOrders = 2;
+constexpr std::int64_t kWide = 24;
+
+/// The case of a seed with outputs that are wide enough for whole turns of marches.
+FuzzCase wide_case(std::uint64_t seed) {
+  FuzzCase drawn = random_case(seed, Target::gpu_emulator(), /*illegal=*/false);
+  std::vector<Box> wide = drawn.boxes;
+  for (Box& box : wide) {
+    for (auto& [min, extent] : box) extent = std::max(extent, kWide);
+  }
+  if (points_to_compute(drawn.program, wide) < kMostFuzzPoints) drawn.boxes = wide;
+  return drawn;
+}
+
+TEST(RandomMutants, AreCaught) {
+  const std::uint64_t programs = number_from_environment("MICA_MUTANT_PROGRAMS", 20);
+  const std::uint64_t first = number_from_environment("MICA_FUZZ_SEED", 1);
+  MutantTable table;
+  for (std::uint64_t seed = first; seed < first + programs; ++seed) {
+    const FuzzCase drawn = wide_case(seed);
+    try {
+      const BoundCase bound = bind(drawn);
+      MutantRuns runs(bound.pipeline.outputs, {Mutation::DropBarrier, Mutation::ShiftSlot});
+      if (runs.mutants().empty()) continue;
+      const Situation situation{[] { return std::vector<std::shared_ptr<void>>(); }, *bound.expected};
+      run_all("seed " + std::to_string(seed), runs, {situation}, kOrders, table);
+    } catch (const UserError&) {
+      continue;  // refused after the checks: too much shared memory, say
+    }
+  }
+  std::cout << to_string(table);
+  int sites = 0;
+  for (const auto& [mutation, counts] : table.counts) {
+    for (const auto& [caught, count] : counts) sites += caught == Caught::Idle ? 0 : count;
+  }
+  for (const std::string& survivor : table.survivors) {
+    std::cout << survivor << "\n";
+    EXPECT_EQ(survivor.find(" as it is: "), std::string::npos) << survivor;
+  }
+  ASSERT_GT(sites, 0);
+  // A drawn box may be too small for the turn of a loop that needs a barrier, and a value that is read
+  // may be one that another operand hides.
+  EXPECT_LE(static_cast<int>(table.survivors.size()) * 25, sites);
+}
+
+}  // namespace
+}  // namespace mica::test
