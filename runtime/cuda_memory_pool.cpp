@@ -12,6 +12,9 @@ constexpr std::size_t kSmallestBlock = 512;                    // bytes
 constexpr std::size_t kLargestStep = std::size_t{2} << 20;     // bytes: a page of GPU memory
 constexpr std::size_t kLargestRequest = std::size_t{1} << 48;  // bytes; larger ones always fail
 
+constexpr const char* kWhatFreesMemory =
+    "; give device copies back with device_free() or compute a smaller box at a time";
+
 }  // namespace
 
 CudaMemoryPool::CudaMemoryPool(std::shared_ptr<const CudaContext> context)
@@ -51,7 +54,8 @@ cuda::Address CudaMemoryPool::allocate(std::size_t bytes, Stream stream) {
     throw driver.error("cuMemAlloc_v2", result,
                        "asked for " + cuda::bytes_text(bytes) + ", " + cuda::bytes_text(free) +
                            " free of " + cuda::bytes_text(total) + ", " +
-                           cuda::bytes_text(in_use_bytes_) + " in use by Mica");
+                           cuda::bytes_text(in_use_bytes_) + " in use by Mica" +
+                           (result == cuda::kErrorOutOfMemory ? kWhatFreesMemory : ""));
   }
   in_use_.emplace(address, size);
   in_use_bytes_ += size;
