@@ -21,6 +21,14 @@ Expr both(const Expr& a, const Expr& b) {
   return b.defined() ? a && b : a;
 }
 
+/// The user's store_in, or else what placed the Func.
+SourceLocation place_of_store_in(const FunctionData& func, const Placement& placement) {
+  for (const Directive& directive : func.definitions.front().directives) {
+    if (std::holds_alternative<directive::StoreIn>(directive.op)) return directive.where;
+  }
+  return placement.where;
+}
+
 }  // namespace
 
 bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) { return uses_var(e, loop); }
@@ -172,14 +180,14 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     throw UserError("store_in(MemoryType::Shared): " + func.name +
                         " is computed inside a thread, and shared memory belongs to the block; "
                         "compute it at a block loop",
-                    placement.where);
+                    place_of_store_in(func, placement));
   }
   if (!fixed_size && (memory == MemoryType::Register || memory == MemoryType::Stack)) {
     throw UserError(
         "store_in(MemoryType::" + to_string(memory) + "): " + func.name +
             " needs a number of points here that is not constant; compute it inside loops of "
             "constant extent, or store it in MemoryType::Heap",
-        placement.where);
+        place_of_store_in(func, placement));
   }
   const bool per_thread = stage && stage->per_thread;
   if (context.in_block && !context.in_thread && memory != MemoryType::Shared && !per_thread) {
