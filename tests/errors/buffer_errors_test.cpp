@@ -12,7 +12,7 @@
 #include "dsl/func.h"
 #include "dsl/schedule.h"
 #include "runtime/buffer.h"
-#include "runtime/cpu_device.h"
+#include "tests/passes/lowered.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {
@@ -79,21 +79,29 @@ TEST(SettingErrors, ANumberOfThreadsThatIsNone) {
   }
 }
 
-/// "next" of one dimension under one directive in JSON.
+/// "next" of one dimension, under directives that handles cannot write but data can hold.
 class ScheduleFiles : public ::testing::Test {
  protected:
   ScheduleFiles() {
     const Var x("x");
     next_(x) = u_(x);
   }
-  static std::string document(const std::string& directive) {
-    return R"({"mica_schedule": 1, "stages": [{"func": "next", "update": 0, "directives": [)" +
-           directive + "]}]}";
+  void lower_with(const decltype(Directive::op)& op) {
+    next_.apply(Schedule{{{"next", 0, {{op, {}}}}}});
+    (void)test::lowered(next_, Backend::Cuda);
   }
   ImageParam u_{Float(32), 1, "u"};
   Func next_{"next"};
 };
 
+TEST_F(ScheduleFiles, HoldATileWithAnotherNumberOfSizes) {
+  EXPECT_REFUSED((lower_with(directive::GpuTile{{"x"}, {8, 8}, TailStrategy::Auto}), 0),
+                 "1 Var with 2 sizes", "gpu_tile takes 1 to 3 Vars and as many sizes");
+}
+TEST_F(ScheduleFiles, HoldALoopMarkedAsMarched) {
+  EXPECT_REFUSED((lower_with(directive::MarkLoop{"x", LoopKind::March}), 0),
+                 "a loop is marched by march(x), which says how many planes a block walks");
+}
 TEST_F(ScheduleFiles, NameTheFileInWhatIsWrongWithItsText) {
   const fs::path path =
       fs::temp_directory_path() / ("mica-schedule-" + std::to_string(getpid()) + ".json");
