@@ -113,6 +113,19 @@ TEST_F(LoweringErrors, AStageReadByAnUpdateWithoutVars) {
   EXPECT_REFUSED_ON_GPU(next, next.stage(b, MemoryType::Shared), "reads b and has no block loops",
                         "whose definitions all have blocks");
 }
+TEST_F(LoweringErrors, AStageByAFuncInsideAnothersBlocks) {
+  next.gpu_tile(x, y, 8, 8);
+  b.compute_at(next, "x.block").gpu_threads(x, y);
+  EXPECT_REFUSED_ON_GPU(next, b.stage(u, MemoryType::Shared),
+                        "b is computed inside the blocks of another Func, whose box of u this is",
+                        "stage u there");
+}
+TEST_F(LoweringErrors, StorageOutsideALoopWhoseIterationsRunAtOnce) {
+  next.split(y, "yo", yi, 8).parallel(yi);
+  b.compute_at(next, yi);
+  EXPECT_REFUSED_ON_HOST(next, b.store_at(next, "yo"), "store_at(next, yo) of b",
+                         "the Parallel loop yi stands between", "store inside it, or make it serial");
+}
 TEST_F(LoweringErrors, ABoxInABlockWhoseSizeIsNotConstant) {
   next.split(x, xo, xi, 32).reorder(xi, xo, y).gpu_blocks(y).gpu_threads(xi);
   EXPECT_REFUSED_ON_GPU(next, b.compute_at(next, y), "inside a block, b needs indices",
