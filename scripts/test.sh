@@ -4,7 +4,7 @@
 # Usage: test.sh [ctest arguments]     e.g. test.sh -L numeric
 # Environment: MICA_PRESET (dev, release, asan, tsan; default dev), MICA_SANITIZE_TESTS (asan, tsan or
 # none; by default asan on even days of the year and tsan on odd ones, none where ctest arguments or a
-# preset of a sanitizer are given), MICA_SANITIZE_MINUTES (what the sanitizer's build may take, 9),
+# preset of a sanitizer are given), MICA_SANITIZE_MINUTES (what the sanitizer's build may take, 8),
 # MICA_DATA_DIR (data files that some tests read, such as a velocity model; those tests are skipped
 # without it).
 set -euo pipefail
@@ -36,7 +36,7 @@ passed=$((total - failed - skipped))
 
 if [[ $sanitizer != none ]]; then
   log=build/sanitize.log
-  MICA_SANITIZE_MINUTES=${MICA_SANITIZE_MINUTES:-9} scripts/sanitize.sh "$sanitizer" 2>&1 | tee "$log" || status=1
+  MICA_SANITIZE_MINUTES=${MICA_SANITIZE_MINUTES:-8} scripts/sanitize.sh "$sanitizer" 2>&1 | tee "$log" || status=1
   if [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
     echo "Of these under $sanitizer: ${BASH_REMATCH[0]}"
     passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
