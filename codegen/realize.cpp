@@ -1,4 +1,6 @@
 // The members of Func that compile and run.
+#include <atomic>
+#include <memory>
 #include <mutex>
 
 #include "codegen/compile.h"
@@ -30,10 +32,16 @@ std::vector<std::size_t> definition_counts(const Func& f) {
   return counts;
 }
 
+/// The Func's own, made by the first of several threads that ask.
+std::shared_ptr<CompiledFunc> compiled_of(FunctionData& data) {
+  std::shared_ptr<CompiledFunc> found = std::atomic_load(&data.compiled);
+  if (found != nullptr) return found;
+  const auto made = std::make_shared<CompiledFunc>();
+  return std::atomic_compare_exchange_strong(&data.compiled, &found, made) ? made : found;
+}
+
 Executable compiled(Func& f, const Target& target) {
-  FunctionData& data = *f.function();
-  std::shared_ptr<CompiledFunc> cache = data.compiled;
-  if (!cache) data.compiled = cache = std::make_shared<CompiledFunc>();
+  const std::shared_ptr<CompiledFunc> cache = compiled_of(*f.function());
   std::lock_guard lock(cache->mutex);
   Schedule schedule = f.schedule();
   auto counts = definition_counts(f);

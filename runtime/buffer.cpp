@@ -62,7 +62,7 @@ AnyBuffer AnyBuffer::wrap_host(Type type, void* host, const std::vector<BufferDi
   StorageLayout layout = layout_of(type, dims);
   if (host == nullptr && layout.span > 0) {
     throw UserError("a null pointer cannot be wrapped as a buffer of " + to_string(type) + " " +
-                    describe_box(dims));
+                    describe_box(dims) + ": pass the address of the element at the mins");
   }
   AnyBuffer buffer;
   buffer.type_ = type;
@@ -81,7 +81,7 @@ AnyBuffer AnyBuffer::wrap_device(Type type, std::uint64_t device_ptr, const std:
   StorageLayout layout = layout_of(type, dims);
   if (device_ptr == 0 && layout.span > 0) {
     throw UserError("device address 0 cannot be wrapped as a buffer of " + to_string(type) + " " +
-                    describe_box(dims));
+                    describe_box(dims) + ": pass the address of the element at the mins");
   }
   AnyBuffer buffer;
   buffer.type_ = type;
@@ -161,7 +161,8 @@ AnyBuffer AnyBuffer::cropped(const std::vector<std::pair<std::int64_t, std::int6
 
 AnyBuffer AnyBuffer::translated(const std::vector<std::int64_t>& mins) const {
   if (mins.size() != dims_.size()) {
-    throw UserError("translated was given " + std::to_string(mins.size()) + " mins for " + describe());
+    throw UserError("translated was given " + std::to_string(mins.size()) + " mins for " + describe() +
+                    ": give one for each dimension");
   }
   AnyBuffer moved = *this;
   for (std::size_t d = 0; d < mins.size(); ++d) moved.dims_[d].min = mins[d];

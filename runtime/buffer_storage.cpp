@@ -175,8 +175,16 @@ void BufferStorage::make_host_memory() {
 void BufferStorage::make_device_memory(const std::shared_ptr<Device>& device, Stream stream) {
   address_ = device->allocate(layout_.bytes(), stream_);
   device_ = device;
+  if (stream.handle == stream_.handle) return;
   // A buffer's memory is made in the order of the device's own stream; another may use it only then.
-  if (stream.handle != stream_.handle) device->synchronize(stream_);
+  try {
+    device->synchronize(stream_);
+  } catch (const Error&) {
+    device->release(address_, layout_.bytes(), stream_);  // the next use must wait too
+    device_ = nullptr;
+    address_ = 0;
+    throw;
+  }
 }
 
 void BufferStorage::upload(Stream stream) {

@@ -62,12 +62,14 @@ Driver::Driver(const std::string& library_path) {
 #define MICA_CUDA_FIND(function, ...) find(library, function);
   MICA_CUDA_OPTIONAL_FUNCTIONS(MICA_CUDA_FIND)
 #undef MICA_CUDA_FIND
-  if (cuDriverGetVersion.available()) (void)cuDriverGetVersion(&version_);
+  Result asked = kSuccess;
+  if (cuDriverGetVersion.available()) asked = cuDriverGetVersion(&version_);
   if (!missing.empty()) {
     throw DeviceError("dlsym", kErrorNotFound,
                       library_path + " has no function " + missing + ": the driver serves CUDA " +
                           version_text(version_) + ", and Mica needs a driver for CUDA 11.0 or newer");
   }
+  if (asked != kSuccess) throw error(cuDriverGetVersion.name, asked);
   call(cuInit, 0U);
 }
 

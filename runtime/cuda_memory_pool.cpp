@@ -12,6 +12,9 @@ constexpr std::size_t kSmallestBlock = 512;                    // bytes
 constexpr std::size_t kLargestStep = std::size_t{2} << 20;     // bytes: a page of GPU memory
 constexpr std::size_t kLargestRequest = std::size_t{1} << 48;  // bytes; larger ones always fail
 
+constexpr const char* kWhatFreesMemory =
+    "; give device copies back with device_free() or compute a smaller box at a time";
+
 }  // namespace
 
 CudaMemoryPool::CudaMemoryPool(std::shared_ptr<const CudaContext> context)
@@ -51,7 +54,8 @@ cuda::Address CudaMemoryPool::allocate(std::size_t bytes, Stream stream) {
     throw driver.error("cuMemAlloc_v2", result,
                        "asked for " + cuda::bytes_text(bytes) + ", " + cuda::bytes_text(free) +
                            " free of " + cuda::bytes_text(total) + ", " +
-                           cuda::bytes_text(in_use_bytes_) + " in use by Mica");
+                           cuda::bytes_text(in_use_bytes_) + " in use by Mica" +
+                           (result == cuda::kErrorOutOfMemory ? kWhatFreesMemory : ""));
   }
   in_use_.emplace(address, size);
   in_use_bytes_ += size;
@@ -68,7 +72,7 @@ void CudaMemoryPool::release(cuda::Address address, Stream stream) {
   try {
     const CudaContext::Scope scope(*context_);
     const cuda::Driver& driver = context_->driver();
-    KeptBlock kept{address, stream.handle, nullptr};
+    KeptBlock kept{address, stream.handle, nullptr, false};
     bool ordered = stream.handle == nullptr;
     if (!ordered && driver.cuEventCreate(&kept.ready, cuda::kEventDisableTiming) == cuda::kSuccess) {
       ordered = driver.cuEventRecord(kept.ready, context_->stream(stream)) == cuda::kSuccess;
@@ -81,7 +85,9 @@ void CudaMemoryPool::release(cuda::Address address, Stream stream) {
     kept_.emplace(size, kept);
     kept_bytes_ += size;
   } catch (const DeviceError&) {
-    // The process ends or the context is broken: the driver takes the memory back by itself.
+    // The context could not be made current. Should it be possible again, the block is there.
+    kept_.emplace(size, KeptBlock{address, stream.handle, nullptr, stream.handle != nullptr});
+    kept_bytes_ += size;
   }
 }
 
@@ -107,8 +113,9 @@ cuda::Address CudaMemoryPool::take_kept(std::size_t size, Stream stream) {
   // question to the driver.
   const auto begin = kept_.lower_bound(size);
   const auto end = kept_.upper_bound(size + size / 3);
-  auto found = std::find_if(
-      begin, end, [&](const Kept::value_type& block) { return block.second.stream == stream.handle; });
+  auto found = std::find_if(begin, end, [&](const Kept::value_type& block) {
+    return block.second.stream == stream.handle && !block.second.after_everything;
+  });
   if (found == end) {
     found = std::find_if(begin, end,
                          [&](const Kept::value_type& block) { return may_serve(block.second, stream); });
@@ -130,6 +137,7 @@ cuda::Address CudaMemoryPool::take_kept(std::size_t size, Stream stream) {
 
 bool CudaMemoryPool::may_serve(const KeptBlock& block, Stream stream) const {
   const cuda::Driver& driver = context_->driver();
+  if (block.after_everything) return driver.cuCtxSynchronize() == cuda::kSuccess;
   if (block.stream == stream.handle) return true;
   return block.ready != nullptr ? driver.cuEventQuery(block.ready) == cuda::kSuccess
                                 : driver.cuStreamQuery(context_->stream({})) == cuda::kSuccess;
@@ -140,6 +148,8 @@ void CudaMemoryPool::drop(const KeptBlock& block) {
   if (block.ready != nullptr) {
     (void)driver.cuEventSynchronize(block.ready);
     (void)driver.cuEventDestroy_v2(block.ready);
+  } else if (block.after_everything) {
+    (void)driver.cuCtxSynchronize();
   } else {
     (void)driver.cuStreamSynchronize(context_->stream({}));
   }

@@ -45,6 +45,7 @@ class CudaMemoryPool {
     cuda::Address address = 0;
     void* stream = nullptr;             // Stream::handle of the releasing stream; null: Mica's own
     cuda::EventHandle ready = nullptr;  // after the work in the user's stream; null for Mica's own
+    bool after_everything = false;      // no event could be made: usable after all work in the context
   };
   using Kept = std::multimap<std::size_t, KeptBlock>;  // by bytes
 

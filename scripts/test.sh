@@ -1,13 +1,24 @@
 #!/usr/bin/env bash
-# Installs what the tests need (Debian 12), builds everything, runs all tests and ends with the
-# line "N passed, N failed, N skipped".
+# Installs what the tests need (Debian 12), builds everything, runs all tests, then some of them again
+# under a sanitizer, and ends with the line "N passed, N failed, N skipped" of both.
 # Usage: test.sh [ctest arguments]     e.g. test.sh -L numeric
-# Environment: MICA_PRESET (dev, release, asan, tsan; default dev), MICA_DATA_DIR (data files that
-# some tests read, such as a velocity model; those tests are skipped without it).
+# Environment: MICA_PRESET (dev, release, asan, tsan; default dev), MICA_SANITIZE_TESTS (asan, tsan or
+# none; by default asan on even days of the year and tsan on odd ones, none where ctest arguments or a
+# preset of a sanitizer are given), MICA_SANITIZE_MINUTES (what the sanitizer's build may take, 8),
+# MICA_DATA_DIR (data files that some tests read, such as a velocity model; those tests are skipped
+# without it).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 preset=${MICA_PRESET:-dev}
+if [[ $# -gt 0 || $preset == *san ]]; then
+  sanitizer=none
+else
+  sanitizer=$([[ $((10#$(date -u +%j) % 2)) -eq 0 ]] && echo asan || echo tsan)
+fi
+sanitizer=${MICA_SANITIZE_TESTS:-$sanitizer}
+[[ $sanitizer =~ ^(asan|tsan|none)$ ]] ||
+  { echo "MICA_SANITIZE_TESTS is \"$sanitizer\": it may be asan, tsan or none" >&2; exit 2; }
 scripts/install_packages.sh test
 scripts/build.sh "$preset"
 
@@ -21,5 +32,19 @@ ctest --test-dir "build/$preset" --parallel "${MICA_JOBS:-$(nproc)}" --output-on
 count() { sed -n "s/^[[:space:]]*$1=\"\([0-9]*\)\".*/\1/p" "$results" | head -n 1; }
 total=$(count tests) failed=$(count failures)
 skipped=$(($(count skipped) + $(count disabled)))
-echo "$((total - failed - skipped)) passed, $failed failed, $skipped skipped"
+passed=$((total - failed - skipped))
+
+if [[ $sanitizer != none ]]; then
+  log=build/sanitize.log
+  MICA_SANITIZE_MINUTES=${MICA_SANITIZE_MINUTES:-8} scripts/sanitize.sh "$sanitizer" 2>&1 | tee "$log" || status=1
+  if [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+    echo "Of these under $sanitizer: ${BASH_REMATCH[0]}"
+    passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+    skipped=$((skipped + BASH_REMATCH[3]))
+  else
+    echo "The tests under $sanitizer could not be built or run"
+    failed=$((failed + 1))
+  fi
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
 exit "$status"

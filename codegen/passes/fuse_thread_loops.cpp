@@ -122,25 +122,41 @@ class Pending {
   Ages reads_, writes_;
 };
 
+/// The directive that makes blocks of `func` larger than its tile, or else makes the tile.
+SourceLocation place_of_blocks(const FunctionData& func) {
+  SourceLocation where = func.where;
+  for (const Definition& definition : func.definitions) {
+    for (const Directive& directive : definition.directives) {
+      const auto* stage = std::get_if<directive::Stage>(&directive.op);
+      if (stage != nullptr && stage->load == LoadPolicy::HaloThreads) return directive.where;
+      if (std::holds_alternative<directive::GpuTile>(directive.op)) where = directive.where;
+    }
+  }
+  return where;
+}
+
 class Fuser {
  public:
-  explicit Fuser(const DeviceLimits& limits, std::string kernel)
-      : limits_(limits), kernel_(std::move(kernel)) {}
+  /// Of the kernel of `func`, whose name and place errors give.
+  Fuser(const DeviceLimits& limits, const FunctionData& func)
+      : limits_(limits), kernel_(func.name), where_(place_of_blocks(func)) {}
 
   ir::Stmt run(const ir::Stmt& s, int (&block)[3]) {
     measure(s);
     const std::int64_t threads = block_[0] * block_[1] * block_[2];
     if (threads > limits_.threads_per_block) {
       throw UserError("a block of " + kernel_ + " has " + std::to_string(block_[0]) + " x " +
-                      std::to_string(block_[1]) + " x " + std::to_string(block_[2]) + " = " +
-                      std::to_string(threads) + " threads, and the device allows " +
-                      std::to_string(limits_.threads_per_block) +
-                      "; use smaller tiles, or another LoadPolicy than HaloThreads for staged boxes");
+                          std::to_string(block_[1]) + " x " + std::to_string(block_[2]) + " = " +
+                          std::to_string(threads) + " threads, and the device allows " +
+                          std::to_string(limits_.threads_per_block) +
+                          "; use smaller tiles, or another LoadPolicy than HaloThreads for staged boxes",
+                      where_);
     }
     if (block_[2] > limits_.threads_z) {
       throw UserError("a block of " + kernel_ + " has " + std::to_string(block_[2]) +
-                      " threads in z, and the device allows " + std::to_string(limits_.threads_z) +
-                      "; put the longest axis first in gpu_threads");
+                          " threads in z, and the device allows " + std::to_string(limits_.threads_z) +
+                          "; put the longest axis first in gpu_threads",
+                      where_);
     }
     for (int i = 0; i < 3; ++i) block[i] = static_cast<int>(block_[i]);
     ir::Stmt fused = run_grid(s);
@@ -371,6 +387,7 @@ class Fuser {
 
   const DeviceLimits& limits_;
   std::string kernel_;
+  SourceLocation where_;
   std::int64_t block_[3] = {1, 1, 1};
   std::vector<ir::Allocate> allocs_;
   Names private_, shared_;
@@ -382,7 +399,9 @@ class Fuser {
 void fuse_thread_loops(Program& program) {
   for (auto& nest : program.nests) {
     if (!nest.on_device) continue;
-    nest.body = Fuser(program.options.limits, nest.func).run(nest.body, nest.kernel.block);
+    const FunctionData* func = program.pipeline.find(nest.func);
+    internal_check(func != nullptr, "a nest computes a Func of the pipeline");
+    nest.body = Fuser(program.options.limits, *func).run(nest.body, nest.kernel.block);
   }
 }
 

@@ -21,6 +21,15 @@ Expr both(const Expr& a, const Expr& b) {
   return b.defined() ? a && b : a;
 }
 
+/// Of the user's directive of that kind, or else of what placed the Func.
+template <typename Kind>
+SourceLocation place_of(const FunctionData& func, const Placement& placement) {
+  for (const Directive& directive : func.definitions.front().directives) {
+    if (std::holds_alternative<Kind>(directive.op)) return directive.where;
+  }
+  return placement.where;
+}
+
 }  // namespace
 
 bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) { return uses_var(e, loop); }
@@ -127,7 +136,7 @@ void NestBuilder::check_storage_level(const Frame& frame, const FunctionData& fu
             ": the " + to_string(loop.kind) + " loop " + loop.dim +
             " stands between the storage and the computation, and its iterations would share the "
             "storage; store inside it, or make it serial",
-        program_.placement.at(func.name).where);
+        place_of<directive::StoreAt>(func, program_.placement.at(func.name)));
   }
 }
 
@@ -172,14 +181,14 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     throw UserError("store_in(MemoryType::Shared): " + func.name +
                         " is computed inside a thread, and shared memory belongs to the block; "
                         "compute it at a block loop",
-                    placement.where);
+                    place_of<directive::StoreIn>(func, placement));
   }
   if (!fixed_size && (memory == MemoryType::Register || memory == MemoryType::Stack)) {
     throw UserError(
         "store_in(MemoryType::" + to_string(memory) + "): " + func.name +
             " needs a number of points here that is not constant; compute it inside loops of "
             "constant extent, or store it in MemoryType::Heap",
-        placement.where);
+        place_of<directive::StoreIn>(func, placement));
   }
   const bool per_thread = stage && stage->per_thread;
   if (context.in_block && !context.in_thread && memory != MemoryType::Shared && !per_thread) {

@@ -12,8 +12,10 @@ namespace {
 using namespace fakecuda;
 using Needs = Call::Needs;
 
-constexpr const char* kCubinStart = "FAKECUBIN sm_90";
 constexpr int kMostSharedBytes = 227 << 10;
+
+/// The first line of "machine code" for the GPUs that there are.
+std::string cubin_start() { return "FAKECUBIN sm_" + std::to_string(state().sm); }
 
 /// The word after `directive` at the start of a line, or "".
 std::string word_after(const std::string& text, const std::string& directive) {
@@ -51,7 +53,7 @@ void read_attributes(const std::string& line, const std::string& name, Kernel& k
 /// "Machine code": a line for each entry point of the PTX.
 std::string assemble(const std::string& ptx) {
   std::ostringstream code;
-  code << kCubinStart << '\n';
+  code << cubin_start() << '\n';
   const std::string entry = ".entry ";
   for (std::size_t at = 0; (at = ptx.find(entry, at)) != std::string::npos; at += entry.size()) {
     const std::size_t name_at = at + entry.size();
@@ -152,8 +154,8 @@ Result cuModuleLoadData(cuda::ModuleHandle* module, const void* image) {
   std::istringstream lines(static_cast<const char*>(image));
   std::string line;
   std::getline(lines, line);
-  if (line.starts_with("FAKECUBIN") && line != kCubinStart) return cuda::kErrorNoBinaryForGpu;
-  if (line != kCubinStart) return cuda::kErrorInvalidImage;
+  if (line.starts_with("FAKECUBIN") && line != cubin_start()) return cuda::kErrorNoBinaryForGpu;
+  if (line != cubin_start()) return cuda::kErrorInvalidImage;
   auto made = std::make_unique<Module>();
   while (std::getline(lines, line)) {
     auto kernel = std::make_unique<Kernel>();

@@ -136,8 +136,8 @@ Result cuDeviceTotalMem_v2(std::size_t* bytes, cuda::DeviceId) {
 Result cuDeviceGetAttribute(int* value, int attribute, cuda::DeviceId) {
   FAKE_CALL(Init);
   switch (attribute) {
-    case cuda::kComputeCapabilityMajor: *value = 9; break;
-    case cuda::kComputeCapabilityMinor: *value = 0; break;
+    case cuda::kComputeCapabilityMajor: *value = state().sm / 10; break;
+    case cuda::kComputeCapabilityMinor: *value = state().sm % 10; break;
     case cuda::kMultiprocessorCount: *value = 4; break;
     case cuda::kMaxSharedPerBlock: *value = 48 << 10; break;
     case cuda::kMaxSharedPerBlockOptin: *value = 227 << 10; break;
@@ -316,7 +316,7 @@ Result cuTexObjectCreate(cuda::TextureHandle* texture, const cuda::LinearResourc
                      linear.bytes / 4 <= std::size_t{kMostTextureElements};
   if (!legal || !state().holds(linear.address, linear.bytes)) return cuda::kErrorInvalidValue;
   *texture = ++state().last_texture;
-  state().textures.insert(*texture);
+  state().textures.emplace(*texture, linear.address);
   return cuda::kSuccess;
 }
 

@@ -40,6 +40,8 @@ extern "C" {
 void fakecuda_reset();
 void fakecuda_set_driver_version(int version);
 void fakecuda_set_devices(int count);
+/// Of all GPUs, times ten: 80 is sm_80. Machine code of another one is refused.
+void fakecuda_set_sm(int sm);
 void fakecuda_set_total_memory(std::size_t bytes);
 
 /// After `skip` more calls, the next `times` calls of `function` return `result` and do nothing; times
@@ -48,6 +50,11 @@ void fakecuda_fail(const char* function, int result, int skip, int times);
 /// Calls of `function` since the reset, the ones that were made to fail included.
 int fakecuda_calls(const char* function);
 FakeCudaLive fakecuda_live();
+/// Names of the functions called since the reset, in alphabetical order: the first `most` of them, which
+/// stay valid until the next reset, go to `names`; how many there are.
+int fakecuda_called(const char** names, int most);
+/// Address at which the memory of `texture` starts; 0 for what is no texture.
+unsigned long long fakecuda_texture_start(unsigned long long texture);
 
 /// Is called in place of running a kernel; null: nothing is done.
 void fakecuda_on_launch(void (*body)(const FakeCudaLaunch* launch, void* closure), void* closure);

@@ -82,6 +82,11 @@ void fakecuda_set_devices(int count) {
   fakecuda::state().devices = count;
 }
 
+void fakecuda_set_sm(int sm) {
+  const std::lock_guard lock(fakecuda::state_mutex());
+  fakecuda::state().sm = sm;
+}
+
 void fakecuda_set_total_memory(std::size_t bytes) {
   const std::lock_guard lock(fakecuda::state_mutex());
   fakecuda::state().total_memory = bytes;
@@ -97,6 +102,23 @@ int fakecuda_calls(const char* function) {
   const auto& calls = fakecuda::state().calls;
   const auto found = calls.find(function);
   return found == calls.end() ? 0 : found->second;
+}
+
+int fakecuda_called(const char** names, int most) {
+  const std::lock_guard lock(fakecuda::state_mutex());
+  int count = 0;
+  for (const auto& [name, times] : fakecuda::state().calls) {
+    if (count < most) names[count] = name.c_str();
+    ++count;
+  }
+  return count;
+}
+
+unsigned long long fakecuda_texture_start(unsigned long long texture) {
+  const std::lock_guard lock(fakecuda::state_mutex());
+  const auto& textures = fakecuda::state().textures;
+  const auto found = textures.find(texture);
+  return found == textures.end() ? 0 : found->second;
 }
 
 FakeCudaLive fakecuda_live() {

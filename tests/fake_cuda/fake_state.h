@@ -50,7 +50,7 @@ struct State {
   /// As the environment variables say.
   static State from_environment();
 
-  int driver_version = 13000, devices = 1;
+  int driver_version = 13000, devices = 1, sm = 90;
   std::size_t total_memory = std::size_t{1} << 30, used_memory = 0;
   bool initialised = false;
   std::map<std::string, int> calls;
@@ -64,7 +64,7 @@ struct State {
   std::map<void*, std::unique_ptr<Event>> events;
   std::map<void*, std::unique_ptr<Module>> modules;
   std::map<void*, std::unique_ptr<Link>> links;
-  std::set<cuda::TextureHandle> textures;
+  std::map<cuda::TextureHandle, cuda::Address> textures;  // where their memory starts
   cuda::TextureHandle last_texture = 0;
   int records = 0;
   void (*on_launch)(const FakeCudaLaunch*, void*) = nullptr;

@@ -21,10 +21,13 @@ FakeCuda::FakeCuda() {
   find(reset, "fakecuda_reset");
   find(set_driver_version, "fakecuda_set_driver_version");
   find(set_devices, "fakecuda_set_devices");
+  find(set_sm, "fakecuda_set_sm");
   find(set_total_memory, "fakecuda_set_total_memory");
   find(fail, "fakecuda_fail");
   find(calls, "fakecuda_calls");
   find(live, "fakecuda_live");
+  find(called, "fakecuda_called");
+  find(texture_start, "fakecuda_texture_start");
   find(on_launch, "fakecuda_on_launch");
   find(make_context, "fakecuda_make_context");
   find(context_depth, "fakecuda_context_depth");

@@ -22,10 +22,13 @@ struct FakeCuda {
   decltype(&fakecuda_reset) reset;
   decltype(&fakecuda_set_driver_version) set_driver_version;
   decltype(&fakecuda_set_devices) set_devices;
+  decltype(&fakecuda_set_sm) set_sm;
   decltype(&fakecuda_set_total_memory) set_total_memory;
   decltype(&fakecuda_fail) fail;
   decltype(&fakecuda_calls) calls;
   decltype(&fakecuda_live) live;
+  decltype(&fakecuda_called) called;
+  decltype(&fakecuda_texture_start) texture_start;
   decltype(&fakecuda_on_launch) on_launch;
   decltype(&fakecuda_make_context) make_context;
   decltype(&fakecuda_context_depth) context_depth;

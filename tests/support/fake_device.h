@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/diagnostics.h"
 #include "runtime/cpu_device.h"
 #include "runtime/device.h"
 
@@ -46,9 +47,13 @@ class FakeDevice final : public Device {
     note("texture " + std::to_string(bytes) + " of " + array);
     return {address - 2 * static_cast<std::uint64_t>(type.bytes()), 2, nullptr};
   }
-  void synchronize(Stream stream) override { note("synchronize" + on(stream)); }
+  void synchronize(Stream stream) override {
+    note("synchronize" + on(stream));
+    if (std::exchange(fail_next_wait_, false)) throw DeviceError("synchronize", 1, "as ordered");
+  }
   [[nodiscard]] std::string name() const override { return name_; }
 
+  void fail_next_wait() { fail_next_wait_ = true; }
   /// What was asked since the last call, in order.
   std::vector<std::string> take_log() {
     const std::lock_guard lock(mutex_);
@@ -67,6 +72,7 @@ class FakeDevice final : public Device {
   }
 
   std::string name_;
+  bool fail_next_wait_ = false;
   std::mutex mutex_;
   std::vector<std::string> log_;
 };

@@ -180,6 +180,18 @@ TEST_F(BufferState, WrappedDeviceMemoryCannotMoveToAnotherDevice) {
   }
 }
 
+TEST_F(BufferState, MemoryThatAStreamMayNotUseYetIsWaitedForUntilTheWaitSucceeds) {
+  BufferStorage storage(layout());
+  int handle = 0;
+  const Stream users{&handle};
+  device_->fail_next_wait();
+  EXPECT_THROW(storage.device(device_, MemoryUse::Overwrite, users), DeviceError);
+  EXPECT_EQ(storage.device_in_use(), nullptr);
+  EXPECT_EQ(device_->take_log(), (Log{"allocate 64", "synchronize", "release 64"}));
+  EXPECT_NE(storage.device(device_, MemoryUse::Overwrite, users), 0U);
+  EXPECT_EQ(device_->take_log(), (Log{"allocate 64", "synchronize"}));
+}
+
 TEST_F(BufferState, EmptyStorageAsksNothingOfTheDevice) {
   BufferStorage storage(layout_of(Int(32), dense_dims({0, 4})));
   EXPECT_EQ(storage.host(MemoryUse::Write), nullptr);

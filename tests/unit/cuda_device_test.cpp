@@ -265,7 +265,8 @@ TEST_F(CudaPool, GivesEverythingBackBeforeItReportsThatMemoryRanOut) {
     EXPECT_EQ(failure.code(), cuda::kErrorOutOfMemory);
     EXPECT_STREQ(failure.what(),
                  "cuMemAlloc_v2 failed with code 2: CUDA_ERROR_OUT_OF_MEMORY: out of memory (asked for "
-                 "4,096 MiB, 6,144 KiB free of 100 MiB, 94 MiB in use by Mica)");
+                 "4,096 MiB, 6,144 KiB free of 100 MiB, 94 MiB in use by Mica; give "
+                 "device copies back with device_free() or compute a smaller box at a time)");
   }
   EXPECT_EQ(pool.bytes_in_use(), 94 * kMiB) << "a request that failed changes nothing";
   pool.release(used, {});

@@ -204,7 +204,7 @@ TEST_F(CudaModules, ComeFromTheCacheTheSecondTime) {
   EXPECT_EQ(info_of(*without_ptx, 0).ptx, ptx) << "the PTX is kept with the machine code";
 }
 
-TEST_F(CudaModules, AreAssembledAnewForAnotherKeyDriverOrKernel) {
+TEST_F(CudaModules, AreAssembledAnewForAnotherKeyDriverGpuOrKernel) {
   const auto load = [&](const CacheKey& of, const std::string& name) {
     const std::string ptx = fake_ptx({"a", "b"});
     return info_of(load_kernels(open(), cache(), ptx, {{name, 0}}, of), 0).from_cache;
@@ -215,6 +215,12 @@ TEST_F(CudaModules, AreAssembledAnewForAnotherKeyDriverOrKernel) {
   EXPECT_FALSE(load(CacheKey(key()).add("rounding", "2"), "a"));
   fake_->set_driver_version(13010);
   EXPECT_FALSE(load(key(), "a"));
+  fake_->set_driver_version(13000);
+  fake_->set_sm(80);
+  EXPECT_FALSE(load(key(), "a")) << "another GPU";
+  EXPECT_TRUE(load(key(), "a"));
+  fake_->set_sm(90);
+  EXPECT_TRUE(load(key(), "a")) << "what the first GPU had is still there";
 }
 
 TEST_F(CudaModules, AreAssembledAnewWhenTheCachedCodeIsDamagedOrRefused) {

@@ -1,0 +1,123 @@
+// Misused buffers, schedule files and settings: each names what disagrees and the fix.
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "dsl/func.h"
+#include "dsl/schedule.h"
+#include "runtime/buffer.h"
+#include "tests/passes/lowered.h"
+#include "tests/support/expect_error.h"
+
+namespace mica {
+namespace {
+
+namespace fs = std::filesystem;
+using test::fails_with;
+
+/// Has no line of the user's: buffers are data.
+#define EXPECT_REFUSED(expression, ...) \
+  EXPECT_TRUE(fails_with([&] { (void)(expression); }, {__VA_ARGS__}))
+
+const std::vector<BufferDim> kFour = {{0, 4, 1}};
+
+TEST(BufferErrors, AddressesOfNothing) {
+  EXPECT_REFUSED(AnyBuffer::wrap_host(Float(32), nullptr, kFour),
+                 "a null pointer cannot be wrapped as a buffer of f32 [0..3]",
+                 "pass the address of the element at the mins");
+  EXPECT_REFUSED(AnyBuffer::wrap_device(Float(32), 0, kFour, Target{Backend::Cuda, 0}),
+                 "device address 0 cannot be wrapped as a buffer of f32 [0..3]",
+                 "pass the address of the element at the mins");
+}
+TEST(BufferErrors, HalosOfAnotherNumberOrSign) {
+  EXPECT_REFUSED(Buffer<float>::with_halo({8, 8}, {1}), "given 2 extents and 1 halos",
+                 "give one halo for each dimension");
+  EXPECT_REFUSED(Buffer<float>::with_halo({8, 8}, {1, -2}), "the halo of dimension 1 is -2",
+                 "it must be 0 or more");
+}
+TEST(BufferErrors, DimensionsThatAreNotThere) {
+  const Buffer<float> two(4, 4);
+  EXPECT_REFUSED(two.extent(2), "dimension 2 was asked of a buffer that has 2, numbered from 0");
+  EXPECT_REFUSED(two.min(-1), "dimension -1 was asked of a buffer that has 2");
+}
+TEST(BufferErrors, MinsOfAnotherNumber) {
+  EXPECT_REFUSED(Buffer<float>(4, 4).translated({1}),
+                 "translated was given 1 mins for f32 [0..3] x [0..3]", "give one for each dimension");
+}
+TEST(BufferErrors, IndicesBeyondWhatIsAddressed) {
+  const std::int64_t far = (std::int64_t{1} << 48) + 1;
+  const std::string number = std::to_string(far);
+  EXPECT_REFUSED(Buffer<float>(4).translated({far}), "dimension 0 of a buffer has min " + number,
+                 "none may exceed 2^48");
+  EXPECT_REFUSED(Buffer<float>({far}), "extent " + number, "none may exceed 2^48");
+  EXPECT_REFUSED(Buffer<float>(std::vector<BufferDim>{{0, 2, far}}), "stride " + number,
+                 "none may exceed 2^48");
+}
+
+TEST(SettingErrors, ANumberOfThreadsThatIsNone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the threads of a process are made once
+  const auto refused = [](const char* text) {
+    setenv("MICA_NUM_THREADS", text, 1);
+    const Var x("x");
+    Func f("f");
+    f(x) = x;
+    f.parallel(x);
+    Buffer<int> out(64);
+    const bool right = static_cast<bool>(
+        fails_with([&] { f.realize(out, Target::host()); },
+                   {std::string("MICA_NUM_THREADS is \"") + text + "\"", "from 1 to 4096"}));
+    std::_Exit(right ? 0 : 1);
+  };
+  for (const char* text : {"0", "-1", "4097", "two", "2 "}) {
+    EXPECT_EXIT(refused(text), testing::ExitedWithCode(0), "") << text;
+  }
+}
+
+/// "next" of one dimension, under directives that handles cannot write but data can hold.
+class ScheduleFiles : public ::testing::Test {
+ protected:
+  ScheduleFiles() {
+    const Var x("x");
+    next_(x) = u_(x);
+  }
+  void lower_with(const decltype(Directive::op)& op) {
+    next_.apply(Schedule{{{"next", 0, {{op, {}}}}}});
+    (void)test::lowered(next_, Backend::Cuda);
+  }
+  ImageParam u_{Float(32), 1, "u"};
+  Func next_{"next"};
+};
+
+TEST_F(ScheduleFiles, HoldATileWithAnotherNumberOfSizes) {
+  EXPECT_REFUSED((lower_with(directive::GpuTile{{"x"}, {8, 8}, TailStrategy::Auto}), 0),
+                 "1 Var with 2 sizes", "gpu_tile takes 1 to 3 Vars and as many sizes");
+}
+TEST_F(ScheduleFiles, HoldALoopMarkedAsMarched) {
+  EXPECT_REFUSED((lower_with(directive::MarkLoop{"x", LoopKind::March}), 0),
+                 "a loop is marched by march(x), which says how many planes a block walks");
+}
+TEST_F(ScheduleFiles, NameTheFileInWhatIsWrongWithItsText) {
+  const fs::path path =
+      fs::temp_directory_path() / ("mica-schedule-" + std::to_string(getpid()) + ".json");
+  std::ofstream(path) << "{";
+  EXPECT_REFUSED(load_schedule(path), path.string() + ": ", "the text is no JSON");
+  fs::remove(path);
+  EXPECT_REFUSED(load_schedule(path), "cannot read a schedule from " + path.string());
+  EXPECT_REFUSED((save_schedule(next_.schedule(), path / "below"), 0), "cannot write the schedule to ");
+}
+TEST_F(ScheduleFiles, CannotHoldNamesThatAreNoText) {
+  const Var x("x");
+  Func bad("bad\xff");
+  bad(x) = x;
+  bad.unroll(x, 2);
+  EXPECT_REFUSED(to_json(bad.schedule()), "a name is not UTF-8");
+}
+
+}  // namespace
+}  // namespace mica

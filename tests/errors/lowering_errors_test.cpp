@@ -1,0 +1,270 @@
+// What compilation refuses beyond single directives: schedules whose parts do not go together, indices
+// that nothing bounds, code that a GPU cannot have. Each names what disagrees, the line and the fix.
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "codegen/compile.h"
+#include "dsl/func.h"
+#include "tests/passes/lowered.h"
+#include "tests/support/expect_error.h"
+
+namespace mica {
+namespace {
+
+using test::fails_with;
+
+const Var x("x"), y("y"), z("z"), xo("xo"), xi("xi"), yi("yi");
+
+/// u -> b -> next in two dimensions.
+class LoweringErrors : public ::testing::Test {
+ protected:
+  LoweringErrors() {
+    b(x, y) = u(x - 1, y) + u(x + 1, y);
+    next(x, y) = b(x, y - 1) + b(x, y + 1);
+  }
+  static void lower_for(const Func& f, Backend backend) { (void)test::lowered(f, backend); }
+  ImageParam u{Float(32), 2, "u"};
+  Func b{"b"}, next{"next"};
+};
+
+/// Runs `statement` and EXPECTs that `func` is refused at its line, on a GPU and on the host.
+#define EXPECT_REFUSED_ON_GPU(func, statement, ...) \
+  statement;                                        \
+  EXPECT_TRUE(fails_with([&] { lower_for(func, Backend::Cuda); }, {__VA_ARGS__}, __LINE__))
+#define EXPECT_REFUSED_ON_HOST(func, statement, ...) \
+  statement;                                         \
+  EXPECT_TRUE(fails_with([&] { lower_for(func, Backend::Host); }, {__VA_ARGS__}, __LINE__))
+
+// ---- loops
+// ---------------------------------------------------------------------------------------------
+
+TEST_F(LoweringErrors, ASerialLoopBetweenThreadLoops) {
+  Func f("f");
+  f(x, y, z) = x + y + z;
+  f.bound(x, 0, 32).split(z, "zo", "zi", 2).gpu_blocks("zo");
+  EXPECT_REFUSED_ON_GPU(f, f.gpu_threads(x, "zi"), "loop y stands between thread loops zi and x",
+                        "reorder it inside all thread loops");
+}
+TEST_F(LoweringErrors, AReductionLoopOutsideTheBlocks) {
+  RDom r({{0, 3}});
+  next(x, y) += u(x + r, y);
+  next.update().reorder(x, y, r);
+  EXPECT_REFUSED_ON_GPU(next, next.update().gpu_tile(x, y, 8, 8), "reduction loop r.x stands outside",
+                        "reorder it inside the thread loops");
+}
+TEST_F(LoweringErrors, MoreThreadsAlongOneVarThanABlockHas) {
+  EXPECT_REFUSED_ON_GPU(next, next.gpu_tile(x, 2048), "2048 threads along x", "at most 1024");
+}
+TEST_F(LoweringErrors, OneVarTwiceInATile) {
+  EXPECT_REFUSED_ON_GPU(next, next.gpu_tile(x, x, 8, 8), "loop x is named twice");
+}
+TEST_F(LoweringErrors, AVectorTakenApart) {
+  next.split(x, xo, xi, 8).vectorize(xi);
+  EXPECT_REFUSED_ON_HOST(next, next.vectorize(xi, 4), "loop xi is already Vectorized");
+}
+TEST_F(LoweringErrors, StagedBoxesThatNeedMoreThreadsThanABlockHas) {
+  next(x, y) += u(x, y - 1) + u(x, y + 1) + u(x - 1, y) + u(x + 1, y);
+  next.gpu_tile(x, y, 32, 32);
+  next.update().gpu_tile(x, y, 32, 32);
+  EXPECT_REFUSED_ON_GPU(next, next.stage(u, MemoryType::Shared, LoadPolicy::HaloThreads),
+                        "a block of next has 34 x 34 x 1 = 1156 threads", "allows 1024",
+                        "smaller tiles, or another LoadPolicy than HaloThreads");
+}
+TEST_F(LoweringErrors, StagedBoxesThatNeedMoreThreadsAlongZ) {
+  ImageParam v(Float(32), 3, "v");
+  Func f("f");
+  f(x, y, z) = v(x, y, z - 1) + v(x, y, z + 1);
+  f.gpu_tile(x, y, z, 4, 2, 63);
+  EXPECT_REFUSED_ON_GPU(f, f.stage(v, MemoryType::Shared, LoadPolicy::HaloThreads),
+                        "a block of f has 65 threads in z", "allows 64", "longest axis first");
+}
+
+// ---- places
+// ----------------------------------------------------------------------------------------------
+
+TEST_F(LoweringErrors, ComputeAtAnOuterThreadLoop) {
+  next.gpu_tile(x, y, 8, 8);
+  EXPECT_REFUSED_ON_GPU(next, b.compute_at(next, "y.thread"),
+                        "loop y.thread of next is inside some of its thread loops only",
+                        "innermost thread loop, x.thread");
+}
+TEST_F(LoweringErrors, StorageAtAFuncThatIsNotThere) {
+  Func other("other");
+  other(x, y) = u(x, y);
+  b.compute_at(next, y);
+  EXPECT_REFUSED_ON_HOST(next, b.store_at(other, y), "there is no Func other", "Funcs are", "next");
+}
+TEST_F(LoweringErrors, MemoryOfAnInlineFunc) {
+  EXPECT_REFUSED_ON_HOST(next, b.store_in(MemoryType::Heap), "b is computed inline and has no storage",
+                         "compute_root()");
+}
+TEST_F(LoweringErrors, AStageByTwoDirectives) {
+  next.gpu_tile(x, y, 8, 8).stage(b, MemoryType::Shared);
+  EXPECT_REFUSED_ON_GPU(next, next.stage(b, MemoryType::Shared, LoadPolicy::Strided),
+                        "b is staged already (line " + std::to_string(__LINE__ - 2) + ")",
+                        "remove one of the two");
+}
+TEST_F(LoweringErrors, AStageReadByAnUpdateWithoutVars) {
+  RDom r({{0, 3}});
+  next(r, 0) += b(r, 0);
+  next.gpu_tile(x, y, 8, 8);
+  EXPECT_REFUSED_ON_GPU(next, next.stage(b, MemoryType::Shared), "reads b and has no block loops",
+                        "whose definitions all have blocks");
+}
+TEST_F(LoweringErrors, AStageByAFuncInsideAnothersBlocks) {
+  next.gpu_tile(x, y, 8, 8);
+  b.compute_at(next, "x.block").gpu_threads(x, y);
+  EXPECT_REFUSED_ON_GPU(next, b.stage(u, MemoryType::Shared),
+                        "b is computed inside the blocks of another Func, whose box of u this is",
+                        "stage u there");
+}
+TEST_F(LoweringErrors, StorageOutsideALoopWhoseIterationsRunAtOnce) {
+  next.split(y, "yo", yi, 8).parallel(yi);
+  b.compute_at(next, yi);
+  EXPECT_REFUSED_ON_HOST(next, b.store_at(next, "yo"), "store_at(next, yo) of b",
+                         "the Parallel loop yi stands between", "store inside it, or make it serial");
+}
+TEST_F(LoweringErrors, ABoxInABlockWhoseSizeIsNotConstant) {
+  next.split(x, xo, xi, 32).reorder(xi, xo, y).gpu_blocks(y).gpu_threads(xi);
+  EXPECT_REFUSED_ON_GPU(next, b.compute_at(next, y), "inside a block, b needs indices",
+                        "of dimension 0 (x), whose number is not constant",
+                        "split x by a constant in its consumer, or compute_root b");
+}
+TEST_F(LoweringErrors, FixedMemoryForABoxWhoseSizeIsNotConstant) {
+  b.compute_at(next, y);
+  EXPECT_REFUSED_ON_HOST(next, b.store_in(MemoryType::Stack), "store_in(MemoryType::Stack)",
+                         "a number of points here that is not constant", "MemoryType::Heap");
+}
+
+// ---- indices
+// -----------------------------------------------------------------------------------------------
+
+TEST_F(LoweringErrors, AnIndexThatDependsOnDataWithoutBounds) {
+  ImageParam at(Int(32), 2, "at");
+  Func f("f");
+  EXPECT_REFUSED_ON_HOST(f, f(x, y) = u(at(x, y), y), "the index at(x, y) in dimension 0 of u",
+                         "read by f(x, y)", "nothing bounds it", "clamp(index, low, high)");
+}
+TEST_F(LoweringErrors, AnUpdateOfAnOutputAtAnIndexWithoutBounds) {
+  ImageParam at(Int(32), 1, "at");
+  RDom r({{0, 8}});
+  Func f("f");
+  f(x) = 0;
+  EXPECT_REFUSED_ON_HOST(f, f(at(r)) = 1, "update 1 of f writes at index at(r.x)",
+                         "which nothing bounds", "clamp it");
+}
+TEST_F(LoweringErrors, AnUpdateOfAnotherFuncAtAnIndexWithoutBounds) {
+  ImageParam at(Int(32), 1, "at");
+  RDom r({{0, 8}});
+  Func f("f"), g("g");
+  f(x) = 0;
+  f(at(r)) += 1;
+  const int line = __LINE__ - 1;
+  g(x) = f(x) + f(x + 1);
+  f.compute_root();
+  EXPECT_TRUE(fails_with([&] { lower_for(g, Backend::Host); },
+                         {"update 1 of f writes at", "which nothing bounds", "clamp it"}, line));
+}
+
+// ---- names
+// -----------------------------------------------------------------------------------------------
+
+TEST_F(LoweringErrors, ADirectiveOnOneOfTwoInputsOfOneName) {
+  ImageParam other(Float(32), 2, "u");
+  Func f("f");
+  f(x, y) = u(x, y) + other(x, y);
+  f.gpu_tile(x, y, 8, 8);
+  EXPECT_REFUSED_ON_GPU(f, f.read_only(other), "two inputs are named u", "give them different names");
+}
+TEST_F(LoweringErrors, AStageOfOneOfTwoSourcesOfOneName) {
+  Func source("u"), f("f");
+  source(x, y) = x + y;
+  f(x, y) = u(x, y) + source(x, y);
+  source.compute_root();
+  f.gpu_tile(x, y, 8, 8);
+  EXPECT_REFUSED_ON_GPU(f, f.stage(u, MemoryType::Shared), "f reads two sources named u",
+                        "give them different names");
+}
+TEST_F(LoweringErrors, AVarNamedAsADimensionOfTheDomain) {
+  const Var named("r.x");
+  RDom r({{0, 3}});
+  Func f("f");
+  f(named) = 0.0F;
+  EXPECT_FAILS(f(named) += u(named + r, 0), "r.x names both a Var and a dimension of an RDom",
+               "give the RDom another name");
+}
+TEST_F(LoweringErrors, AnExteriorWithoutAValue) {
+  EXPECT_TRUE(fails_with([&] { BoundaryConditions::constant_exterior(u, Expr()); },
+                         {"constant_exterior of u", "an undefined Expr"}));
+}
+
+// ---- marches
+// -----------------------------------------------------------------------------------------------
+
+class MarchedPairs : public LoweringErrors {
+ protected:
+  MarchedPairs() {
+    f(x, y, z) = v(x - 1, y, z) + v(x + 1, y, z) + v(x, y, z - 1) + v(x, y, z + 1);
+    f.gpu_tile(x, y, 32, 4).march(z, 8);
+  }
+  ImageParam v{Float(32), 3, "v"};
+  Func f{"f"};
+};
+TEST_F(MarchedPairs, TwoSplitsOfTheWarps) {
+  f.stage(v, MemoryType::Shared).warp_split(1);
+  const std::string line = std::to_string(__LINE__ - 1);
+  EXPECT_REFUSED_ON_GPU(f, f.warp_split(2), "the warps are split already (line " + line + ")",
+                        "remove one of the two");
+}
+TEST_F(MarchedPairs, TwoShufflesOfOneInput) {
+  f.shuffle(v, x);
+  EXPECT_REFUSED_ON_GPU(f, f.shuffle(v, x), "v is exchanged already", "remove one of the two");
+}
+
+// ---- calls of the compiler
+// -----------------------------------------------------------------------------
+
+TEST_F(LoweringErrors, PtxOfAFuncWithoutKernels) {
+  next.parallel(y);
+  EXPECT_TRUE(fails_with([&] { (void)compile_to_ptx(next); },
+                         {"no Func behind next is scheduled on the GPU", "gpu_tile or gpu_blocks"}));
+}
+TEST_F(LoweringErrors, PtxForAGpuOrOfAVersionThatIsTooOld) {
+  next.gpu_tile(x, y, 8, 8);
+  EXPECT_TRUE(fails_with([&] { (void)compile_to_ptx(next, 75); },
+                         {"compute capability 7.5 (sm_75) is too old", "8.0 (sm_80) or newer"}));
+  EXPECT_TRUE(fails_with([&] { (void)compile_to_ptx(next, 90, 70); },
+                         {"PTX version 70 (ten times) does not serve sm_90", "use 78 or newer, or 0"}));
+}
+TEST_F(LoweringErrors, BulkCopiesForAGpuThatHasNone) {
+  ImageParam v(Float(32), 3, "v");
+  Func f("f");
+  f(x, y, z) = v(x - 4, y, z) + v(x + 4, y, z) + v(x, y, z + 1);
+  f.gpu_tile(x, y, 32, 4).march(z, 8).stage(v, MemoryType::Shared, LoadPolicy::Bulk);
+  EXPECT_TRUE(fails_with([&] { (void)compile_to_ptx(f, 80); },
+                         {"kernel f copies in bulk, which needs compute capability 9.0 (sm_90)",
+                          "the code is for 8.0 (sm_80)", "stage by LoadPolicy::AsyncCopy there"}));
+}
+TEST_F(LoweringErrors, SizesOfAnotherNumber) {
+  EXPECT_TRUE(fails_with(
+      [&] {
+        (void)next.realize({4, 4, 4}, Target::host());
+      },
+      {"next has 2 dimensions", "was given 3 sizes", "give one for each dimension"}));
+}
+TEST_F(LoweringErrors, APassThatIsNotThere) {
+  EXPECT_TRUE(
+      fails_with([&] { (void)code_after_pass(next, Target::host(), "fuse_all"); },
+                 {"there is no pass fuse_all", "the passes are ", "infer_bounds", "unroll_loops"}));
+}
+TEST_F(LoweringErrors, ABakedSymbolThatIsNotThere) {
+  CompileOptions options;
+  options.bake = {{"u.extent.7", 8}};
+  EXPECT_TRUE(fails_with([&] { (void)compile(next, Target::host(), options); },
+                         {"bake: there is no symbol u.extent.7", "<array>.extent.<d>"}));
+}
+
+}  // namespace
+}  // namespace mica

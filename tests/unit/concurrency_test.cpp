@@ -1,0 +1,165 @@
+// Threads that compile and run at the same time. Small enough for the thread sanitizer, which does not
+// see what code made at run time does to memory.
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codegen/compile.h"
+#include "runtime/cuda_context.h"
+#include "tests/support/emulated_launches.h"
+
+namespace mica {
+namespace {
+
+constexpr int kThreads = 4, kRounds = 3, kExtent = 70;
+
+/// far_k(x) = k * near_k(x + 1) + near_k(x - 1), near_k(x) = u(x) + k, of u(x) = x.
+class Sum {
+ public:
+  explicit Sum(int k, bool gpu)
+      : k_(k), near_("near_" + std::to_string(k)), far_("far_" + std::to_string(k)) {
+    const Var x("x");
+    near_(x) = u_(x) + k;
+    far_(x) = k * near_(x + 1) + near_(x - 1);
+    near_.compute_root();
+    if (gpu) {
+      near_.gpu_tile(x, 32);
+      far_.gpu_tile(x, 32);
+    } else {
+      far_.parallel(x, 16);
+    }
+    int* const data = input_.data();
+    for (int i = 0; i < kExtent + 2; ++i) data[i] = i - 1;
+    u_.set(input_.translated({-1}));
+  }
+  [[nodiscard]] const Func& output() const { return far_; }
+  [[nodiscard]] Func& output() { return far_; }
+  [[nodiscard]] bool values_are_right(const Buffer<int>& out) const {
+    for (int i = 0; i < kExtent; ++i) {
+      if (out(i) != k_ * (i + 1 + k_) + i - 1 + k_) return false;
+    }
+    return true;
+  }
+
+ private:
+  int k_;
+  ImageParam u_{Int(32), 1, "u"};
+  Buffer<int> input_{kExtent + 2};
+  Func near_, far_;
+};
+
+/// Calls body(0) ... body(kThreads - 1), each in a thread, that begin together; how many of them did not
+/// return true.
+int wrong_threads(const std::function<bool(int)>& body) {
+  std::atomic<int> waiting{kThreads}, wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      --waiting;
+      while (waiting > 0) std::this_thread::yield();
+      try {
+        if (!body(t)) ++wrong;
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "thread %d: %s\n", t, error.what());
+        ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return wrong;
+}
+
+/// What the threads do on `target`; the number of mistakes.
+int work(const Target& target, const std::function<void(const Func&)>& announce) {
+  const bool gpu = target.is_gpu();
+  int wrong = 0;
+  {
+    // One Func, compiled by whoever comes first.
+    Sum sum(1, gpu);
+    announce(sum.output());
+    wrong += wrong_threads([&](int) {
+      for (int round = 0; round < kRounds; ++round) {
+        Buffer<int> out(kExtent);
+        sum.output().realize(out, target);
+        if (!sum.values_are_right(out)) return false;
+      }
+      return true;
+    });
+  }
+  {
+    // One Executable, whose variants are compiled by whoever comes first, and one input of all.
+    Sum sum(2, gpu);
+    announce(sum.output());
+    Executable executable = compile(sum.output(), target);
+    wrong += wrong_threads([&](int) {
+      for (int round = 0; round < kRounds; ++round) {
+        Buffer<int> out(kExtent);
+        executable.run(out);
+        if (!sum.values_are_right(out)) return false;
+      }
+      return executable.kernels().size() == 2;
+    });
+  }
+  // Funcs of their own.
+  std::vector<std::unique_ptr<Sum>> sums;
+  for (int k = 3; k < 3 + kThreads; ++k) {
+    sums.push_back(std::make_unique<Sum>(k, gpu));
+    announce(sums.back()->output());
+  }
+  wrong += wrong_threads([&](int t) {
+    for (int round = 0; round < kRounds; ++round) {
+      Sum& sum = *sums[static_cast<std::size_t>((t + round) % kThreads)];
+      Buffer<int> out(kExtent);
+      compile(sum.output(), target).run(out);
+      if (!sum.values_are_right(out)) return false;
+    }
+    return true;
+  });
+  // Funcs written, scheduled, run and dropped in the threads.
+  wrong += wrong_threads([&](int t) {
+    for (int round = 0; round < kRounds; ++round) {
+      Sum sum(3 + t, gpu);
+      Buffer<int> out(kExtent);
+      sum.output().realize(out, target);
+      if (!sum.values_are_right(out)) return false;
+    }
+    return true;
+  });
+  return wrong;
+}
+
+TEST(Concurrency, OfCompilationsAndRunsOnTheHost) {
+  EXPECT_EQ(work(Target::host(), [](const Func&) {}), 0);
+}
+
+TEST(Concurrency, OfCompilationsAndRunsOnTheEmulator) {
+  EXPECT_EQ(work(Target::gpu_emulator(), [](const Func&) {}), 0);
+}
+
+/// On the stand-in driver, which a process loads once.
+class ConcurrencyOnCuda : public test::FakeGpuTest {};
+
+TEST_F(ConcurrencyOnCuda, OfCompilationsAndRuns) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto body = [] {
+    setenv("MICA_LIBCUDA", test::fake_cuda_path().c_str(), 1);
+    test::EmulatedLaunches launches;
+    const int wrong = work({Backend::Cuda, 0}, [&](const Func& output) { launches.add({output}); });
+    const FakeCudaLive live = test::FakeCuda().live();
+    if (live.modules + live.links + live.events > 0)
+      std::fprintf(stderr, "modules or events are left\n");
+    std::exit(wrong + static_cast<int>(live.modules + live.links + live.events));
+  };
+  EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace mica

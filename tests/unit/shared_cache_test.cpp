@@ -1,0 +1,205 @@
+// compile() for Target::cuda() and the disk cache behind it, on the stand-in GPU: whose code is taken,
+// and many processes over one folder.
+//
+// Target::cuda() uses the process's driver, which is loaded once, so each test runs in a process of its
+// own.
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "codegen/compile.h"
+#include "codegen/ir/fingerprint.h"
+#include "codegen/llvm/backend.h"
+#include "codegen/lower.h"
+#include "dsl/pipeline.h"
+#include "runtime/gpu_facts.h"
+#include "runtime/kernel_cache.h"
+#include "tests/support/emulated_launches.h"
+
+namespace mica {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Target kGpu{Backend::Cuda, 0};
+
+/// scaled_k(x) = k * u(x) + 1 over [0, 64) of u(x) = x, one kernel scaled_k.
+class Scaled {
+ public:
+  explicit Scaled(int k) : k_(k), scaled_("scaled_" + std::to_string(k)) {
+    const Var x("x");
+    scaled_(x) = k * u_(x) + 1;
+    scaled_.gpu_tile(x, 32);
+    input_.for_each([](int& e, const std::array<std::int64_t, 4>& at) { e = static_cast<int>(at[0]); });
+    u_.set(input_);
+  }
+  [[nodiscard]] const Func& output() const { return scaled_; }
+  [[nodiscard]] std::string ptx() const {
+    const GpuFacts facts = gpu_facts(kGpu);
+    return compile_to_ptx(scaled_, facts.sm, facts.ptx_version);
+  }
+  /// Its only kernel, as loaded by a compilation of its own.
+  [[nodiscard]] KernelInfo compiled() const { return compile(scaled_, kGpu).kernels().at(0); }
+  /// Compiles and runs.
+  [[nodiscard]] bool gives_its_values() const {
+    Buffer<int> out(64);
+    compile(scaled_, kGpu).run(out);
+    for (int i = 0; i < 64; ++i) {
+      if (out(i) != k_ * i + 1) return false;
+    }
+    return true;
+  }
+
+ private:
+  int k_;
+  ImageParam u_{Int(32), 1, "u"};
+  Buffer<int> input_{64};
+  Func scaled_;
+};
+
+class SharedCache : public test::FakeGpuTest {
+ protected:
+  void SetUp() override {
+    FakeGpuTest::SetUp();
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    std::string pattern = (fs::temp_directory_path() / "mica-shared-cache-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    fs::remove_all(root_, ignored);
+    FakeGpuTest::TearDown();
+  }
+  /// To be called first in the process of the test.
+  [[nodiscard]] KernelCache use_cache() const {
+    setenv("MICA_LIBCUDA", test::fake_cuda_path().c_str(), 1);
+    setenv("MICA_CACHE_DIR", (root_ / "cache").c_str(), 1);
+    return KernelCache::from_environment();
+  }
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(root_ / "cache"), {}));
+  }
+
+  fs::path root_;
+};
+
+/// The key under which compile() keeps the kernel of `scaled`.
+CacheKey key_of(const Scaled& scaled, const std::string& compiler, int sm, int driver) {
+  const Pipeline pipeline = make_pipeline({scaled.output().function()});
+  const DeviceLimits limits{.shared_bytes = gpu_facts(kGpu).max_shared_per_block_optin};
+  const ir::Module module = to_module(lower(pipeline, {kGpu, Variant{}, {}, limits}));
+  CacheKey key;
+  key.add("compiler", compiler).add("kernel", ir::fingerprint(module.kernels.at(0)));
+  key.add("sm", std::to_string(sm)).add("driver", std::to_string(driver));
+  return key.add("kernel", llvm_backend::ptx_name(module.kernels[0].name));
+}
+
+/// An entry that loads on the stand-in for sm_90 as a kernel of 99 registers.
+std::string entry_of(const Scaled& scaled, const std::string& start = "FAKECUBIN sm_90") {
+  return "0\n" + start + "\n" + scaled.output().name() + " 99 0 0 1024 3\n";
+}
+
+TEST_F(SharedCache, IsAskedForTheCompilerTheGpuAndTheDriver) {
+  const auto body = [this] {
+    const KernelCache cache = use_cache();
+    const Scaled scaled(3);
+    const std::string compiler = llvm_backend::version();
+    int wrong = 0;
+    const auto taken = [&](const CacheKey& key) {
+      fs::remove_all(cache.folder());
+      cache.store(key, entry_of(scaled));
+      const KernelInfo info = scaled.compiled();
+      return info.from_cache && info.registers == 99;
+    };
+    wrong += !taken(key_of(scaled, compiler, 90, 13000));
+    wrong += taken(key_of(scaled, compiler + "x", 90, 13000));
+    wrong += taken(key_of(scaled, compiler, 80, 13000));
+    wrong += taken(key_of(scaled, compiler, 90, 12080));
+    wrong += taken(key_of(Scaled(4), compiler, 90, 13000));
+    std::_Exit(wrong);
+  };
+  EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(SharedCache, ReplacesWholeEntriesThatTheDriverRefuses) {
+  const auto body = [this] {
+    const KernelCache cache = use_cache();
+    const Scaled scaled(3);
+    const CacheKey key = key_of(scaled, llvm_backend::version(), 90, 13000);
+    const std::string bad[] = {entry_of(scaled, "FAKECUBIN sm_80"),
+                               entry_of(Scaled(4)),
+                               "0\nnot code",
+                               "",
+                               "18446744073709551615\nFAKECUBIN sm_90\n",
+                               "0"};
+    int wrong = 0;
+    for (const std::string& entry : bad) {
+      cache.store(key, entry);
+      const KernelInfo first = scaled.compiled(), second = scaled.compiled();
+      wrong += first.from_cache || first.registers != 32 || first.ptx != scaled.ptx();
+      wrong += !second.from_cache || second.registers != 32;
+    }
+    std::_Exit(wrong);
+  };
+  EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
+}
+
+// Each process compiles every pipeline several times, in an order of its own.
+TEST_F(SharedCache, ServesSixteenProcessesOfAHundredCompilationsAtOnce) {
+  const auto body = [this] {
+    constexpr int kProcesses = 16, kCompilations = 100, kPipelines = 20;
+    (void)use_cache();
+    test::EmulatedLaunches launches;
+    std::vector<std::unique_ptr<Scaled>> pipelines;
+    for (int k = 0; k < kPipelines; ++k) {
+      pipelines.push_back(std::make_unique<Scaled>(k));
+      launches.add({pipelines.back()->output()});
+    }
+    std::vector<pid_t> children;
+    for (int p = 0; p < kProcesses; ++p) {
+      const pid_t child = fork();
+      if (child < 0) std::_Exit(100);
+      if (child > 0) {
+        children.push_back(child);
+        continue;
+      }
+      for (int c = 0; c < kCompilations; ++c) {
+        const int k = (p + c * (2 * (p % 4) + 1) + c / kPipelines) % kPipelines;
+        const Scaled& scaled = *pipelines[static_cast<std::size_t>(k)];
+        const bool right =
+            c < kPipelines ? scaled.compiled().ptx == scaled.ptx() : scaled.gives_its_values();
+        if (!right) {
+          std::fprintf(stderr, "process %d: compilation %d of pipeline %d is wrong\n", p, c, k);
+          std::_Exit(1);
+        }
+      }
+      std::_Exit(0);
+    }
+    int wrong = 0;
+    for (const pid_t child : children) {
+      int status = 0;
+      waitpid(child, &status, 0);
+      wrong += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+    if (files() != kPipelines) {
+      std::fprintf(stderr, "%zu files are left\n", files());
+      ++wrong;
+    }
+    for (const auto& scaled : pipelines) wrong += !scaled->compiled().from_cache;
+    std::_Exit(wrong);
+  };
+  EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace mica
