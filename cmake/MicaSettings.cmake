@@ -42,6 +42,12 @@ if(MICA_SANITIZE)
   target_link_options(mica_settings INTERFACE -fsanitize=${MICA_SANITIZE})
 endif()
 
+# Several threads count.
+if(MICA_COVERAGE)
+  target_compile_options(mica_settings INTERFACE --coverage -fprofile-update=atomic -fprofile-abs-path)
+  target_link_options(mica_settings INTERFACE --coverage)
+endif()
+
 # The fastest linker that works: LLVM's archives make this the longest step of a small change.
 include(CheckLinkerFlag)
 foreach(linker IN ITEMS mold lld)

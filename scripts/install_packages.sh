@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a use of Mica needs; does nothing when all are there.
-# Usage: install_packages.sh [demo|test|tidy]     (default: test)
+# Usage: install_packages.sh [demo|test|tidy|coverage]     (default: test)
 set -euo pipefail
 
 demo=(g++ cmake ninja-build ccache lld llvm-22-dev libzstd-dev zlib1g-dev libtbb-dev libpng-dev
       nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev libbenchmark-dev libgtest-dev librapidcheck-dev)
 test=("${demo[@]}" git clang-format-14)
 tidy=("${test[@]}" clang-tidy-22)
+coverage=("${test[@]}" gcovr)
 
 case "${1:-test}" in
   demo) wanted=("${demo[@]}") ;;
   test) wanted=("${test[@]}") ;;
   tidy) wanted=("${tidy[@]}") ;;
-  *) echo "usage: $0 [demo|test|tidy]" >&2; exit 2 ;;
+  coverage) wanted=("${coverage[@]}") ;;
+  *) echo "usage: $0 [demo|test|tidy|coverage]" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -8,7 +8,7 @@
 //           which
 //             ...                                            nothing needs a condition
 //           for f.z.march.turn in [(planes - 2)/3, (planes + 2)/3):
-//             if 3*turn < planes: step 3*turn                what is left, with its conditions
+//             if 3*turn < planes: step 3*turn                what may be left, with its conditions
 //               if 3*turn + 1 < planes: ...
 //
 // The period is the least common multiple of the depths of the rings in registers, so that index mod

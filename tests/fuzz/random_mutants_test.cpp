@@ -29,7 +29,7 @@ FuzzCase wide_case(std::uint64_t seed) {
 }
 
 TEST(RandomMutants, AreCaught) {
-  const std::uint64_t programs = number_from_environment("MICA_MUTANT_PROGRAMS", 20);
+  const std::uint64_t programs = number_from_environment("MICA_MUTANT_PROGRAMS", 16);
   const std::uint64_t first = number_from_environment("MICA_FUZZ_SEED", 1);
   MutantTable table;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {

@@ -130,12 +130,21 @@ bool is_multiple(const Expr& e, std::int64_t unit, std::int64_t rest) {
   return is_multiple(op->a, unit, 0) || is_multiple(op->b, unit, 0);
 }
 
-/// Have the threads elements of their own in a plane of `plane` elements?
-bool are_apart(ThreadPlaces places, std::int64_t plane) {
+/// Have the threads elements of their own, `lanes` from their places on, in a plane of `plane` elements?
+bool are_apart(ThreadPlaces places, std::int64_t lanes, std::int64_t plane) {
   std::vector<std::int64_t>& steps = places.steps;
   std::sort(steps.begin(), steps.end());
-  return std::adjacent_find(steps.begin(), steps.end()) == steps.end() &&
-         steps.back() - steps.front() < plane;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i] - steps[i - 1] < lanes) return false;
+  }
+  return steps.back() - steps.front() + lanes <= plane;
+}
+
+/// The first of neighbouring elements, or undefined.
+Expr first_element(const Expr& index) {
+  if (index.type().is_scalar()) return index;
+  const auto* ramp = index.as<Ramp>();
+  return ramp != nullptr && is_const(ramp->stride, 1) ? ramp->base : Expr();
 }
 
 /// Does each thread touch elements of its own? Either all touches are of one element of each thread,
@@ -143,15 +152,18 @@ bool are_apart(ThreadPlaces places, std::int64_t plane) {
 bool keeps_to_own(const std::vector<const Touch*>& touches, std::int64_t plane, const int (&block)[3]) {
   std::optional<ThreadPlaces> first;
   for (const Touch* touch : touches) {
-    if (touch->index.empty() || !touch->index.front().type().is_scalar()) return false;
-    const auto places = places_of(touch->index.front(), block);
+    if (touch->index.empty()) return false;
+    const std::int64_t lanes = touch->index.front().type().lanes;
+    const Expr from = first_element(touch->index.front());
+    if (!from.defined() || lanes != touches.front()->index.front().type().lanes) return false;
+    const auto places = places_of(from, block);
     if (!places || (first && places->steps != first->steps)) return false;
     if (!first) first = places;
     const auto apart = analysis::constant_difference(places->base, first->base);
     if (as_int(places->base) != nullptr && apart == std::int64_t{0}) continue;
     const bool in_planes = (apart && *apart % plane == 0) ||
                            (is_multiple(places->base, plane, 0) && is_multiple(first->base, plane, 0));
-    if (!in_planes || !are_apart(*places, plane)) return false;
+    if (!in_planes || !are_apart(*places, lanes, plane)) return false;
   }
   return true;
 }

@@ -153,7 +153,7 @@ void run_all(const std::string& name, MutantRuns& runs, const std::vector<Situat
       for (int order = 1; order <= orders; ++order) {
         const Caught now = runs.run(situation.expected, number, static_cast<std::uint64_t>(order));
         if (now != Caught::Survived) return now;
-        const int probe = number > kLeftOut ? kLeftOut - number : -number;
+        const int probe = number > kCheck ? kCheck - number : -number;
         if (order == 1 && runs.run(situation.expected, probe, 1) == Caught::Survived) break;
         caught = Caught::Survived;
       }
@@ -167,10 +167,8 @@ void run_all(const std::string& name, MutantRuns& runs, const std::vector<Situat
     ++table.counts[mutants[i].mutation][caught];
     if (caught != Caught::Survived) continue;
     std::string reason = why_equivalent(mutants[i]);
-    // Only a statement that shifts what it writes has a mutant of this number.
-    const bool writes = mutants[i].mutation == Mutation::ShiftSlot && mutants[i].detail == kTarget;
-    if (writes && first_find(number + kLeftOut) == Caught::Survived) {
-      reason = "writes elements that nobody reads";
+    if (mutants[i].has_check && first_find(number + kCheck) == Caught::Survived) {
+      reason = "concerns elements that nothing depends on";
     }
     if (!reason.empty()) {
       ++table.excused[reason];

@@ -116,10 +116,15 @@ class Mutator {
   Expr active(Mutation mutation, const ir::Stmt& original, const std::string& detail = {},
               const Expr& acts = {}) {
     if (wanted_.count(mutation) == 0) return {};
-    mutants_.push_back({mutation, kernel_, original, place_, detail});
+    mutants_.push_back({mutation, kernel_, original, place_, detail, false});
     const int number = static_cast<int>(mutants_.size());
     sites_.push_back({number, acts});
     return make_var(kParameter) == number;
+  }
+  /// Is the check of the mutant made last to run?
+  Expr check_of_last() {
+    mutants_.back().has_check = true;
+    return make_var(kParameter) == static_cast<int>(mutants_.size()) + kCheck;
   }
   /// `e` plus `step` where `on` holds; `e` itself where it is undefined.
   static Expr moved(const Expr& e, const Expr& on, std::int64_t step) {
@@ -183,8 +188,13 @@ class Mutator {
       move_tap(changed.index, changed.logical, load->buffer, load->alignment,
                active(Mutation::ShiftTap, in, what));
     }
-    changed.index.front() = next_place(changed.index.front(), load->buffer, in, what);
-    return make_expr(below.type(), std::move(changed));
+    const Expr before = changed.index.front();
+    changed.index.front() = next_place(before, load->buffer, in, what);
+    const bool moves = !changed.index.front().same_as(before);
+    const Expr value = make_expr(below.type(), std::move(changed));
+    if (!moves || value.type().is_bool()) return value;
+    constexpr int kAny = 77;
+    return make_expr(value.type(), Select{check_of_last(), make_const(value.type(), kAny), value});
   }
   void move_tap(std::vector<Expr>& index, std::vector<Expr>& logical, const std::string& buffer,
                 std::int64_t step, const Expr& on) const {
@@ -291,11 +301,10 @@ class Mutator {
   ir::Stmt to_next_place(Op& op, std::vector<Expr>& index, const std::string& buffer,
                          const ir::Stmt& original) {
     const Expr before = index.front();
-    index.front() = next_place(before, buffer, original, kTarget);
+    index.front() = next_place(before, buffer, original, "the target");
     const ir::Stmt s = ir::make_stmt(op);
     if (index.front().same_as(before)) return s;
-    const int number = static_cast<int>(mutants_.size()) + kLeftOut;
-    return ir::make_stmt(ir::If{make_var(kParameter) != number, s, {}});
+    return ir::make_stmt(ir::If{!check_of_last(), s, {}});
   }
   template <typename Copy>
   ir::Stmt changed_copy(Copy copy, std::int64_t elements, const ir::Stmt& original) {

@@ -37,6 +37,7 @@ struct Mutant {
   ir::Stmt original;   ///< the statement that is changed
   std::size_t place;   ///< its number in the kernel's body, parents before children
   std::string detail;  ///< of several changes of one statement, which
+  bool has_check = false;
 };
 
 /// The mutation, the first line of the code and the detail.
@@ -45,10 +46,10 @@ std::string to_string(const Mutant& mutant);
 /// Why a mutant that no run shows does what the code as it was does; empty: there is no reason for it.
 std::string why_equivalent(const Mutant& mutant);
 
-/// Added to the number of a ShiftSlot of what a statement writes: the statement is left out instead.
-inline constexpr int kLeftOut = 1'000'000;
-/// Mutant::detail of these.
-inline constexpr const char* kTarget = "the target";
+/// Added to the number of a mutant that `has_check`: what it writes to another place is not written at
+/// all, and what it reads from another place is a constant. Nothing depends on such an access if neither
+/// shows.
+inline constexpr int kCheck = 1'000'000;
 
 struct MutatedModule {
   ir::Module module;
