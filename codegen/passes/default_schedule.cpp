@@ -51,13 +51,22 @@ void schedule_gpu(Definition& definition) {
   add(definition, directive::GpuTile{vars, kTiles[vars.size() - 1], {}});
 }
 
-/// Does another Func name a loop of this one?
-bool holds_others(const Program& program, const std::string& func) {
+/// Does another Func name a loop of this one, or `loop` in particular?
+bool holds_others(const Program& program, const std::string& func, const std::string& loop = {}) {
+  const auto names = [&](const LoopLevel& level) {
+    return level.func == func && (loop.empty() || level.var == loop);
+  };
   return std::any_of(program.placement.begin(), program.placement.end(), [&](const auto& entry) {
     const Placement& place = entry.second;
     return place.level == Placement::Level::At &&
-           (place.compute.func == func || (place.store && place.store->func == func));
+           (names(place.compute) || (place.store && names(*place.store)));
   });
+}
+
+/// Tiling would rename the loops that the user knows.
+bool may_be_tiled(const Program& program, const std::string& func, const Definition& definition) {
+  return std::none_of(definition.pure_vars.begin(), definition.pure_vars.end(),
+                      [&](const auto& loop) { return holds_others(program, func, loop); });
 }
 
 }  // namespace
@@ -68,7 +77,6 @@ void default_schedule(Program& program) {
     auto copy = std::make_shared<FunctionData>(*func);
     bool scheduled = false;
     for (const auto& definition : copy->definitions) scheduled = scheduled || has_loops(definition);
-    // Tiling would rename the loops that the user knows.
     if (program.options.target.is_gpu()) scheduled = scheduled || holds_others(program, copy->name);
     // A Func whose pure definition the user scheduled for the host stays there with its updates.
     bool gpu = program.options.target.is_gpu();
@@ -78,10 +86,11 @@ void default_schedule(Program& program) {
     for (std::size_t i = 0; i < copy->definitions.size(); ++i) {
       auto& definition = copy->definitions[i];
       if (has_loops(definition)) continue;
-      if (gpu)
-        schedule_gpu(definition);
-      else
+      if (!gpu) {
         schedule_host(definition, *copy, i == 0);
+      } else if (may_be_tiled(program, copy->name, definition)) {
+        schedule_gpu(definition);
+      }
     }
     func = copy;
   }

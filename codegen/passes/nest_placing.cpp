@@ -232,12 +232,16 @@ Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const
     // An update's other dimensions take constant values inside the box.
     Expr value = value_of(func.args[d]);
     if (!value.defined()) continue;
-    // The box of a clamped index has a constant size, but fewer points are needed at the clamp.
+    // Inside the domain only clamped indices need fewer points than the box has.
     if (context.interior && analysis::constant_difference(box[d].max, box[d].min)) continue;
     if (decide(box[d].min >= need[d].min, ranges) != std::optional(true)) {
       condition = both(condition, value >= need[d].min);
     }
-    if (decide(box[d].max <= need[d].max, ranges) != std::optional(true)) {
+    // A box without a constant size is filled as if it always had its largest.
+    const auto largest = analysis::constant_extent(box[d]);
+    const bool whole = !largest || analysis::constant_difference(box[d].max, box[d].min);
+    const Expr last = whole ? box[d].max : simplify(box[d].min + (*largest - 1));
+    if (decide(last <= need[d].max, ranges) != std::optional(true)) {
       condition = both(condition, value <= need[d].max);
     }
   }

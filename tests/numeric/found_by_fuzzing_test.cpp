@@ -219,6 +219,17 @@ TEST(FoundByFuzzing, AStageOfAClampedIndexEndsWithTheClamp) {
   for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
 }
 
+TEST(FoundByFuzzing, AStagedBoxBetweenAClampedAndAConstantIndexIsClipped) {
+  const Var x("x");
+  ImageParam u(Float(32), 1, "u");
+  Func f("f");
+  f(x) = u(clamp(x, -20, -15)) + u(0);
+  f.gpu_tile(x, 2).stage(u, MemoryType::Shared);
+  const Box box{{-24, 16}};
+  const auto memory = bind_demanded({f}, box, {u}, 1);
+  for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
+}
+
 TEST(FoundByFuzzing, TheAbsoluteValueOfTheLeastIntegerIsItself) {
   const Var x("x");
   for (const Type type : {Int(8), Int(16), Int(32), Int(64)}) {
@@ -273,6 +284,21 @@ TEST(FoundByFuzzing, AProducerAtALoopOfAnUnscheduledFuncOnAGpuTarget) {
   g(x) = f(x) + f(x + 1);
   f.compute_at(g, x);
   EXPECT_TRUE(matches_oracle({g}, {{-3, 19}}, Target::gpu_emulator()));
+}
+
+TEST(FoundByFuzzing, AProducerAtALoopThatADefinitionBesideAScheduledUpdateHas) {
+  const Var x("x");
+  const Var y("y");
+  const RDom r({{0, 2}}, "r");
+  Func f("f");
+  Func g("g");
+  f(x, y) = cast<float>(x) * 0.5F + cast<float>(y);
+  g(x, y) = f(x, y) + f(x + 1, y);
+  g(x, r + 1) += 1.0F;
+  f.compute_at(g, x);
+  g.update(0).gpu_blocks(x);
+  for (const Target& target : gpu_targets())
+    EXPECT_TRUE(matches_oracle({g}, {{-3, 19}, {0, 5}}, target));
 }
 
 }  // namespace
