@@ -22,6 +22,7 @@ struct Place {
   Expr variable;  // the offset without its constant
   std::int64_t constant = 0;
   int unit = 1;
+  std::vector<Expr> row;  // coordinates of an array of the block's or thread's that do not vary
 };
 
 class Aligner {
@@ -148,6 +149,17 @@ class Aligner {
     return place;
   }
 
+  // Rows of arrays with constant strides follow each other, and a piece of two rows belongs to neither.
+  std::optional<Place> place_of(const Load& load, Type type) {
+    auto place = place_of(load.buffer, type, load.index[0]);
+    if (!place || local_.count(load.buffer) == 0) return place;
+    for (const Expr& at : load.logical) {
+      const bool varies = !at.type().is_scalar() && !at.as<Broadcast>();
+      if (!varies) place->row.push_back(simplify(lane_zero(at)));
+    }
+    return place;
+  }
+
   // The largest power of two up to `unit` that divides the variable part's element offset, given
   // that the launch checks the arrays' alignment at the domain's first point.
   int alignment(const std::string& buffer, const Linear& form, int unit, int bytes) {
@@ -220,7 +232,7 @@ class Aligner {
     walk(value, [&](const Expr& e) {
       const auto* load = e.as<Load>();
       if (!load || e.type().is_scalar()) return;
-      auto place = place_of(load->buffer, e.type(), load->index[0]);
+      auto place = place_of(*load, e.type());
       if (!place) return;
       Group& group = group_of(groups, *place);
       for (int i = 0; i < e.type().lanes; ++i) group.needed.insert(place->constant + i);
@@ -230,7 +242,9 @@ class Aligner {
 
   static Group& group_of(std::vector<Group>& groups, const Place& place) {
     for (auto& g : groups) {
-      if (g.place.buffer == place.buffer && equal(g.place.variable, place.variable)) {
+      if (g.place.buffer == place.buffer && equal(g.place.variable, place.variable) &&
+          std::equal(g.place.row.begin(), g.place.row.end(), place.row.begin(), place.row.end(),
+                     [](const Expr& a, const Expr& b) { return equal(a, b); })) {
         g.place.unit = std::min(g.place.unit, place.unit);
         return g;
       }
@@ -242,7 +256,7 @@ class Aligner {
   Expr replace(const Expr& e, std::vector<Group>& groups) {
     const auto* load = e.as<Load>();
     if (load && !e.type().is_scalar()) {
-      auto place = place_of(load->buffer, e.type(), load->index[0]);
+      auto place = place_of(*load, e.type());
       if (place) return rebuild(e, *load, *place, group_of(groups, *place));
     }
     return map_children(e, [&](const Expr& child) { return replace(child, groups); });

@@ -301,5 +301,18 @@ TEST(FoundByFuzzing, AProducerAtALoopThatADefinitionBesideAScheduledUpdateHas) {
     EXPECT_TRUE(matches_oracle({g}, {{-3, 19}, {0, 5}}, target));
 }
 
+TEST(FoundByFuzzing, VectorsOfRowsThatFollowEachOtherInAThreadsArray) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  Func g("g");
+  f(x, y) = cast<float>(x) * 0.5F + cast<float>(y);
+  g(x, y) = f(x, y) + f(x + 1, y - 1);
+  f.compute_at(g, "x.thread");
+  g.gpu_tile(x, 8).vectorize(x, 4).march(y, 6);
+  for (const Target& target : gpu_targets())
+    EXPECT_TRUE(matches_oracle({g}, {{-8, 64}, {-9, 4}}, target));
+}
+
 }  // namespace
 }  // namespace mica::test
