@@ -84,6 +84,7 @@ class Planner {
       reads.push_back(offsets(f, reader, box, stage.dim));
       unite(stage.box, without_plane(box, stage.dim));
     }
+    for (const auto& reader : readers_) check_read_by_planes(f, box_of(reader, f.name), stage.dim);
     // A plane of shared memory takes its own points from the registers that hold them.
     for (const auto& reader : readers_) {
       if (reader.stage < 0) continue;
@@ -147,12 +148,7 @@ class Planner {
       const auto oldest = offset_from(simplify(box[d].min), kPlaneSymbol);
       const auto newest = offset_from(simplify(box[d].max), kPlaneSymbol);
       if (!oldest || !newest || (dim >= 0 && dim != static_cast<int>(d)) || found) {
-        throw UserError(f.name + ", kept along the march of " + func_.name + " over " + var_ +
-                            ", is read at " + to_string(box[d].min) + " to " + to_string(box[d].max) +
-                            " in dimension " + std::to_string(d) + " (" + f.args[d] +
-                            "); a march keeps planes that are read at " + var_ +
-                            " + constant in one dimension: compute it at the root, or inline",
-                        program_.placement.at(f.name).where);
+        throw not_by_planes(f, box, d);
       }
       found = true;
       dim = static_cast<int>(d);
@@ -160,6 +156,24 @@ class Planner {
       reads.newest = *newest;
     }
     return reads;
+  }
+
+  // A plane that is the same in every step is in no ring of planes that come and go.
+  void check_read_by_planes(const FunctionData& f, const Box& box, int dim) const {
+    if (dim < 0 || box.empty()) return;
+    const auto d = static_cast<std::size_t>(dim);
+    if (!uses_var(box[d].min, kPlaneSymbol) || !uses_var(box[d].max, kPlaneSymbol)) {
+      throw not_by_planes(f, box, d);
+    }
+  }
+
+  UserError not_by_planes(const FunctionData& f, const Box& box, std::size_t d) const {
+    return UserError(f.name + ", kept along the march of " + func_.name + " over " + var_ +
+                         ", is read at " + to_string(box[d].min) + " to " + to_string(box[d].max) +
+                         " in dimension " + std::to_string(d) + " (" + f.args[d] +
+                         "); a march keeps planes that are read at " + var_ +
+                         " + constant in one dimension: compute it at the root, or inline",
+                     program_.placement.at(f.name).where);
   }
 
   static Box without_plane(Box box, int dim) {

@@ -314,5 +314,22 @@ TEST(FoundByFuzzing, VectorsOfRowsThatFollowEachOtherInAThreadsArray) {
     EXPECT_TRUE(matches_oracle({g}, {{-8, 64}, {-9, 4}}, target));
 }
 
+TEST(FoundByFuzzing, PlanesOfAMarchThatAreAlsoReadAtAConstantAreRefused) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  Func g("g");
+  Func h("h");
+  f(x, y) = cast<float>(x) * 0.5F + cast<float>(y);
+  g(x, y) = f(x, y);
+  h(x, y) = g(x, -1) + f(-1, 0);
+  f.compute_at(h, x);
+  g.compute_at(h, x);
+  h.gpu_tile(y, 1).march(x);
+  EXPECT_TRUE(
+      fails_with([&] { std::ignore = compile(h, Target::gpu_emulator()).kernels(); },
+                 {"f, kept along the march of h over x", "read at -1 to -1 in dimension 0 (x)"}));
+}
+
 }  // namespace
 }  // namespace mica::test
