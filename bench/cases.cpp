@@ -49,7 +49,7 @@ std::vector<Case> pmpp() {
       {"pmpp/shared-tile",
        "stencil7",
        "pmpp/shared-tile",
-       {},
+       {{"tile_x", 14}, {"tile_y", 6}, {"tile_z", 6}},
        kVolume,
        {"pmpp", {{"stencil7_shared_tile", {10, 10, 10}, {8, 8, 8}}}}},
       {"pmpp/three-plane-march", "stencil7", "pmpp/three-plane-march", planes, kVolume,
