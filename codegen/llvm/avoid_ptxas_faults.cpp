@@ -1,4 +1,5 @@
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <llvm/IR/Constants.h>
@@ -6,6 +7,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/PatternMatch.h>
 
 #include "codegen/llvm/avoid_ptxas_faults_llvm.h"
@@ -16,10 +18,11 @@ namespace {
 using llvm::Value;
 namespace pattern = llvm::PatternMatch;
 
-/// A value known to be constant - of.
+/// A value known to be constant - (of << shift).
 struct Reversed {
   llvm::APInt constant;
   Value* of;
+  unsigned shift = 0;
 };
 
 std::optional<Reversed> reversed(Value* v) {
@@ -31,8 +34,10 @@ std::optional<Reversed> reversed(Value* v) {
   if (pattern::match(v, pattern::m_Not(pattern::m_Value(x)))) {
     return Reversed{llvm::APInt::getAllOnes(v->getType()->getScalarSizeInBits()), x};
   }
-  if (pattern::match(v, pattern::m_c_Mul(pattern::m_Value(x), pattern::m_AllOnes()))) {
-    return Reversed{llvm::APInt::getZero(v->getType()->getScalarSizeInBits()), x};
+  // LLVM and ptxas multiply by -2^k with a shift and a negation.
+  if (pattern::match(v, pattern::m_c_Mul(pattern::m_Value(x), pattern::m_APInt(c))) && c->isNegative() &&
+      !c->isMinSignedValue() && (-*c).isPowerOf2()) {
+    return Reversed{llvm::APInt::getZero(c->getBitWidth()), x, (-*c).logBase2()};
   }
   if (pattern::match(v, pattern::m_c_Add(pattern::m_Value(x), pattern::m_APInt(c)))) {
     auto inner = reversed(x);
@@ -61,6 +66,24 @@ Value* negated(llvm::IRBuilder<>& b, Value* x) {
   return b.CreateTrunc(call, x->getType());
 }
 
+/// |x| of one integer, the least being its own.
+Value* magnitude(llvm::IRBuilder<>& b, Value* x) {
+  const unsigned bits = x->getType()->getIntegerBitWidth();
+  const bool wide = bits > 32;
+  const std::string w = wide ? "64" : "32";
+  auto* assembly = llvm::InlineAsm::get(
+      llvm::FunctionType::get(wide ? b.getInt64Ty() : b.getInt32Ty(),
+                              {wide ? b.getInt64Ty() : b.getInt32Ty()}, false),
+      "{\n\t.reg .b" + w + " \t%sign;\n\tshr.s" + w + " \t%sign, $1, " + (wide ? "63" : "31") +
+          ";\n\txor.b" + w + " \t$0, $1, %sign;\n\tsub.s" + w + " \t$0, $0, %sign;\n\t}",
+      wide ? "=l,l" : "=r,r", /*hasSideEffects=*/false);
+  llvm::CallInst* call =
+      b.CreateCall(assembly, {b.CreateSExt(x, wide ? b.getInt64Ty() : b.getInt32Ty())});
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  return b.CreateTrunc(call, x->getType());
+}
+
 /// `make` of each lane of the operands, or of the operands if they are no vectors.
 template <typename Make>
 Value* by_lane(llvm::IRBuilder<>& b, llvm::Type* type, const std::vector<Value*>& operands,
@@ -83,7 +106,9 @@ Value* other_way(llvm::BinaryOperator& i) {
   if (!type->isIntOrIntVectorTy() || bits == 1 || bits > 32) return nullptr;
   llvm::IRBuilder<> b(&i);
   if (const auto r = reversed(&i); r && r->constant.isZero()) {
-    return by_lane(b, type, {r->of}, [&](const std::vector<Value*>& x) { return negated(b, x[0]); });
+    return by_lane(b, type, {r->of}, [&](const std::vector<Value*>& x) {
+      return negated(b, r->shift == 0 ? x[0] : b.CreateShl(x[0], r->shift));
+    });
   }
   const auto op = i.getOpcode();
   const bool adds =
@@ -93,14 +118,21 @@ Value* other_way(llvm::BinaryOperator& i) {
                  [&](const std::vector<Value*>& x) { return b.CreateBinOp(op, x[0], x[1]); });
 }
 
+Value* other_way(llvm::Instruction& i) {
+  if (auto* op = llvm::dyn_cast<llvm::BinaryOperator>(&i)) return other_way(*op);
+  Value* x = nullptr;
+  if (!pattern::match(&i, pattern::m_Intrinsic<llvm::Intrinsic::abs>(pattern::m_Value(x))))
+    return nullptr;
+  llvm::IRBuilder<> b(&i);
+  return by_lane(b, i.getType(), {x}, [&](const std::vector<Value*>& e) { return magnitude(b, e[0]); });
+}
+
 }  // namespace
 
 void avoid_ptxas_faults(llvm::Module& module) {
   for (llvm::Function& function : module) {
-    std::vector<llvm::BinaryOperator*> candidates;
-    for (llvm::Instruction& i : llvm::instructions(function)) {
-      if (auto* op = llvm::dyn_cast<llvm::BinaryOperator>(&i)) candidates.push_back(op);
-    }
+    std::vector<llvm::Instruction*> candidates;
+    for (llvm::Instruction& i : llvm::instructions(function)) candidates.push_back(&i);
     // Users before what they use: a chain such as 1 - x - 1 is seen before its parts are rewritten.
     for (auto it = candidates.rbegin(); it != candidates.rend(); ++it) {
       Value* replacement = other_way(**it);

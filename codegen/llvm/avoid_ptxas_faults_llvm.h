@@ -11,11 +11,14 @@ namespace mica::llvm_backend {
 ///
 ///   neg.s32 / neg.s16 of an operand of two nested min or max: they become VIMNMX3, which loses the
 ///     sign of its middle operand, so max(max(-3, 9), -4) gives -3
+///   the same after a multiplication by -2^k, which becomes a shift and a negation
+///   abs.s32 before rem.s32 or div.s32: the result is taken for positive, which |-2^31| is not
 ///   neg.s16 of -32768, then shr.s16, setp, selp or cvt: the value is taken for 32768
 ///   add.s16x2 of two constants: the upper half keeps one of them alone, so {1, 1} + {1, 1} is {2, 1}
 ///
 /// A negation of up to 32 bits becomes not and add 1 in inline assembly, out of the reach of LLVM's
-/// instruction selection, which would make neg of it again; and vectors are added,
+/// instruction selection, which would make neg of it again; abs likewise a shift, an
+/// exclusive or and a subtraction; and vectors are added,
 /// subtracted and multiplied lane by lane (those of 32 bits too, which LLVM narrows where only the lower
 /// halves are used).
 void avoid_ptxas_faults(llvm::Module& module);

@@ -57,6 +57,20 @@ TEST(PtxasFaults, NegationsWrittenInOtherWays) {
   check_signed([](const auto& u) { return max(max(5 - (u[0] + 5), u[1] - u[1] * 2), -u[2]); });
 }
 
+TEST(PtxasFaults, NegativePowersOfTwoInNestedExtrema) {
+  check_signed([](const auto& u) { return max(max(u[0], u[1] * -4), u[2]); });
+  check_signed([](const auto& u) {
+    return max(u[0], clamp(u[1] * -4, make_const(u[0].type(), std::int64_t{-4}), u[2] - 8));
+  });
+  check_signed([](const auto& u) { return min(min(u[0] * -2, u[1] * -8), u[2] * -16); });
+}
+
+TEST(PtxasFaults, TheMagnitudeOfTheLeastIntegerIsNegative) {
+  check_signed([](const auto& u) { return abs(u[0]) % (u[1] | cast(u[1].type(), 1)); });
+  check_signed([](const auto& u) { return abs(u[0]) / (u[1] | cast(u[1].type(), 1)); });
+  check_signed([](const auto& u) { return select(abs(u[0]) < 0, u[1], u[2]) + max(abs(u[1]), u[2]); });
+}
+
 TEST(PtxasFaults, TheNegatedLeastIntegerIsNegative) {
   check_signed([](const auto& u) { return -u[0] >> cast(u[0].type(), 3); });
   check_signed([](const auto& u) { return select(u[1] < -u[0], -u[0], u[1]); });

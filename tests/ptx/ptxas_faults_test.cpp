@@ -42,6 +42,16 @@ TEST(PtxasFaults, IntegersUpTo32BitsAreNegatedByNotAndAdd) {
             std::string::npos);
 }
 
+TEST(PtxasFaults, MagnitudesAreNotTakenForPositive) {
+  for (const Type type : {Int(8), Int(16), Int(32), Int(64)}) {
+    for (const int lanes : {1, 2}) {
+      const std::string text =
+          text_of(type, lanes, [](const auto& u, const auto& i) { return abs(u(i)) % u(i + 1); });
+      EXPECT_EQ(text.find("abs.s"), std::string::npos) << text;
+    }
+  }
+}
+
 TEST(PtxasFaults, NarrowElementsAreNotAddedInPairs) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
     for (const int lanes : {2, 4}) {
