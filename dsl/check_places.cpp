@@ -86,6 +86,17 @@ class PlaceChecker {
     const GpuContext context = view_.context_at(level, d);
     const std::string name = definition_name(*host.func, static_cast<int>(d));
     const auto& nest = *host.find_loop(level.var, d).nest;
+    const GpuContext around = view_.context_of(host);
+    const bool threads = std::any_of(nest.dims.begin(), nest.dims.end(),
+                                     [](const LoopDim& dim) { return dim.kind == LoopKind::GpuThread; });
+    if (around.in_block && !around.in_thread && !threads) {
+      const LoopLevel outer = view_.level_of(host);
+      report(directive,
+             fmt::format("the threads of a block share out the points of {}, so {} is no loop "
+                         "around any of them: name loop {} of {} too, or give {} thread loops",
+                         name, level.var, outer.var, outer.func, host.name()));
+      return false;
+    }
     if (context.between_threads) {
       const auto innermost = std::find_if(nest.dims.begin(), nest.dims.end(), [](const LoopDim& dim) {
         return dim.kind == LoopKind::GpuThread;
@@ -209,6 +220,7 @@ class PlaceChecker {
                                     f_.name()));
       return;
     }
+    if (memory == MemoryType::Heap) check_heap(directive, store);
     if (memory != MemoryType::Shared || f_.staged_by) return;
     if (f_.place.kind != ComputePlace::Kind::At) {
       report(directive,
@@ -230,6 +242,26 @@ class PlaceChecker {
     for (const std::size_t d : definitions_at(level)) {
       const std::string name = definition_name(*host->func, static_cast<int>(d));
       if (!check_shared(directive, level, name, view_.context_at(level, d))) return;
+    }
+  }
+
+  /// Heap memory is made by the host.
+  void check_heap(const Directive& directive, const Directive* store) {
+    if (f_.place.kind != ComputePlace::Kind::At) return;
+    LoopLevel level = f_.place.level;
+    if (store) {
+      const auto* at = std::get_if<directive::StoreAt>(&store->op);
+      level = at ? at->level : LoopLevel();
+    }
+    for (const std::size_t d : definitions_at(level)) {
+      const GpuContext context = view_.context_at(level, d);
+      if (!context.in_block && !context.in_thread && !context.between_blocks) continue;
+      report(directive,
+             fmt::format("loop {} of {} is inside a kernel, and heap memory is made outside: store in "
+                         "MemoryType::{}",
+                         level.var, level.func,
+                         context.in_thread ? "Register or Stack" : "Shared, or store_root()"));
+      return;
     }
   }
 

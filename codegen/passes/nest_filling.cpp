@@ -236,6 +236,14 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
   const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
   std::vector<std::int64_t> extent = fixed_extents(func, box);
   extent[0] /= lanes;
+  // An update's other dimensions are no points to deal: one thread goes through its reduction domain.
+  const auto& pure = definition.pure_vars;
+  const auto is_pure = [&](const std::string& arg) {
+    return std::find(pure.begin(), pure.end(), arg) != pure.end();
+  };
+  for (std::size_t d = 0; d < extent.size(); ++d) {
+    if (!is_pure(func.args[d])) extent[d] = 1;
+  }
   Dealt dealt = deal(policy, prefix, func.args, extent, context.threads,
                      Crew(program_.placement.at(func.name), context));
   std::map<std::string, Expr> value;
@@ -250,8 +258,7 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
     }
   }
   for (const auto& arg : func.args) {
-    const auto& pure = definition.pure_vars;
-    if (std::find(pure.begin(), pure.end(), arg) == pure.end()) value.erase(arg);
+    if (!is_pure(arg)) value.erase(arg);
   }
   const Expr lane = make_var(prefix + ".lane");
   // The narrowest copy has 4 bytes; narrower ones are loaded and stored.

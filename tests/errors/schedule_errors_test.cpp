@@ -258,6 +258,24 @@ TEST_F(ScheduleErrors, ComputeAtBetweenThreadLoopsOfAnUpdate) {
   EXPECT_FINDING(b.compute_at(next, "y.thread"),
                  "y.thread of next.update(0) is inside some of its thread loops", "x.thread");
 }
+TEST_F(ScheduleErrors, ComputeAtALoopOfAFuncThatABlockSharesOut) {
+  Func c("c");
+  c(x, y) = u(x, y) * 2;
+  b(x, y) = b(x, y) + c(x, y);
+  next.gpu_tile(x, y, 32, 8);
+  b.compute_at(next, "x.block");
+  EXPECT_FINDING(c.compute_at(b, x), "the threads of a block share out the points of b",
+                 "loop x.block of next");
+}
+TEST_F(ScheduleErrors, HeapMemoryInAKernel) {
+  next.gpu_tile(x, y, 32, 8);
+  b.compute_at(next, "x.thread");
+  EXPECT_FINDING(b.store_in(MemoryType::Heap), "x.thread of next is inside a kernel",
+                 "Register or Stack");
+  b.clear_schedule();
+  b.compute_at(next, "x.block");
+  EXPECT_FINDING(b.store_in(MemoryType::Heap), "x.block of next is inside a kernel", "Shared");
+}
 TEST_F(ScheduleErrors, PlacesOfOutputs) {
   EXPECT_FINDING(next.compute_inline(), "next is an output");
   next.clear_schedule();

@@ -331,5 +331,21 @@ TEST(FoundByFuzzing, PlanesOfAMarchThatAreAlsoReadAtAConstantAreRefused) {
                  {"f, kept along the march of h over x", "read at -1 to -1 in dimension 0 (x)"}));
 }
 
+TEST(FoundByFuzzing, AnUpdateAtOnePointOfAFuncThatABlockKeeps) {
+  const Var x("x");
+  const Var y("y");
+  const RDom r({{0, 3}}, "r");
+  const RDom s({{0, 2}}, "s");
+  Func f("f");
+  Func g("g");
+  f(x, y) = cast<float>(x) * 0.5F + cast<float>(y);
+  f(r, r) = f(r, r) + 1.5F;
+  g(x, y) = 1.0F;
+  g(x, y) = g(x, y) + f(s, s + 1);
+  f.compute_at(g, "x.block");
+  g.update(0).gpu_tile(x, y, 4, 4);
+  for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({g}, {{-3, 8}, {0, 8}}, target));
+}
+
 }  // namespace
 }  // namespace mica::test
