@@ -64,8 +64,8 @@ TEST(MathOnGpu, EverySingleHasTheHostsBitsWhenAskedFor) {
       };
       const auto [at, other] = std::mismatch(a, a + kRow * kRows, b, alike);
       if (at == a + kRow * kRows) continue;
-      FAIL() << functions[f].name << "(" << std::hexfloat << values[i] << "): " << a[i]
-             << " on the host, " << b[i] << " on the GPU";
+      FAIL() << functions[f].name << "(" << std::hexfloat << values[at - a] << "): " << *at
+             << " on the host, " << *other << " on the GPU";
     }
   }
 }
