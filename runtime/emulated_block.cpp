@@ -157,6 +157,10 @@ bool EmulatedBlock::judge(std::int32_t index, std::int32_t thread, const Coordin
   return true;
 }
 
+void EmulatedBlock::misaligned(std::int32_t index, std::int32_t thread, const Coordinates& at) {
+  report(reporter().misaligned(access(index), thread, at));
+}
+
 void EmulatedBlock::out_of_range(std::int32_t index, std::int32_t thread, const Coordinates& at) {
   report(reporter().out_of_range(access(index), thread, at));
 }

@@ -50,6 +50,7 @@ class EmulatedBlock {
   bool check_global(const void* address, std::int32_t access, std::int32_t thread);
   /// Judges what the last check found; true if the thread may go on.
   bool judge(std::int32_t access, std::int32_t thread, const Coordinates& at);
+  void misaligned(std::int32_t access, std::int32_t thread, const Coordinates& at);
   void out_of_range(std::int32_t access, std::int32_t thread, const Coordinates& at);
   void wait_at_barrier(std::int32_t thread, std::int32_t barrier);
   void wait_for_exchange(std::int32_t thread, void* value, std::size_t bytes, std::int32_t delta,

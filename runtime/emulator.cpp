@@ -36,6 +36,10 @@ bool emulator_conflict(EmulatedBlock* block, std::int32_t access, std::int32_t t
                        std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept {
   return block->judge(access, thread, {c0, c1, c2, c3});
 }
+void emulator_misaligned(EmulatedBlock* block, std::int32_t access, std::int32_t thread, std::int64_t c0,
+                         std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept {
+  block->misaligned(access, thread, {c0, c1, c2, c3});
+}
 void emulator_out_of_range(EmulatedBlock* block, std::int32_t access, std::int32_t thread,
                            std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept {
   block->out_of_range(access, thread, {c0, c1, c2, c3});

@@ -40,6 +40,7 @@ struct EmulatedAccess {
   int count = 1;                      ///< neighbouring elements from the address on
   int parameter = -1;                 ///< Global: which of the kernel's parameters
   std::vector<std::int64_t> extents;  ///< Shared, Private: of the allocation; coordinates start at 0
+  int alignment = 0;                  ///< of the address, in bytes; 0: any
   /// Shared: the allocation's place in the block's shared memory, in bytes.
   std::size_t shared_begin = 0, shared_end = static_cast<std::size_t>(-1);
 };
@@ -97,6 +98,8 @@ bool emulator_check_global(EmulatedBlock* block, const void* address, std::int32
 bool emulator_conflict(EmulatedBlock* block, std::int32_t access, std::int32_t thread, std::int64_t c0,
                        std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
 /// Coordinates that lie outside the array.
+void emulator_misaligned(EmulatedBlock* block, std::int32_t access, std::int32_t thread, std::int64_t c0,
+                         std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
 void emulator_out_of_range(EmulatedBlock* block, std::int32_t access, std::int32_t thread,
                            std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
 /// The thread is about to wait at the `barrier`-th barrier of the code.

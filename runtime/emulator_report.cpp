@@ -106,6 +106,14 @@ std::string EmulatorReport::conflict(const EmulatedAccess& access, std::int32_t 
   return head + what + why;
 }
 
+std::string EmulatorReport::misaligned(const EmulatedAccess& access, std::int32_t thread,
+                                       const Coordinates& at) const {
+  return "misaligned access in kernel " + kernel_.name + ": " + thread_text(thread) + " of " +
+         block_text(block_) + (access.is_store ? " writes " : " reads ") + std::to_string(access.count) +
+         " elements from " + element_text(access, at) + ", whose address is no multiple of " +
+         std::to_string(access.alignment) + " bytes";
+}
+
 std::string EmulatorReport::out_of_range(const EmulatedAccess& access, std::int32_t thread,
                                          const Coordinates& at) const {
   std::string box;

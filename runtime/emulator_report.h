@@ -31,6 +31,8 @@ class EmulatorReport {
   /// A race or an uninitialised read; `first` are the coordinates of the access's first element.
   [[nodiscard]] std::string conflict(const EmulatedAccess& access, std::int32_t thread,
                                      Coordinates first, const Finding& finding) const;
+  [[nodiscard]] std::string misaligned(const EmulatedAccess& access, std::int32_t thread,
+                                       const Coordinates& at) const;
   [[nodiscard]] std::string out_of_range(const EmulatedAccess& access, std::int32_t thread,
                                          const Coordinates& at) const;
   /// What a copy's thread does wrong.

@@ -262,6 +262,7 @@ llvm::Value* Emitter::load(Type type, const Load& load) {
   const std::optional<LaneIndex> form = as_lanes(index);
   if (form && form->stride == 1) {
     access.pointer = address(from, form->base);
+    access.alignment = load.alignment * bytes;
     return load_elements(access, type, load.alignment * bytes);
   }
   access.count = 1;
@@ -295,6 +296,7 @@ void Emitter::statement(const ir::Store& store) {
   const std::optional<LaneIndex> form = as_lanes(index);
   if (form && form->stride == 1) {
     access.pointer = address(to, form->base);
+    access.alignment = store.alignment * bytes;
     store_elements(access, type, value, store.alignment * bytes);
     return;
   }

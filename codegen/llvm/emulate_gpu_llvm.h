@@ -18,6 +18,7 @@ namespace mica::llvm_backend {
 /// Every load and store is preceded by the checks of runtime/emulator.h:
 ///
 ///     coordinates outside the array    ->  emulator_out_of_range(..), end of the thread
+///     an address off its alignment     ->  emulator_misaligned(..), end of the thread
 ///     shared or written global memory  ->  emulator_check_..(..) ? go on : emulator_conflict(..)
 ///
 /// The result describes the kernel but for its entry.

@@ -29,6 +29,7 @@ EmulatedAccess ThreadFunction::describe(const MemoryAccess& a) const {
   access.is_store = a.is_store;
   access.element_bytes = a.binding.type.bytes();
   access.count = a.count;
+  access.alignment = a.alignment;
   const auto extents = extents_.find(a.buffer);
   if (extents == extents_.end()) {
     access.memory = EmulatedAccess::Memory::Global;
@@ -113,6 +114,21 @@ void ThreadFunction::check_range(Emitter& emitter, std::uint32_t access, const V
   b.CreateBr(end_);
 }
 
+/// A GPU faults where a vector's address is no multiple of its bytes; the host does not.
+void ThreadFunction::check_alignment(Emitter& emitter, std::uint32_t access, Value* pointer,
+                                     const Values& at) {
+  const EmulatedAccess& a = result_.accesses[access];
+  if (a.alignment <= a.element_bytes) return;
+  Builder& here = emitter.builder();
+  Value* address = here.CreatePtrToInt(pointer, here.getInt64Ty());
+  Value* beyond = here.CreateAnd(address, static_cast<std::uint64_t>(a.alignment - 1));
+  Builder b(unless(emitter, here.CreateICmpEQ(beyond, here.getInt64(0))));
+  Values arguments = {b.getInt32(access), argument(kThread)};
+  append_coordinates(b, at, arguments);
+  call(b, "emulator_misaligned", b.getVoidTy(), std::move(arguments));
+  b.CreateBr(end_);
+}
+
 void ThreadFunction::check(Emitter& emitter, const MemoryAccess& a) {
   const std::uint32_t index = add_access(describe(a));
   const EmulatedAccess access = result_.accesses[index];  // coordinates may add others
@@ -120,6 +136,7 @@ void ThreadFunction::check(Emitter& emitter, const MemoryAccess& a) {
   const Values first = coordinates(emitter, a, a.lane);
   check_range(emitter, index, first);
   if (a.count > 1) check_range(emitter, index, coordinates(emitter, a, a.lane + a.count - 1));
+  check_alignment(emitter, index, a.pointer, first);
 
   const char* function = nullptr;
   switch (access.memory) {

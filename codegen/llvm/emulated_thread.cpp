@@ -243,6 +243,7 @@ std::vector<RuntimeFunction> emulator_functions() {
           runtime_function("emulator_check_shared", &emulator_check_shared),
           runtime_function("emulator_check_global", &emulator_check_global),
           runtime_function("emulator_conflict", &emulator_conflict),
+          runtime_function("emulator_misaligned", &emulator_misaligned),
           runtime_function("emulator_out_of_range", &emulator_out_of_range),
           runtime_function("emulator_barrier", &emulator_barrier),
           runtime_function("emulator_shuffle", &emulator_shuffle),

@@ -51,6 +51,8 @@ class ThreadFunction {
   llvm::Value* in_range(Emitter& emitter, const EmulatedAccess& access, const Values& at);
   /// Ends the thread where `at` lies outside the array.
   void check_range(Emitter& emitter, std::uint32_t access, const Values& at);
+  /// Ends the thread where the address is not aligned as promised.
+  void check_alignment(Emitter& emitter, std::uint32_t access, llvm::Value* pointer, const Values& at);
   /// Appends the coordinates to a call's arguments, 0 for dimensions that are not there.
   static void append_coordinates(Builder& b, const Values& at, Values& arguments);
   llvm::BasicBlock* unless(Emitter& emitter, llvm::Value* good);

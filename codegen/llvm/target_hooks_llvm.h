@@ -39,6 +39,8 @@ struct MemoryAccess {
   /// Its logical indices, one a dimension, of the access's lanes or scalar; may be empty.
   const std::vector<Expr>& logical;
   bool streamed = false;
+  /// The bytes that the address of all elements together is promised to be a multiple of; 0: none.
+  int alignment = 0;
 };
 
 /// Neighbouring elements that an AsyncCopy or a BulkCopy brings from one array to another.

@@ -146,6 +146,27 @@ TEST(EmulatorKernels, ALoadBeforeTheInputIsOutOfRange) {
   EXPECT_NE(k.fault().find("reads u(-2), and u holds [-1..16]"), std::string::npos);
 }
 
+/// Half the threads copy two neighbours from u, `shift` beside their place in out.
+Stmt pairs(int shift) {
+  const auto two = [](const Expr& first) {
+    return make_expr(Int(32).with_lanes(2), Ramp{first, Expr(1)});
+  };
+  const Expr to = thread_x() * 2, from = thread_x() * 2 + shift;
+  const Expr value = make_expr(Float(32).with_lanes(2), Load{"u", {two(from)}, {two(from)}, 2});
+  return when(thread_x() < kThreads / 2, make_stmt(ir::Store{"out", {two(to)}, value, {two(to)}, 2}));
+}
+
+TEST(EmulatorKernels, AVectorOffItsAlignmentIsFound) {
+  // u starts one element before a multiple of 16 bytes and one element.
+  TestKernel aligned(pairs(1), 1);
+  EXPECT_EQ(aligned.fault(), "");
+  EXPECT_EQ(aligned.out[2], aligned.u[4]);
+  const std::string fault = TestKernel(pairs(0), 1).fault();
+  EXPECT_NE(fault.find("misaligned access in kernel blur: thread ("), std::string::npos) << fault;
+  EXPECT_NE(fault.find("reads 2 elements from u("), std::string::npos) << fault;
+  EXPECT_NE(fault.find("no multiple of 8 bytes"), std::string::npos) << fault;
+}
+
 TEST(EmulatorKernels, BlocksThatShareAnOutputElementRace) {
   const Stmt body = store("out", thread_x(), cast(Float(32), block_x()));
   EXPECT_NE(TestKernel(body, 2).fault().find("race in kernel blur"), std::string::npos);
