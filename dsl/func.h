@@ -404,8 +404,8 @@ class Func : public Stage {
   // ---- compile and run (codegen/realize.cpp) -------------------------------------------------------
   /// Computes the Func over `output`'s box into it; points outside the box of a cropped buffer stay
   /// untouched. Compiles on first use for each target. Target::best() when none is given, or the
-  /// target the environment variable MICA_TARGET names. Several threads may realize one Func at once, into
-  /// different outputs.
+  /// target the environment variable MICA_TARGET names. Several threads may realize one Func at once,
+  /// into different outputs.
   void realize(AnyBuffer& output);
   void realize(AnyBuffer& output, const Target& target);
   void realize(const std::vector<AnyBuffer*>& outputs, const Target& target);

@@ -197,13 +197,28 @@ bool ScheduleView::is_inside(const FuncView& f, const LoopLevel& level) const {
     const FuncView* next = find(at.func);
     if (next && at.func == level.func) {
       if (level.var.empty()) return true;
-      const auto inner = next->find_loop(at.var);
-      const auto outer = next->find_loop(level.var);
-      return inner.nest && outer.nest && inner.index <= outer.index;
+      return is_loop_inside(*next, current->name(), at.var, level.var);
     }
     current = next;
   }
   return false;
+}
+
+// In every definition that uses `wanted`; in the first that has the loops if none does.
+bool ScheduleView::is_loop_inside(const FuncView& host, const std::string& wanted,
+                                  const std::string& inner, const std::string& outer) const {
+  bool found = false;
+  for (std::size_t d = 0; d < host.loops.size(); ++d) {
+    const auto in = host.find_loop(inner, d);
+    const auto out = host.find_loop(outer, d);
+    if (!in.nest || !out.nest || !uses(host, d, wanted)) continue;
+    if (in.index > out.index) return false;
+    found = true;
+  }
+  if (found) return true;
+  const auto in = host.find_loop(inner);
+  const auto out = host.find_loop(outer);
+  return in.nest && out.nest && in.index <= out.index;
 }
 
 GpuContext ScheduleView::context_at(const LoopLevel& level) const {

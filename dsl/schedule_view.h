@@ -86,6 +86,8 @@ class ScheduleView {
                           std::set<std::string>& seen) const;
   [[nodiscard]] bool reaches(const FuncView& f, const std::string& input,
                              std::set<std::string>& seen) const;
+  [[nodiscard]] bool is_loop_inside(const FuncView& host, const std::string& wanted,
+                                    const std::string& inner, const std::string& outer) const;
   [[nodiscard]] GpuContext context_of(const FuncView& f, std::size_t steps) const;
   [[nodiscard]] static GpuContext context_in(const FuncView::LoopPlace& place, GpuContext around);
 

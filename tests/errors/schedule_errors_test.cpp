@@ -276,6 +276,15 @@ TEST_F(ScheduleErrors, HeapMemoryInAKernel) {
   b.compute_at(next, "x.block");
   EXPECT_FINDING(b.store_in(MemoryType::Heap), "x.block of next is inside a kernel", "Shared");
 }
+TEST_F(ScheduleErrors, ComputeAtALoopThatIsInsideAConsumersInOneDefinitionOnly) {
+  Func c("c");
+  c(x, y) = b(x, y) * 2;
+  next(x, y) = next(x, y) + c(x, y);
+  next(x, y) += b(x, y) + c(x, y);
+  c.compute_at(next, y);
+  next.reorder(y, x);
+  EXPECT_FINDING(b.compute_at(next, x), "c reads b outside loop x of next");
+}
 TEST_F(ScheduleErrors, PlacesOfOutputs) {
   EXPECT_FINDING(next.compute_inline(), "next is an output");
   next.clear_schedule();
