@@ -229,11 +229,7 @@ class PlaceChecker {
                          f_.name()));
       return;
     }
-    LoopLevel level = f_.place.level;
-    if (store) {
-      const auto* at = std::get_if<directive::StoreAt>(&store->op);
-      level = at ? at->level : LoopLevel();
-    }
+    const LoopLevel level = storage_level(store);
     const FuncView* host = view_.find(level.func);
     if (!host) {
       check_shared(directive, level, level.func, GpuContext());
@@ -245,14 +241,17 @@ class PlaceChecker {
     }
   }
 
+  /// The loop at which f_ is stored; none for store_root.
+  [[nodiscard]] LoopLevel storage_level(const Directive* store) const {
+    if (!store) return f_.place.level;
+    const auto* at = std::get_if<directive::StoreAt>(&store->op);
+    return at ? at->level : LoopLevel();
+  }
+
   /// Heap memory is made by the host.
   void check_heap(const Directive& directive, const Directive* store) {
     if (f_.place.kind != ComputePlace::Kind::At) return;
-    LoopLevel level = f_.place.level;
-    if (store) {
-      const auto* at = std::get_if<directive::StoreAt>(&store->op);
-      level = at ? at->level : LoopLevel();
-    }
+    const LoopLevel level = storage_level(store);
     for (const std::size_t d : definitions_at(level)) {
       const GpuContext context = view_.context_at(level, d);
       if (!context.in_block && !context.in_thread && !context.between_blocks) continue;

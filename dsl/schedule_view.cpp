@@ -221,11 +221,6 @@ bool ScheduleView::is_loop_inside(const FuncView& host, const std::string& wante
   return in.nest && out.nest && in.index <= out.index;
 }
 
-GpuContext ScheduleView::context_at(const LoopLevel& level) const {
-  const FuncView* host = find(level.func);
-  return host ? context_in(host->find_loop(level.var), context_of(*host)) : GpuContext();
-}
-
 GpuContext ScheduleView::context_at(const LoopLevel& level, std::size_t d) const {
   const FuncView* host = find(level.func);
   return host ? context_in(host->find_loop(level.var, d), context_of(*host)) : GpuContext();

@@ -74,9 +74,7 @@ class ScheduleView {
   /// Is the computation of `f` inside one iteration of loop `level`, or of any loop of level.func when
   /// level.var is empty?
   [[nodiscard]] bool is_inside(const FuncView& f, const LoopLevel& level) const;
-  /// What surrounds code placed at `level`, in the first definition that has the loop.
-  [[nodiscard]] GpuContext context_at(const LoopLevel& level) const;
-  /// The same in definition `d` of the level's Func.
+  /// What surrounds code placed at `level` in definition `d` of the level's Func.
   [[nodiscard]] GpuContext context_at(const LoopLevel& level, std::size_t d) const;
   /// What surrounds the loops of `f`.
   [[nodiscard]] GpuContext context_of(const FuncView& f) const;

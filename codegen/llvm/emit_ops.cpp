@@ -157,14 +157,6 @@ llvm::Value* emit_unary(Builder& b, UnaryOp op, Type type, llvm::Value* a) {
     case UnaryOp::Abs:
       if (type.is_float()) return b.CreateUnaryIntrinsic(intrinsic::fabs, a);
       if (type.is_uint()) return a;
-      if (type.bits < 32) {
-        // In 32 bits, then wrapped, so that nothing depends on how PTX's 16-bit registers hold the
-        // absolute value of the least i16.
-        llvm::Type* wide = a->getType()->getWithNewBitWidth(32);
-        llvm::Value* value =
-            b.CreateBinaryIntrinsic(intrinsic::abs, b.CreateSExt(a, wide), b.getFalse());
-        return b.CreateTrunc(value, a->getType());
-      }
       return b.CreateBinaryIntrinsic(intrinsic::abs, a, b.getFalse());
     case UnaryOp::Sqrt: return b.CreateUnaryIntrinsic(intrinsic::sqrt, a);
     case UnaryOp::Floor: return b.CreateUnaryIntrinsic(intrinsic::floor, a);

@@ -273,11 +273,8 @@ class Fuser {
       return run_block(alloc->body, pending);
     }
     if (const auto* produce = s.as<ir::Produce>()) {
-      // Inside the making of a plane there may be another of the same Func, which is no further plane.
-      const bool outermost = producing_.insert(produce->func).second;
-      if (outermost) pending.begin_plane(produce->func);
+      pending.begin_plane(produce->func);
       ir::Stmt body = run_block(produce->body, pending);
-      if (outermost) producing_.erase(produce->func);
       return body.defined() ? ir::make_stmt(ir::Produce{produce->func, body}) : body;
     }
     if (!has_thread_loops(s)) return stage(one_thread(s), effects(s), pending);
@@ -322,18 +319,12 @@ class Fuser {
   /// copies.
   bool meets_in_order(const ir::Stmt& branch, Pending pending) const {
     bool meets = false, waits = false;
-    std::set<std::string> producing = producing_;
-    const std::function<void(const ir::Stmt&)> check = [&](const ir::Stmt& s) {
-      if (!s.defined()) return;
-      const auto* made = s.as<ir::Produce>();
-      const bool outermost = made && producing.insert(made->func).second;
-      if (outermost) pending.begin_plane(made->func);
+    const auto check = [&](const ir::Stmt& s) {
+      if (const auto* made = s.as<ir::Produce>()) pending.begin_plane(made->func);
       waits = waits || s.as<ir::CopyWait>() || s.as<ir::BulkWait>();
       if (!meets) meets = pending.conflicts(own_effects(s), rings_);
-      ir::for_each_child(s, check, nullptr);
-      if (outermost) producing.erase(made->func);
     };
-    check(branch);
+    ir::walk(branch, check, nullptr);
     return meets && !waits;
   }
 
@@ -399,7 +390,7 @@ class Fuser {
   SourceLocation where_;
   std::int64_t block_[3] = {1, 1, 1};
   std::vector<ir::Allocate> allocs_;
-  Names private_, shared_, producing_;
+  Names private_, shared_;
   Pending::Rings rings_;
 };
 

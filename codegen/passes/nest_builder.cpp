@@ -60,11 +60,16 @@ ir::Stmt NestBuilder::build_root(const FunctionData& func, std::size_t index, bo
 
 ir::Stmt NestBuilder::build_func(const FunctionData& func, const Box& box,
                                  const NestContext& context) const {
+  return ir::make_stmt(ir::Produce{func.name, build_definitions(func, box, context)});
+}
+
+ir::Stmt NestBuilder::build_definitions(const FunctionData& func, const Box& box,
+                                        const NestContext& context) const {
   std::vector<ir::Stmt> stmts;
   for (std::size_t i = 0; i < func.definitions.size(); ++i) {
     stmts.push_back(build_definition(func, i, box, context));
   }
-  return ir::make_stmt(ir::Produce{func.name, ir::make_block(std::move(stmts))});
+  return ir::make_block(std::move(stmts));
 }
 
 ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t index, const Box& box,

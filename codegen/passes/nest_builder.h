@@ -49,6 +49,8 @@ struct Crew {
   [[nodiscard]] Expr number(const std::string& prefix) const;
   /// Which threads are in the crew; undefined: all.
   [[nodiscard]] Expr condition(const std::string& prefix) const;
+  /// `stmt` inside those loops, carried out by the crew.
+  [[nodiscard]] ir::Stmt around(const std::string& prefix, ir::Stmt stmt) const;
 };
 
 class NestBuilder {
@@ -63,6 +65,8 @@ class NestBuilder {
 
   ir::Stmt build_func(const FunctionData& func, const analysis::Box& box,
                       const NestContext& context) const;
+  ir::Stmt build_definitions(const FunctionData& func, const analysis::Box& box,
+                             const NestContext& context) const;
   ir::Stmt build_definition(const FunctionData& func, std::size_t index, const analysis::Box& box,
                             const NestContext& context) const;
   ir::Stmt emit_loops(Frame& frame, std::size_t outermost_left, const NestContext& context) const;

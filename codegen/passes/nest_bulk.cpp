@@ -92,7 +92,6 @@ ir::Stmt NestBuilder::with_barriers(const FunctionData& func, std::int64_t place
 
 ir::Stmt NestBuilder::bulk_fill(const FunctionData& func, const Box& box, const Expr& number,
                                 std::int64_t places, const NestContext& context) const {
-  static constexpr const char* kAxis[] = {".tx", ".ty", ".tz"};
   const std::vector<std::int64_t> extent = fixed_extents(func, box);
   const Expr slot = simplify(number % constant(places));
   std::int64_t rows = 1;
@@ -133,15 +132,8 @@ ir::Stmt NestBuilder::bulk_fill(const FunctionData& func, const Box& box, const 
   }
   const Expr bytes = constant(rows * extent[0] * func.types.front().bytes());
   const ir::Stmt expect = ir::make_stmt(ir::BulkExpect{barriers_of(func), slot, bytes});
-  ir::Stmt stmt = ir::make_block({ir::make_stmt(ir::If{thread == constant(0), expect, {}}), copies});
-  if (const Expr filling = crew.condition(func.name); filling.defined()) {
-    stmt = ir::make_stmt(ir::If{filling, stmt, {}});
-  }
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    stmt = ir::make_stmt(ir::For{func.name + kAxis[axis], constant(0), constant(crew.extents[axis]),
-                                 LoopKind::GpuThread, stmt});
-  }
-  return stmt;
+  return crew.around(func.name,
+                     ir::make_block({ir::make_stmt(ir::If{thread == constant(0), expect, {}}), copies}));
 }
 
 ir::Stmt NestBuilder::bulk_wait(const FunctionData& func, const Expr& number,

@@ -146,6 +146,17 @@ Expr Crew::condition(const std::string& prefix) const {
   return first > 0 ? number(prefix) >= constant(0) : Expr();
 }
 
+ir::Stmt Crew::around(const std::string& prefix, ir::Stmt stmt) const {
+  if (const Expr filling = condition(prefix); filling.defined()) {
+    stmt = ir::make_stmt(ir::If{filling, stmt, {}});
+  }
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    stmt = ir::make_stmt(ir::For{prefix + kThreadAxis[axis], constant(0), constant(extents[axis]),
+                                 LoopKind::GpuThread, stmt});
+  }
+  return stmt;
+}
+
 // The size of a box inside a block; UserError where it varies.
 std::vector<std::int64_t> NestBuilder::fixed_extents(const FunctionData& func, const Box& box) const {
   std::vector<std::int64_t> extents;

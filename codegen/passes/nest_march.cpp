@@ -279,10 +279,8 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
       Expr in_time = step + constant(stage.beyond) < count;
       condition = condition.defined() ? condition && in_time : in_time;
     }
-    const ir::Stmt whole = emit_stage(frame, position, stage, plane, context);
-    const auto* produce = whole.as<ir::Produce>();
-    internal_check(produce != nullptr, "a stage of a march produces one Func");
-    stmts.push_back(ir::make_stmt(ir::Produce{produce->func, guarded(condition, produce->body), true}));
+    const ir::Stmt made = emit_stage(frame, position, stage, plane, context);
+    stmts.push_back(ir::make_stmt(ir::Produce{stage.func->name, guarded(condition, made), true}));
   }
   return ir::make_block(std::move(stmts));
 }
@@ -313,14 +311,14 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
     }
     if (stage.bulk) {
       const Expr number = begun_in(stage, make_var(frame.vars.loops()[position].name));
-      return ir::make_stmt(ir::Produce{func.name, bulk_fill(func, box, number, stage.depth, context)});
+      return bulk_fill(func, box, number, stage.depth, context);
     }
     const Placement& placement = program_.placement.at(func.name);
     const bool copies = placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
     if (!placement.filled_from.empty() && context.interior && !copies) {
-      return ir::make_stmt(ir::Produce{func.name, fill_around(frame, position, stage, box, context)});
+      return fill_around(frame, position, stage, box, context);
     }
-    return build_func(func, box, context);
+    return build_definitions(func, box, context);
   }
   frame.body = [&] {
     return emit_store(func, 0, [&](const std::string& name) {
@@ -332,7 +330,7 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
   };
   ir::Stmt stmt = emit_loops(frame, position, context);
   frame.body = nullptr;
-  return ir::make_stmt(ir::Produce{func.name, stmt});
+  return stmt;
 }
 
 // ---- planes filled from registers ------------------------------------------------------------------
@@ -354,7 +352,7 @@ ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const Marc
     const Interval points = frame.vars.interval(arg, frame.fixed);
     const bool one = analysis::constant_difference(points.max, points.min) == 0;
     if (!one && std::find(pattern.begin(), pattern.end(), arg) == pattern.end()) {
-      return build_func(func, box, context);
+      return build_definitions(func, box, context);
     }
   }
   Box tile = box;
@@ -363,7 +361,7 @@ ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const Marc
     const Interval own = frame.vars.interval(pattern[d], frame.fixed);
     const auto low = analysis::constant_difference(own.min, box[d].min);
     const auto high = analysis::constant_difference(box[d].max, own.max);
-    if (!low || !high || *low < 0 || *high < 0) return build_func(func, box, context);
+    if (!low || !high || *low < 0 || *high < 0) return build_definitions(func, box, context);
     tile[d] = own;
   }
   bool corners = false;

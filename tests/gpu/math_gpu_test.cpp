@@ -1,8 +1,6 @@
 // Functions of every single-precision number on a GPU. Their accuracy is the host's matter
 // (tests/numeric/math_test.cpp): here the bits are compared.
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -12,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
+#include "fuzz/compare_memory.h"
 #include "tests/support/check_targets.h"
 
 namespace mica::test {
@@ -57,15 +56,7 @@ TEST(MathOnGpu, EverySingleHasTheHostsBitsWhenAskedFor) {
       const float* a = static_cast<const Buffer<float>&>(on_host).data();
       const float* b = static_cast<const Buffer<float>&>(on_gpu).data();
       if (std::memcmp(a, b, kRow * kRows * sizeof(float)) == 0) continue;
-      // NaNs are alike whatever their payloads are.
-      const auto alike = [](float p, float q) {
-        return std::bit_cast<std::uint32_t>(p) == std::bit_cast<std::uint32_t>(q) ||
-               (std::isnan(p) && std::isnan(q));
-      };
-      const auto [at, other] = std::mismatch(a, a + kRow * kRows, b, alike);
-      if (at == a + kRow * kRows) continue;
-      FAIL() << functions[f].name << "(" << std::hexfloat << values[at - a] << "): " << *at
-             << " on the host, " << *other << " on the GPU";
+      ASSERT_EQ(differing_bits(on_host, on_gpu), "") << functions[f].name << ", from the bits " << first;
     }
   }
 }
