@@ -12,6 +12,15 @@ int storage_alignment(const FunctionData& func, std::size_t d, int otherwise) {
   }
   return otherwise;
 }
+ArrayKind kind_of(const Plan& plan, const std::string& array) {
+  for (const auto& b : plan.buffers) {
+    if (b.name == array) return {b.type, static_cast<std::size_t>(b.dimensions)};
+  }
+  for (const auto& t : plan.temporaries) {
+    if (t.name == array) return {t.type, t.extents.size()};
+  }
+  throw InternalError("the plan has no array " + array);
+}
 Expr min_symbol(const std::string& buffer, std::size_t d) {
   return make_var(buffer + ".min." + std::to_string(d));
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/analysis/array_origins.h"
 #include "codegen/analysis/bounds.h"
 #include "codegen/ir/kernel.h"
 #include "dsl/pipeline.h"
@@ -55,6 +56,9 @@ struct Nest {
   ir::Kernel kernel;       ///< filled by split_host_device
   /// Inputs and other Funcs' arrays that a device nest reads through the texture unit.
   std::set<std::string> textures;
+  /// Where the flat indices of other nests' arrays count from, set by flatten_storage; an array that is
+  /// not here: from logical index 0.
+  analysis::Origins origins;
 };
 
 struct Program {
@@ -77,6 +81,13 @@ std::string storage_name(const std::string& func, int value, std::size_t count);
 /// The multiple that `align_storage` asks dimension `d` of the Func's storage to be padded to, or
 /// `otherwise`.
 int storage_alignment(const FunctionData& func, std::size_t d, int otherwise);
+/// Element type and number of dimensions of a buffer or temporary of the plan; InternalError for another
+/// name.
+struct ArrayKind {
+  Type type;
+  std::size_t rank = 0;
+};
+ArrayKind kind_of(const Plan& plan, const std::string& array);
 /// "<buffer>.min.<d>", "<buffer>.extent.<d>", "<buffer>.stride.<d>" as i32 variables.
 Expr min_symbol(const std::string& buffer, std::size_t dimension);
 Expr extent_symbol(const std::string& buffer, std::size_t dimension);

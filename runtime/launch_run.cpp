@@ -72,7 +72,7 @@ class Launcher {
     textures_.clear();
   }
 
-  /// Address of logical index 0; 0 for an array of no bytes.
+  /// Address of the element at KernelArgument::at; 0 for an array of no bytes.
   std::uint64_t address_of(const ShapedLaunch::Pointer& pointer, bool on_device) {
     RunArray& array = arrays_[static_cast<std::size_t>(pointer.array)];
     MemoryUse use = MemoryUse::Read;
@@ -86,7 +86,7 @@ class Launcher {
     return start + static_cast<std::uint64_t>((array.offset + pointer.origin) * array.element_bytes);
   }
 
-  /// A texture over the whole storage and, in the next argument, its element at logical index 0.
+  /// A texture over the whole storage and, in the next argument, its element at KernelArgument::at.
   void set_texture(const ShapedLaunch& launch, const ShapedLaunch::Pointer& pointer) {
     const RunArray& array = arrays_[static_cast<std::size_t>(pointer.array)];
     const KernelArgument& argument =

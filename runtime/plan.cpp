@@ -16,8 +16,10 @@ std::string argument_text(const KernelArgument& argument) {
   switch (argument.kind) {
     case KernelArgument::Kind::Pointer:
       return argument.name + ": " + to_string(argument.type) + "* " + argument.buffer +
-             (argument.written ? " (written)" : "");
-    case KernelArgument::Kind::Texture: return argument.name + ": texture " + argument.buffer;
+             (argument.at.empty() ? "" : list(argument.at)) + (argument.written ? " (written)" : "");
+    case KernelArgument::Kind::Texture:
+      return argument.name + ": texture " + argument.buffer +
+             (argument.at.empty() ? "" : list(argument.at));
     case KernelArgument::Kind::TextureOrigin: return argument.name + ": origin of " + argument.buffer;
     case KernelArgument::Kind::Scalar:
       return argument.name + ": " + to_string(argument.type) + " = " + to_string(argument.value);

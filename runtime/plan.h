@@ -35,12 +35,12 @@ struct PlanTemporary {
 /// One argument of a kernel, in the order of its parameters.
 struct KernelArgument {
   enum class Kind : std::uint8_t {
-    Pointer,  ///< address of `buffer`'s element at logical index 0 in every dimension
+    Pointer,  ///< address of `buffer`'s element at `at`
     Scalar,   ///< `value`, evaluated on the host, as `type`
     /// Pointer for host kernels and the emulator; on a GPU a texture object over `buffer`'s elements, of
     /// `type`. The argument after it is the TextureOrigin.
     Texture,
-    TextureOrigin,  ///< i64: which element of the texture is the one at logical index 0; 0 elsewhere
+    TextureOrigin,  ///< i64: which element of the texture is the one at `at`; 0 elsewhere
   };
   Kind kind = Kind::Scalar;
   std::string name;
@@ -48,6 +48,8 @@ struct KernelArgument {
   bool written = false;
   Type type;
   Expr value;
+  /// Of a Pointer or Texture: coordinates, which need not lie in the array; none: 0 in every dimension.
+  std::vector<Expr> at = {};
 };
 
 /// A launch of one kernel.
@@ -72,10 +74,15 @@ struct PlanCheck {
   SourceLocation where;
 };
 
+/// A constant of at most this magnitude may be taken out of a 32-bit index: what is left of an index
+/// that Variant::index32 allows does not overflow.
+constexpr std::int64_t kLargestConstant32 = std::int64_t{1} << 24;  // elements
+
 /// What a compiled variant assumes about a run's arguments; Executable compiles another variant
 /// when a run does not satisfy the one at hand.
 struct Variant {
-  /// Flat element offsets fit 32 bits.
+  /// Flat element offsets from each kernel's KernelArgument::at are at most 2^31 - 1 -
+  /// kLargestConstant32 in magnitude.
   bool index32 = true;
   /// Vector accesses through pointers may assume 16-byte alignment: see Plan::alignments.
   bool aligned = true;

@@ -115,6 +115,7 @@ class PlanPreparer {
     }
     if (argument.kind != KernelArgument::Kind::Scalar) {
       prepared.array = array_named(argument.buffer);
+      prepared.at = shape_programs(argument.at);
       PreparedPlan::Sides& sides = out_.sides[static_cast<std::size_t>(prepared.array)];
       const bool device_memory = on_device && target_.backend == Backend::Cuda;
       (device_memory ? sides.device : sides.host) = true;

@@ -27,11 +27,12 @@ struct PreparedPlan {
     std::vector<HostProgram> mins, extents;
   };
   struct Argument {
-    int array = -1;         ///< of a pointer or texture; -1: a scalar
-    bool origin = false;    ///< of the texture before
-    HostProgram value;      ///< of a scalar
-    int scalar = -1;        ///< the plan's scalar whose bits are passed as they are; -1: none
-    bool each_run = false;  ///< depends on Params: shapes alone do not decide it
+    int array = -1;               ///< of a pointer or texture; -1: a scalar
+    bool origin = false;          ///< of the texture before
+    HostProgram value;            ///< of a scalar
+    std::vector<HostProgram> at;  ///< of a pointer or texture; none: 0 in every dimension
+    int scalar = -1;              ///< the plan's scalar whose bits are passed as they are; -1: none
+    bool each_run = false;        ///< depends on Params: shapes alone do not decide it
   };
   struct Launch {
     LoadedKernel* kernel = nullptr;
@@ -68,7 +69,7 @@ struct ShapedLaunch {
   struct Pointer {
     std::size_t argument = 0;
     int array = 0;
-    std::int64_t origin = 0;  ///< elements from the one at the mins to logical index 0
+    std::int64_t origin = 0;  ///< elements from the one at the mins to KernelArgument::at
     bool written = false;
     bool texture = false;  ///< the next argument is the texture's origin
   };

@@ -12,8 +12,8 @@ namespace mica {
 
 namespace {
 
-constexpr std::int64_t kLargestOffset32 = (std::int64_t{1} << 31) - 1;  // elements
-constexpr std::int64_t kLargestGridX = (std::int64_t{1} << 31) - 1;     // blocks
+constexpr std::int64_t kLargestOffset32 = (std::int64_t{1} << 31) - 1 - kLargestConstant32;  // elements
+constexpr std::int64_t kLargestGridX = (std::int64_t{1} << 31) - 1;                          // blocks
 constexpr std::int64_t kLargestGridYZ = 65535;
 
 /// The present dimensions and address alignment of one of a plan's arrays.
@@ -30,12 +30,16 @@ std::int64_t padded(std::int64_t extent, const std::vector<int>& align, std::siz
   return (extent + multiple - 1) / multiple * multiple;
 }
 
-/// The largest flat element offset that an index of the array's box can have, either sign.
-std::int64_t largest_offset(const std::vector<BufferDim>& dims) {
+using Coordinates = std::vector<std::int64_t>;
+
+/// The largest flat element offset from `origin` that an element of the array can have, either sign.
+std::int64_t largest_offset(const std::vector<BufferDim>& dims, const Coordinates& origin) {
   if (count_elements(dims) == 0) return 0;
   std::int64_t sum = 0;
-  for (const BufferDim& dim : dims) {
-    const std::int64_t reach = std::max(std::abs(dim.min), std::abs(dim.min + dim.extent - 1));
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const BufferDim& dim = dims[d];
+    const std::int64_t first = dim.min - origin[d];
+    const std::int64_t reach = std::max(std::abs(first), std::abs(first + dim.extent - 1));
     std::int64_t product = 0;
     if (__builtin_mul_overflow(reach, std::abs(dim.stride), &product) ||
         __builtin_add_overflow(sum, product, &sum)) {
@@ -125,8 +129,14 @@ class Shaper {
     Variant& wanted = out_.wanted;
     wanted = plan_.variant;
     for (const Array& array : arrays_) {
-      if (largest_offset(array.dims) > kLargestOffset32) wanted.index32 = false;
       if (array.dims.front().stride != 1) wanted.unit_stride = false;
+    }
+    for (const PreparedPlan::Launch& launch : plan_.launches) {
+      for (const PreparedPlan::Argument& argument : launch.arguments) {
+        if (argument.array < 0) continue;
+        const Array& array = arrays_[static_cast<std::size_t>(argument.array)];
+        if (largest_offset(array.dims, origin_of(argument)) > kLargestOffset32) wanted.index32 = false;
+      }
     }
     for (std::size_t a = 0; a < plan_.alignments.size(); ++a) {
       if (!is_aligned(plan_.plan().alignments[a], plan_.alignments[a])) wanted.aligned = false;
@@ -164,9 +174,8 @@ class Shaper {
     for (std::size_t a = 0; a < launch.arguments.size(); ++a) {
       const PreparedPlan::Argument& argument = prepared.arguments[a];
       if (argument.array >= 0) {
-        shaped.pointers.push_back(
-            {a, argument.array, origin_of(static_cast<std::size_t>(argument.array)),
-             launch.arguments[a].written, launch.arguments[a].kind == KernelArgument::Kind::Texture});
+        shaped.pointers.push_back({a, argument.array, offset_of(argument), launch.arguments[a].written,
+                                   launch.arguments[a].kind == KernelArgument::Kind::Texture});
       } else if (argument.origin) {
         continue;  // comes with its texture
       } else if (argument.each_run) {
@@ -178,10 +187,20 @@ class Shaper {
     out_.launches.push_back(std::move(shaped));
   }
 
-  [[nodiscard]] std::int64_t origin_of(std::size_t array) const {
-    std::int64_t origin = 0;
-    for (const BufferDim& dim : arrays_[array].dims) origin -= dim.min * dim.stride;
+  /// Coordinates of KernelArgument::at.
+  [[nodiscard]] Coordinates origin_of(const PreparedPlan::Argument& argument) const {
+    Coordinates origin(arrays_[static_cast<std::size_t>(argument.array)].dims.size(), 0);
+    for (std::size_t d = 0; d < argument.at.size(); ++d) origin[d] = value(argument.at[d]);
     return origin;
+  }
+
+  /// Elements from the one at the mins to KernelArgument::at.
+  [[nodiscard]] std::int64_t offset_of(const PreparedPlan::Argument& argument) const {
+    const std::vector<BufferDim>& dims = arrays_[static_cast<std::size_t>(argument.array)].dims;
+    const Coordinates origin = origin_of(argument);
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < dims.size(); ++d) offset += (origin[d] - dims[d].min) * dims[d].stride;
+    return offset;
   }
 
   ShapedRun& out_;

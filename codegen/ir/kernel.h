@@ -13,14 +13,14 @@ namespace mica::ir {
 struct KernelParam {
   std::string name;         ///< VarRef name of a scalar, buffer name of a pointer
   Type type;                ///< scalar's or element's type
-  bool is_pointer = false;  ///< pointer to the element at logical index 0 in every dimension
+  bool is_pointer = false;  ///< pointer to the element from which indices count, KernelArgument::at
   bool is_written = false;
   /// Non-coherent loads wanted (pointer parameters that the kernel never writes qualify anyway).
   bool read_only = false;
   /// Loads go through the GPU's texture unit: a pointer parameter of f32, i32 or u32 elements that the
   /// kernel never writes. On a GPU its argument is a texture object, and the i64 parameter
   /// texture_origin(name), which every such kernel has, says which of the texture's elements is the one
-  /// at logical index 0. Elsewhere it is a pointer like others, and the origin means nothing.
+  /// from which indices count. Elsewhere it is a pointer like others, and the origin means nothing.
   bool texture = false;
 };
 /// "<name>.texture.origin"

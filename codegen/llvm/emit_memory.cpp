@@ -1,6 +1,7 @@
 // Addresses, loads and stores.
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <optional>
 
 #include <llvm/IR/Constants.h>
@@ -9,13 +10,14 @@
 
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/types_llvm.h"
+#include "runtime/plan.h"
 
 namespace mica::llvm_backend {
 
 namespace {
 
 /// An index as rest + constant; rest is undefined when the whole is constant. Constants are taken
-/// out of sums, differences and products with a constant. The parts must not overflow.
+/// out of sums, differences and products with a constant.
 struct SplitIndex {
   Expr rest;
   std::int64_t constant = 0;
@@ -110,7 +112,9 @@ const BufferBinding& Emitter::buffer(const std::string& name) const {
 
 llvm::Value* Emitter::address(const BufferBinding& binding, const Expr& index) {
   llvm::Type* element = memory_type(context(), binding.type);
-  const SplitIndex split = split_constant(index);
+  SplitIndex split = split_constant(index);
+  // The rest must not overflow where the whole does not.
+  if (index.type().bits < 64 && std::abs(split.constant) > kLargestConstant32) split = {index, 0};
   llvm::Value* pointer = binding.base;
   // Not inbounds: a part of the sum may point outside.
   if (split.rest.defined()) pointer = builder_.CreateGEP(element, pointer, emit(split.rest));

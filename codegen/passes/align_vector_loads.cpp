@@ -27,9 +27,9 @@ struct Place {
 
 class Aligner {
  public:
-  Aligner(Program& program, const ir::Stmt& nest) : program_(program) {
+  Aligner(Program& program, const Nest& nest) : program_(program), origins_(nest.origins) {
     ir::walk(
-        nest,
+        nest.body,
         [&](const ir::Stmt& s) {
           if (const auto* loop = s.as<ir::For>()) loops_.insert(loop->name);
           if (const auto* alloc = s.as<ir::Allocate>()) local_.insert(alloc->buffer);
@@ -62,7 +62,7 @@ class Aligner {
   // An asynchronous copy in pieces that both of its ends are aligned to; the narrowest has 4 bytes, and
   // narrower ones are made at once.
   ir::Stmt run_copy(const ir::AsyncCopy& copy) {
-    const Type type = element_type(copy.from);
+    const Type type = kind_of(program_.plan, copy.from).type;
     int unit = copy.count;
     if (unit > 1) unit = std::min(unit_of(copy.from, copy.from_index[0], unit, type.bytes()), unit);
     if (unit > 1) unit = std::min(unit_of(copy.to, copy.to_index[0], unit, type.bytes()), unit);
@@ -100,7 +100,7 @@ class Aligner {
   // Whoever made a bulk copy has seen that its ends are whole pieces of 16 bytes, given the alignments
   // that the launch checks.
   void require_whole(const ir::BulkCopy& copy) {
-    const int bytes = element_type(copy.from).bytes();
+    const int bytes = kind_of(program_.plan, copy.from).type.bytes();
     const int unit = kVectorBytes / bytes;
     internal_check(unit_of(copy.from, copy.from_index[0], unit, bytes) == unit &&
                        unit_of(copy.to, copy.to_index[0], unit, bytes) == unit,
@@ -115,17 +115,6 @@ class Aligner {
     unit = alignment(buffer, form, unit, bytes);
     while (unit > 1 && constant % unit != 0) unit /= 2;
     return unit;
-  }
-
-  [[nodiscard]] Type element_type(const std::string& buffer) const {
-    for (const auto& b : program_.plan.buffers) {
-      if (b.name == buffer) return b.type;
-    }
-    for (const auto& t : program_.plan.temporaries) {
-      if (t.name == buffer) return t.type;
-    }
-    internal_check(false, "a copy comes from a parameter");
-    return {};
   }
 
   struct Group {
@@ -167,6 +156,9 @@ class Aligner {
     const bool parameter = local_.count(buffer) == 0;
     if (parameter && !program_.options.variant.aligned) return 1;
     Expr origin;
+    if (const auto folded = origins_.find(buffer); folded != origins_.end()) {
+      if (!is_const(folded->second[0], 0)) origin = folded->second[0];
+    }
     for (const auto& [atom, k] : form.terms) {
       // Whatever counts in whole units keeps the alignment.
       if (k % unit == 0) continue;
@@ -211,19 +203,9 @@ class Aligner {
       }
     }
     PlanAlignment a{buffer, {at}, bytes};
-    for (std::size_t d = 1; d < rank(buffer); ++d) a.at.push_back(min_symbol(buffer, d));
+    for (std::size_t d = 1; d < kind_of(program_.plan, buffer).rank; ++d)
+      a.at.push_back(min_symbol(buffer, d));
     list.push_back(std::move(a));
-  }
-
-  [[nodiscard]] std::size_t rank(const std::string& buffer) const {
-    for (const auto& b : program_.plan.buffers) {
-      if (b.name == buffer) return static_cast<std::size_t>(b.dimensions);
-    }
-    for (const auto& t : program_.plan.temporaries) {
-      if (t.name == buffer) return t.extents.size();
-    }
-    internal_check(false, "a vector access names a parameter");
-    return 0;
   }
 
   // All taps of one statement's value, grouped by row; then each rebuilt from the group's pieces.
@@ -339,6 +321,7 @@ class Aligner {
   }
 
   Program& program_;
+  const analysis::Origins& origins_;
   std::set<std::string> loops_, local_;
 };
 
@@ -346,7 +329,7 @@ class Aligner {
 
 void align_vector_loads(Program& program) {
   for (auto& nest : program.nests) {
-    if (nest.on_device) nest.body = Aligner(program, nest.body).run(nest.body);
+    if (nest.on_device) nest.body = Aligner(program, nest).run(nest.body);
   }
 }
 

@@ -4,6 +4,7 @@
 //   before  for y in [0, f.extent.1) ... u.stride.1         bake f.extent.1 = 512
 //   after   for y in [0, 512) ... u.stride.1                and the check f.extent.1 == 512
 //
+// Strides appear in the nest with flatten_storage, which takes their constants by itself.
 // Requires: build_loop_nest. Ensures: no baked symbol is left in a nest. UserError for a symbol that
 // no array of the pipeline has.
 #pragma once

@@ -81,8 +81,10 @@ class OwnPoints {
 
 class Flattener {
  public:
-  Flattener(const LowerOptions& options, bool on_device)
-      : on_device_(on_device),
+  Flattener(const LowerOptions& options, const Nest& nest)
+      : origins_(nest.origins),
+        bake_(options.bake),
+        on_device_(nest.on_device),
         keep_logical_(options.target.backend == Backend::GpuEmulator),
         wide_(!options.variant.index32),
         unit_stride_(options.variant.unit_stride) {}
@@ -251,10 +253,12 @@ class Flattener {
 
   Expr parameter_offset(const std::string& buffer, const std::vector<Expr>& at) const {
     const Type type = wide_ ? Int(64) : Int(32);
+    const auto origin = origins_.find(buffer);
     Linear offset;
     Linear tail;
     for (std::size_t d = 0; d < at.size(); ++d) {
       Linear form = analysis::linearize(at[d]);
+      if (origin != origins_.end()) form.add(analysis::linearize(origin->second[d]), -1);
       if (wide_) {
         Linear widened;
         widened.constant = form.constant;
@@ -270,7 +274,13 @@ class Flattener {
         tail.constant += constant;
         continue;
       }
-      Expr stride = make_var(buffer + ".stride." + std::to_string(d), type);
+      const std::string symbol = buffer + ".stride." + std::to_string(d);
+      if (const auto baked = bake_.find(symbol); baked != bake_.end()) {
+        offset.add(form, baked->second);
+        tail.constant += constant * baked->second;
+        continue;
+      }
+      const Expr stride = make_var(symbol, type);
       if (!form.is_constant()) {
         Expr product = make_expr(type, Binary{BinaryOp::Mul, analysis::to_expr(form, type), stride});
         offset.add_term(product, 1);
@@ -281,16 +291,31 @@ class Flattener {
     return analysis::to_expr(offset, type);
   }
 
+  const analysis::Origins& origins_;
+  const std::map<std::string, std::int64_t>& bake_;
   bool on_device_, keep_logical_, wide_, unit_stride_;
   std::map<std::string, Layout> layouts_;
   Names threads_;  // loops around
 };
 
+// Known when a kernel is launched.
+std::set<std::string> min_symbols(const Plan& plan) {
+  std::set<std::string> symbols;
+  const auto add = [&](const std::string& array, std::size_t rank) {
+    for (std::size_t d = 0; d < rank; ++d) symbols.insert(array + ".min." + std::to_string(d));
+  };
+  for (const auto& b : plan.buffers) add(b.name, static_cast<std::size_t>(b.dimensions));
+  for (const auto& t : plan.temporaries) add(t.name, t.extents.size());
+  return symbols;
+}
+
 }  // namespace
 
 void flatten_storage(Program& program) {
+  const std::set<std::string> mins = min_symbols(program.plan);
   for (auto& nest : program.nests) {
-    nest.body = Flattener(program.options, nest.on_device).run(nest.body);
+    if (nest.on_device) nest.origins = analysis::array_origins(nest.body, mins);
+    nest.body = Flattener(program.options, nest).run(nest.body);
   }
 }
 

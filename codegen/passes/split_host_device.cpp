@@ -114,16 +114,6 @@ Hints hints_of(const FunctionData& func) {
   return h;
 }
 
-std::size_t rank_of(const Program& program, const std::string& buffer) {
-  for (const auto& b : program.plan.buffers) {
-    if (b.name == buffer) return static_cast<std::size_t>(b.dimensions);
-  }
-  for (const auto& t : program.plan.temporaries) {
-    if (t.name == buffer) return t.extents.size();
-  }
-  return 0;
-}
-
 void add_scalar(Nest& nest, PlanLaunch& launch, const std::string& name, Type type) {
   for (const auto& p : nest.kernel.params) {
     if (p.name == name) return;
@@ -191,6 +181,9 @@ void split_host_device(Program& program) {
       argument.name = argument.buffer = array.name;
       argument.type = array.type;
       argument.written = array.written;
+      if (const auto folded = nest.origins.find(array.name); folded != nest.origins.end()) {
+        argument.at = folded->second;
+      }
       launch.arguments.push_back(argument);
       if (nest.on_device && nest.textures.count(array.name)) make_texture(nest, launch, func.where);
     }
@@ -198,7 +191,7 @@ void split_host_device(Program& program) {
     if (nest.on_device && program.options.target.backend == Backend::GpuEmulator) {
       // The emulator checks coordinates against every array's box.
       for (const auto& array : names.arrays) {
-        for (std::size_t d = 0; d < rank_of(program, array.name); ++d) {
+        for (std::size_t d = 0; d < kind_of(program.plan, array.name).rank; ++d) {
           const std::string tail = "." + std::to_string(d);
           add_scalar(nest, launch, array.name + ".min" + tail, Int(32));
           add_scalar(nest, launch, array.name + ".extent" + tail, Int(32));

@@ -65,6 +65,39 @@ TEST(LargeGrid, RowsMoreThanTwoToThe31ElementsApartAreReadAndWritten) {
   }
 }
 
+// An index is a variable part and a constant that the address takes by itself: the variable part of a
+// tap with a negative offset is beyond the last element.
+TEST(LargeGrid, TheVariablePartOfA32BitIndexMayLieBeyondTheArray) {
+  // The last of 4 rows ends at 2^31 - 1, and as far below as 32-bit indices are used.
+  for (const std::int64_t row_stride : {715827870, 710235500}) {
+    SparseMemory in(static_cast<std::size_t>(3 * row_stride + 64) * 4);
+    if (!in.valid()) GTEST_SKIP() << "no address space for " << 12 * row_stride << " bytes";
+    for (int x = 0; x < 37; ++x) {
+      for (std::int64_t y = 0; y < 4; ++y)
+        in.data()[x + y * row_stride] = static_cast<float>(x + 100 * y);
+    }
+    for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+      Var x("x"), y("y");
+      ImageParam u(Float(32), 2, "u");
+      Func f("f");
+      f(x, y) = u(x, y - 3) + 2.0F * u(x, y - 2);
+      if (target.is_gpu()) f.gpu_tile(x, y, 8, 2);
+      u.set(Buffer<float>(in.data(), std::vector<BufferDim>{{0, 37, 1}, {0, 4, row_stride}}));
+      Buffer<float> result(std::vector<BufferDim>{{0, 37, 1}, {3, 3, 37}});
+      CompileOptions options;
+      options.bake["u.stride.1"] = row_stride;
+      Executable run = compile(f, target, options);
+      run.run(result);
+      for (std::int64_t row = 3; row < 6; ++row) {
+        for (int column = 0; column < 37; ++column) {
+          EXPECT_EQ(result(column, row), static_cast<float>(3 * column + 300 * row - 700))
+              << to_string(target) << " " << column << " " << row;
+        }
+      }
+    }
+  }
+}
+
 TEST(LargeGrid, MoreThan65535BlocksInYAreNumberedAlongX) {
   Columns c;
   c.f.gpu_tile(c.x, c.y, 2, 1);
