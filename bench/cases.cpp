@@ -29,7 +29,7 @@ Twin marching(const std::string& cubin, const std::string& kernel, std::uint32_t
 }
 
 std::vector<Case> pmpp() {
-  const schedules::Parameters planes = {{"rows", 2}, {"load", 3}, {"ahead", 2}, {"chunk", 64}};
+  const schedules::Parameters planes = {{"rows", 2}, {"load", 3}, {"ahead", 2}, {"chunk", 128}};
   const schedules::Parameters queue = {{"ahead", 1}, {"min_blocks", 4}};
   return {
       {"copy3d/vec4", "copy3d", "pmpp/naive", {{"vec", 4}}, kVolume, {}},
@@ -92,7 +92,7 @@ std::vector<Case> lecture() {
   const schedules::Parameters staged = {{"tile_x", 32}, {"tile_y", 8}, {"tile_z", 4}, {"staged", 1}};
   const schedules::Parameters planes = {{"vec", 2},  {"rows", 2},  {"tile_y", 16},
                                         {"load", 3}, {"ahead", 2}, {"chunk", 128}};
-  const schedules::Parameters queue = {{"load", 3}, {"ahead", 2}, {"chunk", 64}};
+  const schedules::Parameters queue = {{"load", 3}, {"ahead", 2}, {"chunk", 128}};
   const schedules::Parameters queue_f64 = {{"vec", 2},     {"rows", 2},    {"load", 3},  {"ahead", 2},
                                            {"chunk", 128}, {"scatter", 1}, {"window", 0}};
   return {

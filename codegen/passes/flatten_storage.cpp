@@ -92,11 +92,10 @@ class Flattener {
   ir::Stmt run(const ir::Stmt& s) {
     if (const auto* alloc = s.as<ir::Allocate>()) return run_allocate(*alloc);
     const auto* loop = s.as<ir::For>();
-    if (loop && loop->kind == LoopKind::GpuThread && threads_.insert(loop->name).second) {
-      ir::Stmt body = run(loop->body);
-      threads_.erase(loop->name);
-      return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body});
+    if (loop && loop->kind == LoopKind::GpuThread && threads_.count(loop->name) == 0) {
+      return inside(threads_, *loop);
     }
+    if (loop && loop->kind == LoopKind::GpuBlock) return inside(blocks_, *loop);
     if (const auto* store = s.as<ir::Store>()) {
       ir::Store flat = *store;
       flat.value = run(store->value);
@@ -120,6 +119,13 @@ class Flattener {
   }
 
  private:
+  ir::Stmt inside(Names& loops, const ir::For& loop) {
+    loops.insert(loop.name);
+    ir::Stmt body = run(loop.body);
+    loops.erase(loop.name);
+    return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body});
+  }
+
   Expr run(const Expr& e) {
     Expr r = map_children(e, [this](const Expr& child) { return run(child); });
     const auto* load = r.as<Load>();
@@ -254,6 +260,7 @@ class Flattener {
   Expr parameter_offset(const std::string& buffer, const std::vector<Expr>& at) const {
     const Type type = wide_ ? Int(64) : Int(32);
     const auto origin = origins_.find(buffer);
+    Linear rows;  // of the whole block
     Linear offset;
     Linear tail;
     for (std::size_t d = 0; d < at.size(); ++d) {
@@ -283,19 +290,29 @@ class Flattener {
       const Expr stride = make_var(symbol, type);
       if (!form.is_constant()) {
         Expr product = make_expr(type, Binary{BinaryOp::Mul, analysis::to_expr(form, type), stride});
-        offset.add_term(product, 1);
+        (is_of_block(form) ? rows : offset).add_term(product, 1);
       }
       tail.add_term(stride, constant);
     }
-    offset.add(tail);
-    return analysis::to_expr(offset, type);
+    rows.add(offset);
+    rows.add(tail);
+    return analysis::to_expr(rows, type);
+  }
+
+  /// Is a coordinate the same for all threads of a block, in all their iterations?
+  [[nodiscard]] bool is_of_block(const Linear& form) const {
+    return std::all_of(form.terms.begin(), form.terms.end(), [this](const auto& term) {
+      const auto* cast = term.first.template as<Cast>();
+      const auto* var = (cast ? cast->value : term.first).template as<VarRef>();
+      return var && blocks_.count(var->name) > 0;
+    });
   }
 
   const analysis::Origins& origins_;
   const std::map<std::string, std::int64_t>& bake_;
   bool on_device_, keep_logical_, wide_, unit_stride_;
   std::map<std::string, Layout> layouts_;
-  Names threads_;  // loops around
+  Names threads_, blocks_;  // loops around
 };
 
 // Known when a kernel is launched.

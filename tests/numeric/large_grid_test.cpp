@@ -98,6 +98,25 @@ TEST(LargeGrid, TheVariablePartOfA32BitIndexMayLieBeyondTheArray) {
   }
 }
 
+TEST(LargeGrid, ASmallBoxMayLieFarFromTheOrigin) {
+  constexpr std::int64_t kFar = 2147483000, kDown = -1500000000;
+  for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+    Columns c;
+    if (target.is_gpu()) c.f.gpu_tile(c.x, c.y, 8, 2).vectorize(c.x, 4);
+    Buffer<float> in(std::vector<BufferDim>{{kFar, 45, 1}, {kDown, 8, 48}});
+    Buffer<float> out(std::vector<BufferDim>{{kFar + 4, 40, 1}, {kDown, 7, 40}});
+    in.for_each([&](float& value, const std::array<std::int64_t, 4>& at) {
+      value = static_cast<float>(at[0] - kFar + 100 * (at[1] - kDown));
+    });
+    c.u.set(in);
+    c.f.realize(out, target);
+    out.for_each([&](const float& value, const std::array<std::int64_t, 4>& at) {
+      EXPECT_EQ(value, static_cast<float>(3 * (at[0] - kFar) + 300 * (at[1] - kDown) + 200))
+          << to_string(target) << " " << at[0] << " " << at[1];
+    });
+  }
+}
+
 TEST(LargeGrid, MoreThan65535BlocksInYAreNumberedAlongX) {
   Columns c;
   c.f.gpu_tile(c.x, c.y, 2, 1);

@@ -123,6 +123,62 @@ TEST(FlattenStorage, WithoutUnitStrideTheFirstDimensionIsMultipliedToo) {
   EXPECT_EQ(count(code(r.f, Backend::Host), "u.stride.0"), 0);
 }
 
+// Coordinates from which the kernel of `f` counts the indices of `array`.
+std::string origin_of(const Func& f, const std::string& array) {
+  const Program program = test::lowered(f, Backend::Cuda);
+  for (const auto& argument : program.plan.launches.at(0).arguments) {
+    if (argument.buffer != array) continue;
+    std::string text;
+    for (const Expr& e : argument.at) text += (text.empty() ? "" : ", ") + to_string(e);
+    return text;
+  }
+  return "not read";
+}
+
+TEST(FlattenStorage, IndicesOfAKernelCountFromTheMinsOfTheBoxItComputes) {
+  Row r(1);
+  r.f.gpu_tile(r.x, r.y, 32, 8);
+  EXPECT_EQ(count(code(r.f, Backend::Cuda), ".min."), 0) << code(r.f, Backend::Cuda);
+  EXPECT_EQ(origin_of(r.f, "f"), "f.min.0, f.min.1");
+  EXPECT_EQ(origin_of(r.f, "u"), "f.min.0, f.min.1");
+}
+
+TEST(FlattenStorage, TheOriginIsWhatMostAccessesShare) {
+  Var x("x"), y("y");
+  ImageParam u(Float(32), 2, "u"), edge(Float(32), 1, "edge");
+  Func f("f");
+  f(x, y) = u(2 * x, y) + u(2 * x + 1, y) + u(0, y) + edge(0);
+  f.gpu_tile(x, y, 32, 8);
+  EXPECT_EQ(origin_of(f, "u"), "f.min.0*2, f.min.1");
+  EXPECT_EQ(origin_of(f, "edge"), "");
+  // The tap that does not move with the box takes the origin off again.
+  EXPECT_EQ(count(code(f, Backend::Cuda), "f.min.0*2"), 1) << code(f, Backend::Cuda);
+}
+
+TEST(FlattenStorage, OnTheHostIndicesAreLogical) {
+  Row r(1);
+  const Program program = test::lowered(r.f, Backend::Host);
+  for (const auto& argument : program.plan.launches.at(0).arguments) {
+    EXPECT_TRUE(argument.at.empty()) << argument.name;
+  }
+}
+
+TEST(FlattenStorage, RowsOfTheWholeBlockLeadAnIndex) {
+  Row r(1);
+  r.f.gpu_tile(r.x, r.y, 32, 1);
+  EXPECT_GT(count(code(r.f, Backend::Cuda), "u[block.y*u.stride.1 + "), 0) << code(r.f, Backend::Cuda);
+}
+
+TEST(FlattenStorage, ABakedStrideIsAConstant) {
+  Row r(1);
+  LowerOptions options = test::options_for(Backend::Cuda);
+  options.bake = {{"u.stride.1", 64}};
+  r.f.gpu_tile(r.x, r.y, 32, 8);
+  const std::string text = to_string(lower(make_pipeline({r.f.function()}), options));
+  EXPECT_EQ(count(text, "u.stride.1"), 0) << text;
+  EXPECT_EQ(count(text, "f.stride.1"), 2) << text;  // a parameter and its use
+}
+
 TEST(FuseThreadLoops, PutsOneBarrierBetweenFillingATileAndReadingIt) {
   Row r(1);
   r.f.gpu_tile(r.x, r.y, 32, 8);
