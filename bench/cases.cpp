@@ -29,7 +29,7 @@ Twin marching(const std::string& cubin, const std::string& kernel, std::uint32_t
 }
 
 std::vector<Case> pmpp() {
-  const schedules::Parameters planes = {{"rows", 2}, {"load", 3}, {"ahead", 2}, {"chunk", 128}};
+  const schedules::Parameters planes = {{"rows", 2}, {"load", 3}, {"ahead", 2}, {"chunk", 64}};
   const schedules::Parameters queue = {{"ahead", 1}, {"min_blocks", 4}};
   return {
       {"copy3d/vec4", "copy3d", "pmpp/naive", {{"vec", 4}}, kVolume, {}},
@@ -182,7 +182,7 @@ std::vector<Case> seismic() {
       {"seismic/xyz",
        "derivative-xyz",
        "seismic/xyz",
-       {{"nw", 256}, {"load", 3}, {"ahead", 2}, {"every_plane", 0}},
+       {{"nw", 256}, {"load", 3}, {"ahead", 2}, {"every_plane", 1}},
        kVolume,
        fused},
   };
@@ -209,11 +209,11 @@ std::vector<Case> fd3d() {
       {"fd3d/one-pass",
        "star25",
        "fd3d/one-pass",
-       {{"tile_y", 16},
-        {"rows", 2},
+       {{"tile_y", 8},
+        {"rows", 4},
         {"load", 3},
         {"ahead", 2},
-        {"chunk", 128},
+        {"chunk", 256},
         {"scatter", 1},
         {"window", 0}},
        kVolume,

@@ -79,8 +79,11 @@ class NestBuilder {
   /// The loops that fill a staged box by all threads of the block.
   ir::Stmt build_cooperative(const FunctionData& func, std::size_t index, const analysis::Box& box,
                              LoadPolicy policy, const NestContext& context) const;
+  /// The points of `box` in vectors of `lanes`; with `again`, also those of the box that many elements
+  /// further along dimension 0 (TwoStep and AsyncCopy).
   ir::Stmt fill_points(const FunctionData& func, std::size_t index, const analysis::Box& box,
-                       LoadPolicy policy, const NestContext& context, int lanes) const;
+                       LoadPolicy policy, const NestContext& context, int lanes,
+                       std::int64_t again = 0) const;
   void require_move(const FunctionData& func, const ir::Stmt& stmt) const;
   // ---- bulk copies (nest_bulk.cpp) -----------------------------------------------------------------
   /// Does the bulk-copy engine fill the box? Its rows are known to be whole pieces of 16 bytes at both
@@ -98,6 +101,7 @@ class NestBuilder {
                                    std::int64_t places) const;
 
   [[nodiscard]] int fill_lanes(const FunctionData& func, const NestContext& context) const;
+  [[nodiscard]] bool copies_sectors(const FunctionData& func, const NestContext& context) const;
   std::int64_t row_padding(const FunctionData& func, const analysis::Interval& row,
                            const NestContext& context, std::int64_t& count) const;
   [[nodiscard]] std::vector<std::int64_t> fixed_extents(const FunctionData& func,

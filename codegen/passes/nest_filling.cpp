@@ -13,7 +13,8 @@ using analysis::Box;
 namespace {
 
 constexpr std::int64_t kUnrolledSteps = 16;
-constexpr int kCopyBytes = 16;  // the widest access of a thread
+constexpr int kCopyBytes = 16;    // the widest access of a thread
+constexpr int kSectorBytes = 32;  // what the L2 hands over at a time
 
 Expr constant(std::int64_t value) { return make_const(Int(32), value); }
 
@@ -186,12 +187,24 @@ int NestBuilder::fill_lanes(const FunctionData& func, const NestContext& context
   return std::gcd(std::min(widest, context.row_lanes), static_cast<int>(context.row_points));
 }
 
+// Are rows of `func` filled by asynchronous copies of 16 bytes, and the block's first point at a
+// distance of whole sectors from that of the next block?
+bool NestBuilder::copies_sectors(const FunctionData& func, const NestContext& context) const {
+  const int bytes = func.types.front().bytes();
+  return program_.placement.at(func.name).load == LoadPolicy::AsyncCopy &&
+         fill_lanes(func, context) * bytes == kCopyBytes &&
+         context.row_points * bytes % kSectorBytes == 0;
+}
+
 // Rows of shared memory start and end at whole vectors of the block's first point: how many elements
-// stand before the box; `count` becomes the row's whole length.
+// stand before the box; `count` becomes the row's whole length. Rows of asynchronous copies are whole
+// sectors: where an element's place within a sector differs between global and shared memory, an H200
+// fetches the sector once for each of its copies of 16 bytes, which nearly doubles what the L2 reads.
 std::int64_t NestBuilder::row_padding(const FunctionData& func, const analysis::Interval& row,
                                       const NestContext& context, std::int64_t& count) const {
   if (context.in_thread || !context.in_block) return 0;
-  const int lanes = std::max(fill_lanes(func, context), context.row_lanes);
+  int lanes = std::max(fill_lanes(func, context), context.row_lanes);
+  if (copies_sectors(func, context)) lanes = std::max(lanes, kSectorBytes / func.types.front().bytes());
   if (lanes <= 1 || !context.row_origin.defined()) return 0;
   const auto halo = analysis::constant_difference(context.row_origin, row.min);
   if (!halo || *halo < 0) return 0;
@@ -229,20 +242,28 @@ ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t in
   const std::int64_t first = -floor(*halo), last = floor(length - *halo);
   if (last <= first) return fill_points(func, index, box, policy, context, 1);
   std::vector<ir::Stmt> stmts;
-  auto part = [&](std::int64_t from, std::int64_t to, int width) {
+  auto part = [&](std::int64_t from, std::int64_t to, int width, std::int64_t again = 0) {
     if (to <= from) return;
     Box columns = box;
     columns[0] = {simplify(context.row_origin + from), simplify(context.row_origin + (to - 1))};
-    stmts.push_back(fill_points(func, index, columns, policy, context, width));
+    stmts.push_back(fill_points(func, index, columns, policy, context, width, again));
   };
-  part(first, last, lanes);
+  if (copies_sectors(func, context) && first < 0 && last - context.row_points == -first) {
+    // The block's own columns, in which threads of a warp stand beside one another in pairs that share
+    // a sector, then those on both sides of it.
+    part(0, context.row_points, lanes);
+    part(first, 0, lanes, context.row_points - first);
+  } else {
+    part(first, last, lanes);
+  }
   part(-*halo, first, 1);
   part(last, length - *halo, 1);
   return ir::make_block(std::move(stmts));
 }
 
 ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, const Box& box,
-                                  LoadPolicy policy, const NestContext& context, int lanes) const {
+                                  LoadPolicy policy, const NestContext& context, int lanes,
+                                  std::int64_t again) const {
   const Definition& definition = func.definitions[index];
   const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
   std::vector<std::int64_t> extent = fixed_extents(func, box);
@@ -255,12 +276,19 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
   for (std::size_t d = 0; d < extent.size(); ++d) {
     if (!is_pure(func.args[d])) extent[d] = 1;
   }
+  if (again > 0) extent.insert(extent.begin() + 1, 2);
   Dealt dealt = deal(policy, prefix, func.args, extent, context.threads,
                      Crew(program_.placement.at(func.name), context));
+  Expr side = constant(0);
+  if (again > 0) {
+    side = dealt.offset[1];
+    dealt.offset.erase(dealt.offset.begin() + 1);
+  }
   std::map<std::string, Expr> value;
   for (std::size_t d = 0; d < box.size(); ++d) {
     Expr offset = dealt.offset[d];
     if (d == 0 && lanes > 1) offset = offset * constant(lanes);
+    if (d == 0) offset = offset + side * constant(again);
     value[func.args[d]] = simplify(box[d].min + offset);
   }
   if (definition.domain) {
