@@ -33,13 +33,23 @@
 //   a is kept  <=>  D(a) <= l2_bytes, and the loops before a are kept
 //   dram.read  = sum over the blocks' positions along the loops that are not kept, of the different
 //                sectors that all blocks at that position read
+//
+// Where the last block loop cuts the marched dimension and is not kept, its blocks still share in part.
+// Blocks run in waves of R; if b + s(a) is in the wave after b's, it starts when b ends, and the common
+// planes are the last that the one reads and the first that the other does. Between lie only the steps
+// that take the common planes. Of the C bytes that each pair of neighbouring layers would read twice,
+//
+//   dram.read  less  C * (pairs of blocks b, b + s(a) in successive waves) / (pairs)
+//                    if C * R/s(a) * (bytes read and written) / (bytes read) <= l2_bytes
+//
 //   dram.written = once.written
 //
 // R is the multiprocessors times the blocks that fit one by threads and shared memory; steps are those
 // of a march, 1 without one. Assumptions: a launch finds the L2 empty; the L2 replaces what was used
 // longest ago, and keeps a sector that is written until it is whole; registers limit no residency;
 // resident blocks advance alike; blocks that start beside each other but in different waves count as
-// resident together. Common elements are found again or not for a whole loop: nothing is kept in part.
+// resident together. But for the layers of a march, common elements are found again or not for a whole
+// loop.
 #pragma once
 
 #include <cstdint>

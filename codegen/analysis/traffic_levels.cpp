@@ -1,5 +1,6 @@
 // Bytes moved at each level of memory, and the model of the L2.
 #include <algorithm>
+#include <cmath>
 
 #include "codegen/analysis/traffic_kernel.h"
 
@@ -62,6 +63,14 @@ Moved sectors(const KernelPieces& kernel, const PieceList& pieces, const Traffic
   return moved;
 }
 
+// Sectors of the device's memory where the neighbours along `kept` block loops find what they share.
+Moved device_bytes(const KernelPieces& kernel, const PieceList& global, const TrafficDevice& device,
+                   const std::set<int>& kept) {
+  return sectors(kernel, global, device, [&](const Piece& piece, std::size_t place) {
+    return kernel.is_block(piece, place) && !kept.count(piece.region[place].loop);
+  });
+}
+
 // The block loop that cuts the dimension in which the march goes; -1 if there is none.
 int marched_block_loop(const KernelPieces& kernel) {
   for (const Piece& piece : kernel.pieces.pieces) {
@@ -111,10 +120,8 @@ std::set<int> kept_loops(const KernelPieces& kernel, const PieceList& global,
   for (const std::int64_t extent : kernel.pieces.grid) groups *= extent;
   for (std::size_t a = 0; a < kernel.pieces.block_loops.size(); ++a) {
     const int loop = kernel.pieces.block_loops[a];
-    const Moved moved = sectors(kernel, global, device, [&](const Piece& piece, std::size_t place) {
-      return kernel.is_block(piece, place) && !kept.count(piece.region[place].loop);
-    });
-    double between = static_cast<double>(moved.sum()) / static_cast<double>(groups);
+    double between = static_cast<double>(device_bytes(kernel, global, device, kept).sum()) /
+                     static_cast<double>(groups);
     if (loop == marched) {
       between *= std::max(1.0, resident / static_cast<double>(apart));
     } else if (static_cast<double>(apart) < resident) {
@@ -126,6 +133,44 @@ std::set<int> kept_loops(const KernelPieces& kernel, const PieceList& global,
     groups /= kernel.pieces.grid[a];
   }
   return kept;
+}
+
+// Which share of the pairs of blocks b, b + apart among `blocks` runs in successive waves of `resident`.
+double share_in_successive_waves(std::int64_t blocks, std::int64_t apart, std::int64_t resident) {
+  const std::int64_t pairs = blocks - apart;
+  if (pairs <= 0) return 0;
+  std::int64_t successive = 0;
+  for (std::int64_t wave = 0; wave < pairs; wave += resident) {
+    const std::int64_t first = std::max(wave, wave + resident - apart);
+    const std::int64_t end = std::min({wave + resident, wave + 2 * resident - apart, pairs});
+    successive += std::max<std::int64_t>(0, end - first);
+  }
+  return static_cast<double>(successive) / static_cast<double>(pairs);
+}
+
+// Bytes of the layers of a march that their neighbours find in the L2, though its block loop is not
+// kept.
+std::int64_t found_by_next_layer(const KernelPieces& kernel, const PieceList& global,
+                                 const KernelTraffic& figures, const TrafficDevice& device,
+                                 std::set<int> kept) {
+  const std::vector<int>& loops = kernel.pieces.block_loops;
+  if (loops.empty() || kept.size() + 1 != loops.size()) return 0;
+  if (loops.back() != marched_block_loop(kernel) || kept.count(loops.back())) return 0;
+  const Moved apart_from_another = device_bytes(kernel, global, device, kept);
+  kept.insert(loops.back());
+  const Moved together = device_bytes(kernel, global, device, kept);
+  const std::int64_t layers = kernel.pieces.grid[loops.size() - 1];
+  std::int64_t layer = 1;
+  for (std::size_t a = 0; a + 1 < loops.size(); ++a) layer *= kernel.pieces.grid[a];
+  const std::int64_t twice = apart_from_another.read - together.read;
+  if (layers < 2 || twice <= 0) return 0;
+  const std::int64_t resident = resident_blocks(figures, device);
+  const double between = static_cast<double>(twice) / static_cast<double>(layers - 1) *
+                         static_cast<double>(resident) / static_cast<double>(layer) *
+                         static_cast<double>(together.sum()) / static_cast<double>(together.read);
+  if (between > static_cast<double>(device.l2_bytes)) return 0;
+  return std::llround(static_cast<double>(twice) *
+                      share_in_successive_waves(layer * layers, layer, resident));
 }
 
 }  // namespace
@@ -155,9 +200,8 @@ void measure_levels(const KernelPieces& kernel, const TrafficDevice& device, Ker
   });
   out.once = sectors(kernel, global, device, [](const Piece&, std::size_t) { return false; });
   const std::set<int> kept = kept_loops(kernel, global, out, device);
-  out.dram.read = sectors(kernel, global, device, [&](const Piece& piece, std::size_t place) {
-                    return kernel.is_block(piece, place) && !kept.count(piece.region[place].loop);
-                  }).read;
+  out.dram.read = device_bytes(kernel, global, device, kept).read -
+                  found_by_next_layer(kernel, global, out, device, kept);
   out.dram.written = out.once.written;
 }
 

@@ -42,7 +42,8 @@ TEST(Filling, WholeSectorsBesideTheTileNeedNoRoomMore) {
   EXPECT_GT(count(text, "Shared f64 u.staged[8][136]"), 0) << text;
 }
 
-// 256 threads take the tile's 256 pieces of 16 bytes without a condition, then 16 of them those beside it.
+// 256 threads take the tile's 256 pieces of 16 bytes without a condition, then 16 of them those beside
+// it.
 TEST(Filling, TheTilesOwnColumnsAreDealtBeforeThoseBesideIt) {
   const std::string text = Sum(Float(32), 4, 4).loops(LoadPolicy::AsyncCopy);
   EXPECT_EQ(count(text, "copy u.staged[..] = u[..]"), 2) << text;
