@@ -6,12 +6,12 @@
 // A parameter's pointer stands at the parameter's origin (analysis/array_origins.h), in a kernel of a
 // GPU most often the mins of the box that is computed, so that its indices hold no mins; on the host at
 // logical index 0 in every dimension.
-// Offsets have the rows of the whole block first, which a GPU works out once a warp, then the rest of
-// the variable part, then multiples of strides, then the constant, so that taps share all but the end.
-// With 64-bit offsets every variable is widened before it is multiplied. Requires: build_loop_nest,
-// simplify. Ensures: one index a Load or Store (i32, or i64 for parameters when the variant asks);
-// `logical` keeps the coordinates for the emulator, those of Allocates relative to their mins; Allocates
-// have strides.
+// Offsets have the rows of the whole block first, which a GPU works out once a warp (in kernels without
+// loops), then the rest of the variable part, then multiples of strides, then the constant, so that taps
+// share all but the end. With 64-bit offsets every variable is widened before it is multiplied.
+// Requires: build_loop_nest, simplify. Ensures: one index a Load or Store (i32, or i64 for parameters
+// when the variant asks); `logical` keeps the coordinates for the emulator, those of Allocates relative
+// to their mins; Allocates have strides.
 #pragma once
 
 #include "codegen/program.h"
