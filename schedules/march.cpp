@@ -17,6 +17,15 @@ std::vector<Parameter> march_parameters(std::int64_t tile_x, std::int64_t tile_y
           {"scatter", 0, 0, 2, "0: gather, 1: partial sums of every plane, 2: of the planes up to z"}};
 }
 
+// `parameters` with other defaults.
+std::vector<Parameter> with(std::vector<Parameter> parameters, const Parameters& defaults) {
+  for (Parameter& parameter : parameters) {
+    const auto value = defaults.find(parameter.name);
+    if (value != defaults.end()) parameter.value = value->second;
+  }
+  return parameters;
+}
+
 std::vector<Parameter> queue_parameters(std::int64_t tile_x, std::int64_t tile_y, std::int64_t chunk) {
   std::vector<Parameter> parameters = march_parameters(tile_x, tile_y, chunk);
   parameters.push_back(
@@ -74,30 +83,27 @@ void two_pass(Func& f, const Parameters& p) {
 }  // namespace
 
 std::vector<Recipe> march_family() {
-  std::vector<Parameter> two_pass_parameters = march_parameters(32, 32, 64);
-  for (auto& parameter : two_pass_parameters) {
-    if (parameter.name == "rows") parameter.value = 4;
-    if (parameter.name == "vec") parameter.value = 1;
-  }
+  // Asynchronous copies of planes two steps ahead.
+  const Parameters copied = {{"load", 3}, {"ahead", 2}};
   return {
       {"pmpp/three-plane-march", kDocumentStencil,
        "each block walks z with the previous, the current and the next plane in shared memory", 2, 4,
-       true, march_parameters(32, 8, 32), planes},
+       true, with(march_parameters(32, 8, 64), copied), planes},
       {"pmpp/register-march", kDocumentStencil,
        "each block walks z with the current plane in shared memory, its z neighbours in registers", 2, 4,
-       true, queue_parameters(32, 8, 32), queue},
+       true, with(queue_parameters(32, 8, 64), {{"ahead", 1}}), queue},
       {"march/plane", kDocumentStructuredGrids,
        "plane by plane through the domain, all planes that a point reads in shared memory", 2, 4, true,
-       march_parameters(32, 8, 32), planes},
+       with(march_parameters(32, 8, 64), copied), planes},
       {"march/high-order", kDocumentStructuredGrids,
        "high order: one plane shared, the other planes that a point reads in its thread's registers", 2,
-       4, true, queue_parameters(32, 8, 32), queue},
+       4, true, with(queue_parameters(32, 8, 64), copied), queue},
       {"fd3d/two-pass", kDocumentFiniteDifference,
        "a pass over xy planes with tiles in shared memory, then a pass along z that adds to its output",
-       3, 3, true, two_pass_parameters, two_pass},
+       3, 3, true, with(march_parameters(32, 32, 64), {{"rows", 4}, {"vec", 1}}), two_pass},
       {"fd3d/one-pass", kDocumentFiniteDifference,
        "the xy plane in shared memory, the point's column in a queue of registers", 2, 4, true,
-       queue_parameters(32, 8, 32), queue},
+       with(queue_parameters(32, 8, 64), copied), queue},
   };
 }
 

@@ -80,8 +80,8 @@ std::vector<Recipe> seismic_family() {
   xyz.push_back({"rows", 2, 1, 16, "points of y a thread"});
   xyz.push_back({"every_plane", 1, 0, 1, "1: partial sums of every plane; 0: of the planes up to z"});
   xyz.push_back(
-      {"load", 1, 0, 4, "LoadPolicy: 0 HaloThreads, 1 TwoStep, 2 Strided, 3 AsyncCopy, 4 Bulk"});
-  xyz.push_back({"ahead", 0, 0, 8, "steps between asking for a plane and reading it"});
+      {"load", 3, 0, 4, "LoadPolicy: 0 HaloThreads, 1 TwoStep, 2 Strided, 3 AsyncCopy, 4 Bulk"});
+  xyz.push_back({"ahead", 2, 0, 8, "steps between asking for a plane and reading it"});
   xyz.push_back({"window", 0, 0, 1, "1: the point's column in registers; 0: in the staged planes"});
   xyz.push_back(stream);
   return {
