@@ -22,6 +22,7 @@
 #include "fuzz/random_data.h"
 #include "runtime/cuda_context.h"
 #include "tests/support/emulated_launches.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mica {
 namespace {
@@ -78,21 +79,14 @@ class Scene {
 /// The process in which a test runs.
 class Process {
  public:
-  Process() : cache_((fs::temp_directory_path() / "mica-faults-XXXXXX").string()) {
-    if (mkdtemp(cache_.data()) == nullptr) std::_Exit(2);
+  Process() {
     setenv("MICA_LIBCUDA", test::fake_cuda_path().c_str(), 1);
-    setenv("MICA_CACHE_DIR", (fs::path(cache_) / "cache").c_str(), 1);
+    setenv("MICA_CACHE_DIR", (folder_.path() / "cache").c_str(), 1);
     launches_ = std::make_unique<test::EmulatedLaunches>();
     const auto scene = make_scene();
     launches_->add({scene->output()});
     expected_ = test::interpret(scene->output(), kBox).front();
   }
-  ~Process() {
-    std::error_code ignored;
-    fs::remove_all(cache_, ignored);
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
 
   [[nodiscard]] const test::FakeCuda& fake() const { return fake_; }
   std::unique_ptr<Scene> make_scene() { return std::make_unique<Scene>(++scenes_); }
@@ -101,7 +95,7 @@ class Process {
     stream_ = fake_.make_stream();
   }
   /// The next time nothing is found in the disk cache.
-  void forget_code() const { fs::remove_all(fs::path(cache_) / "cache"); }
+  void forget_code() const { fs::remove_all(folder_.path() / "cache"); }
 
   void arm(const std::string& call, int skip, cuda::Result result = cuda::kErrorInvalidValue) const {
     fake_.fail(call.c_str(), result, skip, 1);
@@ -140,7 +134,7 @@ class Process {
 
  private:
   const test::FakeCuda fake_;
-  std::string cache_;
+  test::TemporaryFolder folder_;
   std::unique_ptr<test::EmulatedLaunches> launches_;
   AnyBuffer expected_;
   int scenes_ = 0;

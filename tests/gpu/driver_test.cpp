@@ -15,6 +15,7 @@
 #include "runtime/cuda_memory_pool.h"
 #include "runtime/cuda_module.h"
 #include "runtime/gpu_timer.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mica {
 namespace {
@@ -204,9 +205,8 @@ TEST_F(GpuDriver, TellsRegistersAndLocalBytes) {
 }
 
 TEST_F(GpuDriver, LoadsFromTheCacheTheSecondTime) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "mica-gpu-test-XXXXXX").string();
-  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-  const KernelCache cache(pattern);
+  const test::TemporaryFolder folder;
+  const KernelCache cache(folder.path());
   const auto load_cached = [&] {
     return load_kernels(context_, cache, kPtx, {{"scale", 0}}, CacheKey().add("ptx", kPtx));
   };
@@ -222,7 +222,6 @@ TEST_F(GpuDriver, LoadsFromTheCacheTheSecondTime) {
   in.put(counting(128));
   scale(*kernels.front().second, out, in, 1.0F, 1);
   EXPECT_EQ(out.get(), counting(128));
-  std::filesystem::remove_all(pattern);
 }
 
 TEST_F(GpuDriver, LoadsMachineCodeMadeElsewhere) {

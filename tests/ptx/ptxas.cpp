@@ -9,6 +9,8 @@
 
 #include <unistd.h>
 
+#include "tests/support/temporary_folder.h"
+
 namespace mica::test {
 
 namespace fs = std::filesystem;
@@ -45,12 +47,8 @@ Assembled assemble(const std::string& ptx, int sm) {
   const std::string tool = find_ptxas();
   if (tool.empty()) return result;
   result.available = true;
-  std::string folder = (fs::temp_directory_path() / "mica-ptxas-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) {
-    result.output = "no temporary folder";
-    return result;
-  }
-  const fs::path source = fs::path(folder) / "kernel.ptx";
+  const TemporaryFolder folder;
+  const fs::path source = folder.path() / "kernel.ptx";
   std::ofstream(source) << ptx;
   const std::string command = "'" + tool + "' -v -arch=sm_" + std::to_string(sm) + " -o /dev/null '" +
                               source.string() + "' 2>&1";
@@ -59,7 +57,6 @@ Assembled assemble(const std::string& ptx, int sm) {
     while (const std::size_t n = fread(text, 1, sizeof(text), pipe)) result.output.append(text, n);
     result.ok = pclose(pipe) == 0;
   }
-  fs::remove_all(folder);
   return result;
 }
 

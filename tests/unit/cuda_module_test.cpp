@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/fake_cuda.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mica {
 namespace {
@@ -29,17 +30,6 @@ struct SeenLaunch {
 
 class CudaModules : public test::FakeGpuTest {
  protected:
-  void SetUp() override {
-    FakeGpuTest::SetUp();
-    std::string pattern = (fs::temp_directory_path() / "mica-module-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-    FakeGpuTest::TearDown();
-  }
   [[nodiscard]] KernelCache cache() const { return KernelCache(folder_ / "cache"); }
   [[nodiscard]] int links() const { return fake_->calls("cuLinkCreate_v2"); }
   static CacheKey key() { return CacheKey().add("ir", "next(x) = u(x)"); }
@@ -49,7 +39,8 @@ class CudaModules : public test::FakeGpuTest {
     return info;
   }
 
-  fs::path folder_;
+  test::TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 TEST_F(CudaModules, LoadTheKernelsInTheOrderAskedFor) {

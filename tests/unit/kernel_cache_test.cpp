@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/temporary_folder.h"
+
 namespace mica {
 namespace {
 
@@ -56,23 +58,17 @@ int in_child(const Body& body) {
 
 class Cache : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mica-cache-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-    folder_ = root_ / "cache";
-  }
   void TearDown() override {
     std::error_code ignored;
     fs::permissions(folder_, fs::perms::owner_all, ignored);
-    fs::remove_all(root_, ignored);
   }
   [[nodiscard]] KernelCache cache() const { return KernelCache(folder_); }
   [[nodiscard]] std::size_t files() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
   }
 
-  fs::path root_, folder_;
+  test::TemporaryFolder temporary_;
+  fs::path root_ = temporary_.path(), folder_ = root_ / "cache";
 };
 
 TEST_F(Cache, ReturnsWhatWasStored) {

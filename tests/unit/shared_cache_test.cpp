@@ -24,6 +24,7 @@
 #include "runtime/gpu_facts.h"
 #include "runtime/kernel_cache.h"
 #include "tests/support/emulated_launches.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mica {
 namespace {
@@ -71,14 +72,6 @@ class SharedCache : public test::FakeGpuTest {
   void SetUp() override {
     FakeGpuTest::SetUp();
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    std::string pattern = (fs::temp_directory_path() / "mica-shared-cache-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-    FakeGpuTest::TearDown();
   }
   /// To be called first in the process of the test.
   [[nodiscard]] KernelCache use_cache() const {
@@ -90,7 +83,8 @@ class SharedCache : public test::FakeGpuTest {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(root_ / "cache"), {}));
   }
 
-  fs::path root_;
+  test::TemporaryFolder temporary_;
+  fs::path root_ = temporary_.path();
 };
 
 /// The key under which compile() keeps the kernel of `scaled`.
