@@ -131,6 +131,11 @@ class Process {
     }
   }
   [[nodiscard]] bool failed() const { return failed_; }
+  /// Ends the process, with 0 if there was no problem.
+  [[noreturn]] void end() const {
+    folder_.remove();
+    std::_Exit(failed_ ? 1 : 0);
+  }
 
  private:
   const test::FakeCuda fake_;
@@ -229,7 +234,7 @@ void fail_every_call() {
     for (int skip = first; skip < counts[i]; skip += kEvery) fail_once(process, names[i], skip);
   }
   process.expect(faults > 150, "only " + std::to_string(faults) + " calls were made to fail");
-  std::_Exit(process.failed() ? 1 : 0);
+  process.end();
 }
 
 TEST_F(DriverFaults, InEveryCallOfARunNameItLeakNothingAndPass) {
@@ -283,7 +288,7 @@ void fail_every_call_of_the_start() {
     }
   }
   process.expect(faults > 20, "only " + std::to_string(faults) + " calls were made to fail");
-  std::_Exit(process.failed() ? 1 : 0);
+  process.end();
 }
 
 TEST_F(DriverFaults, InEveryCallOfTheStartNameItAndPass) {
@@ -307,7 +312,7 @@ void run_out_of_memory() {
   const std::uint64_t most = device->allocate(std::size_t{3} << 18, {});
   device->release(most, std::size_t{3} << 18, {});
   process.expect(process.run(*process.make_scene(), "from the pool").empty(), "the pool holds memory");
-  std::_Exit(process.failed() ? 1 : 0);
+  process.end();
 }
 
 TEST_F(DriverFaults, OutOfMemorySaysHowMuchAndWhatToDoAndPassesOnceThereIsSome) {
@@ -332,7 +337,7 @@ void lose_the_gpu() {
                        {"cuLaunchKernel failed with code 701", "kernel mid, grid 2x1x1, block 32x8x1, ",
                         "takes up to 1024 threads a block"});
   process.expect(process.run(*scene, "after").empty(), "the next run fails");
-  std::_Exit(process.failed() ? 1 : 0);
+  process.end();
 }
 
 TEST_F(DriverFaults, AfterWhichTheGpuIsLostSayWhereToLook) {
@@ -346,7 +351,7 @@ TEST_F(DriverFaults, ByADriverThatLacksAFunctionSayWhichItNeeds) {
     const std::string error = process.run(*process.make_scene(), "incomplete");
     process.expect_error(error, {"dlsym failed with code 500", "has no function cuLaunchKernel",
                                  "needs a driver for CUDA 11.0 or newer"});
-    std::_Exit(process.failed() ? 1 : 0);
+    process.end();
   };
   EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
 }

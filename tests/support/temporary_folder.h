@@ -21,12 +21,14 @@ class TemporaryFolder {
     }
     path_ = pattern;
   }
-  ~TemporaryFolder() {
+  ~TemporaryFolder() { remove(); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  /// For processes that end without destructors.
+  void remove() const {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:

@@ -120,6 +120,7 @@ TEST_F(SharedCache, IsAskedForTheCompilerTheGpuAndTheDriver) {
     wrong += taken(key_of(scaled, compiler, 80, 13000));
     wrong += taken(key_of(scaled, compiler, 90, 12080));
     wrong += taken(key_of(Scaled(4), compiler, 90, 13000));
+    temporary_.remove();
     std::_Exit(wrong);
   };
   EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
@@ -143,6 +144,7 @@ TEST_F(SharedCache, ReplacesWholeEntriesThatTheDriverRefuses) {
       wrong += first.from_cache || first.registers != 32 || first.ptx != scaled.ptx();
       wrong += !second.from_cache || second.registers != 32;
     }
+    temporary_.remove();
     std::_Exit(wrong);
   };
   EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
@@ -190,6 +192,7 @@ TEST_F(SharedCache, ServesSixteenProcessesOfAHundredCompilationsAtOnce) {
       ++wrong;
     }
     for (const auto& scaled : pipelines) wrong += !scaled->compiled().from_cache;
+    temporary_.remove();
     std::_Exit(wrong);
   };
   EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
