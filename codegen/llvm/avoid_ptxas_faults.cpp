@@ -99,6 +99,42 @@ Value* by_lane(llvm::IRBuilder<>& b, llvm::Type* type, const std::vector<Value*>
   return result;
 }
 
+/// The intrinsic that `i` computes, as a call or as a comparison with a selection, and its operands.
+struct Extremum {
+  llvm::Intrinsic::ID id = llvm::Intrinsic::not_intrinsic;
+  Value *a = nullptr, *b = nullptr;
+};
+
+Extremum extremum(llvm::Instruction& i) {
+  Extremum e;
+  const auto a = pattern::m_Value(e.a), b = pattern::m_Value(e.b);
+  if (pattern::match(&i, pattern::m_SMin(a, b)))
+    e.id = llvm::Intrinsic::smin;
+  else if (pattern::match(&i, pattern::m_SMax(a, b)))
+    e.id = llvm::Intrinsic::smax;
+  else if (pattern::match(&i, pattern::m_UMin(a, b)))
+    e.id = llvm::Intrinsic::umin;
+  else if (pattern::match(&i, pattern::m_UMax(a, b)))
+    e.id = llvm::Intrinsic::umax;
+  return e;
+}
+
+/// A minimum or maximum of up to 16 bits in 32.
+Value* wide_extremum(llvm::Instruction& i) {
+  llvm::Type* type = i.getType();
+  if (!type->isIntOrIntVectorTy() || type->getScalarSizeInBits() > 16) return nullptr;
+  const Extremum e = extremum(i);
+  if (e.id == llvm::Intrinsic::not_intrinsic || type->getScalarSizeInBits() == 1) return nullptr;
+  llvm::IRBuilder<> b(&i);
+  const bool is_signed = e.id == llvm::Intrinsic::smin || e.id == llvm::Intrinsic::smax;
+  return by_lane(b, type, {e.a, e.b}, [&](const std::vector<Value*>& x) {
+    const auto wide = [&](Value* v) {
+      return is_signed ? b.CreateSExt(v, b.getInt32Ty()) : b.CreateZExt(v, b.getInt32Ty());
+    };
+    return b.CreateTrunc(b.CreateBinaryIntrinsic(e.id, wide(x[0]), wide(x[1])), type->getScalarType());
+  });
+}
+
 /// What takes the place of `i`, or null if it may stay.
 Value* other_way(llvm::BinaryOperator& i) {
   llvm::Type* type = i.getType();
@@ -120,6 +156,7 @@ Value* other_way(llvm::BinaryOperator& i) {
 
 Value* other_way(llvm::Instruction& i) {
   if (auto* op = llvm::dyn_cast<llvm::BinaryOperator>(&i)) return other_way(*op);
+  if (Value* wide = wide_extremum(i)) return wide;
   Value* x = nullptr;
   if (!pattern::match(&i, pattern::m_Intrinsic<llvm::Intrinsic::abs>(pattern::m_Value(x))))
     return nullptr;

@@ -15,12 +15,14 @@ namespace mica::llvm_backend {
 ///   abs.s32 before rem.s32 or div.s32: the result is taken for positive, which |-2^31| is not
 ///   neg.s16 of -32768, then shr.s16, setp, selp or cvt: the value is taken for 32768
 ///   add.s16x2 of two constants: the upper half keeps one of them alone, so {1, 1} + {1, 1} is {2, 1}
+///   min.s16 or max.s16 with 0, then setp.eq with 0: VIMNMX.S16x2 says which operand it took, and the
+///     answer is read the wrong way round, so (min(5, 0) == 0) is false
 ///
 /// A negation of up to 32 bits becomes not and add 1 in inline assembly, out of the reach of LLVM's
-/// instruction selection, which would make neg of it again; abs likewise a shift, an
-/// exclusive or and a subtraction; and vectors are added,
-/// subtracted and multiplied lane by lane (those of 32 bits too, which LLVM narrows where only the lower
-/// halves are used).
+/// instruction selection, which would make neg of it again; abs likewise a shift, an exclusive or and a
+/// subtraction. Vectors are added, subtracted and multiplied lane by lane (those of 32 bits too, which
+/// LLVM narrows where only the lower halves are used). Minima and maxima of up to 16 bits are taken in
+/// 32, lane by lane.
 void avoid_ptxas_faults(llvm::Module& module);
 
 }  // namespace mica::llvm_backend

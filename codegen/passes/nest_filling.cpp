@@ -12,9 +12,10 @@ using analysis::Box;
 
 namespace {
 
-constexpr std::int64_t kUnrolledSteps = 16;
-constexpr int kCopyBytes = 16;    // the widest access of a thread
-constexpr int kSectorBytes = 32;  // what the L2 hands over at a time
+constexpr std::int64_t kUnrolledSteps = 16;   // of one loop
+constexpr std::int64_t kUnrolledPoints = 64;  // of a thread in all
+constexpr int kCopyBytes = 16;                // the widest access of a thread
+constexpr int kSectorBytes = 32;              // what the L2 hands over at a time
 
 Expr constant(std::int64_t value) { return make_const(Int(32), value); }
 
@@ -33,6 +34,17 @@ struct Loop {
 
 // A box's points as the threads of a block share them out: loops (outermost first), the offset of each
 // dimension from the box's start, and the condition under which there is such a point.
+// A loop is unrolled where it is short and what is inside it is not too much.
+void unroll_inner(std::vector<Loop>& loops) {
+  std::int64_t points = 1;
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    if (loop->kind == LoopKind::GpuThread) continue;
+    points *= loop->extent;
+    const bool few = loop->extent <= kUnrolledSteps && points <= kUnrolledPoints;
+    loop->kind = few ? LoopKind::Unrolled : LoopKind::Serial;
+  }
+}
+
 struct Dealt {
   std::vector<Loop> loops;
   std::vector<Expr> offset;
@@ -49,8 +61,7 @@ Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::
     return make_var(prefix + kThreadAxis[axis]);
   };
   auto step_loop = [&](const std::string& name, std::int64_t count) {
-    dealt.loops.push_back(
-        {prefix + "." + name, count, count <= kUnrolledSteps ? LoopKind::Unrolled : LoopKind::Serial});
+    dealt.loops.push_back({prefix + "." + name, count, LoopKind::Serial});
     return make_var(prefix + "." + name);
   };
   switch (policy) {
@@ -100,6 +111,7 @@ Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::
       break;
     }
   }
+  unroll_inner(dealt.loops);
   return dealt;
 }
 

@@ -77,6 +77,22 @@ TEST(PtxasFaults, TheNegatedLeastIntegerIsNegative) {
   check_signed([](const auto& u) { return cast(u[0].type(), cast<float>(-u[0]) * 0.5F) + u[1]; });
 }
 
+TEST(PtxasFaults, ExtremaThatEqualTheirBound) {
+  for (const Type type : {Int(8), UInt(8), Int(16), UInt(16), Int(32)}) {
+    for (const std::int64_t bound : {0, 1, 5, 127}) {
+      const Expr c = make_const(type, bound);
+      check(type, [&](const auto& u) { return make_const(type, std::int64_t{1}) / min(u[0], c); });
+      check(type, [&](const auto& u) { return select(max(u[0], c) == c, u[1], u[2]); });
+      check(type, [&](const auto& u) { return select(min(u[0], c) != u[0], u[1], u[2]); });
+      check(type, [&](const auto& u) {
+        return select(select(u[0] < c, u[0], c) == c, u[1], u[2]) + u[1] % max(u[0], c);
+      });
+    }
+    check(type, [&](const auto& u) { return select(min(u[0], u[1]) == u[1], u[2], u[0]); });
+    check(type, [&](const auto& u) { return select(max(u[0], u[1]) == u[1], u[2], u[0]); });
+  }
+}
+
 TEST(PtxasFaults, PairsOfNarrowElementsAddConstants) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16), Int(32)}) {
     check(type, [&](const auto& u) { return u[0] + cast(type, x); });

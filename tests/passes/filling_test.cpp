@@ -56,6 +56,18 @@ TEST(Filling, UnequalColumnsBesideTheTileAreDealtWithIt) {
   EXPECT_EQ(count(text, "copy u.staged[..] = u[..]"), 1) << text;
 }
 
+// 2 x 2 x 11 x 11 points of a thread: the loop over the last dimension stays one.
+TEST(Filling, ABoxOfManyPointsIsNotWrittenOut) {
+  const Var x("x"), y("y"), z("z");
+  ImageParam u(Float(32), 4, "u");
+  Func f("f");
+  f(x, y, z) = u(x - 1, y - 1, z - 5, 0) + u(x + 1, y + 1, z + 5, 10);
+  f.gpu_tile(x, y, 32, 8).gpu_blocks(z).stage(u, MemoryType::Shared, LoadPolicy::Strided);
+  const std::string text = test::loops(f, Backend::Cuda);
+  EXPECT_EQ(count(text, "for u.staged."), 1) << text;
+  EXPECT_EQ(count(text, "unrolled u.staged."), 3) << text;
+}
+
 // Radius 3 needs a piece of three elements on both sides, which no single copy moves.
 TEST(Filling, ElementsBesideTheVectorsAreCopiedByThemselves) {
   const std::string text = Sum(Float(32), 3, 3).loops(LoadPolicy::AsyncCopy);

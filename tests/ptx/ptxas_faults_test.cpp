@@ -52,6 +52,22 @@ TEST(PtxasFaults, MagnitudesAreNotTakenForPositive) {
   }
 }
 
+TEST(PtxasFaults, ExtremaHave32BitsAtLeast) {
+  for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
+    for (const int lanes : {1, 2, 4}) {
+      const Expr zero = make_const(type, std::int64_t{0});
+      const std::string text = text_of(type, lanes, [&](const auto& u, const auto& i) {
+        const Expr least = select(u(i + 3) < zero, u(i + 3), zero);
+        return select(min(u(i), zero) == zero, u(i + 1), max(u(i + 2), zero) / min(u(i), u(i + 1))) +
+               select(least == zero, u(i), u(i + 1));
+      });
+      for (const char* narrow : {"min.s16", "max.s16", "min.u16", "max.u16"}) {
+        EXPECT_EQ(text.find(narrow), std::string::npos) << text;
+      }
+    }
+  }
+}
+
 TEST(PtxasFaults, NarrowElementsAreNotAddedInPairs) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
     for (const int lanes : {2, 4}) {
