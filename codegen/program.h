@@ -22,6 +22,7 @@ struct DeviceLimits {
   int threads_per_block = 1024;
   int threads_z = 64;
   int shared_bytes = 227 * 1024;
+  int registers = 65536;  ///< 32-bit ones of a block
 };
 
 struct LowerOptions {

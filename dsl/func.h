@@ -252,6 +252,7 @@ class Stage {
                   TailStrategy tail = TailStrategy::Auto);
   /// Promise to ptxas that at least `min_blocks` blocks fit on a multiprocessor.
   Stage& launch_bounds(int min_blocks, std::source_location at = std::source_location::current());
+  /// A thread gets at most `count` 32-bit registers, 16 to 255, or as many as let a block start.
   Stage& max_registers(int count, std::source_location at = std::source_location::current());
 
   [[nodiscard]] const std::shared_ptr<FunctionData>& function() const { return function_; }

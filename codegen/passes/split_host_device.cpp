@@ -114,6 +114,14 @@ Hints hints_of(const FunctionData& func) {
   return h;
 }
 
+// How many registers a thread may have so that a block can start. They are given to warps, 8 a thread at
+// a time (CUDA Occupancy Calculator); ptxas looks at the block's size only where no number is asked for.
+int registers_of_thread(const int (&block)[3], const DeviceLimits& limits) {
+  constexpr int kWarp = 32, kUnit = 8;
+  const int warps = (block[0] * block[1] * block[2] + kWarp - 1) / kWarp;
+  return limits.registers / (warps * kWarp) / kUnit * kUnit;
+}
+
 void add_scalar(Nest& nest, PlanLaunch& launch, const std::string& name, Type type) {
   for (const auto& p : nest.kernel.params) {
     if (p.name == name) return;
@@ -161,7 +169,8 @@ void split_host_device(Program& program) {
     nest.kernel.on_device = nest.on_device;
     nest.kernel.body = nest.body;
     nest.kernel.min_blocks = hints.min_blocks;
-    nest.kernel.max_registers = hints.max_registers;
+    nest.kernel.max_registers =
+        std::min(hints.max_registers, registers_of_thread(nest.kernel.block, program.options.limits));
 
     FreeNames names;
     names.run(nest.body);

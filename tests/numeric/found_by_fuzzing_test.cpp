@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
+#include "codegen/lower.h"
+#include "dsl/pipeline.h"
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/expect_error.h"
@@ -345,6 +347,48 @@ TEST(FoundByFuzzing, AnUpdateAtOnePointOfAFuncThatABlockKeeps) {
   f.compute_at(g, "x.block");
   g.update(0).gpu_tile(x, y, 4, 4);
   for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({g}, {{-3, 8}, {0, 8}}, target));
+}
+
+TEST(FoundByFuzzing, IntegersThatOverflowAHalf) {
+  const Var x("x");
+  ImageParam u(Float(16), 1, "u");
+  Buffer<float16> in(64);
+  for (int i = 0; i < 64; ++i) in(i) = static_cast<float16>(static_cast<float>(i - 20));
+  u.set(in);
+  const Expr large = cast(Float(16), cast(Int(32), u(x)) << 22);
+  Func f("f");
+  f(x) = large / u(x);
+  Func g("g");
+  g(x) = select(u(x) < 3, cast(Float(32), large) * 0.5F, 1.0F);
+  for (const Target& target : all_targets()) {
+    for (const int lanes : {1, 4, 8}) {
+      for (Func h : {f, g}) {
+        h.clear_schedule();
+        if (target.is_gpu()) h.gpu_tile(x, 8);
+        if (lanes > 1) h.vectorize(x, lanes);
+        EXPECT_TRUE(matches_oracle({h}, {{0, 64}}, target)) << lanes << " lanes";
+      }
+    }
+  }
+}
+
+TEST(FoundByFuzzing, RegistersAskedForThatALargeBlockCannotHave) {
+  const Var x("x");
+  const Var y("y");
+  ImageParam u(Float(64), 2, "u");
+  Func f("f");
+  Expr total = u(x, y);
+  for (int i = 1; i < 40; ++i) total = total + u(x + i, y) * u(x, y + i);
+  f(x, y) = total;
+  f.gpu_tile(x, y, 32, 24).max_registers(255).launch_bounds(3);
+  const Program program =
+      lower(make_pipeline({f.function()}), {Target{Backend::Cuda, 0}, {}, {}, DeviceLimits{}});
+  EXPECT_EQ(program.nests.at(0).kernel.max_registers, 80);  // 65,536 / 768, in units of 8
+  Buffer<double> in(100, 80);
+  fill_random(in, 1, Contents::Small);
+  u.set(in);
+  for (const Target& target : gpu_targets())
+    EXPECT_TRUE(matches_oracle({f}, {{0, 60}, {0, 40}}, target));
 }
 
 }  // namespace
