@@ -32,8 +32,6 @@ struct Loop {
   LoopKind kind;
 };
 
-// A box's points as the threads of a block share them out: loops (outermost first), the offset of each
-// dimension from the box's start, and the condition under which there is such a point.
 // A loop is unrolled where it is short and what is inside it is not too much.
 void unroll_inner(std::vector<Loop>& loops) {
   std::int64_t points = 1;
@@ -45,6 +43,8 @@ void unroll_inner(std::vector<Loop>& loops) {
   }
 }
 
+// A box's points as the threads of a block share them out: loops (outermost first), the offset of each
+// dimension from the box's start, and the condition under which there is such a point.
 struct Dealt {
   std::vector<Loop> loops;
   std::vector<Expr> offset;
