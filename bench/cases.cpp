@@ -29,8 +29,8 @@ Twin marching(const std::string& cubin, const std::string& kernel, std::uint32_t
 }
 
 std::vector<Case> pmpp() {
-  const schedules::Parameters planes = {{"tile_y", 16}, {"load", 3}, {"ahead", 2}, {"chunk", 64}};
-  const schedules::Parameters queue = {{"ahead", 1}, {"min_blocks", 4}};
+  const schedules::Parameters planes = {{"tile_y", 16}};
+  const schedules::Parameters queue = {{"min_blocks", 4}};
   return {
       {"copy3d/vec4", "copy3d", "pmpp/naive", {{"vec", 4}}, kVolume, {}},
       {"pmpp/naive", "stencil7", "pmpp/naive", {}, kVolume, plain("pmpp", "stencil7_naive", 32, 8)},
@@ -90,11 +90,10 @@ std::vector<Case> blur() {
 std::vector<Case> lecture() {
   const schedules::Parameters box = {{"tile_x", 32}, {"tile_y", 8}, {"tile_z", 4}};
   const schedules::Parameters staged = {{"tile_x", 32}, {"tile_y", 8}, {"tile_z", 4}, {"staged", 1}};
-  const schedules::Parameters planes = {{"vec", 2},  {"rows", 4},  {"tile_y", 8},
-                                        {"load", 3}, {"ahead", 2}, {"chunk", 128}};
-  const schedules::Parameters queue = {{"load", 3}, {"ahead", 2}, {"chunk", 256}};
-  const schedules::Parameters queue_f64 = {{"vec", 2},     {"rows", 4},    {"load", 3},  {"ahead", 2},
-                                           {"chunk", 256}, {"scatter", 1}, {"window", 0}};
+  const schedules::Parameters planes = {{"vec", 2}, {"rows", 4}, {"chunk", 128}};
+  const schedules::Parameters queue = {{"chunk", 256}};
+  const schedules::Parameters queue_f64 = {
+      {"vec", 2}, {"rows", 4}, {"chunk", 256}, {"scatter", 1}, {"window", 0}};
   return {
       {"tile/two-step-load", "stencil7", "tile/two-step-load", box, kVolume,
        plain("tile", "stencil7_two_step", 32, 8, 4)},
@@ -182,7 +181,7 @@ std::vector<Case> seismic() {
       {"seismic/xyz",
        "derivative-xyz",
        "seismic/xyz",
-       {{"block_y", 8}, {"rows", 4}, {"nw", 256}, {"load", 3}, {"ahead", 2}, {"every_plane", 1}},
+       {{"block_y", 8}, {"rows", 4}, {"nw", 256}},
        kVolume,
        fused},
   };
@@ -209,13 +208,7 @@ std::vector<Case> fd3d() {
       {"fd3d/one-pass",
        "star25",
        "fd3d/one-pass",
-       {{"tile_y", 8},
-        {"rows", 4},
-        {"load", 3},
-        {"ahead", 2},
-        {"chunk", 256},
-        {"scatter", 1},
-        {"window", 0}},
+       {{"rows", 4}, {"chunk", 256}, {"scatter", 1}, {"window", 0}},
        kVolume,
        marching("fd3d", "star25_one_pass", 32, 16, 32, 16, 64)},
   };

@@ -30,7 +30,8 @@ enum class TailStrategy : std::uint8_t { Auto, GuardWithIf, ShiftInwards, RoundU
 ///   Strided      threads walk the box in steps of the block's size in each dimension
 ///   AsyncCopy    points are dealt as in TwoStep and copied without passing through registers, up to
 ///                16 bytes at once (cp.async); rows of such pieces are padded to whole sectors of 32
-///                bytes, and the tile's own columns are dealt before those on both sides of it
+///                bytes, and the tile's own columns are dealt before those beside it, where there are as
+///                many on both sides
 ///   Bulk         whole rows are copied by the bulk-copy engine (TMA); rows must start and end at
 ///                multiples of 16 bytes, and the device must have compute capability 9.0. Arrays that
 ///                turn out to be aligned otherwise are copied as by AsyncCopy

@@ -13,13 +13,12 @@ std::string list(const std::vector<Expr>& exprs) {
 }
 
 std::string argument_text(const KernelArgument& argument) {
+  const std::string at = argument.at.empty() ? "" : list(argument.at);
   switch (argument.kind) {
     case KernelArgument::Kind::Pointer:
-      return argument.name + ": " + to_string(argument.type) + "* " + argument.buffer +
-             (argument.at.empty() ? "" : list(argument.at)) + (argument.written ? " (written)" : "");
-    case KernelArgument::Kind::Texture:
-      return argument.name + ": texture " + argument.buffer +
-             (argument.at.empty() ? "" : list(argument.at));
+      return argument.name + ": " + to_string(argument.type) + "* " + argument.buffer + at +
+             (argument.written ? " (written)" : "");
+    case KernelArgument::Kind::Texture: return argument.name + ": texture " + argument.buffer + at;
     case KernelArgument::Kind::TextureOrigin: return argument.name + ": origin of " + argument.buffer;
     case KernelArgument::Kind::Scalar:
       return argument.name + ": " + to_string(argument.type) + " = " + to_string(argument.value);

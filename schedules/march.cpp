@@ -4,10 +4,10 @@
 namespace mica::schedules {
 namespace {
 
-std::vector<Parameter> march_parameters(std::int64_t tile_x, std::int64_t tile_y, std::int64_t chunk) {
-  return {{"tile_x", tile_x, 1, 1024, "threads in x"},
-          {"tile_y", tile_y, 1, 1024, "threads in y"},
-          {"chunk", chunk, 0, 4096, "planes a block walks; 0: all"},
+std::vector<Parameter> march_parameters() {
+  return {{"tile_x", 32, 1, 1024, "threads in x"},
+          {"tile_y", 8, 1, 1024, "threads in y"},
+          {"chunk", 64, 0, 4096, "planes a block walks; 0: all"},
           {"vec", 4, 1, 16, "points of x a thread, in one vector; a power of two"},
           {"rows", 1, 1, 16, "points of y a thread"},
           {"ahead", 0, 0, 8, "steps between asking for a plane and reading it"},
@@ -26,8 +26,8 @@ std::vector<Parameter> with(std::vector<Parameter> parameters, const Parameters&
   return parameters;
 }
 
-std::vector<Parameter> queue_parameters(std::int64_t tile_x, std::int64_t tile_y, std::int64_t chunk) {
-  std::vector<Parameter> parameters = march_parameters(tile_x, tile_y, chunk);
+std::vector<Parameter> queue_parameters() {
+  std::vector<Parameter> parameters = march_parameters();
   parameters.push_back(
       {"window", 1, 0, 1, "1: the point's column in registers; 0: in the staged planes"});
   return parameters;
@@ -88,22 +88,22 @@ std::vector<Recipe> march_family() {
   return {
       {"pmpp/three-plane-march", kDocumentStencil,
        "each block walks z with the previous, the current and the next plane in shared memory", 2, 4,
-       true, with(march_parameters(32, 8, 64), copied), planes},
+       true, with(march_parameters(), copied), planes},
       {"pmpp/register-march", kDocumentStencil,
        "each block walks z with the current plane in shared memory, its z neighbours in registers", 2, 4,
-       true, with(queue_parameters(32, 8, 64), {{"ahead", 1}}), queue},
+       true, with(queue_parameters(), {{"ahead", 1}}), queue},
       {"march/plane", kDocumentStructuredGrids,
        "plane by plane through the domain, all planes that a point reads in shared memory", 2, 4, true,
-       with(march_parameters(32, 8, 64), copied), planes},
+       with(march_parameters(), copied), planes},
       {"march/high-order", kDocumentStructuredGrids,
        "high order: one plane shared, the other planes that a point reads in its thread's registers", 2,
-       4, true, with(queue_parameters(32, 8, 64), copied), queue},
+       4, true, with(queue_parameters(), copied), queue},
       {"fd3d/two-pass", kDocumentFiniteDifference,
        "a pass over xy planes with tiles in shared memory, then a pass along z that adds to its output",
-       3, 3, true, with(march_parameters(32, 32, 64), {{"rows", 4}, {"vec", 1}}), two_pass},
+       3, 3, true, with(march_parameters(), {{"tile_y", 32}, {"rows", 4}, {"vec", 1}}), two_pass},
       {"fd3d/one-pass", kDocumentFiniteDifference,
        "the xy plane in shared memory, the point's column in a queue of registers", 2, 4, true,
-       with(queue_parameters(32, 8, 64), copied), queue},
+       with(queue_parameters(), copied), queue},
   };
 }
 

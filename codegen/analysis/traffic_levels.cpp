@@ -148,29 +148,28 @@ double share_in_successive_waves(std::int64_t blocks, std::int64_t apart, std::i
   return static_cast<double>(successive) / static_cast<double>(pairs);
 }
 
-// Bytes of the layers of a march that their neighbours find in the L2, though its block loop is not
-// kept.
+// Of the bytes that the device's memory reads where neighbours along `kept` find what they share, `read`
+// in all, those that the layers of a march find too, though their block loop is not kept.
 std::int64_t found_by_next_layer(const KernelPieces& kernel, const PieceList& global,
                                  const KernelTraffic& figures, const TrafficDevice& device,
-                                 std::set<int> kept) {
+                                 std::set<int> kept, std::int64_t read) {
   const std::vector<int>& loops = kernel.pieces.block_loops;
-  if (loops.empty() || kept.size() + 1 != loops.size()) return 0;
-  if (loops.back() != marched_block_loop(kernel) || kept.count(loops.back())) return 0;
-  const Moved apart_from_another = device_bytes(kernel, global, device, kept);
+  const bool last_is_left = kept.size() + 1 == loops.size();
+  if (!last_is_left || loops.back() != marched_block_loop(kernel)) return 0;
   kept.insert(loops.back());
   const Moved together = device_bytes(kernel, global, device, kept);
+  const std::int64_t twice = read - together.read;
   const std::int64_t layers = kernel.pieces.grid[loops.size() - 1];
-  std::int64_t layer = 1;
-  for (std::size_t a = 0; a + 1 < loops.size(); ++a) layer *= kernel.pieces.grid[a];
-  const std::int64_t twice = apart_from_another.read - together.read;
   if (layers < 2 || twice <= 0) return 0;
+  std::int64_t blocks = 1;
+  for (const std::int64_t extent : kernel.pieces.grid) blocks *= extent;
+  const std::int64_t layer = blocks / layers;
   const std::int64_t resident = resident_blocks(figures, device);
   const double between = static_cast<double>(twice) / static_cast<double>(layers - 1) *
                          static_cast<double>(resident) / static_cast<double>(layer) *
                          static_cast<double>(together.sum()) / static_cast<double>(together.read);
   if (between > static_cast<double>(device.l2_bytes)) return 0;
-  return std::llround(static_cast<double>(twice) *
-                      share_in_successive_waves(layer * layers, layer, resident));
+  return std::llround(static_cast<double>(twice) * share_in_successive_waves(blocks, layer, resident));
 }
 
 }  // namespace
@@ -200,8 +199,8 @@ void measure_levels(const KernelPieces& kernel, const TrafficDevice& device, Ker
   });
   out.once = sectors(kernel, global, device, [](const Piece&, std::size_t) { return false; });
   const std::set<int> kept = kept_loops(kernel, global, out, device);
-  out.dram.read = device_bytes(kernel, global, device, kept).read -
-                  found_by_next_layer(kernel, global, out, device, kept);
+  const std::int64_t read = device_bytes(kernel, global, device, kept).read;
+  out.dram.read = read - found_by_next_layer(kernel, global, out, device, kept, read);
   out.dram.written = out.once.written;
 }
 

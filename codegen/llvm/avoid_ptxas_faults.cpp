@@ -3,14 +3,13 @@
 #include <vector>
 
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/PatternMatch.h>
 
 #include "codegen/llvm/avoid_ptxas_faults_llvm.h"
+#include "codegen/llvm/call_asm_llvm.h"
 
 namespace mica::llvm_backend {
 namespace {
@@ -53,41 +52,31 @@ std::optional<Reversed> reversed(Value* v) {
 }
 
 /// -x of one integer of up to 32 bits.
-Value* negated(llvm::IRBuilder<>& b, Value* x) {
-  const unsigned bits = x->getType()->getIntegerBitWidth();
-  llvm::Type* type = bits <= 16 ? b.getInt16Ty() : b.getInt32Ty();
-  auto* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false),
-                                        bits <= 16 ? "not.b16 \t$0, $1;\n\tadd.s16 \t$0, $0, 1;"
-                                                   : "not.b32 \t$0, $1;\n\tadd.s32 \t$0, $0, 1;",
-                                        bits <= 16 ? "=h,h" : "=r,r", /*hasSideEffects=*/false);
-  llvm::CallInst* call = b.CreateCall(assembly, {b.CreateZExt(x, type)});
-  call->setDoesNotAccessMemory();
-  call->setDoesNotThrow();
-  return b.CreateTrunc(call, x->getType());
+Value* negated(Builder& b, Value* x) {
+  const bool wide = x->getType()->getIntegerBitWidth() > 16;
+  llvm::Type* type = wide ? b.getInt32Ty() : b.getInt16Ty();
+  const std::string w = wide ? "32" : "16";
+  Value* result = call_asm(b, type, "not.b" + w + " \t$0, $1;\n\tadd.s" + w + " \t$0, $0, 1;",
+                           wide ? "=r,r" : "=h,h", {b.CreateZExt(x, type)}, /*memory=*/false);
+  return b.CreateTrunc(result, x->getType());
 }
 
 /// |x| of one integer, the least being its own.
-Value* magnitude(llvm::IRBuilder<>& b, Value* x) {
-  const unsigned bits = x->getType()->getIntegerBitWidth();
-  const bool wide = bits > 32;
+Value* magnitude(Builder& b, Value* x) {
+  const bool wide = x->getType()->getIntegerBitWidth() > 32;
+  llvm::Type* type = wide ? b.getInt64Ty() : b.getInt32Ty();
   const std::string w = wide ? "64" : "32";
-  auto* assembly = llvm::InlineAsm::get(
-      llvm::FunctionType::get(wide ? b.getInt64Ty() : b.getInt32Ty(),
-                              {wide ? b.getInt64Ty() : b.getInt32Ty()}, false),
-      "{\n\t.reg .b" + w + " \t%sign;\n\tshr.s" + w + " \t%sign, $1, " + (wide ? "63" : "31") +
-          ";\n\txor.b" + w + " \t$0, $1, %sign;\n\tsub.s" + w + " \t$0, $0, %sign;\n\t}",
-      wide ? "=l,l" : "=r,r", /*hasSideEffects=*/false);
-  llvm::CallInst* call =
-      b.CreateCall(assembly, {b.CreateSExt(x, wide ? b.getInt64Ty() : b.getInt32Ty())});
-  call->setDoesNotAccessMemory();
-  call->setDoesNotThrow();
-  return b.CreateTrunc(call, x->getType());
+  Value* result =
+      call_asm(b, type,
+               "{\n\t.reg .b" + w + " \t%sign;\n\tshr.s" + w + " \t%sign, $1, " + (wide ? "63" : "31") +
+                   ";\n\txor.b" + w + " \t$0, $1, %sign;\n\tsub.s" + w + " \t$0, $0, %sign;\n\t}",
+               wide ? "=l,l" : "=r,r", {b.CreateSExt(x, type)}, /*memory=*/false);
+  return b.CreateTrunc(result, x->getType());
 }
 
 /// `make` of each lane of the operands, or of the operands if they are no vectors.
 template <typename Make>
-Value* by_lane(llvm::IRBuilder<>& b, llvm::Type* type, const std::vector<Value*>& operands,
-               Make&& make) {
+Value* by_lane(Builder& b, llvm::Type* type, const std::vector<Value*>& operands, Make&& make) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   if (!vector) return make(operands);
   Value* result = llvm::PoisonValue::get(type);
@@ -125,7 +114,7 @@ Value* wide_extremum(llvm::Instruction& i) {
   if (!type->isIntOrIntVectorTy() || type->getScalarSizeInBits() > 16) return nullptr;
   const Extremum e = extremum(i);
   if (e.id == llvm::Intrinsic::not_intrinsic || type->getScalarSizeInBits() == 1) return nullptr;
-  llvm::IRBuilder<> b(&i);
+  Builder b(&i);
   const bool is_signed = e.id == llvm::Intrinsic::smin || e.id == llvm::Intrinsic::smax;
   return by_lane(b, type, {e.a, e.b}, [&](const std::vector<Value*>& x) {
     const auto wide = [&](Value* v) {
@@ -140,7 +129,7 @@ Value* other_way(llvm::BinaryOperator& i) {
   llvm::Type* type = i.getType();
   const unsigned bits = type->getScalarSizeInBits();
   if (!type->isIntOrIntVectorTy() || bits == 1 || bits > 32) return nullptr;
-  llvm::IRBuilder<> b(&i);
+  Builder b(&i);
   if (const auto r = reversed(&i); r && r->constant.isZero()) {
     return by_lane(b, type, {r->of}, [&](const std::vector<Value*>& x) {
       return negated(b, r->shift == 0 ? x[0] : b.CreateShl(x[0], r->shift));
@@ -160,7 +149,7 @@ Value* other_way(llvm::Instruction& i) {
   Value* x = nullptr;
   if (!pattern::match(&i, pattern::m_Intrinsic<llvm::Intrinsic::abs>(pattern::m_Value(x))))
     return nullptr;
-  llvm::IRBuilder<> b(&i);
+  Builder b(&i);
   return by_lane(b, i.getType(), {x}, [&](const std::vector<Value*>& e) { return magnitude(b, e[0]); });
 }
 

@@ -6,8 +6,8 @@
 namespace mica::llvm_backend {
 
 /// Rewrites GPU code whose PTX would meet faults of ptxas. Seen on an H200 with the assembler of driver
-/// 580 (CUDA 13.0), at optimisation levels 1 to 4, with the PTX that LLVM writes; the kernels are in
-/// tests/numeric/ptxas_faults_test.cpp:
+/// 580 (CUDA 13.0) and the PTX that LLVM writes, the first at optimisation levels 1 to 4, the others at
+/// the driver's own; the kernels are in tests/numeric/ptxas_faults_test.cpp:
 ///
 ///   neg.s32 / neg.s16 of an operand of two nested min or max: they become VIMNMX3, which loses the
 ///     sign of its middle operand, so max(max(-3, 9), -4) gives -3

@@ -5,12 +5,12 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Operator.h>
 
 #include "codegen/ir/traverse.h"
+#include "codegen/llvm/call_asm_llvm.h"
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/nvptx_async_llvm.h"
 #include "codegen/llvm/types_llvm.h"
@@ -25,22 +25,6 @@ namespace intrinsic = llvm::Intrinsic;
 constexpr int kLastLane = 31;
 
 std::uint64_t bits_of(const llvm::Type* type) { return type->getPrimitiveSizeInBits().getFixedValue(); }
-
-/// A call of PTX text. `memory`: it is neither moved over other accesses nor left out.
-llvm::CallInst* call_asm(Builder& b, llvm::Type* result, const std::string& text,
-                         std::string constraints, const std::vector<Value*>& arguments, bool memory) {
-  std::vector<llvm::Type*> types;
-  types.reserve(arguments.size());
-  for (const Value* a : arguments) types.push_back(a->getType());
-  if (memory) constraints += ",~{memory}";
-  auto* signature = llvm::FunctionType::get(result, types, false);
-  llvm::CallInst* call = b.CreateCall(
-      signature, llvm::InlineAsm::get(signature, text, constraints, /*hasSideEffects=*/memory),
-      arguments);
-  call->addFnAttr(llvm::Attribute::NoUnwind);
-  if (!memory) call->setDoesNotAccessMemory();
-  return call;
-}
 
 Value* address_bits(Builder& b, Value* pointer) { return b.CreatePtrToInt(pointer, b.getInt64Ty()); }
 

@@ -53,7 +53,7 @@ void add_licm(llvm::FunctionPassManager& pipeline) {
 }
 
 /// InstCombine (LLVM 22) leaves a half out between an integer and a wider float where the integer's
-/// significant bits fit the half, though the half may be infinite: cast<f32>(cast<f16>(1 << 22)). It
+/// significant bits fit the half, though the half may be infinite: cast<f32>(cast<f16>(u << 22)). It
 /// does not look through a fence.
 void keep_roundings_to_half(llvm::Module& module) {
   for (llvm::Function& function : module) {

@@ -331,7 +331,7 @@ class Flattener {
 std::set<std::string> min_symbols(const Plan& plan) {
   std::set<std::string> symbols;
   const auto add = [&](const std::string& array, std::size_t rank) {
-    for (std::size_t d = 0; d < rank; ++d) symbols.insert(array + ".min." + std::to_string(d));
+    for (std::size_t d = 0; d < rank; ++d) symbols.insert(min_symbol(array, d).as<VarRef>()->name);
   };
   for (const auto& b : plan.buffers) add(b.name, static_cast<std::size_t>(b.dimensions));
   for (const auto& t : plan.temporaries) add(t.name, t.extents.size());
