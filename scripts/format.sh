@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Formats the tracked C++ and CUDA sources with clang-format 14; with --check only says which differ.
+# Formats the C++ and CUDA sources, new ones too, with clang-format 14; with --check only says which
+# differ.
 # Usage: format.sh [--check] [file...]     Exit: 0 clean, 1 differences, 77 no clang-format 14
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,8 +11,7 @@ tool=$(command -v clang-format-14) || { echo "skipped: clang-format-14 is not in
 if [[ $# -gt 0 ]]; then
   files=("$@")
 else
-  # In an unpacked archive every source counts as tracked.
-  mapfile -t files < <((git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' 2>/dev/null ||
+  mapfile -t files < <((git ls-files -co --exclude-standard '*.h' '*.cpp' '*.cu' '*.cuh' 2>/dev/null ||
                         find . -path ./build -prune -o -regex '.*\.\(h\|cpp\|cu\|cuh\)' -print) |
                        while read -r file; do [[ ! -f $file ]] || echo "$file"; done)
 fi

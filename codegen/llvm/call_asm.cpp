@@ -5,7 +5,8 @@
 namespace mica::llvm_backend {
 
 llvm::CallInst* call_asm(Builder& b, llvm::Type* result, const std::string& text,
-                         std::string constraints, const std::vector<llvm::Value*>& arguments, bool memory) {
+                         std::string constraints, const std::vector<llvm::Value*>& arguments,
+                         bool memory) {
   std::vector<llvm::Type*> types;
   types.reserve(arguments.size());
   for (const llvm::Value* a : arguments) types.push_back(a->getType());
