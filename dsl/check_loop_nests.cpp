@@ -34,7 +34,8 @@ class NestChecker {
         name_(definition_name(*f.func, static_cast<int>(definition))),
         dims_(f.loops[definition].dims),
         context_(view.context_of(f)),
-        at_root_(view.level_of(f).func.empty()),
+        level_(view.level_of(f)),
+        at_root_(level_.func.empty()),
         target_is_gpu_(target_is_gpu),
         findings_(findings) {
     for (std::size_t i = 0; i < dims_.size(); ++i) {
@@ -76,6 +77,13 @@ class NestChecker {
              fmt::format("block loop {} stands inside the blocks of the Func that {} is computed in: "
                          "only gpu_threads are possible there",
                          dims_[blocks_.front()].name, f_.name()));
+    } else if (!blocks_.empty() && !at_root_) {
+      report(
+          dims_[blocks_.front()],
+          fmt::format("block loop {} makes a kernel, and {} is computed inside loop {} of {}, which is "
+                      "in none: compute {} at the root, or {} in blocks",
+                      dims_[blocks_.front()].name, f_.name(), level_.var, level_.func, f_.name(),
+                      level_.func));
     }
     if (threads_.empty()) return;
     const LoopDim& outermost_thread = dims_[threads_.back()];
@@ -220,6 +228,7 @@ class NestChecker {
   std::string name_;
   const std::vector<LoopDim>& dims_;
   GpuContext context_;
+  LoopLevel level_;
   bool at_root_;
   bool target_is_gpu_;
   Diagnostics& findings_;

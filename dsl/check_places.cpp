@@ -119,7 +119,7 @@ class PlaceChecker {
     const FuncView* host = view_.find(level.func);
     if (!host) return list;
     for (std::size_t d = 0; d < host->loops.size(); ++d) {
-      if (host->find_loop(level.var, d).nest && is_needed_by(*host, d, f_)) list.push_back(d);
+      if (host->find_loop(level.var, d).nest && view_.needs(*host, d, f_)) list.push_back(d);
     }
     for (std::size_t d = 0; list.empty() && d < host->loops.size(); ++d) {
       if (host->find_loop(level.var, d).nest) list.push_back(d);
@@ -155,7 +155,7 @@ class PlaceChecker {
       const auto& dims = host->loops[d].dims;
       const auto loop = std::find_if(dims.begin(), dims.end(),
                                      [&](const LoopDim& dim) { return dim.name == level.var; });
-      const bool needed = is_needed_by(*host, d, f_) || (d == 0 && !host->find_loop(level.var).nest);
+      const bool needed = view_.needs(*host, d, f_) || (d == 0 && !host->find_loop(level.var).nest);
       if (loop == dims.end() && needed) {
         report(directive, fmt::format("{} has no loop {}; its loops are {} (innermost first)",
                                       definition_name(*host->func, static_cast<int>(d)), level.var,
@@ -170,15 +170,6 @@ class PlaceChecker {
       }
     }
     return host;
-  }
-
-  /// Does definition `d` of `host` read `wanted`, itself or through Funcs computed inside its loops?
-  [[nodiscard]] bool is_needed_by(const FuncView& host, std::size_t d, const FuncView& wanted) const {
-    if (view_.uses(host, d, wanted.name())) return true;
-    const auto consumers = view_.consumers(wanted);
-    return std::any_of(consumers.begin(), consumers.end(), [&](const FuncView* c) {
-      return c != &host && view_.is_inside(*c, {host.name(), ""}) && is_needed_by(host, d, *c);
-    });
   }
 
   void check_store(const Directive& directive) {
@@ -200,10 +191,12 @@ class PlaceChecker {
                                     joined(view_.func_names())));
       return;
     }
-    const auto outer = host->find_loop(at->level.var);
-    if (!outer.nest) {
+    for (std::size_t d = 0; d < host->loops.size(); ++d) {
+      const bool needed = view_.needs(*host, d, f_) || !host->find_loop(at->level.var).nest;
+      if (!needed || host->find_loop(at->level.var, d).nest) continue;
       report(directive, fmt::format("{} has no loop {}; its loops are {} (innermost first)",
-                                    at->level.func, at->level.var, loop_names(host->loops.front())));
+                                    definition_name(*host->func, static_cast<int>(d)), at->level.var,
+                                    loop_names(host->loops[d])));
       return;
     }
     if (host != &f_ && view_.is_inside(f_, at->level)) return;

@@ -177,12 +177,14 @@ class DirectiveChecker {
   }
 
   /// Every definition that reads the stage needs blocks; updates without directives of their own get
-  /// some when they have Vars to tile.
+  /// some when they have Vars to tile and no Func is computed or stored at one of those loops.
   void check_readers_have_blocks(const std::string& stage, const std::string& source) {
     for (std::size_t i = 0; i < f_.loops.size(); ++i) {
       const Definition& reader = f_.func->definitions[i];
       const bool tiled = innermost_block(f_.loops[i]) < f_.loops[i].dims.size() ||
-                         (reader.directives.empty() && !reader.pure_vars.empty());
+                         (reader.directives.empty() && !reader.pure_vars.empty() &&
+                          std::none_of(reader.pure_vars.begin(), reader.pure_vars.end(),
+                                       [&](const auto& var) { return holds_others(var); }));
       if (tiled || !view_.uses(f_, i, stage)) continue;
       report(fmt::format(
           "{} reads {} and has no block loops, so there is no block to hold it for: stage it "
@@ -190,6 +192,21 @@ class DirectiveChecker {
           definition_name(*f_.func, static_cast<int>(i)), source));
       return;
     }
+  }
+  /// Is another Func computed or stored at loop `var`?
+  [[nodiscard]] bool holds_others(const std::string& var) const {
+    const auto names = [&](const LoopLevel& level) {
+      return level.func == f_.name() && level.var == var;
+    };
+    return std::any_of(view_.funcs().begin(), view_.funcs().end(), [&](const FuncView& other) {
+      if (other.place.kind != ComputePlace::Kind::At) return false;
+      const auto& directives = other.func->definitions.front().directives;
+      return names(other.place.level) ||
+             std::any_of(directives.begin(), directives.end(), [&](const Directive& d) {
+               const auto* store = std::get_if<directive::StoreAt>(&d.op);
+               return store && names(store->level);
+             });
+    });
   }
   bool is_read_input(const std::string& source) {
     if (!view_.pipeline().find_input(source)) {

@@ -197,25 +197,34 @@ bool ScheduleView::is_inside(const FuncView& f, const LoopLevel& level) const {
     const FuncView* next = find(at.func);
     if (next && at.func == level.func) {
       if (level.var.empty()) return true;
-      return is_loop_inside(*next, current->name(), at.var, level.var);
+      return is_loop_inside(*next, *current, at.var, level.var);
     }
     current = next;
   }
   return false;
 }
 
-// In every definition that uses `wanted`; in the first that has the loops if none does.
-bool ScheduleView::is_loop_inside(const FuncView& host, const std::string& wanted,
-                                  const std::string& inner, const std::string& outer) const {
-  bool found = false;
+bool ScheduleView::needs(const FuncView& host, std::size_t d, const FuncView& wanted) const {
+  if (uses(host, d, wanted.name())) return true;
+  const auto readers = consumers(wanted);
+  return std::any_of(readers.begin(), readers.end(), [&](const FuncView* reader) {
+    return reader != &host && is_inside(*reader, {host.name(), ""}) && needs(host, d, *reader);
+  });
+}
+
+// In every definition that needs `wanted`; in the first that has the loops if none does.
+bool ScheduleView::is_loop_inside(const FuncView& host, const FuncView& wanted, const std::string& inner,
+                                  const std::string& outer) const {
+  bool needed = false;
   for (std::size_t d = 0; d < host.loops.size(); ++d) {
-    const auto in = host.find_loop(inner, d);
+    if (!needs(host, d, wanted)) continue;
+    needed = true;
     const auto out = host.find_loop(outer, d);
-    if (!in.nest || !out.nest || !uses(host, d, wanted)) continue;
-    if (in.index > out.index) return false;
-    found = true;
+    auto in = host.find_loop(inner, d);
+    if (wanted.staged_by == &host) in = {&host.loops[d], innermost_block(host.loops[d])};
+    if (!in.nest || !out.nest || in.index > out.index) return false;
   }
-  if (found) return true;
+  if (needed) return true;
   const auto in = host.find_loop(inner);
   const auto out = host.find_loop(outer);
   return in.nest && out.nest && in.index <= out.index;

@@ -67,12 +67,14 @@ class ScheduleView {
   [[nodiscard]] bool is_made(const FuncView& f) const;
   /// Does definition `d` of `reader` read `wanted` directly or through inlined Funcs?
   [[nodiscard]] bool uses(const FuncView& reader, std::size_t d, const std::string& wanted) const;
+  /// Does definition `d` of `host` read `wanted`, itself or through Funcs computed inside its loops?
+  [[nodiscard]] bool needs(const FuncView& host, std::size_t d, const FuncView& wanted) const;
   /// Funcs with loops of their own that use `f` (through inlined ones), in the pipeline's order.
   [[nodiscard]] std::vector<const FuncView*> consumers(const FuncView& f) const;
   /// The level that `f` is computed at: of compute_at, or of `stage`; an empty func for none.
   [[nodiscard]] LoopLevel level_of(const FuncView& f) const;
   /// Is the computation of `f` inside one iteration of loop `level`, or of any loop of level.func when
-  /// level.var is empty?
+  /// level.var is empty? So it must be in every definition of level.func that needs `f`.
   [[nodiscard]] bool is_inside(const FuncView& f, const LoopLevel& level) const;
   /// What surrounds code placed at `level` in definition `d` of the level's Func.
   [[nodiscard]] GpuContext context_at(const LoopLevel& level, std::size_t d) const;
@@ -84,7 +86,7 @@ class ScheduleView {
                           std::set<std::string>& seen) const;
   [[nodiscard]] bool reaches(const FuncView& f, const std::string& input,
                              std::set<std::string>& seen) const;
-  [[nodiscard]] bool is_loop_inside(const FuncView& host, const std::string& wanted,
+  [[nodiscard]] bool is_loop_inside(const FuncView& host, const FuncView& wanted,
                                     const std::string& inner, const std::string& outer) const;
   [[nodiscard]] GpuContext context_of(const FuncView& f, std::size_t steps) const;
   [[nodiscard]] static GpuContext context_in(const FuncView::LoopPlace& place, GpuContext around);

@@ -49,7 +49,8 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     loops_.push_back({dim.name, prefix_ + "." + dim.name, dim.kind, simplify(extents.at(dim.name))});
   }
   // A guarded split's outer variable stays below ceil(extent/factor) whenever the guard holds, so
-  // taking it apart again needs no guard of its own.
+  // taking it apart again needs no guard of its own. Where it may be moved inwards the guard holds for
+  // any.
   std::set<std::string> guarded_outers;
   for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
     const auto& step = spec_.steps[i];
@@ -58,7 +59,8 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     const auto* constant = as_int(old_extent_[i]);
     bool exact = step.factor == 1 || (constant && *constant % step.factor == 0) ||
                  step.tail == TailStrategy::RoundUp;
-    if (implied || !exact) guarded_outers.insert(step.outer);
+    if ((implied || !exact) && step.tail != TailStrategy::ShiftInwards)
+      guarded_outers.insert(step.outer);
     if (exact || implied) continue;
     Guard guard{simplify(offset_at(step.old_var, static_cast<int>(i))), old_extent_[i], {}};
     collect_loops(step.old_var, static_cast<int>(i), guard.loops);
@@ -150,7 +152,8 @@ Interval LoopVars::interval_at(const std::string& dim, int from,
   for (const auto& loop : loops_) {
     if (!fixed.count(loop.name)) scope[loop.name] = {zero, simplify(loop.extent - 1)};
   }
-  return analysis::interval_of(e, scope);
+  const Interval part = analysis::interval_of(e, scope);
+  return part.bounded() ? part : Interval{zero, simplify(own - 1)};
 }
 
 Expr LoopVars::value(const std::string& dim) const {

@@ -98,12 +98,13 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   bool clip_loops = !root && !context.in_block;
   std::map<std::string, LoopVars::Root> roots;
   std::vector<std::pair<std::string, Expr>> lets;
+  const Box needed = needed_box(func, context);
   const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
   for (const auto& var : definition.pure_vars) {
     auto d =
         static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), var) - func.args.begin());
     Interval range = box[d];
-    const Interval& need = program_.required.at(func.name)[d];
+    const Interval& need = needed[d];
     if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
       Expr low = make_var(prefix + "." + var + ".low"), high = make_var(prefix + "." + var + ".high");
       lets.emplace_back(prefix + "." + var + ".low", simplify(max(range.min, need.min)));
@@ -216,6 +217,7 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const Nest
       loop.kind == LoopKind::GpuBlock &&
       std::none_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
                    [](const auto& l) { return l.kind == LoopKind::GpuBlock; });
+  add_stored(frame, position, inner);
   ir::Stmt body =
       innermost_block && (keeps_funcs(frame) || exchanges(frame.func))
           ? split_block(frame, position, inner)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct NestContext {
   /// Threads of the block in x, y, z, and further warps that fill its staged boxes (warp_split).
   std::int64_t threads[3] = {1, 1, 1};
   int filling_warps = 0;
+  /// The stored boxes of Funcs whose storage was made at a loop around, but which are computed deeper.
+  std::map<std::string, analysis::Box> stored;
   /// Ranges of the loops around.
   analysis::Ranges ranges;
 };
@@ -115,6 +118,10 @@ class NestBuilder {
                                                               std::size_t position) const;
   /// The loop of `frame` in which `func` is computed, directly or inside another Func; -1 if none.
   [[nodiscard]] int loop_of(const Frame& frame, const std::string& func, bool storage) const;
+  /// Adds to `context` the boxes of Funcs that are stored at this loop and computed inside it.
+  void add_stored(const Frame& frame, std::size_t position, NestContext& context) const;
+  /// What `func` is to be computed for at most: what the pipeline needs and its storage holds.
+  [[nodiscard]] analysis::Box needed_box(const FunctionData& func, const NestContext& context) const;
   void check_storage_level(const Frame& frame, const FunctionData& func, std::size_t position) const;
   [[nodiscard]] int position_of(const Frame& frame, const std::string& dim) const;
   /// `stage`: kept along a march, in a ring where the Func has a marched dimension.

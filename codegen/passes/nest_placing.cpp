@@ -124,6 +124,32 @@ ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const Nest
   return body;
 }
 
+void NestBuilder::add_stored(const Frame& frame, std::size_t position, NestContext& context) const {
+  std::map<std::string, Box> boxes;
+  for (const auto& [name, placement] : program_.placement) {
+    if (placement.level != Placement::Level::At || !placement.store) continue;
+    const LoopLevel &store = *placement.store, &compute = placement.compute;
+    if (store.func != frame.func.name || position_of(frame, store.var) != static_cast<int>(position)) {
+      continue;
+    }
+    if (store.func == compute.func && store.var == compute.var) continue;
+    if (boxes.empty()) boxes = boxes_at(frame, position);
+    if (const auto box = boxes.find(name); box != boxes.end()) context.stored[name] = box->second;
+  }
+}
+
+// Loops round the box of one iteration up to whole vectors, which may reach past what is stored outside.
+Box NestBuilder::needed_box(const FunctionData& func, const NestContext& context) const {
+  Box box = program_.required.at(func.name);
+  const auto stored = context.stored.find(func.name);
+  if (stored == context.stored.end()) return box;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    box[d].min = simplify(max(box[d].min, stored->second[d].min));
+    box[d].max = simplify(min(box[d].max, stored->second[d].max));
+  }
+  return box;
+}
+
 // Iterations that run at once would fill one another's storage.
 void NestBuilder::check_storage_level(const Frame& frame, const FunctionData& func,
                                       std::size_t position) const {
@@ -226,14 +252,16 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
 Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const NestContext& context,
                                  const std::function<Expr(const std::string&)>& value_of) const {
   Expr condition;
-  const Box& need = program_.required.at(func.name);
+  const bool stored_outside = context.stored.count(func.name) > 0;
+  const Box need = needed_box(func, context);
   analysis::Ranges ranges = context.ranges;
   for (std::size_t d = 0; d < box.size(); ++d) {
     // An update's other dimensions take constant values inside the box.
     Expr value = value_of(func.args[d]);
     if (!value.defined()) continue;
     // Inside the domain only clamped indices need fewer points than the box has.
-    if (context.interior && analysis::constant_difference(box[d].max, box[d].min)) continue;
+    if (context.interior && !stored_outside && analysis::constant_difference(box[d].max, box[d].min))
+      continue;
     if (decide(box[d].min >= need[d].min, ranges) != std::optional(true)) {
       condition = both(condition, value >= need[d].min);
     }

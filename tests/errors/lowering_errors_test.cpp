@@ -96,6 +96,44 @@ TEST_F(LoweringErrors, StorageAtAFuncThatIsNotThere) {
   b.compute_at(next, y);
   EXPECT_REFUSED_ON_HOST(next, b.store_at(other, y), "there is no Func other", "Funcs are", "next");
 }
+TEST_F(LoweringErrors, StorageAtALoopThatTheReadingUpdateDoesNotHave) {
+  const RDom r({{0, 3}}, "r");
+  Func total("total");
+  total(x, y) = 0.0F;
+  total(x, y) += b(r, y);
+  total.split(y, "yo", yi, 2);
+  b.compute_at(total, x);
+  EXPECT_REFUSED_ON_HOST(total, b.store_at(total, yi), "total.update(0) has no loop yi",
+                         "its loops are r.x, x, y (innermost first)");
+}
+TEST_F(LoweringErrors, StorageInsideTheComputationOfAnUpdate) {
+  const RDom r({{0, 3}}, "r");
+  Func total("total");
+  total(x, y) = 0.0F;
+  total(x, y) += b(r, y);
+  total.update(0).reorder(r, y, x);
+  total.reorder(x, y);
+  b.compute_at(total, y);
+  b.store_at(total, x);
+  EXPECT_NO_THROW(lower_for(total, Backend::Host));
+  total.update(0).reorder(r, x, y);
+  EXPECT_TRUE(fails_with([&] { lower_for(total, Backend::Host); },
+                         {"loop x of total is not around loop y of total", "where b is computed"}));
+}
+TEST_F(LoweringErrors, AStageReadByAnUpdateWhoseLoopsOthersName) {
+  Func c("c");
+  c(x, y) = u(x, y) * 2.0F;
+  Func total("total");
+  total(x, y) = 0.0F;
+  total(x, y) = b(x, y);
+  total(x, y) += c(x, y);
+  total.gpu_tile(x, y, 8, 8);
+  total.update(1).gpu_blocks(x, y);
+  c.compute_at(total, x);
+  EXPECT_REFUSED_ON_GPU(total, total.stage(b, MemoryType::Shared),
+                        "total.update(0) reads b and has no block loops",
+                        "whose definitions all have blocks");
+}
 TEST_F(LoweringErrors, MemoryOfAnInlineFunc) {
   EXPECT_REFUSED_ON_HOST(next, b.store_in(MemoryType::Heap), "b is computed inline and has no storage",
                          "compute_root()");

@@ -330,6 +330,12 @@ TEST_F(ScheduleErrors, BlocksInsideABlock) {
   b.compute_at(next, "x.block");
   EXPECT_FINDING(b.gpu_tile(x, y, 8, 8), "block loop x.block stands inside the blocks");
 }
+TEST_F(ScheduleErrors, BlocksInsideALoopThatIsNoKernel) {
+  b.compute_at(next, y);
+  EXPECT_FINDING(b.gpu_tile(x, y, 8, 8), "block loop x.block makes a kernel",
+                 "b is computed inside loop y of next, which is in none",
+                 "compute b at the root, or next in blocks");
+}
 
 TEST_F(ScheduleErrors, StageWithoutBlocks) {
   EXPECT_FINDING(next.stage(b, MemoryType::Shared), "next has no block loops", "gpu_tile");

@@ -391,5 +391,46 @@ TEST(FoundByFuzzing, RegistersAskedForThatALargeBlockCannotHave) {
     EXPECT_TRUE(matches_oracle({f}, {{0, 60}, {0, 40}}, target));
 }
 
+TEST(FoundByFuzzing, VectorsThatReachPastWhatIsStoredOutsideTheirLoop) {
+  const Var x("x"), xo("xo"), xm("xm"), xi("xi"), fo("fo"), fi("fi");
+  ImageParam u(Float(32), 1, "u");
+  Buffer<float> in(64);
+  fill_random(in, 1, Contents::Small);
+  u.set(in);
+  Func g("g");
+  Func f("f");
+  Func h("h");
+  g(x) = u(x);
+  g(x) += u(x + 1);
+  f(x) = g(x) * 0.5F;
+  h(x) = f(x) - f(x + 1);
+  for (const Target& target : all_targets()) {
+    h.clear_schedule();
+    f.split(x, xo, xi, 3).vectorize(xi, 8);
+    g.compute_at(f, xi).store_at(f, xo);
+    EXPECT_TRUE(matches_oracle({f}, {{0, 50}}, target)) << "one Func inside another";
+    h.clear_schedule().split(x, xo, xi, 5);
+    f.compute_at(h, xo).split(x, fo, fi, 3).vectorize(fi, 8);
+    g.compute_at(f, fi).store_at(h, xo);
+    EXPECT_TRUE(matches_oracle({h}, {{0, 50}}, target)) << "stored outside both";
+    h.clear_schedule();
+    f.split(x, xo, xi, 12).split(xi, xm, xi, 3).vectorize(xi, 2);
+    f.gpu_blocks(xo).gpu_threads(xm);
+    g.compute_at(f, xi).store_at(f, xm);
+    EXPECT_TRUE(matches_oracle({f}, {{0, 50}}, target)) << "in a thread's registers";
+  }
+}
+
+TEST(FoundByFuzzing, PartsOfAFusedLoopOfUnknownExtent) {
+  const Var x("x"), y("y"), a("a"), ao("ao"), ai("ai");
+  Func g("g");
+  Func f("f");
+  g(x, y) = cast<float>(x * 3 + y);
+  f(x, y) = g(x, y) + g(x + 1, y + 1);
+  f.fuse(x, y, a).split(a, ao, ai, 8);
+  g.compute_at(f, ao);
+  for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{-2, 9}, {3, 5}}, target));
+}
+
 }  // namespace
 }  // namespace mica::test

@@ -1,0 +1,137 @@
+// The loops that splits and fuses make, carried out: which points they reach, and what intervals say.
+#include "codegen/passes/loop_vars.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dsl/func.h"
+#include "dsl/traverse.h"
+#include "runtime/evaluate.h"
+
+namespace mica {
+namespace {
+
+using passes::LoopVars;
+using Symbols = std::map<std::string, std::int64_t>;
+
+constexpr const char* kDims[] = {"x", "y"};
+constexpr int kBase[] = {-3, 5};
+
+/// f(x, y) after some splits and fuses of its loops, drawn by `seed`.
+Func drawn(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  f(x, y) = x + y;
+  std::vector<std::string> loops = {"x", "y"};
+  for (int i = 0, steps = 1 + below(5); i < steps; ++i) {
+    const std::size_t at = random() % loops.size();
+    const std::string old = loops[at];
+    const TailStrategy tail = below(2) ? TailStrategy::GuardWithIf : TailStrategy::ShiftInwards;
+    const int factor = 1 + below(5);
+    const std::string name = std::string(1, static_cast<char>('a' + i));
+    if (below(5) == 0 && at + 1 < loops.size()) {
+      f.fuse(Var(loops[at]), Var(loops[at + 1]), Var(name));
+      loops[at] = name;
+      loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    } else {
+      loops[at] = below(3) == 0 ? old : name + "o";
+      f.split(Var(old), Var(loops[at]), Var(name + "i"), factor, tail);
+      loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(at), name + "i");
+    }
+  }
+  return f;
+}
+
+/// What the loops do, by carrying out every iteration.
+class Carried {
+ public:
+  /// Compares with the intervals for some sets of loops that keep their values, drawn by `seed`.
+  Carried(const LoopVars& vars, Symbols symbols, unsigned seed) : vars_(vars), symbols_(symbols) {
+    std::mt19937 random(seed);
+    for (const char* dim : kDims) values_.push_back(vars.value(dim));
+    for (int set = 0; set < 6; ++set) {
+      std::set<std::string> fixed;
+      for (const auto& loop : vars.loops()) {
+        if (random() % 2 == 0) fixed.insert(loop.name);
+      }
+      for (const char* dim : kDims) intervals_.push_back(vars.interval(dim, fixed));
+    }
+    run(vars.loops().size());
+  }
+
+  std::map<std::vector<std::int64_t>, int> reached;  ///< how often each point is
+  std::string outside;  ///< the first point that an interval should hold and does not
+
+ private:
+  void run(std::size_t loops) {
+    if (loops == 0) return point();
+    const LoopVars::Loop& loop = vars_.loops()[loops - 1];
+    const std::int64_t extent = evaluate_int(loop.extent, symbols_);
+    for (std::int64_t i = 0; i < extent; ++i) {
+      symbols_[loop.name] = i;
+      run(loops - 1);
+    }
+    symbols_.erase(loop.name);
+  }
+
+  void point() {
+    for (const auto& guard : vars_.guards()) {
+      if (evaluate_int(guard.offset, symbols_) >= evaluate_int(guard.extent, symbols_)) return;
+    }
+    std::vector<std::int64_t> at;
+    for (const Expr& value : values_) at.push_back(evaluate_int(value, symbols_));
+    ++reached[at];
+    for (std::size_t i = 0; i < intervals_.size() && outside.empty(); ++i) {
+      const std::int64_t value = at[i % at.size()];
+      const std::int64_t low = evaluate_int(intervals_[i].min, symbols_);
+      const std::int64_t high = evaluate_int(intervals_[i].max, symbols_);
+      if (low <= value && value <= high) continue;
+      outside = std::string(kDims[i % at.size()]) + " = " + std::to_string(value) + " is outside " +
+                to_string(intervals_[i].min) + " ... " + to_string(intervals_[i].max) + " with";
+      for (const auto& [name, v] : symbols_) outside += " " + name + " = " + std::to_string(v);
+    }
+  }
+
+  const LoopVars& vars_;
+  Symbols symbols_;
+  std::vector<Expr> values_;
+  std::vector<analysis::Interval> intervals_;  ///< of x, y, x, y, ...
+};
+
+TEST(LoopVars, ReachEveryPointOfTheBoxAndNoneThatAnIntervalLacks) {
+  for (unsigned seed = 1; seed <= 600; ++seed) {
+    const Func f = drawn(seed);
+    Diagnostics findings;
+    const LoopNestSpec spec = expand_loops(*f.function(), 0, findings);
+    ASSERT_TRUE(findings.empty()) << findings.front().message;
+    const std::int64_t extent[] = {1 + seed % 11, 1 + seed % 7};
+    const bool known = seed % 2 == 0;  // at compile time
+    std::map<std::string, LoopVars::Root> roots;
+    roots["x"] = {make_const(Int(32), kBase[0]), known ? make_const(Int(32), extent[0]) : make_var("m")};
+    roots["y"] = {make_const(Int(32), kBase[1]), known ? make_const(Int(32), extent[1]) : make_var("n")};
+    const LoopVars vars(spec, roots, "f");
+    const Carried carried(vars, {{"m", extent[0]}, {"n", extent[1]}}, seed);
+    const std::string what = "seed " + std::to_string(seed) + ": " + to_string(f.schedule());
+    ASSERT_EQ(carried.outside, "") << what;
+    EXPECT_EQ(carried.reached.size(), static_cast<std::size_t>(extent[0] * extent[1])) << what;
+    const bool shifts = std::any_of(spec.steps.begin(), spec.steps.end(), [](const SplitStep& step) {
+      return step.tail == TailStrategy::ShiftInwards;
+    });
+    for (const auto& [at, times] : carried.reached) {
+      EXPECT_TRUE(at[0] >= kBase[0] && at[0] < kBase[0] + extent[0]) << at[0];
+      EXPECT_TRUE(at[1] >= kBase[1] && at[1] < kBase[1] + extent[1]) << at[1];
+      EXPECT_TRUE(times == 1 || shifts) << what;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mica
