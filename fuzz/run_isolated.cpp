@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include <malloc.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,8 +35,17 @@ void write_all(int fd, const void* data, std::size_t size) {
   }
 }
 
+/// Memory that nothing has written holds neither zeros nor an earlier case's values, which could be the
+/// right ones.
+void poison_new_memory(std::uint64_t seed) {
+#ifdef M_PERTURB
+  mallopt(M_PERTURB, static_cast<int>(1 + seed % 255));
+#endif
+}
+
 [[noreturn]] void run_as_child(const std::vector<FuzzCase>& cases, std::size_t first, int fd) {
   for (std::size_t i = first; i < cases.size(); ++i) {
+    poison_new_memory(cases[i].seed);
     const Outcome outcome = run_case(cases[i]);
     const Header header{static_cast<std::uint8_t>(outcome.verdict),
                         static_cast<std::uint32_t>(outcome.message.size())};
