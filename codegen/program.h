@@ -38,6 +38,7 @@ struct Placement {
   Level level = Level::Inline;
   LoopLevel compute;               ///< Level::At
   std::optional<LoopLevel> store;  ///< an enclosing loop that holds the storage
+  bool store_root = false;  ///< Level::At: the storage is an array for all that the pipeline needs
   MemoryType memory = MemoryType::Auto;
   std::optional<LoadPolicy> load;  ///< filled by the block's threads under this policy
   /// Along a march (dsl/pipeline.h, Pipeline::Marched).

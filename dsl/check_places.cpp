@@ -183,8 +183,19 @@ class PlaceChecker {
                                                    : "computed and stored at the root"));
       return;
     }
-    if (!at) return;
     const LoopLevel& compute = f_.place.level;
+    if (!at) {
+      for (const std::size_t d : definitions_at(compute)) {
+        const GpuContext context = view_.context_at(compute, d);
+        if (!context.in_block && !context.in_thread && !context.between_blocks) continue;
+        report(directive,
+               fmt::format("loop {} of {} is inside a kernel, whose blocks run at once and "
+                           "would share the storage: leave this out, or compute {} at the root",
+                           compute.var, compute.func, f_.name()));
+        return;
+      }
+      return;
+    }
     const FuncView* host = view_.find(at->level.func);
     if (!host) {
       report(directive, fmt::format("there is no Func {}; Funcs are {}", at->level.func,
@@ -214,6 +225,13 @@ class PlaceChecker {
       return;
     }
     if (memory == MemoryType::Heap) check_heap(directive, store);
+    const bool in_array = f_.place.kind == ComputePlace::Kind::At && store &&
+                          std::holds_alternative<directive::StoreRoot>(store->op);
+    if (in_array && (memory == MemoryType::Register || memory == MemoryType::Stack)) {
+      report(directive, fmt::format("store_root() keeps {} in an array for all that the pipeline needs, "
+                                    "which MemoryType::{} cannot hold: remove one of the two",
+                                    f_.name(), to_string(memory)));
+    }
     if (memory != MemoryType::Shared || f_.staged_by) return;
     if (f_.place.kind != ComputePlace::Kind::At) {
       report(directive,
@@ -251,8 +269,7 @@ class PlaceChecker {
       report(directive,
              fmt::format("loop {} of {} is inside a kernel, and heap memory is made outside: store in "
                          "MemoryType::{}",
-                         level.var, level.func,
-                         context.in_thread ? "Register or Stack" : "Shared, or store_root()"));
+                         level.var, level.func, context.in_thread ? "Register or Stack" : "Shared"));
       return;
     }
   }

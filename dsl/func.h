@@ -294,8 +294,11 @@ class Func : public Stage {
   Func& compute_root(std::source_location at = std::source_location::current());
   /// Computed inside `consumer`'s loop over `var`, just the box that one iteration reads.
   Func& compute_at(const Func& consumer, VarOrName var);
-  /// Storage made at an outer loop of the compute level.
+  /// Storage made at an outer loop of the compute level, for the box that one iteration of it reads. The
+  /// loops between the two are serial or unrolled.
   Func& store_at(const Func& consumer, VarOrName var);
+  /// Storage outside all loops, for all that the pipeline reads. The loops around the compute level are
+  /// serial or unrolled, so no kernel's.
   Func& store_root(std::source_location at = std::source_location::current());
   Func& store_in(MemoryType memory, std::source_location at = std::source_location::current());
   /// A Func that stands for this one where `consumer` reads it.

@@ -121,8 +121,11 @@ void build_loop_nest(Program& program) {
 
   NestBuilder builder(program);
   for (const auto& func : program.pipeline.funcs) {
-    if (!program.is_root(func->name) || !program.required.count(func->name)) continue;
-    if (!program.pipeline.is_output(func->name)) add_temporary(program, *func);
+    if (!program.required.count(func->name)) continue;
+    const bool root = program.is_root(func->name);
+    const bool has_array = root || program.placement.at(func->name).store_root;
+    if (has_array && !program.pipeline.is_output(func->name)) add_temporary(program, *func);
+    if (!root) continue;
     for (std::size_t i = 0; i < func->definitions.size(); ++i) {
       Nest nest;
       nest.func = func->name;

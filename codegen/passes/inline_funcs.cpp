@@ -18,7 +18,9 @@ Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
     } else if (const auto* at = std::get_if<directive::ComputeAt>(&d.op)) {
       p.level = Placement::Level::At, p.compute = at->level, decided = true, p.where = d.where;
     } else if (const auto* store = std::get_if<directive::StoreAt>(&d.op)) {
-      p.store = store->level;
+      p.store = store->level, p.store_root = false;
+    } else if (std::holds_alternative<directive::StoreRoot>(d.op)) {
+      p.store.reset(), p.store_root = true;
     } else if (const auto* in = std::get_if<directive::StoreIn>(&d.op)) {
       p.memory = in->memory;
     }
@@ -31,6 +33,7 @@ Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
   }
   const bool updated = func.definitions.size() > 1;
   if (pipeline.is_output(func.name) || (!decided && updated)) p.level = Placement::Level::Root;
+  p.store_root = p.store_root && p.level == Placement::Level::At;
   return p;
 }
 
@@ -44,6 +47,7 @@ void place_staged(Program& program) {
         Placement& p = program.placement[stage->source];
         p.level = Placement::Level::At;
         p.compute = {func->name, ""};  // build_loop_nest finds the innermost block loop
+        p.store_root = false;
         p.memory = stage->memory;
         p.load = stage->load;
         p.where = d.where;

@@ -190,6 +190,7 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const Nest
   NestContext inner = context;
   frame.fixed.insert(loop.name);
   if (loop.kind == LoopKind::GpuThread) inner.in_thread = inner.in_block = true;
+  if (runs_at_once(loop.kind)) inner.concurrent = loop_text(loop);
   if (loop.kind == LoopKind::GpuBlock) {
     inner.in_block = std::none_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
                                   [](const auto& l) { return l.kind == LoopKind::GpuBlock; });

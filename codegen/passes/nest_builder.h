@@ -33,6 +33,8 @@ struct NestContext {
   /// Threads of the block in x, y, z, and further warps that fill its staged boxes (warp_split).
   std::int64_t threads[3] = {1, 1, 1};
   int filling_warps = 0;
+  /// The innermost loop around whose iterations run at once, as "the Parallel loop y"; empty: none.
+  std::string concurrent;
   /// The stored boxes of Funcs whose storage was made at a loop around, but which are computed deeper.
   std::map<std::string, analysis::Box> stored;
   /// Ranges of the loops around.
@@ -122,7 +124,12 @@ class NestBuilder {
   void add_stored(const Frame& frame, std::size_t position, NestContext& context) const;
   /// What `func` is to be computed for at most: what the pipeline needs and its storage holds.
   [[nodiscard]] analysis::Box needed_box(const FunctionData& func, const NestContext& context) const;
+  /// May iterations of such a loop be under way at the same time?
+  static bool runs_at_once(LoopKind kind);
+  /// "the Parallel loop y"
+  static std::string loop_text(const LoopVars::Loop& loop);
   void check_storage_level(const Frame& frame, const FunctionData& func, std::size_t position) const;
+  void check_storage_root(const FunctionData& func, const NestContext& context) const;
   [[nodiscard]] int position_of(const Frame& frame, const std::string& dim) const;
   /// `stage`: kept along a march, in a ring where the Func has a marched dimension.
   [[nodiscard]] ir::Stmt allocate(const FunctionData& func, const analysis::Box& box,

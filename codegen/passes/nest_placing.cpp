@@ -30,7 +30,24 @@ SourceLocation place_of(const FunctionData& func, const Placement& placement) {
   return placement.where;
 }
 
+// Iterations that run at once would fill one another's storage.
+[[noreturn]] void refuse_sharing(const std::string& directive, const FunctionData& func,
+                                 const std::string& loop, const SourceLocation& where) {
+  throw UserError(directive + " of " + func.name + ": " + loop +
+                      " stands between the storage and the computation, and its iterations would share "
+                      "the storage; store inside it, or make it serial",
+                  where);
+}
+
 }  // namespace
+
+bool NestBuilder::runs_at_once(LoopKind kind) {
+  return kind != LoopKind::Serial && kind != LoopKind::Unrolled;
+}
+
+std::string NestBuilder::loop_text(const LoopVars::Loop& loop) {
+  return "the " + to_string(loop.kind) + " loop " + loop.dim;
+}
 
 bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) { return uses_var(e, loop); }
 
@@ -96,8 +113,10 @@ ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const Nest
     const int at = static_cast<int>(position);
     bool computed_here = p.compute.func == frame.func.name && position_of(frame, p.compute.var) == at;
     const LoopLevel& store = p.store ? *p.store : p.compute;
-    bool stored_here = store.func == frame.func.name && position_of(frame, store.var) == at;
+    bool stored_here =
+        !p.store_root && store.func == frame.func.name && position_of(frame, store.var) == at;
     if (computed_here) computed.push_back(func.get());
+    if (computed_here && p.store_root) check_storage_root(*func, context);
     if (stored_here) {
       check_storage_level(frame, *func, position);
       stored.push_back(func.get());
@@ -150,20 +169,22 @@ Box NestBuilder::needed_box(const FunctionData& func, const NestContext& context
   return box;
 }
 
-// Iterations that run at once would fill one another's storage.
 void NestBuilder::check_storage_level(const Frame& frame, const FunctionData& func,
                                       std::size_t position) const {
   const int compute = loop_of(frame, func.name, false);
   for (int i = compute; i >= 0 && i < static_cast<int>(position); ++i) {
     const LoopVars::Loop& loop = frame.vars.loops()[static_cast<std::size_t>(i)];
-    if (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Unrolled) continue;
-    throw UserError(
-        "store_at(" + frame.func.name + ", " + frame.vars.loops()[position].dim + ") of " + func.name +
-            ": the " + to_string(loop.kind) + " loop " + loop.dim +
-            " stands between the storage and the computation, and its iterations would share the "
-            "storage; store inside it, or make it serial",
-        place_of<directive::StoreAt>(func, program_.placement.at(func.name)));
+    if (!runs_at_once(loop.kind)) continue;
+    refuse_sharing("store_at(" + frame.func.name + ", " + frame.vars.loops()[position].dim + ")", func,
+                   loop_text(loop),
+                   place_of<directive::StoreAt>(func, program_.placement.at(func.name)));
   }
+}
+
+void NestBuilder::check_storage_root(const FunctionData& func, const NestContext& context) const {
+  if (context.concurrent.empty()) return;
+  refuse_sharing("store_root()", func, context.concurrent,
+                 place_of<directive::StoreRoot>(func, program_.placement.at(func.name)));
 }
 
 ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const NestContext& context,

@@ -164,6 +164,21 @@ TEST_F(LoweringErrors, StorageOutsideALoopWhoseIterationsRunAtOnce) {
   EXPECT_REFUSED_ON_HOST(next, b.store_at(next, "yo"), "store_at(next, yo) of b",
                          "the Parallel loop yi stands between", "store inside it, or make it serial");
 }
+TEST_F(LoweringErrors, StorageOutsideAllLoopsOfWhichOneIsParallel) {
+  next.parallel(y);
+  b.compute_at(next, x);
+  EXPECT_REFUSED_ON_HOST(next, b.store_root(), "store_root() of b", "the Parallel loop y stands between",
+                         "store inside it, or make it serial");
+}
+TEST_F(LoweringErrors, StorageOutsideAllLoopsOfTwoFuncs) {
+  Func last("last");
+  last(x, y) = next(x, y) + next(x + 1, y);
+  last.parallel(y);
+  next.compute_at(last, y);
+  b.compute_at(next, y);
+  EXPECT_REFUSED_ON_HOST(last, b.store_root(), "store_root() of b",
+                         "the Parallel loop y stands between");
+}
 TEST_F(LoweringErrors, ABoxInABlockWhoseSizeIsNotConstant) {
   next.split(x, xo, xi, 32).reorder(xi, xo, y).gpu_blocks(y).gpu_threads(xi);
   EXPECT_REFUSED_ON_GPU(next, b.compute_at(next, y), "inside a block, b needs indices",

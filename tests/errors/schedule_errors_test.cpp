@@ -308,6 +308,16 @@ TEST_F(ScheduleErrors, StoreAtALoopThatIsNotThere) {
   b.compute_at(next, y);
   EXPECT_FINDING(b.store_at(next, z), "next has no loop z");
 }
+TEST_F(ScheduleErrors, AnArrayForAllBlocks) {
+  next.gpu_tile(x, y, 8, 8);
+  b.compute_at(next, "x.block");
+  EXPECT_FINDING(b.store_root(), "loop x.block of next is inside a kernel", "compute b at the root");
+}
+TEST_F(ScheduleErrors, RegistersOutsideAllLoops) {
+  b.compute_at(next, y).store_root();
+  EXPECT_FINDING(b.store_in(MemoryType::Register), "which MemoryType::Register cannot hold",
+                 "remove one of the two");
+}
 TEST_F(ScheduleErrors, SharedMemoryOutsideABlock) {
   b.compute_root();
   EXPECT_FINDING(b.store_in(MemoryType::Shared), "computed at the root", "one block");

@@ -432,5 +432,26 @@ TEST(FoundByFuzzing, PartsOfAFusedLoopOfUnknownExtent) {
   for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{-2, 9}, {3, 5}}, target));
 }
 
+TEST(FoundByFuzzing, StorageOutsideAllLoopsAfterStorageElsewhere) {
+  const Var x("x"), y("y"), yo("yo"), yi("yi");
+  Func g("g");
+  Func h("h");
+  Func f("f");
+  g(x, y) = cast<float>(x * 3 + y);
+  g(x, y) += 0.5F;
+  h(x, y) = g(x, y) * g(x + 1, y);
+  f(x, y) = h(x, y) + h(x - 1, y + 1);
+  for (const Target& target : all_targets()) {
+    f.clear_schedule().split(y, yo, yi, 2);
+    h.compute_at(f, yo);
+    g.compute_at(h, y).store_at(h, x).store_root();
+    EXPECT_TRUE(matches_oracle({f}, {{-2, 9}, {3, 5}}, target)) << "the last counts";
+    f.clear_schedule();
+    h.compute_at(f, y).store_root();
+    g.compute_at(h, x).store_root();
+    EXPECT_TRUE(matches_oracle({f}, {{-2, 9}, {3, 5}}, target)) << "loops by default";
+  }
+}
+
 }  // namespace
 }  // namespace mica::test
