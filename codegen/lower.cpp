@@ -7,6 +7,7 @@
 #include "codegen/passes/default_schedule.h"
 #include "codegen/passes/exchange_taps.h"
 #include "codegen/passes/expand_math.h"
+#include "codegen/passes/fence_bulk_copies.h"
 #include "codegen/passes/flatten_storage.h"
 #include "codegen/passes/fuse_thread_loops.h"
 #include "codegen/passes/infer_bounds.h"
@@ -59,6 +60,7 @@ const std::vector<Pass>& pass_list() {
       {"align_vector_loads", passes::align_vector_loads},
       {"fuse_thread_loops", passes::fuse_thread_loops},
       {"map_gpu_axes", passes::map_gpu_axes},
+      {"fence_bulk_copies", passes::fence_bulk_copies},
       {"simplify", each_nest<passes::simplify>},
       // Operations: what back ends do not have.
       {"legalize_half", each_nest<passes::legalize_half>},

@@ -53,6 +53,7 @@ class EmulatedBlock {
   void misaligned(std::int32_t access, std::int32_t thread, const Coordinates& at);
   void out_of_range(std::int32_t access, std::int32_t thread, const Coordinates& at);
   void wait_at_barrier(std::int32_t thread, std::int32_t barrier);
+  void fence_copies(std::int32_t thread) { shared_shadow_.fence(thread); }
   void wait_for_exchange(std::int32_t thread, void* value, std::size_t bytes, std::int32_t delta,
                          std::int32_t site);
 

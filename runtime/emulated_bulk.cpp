@@ -83,7 +83,13 @@ CopyFault EmulatedBulk::begin(std::int32_t thread, const CopyPlace& place, const
            "; size and places must be multiples of " + std::to_string(kBulkUnit) + " bytes";
   }
   if (place.bytes == 0) return {};
+  Finding unfenced;
+  const bool fenced = shadow_.is_fenced(place.to, place.bytes, unfenced);
   if (!shadow_.begin_copy(place.to, place.bytes, thread, finding)) return {};
+  if (!fenced) {
+    finding = unfenced;
+    return {};
+  }
   barrier->begun += static_cast<std::int64_t>(place.bytes);
   barrier->copies.push_back({place, {place.from, place.from + place.bytes}});
   if (barrier->expected >= 0 && barrier->begun > barrier->expected) return "has made " + state(*barrier);

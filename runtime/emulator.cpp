@@ -47,6 +47,9 @@ void emulator_out_of_range(EmulatedBlock* block, std::int32_t access, std::int32
 void emulator_barrier(EmulatedBlock* block, std::int32_t thread, std::int32_t barrier) noexcept {
   block->wait_at_barrier(thread, barrier);
 }
+void emulator_fence_copies(EmulatedBlock* block, std::int32_t thread) noexcept {
+  block->fence_copies(thread);
+}
 void emulator_shuffle(EmulatedBlock* block, void* value, std::int32_t bytes, std::int32_t delta,
                       std::int32_t site, std::int32_t thread) noexcept {
   block->wait_for_exchange(thread, value, static_cast<std::size_t>(bytes), delta, site);

@@ -104,6 +104,9 @@ void emulator_out_of_range(EmulatedBlock* block, std::int32_t access, std::int32
                            std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
 /// The thread is about to wait at the `barrier`-th barrier of the code.
 void emulator_barrier(EmulatedBlock* block, std::int32_t thread, std::int32_t barrier) noexcept;
+/// What the thread has written to shared memory comes before bulk copies that others begin after the
+/// next barrier.
+void emulator_fence_copies(EmulatedBlock* block, std::int32_t thread) noexcept;
 /// The thread is about to wait at the `site`-th shuffle of the code, to go on with the `bytes` at
 /// `value` replaced by those of the thread `delta` further along its warp, where there is one.
 void emulator_shuffle(EmulatedBlock* block, void* value, std::int32_t bytes, std::int32_t delta,

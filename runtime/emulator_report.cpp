@@ -102,6 +102,9 @@ std::string EmulatorReport::conflict(const EmulatedAccess& access, std::int32_t 
     case Hazard::WriteOfBulk:
       return head + (finding.hazard == Hazard::ReadOfBulk ? " reads " : " writes ") + element +
              ", which has been bulk-copied, and has not waited for that";
+    case Hazard::BulkOfUnfenced:
+      return head + " bulk-copies to " + element + ", which " + other +
+             " has written with no fence since that orders the copy engine's writes after its own";
   }
   return head + what + why;
 }

@@ -96,6 +96,28 @@ bool SharedShadow::begin_copy(std::size_t offset, std::size_t bytes, std::int32_
   return true;
 }
 
+// A fence stands directly before a barrier: no write of its epoch comes after it.
+void SharedShadow::fence(std::int32_t thread) {
+  const auto at = static_cast<std::size_t>(thread);
+  if (at >= fence_epochs_.size()) fence_epochs_.resize(at + 1, 0);
+  fence_epochs_[at] = clock_.epoch();
+}
+
+bool SharedShadow::is_fenced(std::size_t offset, std::size_t bytes, Finding& finding) const {
+  const auto [begin, end] = cells_of(offset, bytes);
+  for (std::size_t i = begin; i < end; ++i) {
+    const Cell& cell = cells_[i];
+    const bool own = cell.phase == 0 && cell.write_epoch >= clock_.first_epoch();
+    if (!own) continue;
+    const auto writer = static_cast<std::size_t>(cell.writer);
+    if (writer < fence_epochs_.size() && fence_epochs_[writer] >= cell.write_epoch) continue;
+    finding = {Hazard::BulkOfUnfenced, clock_.block_at(clock_.epoch()), cell.writer,
+               (i - begin) << cell_shift_};
+    return false;
+  }
+  return true;
+}
+
 void SharedShadow::land_copy(std::size_t offset, std::size_t bytes, std::int32_t thread) {
   const auto [begin, end] = cells_of(offset, bytes);
   for (std::size_t i = begin; i < end; ++i) {

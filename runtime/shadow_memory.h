@@ -27,6 +27,7 @@ enum class Hazard : std::uint8_t {
   WriteOfCopy,        ///< written here, while a copy that the other thread began is under way
   ReadOfBulk,         ///< read here, bulk-copied before, and the thread has not waited for that
   WriteOfBulk,        ///< written here, bulk-copied before, and the thread has not waited for that
+  BulkOfUnfenced,     ///< bulk-copied here, written by the other thread, which has had no fence since
 };
 
 /// What is wrong with an access and, for races, the thread whose earlier access it collides with.
@@ -52,6 +53,10 @@ class SharedShadow {
   /// The thread starts a copy to these bytes, which counts as a write; until the copy lands every access
   /// is wrong. False, with nothing changed, if the start is.
   bool begin_copy(std::size_t offset, std::size_t bytes, std::int32_t thread, Finding& finding);
+  /// What the thread has written by now comes before later bulk copies.
+  void fence(std::int32_t thread);
+  /// Has every thread whose own write to these bytes is the last had a fence since?
+  [[nodiscard]] bool is_fenced(std::size_t offset, std::size_t bytes, Finding& finding) const;
   /// The copy is done: a write of the thread now.
   void land_copy(std::size_t offset, std::size_t bytes, std::int32_t thread);
   /// The bulk copy is done with this phase: a write now, for those who know of the phase.
@@ -77,7 +82,8 @@ class SharedShadow {
   const LaunchClock& clock_;
   const BulkPhases& phases_;
   std::vector<Cell> cells_;
-  int cell_shift_;  // log2 of a cell's bytes
+  std::vector<std::uint32_t> fence_epochs_;  // by thread; 0: never
+  int cell_shift_;                           // log2 of a cell's bytes
 };
 
 /// The elements of one global array that a launch writes, found by address. `clock` must outlive it.

@@ -42,7 +42,7 @@ bool same(const Allocate& a, const Allocate& b) {
   return a.buffer == b.buffer && a.type == b.type && a.memory == b.memory && same(a.mins, b.mins) &&
          same(a.extents, b.extents) && a.strides == b.strides && equal(a.body, b.body);
 }
-bool same(const Barrier& /*a*/, const Barrier& /*b*/) { return true; }
+bool same(const Barrier& a, const Barrier& b) { return a.fences_copies == b.fences_copies; }
 bool same(const Produce& a, const Produce& b) {
   return a.func == b.func && a.plane == b.plane && equal(a.body, b.body);
 }

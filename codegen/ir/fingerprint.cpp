@@ -71,7 +71,7 @@ class Writer {
     count(op.strides.size());
     for (const std::int64_t stride : op.strides) number(stride);
   }
-  void payload(const Barrier& /*op*/) {}
+  void payload(const Barrier& op) { number(op.fences_copies ? 1 : 0); }
   void payload(const Produce& op) { name(op.func); }
   template <typename Copy>
   void places(const Copy& op) {

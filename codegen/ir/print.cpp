@@ -82,7 +82,9 @@ class Printer {
     }
     scoped(head, a.body, last);
   }
-  void statement(const Barrier& /*barrier*/, bool /*last*/) { line("barrier"); }
+  void statement(const Barrier& barrier, bool /*last*/) {
+    line(barrier.fences_copies ? "barrier after a fence" : "barrier");
+  }
   void statement(const Produce& produce, bool /*last*/) {
     nested("produce " + produce.func, produce.body);
   }

@@ -136,7 +136,11 @@ struct Allocate {
 };
 /// Every thread of the block waits here for all others; orders shared memory. Made by
 /// fuse_thread_loops only.
-struct Barrier {};
+struct Barrier {
+  /// Before it waits, each thread puts its own writes to shared memory before what bulk copies write
+  /// there later, which a barrier alone does not (a fence of the async proxy). Set by fence_bulk_copies.
+  bool fences_copies = false;
+};
 /// A comment-like marker: `body` computes Func `func` (printed, and read by analyses).
 struct Produce {
   std::string func;

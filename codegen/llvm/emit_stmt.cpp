@@ -120,8 +120,9 @@ void Emitter::statement(const ir::Allocate& allocate) {
   if (hooks_.release) hooks_.release(*this, allocate, binding);
 }
 
-void Emitter::statement(const ir::Barrier& /*barrier*/) {
+void Emitter::statement(const ir::Barrier& barrier) {
   if (!hooks_.barrier) throw InternalError("a barrier reached a back end that has none");
+  if (barrier.fences_copies && hooks_.fence_copies) hooks_.fence_copies(*this);
   hooks_.barrier(*this);
 }
 

@@ -64,6 +64,9 @@ ThreadFunction::ThreadFunction(llvm::Module& module, const ir::Kernel& kernel, c
   hooks_.facts = facts;
   hooks_.axis = [this](Emitter& /*e*/, const std::string& axis) { return this->axis(axis); };
   hooks_.barrier = [this](Emitter& e) { wait(e); };
+  hooks_.fence_copies = [this](Emitter& e) {
+    call(e.builder(), "emulator_fence_copies", e.builder().getVoidTy(), {argument(kThread)});
+  };
   hooks_.allocate = [this](Emitter& e, const ir::Allocate& a) { return allocate(e, a); };
   hooks_.release = [this](Emitter& /*e*/, const ir::Allocate& a, const BufferBinding& /*binding*/) {
     extents_.erase(a.buffer);
@@ -246,6 +249,7 @@ std::vector<RuntimeFunction> emulator_functions() {
           runtime_function("emulator_misaligned", &emulator_misaligned),
           runtime_function("emulator_out_of_range", &emulator_out_of_range),
           runtime_function("emulator_barrier", &emulator_barrier),
+          runtime_function("emulator_fence_copies", &emulator_fence_copies),
           runtime_function("emulator_shuffle", &emulator_shuffle),
           runtime_function("emulator_copy", &emulator_copy),
           runtime_function("emulator_bulk_copy", &emulator_bulk_copy),

@@ -100,7 +100,7 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
   hooks.axis = [&](Emitter& e, const std::string& name) { return read_axis(e, kernel, name); };
   hooks.barrier = emit_barrier;
   hooks.allocate = [&](Emitter& e, const ir::Allocate& a) { return allocate(e, layout, a); };
-  add_async_hooks(hooks, kernel);
+  add_async_hooks(hooks);
   return hooks;
 }
 

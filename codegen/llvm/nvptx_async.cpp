@@ -249,23 +249,6 @@ void bulk_wait(Emitter& emitter, const BulkBarrier& barrier, Value* parity) {
            "l,r", {address_bits(b, barrier.pointer), parity}, /*memory=*/true);
 }
 
-/// Do the kernel's threads write to an array that bulk copies go to?
-bool mixes_writers(const ir::Kernel& kernel) {
-  std::set<std::string> bulk, own;
-  ir::walk(
-      kernel.body,
-      [&](const ir::Stmt& s) {
-        if (const auto* copy = s.as<ir::BulkCopy>()) bulk.insert(copy->to);
-        if (const auto* copy = s.as<ir::AsyncCopy>()) own.insert(copy->to);
-        if (const auto* store = s.as<ir::Store>()) own.insert(store->buffer);
-      },
-      nullptr);
-  for (const std::string& array : bulk) {
-    if (own.count(array) > 0) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool has_bulk_copies(const ir::Kernel& kernel) {
@@ -280,7 +263,7 @@ bool has_bulk_copies(const ir::Kernel& kernel) {
   return found;
 }
 
-void add_async_hooks(TargetHooks& hooks, const ir::Kernel& kernel) {
+void add_async_hooks(TargetHooks& hooks) {
   hooks.streamed_load = [](Emitter& e, const MemoryAccess& access, Value* pointer, llvm::Type* type,
                            int /*alignment*/) -> Value* {
     const bool global = access.binding.memory == MemoryType::Heap;
@@ -301,12 +284,7 @@ void add_async_hooks(TargetHooks& hooks, const ir::Kernel& kernel) {
   hooks.bulk_init = bulk_init;
   hooks.bulk_expect = bulk_expect;
   hooks.bulk_wait = bulk_wait;
-  if (mixes_writers(kernel)) {
-    hooks.barrier = [plain = hooks.barrier](Emitter& e) {
-      fence_copy_engine(e);
-      plain(e);
-    };
-  }
+  hooks.fence_copies = fence_copy_engine;
 }
 
 }  // namespace mica::llvm_backend

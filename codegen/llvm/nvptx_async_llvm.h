@@ -14,8 +14,8 @@ inline constexpr int kBulkPtx = 80;
 /// True if the kernel has BulkInit, BulkExpect, BulkCopy or BulkWait.
 bool has_bulk_copies(const ir::Kernel& kernel);
 
-/// Sets the hooks for streamed accesses, textures, warp shuffles, and asynchronous and bulk copies, and
-/// puts a fence before each barrier of a kernel whose threads themselves write where bulk copies go.
-void add_async_hooks(TargetHooks& hooks, const ir::Kernel& kernel);
+/// Sets the hooks for streamed accesses, textures, warp shuffles, asynchronous and bulk copies, and
+/// fences.
+void add_async_hooks(TargetHooks& hooks);
 
 }  // namespace mica::llvm_backend

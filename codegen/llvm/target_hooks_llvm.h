@@ -64,6 +64,8 @@ struct TargetHooks {
   /// The value of a name that nothing binds ("thread.x"), or null where there is none such.
   std::function<llvm::Value*(Emitter&, const std::string& name)> axis;
   std::function<void(Emitter&)> barrier;
+  /// The fence before a Barrier that fences copies. Null: it needs none.
+  std::function<void(Emitter&)> fence_copies;
   /// Parallel, GpuBlock and GpuThread loops. Null: InternalError.
   std::function<void(Emitter&, const ir::For&)> loop;
   /// Memory for an Allocate, whose body the Emitter then emits.

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/ir/equal.h"
 #include "codegen/llvm/backend.h"
+#include "codegen/passes/fence_bulk_copies.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica {
@@ -146,6 +148,15 @@ TEST(AsyncKernels, ADroppedBulkWaitIsFound) {
 
 TEST(AsyncKernels, ASlotBulkCopiedWhileItIsReadIsFound) {
   expect_fault(test::bulk_pipeline({.no_last_barrier = true}), {"in kernel bulk"});
+}
+
+TEST(AsyncKernels, ThreadsThatWriteWhereBulkCopiesGoNeedAFence) {
+  ir::Kernel kernel = test::bulk_pipeline({.own_writes = true});
+  expect_fault(kernel, {"in kernel bulk", "bulk-copies to tile(", "with no fence since"});
+  kernel.body = passes::fence_bulk_copies(kernel.body);
+  expect_sound(kernel);
+  const ir::Kernel readers = test::bulk_pipeline({});
+  EXPECT_TRUE(ir::equal(passes::fence_bulk_copies(readers.body), readers.body)) << "no thread writes";
 }
 
 TEST(AsyncKernels, WrongNumbersOfBytesAreFound) {

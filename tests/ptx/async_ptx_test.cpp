@@ -6,6 +6,7 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/llvm/backend.h"
+#include "codegen/passes/fence_bulk_copies.h"
 #include "tests/ptx/ptx_text.h"
 #include "tests/support/async_kernels.h"
 #include "tests/support/hand_kernels.h"
@@ -97,19 +98,8 @@ TEST(AsyncPtx, BulkCopiesSetUpExpectCopyAndWait) {
 }
 
 TEST(AsyncPtx, ThreadsThatWriteWhereBulkCopiesGoFenceTheirBarriers) {
-  const ir::Stmt zero = test::store("tile", thread_x(), Expr(0.0F));
-  ir::Kernel kernel = test::bulk_pipeline({});
-  kernel.body = ir::map_children(
-      kernel.body,
-      [&](const ir::Stmt& inner) {
-        return ir::map_children(
-            inner,
-            [&](const ir::Stmt& body) {
-              return ir::make_block({zero, body});
-            },
-            nullptr);
-      },
-      nullptr);
+  ir::Kernel kernel = test::bulk_pipeline({.own_writes = true});
+  kernel.body = passes::fence_bulk_copies(kernel.body);
   const std::string ptx = ptx_of(kernel);
   EXPECT_EQ(count(ptx, "fence.proxy.async.shared::cta"),
             1 + count(ptx, "bar.sync") + count(ptx, "barrier.cta.sync"))

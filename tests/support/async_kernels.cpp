@@ -86,8 +86,10 @@ ir::Kernel bulk_pipeline(const PipelineFaults& faults) {
       {when(first_thread && next < kPipelineTiles, start(next)),
        unless(faults.no_wait, ir::make_stmt(ir::BulkWait{"full", slot_of(tile_index()), parity})),
        use_tile(), unless(faults.no_last_barrier, barrier())});
+  const ir::Stmt zero = put("tile", thread_x(), Expr(0.0F));
   const ir::Stmt body =
-      ir::make_block({when(first_thread, ir::make_stmt(ir::BulkInit{"full", kPipelineSlots})),
+      ir::make_block({unless(!faults.own_writes, zero),
+                      when(first_thread, ir::make_stmt(ir::BulkInit{"full", kPipelineSlots})),
                       unless(faults.no_barrier, barrier()), when(first_thread, start(0)),
                       loop(LoopKind::Serial, "t", 0, kPipelineTiles, step)});
   return tile_kernel("bulk", allocate(MemoryType::Shared, Int(64), "full", {kPipelineSlots}, body));

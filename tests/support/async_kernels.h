@@ -30,6 +30,7 @@ struct PipelineFaults {
   bool no_last_barrier = false;  ///< none between the reads and the next copy into the slot
   int more_bytes = 0;            ///< expected beyond those copied
   bool no_commit = false;
+  bool own_writes = false;  ///< threads write to the first tile before, with no fence
 };
 
 /// A block goes through kPipelineTiles tiles of kPipelineThreads elements of u with a double buffer:

@@ -119,6 +119,26 @@ TEST(SharedShadow, ACopyStartsLikeAWrite) {
   EXPECT_EQ(s.finding.hazard, Hazard::WriteOfCopy);
 }
 
+TEST(SharedShadow, AThreadsOwnWritesNeedAFenceBeforeBulkCopiesGoThere) {
+  Shared s;
+  EXPECT_TRUE(s.shadow.is_fenced(0, 16, s.finding)) << "nobody has written";
+  s.write(4, 4, 3);
+  s.shadow.fence(2);
+  EXPECT_FALSE(s.shadow.is_fenced(0, 16, s.finding)) << "another thread's fence";
+  EXPECT_EQ(s.finding.hazard, Hazard::BulkOfUnfenced);
+  EXPECT_EQ(s.finding.other_thread, 3);
+  EXPECT_EQ(s.finding.byte, 4U);
+  s.clock.next_epoch();
+  EXPECT_FALSE(s.shadow.is_fenced(0, 16, s.finding)) << "a barrier is no fence";
+  s.shadow.fence(3);
+  EXPECT_TRUE(s.shadow.is_fenced(0, 16, s.finding));
+  s.clock.next_epoch();
+  s.write(4, 4, 3);
+  EXPECT_FALSE(s.shadow.is_fenced(0, 16, s.finding)) << "written again";
+  s.clock.start_block(6);
+  EXPECT_TRUE(s.shadow.is_fenced(0, 16, s.finding)) << "the next block's memory";
+}
+
 TEST(SharedShadow, BulkCopiedBytesAreForThoseWhoWaitedOrMetABarrierSince) {
   Shared s;
   const std::uint32_t barrier = s.phases.add_barrier();
