@@ -37,7 +37,9 @@ passed=$((total - failed - skipped))
 if [[ $sanitizer != none ]]; then
   log=build/sanitize.log
   MICA_SANITIZE_MINUTES=${MICA_SANITIZE_MINUTES:-8} scripts/sanitize.sh "$sanitizer" 2>&1 | tee "$log" || status=1
-  if [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+  # A build that was given up may write to the log after its last line.
+  summary=$(grep -Ex '[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped' "$log" | tail -n 1 || true)
+  if [[ $summary =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
     echo "Of these under $sanitizer: ${BASH_REMATCH[0]}"
     passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
     skipped=$((skipped + BASH_REMATCH[3]))
