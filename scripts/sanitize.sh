@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Builds and runs tests under a sanitizer: asan (address and undefined behaviour) the unit and error
-# tests, tsan (threads) those unit tests in which threads or processes meet. Ends with the line
+# Builds and runs tests under a sanitizer: asan (addresses) and ubsan (undefined behaviour) the unit and
+# error tests, tsan (threads) those unit tests in which threads or processes meet. Ends with the line
 # "N passed, N failed, N skipped".
-# Usage: sanitize.sh asan|tsan [GoogleTest filter]
+# Usage: sanitize.sh asan|ubsan|tsan [GoogleTest filter]
 # Environment: MICA_SANITIZE_MINUTES, after which an unfinished build is given up and counted as one test
 # skipped; the compiler's cache keeps what was compiled. Without it the build may take its time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-preset=${1:?"usage: $0 asan|tsan [filter]"}
+preset=${1:?"usage: $0 asan|ubsan|tsan [filter]"}
 case "$preset" in
-  asan) programs=(unit errors) ;;
+  asan | ubsan) programs=(unit errors) ;;
   tsan) programs=(threads) ;;
-  *) echo "usage: $0 asan|tsan [filter]" >&2; exit 2 ;;
+  *) echo "usage: $0 asan|ubsan|tsan [filter]" >&2; exit 2 ;;
 esac
 filter=${2:-*}
 build_programs=(scripts/build.sh "$preset" "${programs[@]/#/mica_test_}")

@@ -2,9 +2,9 @@
 # Installs what the tests need (Debian 12), builds everything, runs all tests, then some of them again
 # under a sanitizer, and ends with the line "N passed, N failed, N skipped" of both.
 # Usage: test.sh [ctest arguments]     e.g. test.sh -L numeric
-# Environment: MICA_PRESET (dev, release, asan, tsan; default dev), MICA_SANITIZE_TESTS (asan, tsan or
-# none; by default asan on even days of the year and tsan on odd ones, none where ctest arguments or a
-# preset of a sanitizer are given), MICA_SANITIZE_MINUTES (what the sanitizer's build may take, 8),
+# Environment: MICA_PRESET (dev, release, asan, ubsan, tsan; default dev), MICA_SANITIZE_TESTS (asan, ubsan,
+# tsan or none; by default the three take turns, a day of the year each, and none where ctest arguments
+# or a preset of a sanitizer are given), MICA_SANITIZE_MINUTES (what the sanitizer's build may take, 9),
 # MICA_DATA_DIR (data files that some tests read, such as a velocity model; those tests are skipped
 # without it).
 set -euo pipefail
@@ -14,11 +14,12 @@ preset=${MICA_PRESET:-dev}
 if [[ $# -gt 0 || $preset == *san ]]; then
   sanitizer=none
 else
-  sanitizer=$([[ $((10#$(date -u +%j) % 2)) -eq 0 ]] && echo asan || echo tsan)
+  turns=(asan ubsan tsan)
+  sanitizer=${turns[$((10#$(date -u +%j) % 3))]}
 fi
 sanitizer=${MICA_SANITIZE_TESTS:-$sanitizer}
-[[ $sanitizer =~ ^(asan|tsan|none)$ ]] ||
-  { echo "MICA_SANITIZE_TESTS is \"$sanitizer\": it may be asan, tsan or none" >&2; exit 2; }
+[[ $sanitizer =~ ^(asan|ubsan|tsan|none)$ ]] ||
+  { echo "MICA_SANITIZE_TESTS is \"$sanitizer\": it may be asan, ubsan, tsan or none" >&2; exit 2; }
 scripts/install_packages.sh test
 scripts/build.sh "$preset"
 
@@ -36,7 +37,7 @@ passed=$((total - failed - skipped))
 
 if [[ $sanitizer != none ]]; then
   log=build/sanitize.log
-  MICA_SANITIZE_MINUTES=${MICA_SANITIZE_MINUTES:-8} scripts/sanitize.sh "$sanitizer" 2>&1 | tee "$log" || status=1
+  MICA_SANITIZE_MINUTES=${MICA_SANITIZE_MINUTES:-9} scripts/sanitize.sh "$sanitizer" 2>&1 | tee "$log" || status=1
   # A build that was given up may write to the log after its last line.
   summary=$(grep -Ex '[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped' "$log" | tail -n 1 || true)
   if [[ $summary =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
