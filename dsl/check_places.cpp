@@ -1,5 +1,6 @@
 // Where Funcs are computed and stored: levels that do not exist or do not enclose every use.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -185,15 +186,11 @@ class PlaceChecker {
     }
     const LoopLevel& compute = f_.place.level;
     if (!at) {
-      for (const std::size_t d : definitions_at(compute)) {
-        const GpuContext context = view_.context_at(compute, d);
-        if (!context.in_block && !context.in_thread && !context.between_blocks) continue;
-        report(directive,
-               fmt::format("loop {} of {} is inside a kernel, whose blocks run at once and "
-                           "would share the storage: leave this out, or compute {} at the root",
-                           compute.var, compute.func, f_.name()));
-        return;
-      }
+      if (!kernel_around(compute)) return;
+      report(directive,
+             fmt::format("loop {} of {} is inside a kernel, whose blocks run at once and would "
+                         "share the storage: leave this out, or compute {} at the root",
+                         compute.var, compute.func, f_.name()));
       return;
     }
     const FuncView* host = view_.find(at->level.func);
@@ -263,15 +260,21 @@ class PlaceChecker {
   void check_heap(const Directive& directive, const Directive* store) {
     if (f_.place.kind != ComputePlace::Kind::At) return;
     const LoopLevel level = storage_level(store);
-    for (const std::size_t d : definitions_at(level)) {
-      const GpuContext context = view_.context_at(level, d);
-      if (!context.in_block && !context.in_thread && !context.between_blocks) continue;
+    if (const auto context = kernel_around(level)) {
       report(directive,
              fmt::format("loop {} of {} is inside a kernel, and heap memory is made outside: store in "
                          "MemoryType::{}",
-                         level.var, level.func, context.in_thread ? "Register or Stack" : "Shared"));
-      return;
+                         level.var, level.func, context->in_thread ? "Register or Stack" : "Shared"));
     }
+  }
+
+  /// What surrounds code placed at `level` in the first definition where that is inside a kernel.
+  [[nodiscard]] std::optional<GpuContext> kernel_around(const LoopLevel& level) const {
+    for (const std::size_t d : definitions_at(level)) {
+      const GpuContext context = view_.context_at(level, d);
+      if (context.in_block || context.in_thread || context.between_blocks) return context;
+    }
+    return std::nullopt;
   }
 
   /// Can shared memory be allocated at `level`, which is a loop of the Func or definition `name`?
