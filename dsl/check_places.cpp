@@ -24,17 +24,12 @@ class PlaceChecker {
 
   void run() {
     if (f_.place.directive) check_compute(*f_.place.directive);
-    const Directive* store = nullptr;
     const Directive* store_in = nullptr;
     for (const auto& d : f_.func->definitions.front().directives) {
-      if (std::holds_alternative<directive::StoreAt>(d.op) ||
-          std::holds_alternative<directive::StoreRoot>(d.op)) {
-        store = &d;
-      }
       if (std::holds_alternative<directive::StoreIn>(d.op)) store_in = &d;
     }
-    if (store) check_store(*store);
-    if (store_in) check_memory(*store_in, store);
+    if (f_.place.store) check_store(*f_.place.store);
+    if (store_in) check_memory(*store_in);
   }
 
  private:
@@ -213,7 +208,7 @@ class PlaceChecker {
                                   at->level.var, at->level.func, compute.var, compute.func, f_.name()));
   }
 
-  void check_memory(const Directive& directive, const Directive* store) {
+  void check_memory(const Directive& directive) {
     const auto memory = std::get<directive::StoreIn>(directive.op).memory;
     if (f_.is_inline()) {
       report(directive, fmt::format("{} is computed inline and has no storage: add compute_root() or "
@@ -221,10 +216,8 @@ class PlaceChecker {
                                     f_.name()));
       return;
     }
-    if (memory == MemoryType::Heap) check_heap(directive, store);
-    const bool in_array = f_.place.kind == ComputePlace::Kind::At && store &&
-                          std::holds_alternative<directive::StoreRoot>(store->op);
-    if (in_array && (memory == MemoryType::Register || memory == MemoryType::Stack)) {
+    if (memory == MemoryType::Heap) check_heap(directive);
+    if (f_.place.stores_at_root() && (memory == MemoryType::Register || memory == MemoryType::Stack)) {
       report(directive, fmt::format("store_root() keeps {} in an array for all that the pipeline needs, "
                                     "which MemoryType::{} cannot hold: remove one of the two",
                                     f_.name(), to_string(memory)));
@@ -237,7 +230,7 @@ class PlaceChecker {
                          f_.name()));
       return;
     }
-    const LoopLevel level = storage_level(store);
+    const LoopLevel level = storage_level();
     const FuncView* host = view_.find(level.func);
     if (!host) {
       check_shared(directive, level, level.func, GpuContext());
@@ -250,16 +243,16 @@ class PlaceChecker {
   }
 
   /// The loop at which f_ is stored; none for store_root.
-  [[nodiscard]] LoopLevel storage_level(const Directive* store) const {
-    if (!store) return f_.place.level;
-    const auto* at = std::get_if<directive::StoreAt>(&store->op);
-    return at ? at->level : LoopLevel();
+  [[nodiscard]] LoopLevel storage_level() const {
+    if (!f_.place.store) return f_.place.level;
+    const LoopLevel* at = f_.place.store_level();
+    return at ? *at : LoopLevel();
   }
 
   /// Heap memory is made by the host.
-  void check_heap(const Directive& directive, const Directive* store) {
+  void check_heap(const Directive& directive) {
     if (f_.place.kind != ComputePlace::Kind::At) return;
-    const LoopLevel level = storage_level(store);
+    const LoopLevel level = storage_level();
     if (const auto context = kernel_around(level)) {
       report(directive,
              fmt::format("loop {} of {} is inside a kernel, and heap memory is made outside: store in "

@@ -200,12 +200,8 @@ class DirectiveChecker {
     };
     return std::any_of(view_.funcs().begin(), view_.funcs().end(), [&](const FuncView& other) {
       if (other.place.kind != ComputePlace::Kind::At) return false;
-      const auto& directives = other.func->definitions.front().directives;
-      return names(other.place.level) ||
-             std::any_of(directives.begin(), directives.end(), [&](const Directive& d) {
-               const auto* store = std::get_if<directive::StoreAt>(&d.op);
-               return store && names(store->level);
-             });
+      const LoopLevel* store = other.place.store_level();
+      return names(other.place.level) || (store && names(*store));
     });
   }
   bool is_read_input(const std::string& source) {

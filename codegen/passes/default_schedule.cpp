@@ -30,14 +30,13 @@ bool uses_gpu(const Definition& definition) {
 void add(Definition& definition, auto op) { definition.directives.push_back({std::move(op), {}}); }
 
 // An update's iterations over a pure Var are independent of each other.
-void schedule_host(Definition& definition, const FunctionData& func, bool pure, bool may_share) {
+void schedule_host(Definition& definition, const FunctionData& func, bool pure, bool parallel) {
   const auto& vars = definition.pure_vars;
   if (vars.empty()) return;
   int widest = 1;
   for (const auto& type : func.types) widest = std::max(widest, type.bytes());
   if (pure) add(definition, directive::Vectorize{vars.front(), kVectorBytes / widest, {}});
-  if (vars.size() > 1 && !may_share)
-    add(definition, directive::MarkLoop{vars.back(), LoopKind::Parallel});
+  if (parallel && vars.size() > 1) add(definition, directive::MarkLoop{vars.back(), LoopKind::Parallel});
 }
 
 void schedule_gpu(Definition& definition) {
@@ -73,8 +72,8 @@ bool may_be_tiled(const Program& program, const std::string& func, const Definit
 }  // namespace
 
 void default_schedule(Program& program) {
-  // Iterations that run at once would share what is computed inside them and stored outside all.
-  const bool may_share = std::any_of(program.placement.begin(), program.placement.end(),
+  // Iterations that run at once would share what is computed inside them and stored outside all loops.
+  const bool parallel = std::none_of(program.placement.begin(), program.placement.end(),
                                      [](const auto& entry) { return entry.second.store_root; });
   for (auto& func : program.pipeline.funcs) {
     if (!program.is_root(func->name)) continue;
@@ -91,7 +90,7 @@ void default_schedule(Program& program) {
       auto& definition = copy->definitions[i];
       if (has_loops(definition)) continue;
       if (!gpu) {
-        schedule_host(definition, *copy, i == 0, may_share);
+        schedule_host(definition, *copy, i == 0, parallel);
       } else if (may_be_tiled(program, copy->name, definition)) {
         schedule_gpu(definition);
       }

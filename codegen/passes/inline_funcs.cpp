@@ -2,28 +2,28 @@
 
 #include <unordered_map>
 
+#include "dsl/compute_place.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
 namespace {
 
 Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
+  const ComputePlace place = compute_place(func, pipeline.is_output(func.name));
   Placement p;
-  bool decided = false;
+  switch (place.kind) {
+    case ComputePlace::Kind::Inline: break;
+    case ComputePlace::Kind::Root: p.level = Placement::Level::Root; break;
+    case ComputePlace::Kind::At:
+      p.level = Placement::Level::At;
+      p.compute = place.level;
+      break;
+  }
+  if (place.directive) p.where = place.directive->where;
+  if (const LoopLevel* store = place.store_level()) p.store = *store;
+  p.store_root = place.stores_at_root();
   for (const auto& d : func.definitions.front().directives) {
-    if (std::holds_alternative<directive::ComputeInline>(d.op)) {
-      p.level = Placement::Level::Inline, decided = true, p.where = d.where;
-    } else if (std::holds_alternative<directive::ComputeRoot>(d.op)) {
-      p.level = Placement::Level::Root, decided = true, p.where = d.where;
-    } else if (const auto* at = std::get_if<directive::ComputeAt>(&d.op)) {
-      p.level = Placement::Level::At, p.compute = at->level, decided = true, p.where = d.where;
-    } else if (const auto* store = std::get_if<directive::StoreAt>(&d.op)) {
-      p.store = store->level, p.store_root = false;
-    } else if (std::holds_alternative<directive::StoreRoot>(d.op)) {
-      p.store.reset(), p.store_root = true;
-    } else if (const auto* in = std::get_if<directive::StoreIn>(&d.op)) {
-      p.memory = in->memory;
-    }
+    if (const auto* in = std::get_if<directive::StoreIn>(&d.op)) p.memory = in->memory;
   }
   if (auto it = pipeline.marched.find(func.name); it != pipeline.marched.end()) {
     p.ahead = it->second.ahead;
@@ -31,9 +31,6 @@ Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
     p.filled_from = it->second.filled_from;
     p.column = it->second.column;
   }
-  const bool updated = func.definitions.size() > 1;
-  if (pipeline.is_output(func.name) || (!decided && updated)) p.level = Placement::Level::Root;
-  p.store_root = p.store_root && p.level == Placement::Level::At;
   return p;
 }
 

@@ -265,7 +265,6 @@ std::string why_equivalent(const Mutant& mutant) {
       return has_commit_before_wait(mutant) ? "ends a group that the next wait waits for with the next"
                                             : "";
     case Mutation::DropGuard: return why_guard(mutant);
-    case Mutation::DropFence:
     case Mutation::DropSetUp:
     case Mutation::CountBytes:
     case Mutation::ShrinkHalo:

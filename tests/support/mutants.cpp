@@ -255,7 +255,7 @@ class Mutator {
   // ---- statements ----------------------------------------------------------------------------------
   /// `s` is `original` with what is below it changed.
   ir::Stmt changed(const ir::Stmt& s, const ir::Stmt& original) {
-    if (const auto* barrier = s.as<ir::Barrier>()) return changed_barrier(*barrier, s, original);
+    if (s.as<ir::Barrier>() != nullptr) return without(Mutation::DropBarrier, s, original);
     if (s.as<ir::CopyCommit>() != nullptr) return without(Mutation::DropCommit, s, original);
     if (s.as<ir::BulkInit>() != nullptr) return without(Mutation::DropSetUp, s, original);
     if (const auto* wait = s.as<ir::CopyWait>()) return changed_wait(*wait, s, original);
@@ -269,12 +269,6 @@ class Mutator {
     return s;
   }
 
-  ir::Stmt changed_barrier(const ir::Barrier& barrier, const ir::Stmt& s, const ir::Stmt& original) {
-    const ir::Stmt left_out = without(Mutation::DropBarrier, s, original);
-    const Expr on = barrier.fences_copies ? active(Mutation::DropFence, original) : Expr();
-    if (!on.defined()) return left_out;
-    return ir::make_stmt(ir::If{on, ir::make_stmt(ir::Barrier{}), left_out});
-  }
   ir::Stmt changed_wait(const ir::CopyWait& wait, const ir::Stmt& s, const ir::Stmt& original) {
     const ir::Stmt left_out = without(Mutation::DropWait, s, original);
     const Expr on = active(Mutation::DropWait, original, "one group too many");
@@ -367,7 +361,6 @@ class Mutator {
 const char* to_string(Mutation mutation) {
   switch (mutation) {
     case Mutation::DropBarrier: return "drop a barrier";
-    case Mutation::DropFence: return "drop a fence";
     case Mutation::DropWait: return "drop a wait";
     case Mutation::DropCommit: return "drop a commit";
     case Mutation::DropSetUp: return "drop a set-up";

@@ -15,7 +15,6 @@ namespace mica::test {
 
 enum class Mutation : std::uint8_t {
   DropBarrier,
-  DropFence,    ///< a barrier orders no bulk copies
   DropWait,     ///< a CopyWait or BulkWait is left out, or a CopyWait leaves one group too many
   DropCommit,   ///< a CopyCommit is left out
   DropSetUp,    ///< a BulkInit or BulkExpect is left out
