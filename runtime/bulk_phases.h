@@ -1,4 +1,4 @@
-// Which threads of an emulated block know which bulk copies are done.
+// Which threads of an emulated cluster know which bulk copies are done.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,15 @@
 
 namespace mica {
 
-/// The completed phases of a block's transaction barriers, numbered from 1 in the order in which they
+/// The completed phases of a cluster's transaction barriers, numbered from 1 in the order in which they
 /// are completed. A thread knows of a phase once it has passed a wait for it or for a later one of the
-/// same barrier, and after a barrier of the whole block that follows somebody's wait. `clock` must
-/// outlive it.
+/// same barrier, and once somebody's wait comes before what it does now. `clock` must outlive it.
 class BulkPhases {
  public:
   BulkPhases(const LaunchClock& clock, std::size_t threads) : clock_(clock), threads_(threads) {}
 
   /// Forgets everything.
-  void start_block();
+  void start_cluster();
   /// The number of a transaction barrier that is set up now, from 0 on.
   std::uint32_t add_barrier();
   /// The barrier's current phase is complete now; its number.
@@ -30,12 +29,19 @@ class BulkPhases {
  private:
   struct Phase {
     std::uint32_t barrier = 0;
-    std::uint32_t order = 0;        ///< among the phases of its barrier, from 1 on
-    std::uint32_t first_epoch = 0;  ///< in which somebody passed; 0: nobody yet
+    std::uint32_t order = 0;  ///< among the phases of its barrier, from 1 on
+  };
+  /// A thread has waited for a phase and, with it, for those before.
+  struct Pass {
+    std::uint32_t order = 0;
+    std::int32_t thread = 0;
+    std::uint32_t epoch = 0;
   };
   struct Barrier {
     std::uint32_t completed = 0;
     std::vector<std::uint32_t> passed;  ///< by thread: the latest phase's order
+    /// The first of each phase; all where barriers may be of some threads alone.
+    std::vector<Pass> passes;
   };
   const LaunchClock& clock_;
   std::size_t threads_;

@@ -11,8 +11,8 @@ constexpr std::size_t kBulkUnit = 16;  // bytes: divides both places and the siz
 
 }  // namespace
 
-void EmulatedBulk::start_block() {
-  phases_.start_block();
+void EmulatedBulk::start_cluster() {
+  phases_.start_cluster();
   barriers_.clear();
 }
 
@@ -39,7 +39,7 @@ EmulatedBulk::Barrier* EmulatedBulk::find(std::int32_t thread, const BarrierCell
     return nullptr;
   }
   Barrier& barrier = found->second;
-  if (barrier.owner != thread && barrier.epoch == clock_.epoch()) {
+  if (!clock_.is_before(barrier.epoch, barrier.owner, thread)) {
     fault = "uses " + cell.text() + ", which another thread has set up with no barrier in between";
     return nullptr;
   }

@@ -1,4 +1,4 @@
-// The bulk copies of an emulated block and the transaction barriers that count them off.
+// The bulk copies of an emulated cluster and the transaction barriers that count them off.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class EmulatedBulk {
       : clock_(clock), shadow_(shadow), phases_(phases), shared_(shared) {}
 
   /// Forgets everything.
-  void start_block();
+  void start_cluster();
   CopyFault set_up(std::int32_t thread, const BarrierCell& first, int count);
   CopyFault expect(std::int32_t thread, const BarrierCell& cell, std::int64_t bytes);
   /// A fault of the barrier's, or a race in `finding`, or neither.

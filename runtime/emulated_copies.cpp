@@ -10,7 +10,7 @@ CopyFault source_changed() {
   return "waits for a copy from elements that have changed since the copy began";
 }
 
-void EmulatedCopies::start_block() {
+void EmulatedCopies::start_cluster() {
   for (Queue& queue : queues_) queue = {};
 }
 

@@ -30,7 +30,7 @@ class EmulatedCopies {
       : shadow_(shadow), shared_(shared), queues_(threads) {}
 
   /// Forgets everything.
-  void start_block();
+  void start_cluster();
   /// At most 16 bytes. False, with the race found, if the place is in use.
   bool begin(std::int32_t thread, const CopyPlace& place, Finding& finding);
   /// Ends the thread's group.

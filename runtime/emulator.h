@@ -1,10 +1,11 @@
 // Runs GPU kernels on the CPU, one coroutine a thread, and checks every access.
 //
 // The compiler (codegen/llvm/emulate_gpu.cpp) makes an EmulatedKernel whose code calls the functions
-// at the end of this header; no LLVM is needed here. Blocks run one after another in a random order.
-// In a block all threads run, in a random order, to where they next wait: at a barrier, for the rest of
-// their warp, or for a bulk copy. Those whose wait is over run again; when there are none and all wait
-// at one barrier, all do.
+// at the end of this header; no LLVM is needed here. Blocks run one after another in a random order, or
+// clusters of them, whose blocks run together. All threads run, in a random order, to where they next
+// wait: at a barrier, for the rest of their warp, or for a bulk copy. Those whose wait is over run
+// again; when there are none and all threads of a block wait at one barrier, they do, and so do all of a
+// cluster at one of its own.
 //
 // Copies that go on by themselves arrive as late as they may: an asynchronous copy when its thread waits
 // for it, a bulk copy when the first thread passes a wait for it. Until then any access to their target
@@ -21,14 +22,15 @@
 namespace mica {
 
 /// A kernel broke a rule of GPU programs: a race, an uninitialised or out-of-range access, a barrier
-/// that not all threads of a block reach, a shuffle that not all threads of a warp reach, a copy that is
-/// misaligned, used too early or never waited for, a wait that nothing ends. The message names the
-/// kernel, the array, the coordinates and the threads.
+/// that not all threads of a block reach, a named barrier that others complete or nobody does, a shuffle
+/// that not all threads of a warp reach, a copy that is misaligned, used too early or never waited for,
+/// another block's memory used while that block may not be running, a wait that nothing ends. The
+/// message names the kernel, the array, the coordinates and the threads.
 class EmulatorError : public Error {
   using Error::Error;
 };
 
-class EmulatedBlock;
+class EmulatedCluster;
 
 /// One Load or Store in a kernel's code.
 struct EmulatedAccess {
@@ -59,7 +61,7 @@ struct EmulatedKernel {
   /// Runs a thread to its first barrier or its end. `arguments` as in LoadedKernel::launch. Returns a
   /// coroutine handle: a pointer to memory whose first word is the function that resumes the thread,
   /// null when it has ended; or null for a thread that has ended without ever waiting.
-  using Entry = void* (*)(EmulatedBlock* block, void* const* arguments, std::int32_t block_x,
+  using Entry = void* (*)(EmulatedCluster* cluster, void* const* arguments, std::int32_t block_x,
                           std::int32_t block_y, std::int32_t block_z, std::int32_t thread_x,
                           std::int32_t thread_y, std::int32_t thread_z, std::int32_t thread);
 
@@ -70,6 +72,9 @@ struct EmulatedKernel {
   std::size_t shared_bytes = 0;
   /// Divides the size and offset of every element in shared memory: 1, 2, 4 or 8.
   std::size_t shared_cell_bytes = 4;
+  /// Blocks of a cluster; the grid's sizes must be multiples.
+  std::uint32_t cluster[3] = {1, 1, 1};
+  bool has_named_barriers = false;
 };
 
 /// Runs the whole grid before it returns. EmulatorError for the first fault found; memory written by
@@ -81,61 +86,73 @@ void run_emulated(const EmulatedKernel& kernel, const LaunchShape& shape, void* 
 std::uint64_t emulator_seed();
 
 // ---- called by the kernel's code ----------------------------------------------------------------
-// `access` is an index into EmulatedKernel::accesses, `thread` the linear number in the block. A
+// `access` is an index into EmulatedKernel::accesses, `thread` the number that Entry was given: the
+// linear number in the block or, where clusters have several, beyond those of the blocks before. A
 // thread whose check fails reports it and then ends at once; none of these functions throws.
 
-/// Memory for a coroutine's frame, aligned to 64 bytes, valid until the block ends.
-void* emulator_frame(EmulatedBlock* block, std::uint64_t bytes) noexcept;
-/// The block's shared memory, aligned to 128 bytes.
-void* emulator_shared_memory(EmulatedBlock* block) noexcept;
+/// Memory for a coroutine's frame, aligned to 64 bytes, valid until the cluster ends.
+void* emulator_frame(EmulatedCluster* cluster, std::uint64_t bytes) noexcept;
+/// The shared memory of the thread's block, aligned to 128 bytes.
+void* emulator_shared_memory(EmulatedCluster* cluster, std::int32_t thread) noexcept;
+/// Where `address` of the thread's own block lies in that of number `rank` of its cluster; null if that
+/// is a fault.
+void* emulator_cluster_memory(EmulatedCluster* cluster, void* address, std::int64_t rank,
+                              std::int32_t thread) noexcept;
 /// Records an access; false if it may be a fault, which emulator_conflict must then judge.
-bool emulator_check_shared(EmulatedBlock* block, const void* address, std::int32_t access,
+bool emulator_check_shared(EmulatedCluster* cluster, const void* address, std::int32_t access,
                            std::int32_t thread) noexcept;
-bool emulator_check_global(EmulatedBlock* block, const void* address, std::int32_t access,
+bool emulator_check_global(EmulatedCluster* cluster, const void* address, std::int32_t access,
                            std::int32_t thread) noexcept;
 /// Coordinates of the (first element of the) access that a check has just refused; dimensions that are
 /// not there are 0. True if the thread may go on: two writes that may turn out to be of the same bits.
-bool emulator_conflict(EmulatedBlock* block, std::int32_t access, std::int32_t thread, std::int64_t c0,
-                       std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
+bool emulator_conflict(EmulatedCluster* cluster, std::int32_t access, std::int32_t thread,
+                       std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
 /// Coordinates that lie outside the array.
-void emulator_misaligned(EmulatedBlock* block, std::int32_t access, std::int32_t thread, std::int64_t c0,
-                         std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
-void emulator_out_of_range(EmulatedBlock* block, std::int32_t access, std::int32_t thread,
+void emulator_misaligned(EmulatedCluster* cluster, std::int32_t access, std::int32_t thread,
+                         std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
+void emulator_out_of_range(EmulatedCluster* cluster, std::int32_t access, std::int32_t thread,
                            std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
 /// The thread is about to wait at the `barrier`-th barrier of the code.
-void emulator_barrier(EmulatedBlock* block, std::int32_t thread, std::int32_t barrier) noexcept;
+void emulator_barrier(EmulatedCluster* cluster, std::int32_t thread, std::int32_t barrier) noexcept;
+/// The thread comes to named barrier `number`, which `count` threads complete. If it `waits`, it is
+/// about to; else it goes on. False if that is a fault.
+bool emulator_named_barrier(EmulatedCluster* cluster, std::int32_t thread, std::int32_t number,
+                            std::int32_t count, bool waits) noexcept;
+/// The thread is about to wait for all threads of its cluster.
+void emulator_cluster_barrier(EmulatedCluster* cluster, std::int32_t thread) noexcept;
 /// What the thread has written to shared memory comes before bulk copies that others begin after the
 /// next barrier.
-void emulator_fence_copies(EmulatedBlock* block, std::int32_t thread) noexcept;
+void emulator_fence_copies(EmulatedCluster* cluster, std::int32_t thread) noexcept;
 /// The thread is about to wait at the `site`-th shuffle of the code, to go on with the `bytes` at
 /// `value` replaced by those of the thread `delta` further along its warp, where there is one.
-void emulator_shuffle(EmulatedBlock* block, void* value, std::int32_t bytes, std::int32_t delta,
+void emulator_shuffle(EmulatedCluster* cluster, void* value, std::int32_t bytes, std::int32_t delta,
                       std::int32_t site, std::int32_t thread) noexcept;
 
 /// Begins an AsyncCopy of `count` elements; false if that is a fault or, which emulator_copy_conflict
 /// must then report, a race.
-bool emulator_copy(EmulatedBlock* block, void* to, std::int32_t to_access, const void* from,
+bool emulator_copy(EmulatedCluster* cluster, void* to, std::int32_t to_access, const void* from,
                    std::int32_t from_access, std::int64_t count, std::int32_t thread) noexcept;
 /// The same for a BulkCopy, counted off at the barrier at `barrier`, which is slot `slot` of its array.
-bool emulator_bulk_copy(EmulatedBlock* block, void* to, std::int32_t to_access, const void* from,
+bool emulator_bulk_copy(EmulatedCluster* cluster, void* to, std::int32_t to_access, const void* from,
                         std::int32_t from_access, std::int64_t count, void* barrier,
                         std::int32_t barrier_access, std::int64_t slot, std::int32_t thread) noexcept;
 /// Coordinates of the first elements of the copy that has just been refused.
-void emulator_copy_conflict(EmulatedBlock* block, std::int32_t to_access, std::int32_t from_access,
+void emulator_copy_conflict(EmulatedCluster* cluster, std::int32_t to_access, std::int32_t from_access,
                             std::int32_t thread, std::int64_t t0, std::int64_t t1, std::int64_t t2,
                             std::int64_t t3, std::int64_t f0, std::int64_t f1, std::int64_t f2,
                             std::int64_t f3) noexcept;
-void emulator_commit_copies(EmulatedBlock* block, std::int32_t thread) noexcept;
-void emulator_wait_for_copies(EmulatedBlock* block, std::int32_t pending, std::int32_t thread) noexcept;
+void emulator_commit_copies(EmulatedCluster* cluster, std::int32_t thread) noexcept;
+void emulator_wait_for_copies(EmulatedCluster* cluster, std::int32_t pending,
+                              std::int32_t thread) noexcept;
 /// The thread has come to the end of its code.
-void emulator_end(EmulatedBlock* block, std::int32_t thread) noexcept;
+void emulator_end(EmulatedCluster* cluster, std::int32_t thread) noexcept;
 
-void emulator_bulk_init(EmulatedBlock* block, void* first, std::int32_t access, std::int32_t count,
+void emulator_bulk_init(EmulatedCluster* cluster, void* first, std::int32_t access, std::int32_t count,
                         std::int32_t thread) noexcept;
-void emulator_bulk_expect(EmulatedBlock* block, void* barrier, std::int32_t access, std::int64_t slot,
-                          std::int32_t bytes, std::int32_t thread) noexcept;
+void emulator_bulk_expect(EmulatedCluster* cluster, void* barrier, std::int32_t access,
+                          std::int64_t slot, std::int32_t bytes, std::int32_t thread) noexcept;
 /// True if the wait is over; else the thread must wait and then ask again.
-bool emulator_bulk_wait(EmulatedBlock* block, void* barrier, std::int32_t access, std::int64_t slot,
+bool emulator_bulk_wait(EmulatedCluster* cluster, void* barrier, std::int32_t access, std::int64_t slot,
                         std::int32_t parity, std::int32_t thread) noexcept;
 
 }  // namespace mica

@@ -4,6 +4,22 @@
 
 namespace mica {
 
+void SharedReaders::add(std::size_t cell, std::int16_t thread, const LaunchClock& clock) {
+  std::vector<Read>& reads = reads_[cell];
+  std::erase_if(reads, [&](const Read& r) { return clock.is_before(r.epoch, r.thread, thread); });
+  reads.push_back({clock.epoch(), thread});
+}
+
+std::int16_t SharedReaders::unordered(std::size_t cell, std::int16_t thread,
+                                      const LaunchClock& clock) const {
+  const auto found = reads_.find(cell);
+  if (found == reads_.end()) return -1;
+  for (const Read& r : found->second) {
+    if (!clock.is_before(r.epoch, r.thread, thread)) return r.thread;
+  }
+  return -1;
+}
+
 SharedShadow::SharedShadow(const LaunchClock& clock, const BulkPhases& phases, std::size_t bytes,
                            std::size_t cell_bytes)
     : clock_(clock),
@@ -19,20 +35,44 @@ Hazard SharedShadow::hazard_of_read(const Cell& cell, std::int16_t who) const {
   if (cell.copying) return Hazard::ReadOfCopy;
   if (cell.write_epoch < clock_.first_epoch()) return Hazard::UninitializedRead;
   if (cell.phase != 0) return phases_.known(cell.phase, who) ? Hazard::None : Hazard::ReadOfBulk;
-  const bool race = cell.write_epoch == clock_.epoch() && cell.writer != who;
-  return race ? Hazard::ReadOfWritten : Hazard::None;
+  const bool ordered = clock_.is_before(cell.write_epoch, cell.writer, who);
+  return ordered ? Hazard::None : Hazard::ReadOfWritten;
 }
 
-Hazard SharedShadow::hazard_of_write(const Cell& cell, std::int16_t who, std::int16_t& other) const {
-  const std::uint32_t now = clock_.epoch();
+std::int16_t SharedShadow::unordered_reader(std::size_t at, std::int16_t who) const {
+  if (clock_.has_partial_barriers()) return readers_.unordered(at, who, clock_);
+  const Cell& cell = cells_[at];
+  if (cell.read_epoch != clock_.epoch()) return -1;
+  return cell.reader != who ? cell.reader : cell.other_reader;
+}
+
+Hazard SharedShadow::hazard_of_write(std::size_t at, std::int16_t who, std::int16_t& other) const {
+  const Cell& cell = cells_[at];
   other = cell.writer;
   if (cell.copying) return Hazard::WriteOfCopy;
   const bool by_bulk_copy = cell.phase != 0 && cell.write_epoch >= clock_.first_epoch();
   if (by_bulk_copy && !phases_.known(cell.phase, who)) return Hazard::WriteOfBulk;
-  if (!by_bulk_copy && cell.write_epoch == now && cell.writer != who) return Hazard::WriteOfWritten;
-  if (cell.read_epoch != now) return Hazard::None;
-  other = cell.reader != who ? cell.reader : cell.other_reader;
+  const bool written = cell.write_epoch >= clock_.first_epoch();
+  if (!by_bulk_copy && written && !clock_.is_before(cell.write_epoch, cell.writer, who)) {
+    return Hazard::WriteOfWritten;
+  }
+  other = unordered_reader(at, who);
   return other == -1 ? Hazard::None : Hazard::WriteOfRead;
+}
+
+void SharedShadow::note_read(std::size_t at, std::int16_t who) {
+  if (clock_.has_partial_barriers()) {
+    readers_.add(at, who, clock_);
+    return;
+  }
+  Cell& cell = cells_[at];
+  if (cell.read_epoch != clock_.epoch()) {
+    cell.read_epoch = clock_.epoch();
+    cell.reader = who;
+    cell.other_reader = -1;
+  } else if (cell.reader != who) {
+    cell.other_reader = who;
+  }
 }
 
 bool SharedShadow::read(std::size_t offset, std::size_t bytes, std::int32_t thread, Finding& finding) {
@@ -41,19 +81,13 @@ bool SharedShadow::read(std::size_t offset, std::size_t bytes, std::int32_t thre
   const auto [begin, end] = cells_of(offset, bytes);
   bool good = true;
   for (std::size_t i = begin; i < end; ++i) {
-    Cell& cell = cells_[i];
+    const Cell& cell = cells_[i];
     const Hazard hazard = hazard_of_read(cell, who);
     if (good && hazard != Hazard::None) {
       good = false;
-      finding = {hazard, clock_.block_at(now), cell.writer, (i - begin) << cell_shift_};
+      finding = {hazard, clock_.cluster_at(now), cell.writer, (i - begin) << cell_shift_};
     }
-    if (cell.read_epoch != now) {
-      cell.read_epoch = now;
-      cell.reader = who;
-      cell.other_reader = -1;
-    } else if (cell.reader != who) {
-      cell.other_reader = who;
-    }
+    note_read(i, who);
   }
   return good;
 }
@@ -66,10 +100,10 @@ bool SharedShadow::write(std::size_t offset, std::size_t bytes, std::int32_t thr
   for (std::size_t i = begin; i < end; ++i) {
     Cell& cell = cells_[i];
     std::int16_t other = -1;
-    const Hazard hazard = hazard_of_write(cell, who, other);
+    const Hazard hazard = hazard_of_write(i, who, other);
     if (good && hazard != Hazard::None) {
       good = false;
-      finding = {hazard, clock_.block_at(now), other, (i - begin) << cell_shift_};
+      finding = {hazard, clock_.cluster_at(now), other, (i - begin) << cell_shift_};
     }
     cell.write_epoch = now;
     cell.writer = who;
@@ -84,9 +118,9 @@ bool SharedShadow::begin_copy(std::size_t offset, std::size_t bytes, std::int32_
   const auto [begin, end] = cells_of(offset, bytes);
   for (std::size_t i = begin; i < end; ++i) {
     std::int16_t other = -1;
-    const Hazard hazard = hazard_of_write(cells_[i], who, other);
+    const Hazard hazard = hazard_of_write(i, who, other);
     if (hazard == Hazard::None) continue;
-    finding = {hazard, clock_.block_at(clock_.epoch()), other, (i - begin) << cell_shift_};
+    finding = {hazard, clock_.cluster_at(clock_.epoch()), other, (i - begin) << cell_shift_};
     return false;
   }
   for (std::size_t i = begin; i < end; ++i) {
@@ -111,7 +145,7 @@ bool SharedShadow::is_fenced(std::size_t offset, std::size_t bytes, Finding& fin
     if (!own) continue;
     const auto writer = static_cast<std::size_t>(cell.writer);
     if (writer < fence_epochs_.size() && fence_epochs_[writer] >= cell.write_epoch) continue;
-    finding = {Hazard::BulkOfUnfenced, clock_.block_at(clock_.epoch()), cell.writer,
+    finding = {Hazard::BulkOfUnfenced, clock_.cluster_at(clock_.epoch()), cell.writer,
                (i - begin) << cell_shift_};
     return false;
   }
@@ -150,8 +184,7 @@ GlobalShadow::Cell& GlobalShadow::cell(std::uintptr_t element) {
 
 bool GlobalShadow::unordered(std::uint32_t epoch, std::int16_t thread, std::int16_t who) const {
   if (epoch == 0) return false;
-  const bool other_block = epoch < clock_.first_epoch();
-  return other_block || (epoch == clock_.epoch() && thread != who);
+  return epoch < clock_.first_epoch() || !clock_.is_before(epoch, thread, who);
 }
 
 bool GlobalShadow::read(std::uintptr_t address, int count, std::int32_t thread, Finding& finding) {
@@ -161,16 +194,15 @@ bool GlobalShadow::read(std::uintptr_t address, int count, std::int32_t thread, 
     Cell& at = cell(address / element_bytes_ + i);
     if (good && unordered(at.write_epoch, at.writer, who)) {
       good = false;
-      finding = {Hazard::ReadOfWritten, clock_.block_at(at.write_epoch), at.writer, i * element_bytes_};
+      finding = {Hazard::ReadOfWritten, clock_.cluster_at(at.write_epoch), at.writer,
+                 i * element_bytes_};
     }
-    // A reader of an earlier block, if there is one, is kept for good; else that of an earlier epoch,
-    // which later accesses of this block are ordered with, makes room.
-    const bool passed = at.read_epoch >= clock_.first_epoch() && at.read_epoch != clock_.epoch();
-    if (at.read_epoch == 0 || passed) {
+    // A reader that this one comes after makes room; one of an earlier cluster is kept for good.
+    if (!unordered(at.other_read_epoch, at.other_reader, who)) at.other_read_epoch = 0;
+    if (!unordered(at.read_epoch, at.reader, who)) {
       at.read_epoch = clock_.epoch();
       at.reader = who;
-      at.other_read_epoch = 0;
-    } else if (unordered(at.read_epoch, at.reader, who)) {
+    } else {
       at.other_read_epoch = clock_.epoch();
       at.other_reader = who;
     }
@@ -184,7 +216,7 @@ bool GlobalShadow::write(std::uintptr_t address, int count, std::int32_t thread,
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     Cell& at = cell(address / element_bytes_ + i);
     const auto refuse = [&](Hazard hazard, std::uint32_t epoch, std::int16_t other) {
-      if (good) finding = {hazard, clock_.block_at(epoch), other, i * element_bytes_};
+      if (good) finding = {hazard, clock_.cluster_at(epoch), other, i * element_bytes_};
       good = false;
     };
     if (unordered(at.write_epoch, at.writer, who)) {

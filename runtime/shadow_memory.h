@@ -1,8 +1,9 @@
 // Who touched which byte last: finds accesses of the threads of one launch that no barrier orders.
 //
 // Two accesses to the same memory by different threads, one of them a write, are ordered only if both
-// threads belong to one block and the epochs (runtime/launch_clock.h) differ. What a copy that goes on
-// by itself writes is nobody else's from its start until it is known to be done.
+// threads belong to one cluster of blocks and its clock (runtime/launch_clock.h) says so: barriers lie
+// between. What a copy that goes on by itself writes is nobody else's from its start until it is known
+// to be done.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ namespace mica {
 
 enum class Hazard : std::uint8_t {
   None,
-  UninitializedRead,  ///< nobody has written it in this block
+  UninitializedRead,  ///< nobody has written it in this cluster
   ReadOfWritten,      ///< read here, written by the other thread
   WriteOfRead,        ///< written here, read by the other thread
   WriteOfWritten,     ///< written by both
@@ -33,12 +34,30 @@ enum class Hazard : std::uint8_t {
 /// What is wrong with an access and, for races, the thread whose earlier access it collides with.
 struct Finding {
   Hazard hazard = Hazard::None;
-  std::uint64_t other_block = 0;
-  std::int32_t other_thread = -1;
-  std::size_t byte = 0;  ///< first one concerned, from the start of the access
+  std::uint64_t other_cluster = 0;
+  std::int32_t other_thread = -1;  ///< of that cluster
+  std::size_t byte = 0;            ///< first one concerned, from the start of the access
 };
 
-/// The shared memory of one block at a time, in cells of `cell_bytes`; every access must cover whole
+/// The readers of each cell, where there are barriers of some threads alone: any of many may be one that
+/// a writer does not come after.
+class SharedReaders {
+ public:
+  /// The thread reads the cell now.
+  void add(std::size_t cell, std::int16_t thread, const LaunchClock& clock);
+  /// A reader in this cluster that does not come before what the thread does now; -1: none.
+  [[nodiscard]] std::int16_t unordered(std::size_t cell, std::int16_t thread,
+                                       const LaunchClock& clock) const;
+
+ private:
+  struct Read {
+    std::uint32_t epoch;
+    std::int16_t thread;
+  };
+  std::unordered_map<std::size_t, std::vector<Read>> reads_;  // of none that comes before another
+};
+
+/// The shared memory of one cluster at a time, in cells of `cell_bytes`; every access must cover whole
 /// cells (so cell_bytes divides the size and place of every element). `clock` and `phases` must outlive
 /// it.
 class SharedShadow {
@@ -64,7 +83,7 @@ class SharedShadow {
 
  private:
   /// Epoch 0: never. Up to two different readers of the last epoch with a read are kept, enough to
-  /// know one that is not a given thread.
+  /// know one that is not a given thread where all threads meet at every barrier; else SharedReaders.
   struct Cell {
     std::uint32_t write_epoch = 0, read_epoch = 0;
     std::uint32_t phase = 0;  ///< of the bulk copy that wrote last; 0: something else did
@@ -77,11 +96,15 @@ class SharedShadow {
   [[nodiscard]] Cells cells_of(std::size_t offset, std::size_t bytes) const;
   [[nodiscard]] Hazard hazard_of_read(const Cell& cell, std::int16_t who) const;
   /// Gives the other thread, too.
-  [[nodiscard]] Hazard hazard_of_write(const Cell& cell, std::int16_t who, std::int16_t& other) const;
+  [[nodiscard]] Hazard hazard_of_write(std::size_t at, std::int16_t who, std::int16_t& other) const;
+  /// Another thread whose read does not come before what `who` does now; -1: none.
+  [[nodiscard]] std::int16_t unordered_reader(std::size_t at, std::int16_t who) const;
+  void note_read(std::size_t at, std::int16_t who);
 
   const LaunchClock& clock_;
   const BulkPhases& phases_;
   std::vector<Cell> cells_;
+  SharedReaders readers_;                    // empty where all threads meet at every barrier
   std::vector<std::uint32_t> fence_epochs_;  // by thread; 0: never
   int cell_shift_;                           // log2 of a cell's bytes
 };
@@ -97,7 +120,8 @@ class GlobalShadow {
   bool write(std::uintptr_t address, int count, std::int32_t thread, Finding& finding);
 
  private:
-  /// The last writer and up to two different readers; epoch 0: none.
+  /// The last writer and up to two different readers; epoch 0: none. Where barriers of some threads
+  /// alone leave three readers that no writer comes after, the third goes unnoticed.
   struct Cell {
     std::uint32_t write_epoch = 0, read_epoch = 0, other_read_epoch = 0;
     std::int16_t writer = -1, reader = -1, other_reader = -1;

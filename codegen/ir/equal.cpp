@@ -25,7 +25,8 @@ bool same(const For& a, const For& b) {
 }
 bool same(const Store& a, const Store& b) {
   return a.buffer == b.buffer && a.alignment == b.alignment && a.streamed == b.streamed &&
-         same(a.index, b.index) && same(a.logical, b.logical) && same(a.value, b.value);
+         same(a.index, b.index) && same(a.logical, b.logical) && same(a.value, b.value) &&
+         same(a.block, b.block);
 }
 bool same(const Block& a, const Block& b) {
   return std::equal(a.stmts.begin(), a.stmts.end(), b.stmts.begin(), b.stmts.end(),
@@ -43,6 +44,10 @@ bool same(const Allocate& a, const Allocate& b) {
          same(a.extents, b.extents) && a.strides == b.strides && equal(a.body, b.body);
 }
 bool same(const Barrier& a, const Barrier& b) { return a.fences_copies == b.fences_copies; }
+bool same(const NamedBarrier& a, const NamedBarrier& b) {
+  return a.number == b.number && a.threads == b.threads && a.waits == b.waits;
+}
+bool same(const ClusterBarrier& /*a*/, const ClusterBarrier& /*b*/) { return true; }
 bool same(const Produce& a, const Produce& b) {
   return a.func == b.func && a.plane == b.plane && equal(a.body, b.body);
 }

@@ -15,7 +15,7 @@ class Writer {
   void kernel(const Kernel& k) {
     name(k.name);
     numbers({k.on_device ? 1 : 0, k.block[0], k.block[1], k.block[2], k.min_blocks, k.max_registers,
-             static_cast<std::int64_t>(k.params.size())});
+             k.cluster[0], k.cluster[1], k.cluster[2], static_cast<std::int64_t>(k.params.size())});
     for (const KernelParam& p : k.params) {
       name(p.name);
       type(p.type);
@@ -56,7 +56,7 @@ class Writer {
     name(op.buffer);
     count(op.index.size());
     count(op.logical.size());
-    numbers({op.alignment, op.streamed ? 1 : 0});
+    numbers({op.alignment, op.streamed ? 1 : 0, op.block.defined() ? 1 : 0});
   }
   void payload(const Block& op) { count(op.stmts.size()); }
   void payload(const If& op) {
@@ -72,6 +72,8 @@ class Writer {
     for (const std::int64_t stride : op.strides) number(stride);
   }
   void payload(const Barrier& op) { number(op.fences_copies ? 1 : 0); }
+  void payload(const NamedBarrier& op) { numbers({op.number, op.threads, op.waits ? 1 : 0}); }
+  void payload(const ClusterBarrier& /*op*/) {}
   void payload(const Produce& op) { name(op.func); }
   template <typename Copy>
   void places(const Copy& op) {

@@ -25,6 +25,10 @@ std::string texture_origin(const std::string& name) { return name + ".texture.or
 
 bool has_textures(Type type) { return type == Float(32) || type == Int(32) || type == UInt(32); }
 
+int cluster_blocks(const Kernel& kernel) {
+  return kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2];
+}
+
 std::int64_t element_count(const Allocate& allocate) {
   std::int64_t product = 1;
   std::int64_t reach = 1;

@@ -39,7 +39,15 @@ struct Kernel {
   int block[3] = {1, 1, 1};
   int min_blocks = 0;     ///< nvvm.minctasm, 0: none
   int max_registers = 0;  ///< nvvm.maxnreg, 0: none
+  /// Blocks that run together and may reach each other's shared memory (a cluster; CUDA C++ Programming
+  /// Guide, "Thread Block Clusters"), at most 8. The grid's sizes must be multiples.
+  int cluster[3] = {1, 1, 1};
 };
+
+/// The blocks of a cluster of the kernel's; 1: there are no clusters.
+int cluster_blocks(const Kernel& kernel);
+/// The most blocks of a cluster that every GPU with clusters runs.
+inline constexpr int kMostClusterBlocks = 8;
 
 /// Elements of memory that an Allocate with constant extents needs: the largest extent times
 /// stride, so that whole padded rows belong to it. Without strides (before flatten_storage) the

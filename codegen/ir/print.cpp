@@ -55,6 +55,7 @@ class Printer {
   void statement(const Store& store, bool /*last*/) {
     std::string head = (store.streamed ? "streamed " : "") + place(store.buffer, store.index);
     if (store.alignment > 1) head += "@" + std::to_string(store.alignment);
+    if (store.block.defined()) head += " of block " + mica::to_string(store.block);
     line(head + " = " + mica::to_string(store.value));
   }
   void statement(const Block& block, bool last) {
@@ -85,6 +86,11 @@ class Printer {
   void statement(const Barrier& barrier, bool /*last*/) {
     line(barrier.fences_copies ? "barrier after a fence" : "barrier");
   }
+  void statement(const NamedBarrier& barrier, bool /*last*/) {
+    line((barrier.waits ? "barrier " : "arrive at barrier ") + std::to_string(barrier.number) + " of " +
+         std::to_string(barrier.threads) + " threads");
+  }
+  void statement(const ClusterBarrier& /*barrier*/, bool /*last*/) { line("barrier of the cluster"); }
   void statement(const Produce& produce, bool /*last*/) {
     nested("produce " + produce.func, produce.body);
   }
@@ -177,6 +183,10 @@ std::string to_string(const Kernel& kernel) {
     head += " block " + std::to_string(kernel.block[0]) + "x" + std::to_string(kernel.block[1]) + "x" +
             std::to_string(kernel.block[2]);
     if (kernel.min_blocks > 0) head += " min_blocks " + std::to_string(kernel.min_blocks);
+    if (cluster_blocks(kernel) > 1) {
+      head += " cluster " + std::to_string(kernel.cluster[0]) + "x" + std::to_string(kernel.cluster[1]) +
+              "x" + std::to_string(kernel.cluster[2]);
+    }
     if (kernel.max_registers > 0) head += " max_registers " + std::to_string(kernel.max_registers);
   }
   Printer printer;

@@ -47,6 +47,11 @@ struct Store {
   int alignment = 1;
   /// The value is not read again soon: a store that passes by the caches (st.global.cs).
   bool streamed = false;
+  /// To the Shared array of that name of another block of the cluster (st.shared::cluster): the block's
+  /// number in the cluster, x fastest, a scalar integer. Undefined: the thread's own block. A
+  /// ClusterBarrier comes before the first such store, so that the other block runs, and after the last,
+  /// so that it still does.
+  Expr block = {};
 };
 /// The fewest bytes of an AsyncCopy.
 inline constexpr int kNarrowestCopy = 4;
@@ -141,6 +146,18 @@ struct Barrier {
   /// there later, which a barrier alone does not (a fence of the async proxy). Set by fence_bulk_copies.
   bool fences_copies = false;
 };
+/// Threads of a block meet at its barrier `number`, from 1 to 15 (bar.sync, bar.arrive). When `threads`
+/// of them have come, in whole warps, those that wait go on, and see what those that came had done to
+/// memory by then; one that does not wait goes on at once. The barrier may then be used again, with the
+/// same `threads` for all that come.
+struct NamedBarrier {
+  int number = 1;
+  int threads = 32;
+  bool waits = true;
+};
+/// All threads of the blocks of a cluster wait here for each other, and see what they had done to memory
+/// (barrier.cluster).
+struct ClusterBarrier {};
 /// A comment-like marker: `body` computes Func `func` (printed, and read by analyses).
 struct Produce {
   std::string func;
@@ -152,7 +169,7 @@ struct Produce {
 
 struct StmtNode {
   std::variant<For, Store, Block, If, LetStmt, Allocate, Barrier, Produce, AsyncCopy, CopyCommit,
-               CopyWait, BulkInit, BulkExpect, BulkCopy, BulkWait>
+               CopyWait, BulkInit, BulkExpect, BulkCopy, BulkWait, NamedBarrier, ClusterBarrier>
       op;
 };
 

@@ -44,7 +44,8 @@ class Rewriter {
 /// Statements without expressions or children.
 template <typename Op>
 constexpr bool kHoldsNothing = std::is_same_v<Op, Barrier> || std::is_same_v<Op, CopyCommit> ||
-                               std::is_same_v<Op, CopyWait> || std::is_same_v<Op, BulkInit>;
+                               std::is_same_v<Op, CopyWait> || std::is_same_v<Op, BulkInit> ||
+                               std::is_same_v<Op, NamedBarrier> || std::is_same_v<Op, ClusterBarrier>;
 
 /// The statement with children rewritten, or undefined when what is left does nothing.
 template <typename Op>
@@ -58,6 +59,7 @@ Stmt rebuild(const Op& op, Rewriter& rewrite) {
     result.index = rewrite(op.index);
     result.value = rewrite(op.value);
     result.logical = rewrite(op.logical);
+    result.block = rewrite(op.block);
     return make_stmt(std::move(result));
   } else if constexpr (std::is_same_v<Op, Block>) {
     std::vector<Stmt> stmts;
@@ -134,6 +136,7 @@ void for_each_child(const Stmt& s, const VisitStmt& on_stmt, const VisitExpr& on
           exprs(op.index);
           exprs(op.logical);
           expr(op.value);
+          expr(op.block);
         } else if constexpr (std::is_same_v<Op, Block>) {
           for (const Stmt& child : op.stmts) stmt(child);
         } else if constexpr (std::is_same_v<Op, If>) {

@@ -14,6 +14,9 @@ namespace mica::ir {
 
 namespace {
 
+constexpr int kLastNamedBarrier = 15;
+constexpr int kWarpThreads = 32;
+
 bool is_axis_of_thread(const std::string& name) {
   return std::any_of(&kGpuAxisNames[static_cast<int>(GpuAxis::ThreadX)], std::end(kGpuAxisNames),
                      [&](const char* axis) { return name == axis; });
@@ -124,6 +127,10 @@ class Verifier {
     verify_indices(store.buffer, store.index, store.alignment, store.value.type(), level_, scope_,
                    findings);
     for (const std::string& finding : findings) report(s, finding);
+    if (!store.block.defined()) return;
+    scalar(s, store.block);
+    require(buffer->second.allocated == MemoryType::Shared, s,
+            "store to another block's " + store.buffer + ", which is not shared memory");
   }
 
   void statement(const Stmt& /*s*/, const Block& block) {
@@ -183,6 +190,17 @@ class Verifier {
 
   void statement(const Stmt& s, const Barrier& /*barrier*/) {
     require(!divergent_, s, "barrier that only some threads reach");
+    require(level_ < Level::BackEnd || mapped_, s, "barrier in host code");
+  }
+  void statement(const Stmt& s, const NamedBarrier& barrier) {
+    require(barrier.number >= 1 && barrier.number <= kLastNamedBarrier, s,
+            "named barriers have numbers from 1 to " + std::to_string(kLastNamedBarrier));
+    require(barrier.threads > 0 && barrier.threads % kWarpThreads == 0, s,
+            "barrier of " + std::to_string(barrier.threads) + " threads, which are no whole warps");
+    require(level_ < Level::BackEnd || mapped_, s, "barrier in host code");
+  }
+  void statement(const Stmt& s, const ClusterBarrier& /*barrier*/) {
+    require(!divergent_, s, "barrier of the cluster that only some threads reach");
     require(level_ < Level::BackEnd || mapped_, s, "barrier in host code");
   }
   void statement(const Stmt& /*s*/, const Produce& produce) { check(produce.body); }
@@ -286,6 +304,26 @@ void verify_texture(const Kernel& kernel, const KernelParam& p, std::vector<std:
       nullptr);
 }
 
+/// What the sizes of a kernel's blocks and clusters allow.
+void verify_sizes(const Kernel& kernel, std::vector<std::string>& found) {
+  const int blocks = cluster_blocks(kernel);
+  const bool positive = *std::min_element(std::begin(kernel.cluster), std::end(kernel.cluster)) > 0;
+  if (!positive || blocks > kMostClusterBlocks) {
+    found.push_back("a cluster of " + std::to_string(blocks) + " blocks, not 1 to " +
+                    std::to_string(kMostClusterBlocks));
+  }
+  const int threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
+  walk(
+      kernel.body,
+      [&](const Stmt& s) {
+        const auto* barrier = s.as<NamedBarrier>();
+        if (barrier == nullptr || barrier->threads <= threads) return;
+        found.push_back("a barrier of " + std::to_string(barrier->threads) + " threads in blocks of " +
+                        std::to_string(threads) + ", in: " + headline(s));
+      },
+      nullptr);
+}
+
 }  // namespace
 
 void Environment::add_buffer(const std::string& name, Type type, int dimensions, bool writable) {
@@ -321,6 +359,7 @@ std::vector<std::string> verify(const Kernel& kernel, Level level) {
   for (const KernelParam& p : kernel.params) {
     if (p.texture) verify_texture(kernel, p, found);
   }
+  verify_sizes(kernel, found);
   for (std::string& f : found) f = "kernel " + kernel.name + ": " + f;
   return found;
 }

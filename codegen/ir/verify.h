@@ -16,7 +16,9 @@
 //            constants unless Heap; parameters that are not written have no Store
 //   barriers every thread of a block meets the same barriers: no Barrier under an If or loop whose
 //            condition or bounds depend on the thread (its axes, a GpuThread loop's variable, or
-//            memory read at a place that depends on it)
+//            memory read at a place that depends on it), and so all threads of a cluster those of
+//            the cluster; named barriers have numbers from 1 to 15 and take whole warps of the block
+//   clusters have 1 to 8 blocks; a store to another block's memory is to a Shared array
 //   copies   AsyncCopy and BulkCopy read a parameter and write a Shared array of the same type, at
 //            places of one element; an AsyncCopy is of 4, 8 or 16 bytes; CopyWait leaves no negative
 //            number pending; transaction barriers are cells of Shared i64 arrays, and slots, counts,
@@ -29,7 +31,7 @@
 //                     of the access's lanes; alignments are powers of two
 // Level BackEnd adds: no Vectorized or Unrolled loop, no Strict; f16 and bf16 values are only loaded,
 //                     stored, cast, selected, shuffled and reinterpreted; no Exp, Log, Sin, Cos,
-//                     Tanh or Pow; without mapped axes no Barrier and no WarpShuffle
+//                     Tanh or Pow; without mapped axes no barriers and no WarpShuffle
 // With mapped axes:   no GpuBlock, GpuThread or Parallel loop; Shared Allocates stand under no For,
 //                     If or Block with other statements; no Heap. The axis names (kGpuAxisNames)
 //                     are symbols.

@@ -285,7 +285,12 @@ llvm::Value* Emitter::load(Type type, const Load& load) {
 }
 
 void Emitter::statement(const ir::Store& store) {
-  const BufferBinding& to = buffer(store.buffer);
+  BufferBinding to = buffer(store.buffer);
+  if (store.block.defined()) {
+    if (!hooks_.cluster_memory) throw InternalError("a cluster reached a back end that has none");
+    llvm::Value* block = builder_.CreateSExtOrTrunc(emit(store.block), builder_.getInt32Ty());
+    to.base = hooks_.cluster_memory(*this, to.base, block);
+  }
   if (store.index.size() != 1) throw InternalError("store to " + store.buffer + " is not flattened");
   const Expr& index = store.index[0];
   const Type type = store.value.type();

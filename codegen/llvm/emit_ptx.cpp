@@ -53,20 +53,33 @@ constexpr std::array<PtxTarget, 10> kTargets = {{{80, 70},
                                                  {120, 87},
                                                  {121, 88}}};
 
-/// Throws if `sm` has no bulk copies and a kernel makes some; else the PTX version (times ten) that the
-/// kernels need, or 0 for any.
+[[noreturn]] void refuse(const ir::Kernel& kernel, const std::string& what, int least, int sm,
+                         const std::string& advice) {
+  throw UserError("kernel " + kernel.name + " " + what + ", which needs compute capability " +
+                  std::to_string(least / 10) + "." + std::to_string(least % 10) + " (sm_" +
+                  std::to_string(least) + ") or newer, and the code is for " + std::to_string(sm / 10) +
+                  "." + std::to_string(sm % 10) + " (sm_" + std::to_string(sm) + "): " + advice);
+}
+
+/// Throws if `sm` has no bulk copies or clusters and a kernel has some; else the PTX version (times ten)
+/// that the kernels need, or 0 for any.
 int version_for_kernels(const ir::Module& module, int sm) {
   int version = 0;
   for (const ir::Kernel& kernel : module.kernels) {
-    if (!kernel.on_device || !has_bulk_copies(kernel)) continue;
-    if (sm < kBulkSm) {
-      throw UserError(
-          "kernel " + kernel.name + " copies in bulk, which needs compute capability 9.0 (sm_" +
-          std::to_string(kBulkSm) + ") or newer, and the code is for " + std::to_string(sm / 10) + "." +
-          std::to_string(sm % 10) + " (sm_" + std::to_string(sm) +
-          "): stage by LoadPolicy::AsyncCopy there, which takes the same rows");
+    if (!kernel.on_device) continue;
+    if (has_bulk_copies(kernel)) {
+      if (sm < kBulkSm) {
+        refuse(kernel, "copies in bulk", kBulkSm, sm,
+               "stage by LoadPolicy::AsyncCopy there, which takes the same rows");
+      }
+      version = std::max(version, kBulkPtx);
     }
-    version = kBulkPtx;
+    if (ir::cluster_blocks(kernel) > 1) {
+      if (sm < kClusterSm) {
+        refuse(kernel, "has clusters of blocks", kClusterSm, sm, "give each block its own there");
+      }
+      version = std::max(version, kClusterPtx);
+    }
   }
   return version;
 }

@@ -126,6 +126,16 @@ void Emitter::statement(const ir::Barrier& barrier) {
   hooks_.barrier(*this);
 }
 
+void Emitter::statement(const ir::NamedBarrier& barrier) {
+  if (!hooks_.named_barrier) throw InternalError("a named barrier reached a back end that has none");
+  hooks_.named_barrier(*this, barrier);
+}
+
+void Emitter::statement(const ir::ClusterBarrier& /*barrier*/) {
+  if (!hooks_.cluster_barrier) throw InternalError("a cluster reached a back end that has none");
+  hooks_.cluster_barrier(*this);
+}
+
 void Emitter::statement(const ir::Produce& produce) {
   if (produce.body.defined()) emit(produce.body);
 }

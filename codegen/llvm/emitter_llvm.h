@@ -57,6 +57,8 @@ class Emitter {
   void statement(const ir::LetStmt& let);
   void statement(const ir::Allocate& allocate);
   void statement(const ir::Barrier& barrier);
+  void statement(const ir::NamedBarrier& barrier);
+  void statement(const ir::ClusterBarrier& barrier);
   void statement(const ir::Produce& produce);
 
   // emit_copy.cpp

@@ -1,4 +1,4 @@
-// Copies, waits and exchanges of an emulated thread.
+// Barriers of some threads, clusters, copies, waits and exchanges of an emulated thread.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
 
@@ -14,6 +14,13 @@ using llvm::Value;
 }  // namespace
 
 void ThreadFunction::add_async_hooks() {
+  hooks_.named_barrier = [this](Emitter& e, const ir::NamedBarrier& barrier) {
+    named_barrier(e, barrier);
+  };
+  hooks_.cluster_barrier = [this](Emitter& e) { cluster_barrier(e); };
+  hooks_.cluster_memory = [this](Emitter& e, Value* base, Value* block) {
+    return cluster_memory(e, base, block);
+  };
   hooks_.warp_shuffle = [this](Emitter& e, Type type, Value* own, int delta) {
     return shuffle(e, type, own, delta);
   };
@@ -39,6 +46,30 @@ void ThreadFunction::add_async_hooks() {
   hooks_.bulk_wait = [this](Emitter& e, const BulkBarrier& barrier, Value* parity) {
     bulk_wait(e, barrier, parity);
   };
+}
+
+void ThreadFunction::named_barrier(Emitter& emitter, const ir::NamedBarrier& barrier) {
+  Builder& b = emitter.builder();
+  Value* good =
+      call(b, "emulator_named_barrier", b.getInt1Ty(),
+           {argument(kThread), b.getInt32(static_cast<std::uint32_t>(barrier.number)),
+            b.getInt32(static_cast<std::uint32_t>(barrier.threads)), b.getInt1(barrier.waits)});
+  Builder(unless(emitter, good)).CreateBr(end_);
+  if (barrier.waits) suspend_here(emitter);
+}
+
+void ThreadFunction::cluster_barrier(Emitter& emitter) {
+  Builder& b = emitter.builder();
+  call(b, "emulator_cluster_barrier", b.getVoidTy(), {argument(kThread)});
+  suspend_here(emitter);
+}
+
+Value* ThreadFunction::cluster_memory(Emitter& emitter, Value* base, Value* block) {
+  Builder& b = emitter.builder();
+  Value* there = call(b, "emulator_cluster_memory", pointer(),
+                      {base, b.CreateSExt(block, b.getInt64Ty()), argument(kThread)});
+  Builder(unless(emitter, b.CreateIsNotNull(there))).CreateBr(end_);
+  return there;
 }
 
 /// The source's elements lie in one row of its array; the target's first element lies in its array, and

@@ -28,9 +28,17 @@ bool may_wait(const ir::Stmt& body) {
   ir::walk(
       body,
       [&](const ir::Stmt& s) {
-        found = found || s.as<ir::Barrier>() != nullptr || s.as<ir::BulkWait>() != nullptr;
+        found = found || s.as<ir::Barrier>() != nullptr || s.as<ir::BulkWait>() != nullptr ||
+                s.as<ir::NamedBarrier>() != nullptr || s.as<ir::ClusterBarrier>() != nullptr;
       },
       [&](const Expr& e) { found = found || e.as<WarpShuffle>() != nullptr; });
+  return found;
+}
+
+bool has_named_barriers(const ir::Stmt& body) {
+  bool found = false;
+  ir::walk(
+      body, [&](const ir::Stmt& s) { found = found || s.as<ir::NamedBarrier>() != nullptr; }, nullptr);
   return found;
 }
 
@@ -100,13 +108,16 @@ EmulatedKernel ThreadFunction::emit() {
 
 llvm::CallInst* ThreadFunction::call(Builder& b, const char* name, llvm::Type* result,
                                      Values arguments) {
-  arguments.insert(arguments.begin(), argument(kBlock));
+  arguments.insert(arguments.begin(), argument(kCluster));
   std::vector<llvm::Type*> types;
   for (const Value* a : arguments) types.push_back(a->getType());
   llvm::FunctionCallee callee =
       module_.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
   llvm::CallInst* made = b.CreateCall(callee, arguments);
   made->addFnAttr(llvm::Attribute::NoUnwind);
+  for (unsigned i = 0; i < types.size(); ++i) {
+    if (types[i]->isIntegerTy(1)) made->addParamAttr(i, llvm::Attribute::ZExt);
+  }
   if (result->isIntegerTy(1)) made->addRetAttr(llvm::Attribute::ZExt);
   return made;
 }
@@ -115,6 +126,8 @@ void ThreadFunction::describe_kernel() {
   result_.name = kernel_.name;
   result_.shared_bytes = static_cast<std::size_t>(ir::shared_bytes(kernel_));
   result_.shared_cell_bytes = shared_cell_bytes(kernel_.body);
+  for (int d = 0; d < 3; ++d) result_.cluster[d] = static_cast<std::uint32_t>(kernel_.cluster[d]);
+  result_.has_named_barriers = has_named_barriers(kernel_.body);
   for (const ir::KernelParam& p : kernel_.params) {
     result_.parameters.push_back({p.name, p.is_pointer, p.is_written, p.type.bytes(), scalar_bytes(p)});
   }
@@ -130,7 +143,7 @@ void ThreadFunction::begin() {
     Value* memory = call(b, "emulator_frame", pointer(), {size});
     handle_ = b.CreateIntrinsic(intrinsic::coro_begin, {id_, memory});
   }
-  if (!layout_.empty()) shared_ = call(b, "emulator_shared_memory", pointer(), {});
+  if (!layout_.empty()) shared_ = call(b, "emulator_shared_memory", pointer(), {argument(kThread)});
 }
 
 void ThreadFunction::bind(Emitter& emitter) {
@@ -243,12 +256,15 @@ EmulatedKernel add_emulated_kernel(llvm::Module& module, const ir::Kernel& kerne
 std::vector<RuntimeFunction> emulator_functions() {
   return {runtime_function("emulator_frame", &emulator_frame),
           runtime_function("emulator_shared_memory", &emulator_shared_memory),
+          runtime_function("emulator_cluster_memory", &emulator_cluster_memory),
           runtime_function("emulator_check_shared", &emulator_check_shared),
           runtime_function("emulator_check_global", &emulator_check_global),
           runtime_function("emulator_conflict", &emulator_conflict),
           runtime_function("emulator_misaligned", &emulator_misaligned),
           runtime_function("emulator_out_of_range", &emulator_out_of_range),
           runtime_function("emulator_barrier", &emulator_barrier),
+          runtime_function("emulator_named_barrier", &emulator_named_barrier),
+          runtime_function("emulator_cluster_barrier", &emulator_cluster_barrier),
           runtime_function("emulator_fence_copies", &emulator_fence_copies),
           runtime_function("emulator_shuffle", &emulator_shuffle),
           runtime_function("emulator_copy", &emulator_copy),

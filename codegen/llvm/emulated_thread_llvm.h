@@ -23,7 +23,7 @@ class ThreadFunction {
 
  private:
   /// Arguments of EmulatedKernel::Entry.
-  enum Argument : unsigned { kBlock, kArguments, kFirstAxis, kThread = kFirstAxis + 6 };
+  enum Argument : unsigned { kCluster, kArguments, kFirstAxis, kThread = kFirstAxis + 6 };
   using Values = std::vector<llvm::Value*>;
 
   // emulated_thread.cpp
@@ -38,7 +38,7 @@ class ThreadFunction {
   void wait(Emitter& emitter);
   llvm::Value* axis(const std::string& name);
   BufferBinding allocate(Emitter& emitter, const ir::Allocate& a);
-  /// A call of a function of runtime/emulator.h; the block comes first.
+  /// A call of a function of runtime/emulator.h; the cluster comes first.
   llvm::CallInst* call(Builder& b, const char* name, llvm::Type* result, Values arguments);
 
   // emulated_access.cpp
@@ -64,6 +64,9 @@ class ThreadFunction {
   void bulk_init(Emitter& emitter, const BulkBarrier& first, int count);
   void bulk_expect(Emitter& emitter, const BulkBarrier& barrier, llvm::Value* bytes);
   void bulk_wait(Emitter& emitter, const BulkBarrier& barrier, llvm::Value* parity);
+  void named_barrier(Emitter& emitter, const ir::NamedBarrier& barrier);
+  void cluster_barrier(Emitter& emitter);
+  llvm::Value* cluster_memory(Emitter& emitter, llvm::Value* base, llvm::Value* block);
   llvm::Value* shuffle(Emitter& emitter, Type type, llvm::Value* own, int delta);
 
   llvm::LLVMContext& context() { return module_.getContext(); }

@@ -57,6 +57,23 @@ void emit_barrier(Emitter& emitter) {
                                     {emitter.builder().getInt32(0)});
 }
 
+void emit_named_barrier(Emitter& emitter, const ir::NamedBarrier& barrier) {
+  const llvm::Intrinsic::ID id = barrier.waits ? llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count
+                                               : llvm::Intrinsic::nvvm_barrier_cta_arrive_aligned_count;
+  Builder& b = emitter.builder();
+  b.CreateIntrinsic(id, {b.getInt32(static_cast<std::uint32_t>(barrier.number)),
+                         b.getInt32(static_cast<std::uint32_t>(barrier.threads))});
+}
+
+void emit_cluster_barrier(Emitter& emitter) {
+  emitter.builder().CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned, {});
+  emitter.builder().CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned, {});
+}
+
+llvm::Value* cluster_memory(Emitter& emitter, llvm::Value* base, llvm::Value* block) {
+  return emitter.builder().CreateIntrinsic(llvm::Intrinsic::nvvm_mapa_shared_cluster, {base, block});
+}
+
 /// The dynamic shared memory of the module's kernels; its size comes with a launch.
 llvm::GlobalVariable* shared_array(llvm::Module& module) {
   constexpr const char* kName = "mica_shared";
@@ -99,6 +116,9 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
       .native_half = true, .native_f64_minimum = false, .small_accesses = true, .load_registers = 32};
   hooks.axis = [&](Emitter& e, const std::string& name) { return read_axis(e, kernel, name); };
   hooks.barrier = emit_barrier;
+  hooks.named_barrier = emit_named_barrier;
+  hooks.cluster_barrier = emit_cluster_barrier;
+  hooks.cluster_memory = cluster_memory;
   hooks.allocate = [&](Emitter& e, const ir::Allocate& a) { return allocate(e, layout, a); };
   add_async_hooks(hooks);
   return hooks;
@@ -130,6 +150,11 @@ void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel) {
   function->addFnAttr("nvvm.minctasm", std::to_string(std::max(kernel.min_blocks, 1)));
   if (kernel.max_registers > 0) {
     function->addFnAttr("nvvm.maxnreg", std::to_string(kernel.max_registers));
+  }
+  if (ir::cluster_blocks(kernel) > 1) {
+    function->addFnAttr("nvvm.cluster_dim", std::to_string(kernel.cluster[0]) + "," +
+                                                std::to_string(kernel.cluster[1]) + "," +
+                                                std::to_string(kernel.cluster[2]));
   }
   const std::vector<ir::SharedSlot> layout = ir::shared_layout(kernel);
   const TargetHooks hooks = make_hooks(kernel, layout);

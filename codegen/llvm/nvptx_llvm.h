@@ -11,6 +11,10 @@ namespace mica::llvm_backend {
 inline constexpr unsigned kGlobalSpace = 1;
 inline constexpr unsigned kSharedSpace = 3;
 
+/// The least compute capability (times ten) and PTX version (times ten) that have clusters.
+inline constexpr int kClusterSm = 90;
+inline constexpr int kClusterPtx = 80;
+
 /// Adds the entry function ptx_name(kernel.name) of a device kernel to `module`.
 /// Pointers are global addresses; nvvm.maxntid is always set, nvvm.minctasm and nvvm.maxnreg where
 /// the kernel asks for them; Shared Allocates lie in one dynamic array as ir::shared_layout says;

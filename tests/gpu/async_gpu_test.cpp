@@ -1,5 +1,5 @@
-// Pipelines of asynchronous and bulk copies, warp shuffles, streamed accesses and textures on the GPU of
-// this machine.
+// Pipelines of asynchronous and bulk copies, named barriers, clusters, warp shuffles, streamed accesses
+// and textures on the GPU of this machine.
 #include <string>
 #include <vector>
 
@@ -10,6 +10,7 @@
 #include "runtime/gpu_facts.h"
 #include "runtime/gpu_module.h"
 #include "tests/support/async_kernels.h"
+#include "tests/support/group_kernels.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica {
@@ -70,6 +71,19 @@ TEST_F(GpuAsync, BulkCopiesArrive) {
   test::PipelineRun run;
   execute(test::bulk_pipeline({}), run);
   EXPECT_EQ(run.out, run.expected());
+}
+
+TEST_F(GpuAsync, WarpsMeetAtNamedBarriers) {
+  test::PipelineRun run(200);
+  execute(test::warp_pipeline(), run, test::kWarpPipelineThreads);
+  EXPECT_EQ(run.out, run.expected());
+}
+
+TEST_F(GpuAsync, BlocksOfAClusterStoreToEachOther) {
+  if (facts_.sm < 90) GTEST_SKIP() << "sm_" << facts_.sm << " has no clusters";
+  test::PipelineRun run(200 * test::kRingBlocks);
+  execute(test::cluster_ring(), run);
+  EXPECT_EQ(run.out, test::ring_expected(run));
 }
 
 TEST_F(GpuAsync, ShufflesGiveWhatTheEmulatorGives) {

@@ -118,8 +118,10 @@ ir::Kernel texture_kernel() {
   return kernel;
 }
 
-PipelineRun::PipelineRun()
-    : u(static_cast<std::size_t>(blocks) * kPipelineTiles * kTile), out(u.size(), -1.0F) {
+PipelineRun::PipelineRun(int wanted)
+    : blocks(wanted),
+      u(static_cast<std::size_t>(blocks) * kPipelineTiles * kTile),
+      out(u.size(), -1.0F) {
   for (std::size_t i = 0; i < u.size(); ++i) u[i] = static_cast<float>(i % 1009) + 0.25F;
 }
 

@@ -43,10 +43,10 @@ ir::Kernel bulk_pipeline(const PipelineFaults& faults);
 
 /// u and out of a launch of either, or of any kernel of the same parameters.
 struct PipelineRun {
-  int blocks = 3;
+  int blocks;
   std::vector<float> u, out;
 
-  PipelineRun();
+  explicit PipelineRun(int blocks = 3);
   /// By the emulator with blocks of `threads` threads.
   void emulate(const ir::Kernel& kernel, std::uint64_t seed, int threads = kPipelineThreads);
   /// By the host back end; the kernel has block and thread loops.

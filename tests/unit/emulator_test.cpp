@@ -15,7 +15,7 @@ namespace {
 /// with a barrier in between.
 struct TestThread {
   void (*resume)(void*) = nullptr;
-  EmulatedBlock* block = nullptr;
+  EmulatedCluster* cluster = nullptr;
   std::array<std::int32_t, 3> block_at{}, at{};
   std::int32_t thread = 0;
   void* const* arguments = nullptr;
@@ -28,17 +28,17 @@ void go_on(void* frame) {
   auto* t = static_cast<TestThread*>(frame);
   if (program(*t)) {
     ++t->step;
-    emulator_barrier(t->block, t->thread, t->step);
+    emulator_barrier(t->cluster, t->thread, t->step);
   } else {
     t->resume = nullptr;
   }
 }
 
 template <Program program>
-void* entry(EmulatedBlock* block, void* const* arguments, std::int32_t bx, std::int32_t by,
+void* entry(EmulatedCluster* cluster, void* const* arguments, std::int32_t bx, std::int32_t by,
             std::int32_t bz, std::int32_t tx, std::int32_t ty, std::int32_t tz, std::int32_t thread) {
-  auto* t = new (emulator_frame(block, sizeof(TestThread)))
-      TestThread{go_on<program>, block, {bx, by, bz}, {tx, ty, tz}, thread, arguments, 0};
+  auto* t = new (emulator_frame(cluster, sizeof(TestThread)))
+      TestThread{go_on<program>, cluster, {bx, by, bz}, {tx, ty, tz}, thread, arguments, 0};
   go_on<program>(t);
   return t;
 }
@@ -87,16 +87,16 @@ struct Launch {
 
 /// Element i of the block's shared memory, after the check for `access`.
 std::int32_t* shared(TestThread& t, int access, std::int32_t i) {
-  auto* at = static_cast<std::int32_t*>(emulator_shared_memory(t.block)) + i;
-  if (!emulator_check_shared(t.block, at, access, t.thread)) {
-    emulator_conflict(t.block, access, t.thread, i, 0, 0, 0);
+  auto* at = static_cast<std::int32_t*>(emulator_shared_memory(t.cluster, t.thread)) + i;
+  if (!emulator_check_shared(t.cluster, at, access, t.thread)) {
+    emulator_conflict(t.cluster, access, t.thread, i, 0, 0, 0);
   }
   return at;
 }
 std::int32_t* global(TestThread& t, int access, std::int32_t i) {
   std::int32_t* at = *static_cast<std::int32_t**>(t.arguments[0]) + i;
-  if (!emulator_check_global(t.block, at, access, t.thread)) {
-    emulator_conflict(t.block, access, t.thread, i, 0, 0, 0);
+  if (!emulator_check_global(t.cluster, at, access, t.thread)) {
+    emulator_conflict(t.cluster, access, t.thread, i, 0, 0, 0);
   }
   return at;
 }
@@ -139,14 +139,14 @@ bool blocks_write_the_same_bits(TestThread& t) {
   return false;
 }
 
-bool reads_what_another_block_writes(TestThread& t) {
+bool reads_what_another_cluster_writes(TestThread& t) {
   const std::int32_t left = *global(t, kGlobalRead, (t.block_at[0] + 3) % 4);
   *global(t, kGlobalWrite, t.block_at[0]) = left;
   return false;
 }
 
 bool writes_outside(TestThread& t) {
-  emulator_out_of_range(t.block, kGlobalWrite, t.thread, 64, 0, 0, 0);
+  emulator_out_of_range(t.cluster, kGlobalWrite, t.thread, 64, 0, 0, 0);
   return false;
 }
 
@@ -203,7 +203,7 @@ TEST(Emulator, TwoBlocksThatWriteOneElementAreAnErrorIfTheBitsDiffer) {
 
 TEST(Emulator, ReadingWhatAnotherBlockWritesIsAnErrorInEveryOrder) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const std::string fault = Launch(4, 1).fault(entry<reads_what_another_block_writes>, seed);
+    const std::string fault = Launch(4, 1).fault(entry<reads_what_another_cluster_writes>, seed);
     EXPECT_NE(fault.find("the blocks of a launch run in any order"), std::string::npos) << fault;
   }
 }

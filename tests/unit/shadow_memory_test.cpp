@@ -12,7 +12,7 @@ struct Shared {
   SharedShadow shadow;
   Finding finding;
   explicit Shared(std::size_t cell_bytes = 4) : shadow(clock, phases, 64, cell_bytes) {
-    clock.start_block(5);
+    clock.start_cluster(5);
   }
   Hazard read(std::size_t offset, std::size_t bytes, int thread) {
     return shadow.read(offset, bytes, thread, finding) ? Hazard::None : finding.hazard;
@@ -32,7 +32,7 @@ TEST(SharedShadow, ReadingWhatNobodyWroteIsFound) {
 TEST(SharedShadow, WhatTheBlockBeforeWroteDoesNotCount) {
   Shared s;
   s.write(0, 4, 0);
-  s.clock.start_block(6);
+  s.clock.start_cluster(6);
   EXPECT_EQ(s.read(0, 4, 0), Hazard::UninitializedRead);
 }
 
@@ -51,7 +51,7 @@ TEST(SharedShadow, ReadingAnotherThreadsWriteOfTheSameEpochIsARace) {
   EXPECT_EQ(s.read(4, 4, 1), Hazard::None);
   EXPECT_EQ(s.read(4, 4, 2), Hazard::ReadOfWritten);
   EXPECT_EQ(s.finding.other_thread, 1);
-  EXPECT_EQ(s.finding.other_block, 5U);
+  EXPECT_EQ(s.finding.other_cluster, 5U);
 }
 
 TEST(SharedShadow, WritingWhatAnotherThreadReadsIsARace) {
@@ -135,7 +135,7 @@ TEST(SharedShadow, AThreadsOwnWritesNeedAFenceBeforeBulkCopiesGoThere) {
   s.clock.next_epoch();
   s.write(4, 4, 3);
   EXPECT_FALSE(s.shadow.is_fenced(0, 16, s.finding)) << "written again";
-  s.clock.start_block(6);
+  s.clock.start_cluster(6);
   EXPECT_TRUE(s.shadow.is_fenced(0, 16, s.finding)) << "the next block's memory";
 }
 
@@ -157,7 +157,7 @@ TEST(SharedShadow, BulkCopiedBytesAreForThoseWhoWaitedOrMetABarrierSince) {
 
 TEST(BulkPhases, ALaterPhaseOfTheSameBarrierImpliesTheEarlierOnes) {
   LaunchClock clock;
-  clock.start_block(0);
+  clock.start_cluster(0);
   BulkPhases phases(clock, 4);
   const std::uint32_t a = phases.add_barrier(), b = phases.add_barrier();
   const std::uint32_t first = phases.complete(a), other = phases.complete(b),
@@ -174,7 +174,9 @@ struct Global {
   LaunchClock clock;
   GlobalShadow shadow;
   Finding finding;
-  explicit Global(std::size_t element_bytes = 4) : shadow(clock, element_bytes) { clock.start_block(0); }
+  explicit Global(std::size_t element_bytes = 4) : shadow(clock, element_bytes) {
+    clock.start_cluster(0);
+  }
   Hazard read(std::uintptr_t address, int count, int thread) {
     return shadow.read(address, count, thread, finding) ? Hazard::None : finding.hazard;
   }
@@ -186,9 +188,9 @@ struct Global {
 TEST(GlobalShadow, ThreadsOfDifferentBlocksMayNotWriteOneElement) {
   Global g;
   EXPECT_EQ(g.write(kAddress, 4, 5), Hazard::None);
-  g.clock.start_block(1);
+  g.clock.start_cluster(1);
   EXPECT_EQ(g.write(kAddress + 8, 4, 5), Hazard::WriteOfWritten);
-  EXPECT_EQ(g.finding.other_block, 0U);
+  EXPECT_EQ(g.finding.other_cluster, 0U);
   EXPECT_EQ(g.finding.other_thread, 5);
   EXPECT_EQ(g.finding.byte, 0U);
   EXPECT_EQ(g.write(kAddress + 32, 4, 5), Hazard::None);
@@ -199,17 +201,17 @@ TEST(GlobalShadow, ABarrierOrdersThreadsOfOneBlockOnly) {
   g.write(kAddress, 1, 5);
   g.clock.next_epoch();
   EXPECT_EQ(g.read(kAddress, 1, 6), Hazard::None);
-  g.clock.start_block(1);
+  g.clock.start_cluster(1);
   EXPECT_EQ(g.read(kAddress, 1, 6), Hazard::ReadOfWritten);
 }
 
 TEST(GlobalShadow, WritingWhatAnotherBlockHasReadIsARace) {
   Global g(8);
   g.read(kAddress, 1, 0);
-  g.clock.start_block(1);
+  g.clock.start_cluster(1);
   g.read(kAddress, 1, 0);
   EXPECT_EQ(g.write(kAddress, 1, 0), Hazard::WriteOfRead);
-  EXPECT_EQ(g.finding.other_block, 0U);
+  EXPECT_EQ(g.finding.other_cluster, 0U);
 }
 
 TEST(GlobalShadow, WritingWhatThisAndAnotherThreadHaveReadIsARace) {
@@ -231,13 +233,13 @@ TEST(GlobalShadow, AThreadMayUpdateItsOwnElement) {
 TEST(GlobalShadow, ElementsFarApartDoNotMix) {
   Global g;
   for (std::uintptr_t i = 0; i < 300; ++i) {
-    g.clock.start_block(i);
+    g.clock.start_cluster(i);
     EXPECT_EQ(g.write(kAddress + i * 4096, 1, 0), Hazard::None);
   }
-  g.clock.start_block(1000);
+  g.clock.start_cluster(1000);
   for (std::uintptr_t i = 0; i < 300; ++i) {
     EXPECT_EQ(g.read(kAddress + i * 4096, 1, 0), Hazard::ReadOfWritten);
-    EXPECT_EQ(g.finding.other_block, i);
+    EXPECT_EQ(g.finding.other_cluster, i);
   }
 }
 

@@ -1,4 +1,4 @@
-// The state of an emulated launch, block after block: what runtime/emulator.h's functions act on.
+// The state of an emulated launch, cluster after cluster: what runtime/emulator.h's functions act on.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/emulated_barriers.h"
 #include "runtime/emulated_bulk.h"
 #include "runtime/emulated_copies.h"
 #include "runtime/emulated_waits.h"
@@ -18,7 +19,7 @@
 
 namespace mica {
 
-/// Memory for frames, kept from block to block.
+/// Memory for frames, kept from cluster to cluster.
 class FrameArena {
  public:
   void* allocate(std::size_t bytes);
@@ -36,16 +37,19 @@ class FrameArena {
   std::size_t chunk_ = 0, used_ = 0;
 };
 
-class EmulatedBlock {
+class EmulatedCluster {
  public:
-  EmulatedBlock(const EmulatedKernel& kernel, const LaunchShape& shape, void* const* arguments,
-                std::uint64_t seed);
-  /// All blocks. EmulatorError for the first fault.
+  EmulatedCluster(const EmulatedKernel& kernel, const LaunchShape& shape, void* const* arguments,
+                  std::uint64_t seed);
+  /// All clusters. EmulatorError for the first fault.
   void run();
 
   // For the kernel's code; see runtime/emulator.h.
   void* frame(std::size_t bytes) { return arena_.allocate(bytes); }
-  void* shared_memory() { return shared_start_; }
+  void* shared_memory(std::int32_t thread) {
+    return shared_start_ + block_bytes_ * threads_.block_of(static_cast<std::size_t>(thread));
+  }
+  void* memory_of(void* address, std::int64_t rank, std::int32_t thread);
   bool check_shared(const void* address, std::int32_t access, std::int32_t thread);
   bool check_global(const void* address, std::int32_t access, std::int32_t thread);
   /// Judges what the last check found; true if the thread may go on.
@@ -53,6 +57,8 @@ class EmulatedBlock {
   void misaligned(std::int32_t access, std::int32_t thread, const Coordinates& at);
   void out_of_range(std::int32_t access, std::int32_t thread, const Coordinates& at);
   void wait_at_barrier(std::int32_t thread, std::int32_t barrier);
+  bool come_to_named_barrier(std::int32_t thread, std::int32_t number, std::int32_t count, bool waits);
+  void wait_for_cluster(std::int32_t thread);
   void fence_copies(std::int32_t thread) { shared_shadow_.fence(thread); }
   void wait_for_exchange(std::int32_t thread, void* value, std::size_t bytes, std::int32_t delta,
                          std::int32_t site);
@@ -82,7 +88,7 @@ class EmulatedBlock {
   bool bulk_wait(std::int32_t thread, const BarrierCell& cell, std::int32_t parity);
 
  private:
-  void run_block(std::uint64_t block);
+  void run_cluster(std::uint64_t cluster);
   /// Lets the threads of `list` run, in a random order.
   void resume(std::vector<std::int32_t>& list);
   /// After a thread has run: its writes over others' are done, so the bits can be compared.
@@ -101,7 +107,7 @@ class EmulatedBlock {
   [[nodiscard]] const EmulatedAccess& access(std::int32_t index) const {
     return kernel_.accesses[static_cast<std::size_t>(index)];
   }
-  [[nodiscard]] EmulatorReport reporter() const { return {kernel_, shape_, arguments_, block_}; }
+  [[nodiscard]] EmulatorReport reporter() const { return {kernel_, shape_, arguments_, cluster_}; }
 
   /// A global element written by a second thread: no fault if its bits do not change.
   struct Overwrite {
@@ -116,7 +122,8 @@ class EmulatedBlock {
   const LaunchShape& shape_;
   void* const* arguments_;
   std::mt19937_64 random_;
-  std::size_t count_;  // threads
+  ClusterThreads threads_;
+  std::size_t block_bytes_;  // of shared memory, from one block of a cluster to the next
   LaunchClock clock_;
   BulkPhases phases_;
   SharedShadow shared_shadow_;
@@ -125,12 +132,14 @@ class EmulatedBlock {
   std::vector<std::optional<GlobalShadow>> global_shadow_;  // by parameter
   EmulatedCopies copies_;
   EmulatedBulk bulk_;
+  EmulatedBarriers barriers_;
   EmulatedWaits waits_;
   FrameArena arena_;
-  std::vector<ThreadIndex> thread_index_;
-  std::vector<std::int32_t> everybody_;  // all threads
-  std::uint64_t block_ = 0;
-  Finding conflict_;  // of the last check that found something
+  std::vector<ThreadIndex> thread_index_;  // in the block
+  std::vector<std::int32_t> everybody_;    // all threads
+  std::uint64_t cluster_ = 0;
+  std::uint32_t other_memory_epoch_ = 0;  // when one block last used another's memory
+  Finding conflict_;                      // of the last check that found something
   const std::byte* conflict_address_ = nullptr;
   bool conflict_at_source_ = false;    // of a copy
   std::vector<Overwrite> overwrites_;  // of the thread that runs now

@@ -1,4 +1,4 @@
-#include "runtime/emulated_block.h"
+#include "runtime/emulated_cluster.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,6 +17,16 @@ std::byte* aligned_start(std::vector<std::byte>& memory, std::size_t bytes) {
   void* start = memory.data();
   std::size_t space = memory.size();
   return static_cast<std::byte*>(std::align(kSharedAlignment, bytes, start, space));
+}
+
+ClusterThreads threads_of(const EmulatedKernel& kernel, const LaunchShape& shape) {
+  return {std::size_t{shape.block[0]} * shape.block[1] * shape.block[2],
+          std::size_t{kernel.cluster[0]} * kernel.cluster[1] * kernel.cluster[2]};
+}
+
+LaunchClock clock_for(const EmulatedKernel& kernel, const ClusterThreads& threads) {
+  const bool all_meet = threads.blocks == 1 && !kernel.has_named_barriers;
+  return all_meet ? LaunchClock() : LaunchClock(threads.count());
 }
 
 }  // namespace
@@ -38,50 +48,64 @@ void FrameArena::add(std::size_t size) {
   chunks_.push_back(std::move(chunk));
 }
 
-EmulatedBlock::EmulatedBlock(const EmulatedKernel& kernel, const LaunchShape& shape,
-                             void* const* arguments, std::uint64_t seed)
+EmulatedCluster::EmulatedCluster(const EmulatedKernel& kernel, const LaunchShape& shape,
+                                 void* const* arguments, std::uint64_t seed)
     : kernel_(kernel),
       shape_(shape),
       arguments_(arguments),
       random_(seed),
-      count_(std::size_t{shape.block[0]} * shape.block[1] * shape.block[2]),
-      phases_(clock_, count_),
-      shared_shadow_(clock_, phases_, kernel.shared_bytes, kernel.shared_cell_bytes),
-      shared_(kernel.shared_bytes + kSharedAlignment),
-      shared_start_(aligned_start(shared_, kernel.shared_bytes)),
-      copies_(shared_shadow_, shared_start_, count_),
+      threads_(threads_of(kernel, shape)),
+      block_bytes_(round_up(kernel.shared_bytes, kSharedAlignment)),
+      clock_(clock_for(kernel, threads_)),
+      phases_(clock_, threads_.count()),
+      shared_shadow_(clock_, phases_, block_bytes_ * threads_.blocks, kernel.shared_cell_bytes),
+      shared_(block_bytes_ * threads_.blocks + kSharedAlignment),
+      shared_start_(aligned_start(shared_, block_bytes_ * threads_.blocks)),
+      copies_(shared_shadow_, shared_start_, threads_.count()),
       bulk_(clock_, shared_shadow_, phases_, shared_start_),
-      waits_(bulk_, count_) {
+      barriers_(clock_, threads_),
+      waits_(threads_, bulk_, barriers_) {
   for (const EmulatedParameter& p : kernel.parameters) {
     global_shadow_.emplace_back();
     if (p.is_pointer && p.is_written) {
       global_shadow_.back().emplace(clock_, static_cast<std::size_t>(p.element_bytes));
     }
   }
-  for (std::size_t i = 0; i < count_; ++i) {
+  for (std::size_t i = 0; i < threads_.count(); ++i) {
     everybody_.push_back(static_cast<std::int32_t>(i));
-    thread_index_.push_back(index_of(i, shape.block));
+    thread_index_.push_back(index_of(i % threads_.block_threads, shape.block));
   }
 }
 
-void EmulatedBlock::run() {
-  const std::uint64_t count = std::uint64_t{shape_.grid[0]} * shape_.grid[1] * shape_.grid[2];
-  std::vector<std::uint64_t> blocks(count);
-  for (std::uint64_t i = 0; i < count; ++i) blocks[i] = i;
-  std::shuffle(blocks.begin(), blocks.end(), random_);
-  for (const std::uint64_t block : blocks) run_block(block);
+void EmulatedCluster::run() {
+  std::uint64_t count = 1;
+  for (int d = 0; d < 3; ++d) {
+    if (shape_.grid[d] % kernel_.cluster[d] != 0) {
+      throw EmulatorError("clusters of kernel " + kernel_.name + ": a grid of " +
+                          std::to_string(shape_.grid[d]) + " blocks along dimension " +
+                          std::to_string(d) + " is no multiple of " +
+                          std::to_string(kernel_.cluster[d]));
+    }
+    count *= shape_.grid[d] / kernel_.cluster[d];
+  }
+  std::vector<std::uint64_t> clusters(count);
+  for (std::uint64_t i = 0; i < count; ++i) clusters[i] = i;
+  std::shuffle(clusters.begin(), clusters.end(), random_);
+  for (const std::uint64_t cluster : clusters) run_cluster(cluster);
 }
 
-void EmulatedBlock::run_block(std::uint64_t block) {
-  block_ = block;
+void EmulatedCluster::run_cluster(std::uint64_t cluster) {
+  cluster_ = cluster;
+  other_memory_epoch_ = 0;
   arena_.clear();
-  clock_.start_block(block);
-  copies_.start_block();
-  bulk_.start_block();
-  const ThreadIndex at = index_of(block, shape_.grid);
+  clock_.start_cluster(cluster);
+  copies_.start_cluster();
+  bulk_.start_cluster();
+  barriers_.start_cluster();
   std::vector<std::int32_t> list = everybody_;
   std::shuffle(list.begin(), list.end(), random_);
   for (const std::int32_t t : list) {
+    const ThreadIndex at = block_of(kernel_, shape_, cluster, t);
     const ThreadIndex in = thread_index_[static_cast<std::size_t>(t)];
     waits_.thread(t).handle = kernel_.entry(this, arguments_, at.x, at.y, at.z, in.x, in.y, in.z, t);
     stop_if_faulty();
@@ -91,17 +115,19 @@ void EmulatedBlock::run_block(std::uint64_t block) {
     waits_.collect_ready(list);
     if (list.empty()) {
       if (waits_.all_ended()) break;
-      if (!waits_.all_at_barrier()) report_stuck();
-      clock_.next_epoch();
-      list = everybody_;
+      waits_.collect_met(list, clock_);
+      if (list.empty()) report_stuck();
     }
     resume(list);
   }
   const std::string left = bulk_.left_over();
   if (!left.empty()) throw EmulatorError(reporter().left_over(left));
+  const std::string barrier = barriers_.left_over();
+  if (!barrier.empty()) throw EmulatorError(reporter().incomplete(barrier));
+  if (other_memory_epoch_ >= clock_.last_meeting()) throw EmulatorError(reporter().unmet_writes());
 }
 
-void EmulatedBlock::resume(std::vector<std::int32_t>& list) {
+void EmulatedCluster::resume(std::vector<std::int32_t>& list) {
   std::shuffle(list.begin(), list.end(), random_);
   for (const std::int32_t t : list) {
     waits_.thread(t).resume();
@@ -109,7 +135,7 @@ void EmulatedBlock::resume(std::vector<std::int32_t>& list) {
   }
 }
 
-void EmulatedBlock::stop_if_faulty() {
+void EmulatedCluster::stop_if_faulty() {
   for (const Overwrite& w : overwrites_) {
     if (std::memcmp(w.address, w.before.data(), w.before.size()) == 0) continue;
     report(reporter().conflict(access(w.access), w.thread, w.at, w.finding));
@@ -118,14 +144,14 @@ void EmulatedBlock::stop_if_faulty() {
   if (!message_.empty()) throw EmulatorError(message_);
 }
 
-void EmulatedBlock::report_stuck() {
+void EmulatedCluster::report_stuck() {
   const EmulatedWaits::Stuck why = waits_.why_stuck();
   const bool bulk = why.kind == EmulatedWaits::Stuck::Kind::Bulk;
   const std::string phase = bulk ? bulk_.describe(waits_.thread(why.thread).cell) : std::string();
   throw EmulatorError(reporter().stuck(waits_, why, phase));
 }
 
-bool EmulatedBlock::check_shared(const void* address, std::int32_t index, std::int32_t thread) {
+bool EmulatedCluster::check_shared(const void* address, std::int32_t index, std::int32_t thread) {
   const EmulatedAccess& a = access(index);
   const std::size_t offset = shared_offset(address);
   const auto bytes = static_cast<std::size_t>(a.element_bytes) * static_cast<std::size_t>(a.count);
@@ -133,7 +159,7 @@ bool EmulatedBlock::check_shared(const void* address, std::int32_t index, std::i
                     : shared_shadow_.read(offset, bytes, thread, conflict_);
 }
 
-bool EmulatedBlock::check_global(const void* address, std::int32_t index, std::int32_t thread) {
+bool EmulatedCluster::check_global(const void* address, std::int32_t index, std::int32_t thread) {
   const EmulatedAccess& a = access(index);
   std::optional<GlobalShadow>& shadow = global_shadow_[static_cast<std::size_t>(a.parameter)];
   if (!shadow) return true;
@@ -143,7 +169,7 @@ bool EmulatedBlock::check_global(const void* address, std::int32_t index, std::i
                     : shadow->read(at, a.count, thread, conflict_);
 }
 
-bool EmulatedBlock::judge(std::int32_t index, std::int32_t thread, const Coordinates& at) {
+bool EmulatedCluster::judge(std::int32_t index, std::int32_t thread, const Coordinates& at) {
   const EmulatedAccess& a = access(index);
   const bool may_agree =
       conflict_.hazard == Hazard::WriteOfWritten && a.memory == EmulatedAccess::Memory::Global;
@@ -157,22 +183,58 @@ bool EmulatedBlock::judge(std::int32_t index, std::int32_t thread, const Coordin
   return true;
 }
 
-void EmulatedBlock::misaligned(std::int32_t index, std::int32_t thread, const Coordinates& at) {
+void EmulatedCluster::misaligned(std::int32_t index, std::int32_t thread, const Coordinates& at) {
   report(reporter().misaligned(access(index), thread, at));
 }
 
-void EmulatedBlock::out_of_range(std::int32_t index, std::int32_t thread, const Coordinates& at) {
+void EmulatedCluster::out_of_range(std::int32_t index, std::int32_t thread, const Coordinates& at) {
   report(reporter().out_of_range(access(index), thread, at));
 }
 
-void EmulatedBlock::wait_at_barrier(std::int32_t thread, std::int32_t barrier) {
+void EmulatedCluster::wait_at_barrier(std::int32_t thread, std::int32_t barrier) {
   EmulatedThread& t = waits_.thread(thread);
   t.wait = EmulatedThread::Wait::Barrier;
   t.site = barrier;
 }
 
-void EmulatedBlock::wait_for_exchange(std::int32_t thread, void* value, std::size_t bytes,
-                                      std::int32_t delta, std::int32_t site) {
+bool EmulatedCluster::come_to_named_barrier(std::int32_t thread, std::int32_t number, std::int32_t count,
+                                            bool waits) {
+  const std::string fault = barriers_.come(thread, number, count, waits);
+  if (!fault.empty()) report(reporter().barrier_fault(thread, fault));
+  if (!waits) return fault.empty();
+  EmulatedThread& t = waits_.thread(thread);
+  t.wait = EmulatedThread::Wait::Named;
+  t.site = number;
+  return fault.empty();
+}
+
+void EmulatedCluster::wait_for_cluster(std::int32_t thread) {
+  EmulatedThread& t = waits_.thread(thread);
+  t.wait = EmulatedThread::Wait::Cluster;
+  t.site = 0;
+}
+
+void* EmulatedCluster::memory_of(void* address, std::int64_t rank, std::int32_t thread) {
+  const auto blocks = static_cast<std::int64_t>(threads_.blocks);
+  if (rank < 0 || rank >= blocks) {
+    report(reporter().cluster_fault(thread, "uses the memory of block " + std::to_string(rank) +
+                                                " of a cluster of " + std::to_string(blocks)));
+    return nullptr;
+  }
+  const auto own = static_cast<std::int64_t>(threads_.block_of(static_cast<std::size_t>(thread)));
+  if (rank == own) return address;
+  if (clock_.last_meeting() == clock_.first_epoch()) {
+    report(reporter().cluster_fault(thread, "uses the memory of block " + std::to_string(rank) +
+                                                " before a barrier of the cluster, when that block "
+                                                "may not have started"));
+    return nullptr;
+  }
+  other_memory_epoch_ = clock_.epoch();
+  return static_cast<std::byte*>(address) + (rank - own) * static_cast<std::int64_t>(block_bytes_);
+}
+
+void EmulatedCluster::wait_for_exchange(std::int32_t thread, void* value, std::size_t bytes,
+                                        std::int32_t delta, std::int32_t site) {
   EmulatedThread& t = waits_.thread(thread);
   t.wait = EmulatedThread::Wait::Shuffle;
   t.site = site;
@@ -181,10 +243,12 @@ void EmulatedBlock::wait_for_exchange(std::int32_t thread, void* value, std::siz
   t.delta = delta;
 }
 
-bool EmulatedBlock::begin_copy(std::int32_t thread, const CopyRequest& request) {
+bool EmulatedCluster::begin_copy(std::int32_t thread, const CopyRequest& request) {
   const EmulatedAccess& to = access(request.to_access);
   const EmulatedAccess& from = access(request.from_access);
-  const std::size_t offset = shared_offset(request.to);
+  const std::size_t in_cluster = shared_offset(request.to);
+  const auto own = static_cast<const std::byte*>(shared_memory(thread));
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(request.to) - own);
   const std::int64_t bytes = request.count * to.element_bytes;
   const auto at = reinterpret_cast<std::uintptr_t>(request.from);
   conflict_ = {};
@@ -195,7 +259,7 @@ bool EmulatedBlock::begin_copy(std::int32_t thread, const CopyRequest& request) 
          "copies " + std::to_string(request.count) + " elements to " + to.buffer + " and past its end");
     return false;
   }
-  const CopyPlace place{offset, static_cast<const std::byte*>(request.from),
+  const CopyPlace place{in_cluster, static_cast<const std::byte*>(request.from),
                         static_cast<std::size_t>(bytes)};
   std::optional<GlobalShadow>& source = global_shadow_[static_cast<std::size_t>(from.parameter)];
   conflict_at_source_ = source && !source->read(at, static_cast<int>(request.count), thread, conflict_);
@@ -213,18 +277,18 @@ bool EmulatedBlock::begin_copy(std::int32_t thread, const CopyRequest& request) 
   return copies_.begin(thread, place, conflict_);
 }
 
-void EmulatedBlock::copy_conflict(const CopyRequest& request, std::int32_t thread, const Coordinates& to,
-                                  const Coordinates& from) {
+void EmulatedCluster::copy_conflict(const CopyRequest& request, std::int32_t thread,
+                                    const Coordinates& to, const Coordinates& from) {
   if (conflict_.hazard == Hazard::None) return;  // the fault is reported already
   const EmulatedAccess& a = access(conflict_at_source_ ? request.from_access : request.to_access);
   report(reporter().conflict(a, thread, conflict_at_source_ ? from : to, conflict_));
 }
 
-BarrierCell EmulatedBlock::cell(const void* address, std::int32_t index, std::int64_t slot) const {
+BarrierCell EmulatedCluster::cell(const void* address, std::int32_t index, std::int64_t slot) const {
   return {access(index).buffer, slot, shared_offset(address)};
 }
 
-bool EmulatedBlock::bulk_wait(std::int32_t thread, const BarrierCell& cell, std::int32_t parity) {
+bool EmulatedCluster::bulk_wait(std::int32_t thread, const BarrierCell& cell, std::int32_t parity) {
   CopyFault fault;
   const bool passed = bulk_.pass(thread, cell, parity, fault);
   note(thread, fault);

@@ -1,0 +1,149 @@
+// Named barriers, clusters and stores to another block: walked, compared, printed, hashed and verified;
+// and the clock that orders what threads did by them.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codegen/ir/equal.h"
+#include "codegen/ir/fingerprint.h"
+#include "codegen/ir/print.h"
+#include "codegen/ir/traverse.h"
+#include "codegen/ir/verify.h"
+#include "runtime/launch_clock.h"
+#include "tests/support/group_kernels.h"
+#include "tests/support/hand_kernels.h"
+
+namespace mica {
+namespace {
+
+ir::Stmt store_to(const Expr& block) {
+  return ir::make_stmt(ir::Store{"tile", {Expr(3)}, Expr(1.0F), {Expr(3)}, 1, false, block});
+}
+ir::Stmt named(int number, int threads, bool waits = true) {
+  return ir::make_stmt(ir::NamedBarrier{number, threads, waits});
+}
+
+TEST(IrGroups, PrintOneLineEach) {
+  EXPECT_EQ(to_string(named(1, 64)), "barrier 1 of 64 threads\n");
+  EXPECT_EQ(to_string(named(2, 96, false)), "arrive at barrier 2 of 96 threads\n");
+  EXPECT_EQ(to_string(ir::make_stmt(ir::ClusterBarrier{})), "barrier of the cluster\n");
+  EXPECT_EQ(to_string(store_to(make_var("b") + 1)), "tile[3] of block b + 1 = 1.0\n");
+  const std::string head = to_string(test::cluster_ring());
+  EXPECT_NE(head.find(" block 64x1x1 cluster 2x1x1:"), std::string::npos) << head;
+}
+
+TEST(IrGroups, EveryPartCounts) {
+  const std::vector<ir::Stmt> all = {named(1, 64),
+                                     named(2, 64),
+                                     named(1, 96),
+                                     named(1, 64, false),
+                                     store_to({}),
+                                     store_to(Expr(0)),
+                                     store_to(Expr(1)),
+                                     ir::make_stmt(ir::ClusterBarrier{}),
+                                     ir::make_stmt(ir::Barrier{})};
+  const auto kernel = [](const ir::Stmt& body, int cluster = 1) {
+    ir::Kernel k = test::shared_reverse(64);
+    k.body = body;
+    k.cluster[0] = cluster;
+    return fingerprint(k);
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      EXPECT_EQ(ir::equal(all[i], all[k]), i == k) << to_string(all[i]) << to_string(all[k]);
+      EXPECT_EQ(kernel(all[i]) == kernel(all[k]), i == k) << to_string(all[i]) << to_string(all[k]);
+    }
+  }
+  EXPECT_NE(kernel(all[0]), kernel(all[0], 2));
+}
+
+TEST(IrGroups, TheBlockOfAStoreIsAnExpressionOfIt) {
+  const ir::Stmt before = store_to(make_var("x") + 1);
+  EXPECT_TRUE(ir::uses_var(before, "x"));
+  EXPECT_EQ(to_string(ir::substitute(before, "x", make_var("y"))), "tile[3] of block y + 1 = 1.0\n");
+  EXPECT_FALSE(ir::uses_var(store_to({}), "x"));
+}
+
+TEST(IrGroups, WhatIsUnsoundIsNamed) {
+  const auto fault = [](const ir::Stmt& body, int cluster = 1) {
+    ir::Kernel k = test::shared_reverse(64);
+    k.body = test::allocate(MemoryType::Shared, Float(32), "tile", {8}, body);
+    k.cluster[0] = cluster;
+    const std::vector<std::string> found = ir::verify(k, ir::Level::BackEnd);
+    return found.empty() ? std::string() : found.front();
+  };
+  const auto expect = [&](const std::string& text, const char* word) {
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+  };
+  const Expr thread = make_var("thread.x");
+  const auto when = [](const Expr& condition, const ir::Stmt& s) {
+    return ir::make_stmt(ir::If{condition, s, {}});
+  };
+  EXPECT_EQ(fault(when(thread < 32, named(15, 32))), "") << "some warps may meet";
+  expect(fault(named(0, 32)), "numbers from 1 to 15");
+  expect(fault(named(16, 32)), "numbers from 1 to 15");
+  expect(fault(named(1, 48)), "48 threads, which are no whole warps");
+  expect(fault(named(1, 96)), "a barrier of 96 threads in blocks of 64");
+  const ir::Stmt all = ir::make_stmt(ir::ClusterBarrier{});
+  EXPECT_EQ(fault(when(make_var("block.x") < 2, all), 2), "");
+  expect(fault(when(thread < 32, all), 2), "only some threads reach");
+  EXPECT_EQ(fault(all, 8), "");
+  expect(fault(all, 9), "a cluster of 9 blocks, not 1 to 8");
+  expect(fault(all, 0), "a cluster of 0 blocks");
+  EXPECT_EQ(fault(store_to(make_var("block.x") % 2), 2), "");
+  expect(fault(store_to(Expr(1.0F)), 2), "not a scalar integer");
+  expect(fault(ir::make_stmt(ir::Store{"out", {Expr(0)}, Expr(1.0F), {Expr(0)}, 1, false, Expr(1)}), 2),
+         "another block's out, which is not shared memory");
+  ir::Kernel host = test::shared_reverse(64);
+  host.on_device = false;
+  host.body = named(1, 32);
+  EXPECT_FALSE(ir::verify(host, ir::Level::BackEnd).empty());
+  host.body = all;
+  EXPECT_FALSE(ir::verify(host, ir::Level::BackEnd).empty());
+}
+
+TEST(LaunchClock, ThreadsKnowWhatTheyMet) {
+  LaunchClock clock(4);
+  clock.start_cluster(0);
+  const std::uint32_t start = clock.epoch();
+  EXPECT_TRUE(clock.is_before(start, 2, 2));
+  EXPECT_FALSE(clock.is_before(start, 0, 1));
+  clock.meet(0, 2);
+  EXPECT_TRUE(clock.is_before(start, 0, 1));
+  EXPECT_TRUE(clock.is_before(start, 1, 0));
+  EXPECT_FALSE(clock.is_before(start, 0, 2)) << "2 was not there";
+  EXPECT_FALSE(clock.is_before(clock.epoch(), 0, 1)) << "what comes after the barrier";
+  clock.meet(1, 3);
+  EXPECT_TRUE(clock.is_before(start, 0, 2)) << "through 1";
+  EXPECT_FALSE(clock.is_before(start, 3, 2));
+  clock.next_epoch();
+  EXPECT_TRUE(clock.is_before(start, 3, 2));
+}
+
+TEST(LaunchClock, ThoseWhoArriveTellAndDoNotLearn) {
+  LaunchClock clock(2);
+  clock.start_cluster(0);
+  const std::uint32_t start = clock.epoch();
+  LaunchClock::Past past;
+  clock.add_past(0, past);
+  const std::uint32_t later = clock.epoch();
+  clock.add_past(1, past);
+  clock.learn(1, past);
+  EXPECT_TRUE(clock.is_before(start, 0, 1));
+  EXPECT_FALSE(clock.is_before(later, 0, 1)) << "done after the arrival";
+  EXPECT_FALSE(clock.is_before(start, 1, 0));
+}
+
+TEST(LaunchClock, ThreadsAreCountedBlockByBlockInWarps) {
+  const ClusterThreads threads{48, 2};
+  EXPECT_EQ(threads.count(), 96U);
+  EXPECT_EQ(threads.block_of(47), 0U);
+  EXPECT_EQ(threads.block_of(48), 1U);
+  EXPECT_EQ(threads.warp_of(40).begin, 32U);
+  EXPECT_EQ(threads.warp_of(40).end, 48U);
+  EXPECT_EQ(threads.warp_of(50).begin, 48U);
+  EXPECT_EQ(threads.warp_of(50).end, 80U);
+}
+
+}  // namespace
+}  // namespace mica
