@@ -97,6 +97,7 @@ void HostCode::compile(const std::vector<RuntimeFunction>& functions, bool optim
   for (llvm::Function& f : *module_) f.addFnAttr("prefer-vector-width", "512");
   check_module(*module_);
   if (optimize) optimize_for_host(*module_, *machine_);
+  guard_addresses(*module_, *machine_);
 
   std::vector<RuntimeFunction> known = {runtime_function("mica_parallel_for", &mica_parallel_for),
                                         runtime_function("mica_allocate", &mica_allocate),

@@ -7,6 +7,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Instrumentation/AddressSanitizer.h>
 #include <llvm/Transforms/Scalar/DCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
@@ -38,6 +39,7 @@ class Analyses {
       if (!function.isDeclaration()) pipeline.run(function, functions_);
     }
   }
+  void run(llvm::ModulePassManager& pipeline, llvm::Module& module) { pipeline.run(module, modules_); }
 
  private:
   llvm::LoopAnalysisManager loops_;
@@ -94,6 +96,22 @@ void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine) {
   pipeline.addPass(llvm::SimplifyCFGPass());
   pipeline.addPass(llvm::DCEPass());
   analyses.run(pipeline, module);
+}
+
+void guard_addresses([[maybe_unused]] llvm::Module& module,
+                     [[maybe_unused]] llvm::TargetMachine& machine) {
+#if defined(__SANITIZE_ADDRESS__)
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) function.addFnAttr(llvm::Attribute::SanitizeAddress);
+  }
+  // Neither globals nor constructors: the modules have none, and nothing would call the latter.
+  llvm::AddressSanitizerOptions options;
+  options.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
+  llvm::ModulePassManager pipeline;
+  pipeline.addPass(llvm::AddressSanitizerPass(options, /*UseGlobalGC=*/false, /*UseOdrIndicator=*/false,
+                                              llvm::AsanDtorKind::None, llvm::AsanCtorKind::None));
+  Analyses(machine).run(pipeline, module);
+#endif
 }
 
 void check_module(const llvm::Module& module) {

@@ -13,6 +13,10 @@ void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine);
 /// CPU code: the same and InstCombine, GVN and loop-invariant code motion for wide vectors.
 void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine);
 
+/// In a build with the address sanitizer: CPU code, too, ends the process with a report at the first
+/// access outside the arrays it was given, allocated or keeps in its frame. Else nothing.
+void guard_addresses(llvm::Module& module, llvm::TargetMachine& machine);
+
 /// Throws InternalError with LLVM's complaint when the module is malformed.
 void check_module(const llvm::Module& module);
 

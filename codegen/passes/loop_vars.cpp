@@ -143,7 +143,18 @@ Interval LoopVars::interval_at(const std::string& dim, int from,
       low = min(low, last);
       high = min(high, last);
     }
-    return {simplify(low + inner.min), simplify(high + inner.max)};
+    Interval all{simplify(low + inner.min), simplify(high + inner.max)};
+    // The rest of a split that is split again ends where the guards let its points end, so that no
+    // interval has values that those of fewer fixed loops lack. A dimension's own end is the caller's.
+    const bool is_decided = analysis::same(all.min, all.max) &&
+                            std::includes(fixed.begin(), fixed.end(), parts.begin(), parts.end());
+    const std::int64_t* extent = as_int(old_extent_[at]);
+    const bool shifted =
+        step.tail == TailStrategy::ShiftInwards && extent != nullptr && *extent >= step.factor;
+    if (from > 0 && !is_decided && !shifted) {
+      all.max = simplify(min(all.max, old_extent_[at] - 1));
+    }
+    return all;
   }
   const Expr& own = dim == step.inner ? inner_extent_[at] : outer_extent_[at];
   if (free) return {zero, simplify(own - 1)};
