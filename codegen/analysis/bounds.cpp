@@ -135,14 +135,38 @@ void unite(Box& into, const Box& other) {
 
 Expr extent_of(const Interval& interval) { return tidy(interval.max - interval.min + 1); }
 
+namespace {
+
+/// A constant that the form never exceeds. Minima that are added are at most either side, and so are
+/// maxima that are subtracted; `minima` of them are tried.
+std::optional<std::int64_t> largest(const Linear& form, int minima) {
+  const Ranges none;
+  std::optional<std::int64_t> result = range_of(form, none).max;
+  if (minima == 0) return result;
+  for (const auto& [atom, factor] : form.terms) {
+    const auto* op = atom.as<Binary>();
+    if (op == nullptr || op->op != (factor > 0 ? BinaryOp::Min : BinaryOp::Max)) continue;
+    for (const Expr& side : {op->a, op->b}) {
+      Linear without = form;
+      without.add_term(atom, -factor);
+      without.add(linearize(side), factor);
+      const std::optional<std::int64_t> bound = largest(without, minima - 1);
+      if (bound && (!result || *bound < *result)) result = bound;
+    }
+    break;  // the next one's turn comes in the calls above
+  }
+  return result;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> constant_extent(const Interval& interval) {
+  constexpr int kMinima = 2;
   if (!interval.bounded()) return std::nullopt;
   Linear d = linearize(interval.max);
   d.add(linearize(interval.min), -1);
   d.constant += 1;
-  Ranges none;
-  auto r = range_of(d, none);
-  return r.max;
+  return largest(d, kMinima);
 }
 
 bool same(const Expr& a, const Expr& b) {

@@ -31,8 +31,8 @@ Interval unite(const Interval& a, const Interval& b);
 void unite(Box& into, const Box& other);
 /// max - min + 1, simplified.
 Expr extent_of(const Interval& interval);
-/// A constant that the extent never exceeds: exact when the ends differ by a constant, and
-/// floor((e + k)/a) - floor((e + j)/a) counted at its largest.
+/// A constant that the extent never exceeds: exact when the ends differ by a constant, with
+/// floor((e + k)/a) - floor((e + j)/a) and min(e + k, c) - e counted at their largest.
 std::optional<std::int64_t> constant_extent(const Interval& interval);
 /// True when a and b are provably the same expression.
 bool same(const Expr& a, const Expr& b);

@@ -24,11 +24,40 @@ struct Reversed {
   unsigned shift = 0;
 };
 
+/// Takes constants out of a sum, which LLVM would do: x = (y + c) becomes y, and `constant` less by c.
+Value* without_offset(Value* x, llvm::APInt& constant) {
+  const llvm::APInt* c = nullptr;
+  Value* y = nullptr;
+  if (pattern::match(x, pattern::m_c_Add(pattern::m_Value(y), pattern::m_APInt(c)))) {
+    constant -= *c;
+    return without_offset(y, constant);
+  }
+  if (pattern::match(x, pattern::m_Sub(pattern::m_Value(y), pattern::m_APInt(c)))) {
+    constant += *c;
+    return without_offset(y, constant);
+  }
+  return x;
+}
+
 std::optional<Reversed> reversed(Value* v) {
   const llvm::APInt* c = nullptr;
   Value* x = nullptr;
+  Value* y = nullptr;
   if (pattern::match(v, pattern::m_Sub(pattern::m_APInt(c), pattern::m_Value(x)))) {
-    return Reversed{*c, x};
+    Reversed result{*c, nullptr};
+    result.of = without_offset(x, result.constant);
+    return result;
+  }
+  // x - (x + y) and (x - y) - x
+  const bool cancels =
+      pattern::match(v, pattern::m_Sub(pattern::m_Value(x),
+                                       pattern::m_c_Add(pattern::m_Deferred(x), pattern::m_Value(y)))) ||
+      pattern::match(v, pattern::m_Sub(pattern::m_Sub(pattern::m_Value(x), pattern::m_Value(y)),
+                                       pattern::m_Deferred(x)));
+  if (cancels) {
+    Reversed result{llvm::APInt::getZero(v->getType()->getScalarSizeInBits()), nullptr};
+    result.of = without_offset(y, result.constant);
+    return result;
   }
   if (pattern::match(v, pattern::m_Not(pattern::m_Value(x)))) {
     return Reversed{llvm::APInt::getAllOnes(v->getType()->getScalarSizeInBits()), x};

@@ -10,8 +10,8 @@ namespace mica::passes {
 using analysis::Interval;
 
 LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& roots,
-                   std::string prefix)
-    : spec_(spec), roots_(roots), prefix_(std::move(prefix)) {
+                   std::string prefix, bool of_fixed_size)
+    : spec_(spec), roots_(roots), prefix_(std::move(prefix)), of_fixed_size_(of_fixed_size) {
   // Blocks and threads that are moved inwards would compute points that others compute at the same
   // time; on GPU loops the points past the end are skipped instead.
   const bool on_gpu = std::any_of(spec_.dims.begin(), spec_.dims.end(), [](const LoopDim& d) {
@@ -52,6 +52,7 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
   // taking it apart again needs no guard of its own. Where it may be moved inwards the guard holds for
   // any.
   std::set<std::string> guarded_outers;
+  exact_.resize(spec_.steps.size(), true);
   for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
     const auto& step = spec_.steps[i];
     if (step.kind != SplitStep::Split) continue;
@@ -59,6 +60,7 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     const auto* constant = as_int(old_extent_[i]);
     bool exact = step.factor == 1 || (constant && *constant % step.factor == 0) ||
                  step.tail == TailStrategy::RoundUp;
+    exact_[i] = exact;
     if ((implied || !exact) && step.tail != TailStrategy::ShiftInwards)
       guarded_outers.insert(step.outer);
     if (exact || implied) continue;
@@ -151,7 +153,7 @@ Interval LoopVars::interval_at(const std::string& dim, int from,
     const std::int64_t* extent = as_int(old_extent_[at]);
     const bool shifted =
         step.tail == TailStrategy::ShiftInwards && extent != nullptr && *extent >= step.factor;
-    if (from > 0 && !is_decided && !shifted) {
+    if (from > 0 && !is_decided && !shifted && !exact_[at] && !of_fixed_size_) {
       all.max = simplify(min(all.max, old_extent_[at] - 1));
     }
     return all;

@@ -26,8 +26,10 @@ class LoopVars {
   struct Root {
     Expr base, extent;  ///< values are base ... base + extent - 1
   };
-  /// `prefix` goes before a loop's name: loop "x.block" of Func "f" is "f.x.block".
-  LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& roots, std::string prefix);
+  /// `prefix` goes before a loop's name: loop "x.block" of Func "f" is "f.x.block". `of_fixed_size`:
+  /// intervals have constant sizes where splits do, though they may then reach past the last points.
+  LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& roots, std::string prefix,
+           bool of_fixed_size = false);
 
   /// Loops, innermost first, with full names.
   struct Loop {
@@ -57,11 +59,13 @@ class LoopVars {
   LoopNestSpec spec_;
   std::map<std::string, Root> roots_;
   std::string prefix_;
+  bool of_fixed_size_;
   std::vector<Loop> loops_;
   std::vector<Guard> guards_;
   // Extents of the variables that each step consumes and makes (names may be used again by a split
   // whose outer loop keeps the old name).
   std::vector<Expr> old_extent_, outer_extent_, inner_extent_;
+  std::vector<bool> exact_;  // splits: all iterations of the parts are some of the whole
 };
 
 }  // namespace mica::passes

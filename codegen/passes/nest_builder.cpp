@@ -123,7 +123,10 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
     }
   }
 
-  Frame frame{func, index, LoopVars(spec, roots, prefix), {}, {}, {}, {}};
+  const bool has_blocks = std::any_of(spec.dims.begin(), spec.dims.end(),
+                                      [](const LoopDim& d) { return d.kind == LoopKind::GpuBlock; });
+  Frame frame{func, index, LoopVars(spec, roots, prefix, context.in_block || has_blocks), {}, {},
+              {},   {}};
   frame.guards = frame.vars.guards();
   NestContext inner = context;
   const auto& loops = frame.vars.loops();
