@@ -73,9 +73,15 @@ TEST_F(GpuAsync, BulkCopiesArrive) {
   EXPECT_EQ(run.out, run.expected());
 }
 
-TEST_F(GpuAsync, WarpsMeetAtNamedBarriers) {
+TEST_F(GpuAsync, WarpsArriveAtNamedBarriers) {
   test::PipelineRun run(200);
   execute(test::warp_pipeline(), run, test::kWarpPipelineThreads);
+  EXPECT_EQ(run.out, run.expected());
+}
+
+TEST_F(GpuAsync, WarpsWaitAtNamedBarriers) {
+  test::PipelineRun run(200);
+  execute(test::warp_pipeline(/*users_wait=*/true), run, test::kWarpPipelineThreads);
   EXPECT_EQ(run.out, run.expected());
 }
 

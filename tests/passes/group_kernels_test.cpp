@@ -100,7 +100,12 @@ Change of_named(const std::function<void(ir::NamedBarrier&)>& set) {
   };
 }
 
-TEST(GroupKernels, WarpsHandTilesToWarps) { expect_sound(warps()); }
+TEST(GroupKernels, WarpsHandTilesToWarps) {
+  expect_sound(warps());
+  Case waiting = warps();
+  waiting.kernel = test::warp_pipeline(/*users_wait=*/true);
+  expect_sound(waiting);
+}
 TEST(GroupKernels, BlocksHandElementsToBlocks) { expect_sound(ring()); }
 
 TEST(GroupKernels, ALostBarrierIsFound) {

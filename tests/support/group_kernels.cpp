@@ -29,7 +29,7 @@ int empty(int slot) { return 1 + kPipelineSlots + slot; }
 
 }  // namespace
 
-ir::Kernel warp_pipeline() {
+ir::Kernel warp_pipeline(bool users_wait) {
   const Expr user = thread_x() - kTile;
   std::vector<ir::Stmt> fill, use;
   for (int t = 0; t < kPipelineTiles; ++t) {
@@ -42,7 +42,7 @@ ir::Kernel warp_pipeline() {
     use.push_back(wait(full(slot)));
     use.push_back(put("out", first_of(t) + user,
                       element("tile", base + user) + element("tile", base + (user + 1) % kTile)));
-    if (t + kPipelineSlots < kPipelineTiles) use.push_back(arrive(empty(slot)));
+    if (t + kPipelineSlots < kPipelineTiles) use.push_back(named(empty(slot), users_wait));
   }
   ir::Kernel kernel = pipeline_kernel(
       "warps", allocate(MemoryType::Shared, Float(32), "tile", {kPipelineSlots * kTile},

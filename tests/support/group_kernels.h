@@ -14,8 +14,9 @@ inline constexpr int kWarpPipelineThreads = 2 * kPipelineThreads;
 
 /// Half of a block's warps put the tiles of u into a double buffer, and the others add each element and
 /// its right neighbour. They meet at two named barriers a slot, one for "full" and one for "empty", at
-/// which one side arrives and the other waits. Results are PipelineRun::expected().
-ir::Kernel warp_pipeline();
+/// which one side arrives and the other waits; if `users_wait`, both wait for "empty". Results are
+/// PipelineRun::expected().
+ir::Kernel warp_pipeline(bool users_wait = false);
 
 /// The blocks of a cluster of cluster_ring.
 inline constexpr int kRingBlocks = 2;
