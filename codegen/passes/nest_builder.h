@@ -120,7 +120,13 @@ class NestBuilder {
                                                               std::size_t position) const;
   /// The loop of `frame` in which `func` is computed, directly or inside another Func; -1 if none.
   [[nodiscard]] int loop_of(const Frame& frame, const std::string& func, bool storage) const;
-  /// Adds to `context` the boxes of Funcs that are stored at this loop and computed inside it.
+  /// The Funcs that are stored at `frame`'s loop `position` and computed inside it.
+  [[nodiscard]] std::vector<const FunctionData*> stored_around(const Frame& frame,
+                                                               std::size_t position) const;
+  /// `body` in their storage.
+  [[nodiscard]] ir::Stmt store_funcs(const Frame& frame, std::size_t position,
+                                     const NestContext& context, ir::Stmt body) const;
+  /// Adds their boxes to `context`.
   void add_stored(const Frame& frame, std::size_t position, NestContext& context) const;
   /// What `func` is to be computed for at most: what the pipeline needs and its storage holds.
   [[nodiscard]] analysis::Box needed_box(const FunctionData& func, const NestContext& context) const;

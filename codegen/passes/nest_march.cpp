@@ -262,7 +262,10 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
       wait_for_bulk();
       Expr condition;
       if (plan.warm_up > 0) condition = step >= 0;
-      stmts.push_back(guarded(condition, emit_loops(frame, position, context)));
+      NestContext inner = context;
+      add_stored(frame, position, inner);
+      const ir::Stmt body = store_funcs(frame, position, inner, emit_loops(frame, position, inner));
+      stmts.push_back(guarded(condition, body));
     }
     if (i == plan.stages.size() || plan.stages[i].dim < 0) continue;
     const MarchStage& stage = plan.stages[i];

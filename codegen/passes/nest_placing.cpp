@@ -31,6 +31,12 @@ SourceLocation place_of(const FunctionData& func, const Placement& placement) {
 }
 
 // Iterations that run at once would fill one another's storage.
+/// Is the storage of a Func that is computed at a loop elsewhere than there?
+bool is_stored_outside(const Placement& p) {
+  const bool at_loop = p.store && (p.store->func != p.compute.func || p.store->var != p.compute.var);
+  return p.store_root || at_loop;
+}
+
 [[noreturn]] void refuse_sharing(const std::string& directive, const FunctionData& func,
                                  const std::string& loop, const SourceLocation& where) {
   throw UserError(directive + " of " + func.name + ": " + loop +
@@ -103,57 +109,69 @@ std::map<std::string, Box> NestBuilder::boxes_at(const Frame& frame, std::size_t
   return boxes;
 }
 
-ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const NestContext& context,
-                                  const std::function<ir::Stmt()>& rest) const {
-  if (frame.body) return rest();
-  std::vector<const FunctionData*> computed, stored;
+std::vector<const FunctionData*> NestBuilder::stored_around(const Frame& frame,
+                                                            std::size_t position) const {
+  std::vector<const FunctionData*> funcs;
   for (const auto& func : program_.pipeline.funcs) {
     const Placement& p = program_.placement.at(func->name);
-    if (p.level != Placement::Level::At) continue;
-    const int at = static_cast<int>(position);
-    bool computed_here = p.compute.func == frame.func.name && position_of(frame, p.compute.var) == at;
-    const LoopLevel& store = p.store ? *p.store : p.compute;
-    bool stored_here =
-        !p.store_root && store.func == frame.func.name && position_of(frame, store.var) == at;
-    if (computed_here) computed.push_back(func.get());
-    if (computed_here && p.store_root) check_storage_root(*func, context);
-    if (stored_here) {
-      check_storage_level(frame, *func, position);
-      stored.push_back(func.get());
-    }
+    if (p.level != Placement::Level::At || p.store_root || !is_stored_outside(p)) continue;
+    const bool here = p.store->func == frame.func.name &&
+                      position_of(frame, p.store->var) == static_cast<int>(position);
+    if (here) funcs.push_back(func.get());
   }
-  ir::Stmt body = rest();
-  if (computed.empty() && stored.empty()) return body;
+  return funcs;
+}
 
+ir::Stmt NestBuilder::store_funcs(const Frame& frame, std::size_t position, const NestContext& context,
+                                  ir::Stmt body) const {
+  const std::vector<const FunctionData*> stored = stored_around(frame, position);
+  if (stored.empty()) return body;
   const auto boxes = boxes_at(frame, position);
-  // Consumers stand last: build from the last producer outwards.
-  for (auto it = computed.rbegin(); it != computed.rend(); ++it) {
-    auto box = boxes.find((*it)->name);
-    if (box == boxes.end()) continue;  // this definition does not read it
-    body = ir::make_block({build_func(**it, box->second, context), body});
-    auto here = std::find(stored.begin(), stored.end(), *it);
-    if (here == stored.end()) continue;
-    body = allocate(**it, box->second, context, body);
-    stored.erase(here);
-  }
   for (const FunctionData* func : stored) {
-    auto box = boxes.find(func->name);
-    if (box != boxes.end()) body = allocate(*func, box->second, context, body);
+    check_storage_level(frame, *func, position);
+    if (auto box = boxes.find(func->name); box != boxes.end()) {
+      body = allocate(*func, box->second, context, body);
+    }
   }
   return body;
 }
 
-void NestBuilder::add_stored(const Frame& frame, std::size_t position, NestContext& context) const {
-  std::map<std::string, Box> boxes;
-  for (const auto& [name, placement] : program_.placement) {
-    if (placement.level != Placement::Level::At || !placement.store) continue;
-    const LoopLevel &store = *placement.store, &compute = placement.compute;
-    if (store.func != frame.func.name || position_of(frame, store.var) != static_cast<int>(position)) {
-      continue;
+ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const NestContext& context,
+                                  const std::function<ir::Stmt()>& rest) const {
+  if (frame.body) return rest();
+  std::vector<const FunctionData*> computed;
+  for (const auto& func : program_.pipeline.funcs) {
+    const Placement& p = program_.placement.at(func->name);
+    const bool here = p.level == Placement::Level::At && p.compute.func == frame.func.name &&
+                      position_of(frame, p.compute.var) == static_cast<int>(position);
+    if (!here) continue;
+    computed.push_back(func.get());
+    if (p.store_root) check_storage_root(*func, context);
+  }
+  ir::Stmt body = rest();
+  if (!computed.empty()) {
+    const auto boxes = boxes_at(frame, position);
+    // Consumers stand last: build from the last producer outwards.
+    for (auto it = computed.rbegin(); it != computed.rend(); ++it) {
+      auto box = boxes.find((*it)->name);
+      if (box == boxes.end()) continue;  // this definition does not read it
+      body = ir::make_block({build_func(**it, box->second, context), body});
+      if (!is_stored_outside(program_.placement.at((*it)->name))) {
+        body = allocate(**it, box->second, context, body);
+      }
     }
-    if (store.func == compute.func && store.var == compute.var) continue;
-    if (boxes.empty()) boxes = boxes_at(frame, position);
-    if (const auto box = boxes.find(name); box != boxes.end()) context.stored[name] = box->second;
+  }
+  return store_funcs(frame, position, context, body);
+}
+
+void NestBuilder::add_stored(const Frame& frame, std::size_t position, NestContext& context) const {
+  const std::vector<const FunctionData*> stored = stored_around(frame, position);
+  if (stored.empty()) return;
+  const auto boxes = boxes_at(frame, position);
+  for (const FunctionData* func : stored) {
+    if (const auto box = boxes.find(func->name); box != boxes.end()) {
+      context.stored[func->name] = box->second;
+    }
   }
 }
 

@@ -453,5 +453,18 @@ TEST(FoundByFuzzing, StorageOutsideAllLoopsAfterStorageElsewhere) {
   }
 }
 
+TEST(FoundByFuzzing, StorageAtAMarchThatThreadsWouldShareIsRefused) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  Func g("g");
+  f(x, y) = cast<float>(x + 10 * y);
+  g(x, y) = f(x, y);
+  f.compute_at(g, "x.thread").store_at(g, y);
+  g.gpu_tile(x, 8).march(y);
+  EXPECT_TRUE(fails_with([&] { std::ignore = compile(g, Target::gpu_emulator()).kernels(); },
+                         {"store_at(g, y) of f", "loop x.thread stands between"}));
+}
+
 }  // namespace
 }  // namespace mica::test
