@@ -1,5 +1,6 @@
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <llvm/IR/Constants.h>
@@ -10,6 +11,7 @@
 
 #include "codegen/llvm/avoid_ptxas_faults_llvm.h"
 #include "codegen/llvm/call_asm_llvm.h"
+#include "dsl/diagnostics.h"
 
 namespace mica::llvm_backend {
 namespace {
@@ -196,6 +198,29 @@ void avoid_ptxas_faults(llvm::Module& module) {
       (*it)->eraseFromParent();
     }
   }
+}
+
+// A line is "\tneg.s32 \t%r2, %r1;".
+std::string avoid_ptxas_faults(const std::string& ptx) {
+  static constexpr std::string_view kNegation = "\tneg.s";
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t at = ptx.find(kNegation); at != std::string::npos;
+       at = ptx.find(kNegation, at + kNegation.size())) {
+    const std::size_t bits_at = at + kNegation.size();
+    const std::string bits = ptx.substr(bits_at, ptx.find_first_of(" \t", bits_at) - bits_at);
+    if (bits != "16" && bits != "32") continue;
+    const std::size_t to = ptx.find('%', bits_at);
+    const std::size_t comma = ptx.find(", ", bits_at);
+    const std::size_t end = ptx.find(';', bits_at);
+    internal_check(to < comma && comma < end && end != std::string::npos,
+                   "a negation in PTX has this form");
+    const std::string target = ptx.substr(to, comma - to);
+    result += ptx.substr(done, at - done) + "\tnot.b" + bits + " \t" + ptx.substr(to, end - to) +
+              ";\n\tadd.s" + bits + " \t" + target + ", " + target + ", 1;";
+    done = end + 1;
+  }
+  return result + ptx.substr(done);
 }
 
 }  // namespace mica::llvm_backend

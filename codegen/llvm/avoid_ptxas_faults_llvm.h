@@ -1,6 +1,8 @@
 // Integer code that ptxas translates wrongly, written in another way.
 #pragma once
 
+#include <string>
+
 #include <llvm/IR/Module.h>
 
 namespace mica::llvm_backend {
@@ -24,5 +26,9 @@ namespace mica::llvm_backend {
 /// LLVM narrows where only the lower halves are used). Minima and maxima of up to 16 bits are taken in
 /// 32, lane by lane.
 void avoid_ptxas_faults(llvm::Module& module);
+
+/// The same for the PTX that LLVM has written: negations of 16 and 32 bits that its instruction
+/// selection has made of other code, such as the lower half of one of 64 bits.
+std::string avoid_ptxas_faults(const std::string& ptx);
 
 }  // namespace mica::llvm_backend

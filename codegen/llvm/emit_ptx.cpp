@@ -161,7 +161,7 @@ std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
   check_module(code);
   optimize_for_gpu(code, *machine);
   avoid_ptxas_faults(code);
-  return print_assembly(code, *machine);
+  return avoid_ptxas_faults(print_assembly(code, *machine));
 }
 
 }  // namespace mica::llvm_backend

@@ -55,6 +55,10 @@ TEST(PtxasFaults, NegationsWrittenInOtherWays) {
   });
   check_signed([](const auto& u) { return max(max(1 - u[0] - 1, -1 - u[1] + 1), ~u[2] + 1); });
   check_signed([](const auto& u) { return max(max(5 - (u[0] + 5), u[1] - u[1] * 2), -u[2]); });
+  check_signed([](const auto& u) {
+    const Expr wide = -cast(Int(64), u[0]);
+    return max(max(cast(u[0].type(), wide), u[1]), cast(u[2].type(), wide - cast(Int(64), u[2])));
+  });
   check_signed([](const auto& u) { return max(max(u[0] - (u[1] + u[0]), u[1] - u[2] - u[1]), -u[2]); });
 }
 

@@ -1,5 +1,4 @@
-// Named barriers, clusters and stores to another block: walked, compared, printed, hashed and verified;
-// and the clock that orders what threads did by them.
+// Named barriers, clusters and stores to another block: walked, compared, printed, hashed and verified.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,7 +8,6 @@
 #include "codegen/ir/print.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/ir/verify.h"
-#include "runtime/launch_clock.h"
 #include "tests/support/group_kernels.h"
 #include "tests/support/hand_kernels.h"
 
@@ -100,49 +98,6 @@ TEST(IrGroups, WhatIsUnsoundIsNamed) {
   EXPECT_FALSE(ir::verify(host, ir::Level::BackEnd).empty());
   host.body = all;
   EXPECT_FALSE(ir::verify(host, ir::Level::BackEnd).empty());
-}
-
-TEST(LaunchClock, ThreadsKnowWhatTheyMet) {
-  LaunchClock clock(4);
-  clock.start_cluster(0);
-  const std::uint32_t start = clock.epoch();
-  EXPECT_TRUE(clock.is_before(start, 2, 2));
-  EXPECT_FALSE(clock.is_before(start, 0, 1));
-  clock.meet(0, 2);
-  EXPECT_TRUE(clock.is_before(start, 0, 1));
-  EXPECT_TRUE(clock.is_before(start, 1, 0));
-  EXPECT_FALSE(clock.is_before(start, 0, 2)) << "2 was not there";
-  EXPECT_FALSE(clock.is_before(clock.epoch(), 0, 1)) << "what comes after the barrier";
-  clock.meet(1, 3);
-  EXPECT_TRUE(clock.is_before(start, 0, 2)) << "through 1";
-  EXPECT_FALSE(clock.is_before(start, 3, 2));
-  clock.next_epoch();
-  EXPECT_TRUE(clock.is_before(start, 3, 2));
-}
-
-TEST(LaunchClock, ThoseWhoArriveTellAndDoNotLearn) {
-  LaunchClock clock(2);
-  clock.start_cluster(0);
-  const std::uint32_t start = clock.epoch();
-  LaunchClock::Past past;
-  clock.add_past(0, past);
-  const std::uint32_t later = clock.epoch();
-  clock.add_past(1, past);
-  clock.learn(1, past);
-  EXPECT_TRUE(clock.is_before(start, 0, 1));
-  EXPECT_FALSE(clock.is_before(later, 0, 1)) << "done after the arrival";
-  EXPECT_FALSE(clock.is_before(start, 1, 0));
-}
-
-TEST(LaunchClock, ThreadsAreCountedBlockByBlockInWarps) {
-  const ClusterThreads threads{48, 2};
-  EXPECT_EQ(threads.count(), 96U);
-  EXPECT_EQ(threads.block_of(47), 0U);
-  EXPECT_EQ(threads.block_of(48), 1U);
-  EXPECT_EQ(threads.warp_of(40).begin, 32U);
-  EXPECT_EQ(threads.warp_of(40).end, 48U);
-  EXPECT_EQ(threads.warp_of(50).begin, 48U);
-  EXPECT_EQ(threads.warp_of(50).end, 80U);
 }
 
 }  // namespace
