@@ -78,11 +78,11 @@ struct DirectiveText {
   }
   std::string operator()(const directive::Vectorize& d) const {
     return fmt::format(".vectorize({}{}{})", quoted(d.var), factor_argument(d.width),
-                       tail_argument(d.tail));
+                       d.width > 0 ? tail_argument(d.tail) : "");
   }
   std::string operator()(const directive::Unroll& d) const {
     return fmt::format(".unroll({}{}{})", quoted(d.var), factor_argument(d.factor),
-                       tail_argument(d.tail));
+                       d.factor > 0 ? tail_argument(d.tail) : "");
   }
   std::string operator()(const directive::ComputeInline&) const { return ".compute_inline()"; }
   std::string operator()(const directive::ComputeRoot&) const { return ".compute_root()"; }

@@ -18,6 +18,8 @@ namespace mica::llvm_backend {
 
 namespace {
 
+constexpr unsigned kMostOptimized = 50'000;  // instructions of a function
+
 template <typename T>
 T check(llvm::Expected<T> value, const char* what) {
   if (!value) throw InternalError(std::string(what) + ": " + llvm::toString(value.takeError()));
@@ -98,6 +100,13 @@ void HostCode::compile(const std::vector<RuntimeFunction>& functions, bool optim
   check_module(*module_);
   if (optimize) optimize_for_host(*module_, *machine_);
   guard_addresses(*module_, *machine_);
+  // The back end's time grows with the square of what is unrolled: huge functions are translated as they
+  // stand.
+  for (llvm::Function& f : *module_) {
+    if (f.getInstructionCount() <= kMostOptimized) continue;
+    f.addFnAttr(llvm::Attribute::OptimizeNone);
+    f.addFnAttr(llvm::Attribute::NoInline);
+  }
 
   std::vector<RuntimeFunction> known = {runtime_function("mica_parallel_for", &mica_parallel_for),
                                         runtime_function("mica_allocate", &mica_allocate),

@@ -55,6 +55,14 @@ TEST(Schedule, EveryDirectivePrints) {
             "f.update(0).split(y, y, \"y.chunk\", 4)\n    .parallel(y);\n");
 }
 
+TEST(Schedule, ATailPrintsWithTheFactorThatItBelongsTo) {
+  Directive directive;
+  directive.op = directive::Unroll{"x", 0, TailStrategy::ShiftInwards};
+  EXPECT_EQ(to_string(directive), ".unroll(x)");
+  directive.op = directive::Vectorize{"x", 4, TailStrategy::ShiftInwards};
+  EXPECT_EQ(to_string(directive), ".vectorize(x, 4, TailStrategy::ShiftInwards)");
+}
+
 TEST(Schedule, WrappersPrintThroughTheirSource) {
   TwoStage p;
   p.u.in(p.b);
