@@ -1,5 +1,6 @@
 #include "dsl/node_visit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <unordered_set>
@@ -31,21 +32,46 @@ bool integer_fits(std::int64_t value, Type type) {
 
 void visit_nodes(const std::vector<Expr>& roots, const std::function<void(const Expr&)>& visit) {
   std::unordered_set<const ExprNode*> seen;
-  std::function<void(const Expr&)> enter = [&](const Expr& e) {
-    if (!e.defined() || !seen.insert(e.ptr().get()).second) return;
-    visit(e);
-    for_each_child(e, enter);
-  };
-  for (const auto& root : roots) enter(root);
+  std::vector<const Expr*> left, children;
+  for (auto root = roots.rbegin(); root != roots.rend(); ++root) left.push_back(&*root);
+  while (!left.empty()) {
+    const Expr& at = *left.back();
+    left.pop_back();
+    if (!at.defined() || !seen.insert(at.ptr().get()).second) continue;
+    visit(at);
+    children.clear();
+    for_each_child(at, [&](const Expr& child) { children.push_back(&child); });
+    left.insert(left.end(), children.rbegin(), children.rend());
+  }
 }
 
-Expr NodeRewriter::operator()(const Expr& e) {
-  if (!e.defined()) return e;
-  if (auto it = done_.find(e.ptr().get()); it != done_.end()) return it->second.second;
-  Expr rebuilt = map_children(e, [this](const Expr& child) { return (*this)(child); });
-  if (Expr replaced = replace_(rebuilt); replaced.defined()) rebuilt = replaced;
-  done_.emplace(e.ptr().get(), std::pair{e, rebuilt});
-  return rebuilt;
+Expr NodeRewriter::operator()(const Expr& root) {
+  if (!root.defined()) return root;
+  const auto is_done = [this](const Expr& e) { return !e.defined() || done_.count(e.ptr().get()) > 0; };
+  const auto done = [this](const Expr& e) { return e.defined() ? done_.at(e.ptr().get()).second : e; };
+  // A node is rebuilt when it is met the second time, after its children.
+  std::vector<std::pair<Expr, bool>> left{{root, false}};
+  while (!left.empty()) {
+    const auto [e, is_open] = left.back();
+    if (is_done(e)) {
+      left.pop_back();
+      continue;
+    }
+    if (!is_open) {
+      left.back().second = true;
+      const auto first = static_cast<std::ptrdiff_t>(left.size());
+      for_each_child(e, [&](const Expr& child) {
+        if (!is_done(child)) left.emplace_back(child, false);
+      });
+      std::reverse(left.begin() + first, left.end());
+      continue;
+    }
+    left.pop_back();
+    Expr rebuilt = map_children(e, done);
+    if (Expr replaced = replace_(rebuilt); replaced.defined()) rebuilt = replaced;
+    done_.emplace(e.ptr().get(), std::pair{e, rebuilt});
+  }
+  return done(root);
 }
 
 Expr match_type(const Expr& value, Type type) {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "dsl/node_visit.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
@@ -89,22 +92,6 @@ std::optional<Affine> affine_in(const Expr& e, const std::string& v) {
 
 constexpr double kNoTap = -std::numeric_limits<double>::infinity();
 
-// The largest offset in `slowest` of the taps in `e`. An update's own old value is no tap: it is there
-// before the first plane arrives.
-double largest_offset(const Expr& e, const std::string& slowest) {
-  double largest = kNoTap;
-  walk(e, [&](const Expr& node) {
-    const auto* access = node.as<Access>();
-    if (access == nullptr || access->is_self) return;
-    for (const Expr& arg : access->args) {
-      const std::optional<Affine> form = affine_in(arg, slowest);
-      if (!form || form->factor == 0) continue;
-      largest = std::max(largest, static_cast<double>(form->offset) / static_cast<double>(form->factor));
-    }
-  });
-  return largest;
-}
-
 // One term of a flattened sum: its factors as written (outer ones first), those made of constants and
 // Params apart, and the largest offset of its taps in the slowest dimension.
 struct Term {
@@ -134,10 +121,22 @@ const Binary* as_binary(const Expr& e, BinaryOp op) {
 
 class RoundingFixer {
  public:
-  RoundingFixer(const std::string& slowest, const IsParam& is_param)
-      : slowest_(slowest), is_param_(is_param) {}
+  RoundingFixer(const Expr& value, const std::string& slowest, const IsParam& is_param)
+      : slowest_(slowest), is_param_(is_param) {
+    std::unordered_set<const ExprNode*> met;
+    visit_nodes({value}, [&](const Expr& e) {
+      for_each_child(e, [&](const Expr& child) {
+        if (!met.insert(child.ptr().get()).second) shared_.insert(child.ptr().get());
+      });
+    });
+  }
 
-  Expr fix(const Expr& e) const {
+  Expr fix(const Expr& e) {
+    return fixed_(e, [&] { return fix_new(e); });
+  }
+
+ private:
+  Expr fix_new(const Expr& e) {
     if (e.as<Strict>() != nullptr) return e;
     const auto* binary = e.as<Binary>();
     const bool may_be_sum =
@@ -147,15 +146,27 @@ class RoundingFixer {
           (binary->op == BinaryOp::Add || binary->op == BinaryOp::Sub || binary->op == BinaryOp::Mul)));
     if (may_be_sum) {
       std::vector<Term> terms;
+      whole_ = e.ptr().get();
       flatten(e, {}, terms);
       if (terms.size() > 1) return chain(std::move(terms));
     }
     return map_children(e, [this](const Expr& child) { return fix(child); });
   }
 
- private:
+  // A value that is used several times is computed once, in an order of its own: the sums and products
+  // that use it are not opened through it.
+  [[nodiscard]] bool is_closed(const Expr& e) const {
+    return e.ptr().get() != whole_ && shared_.count(e.ptr().get()) > 0;
+  }
+
   // Appends the terms of `e` times the sign and uniform factors of `outer`.
-  void flatten(const Expr& e, const Term& outer, std::vector<Term>& terms) const {
+  void flatten(const Expr& e, const Term& outer, std::vector<Term>& terms) {
+    if (is_closed(e)) {
+      Term term = outer;
+      (is_uniform(e) ? term.uniform : term.varying).push_back(e);
+      terms.push_back(std::move(term));
+      return;
+    }
     if (is_neg(e)) {
       Term negated = outer;
       negated.negative = !outer.negative;
@@ -176,6 +187,10 @@ class RoundingFixer {
     gather_factors(e, term);
     if (term.varying.size() == 1) {
       const Expr only = term.varying.front();
+      if (is_closed(only)) {
+        terms.push_back(std::move(term));
+        return;
+      }
       if (as_binary(only, BinaryOp::Add) != nullptr || as_binary(only, BinaryOp::Sub) != nullptr) {
         term.varying.clear();
         flatten(only, term, terms);
@@ -186,8 +201,10 @@ class RoundingFixer {
   }
 
   // Splits a product into factors; minus signs inside it go to the term's sign, which is exact.
-  void gather_factors(const Expr& e, Term& term) const {
-    if (is_neg(e)) {
+  void gather_factors(const Expr& e, Term& term) {
+    if (is_closed(e)) {
+      (is_uniform(e) ? term.uniform : term.varying).push_back(e);
+    } else if (is_neg(e)) {
       term.negative = !term.negative;
       gather_factors(e.as<Unary>()->a, term);
     } else if (const Binary* mul = as_binary(e, BinaryOp::Mul)) {
@@ -198,7 +215,7 @@ class RoundingFixer {
     }
   }
 
-  bool is_uniform(const Expr& e) const {
+  bool is_uniform(const Expr& e) {
     if (e.as<IntImm>() != nullptr || e.as<FloatImm>() != nullptr || e.as<ParamRef>() != nullptr) {
       return true;
     }
@@ -206,21 +223,44 @@ class RoundingFixer {
     const bool is_operation = e.as<Cast>() || e.as<Unary>() || e.as<Binary>() || e.as<Compare>() ||
                               e.as<Select>() || e.as<Fma>() || e.as<Strict>();
     if (!is_operation) return false;
+    const auto known = uniform_.find(e.ptr().get());
+    if (known != uniform_.end()) return known->second;
     bool uniform = true;
     for_each_child(e, [&](const Expr& child) { uniform = uniform && is_uniform(child); });
+    uniform_.emplace(e.ptr().get(), uniform);
     return uniform;
   }
 
-  Expr chain(std::vector<Term> terms) const {
+  // The largest offset in the slowest dimension of the taps in `e`. An update's own old value is no tap:
+  // it is there before the first plane arrives.
+  double largest_offset(const Expr& e) {
+    const auto known = offsets_.find(e.ptr().get());
+    if (known != offsets_.end()) return known->second;
+    double largest = kNoTap;
+    for_each_child(e, [&](const Expr& child) { largest = std::max(largest, largest_offset(child)); });
+    if (const auto* access = e.as<Access>(); access != nullptr && !access->is_self) {
+      for (const Expr& arg : access->args) {
+        const std::optional<Affine> form = affine_in(arg, slowest_);
+        if (!form || form->factor == 0) continue;
+        const double offset = static_cast<double>(form->offset) / static_cast<double>(form->factor);
+        largest = std::max(largest, offset);
+      }
+    }
+    offsets_.emplace(e.ptr().get(), largest);
+    return largest;
+  }
+
+  Expr chain(std::vector<Term> terms) {
     for (Term& term : terms) {
       if (term.negative && (term.uniform.size() + term.varying.size() > 1)) {
         // Before it is fixed, so that a minus sign goes into a factor that is itself a sum.
         Expr& first = term.uniform.empty() ? term.varying.front() : term.uniform.front();
         first = -first;
+        made_.push_back(first);
         term.negative = false;
       }
       for (const Expr& factor : term.varying) {
-        term.offset = std::max(term.offset, largest_offset(factor, slowest_));
+        term.offset = std::max(term.offset, largest_offset(factor));
       }
       for (Expr& factor : term.uniform) factor = fix(factor);
       for (Expr& factor : term.varying) factor = fix(factor);
@@ -258,12 +298,18 @@ class RoundingFixer {
 
   const std::string& slowest_;
   const IsParam& is_param_;
+  std::unordered_set<const ExprNode*> shared_;  // by several nodes of the value
+  const ExprNode* whole_ = nullptr;             // the sum being opened
+  RewriteMemo fixed_;
+  std::vector<Expr> made_;  // keeps nodes whose address is a key below
+  std::unordered_map<const ExprNode*, bool> uniform_;
+  std::unordered_map<const ExprNode*, double> offsets_;
 };
 
 }  // namespace
 
 Expr fix_rounding(const Expr& value, const std::string& slowest, const IsParam& is_param) {
-  return RoundingFixer(slowest, is_param).fix(value);
+  return RoundingFixer(value, slowest, is_param).fix(value);
 }
 
 }  // namespace mica

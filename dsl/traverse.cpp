@@ -143,44 +143,76 @@ Expr map_children(const Expr& e, Rewrite rewrite) {
 }
 
 void walk(const Expr& e, FunctionRef<void(const Expr&)> visit) {
-  visit(e);
-  for_each_child(e, [&](const Expr& child) { walk(child, visit); });
+  VisitedNodes visited;
+  std::vector<const Expr*> left{&e}, children;
+  while (!left.empty()) {
+    const Expr& at = *left.back();
+    left.pop_back();
+    if (!visited.enter(at)) continue;
+    visit(at);
+    children.clear();
+    for_each_child(at, [&](const Expr& child) { children.push_back(&child); });
+    left.insert(left.end(), children.rbegin(), children.rend());
+  }
 }
 
-Expr substitute(const Expr& e, const std::string& name, const Expr& value) {
-  if (const auto* var = e.as<VarRef>()) return var->name == name ? value : e;
-  if (const auto* let = e.as<Let>(); let != nullptr && let->name == name) {
-    Expr bound = substitute(let->value, name, value);
-    return bound.same_as(let->value) ? e : make_expr(e.type(), Let{name, bound, let->body});
+namespace {
+
+class Substitution {
+ public:
+  explicit Substitution(FunctionRef<Expr(const std::string&)> lookup) : lookup_(lookup) {}
+
+  Expr run(const Expr& e) {
+    if (const auto* var = e.as<VarRef>()) {
+      Expr value = lookup_(var->name);
+      return value.defined() ? value : e;
+    }
+    return memo_(e, [&] {
+      if (const auto* let = e.as<Let>()) return run_let(e, *let);
+      return map_children(e, [this](const Expr& child) { return run(child); });
+    });
   }
-  return map_children(e, [&](const Expr& child) { return substitute(child, name, value); });
+
+ private:
+  Expr run_let(const Expr& e, const Let& let) {
+    Expr value = run(let.value);
+    const auto outside = [&](const std::string& name) {
+      return name == let.name ? Expr() : lookup_(name);
+    };
+    // Where the name means nothing outside, the body's nodes are those of the whole.
+    Expr body = lookup_(let.name).defined() ? Substitution(outside).run(let.body) : run(let.body);
+    if (value.same_as(let.value) && body.same_as(let.body)) return e;
+    return make_expr(e.type(), Let{let.name, std::move(value), std::move(body)});
+  }
+
+  FunctionRef<Expr(const std::string&)> lookup_;
+  RewriteMemo memo_;
+};
+
+bool uses_var(const Expr& e, const std::string& name, VisitedNodes& visited) {
+  if (const auto* var = e.as<VarRef>()) return var->name == name;
+  if (!visited.enter(e)) return false;
+  if (const auto* let = e.as<Let>(); let != nullptr && let->name == name) {
+    return uses_var(let->value, name, visited);
+  }
+  bool found = false;
+  for_each_child(e, [&](const Expr& child) { found = found || uses_var(child, name, visited); });
+  return found;
+}
+
+}  // namespace
+
+Expr substitute(const Expr& e, const std::string& name, const Expr& value) {
+  return Substitution([&](const std::string& other) { return other == name ? value : Expr(); }).run(e);
 }
 
 Expr substitute(const Expr& e, FunctionRef<Expr(const std::string&)> lookup) {
-  if (const auto* var = e.as<VarRef>()) {
-    Expr value = lookup(var->name);
-    return value.defined() ? value : e;
-  }
-  if (const auto* let = e.as<Let>()) {
-    Expr value = substitute(let->value, lookup);
-    const auto outside = [&](const std::string& name) {
-      return name == let->name ? Expr() : lookup(name);
-    };
-    Expr body = substitute(let->body, outside);
-    if (value.same_as(let->value) && body.same_as(let->body)) return e;
-    return make_expr(e.type(), Let{let->name, std::move(value), std::move(body)});
-  }
-  return map_children(e, [&](const Expr& child) { return substitute(child, lookup); });
+  return Substitution(lookup).run(e);
 }
 
 bool uses_var(const Expr& e, const std::string& name) {
-  if (const auto* var = e.as<VarRef>()) return var->name == name;
-  if (const auto* let = e.as<Let>(); let != nullptr && let->name == name) {
-    return uses_var(let->value, name);
-  }
-  bool found = false;
-  for_each_child(e, [&](const Expr& child) { found = found || uses_var(child, name); });
-  return found;
+  VisitedNodes visited;
+  return uses_var(e, name, visited);
 }
 
 }  // namespace mica

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "dsl/expr.h"
@@ -31,13 +33,43 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
+/// What a recursive rewrite made of the nodes it has met, so that a shared node is rewritten once and
+/// stays shared. Serves one context: a rewrite that depends on more than the node needs a memo for each
+/// case.
+class RewriteMemo {
+ public:
+  /// What `rewrite()` gives for `e`, which is asked once.
+  template <typename Rewrite>
+  Expr operator()(const Expr& e, const Rewrite& rewrite) {
+    if (e.ptr().use_count() <= 1) return rewrite();  // one parent: met once
+    const auto found = done_.find(e.ptr().get());
+    if (found != done_.end()) return found->second.second;
+    Expr result = rewrite();
+    done_.emplace(e.ptr().get(), std::pair(e, result));
+    return result;
+  }
+
+ private:
+  // Keyed by address for lookup only; the first Expr of a value keeps the node alive.
+  std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> done_;
+};
+/// Which shared nodes a recursive visit has met.
+class VisitedNodes {
+ public:
+  /// True the first time `e` is met.
+  bool enter(const Expr& e) { return e.ptr().use_count() <= 1 || seen_.insert(e.ptr().get()).second; }
+
+ private:
+  std::unordered_set<const ExprNode*> seen_;
+};
+
 /// Calls `visit` on each direct child of `e`, in evaluation order.
 void for_each_child(const Expr& e, FunctionRef<void(const Expr&)> visit);
 /// `e` with each direct child replaced by `rewrite(child)`; `e` itself when none changed (no new node
 /// is made then). The node keeps its type: a rewrite that changes a child's type rebuilds the node
 /// itself.
 Expr map_children(const Expr& e, FunctionRef<Expr(const Expr&)> rewrite);
-/// Calls `visit` on every node of `e`, parents before children.
+/// Calls `visit` once on every distinct node of `e`, parents before children, in the order first met.
 void walk(const Expr& e, FunctionRef<void(const Expr&)> visit);
 /// Structural equality (source locations do not count). Floats are equal when their bits are.
 bool equal(const Expr& a, const Expr& b);

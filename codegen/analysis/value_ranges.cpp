@@ -2,15 +2,28 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
+#include <utility>
 
 #include "dsl/constant_math.h"
 #include "dsl/limits.h"
 #include "dsl/traverse.h"
 
 namespace mica::analysis {
+
+/// What has been found, by node; the first Expr of an entry keeps the node alive.
+struct RangeFinder::Known {
+  template <typename T>
+  using Of = std::unordered_map<const ExprNode*, std::pair<Expr, T>>;
+  const Ranges& given;
+  Of<Ranges::Range> of[3] = {};  // by From
+  Of<bool> exact = {}, data = {};
+};
+
 namespace {
 
 using Range = Ranges::Range;
+using Known = RangeFinder::Known;
 using Side = std::optional<std::int64_t>;
 
 // What a range is derived from: the code, its sums taken for exact or not, or also a launch's limits.
@@ -58,15 +71,16 @@ Range product(const Range& a, const Range& b) {
   return r;
 }
 
-Range range(const Expr& e, const Ranges& ranges, From from);
-bool stays(const Linear& form, Type type, const Ranges& ranges);
+Range range(const Expr& e, Known& ranges, From from);
+bool exact(const Expr& e, Known& ranges);
+bool stays(const Linear& form, Type type, Known& ranges);
 
 // A pair k*floor((e + p)/a) - k*floor((e + q)/a) lies between k*floor((p - q)/a) and k*ceil((p - q)/a),
 // whatever e is. Takes such pairs out of `form` and returns what they add.
-Range take_floor_pairs(Linear& form, const Ranges& ranges, From from) {
+Range take_floor_pairs(Linear& form, Known& ranges, From from) {
   Range total{0, 0};
   const auto is_exact = [&](const Expr& dividend) {
-    return from == From::ExactCode || never_wraps(dividend, ranges);
+    return from == From::ExactCode || exact(dividend, ranges);
   };
   for (std::size_t i = 0; i < form.terms.size(); ++i) {
     const auto* up = form.terms[i].first.as<Binary>();
@@ -93,7 +107,7 @@ Range take_floor_pairs(Linear& form, const Ranges& ranges, From from) {
   return total;
 }
 
-Range range(const Linear& whole, const Ranges& ranges, From from) {
+Range range(const Linear& whole, Known& ranges, From from) {
   Linear form = whole;
   Range result = take_floor_pairs(form, ranges, from);
   result.min = sum(result.min, form.constant);
@@ -112,7 +126,7 @@ bool lies_in(const Range& r, Type type) {
   return (!all.min || *r.min >= *all.min) && (!all.max || *r.max <= *all.max);
 }
 
-bool stays(const Linear& form, Type type, const Ranges& ranges) {
+bool stays(const Linear& form, Type type, Known& ranges) {
   return lies_in(range(form, ranges, From::Limits), type);
 }
 
@@ -154,7 +168,7 @@ Range remainder(const Range& a, const Range& b) {
   return r;
 }
 
-Range of_binary(const Binary& op, Type type, const Ranges& ranges, From from) {
+Range of_binary(const Binary& op, Type type, Known& ranges, From from) {
   const auto a = [&] { return range(op.a, ranges, from); };
   const auto b = [&] { return range(op.b, ranges, from); };
   switch (op.op) {
@@ -197,10 +211,11 @@ Range of_binary(const Binary& op, Type type, const Ranges& ranges, From from) {
 }
 
 // Before what the type alone says.
-Range unclipped(const Expr& e, const Ranges& ranges, From from) {
+Range unclipped(const Expr& e, Known& ranges, From from) {
   if (const auto* value = as_int(e)) return {*value, *value};
   if (const auto* var = e.as<VarRef>()) {
-    return from == From::Limits ? ranges.limits(var->name, e.type()) : ranges.find(var->name);
+    return from == From::Limits ? ranges.given.limits(var->name, e.type())
+                                : ranges.given.find(var->name);
   }
   if (is_sum(e)) {
     const Linear form = linearize(e);
@@ -232,9 +247,14 @@ Range unclipped(const Expr& e, const Ranges& ranges, From from) {
   return {};
 }
 
-Range range(const Expr& e, const Ranges& ranges, From from) {
+Range range(const Expr& e, Known& ranges, From from) {
   const Type type = e.type().element();
   if (type.is_float()) return {};
+  const bool is_leaf = e.as<IntImm>() != nullptr || e.as<VarRef>() != nullptr;
+  auto& known = ranges.of[static_cast<std::size_t>(from)];
+  if (const auto found = known.find(e.ptr().get()); !is_leaf && found != known.end()) {
+    return found->second.second;
+  }
   Range r = unclipped(e, ranges, from);
   // i32 and i64 keep open sides: "no constant bound" is an answer that passes ask for.
   if (from == From::Limits || type.bits < 32) {
@@ -242,7 +262,53 @@ Range range(const Expr& e, const Ranges& ranges, From from) {
     r.min = greatest_known(r.min, all.min);
     r.max = least_known(r.max, all.max);
   }
+  if (!is_leaf) known.emplace(e.ptr().get(), std::pair(e, r));
   return r;
+}
+
+bool is_exact(const Expr& e, Known& ranges) {
+  const auto all_exact = [&](const Expr& of) {
+    bool result = true;
+    for_each_child(of, [&](const Expr& child) {
+      if (child.type().is_integer()) result = result && exact(child, ranges);
+    });
+    return result;
+  };
+  if (const auto* op = e.as<Binary>()) {
+    if (op->op == BinaryOp::Shl) return as_int(op->a) && as_int(op->b);
+    const bool of_variables = op->op == BinaryOp::Mul && !as_int(op->a) && !as_int(op->b);
+    if (of_variables) {
+      const Range all = product(range(op->a, ranges, From::Limits), range(op->b, ranges, From::Limits));
+      return lies_in(all, e.type()) && all_exact(e);
+    }
+  }
+  if (!is_sum(e)) return all_exact(e);
+  const Linear form = linearize(e);
+  return stays(form, e.type(), ranges) &&
+         std::all_of(form.terms.begin(), form.terms.end(),
+                     [&](const auto& term) { return exact(term.first, ranges); });
+}
+
+bool exact(const Expr& e, Known& ranges) {
+  if (e.as<IntImm>() || e.as<VarRef>()) return true;
+  if (const auto found = ranges.exact.find(e.ptr().get()); found != ranges.exact.end()) {
+    return found->second.second;
+  }
+  const bool result = is_exact(e, ranges);
+  ranges.exact.emplace(e.ptr().get(), std::pair(e, result));
+  return result;
+}
+
+bool data(const Expr& e, Known& ranges) {
+  if (e.as<Load>() || e.as<Access>()) return true;
+  const bool shared = e.ptr().use_count() > 1;
+  if (const auto found = ranges.data.find(e.ptr().get()); shared && found != ranges.data.end()) {
+    return found->second.second;
+  }
+  bool result = false;
+  for_each_child(e, [&](const Expr& child) { result = result || data(child, ranges); });
+  if (shared) ranges.data.emplace(e.ptr().get(), std::pair(e, result));
+  return result;
 }
 
 From from_code(Integers integers) { return integers == Integers::Exact ? From::ExactCode : From::Code; }
@@ -274,55 +340,40 @@ Ranges::Range Ranges::limits(const std::string& name, Type type) const {
   return of_type(type.element());
 }
 
+RangeFinder::RangeFinder(const Ranges& ranges) : known_(new Known{ranges}) {}
+RangeFinder::~RangeFinder() = default;
+Ranges::Range RangeFinder::range_of(const Expr& e, Integers integers) {
+  return range(e, *known_, from_code(integers));
+}
+Ranges::Range RangeFinder::range_of(const Linear& form, Integers integers) {
+  return range(form, *known_, from_code(integers));
+}
+Ranges::Range RangeFinder::limits_of(const Expr& e) { return range(e, *known_, From::Limits); }
+Ranges::Range RangeFinder::limits_of(const Linear& form) { return range(form, *known_, From::Limits); }
+bool RangeFinder::stays_in(const Linear& form, Type type) { return stays(form, type, *known_); }
+bool RangeFinder::never_wraps(const Expr& e) { return exact(e, *known_); }
+bool RangeFinder::reads_data(const Expr& e) { return data(e, *known_); }
+
 Ranges::Range range_of(const Expr& e, const Ranges& ranges, Integers integers) {
-  return range(e, ranges, from_code(integers));
+  return RangeFinder(ranges).range_of(e, integers);
 }
-
 Ranges::Range range_of(const Linear& form, const Ranges& ranges, Integers integers) {
-  return range(form, ranges, from_code(integers));
+  return RangeFinder(ranges).range_of(form, integers);
 }
-
-Ranges::Range limits_of(const Expr& e, const Ranges& ranges) { return range(e, ranges, From::Limits); }
+Ranges::Range limits_of(const Expr& e, const Ranges& ranges) { return RangeFinder(ranges).limits_of(e); }
 
 void push_loop(Ranges& ranges, const std::string& variable, const Expr& min, const Expr& extent) {
   Linear last = linearize(min);
   last.add(linearize(extent));
   last.constant -= 1;
   ranges.push(variable, {range_of(min, ranges).min, range_of(last, ranges).max},
-              {limits_of(min, ranges).min, range(last, ranges, From::Limits).max});
+              {limits_of(min, ranges).min, RangeFinder(ranges).limits_of(last).max});
 }
 
 void push_let(Ranges& ranges, const std::string& name, const Expr& value) {
   ranges.push(name, range_of(value, ranges, Integers::Wrap), limits_of(value, ranges));
 }
 
-bool stays_in(const Linear& form, Type type, const Ranges& ranges) { return stays(form, type, ranges); }
-
-bool never_wraps(const Expr& e, const Ranges& ranges) {
-  if (const auto* op = e.as<Binary>()) {
-    if (op->op == BinaryOp::Shl) return as_int(op->a) && as_int(op->b);
-    const bool of_variables = op->op == BinaryOp::Mul && !as_int(op->a) && !as_int(op->b);
-    if (of_variables && !lies_in(product(limits_of(op->a, ranges), limits_of(op->b, ranges)), e.type()))
-      return false;
-  }
-  if (is_sum(e)) {
-    const Linear form = linearize(e);
-    return stays(form, e.type(), ranges) &&
-           std::all_of(form.terms.begin(), form.terms.end(),
-                       [&](const auto& term) { return never_wraps(term.first, ranges); });
-  }
-  bool result = true;
-  for_each_child(e, [&](const Expr& child) {
-    if (child.type().is_integer()) result = result && never_wraps(child, ranges);
-  });
-  return result;
-}
-
-bool reads_data(const Expr& e) {
-  if (e.as<Load>() || e.as<Access>()) return true;
-  bool found = false;
-  for_each_child(e, [&](const Expr& child) { found = found || reads_data(child); });
-  return found;
-}
+bool never_wraps(const Expr& e, const Ranges& ranges) { return RangeFinder(ranges).never_wraps(e); }
 
 }  // namespace mica::analysis

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,11 +57,32 @@ Ranges::Range limits_of(const Expr& e, const Ranges& ranges);
 void push_loop(Ranges& ranges, const std::string& variable, const Expr& min, const Expr& extent);
 void push_let(Ranges& ranges, const std::string& name, const Expr& value);
 
-/// True when the form, as a sum of unbounded integers, is proven to lie in `type`.
-bool stays_in(const Linear& form, Type type, const Ranges& ranges);
-/// True when that holds for `e` and each sum inside it: no part of it wraps.
+/// True when no sum, product or shift in `e` leaves its type within the limits of a launch.
 bool never_wraps(const Expr& e, const Ranges& ranges);
-/// True if the value depends on memory.
-bool reads_data(const Expr& e);
+
+/// The same questions on many expressions under ranges that do not change meanwhile: what is found of a
+/// node is kept.
+class RangeFinder {
+ public:
+  explicit RangeFinder(const Ranges& ranges);
+  ~RangeFinder();
+  RangeFinder(const RangeFinder&) = delete;
+  RangeFinder& operator=(const RangeFinder&) = delete;
+
+  Ranges::Range range_of(const Expr& e, Integers integers);
+  Ranges::Range range_of(const Linear& form, Integers integers);
+  Ranges::Range limits_of(const Expr& e);
+  Ranges::Range limits_of(const Linear& form);
+  /// True when the form, as a sum of unbounded integers, is proven to lie in `type`.
+  bool stays_in(const Linear& form, Type type);
+  bool never_wraps(const Expr& e);
+  /// True if the value depends on memory.
+  bool reads_data(const Expr& e);
+
+  struct Known;
+
+ private:
+  std::unique_ptr<Known> known_;
+};
 
 }  // namespace mica::analysis

@@ -219,7 +219,8 @@ class Aligner {
       Group& group = group_of(groups, *place);
       for (int i = 0; i < e.type().lanes; ++i) group.needed.insert(place->constant + i);
     });
-    return groups.empty() ? value : replace(value, groups);
+    RewriteMemo memo;
+    return groups.empty() ? value : replace(value, groups, memo);
   }
 
   static Group& group_of(std::vector<Group>& groups, const Place& place) {
@@ -235,13 +236,15 @@ class Aligner {
     return groups.back();
   }
 
-  Expr replace(const Expr& e, std::vector<Group>& groups) {
-    const auto* load = e.as<Load>();
-    if (load && !e.type().is_scalar()) {
-      auto place = place_of(*load, e.type());
-      if (place) return rebuild(e, *load, *place, group_of(groups, *place));
-    }
-    return map_children(e, [&](const Expr& child) { return replace(child, groups); });
+  Expr replace(const Expr& e, std::vector<Group>& groups, RewriteMemo& memo) {
+    return memo(e, [&] {
+      const auto* load = e.as<Load>();
+      if (load && !e.type().is_scalar()) {
+        auto place = place_of(*load, e.type());
+        if (place) return rebuild(e, *load, *place, group_of(groups, *place));
+      }
+      return map_children(e, [&](const Expr& child) { return replace(child, groups, memo); });
+    });
   }
 
   // The piece of `group` that holds position p: (first position, size).

@@ -5,6 +5,7 @@
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/simplify.h"
+#include "dsl/node_visit.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
@@ -46,12 +47,13 @@ class Hints {
 
  private:
   [[nodiscard]] Expr mark(const Expr& e) const {
-    Expr r = map_children(e, [this](const Expr& child) { return mark(child); });
-    const auto* load = r.as<Load>();
-    if (!load || !streamed_.count(load->buffer)) return r;
-    Load marked = *load;
-    marked.streamed = true;
-    return make_expr(r.type(), std::move(marked));
+    return NodeRewriter([this](const Expr& r) {
+      const auto* load = r.as<Load>();
+      if (!load || !streamed_.count(load->buffer)) return Expr();
+      Load marked = *load;
+      marked.streamed = true;
+      return make_expr(r.type(), std::move(marked));
+    })(e);
   }
 
   const FunctionData& func_;

@@ -170,8 +170,9 @@ class Exchanger {
       const auto points = own_points(row, store.value, own);
       if (!points) continue;
       row.name = source_ + ".row" + std::to_string(made_++);
+      RewriteMemo memo;
       const ir::Stmt from_row =
-          ir::map_exprs(result, [&](const Expr& e) { return read_row(e, row, own, width); });
+          ir::map_exprs(result, [&](const Expr& e) { return read_row(e, row, own, width, memo); });
       result = ir::make_block({filled(row, *points, own, width), from_row});
       ir::Allocate alloc;
       alloc.buffer = row.name;
@@ -185,14 +186,17 @@ class Exchanger {
     return result;
   }
 
-  Expr read_row(const Expr& e, const Row& row, const Expr& own, std::int64_t width) const {
-    const auto* load = e.as<Load>();
-    if (load && load->buffer == row.tap.buffer && same_place(*load, row.tap, dim_)) {
-      const auto offset = offset_of(*load, own);
-      if (offset && std::abs(*offset) <= width)
-        return element(row, own_place(width) + constant(*offset));
-    }
-    return map_children(e, [&](const Expr& child) { return read_row(child, row, own, width); });
+  Expr read_row(const Expr& e, const Row& row, const Expr& own, std::int64_t width,
+                RewriteMemo& memo) const {
+    return memo(e, [&] {
+      const auto* load = e.as<Load>();
+      if (load && load->buffer == row.tap.buffer && same_place(*load, row.tap, dim_)) {
+        const auto offset = offset_of(*load, own);
+        if (offset && std::abs(*offset) <= width)
+          return element(row, own_place(width) + constant(*offset));
+      }
+      return map_children(e, [&](const Expr& child) { return read_row(child, row, own, width, memo); });
+    });
   }
 
   // Where in the row the point at hand stands.

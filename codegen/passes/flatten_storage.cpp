@@ -5,6 +5,7 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
+#include "dsl/node_visit.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
@@ -145,12 +146,13 @@ class Flattener {
   }
 
   Expr run(const Expr& e) {
-    Expr r = map_children(e, [this](const Expr& child) { return run(child); });
-    const auto* load = r.as<Load>();
-    if (!load) return r;
-    Load flat = *load;
-    flatten(load->buffer, load->index, flat.index, flat.logical);
-    return make_expr(r.type(), std::move(flat));
+    return NodeRewriter([this](const Expr& r) {
+      const auto* load = r.as<Load>();
+      if (!load) return Expr();
+      Load flat = *load;
+      flatten(load->buffer, load->index, flat.index, flat.logical);
+      return make_expr(r.type(), std::move(flat));
+    })(e);
   }
 
   template <typename Copy>

@@ -6,6 +6,7 @@
 #include "codegen/passes/nest_frame.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/limits.h"
+#include "dsl/node_visit.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
@@ -335,10 +336,13 @@ ir::Stmt NestBuilder::emit_store(const FunctionData& func, std::size_t index,
 }
 
 Expr NestBuilder::to_loads(const Expr& e) const {
-  Expr r = map_children(e, [this](const Expr& child) { return to_loads(child); });
+  return NodeRewriter([this](const Expr& node) { return to_load(node); })(e);
+}
+
+Expr NestBuilder::to_load(const Expr& r) const {
   if (const auto* strict_ = r.as<Strict>()) return strict_->value;
   const auto* access = r.as<Access>();
-  if (!access) return r;
+  if (!access) return {};
   Load load;
   const FunctionData* callee = program_.pipeline.find(access->name);
   load.buffer =

@@ -118,6 +118,8 @@ class NestBuilder {
   ir::Stmt emit_store(const FunctionData& func, std::size_t index,
                       const std::function<Expr(const std::string&)>& value_of) const;
   [[nodiscard]] Expr to_loads(const Expr& e) const;
+  /// Of a node whose children are done; undefined: the node itself.
+  [[nodiscard]] Expr to_load(const Expr& r) const;
 
   /// Boxes of all Funcs computed at `frame`'s loop `position` or deeper, for one iteration of it.
   [[nodiscard]] std::map<std::string, analysis::Box> boxes_at(const Frame& frame,

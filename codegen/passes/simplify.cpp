@@ -1,6 +1,7 @@
 #include "codegen/passes/simplify.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/ir/traverse.h"
 #include "dsl/constant_math.h"
@@ -14,9 +15,14 @@ using analysis::Ranges;
 
 class Simplifier {
  public:
-  Simplifier(const Ranges& ranges, Integers integers) : ranges_(ranges), integers_(integers) {}
+  Simplifier(const Ranges& ranges, Integers integers) : finder_(ranges), integers_(integers) {}
 
   Expr run(const Expr& e) {
+    return memo_[integers_ == Integers::Exact ? 1 : 0](e, [&] { return run_new(e); });
+  }
+
+ private:
+  Expr run_new(const Expr& e) {
     if (is_index_sum(e)) return analysis::to_expr(sum(e), e.type());
     Expr r = children(e);
     if (const auto* binary = r.as<Binary>()) return fold_binary(r, *binary);
@@ -39,7 +45,6 @@ class Simplifier {
     return r;
   }
 
- private:
   // `e` with its children simplified, each as what it is: indices are coordinates, and the dividend of a
   // remainder may wrap even in a coordinate, since the remainder lies in bounds of its own.
   Expr children(const Expr& e) {
@@ -47,9 +52,10 @@ class Simplifier {
     const bool may_wrap = op && op->op == BinaryOp::Mod;
     const bool is_load = e.as<Load>() || e.as<Access>();
     const Integers inside = is_load ? Integers::Exact : (may_wrap ? Integers::Wrap : integers_);
-    if (inside == integers_) return map_children(e, [this](const Expr& child) { return run(child); });
-    Simplifier other(ranges_, inside);
-    return map_children(e, [&](const Expr& child) { return other.run(child); });
+    const Integers outside = std::exchange(integers_, inside);
+    Expr result = map_children(e, [this](const Expr& child) { return run(child); });
+    integers_ = outside;
+    return result;
   }
 
   static bool is_index_type(Type t) { return t.is_int() && t.is_scalar() && t.bits >= 32; }
@@ -81,14 +87,14 @@ class Simplifier {
   }
 
   // What may be taken for granted of `e`: the launch knows nothing of what is read from memory.
-  [[nodiscard]] Integers integers_of(const Expr& e) const {
-    return integers_ == Integers::Exact && analysis::reads_data(e) ? Integers::Wrap : integers_;
+  [[nodiscard]] Integers integers_of(const Expr& e) {
+    return integers_ == Integers::Exact && finder_.reads_data(e) ? Integers::Wrap : integers_;
   }
   // Do order and quotient of the form follow those of unbounded integers?
-  [[nodiscard]] bool is_exact(const Linear& form, Type type, Integers integers) const {
-    return integers == Integers::Exact || analysis::stays_in(form, type, ranges_);
+  [[nodiscard]] bool is_exact(const Linear& form, Type type, Integers integers) {
+    return integers == Integers::Exact || finder_.stays_in(form, type);
   }
-  [[nodiscard]] bool is_exact(const Expr& e) const {
+  [[nodiscard]] bool is_exact(const Expr& e) {
     return is_exact(analysis::linearize(e), e.type(), integers_of(e));
   }
 
@@ -136,7 +142,7 @@ class Simplifier {
     if (is_exact(op.a) && is_exact(op.b)) {
       Linear difference = analysis::linearize(op.a);
       difference.add(analysis::linearize(op.b), -1);
-      auto r = analysis::range_of(difference, ranges_, integers_of(e));
+      auto r = finder_.range_of(difference, integers_of(e));
       if (r.max && *r.max <= 0) return is_min ? op.a : op.b;
       if (r.min && *r.min >= 0) return is_min ? op.b : op.a;
     }
@@ -169,7 +175,7 @@ class Simplifier {
     }
     whole.constant = floor_div(form.constant, k);
     rest.constant = floor_mod(form.constant, k);
-    auto r = analysis::range_of(rest, ranges_, integers);
+    auto r = finder_.range_of(rest, integers);
     if (r.min && r.max && *r.min >= 0 && *r.max < k) return analysis::to_expr(whole, e.type());
     if ((whole.is_constant() && whole.constant == 0) || !is_exact(rest, e.type(), integers)) return e;
     Expr remainder = make_expr(
@@ -185,13 +191,13 @@ class Simplifier {
     if (k < 0) return e;
     const bool power_of_2 = (k & (k - 1)) == 0;
     Linear form = analysis::linearize(a), rest;
-    if (!power_of_2 && !analysis::stays_in(form, e.type(), ranges_)) return e;
+    if (!power_of_2 && !finder_.stays_in(form, e.type())) return e;
     for (const auto& [atom, c] : form.terms) {
       if (c % k != 0) rest.add_term(atom, c);
     }
     rest.constant = floor_mod(form.constant, k);
-    if (!power_of_2 && !analysis::stays_in(rest, e.type(), ranges_)) return e;
-    const auto r = analysis::range_of(rest, ranges_, Integers::Wrap);
+    if (!power_of_2 && !finder_.stays_in(rest, e.type())) return e;
+    const auto r = finder_.range_of(rest, Integers::Wrap);
     Expr simple = analysis::to_expr(rest, e.type());
     if (r.min && r.max && *r.min >= 0 && *r.max < k) return simple;
     return make_expr(e.type(), Binary{BinaryOp::Mod, simple, make_const(e.type(), k)});
@@ -208,7 +214,7 @@ class Simplifier {
     d.add(analysis::linearize(op.b), -1);
     const bool same = d.is_constant() && wrap_to_type(op.a.type(), d.constant) == 0;
     if (!same && !(is_exact(op.a) && is_exact(op.b))) return std::nullopt;
-    auto r = same ? Ranges::Range{0, 0} : analysis::range_of(d, ranges_, integers);
+    auto r = same ? Ranges::Range{0, 0} : finder_.range_of(d, integers);
     auto below = [&](std::int64_t bound) -> std::optional<bool> {  // d < bound ?
       if (r.max && *r.max < bound) return true;
       if (r.min && *r.min >= bound) return false;
@@ -238,8 +244,9 @@ class Simplifier {
     return e;
   }
 
-  const Ranges& ranges_;
-  const Integers integers_;
+  analysis::RangeFinder finder_;
+  Integers integers_;  // of the expression at hand
+  RewriteMemo memo_[2];
 };
 
 class StmtSimplifier {

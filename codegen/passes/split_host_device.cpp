@@ -51,6 +51,10 @@ class FreeNames {
   }
 
  private:
+  void run(const Expr& e) {
+    visited_ = {};
+    visit(e);
+  }
   template <typename Fn>
   void with(const std::string& name, const Fn& body) {
     bool added = bound_.insert(name).second;
@@ -58,7 +62,7 @@ class FreeNames {
     if (added) bound_.erase(name);
   }
 
-  void run(const Expr& e) {
+  void visit(const Expr& e) {
     if (const auto* var = e.as<VarRef>()) {
       if (bound_.count(var->name) || is_axis(var->name)) return;
       auto known = [&](const auto& s) { return s.first == var->name; };
@@ -67,12 +71,17 @@ class FreeNames {
       }
       return;
     }
+    if (!visited_.enter(e)) return;
     if (const auto* let = e.as<Let>()) {
-      run(let->value);
-      return with(let->name, [&] { run(let->body); });
+      visit(let->value);
+      // Names bound here may be free elsewhere.
+      VisitedNodes outside = visited_;
+      with(let->name, [&] { visit(let->body); });
+      visited_ = std::move(outside);
+      return;
     }
     if (const auto* load = e.as<Load>()) array(load->buffer, e.type(), false);
-    for_each_child(e, [this](const Expr& child) { run(child); });
+    for_each_child(e, [this](const Expr& child) { visit(child); });
   }
 
   void array(const std::string& name, Type type, bool written) {
@@ -91,6 +100,7 @@ class FreeNames {
                        [&](const char* axis) { return name == axis; });
   }
 
+  VisitedNodes visited_;  // of the expression at hand
   std::set<std::string> bound_;
   std::map<std::string, Type> local_;  // arrays allocated around, with their elements' types
 };

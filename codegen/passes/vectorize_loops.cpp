@@ -1,6 +1,7 @@
 #include "codegen/passes/vectorize_loops.h"
 
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -52,9 +53,27 @@ class Lanes {
  private:
   [[nodiscard]] bool depends(const Expr& e) const {
     if (const auto* var = e.as<VarRef>()) return var->name == name_ || widened_.count(var->name) > 0;
+    const bool shared = e.ptr().use_count() > 1;
+    if (const auto known = depends_.find(e.ptr().get()); shared && known != depends_.end()) {
+      return known->second.second;
+    }
     bool found = false;
     for_each_child(e, [&](const Expr& child) { found = found || depends(child); });
+    if (shared) depends_.emplace(e.ptr().get(), std::pair(e, found));
     return found;
+  }
+  // Known of nodes while the same names are wide.
+  void widen(const std::string& name) {
+    widened_.insert(name);
+    forget();
+  }
+  void narrow(const std::string& name) {
+    widened_.erase(name);
+    forget();
+  }
+  void forget() {
+    depends_.clear();
+    memo_ = {};
   }
   [[nodiscard]] bool depends(const ir::Stmt& s) const {
     if (!s.defined()) return false;
@@ -98,12 +117,12 @@ class Lanes {
     Expr value = run(let.value);
     bool wide = !value.type().is_scalar();
     if (wide) {
-      widened_.insert(let.name);
+      widen(let.name);
       lets_.emplace_back(let.name, let.value);
     }
     ir::Stmt body = run(let.body);
     if (wide) {
-      widened_.erase(let.name);
+      narrow(let.name);
       lets_.pop_back();
     }
     return ir::make_stmt(ir::LetStmt{let.name, value, body});
@@ -137,6 +156,9 @@ class Lanes {
   }
 
   Expr run(const Expr& e) {
+    return memo_(e, [&] { return run_new(e); });
+  }
+  Expr run_new(const Expr& e) {
     if (!depends(e)) return e;
     if (const auto* var = e.as<VarRef>()) {
       if (var->name == name_) {
@@ -153,9 +175,9 @@ class Lanes {
     if (const auto* let = e.as<Let>()) {
       Expr value = run(let->value);
       bool wide = !value.type().is_scalar();
-      if (wide) widened_.insert(let->name);
+      if (wide) widen(let->name);
       Expr body = broadcast(run(let->body), lanes_);
-      if (wide) widened_.erase(let->name);
+      if (wide) narrow(let->name);
       return make_expr(body.type(), Let{let->name, value, body});
     }
     Expr r = map_children(e, [this](const Expr& child) { return broadcast(run(child), lanes_); });
@@ -166,6 +188,8 @@ class Lanes {
   Expr min_;
   int lanes_;
   std::set<std::string> widened_;
+  mutable std::unordered_map<const ExprNode*, std::pair<Expr, bool>> depends_;
+  RewriteMemo memo_;
   /// The vector LetStmts around the statement at hand with their scalar values, outermost first.
   std::vector<std::pair<std::string, Expr>> lets_;
 };
