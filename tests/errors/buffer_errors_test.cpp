@@ -110,6 +110,8 @@ TEST_F(ScheduleFiles, NameTheFileInWhatIsWrongWithItsText) {
   fs::remove(path);
   EXPECT_REFUSED(load_schedule(path), "cannot read a schedule from " + path.string());
   EXPECT_REFUSED((save_schedule(next_.schedule(), path / "below"), 0), "cannot write the schedule to ");
+  EXPECT_REFUSED(load_schedule(fs::temp_directory_path()), "cannot read a schedule from ", "a folder");
+  EXPECT_REFUSED((save_schedule(next_.schedule(), "/dev/full"), 0), "cannot write the schedule to ");
 }
 TEST_F(ScheduleFiles, CannotHoldNamesThatAreNoText) {
   const Var x("x");
