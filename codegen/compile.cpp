@@ -5,6 +5,7 @@
 #include "codegen/ir/fingerprint.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
+#include "dsl/float_mode.h"
 #include "dsl/pipeline.h"
 #include "runtime/gpu_facts.h"
 #include "runtime/gpu_module.h"
@@ -91,6 +92,7 @@ std::vector<std::string> output_names(const Pipeline& pipeline) {
 
 Executable compile(const std::vector<Func>& outputs, const Target& target,
                    const CompileOptions& options) {
+  const DefaultFloatMode mode;
   // On this thread, so that a CUDA context that the user has made current is found and used.
   if (target.backend == Backend::Cuda) device_for(target);
   auto pipeline = std::make_shared<const Pipeline>(pipeline_of(outputs));
@@ -110,6 +112,7 @@ Executable compile(const Func& output, const Target& target, const CompileOption
 Executable compile(const Func& output) { return compile(output, Target::best()); }
 
 std::string compile_to_ptx(const Func& output, int sm, int ptx_version) {
+  const DefaultFloatMode mode;
   const Target target{Backend::Cuda, 0};  // nothing of a device is asked for
   LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
   ir::Module module = to_module(lower(pipeline_of({output}), options));
@@ -128,6 +131,7 @@ std::vector<std::string> pass_names() {
 }
 
 std::string code_after_pass(const Func& output, const Target& target, const std::string& pass) {
+  const DefaultFloatMode mode;
   LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
   return to_string(lower(pipeline_of({output}), options, pass));
 }
