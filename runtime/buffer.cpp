@@ -49,6 +49,21 @@ void copy_elements(std::byte* to, const std::vector<BufferDim>& to_dims, const s
 
 }  // namespace
 
+AnyBuffer::AnyBuffer(AnyBuffer&& other) noexcept
+    : type_(std::exchange(other.type_, {})),
+      dims_(std::exchange(other.dims_, {})),
+      offset_(std::exchange(other.offset_, 0)),
+      storage_(std::exchange(other.storage_, {})) {}
+
+AnyBuffer& AnyBuffer::operator=(AnyBuffer&& other) noexcept {
+  AnyBuffer taken(std::move(other));
+  std::swap(type_, taken.type_);
+  dims_.swap(taken.dims_);
+  std::swap(offset_, taken.offset_);
+  storage_.swap(taken.storage_);
+  return *this;
+}
+
 AnyBuffer::AnyBuffer(Type type, const std::vector<std::int64_t>& extents)
     : AnyBuffer(type, dense_dims(extents)) {}
 

@@ -1,0 +1,17 @@
+// How far coordinates may reach. Loops and indices are computed in 32 bits; within these limits the
+// arithmetic that Mica adds to the user's own (tiles rounded up, offsets from a box's min, taps) cannot
+// overflow.
+#pragma once
+
+#include <cstdint>
+
+namespace mica {
+
+/// A dimension's min, of a buffer or of a Func's box, lies within -kLargestMin ... kLargestMin.
+constexpr std::int64_t kLargestMin = std::int64_t{1} << 28;
+/// A dimension has at most so many points; so has a fused loop iterations.
+constexpr std::int64_t kLargestExtent = (std::int64_t{1} << 30) - 1;
+/// The product of the factors that take one dimension apart is at most this.
+constexpr std::int64_t kLargestFactor = std::int64_t{1} << 28;
+
+}  // namespace mica
