@@ -4,6 +4,7 @@
 #include "codegen/passes/align_vector_loads.h"
 #include "codegen/passes/bake_symbols.h"
 #include "codegen/passes/build_loop_nest.h"
+#include "codegen/passes/check_coordinates.h"
 #include "codegen/passes/default_schedule.h"
 #include "codegen/passes/exchange_taps.h"
 #include "codegen/passes/expand_math.h"
@@ -45,6 +46,7 @@ const std::vector<Pass>& pass_list() {
       {"inline_funcs", passes::inline_funcs},
       {"default_schedule", passes::default_schedule},
       {"infer_bounds", passes::infer_bounds},
+      {"check_coordinates", passes::check_coordinates},
       // Loops: the schedule is carried out.
       {"build_loop_nest", passes::build_loop_nest},
       {"bake_symbols", passes::bake_symbols},

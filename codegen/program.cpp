@@ -1,5 +1,7 @@
 #include "codegen/program.h"
 
+#include "dsl/node_visit.h"
+
 namespace mica {
 
 std::string storage_name(const std::string& func, int value, std::size_t count) {
@@ -20,6 +22,25 @@ ArrayKind kind_of(const Plan& plan, const std::string& array) {
     if (t.name == array) return {t.type, t.extents.size()};
   }
   throw InternalError("the plan has no array " + array);
+}
+bool is_launch_value(const Plan& plan, const Expr& e) {
+  std::set<std::string> known;
+  const auto add = [&](const std::string& array, std::size_t rank) {
+    for (std::size_t d = 0; d < rank; ++d) {
+      for (const Expr& symbol : {min_symbol(array, d), extent_symbol(array, d), stride_symbol(array, d)}) {
+        known.insert(symbol.as<VarRef>()->name);
+      }
+    }
+  };
+  for (const auto& b : plan.buffers) add(b.name, static_cast<std::size_t>(b.dimensions));
+  for (const auto& t : plan.temporaries) add(t.name, t.extents.size());
+  for (const auto& scalar : plan.scalars) known.insert(scalar.name);
+  bool result = true;
+  visit_nodes({e}, [&](const Expr& node) {
+    const auto* var = node.as<VarRef>();
+    if ((var && known.count(var->name) == 0) || node.as<Load>() || node.as<Access>()) result = false;
+  });
+  return result;
 }
 Expr min_symbol(const std::string& buffer, std::size_t d) {
   return make_var(buffer + ".min." + std::to_string(d));

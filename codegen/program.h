@@ -90,6 +90,8 @@ struct ArrayKind {
   std::size_t rank = 0;
 };
 ArrayKind kind_of(const Plan& plan, const std::string& array);
+/// Can the launch evaluate `e`: is each variable a symbol of an array or a scalar of the plan?
+bool is_launch_value(const Plan& plan, const Expr& e);
 /// "<buffer>.min.<d>", "<buffer>.extent.<d>", "<buffer>.stride.<d>" as i32 variables.
 Expr min_symbol(const std::string& buffer, std::size_t dimension);
 Expr extent_symbol(const std::string& buffer, std::size_t dimension);

@@ -8,6 +8,12 @@
 
 namespace mica {
 
+/// How the integer arithmetic of an expression is meant.
+enum class Integers : std::uint8_t {
+  Wrap,   ///< each operation wraps to its type, as code computes it
+  Exact,  ///< unbounded integers: coordinates, and the bounds made of them
+};
+
 /// a / b rounded toward minus infinity; 0 when b is 0. The lowest value by -1 wraps to itself.
 std::int64_t floor_div(std::int64_t a, std::int64_t b);
 /// a - b*floor_div(a, b): has b's sign; 0 when b is 0.

@@ -156,8 +156,9 @@ void LoopExpander::tile(const directive::GpuTile& d) {
     const std::string& v = d.vars[i];
     const Points vector = take_points<directive::Vectorize>(v, ".vec", LoopKind::Vectorized, vectors);
     const Points rows = take_points<directive::Unroll>(v, ".unroll", LoopKind::Unrolled, unrolled);
-    add_tile_steps(v, d.sizes[i], vector, rows, d.tail);
     const std::int64_t points = std::int64_t{d.sizes[i]} * vector.factor * rows.factor;
+    if (!has_room(v, points)) return;
+    add_tile_steps(v, d.sizes[i], vector, rows, d.tail);
     const std::int64_t extent = dims()[*find(v)].extent;
     threads.push_back({v + ".thread", LoopKind::GpuThread, false, d.sizes[i], where()});
     blocks.push_back({v + ".block", LoopKind::GpuBlock, false, (extent + points - 1) / points, where()});

@@ -1,6 +1,7 @@
 // LoopExpander: what a directive on loops may ask for.
 #include <fmt/format.h>
 
+#include "dsl/limits.h"
 #include "dsl/loop_expander.h"
 #include "dsl/names.h"
 
@@ -52,6 +53,14 @@ bool LoopExpander::is_free(const std::string& name, const std::string& replaced)
 bool LoopExpander::is_factor(int factor, const char* what) {
   if (factor >= 1) return true;
   report(fmt::format("the {} is {}; it must be at least 1", what, factor));
+  return false;
+}
+bool LoopExpander::has_room(const std::string& name, std::int64_t factor) {
+  const auto found = scales_.find(name);
+  const std::int64_t scale = found == scales_.end() ? 1 : found->second;
+  if (factor <= kLargestFactor / scale) return true;
+  report(fmt::format("it takes {} apart by {}{}; the product of a dimension's factors is at most {}", name,
+                     factor, scale > 1 ? fmt::format(" x {}", scale) : "", kLargestFactor));
   return false;
 }
 bool LoopExpander::is_width(std::int64_t width) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/limits.h"
 #include "dsl/loop_expander.h"
 #include "dsl/names.h"
 
@@ -47,7 +48,14 @@ void LoopExpander::operator()(const directive::Fuse& d) {
   }
   LoopDim fused = dims()[inner];
   fused.name = d.fused;
+  // Neither extent is beyond 2^31.
   fused.extent *= dims()[outer].extent;
+  if (fused.extent > kLargestExtent) {
+    report(fmt::format("the fused loop {} has {} iterations ({} x {}); legal are at most {}", d.fused,
+                       fused.extent, dims()[outer].extent, dims()[inner].extent, kLargestExtent));
+    return;
+  }
+  scales_[d.fused] = 1;
   fused.where = where();
   dims()[inner] = fused;
   dims().erase(dims().begin() + static_cast<std::ptrdiff_t>(outer));
@@ -137,13 +145,16 @@ void LoopExpander::add_step(const std::string& old_var, const std::string& outer
                             const std::string& inner, int factor, TailStrategy tail) {
   if (tail == TailStrategy::Auto) tail = TailStrategy::GuardWithIf;
   spec_.steps.push_back({SplitStep::Split, old_var, outer, inner, factor, tail});
+  const std::int64_t scale = scales_.try_emplace(old_var, 1).first->second;
+  scales_[outer] = scale * factor;
+  scales_[inner] = scale;
   used_.insert(outer);
   used_.insert(inner);
 }
 
 bool LoopExpander::split(const std::string& old_var, const std::string& outer, const std::string& inner,
                          int factor, TailStrategy tail) {
-  if (!may_use_tail(old_var, tail)) return false;
+  if (!may_use_tail(old_var, tail) || !has_room(old_var, factor)) return false;
   const std::size_t place = *find(old_var);
   LoopDim in = dims()[place];
   in.where = where();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -62,6 +63,8 @@ class LoopExpander {
   /// May a new loop be called `name`? `replaced` is the loop that goes away.
   bool is_free(const std::string& name, const std::string& replaced);
   bool is_factor(int factor, const char* what);
+  /// Does taking loop `name` apart by `factor` leave room in 32 bits for the rounded-up points?
+  bool has_room(const std::string& name, std::int64_t factor);
   bool is_width(std::int64_t width);
   bool is_unroll(std::int64_t factor);
   /// Splits and fuses come before marks, so that a mark names the loop it means.
@@ -115,6 +118,7 @@ class LoopExpander {
   LoopNestSpec spec_;
   std::set<std::string> used_;  // every name a variable or loop of this definition has had
   std::vector<bool> absorbed_;  // directives that an earlier gpu_tile took up
+  std::map<std::string, std::int64_t> scales_;  // by how many points a step of a split's loop goes on
   std::size_t current_ = 0;
   const Directive* march_ = nullptr;  // the march that the loops have
 };

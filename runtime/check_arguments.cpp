@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
+#include "dsl/limits.h"
 #include "runtime/run_plan.h"
 
 namespace mica {
@@ -31,15 +31,14 @@ void check_kind(const PlanBuffer& wanted, const AnyBuffer& given) {
                         ": " + given.describe(),
                     place_of(wanted));
   }
-  constexpr std::int64_t kLowest = std::numeric_limits<std::int32_t>::min();
-  constexpr std::int64_t kHighest = std::numeric_limits<std::int32_t>::max();
-  for (const BufferDim& dim : given.dims()) {
-    if (dim.min < kLowest || dim.min + dim.extent - 1 > kHighest || dim.extent > kHighest) {
-      throw UserError(role(wanted) + ", " + given.describe() +
-                          ", has coordinates beyond 32 bits: coordinates and extents must lie in " +
-                          std::to_string(kLowest) + ".." + std::to_string(kHighest),
-                      place_of(wanted));
-    }
+  for (std::size_t d = 0; d < given.dims().size(); ++d) {
+    const BufferDim& dim = given.dims()[d];
+    if (lies_within_limits(dim.min, dim.extent)) continue;
+    throw UserError(role(wanted) + ", " + given.describe() + ", has min " + std::to_string(dim.min) +
+                        " and extent " + std::to_string(dim.extent) + " in dimension " +
+                        std::to_string(d) + ", but " + limits_text() +
+                        ": give it more dimensions, or another min",
+                    place_of(wanted));
   }
 }
 
@@ -62,6 +61,15 @@ const AnyBuffer* output_named(const PlanBuffer& wanted, const std::vector<std::s
 }
 
 }  // namespace
+
+bool lies_within_limits(std::int64_t min, std::int64_t extent) {
+  return min >= -kLargestMin && min <= kLargestMin && extent <= kLargestExtent;
+}
+
+std::string limits_text() {
+  return "a min lies in " + std::to_string(-kLargestMin) + ".." + std::to_string(kLargestMin) +
+         " and an extent is at most " + std::to_string(kLargestExtent);
+}
 
 BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& outputs,
                               const std::vector<AnyBuffer*>& given) {

@@ -2,6 +2,7 @@
 // sides of the disagreement.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,15 @@
 
 namespace mica {
 
+/// Are a dimension's min and extent those that Mica computes with (dsl/limits.h)?
+bool lies_within_limits(std::int64_t min, std::int64_t extent);
+/// "a min lies in ... and an extent is at most ...".
+std::string limits_text();
+
 /// Finds the buffers and values that ImageParams and Params hold now, and the outputs given for the
 /// names `outputs`.
 /// UserErrors: another number of outputs, an undefined output, an input that is not set, another
-/// element type, another number of dimensions, coordinates beyond 32 bits.
+/// element type, another number of dimensions, coordinates beyond the limits.
 BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& outputs,
                               const std::vector<AnyBuffer*>& given);
 

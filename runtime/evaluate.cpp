@@ -48,8 +48,8 @@ int SymbolTable::find(const std::string& name) const {
 /// Writes the steps of one program.
 class HostProgramBuilder {
  public:
-  HostProgramBuilder(HostProgram& program, const SymbolTable& symbols)
-      : program_(program), symbols_(symbols) {}
+  HostProgramBuilder(HostProgram& program, const SymbolTable& symbols, Integers integers)
+      : program_(program), symbols_(symbols), integers_(integers) {}
 
   void build(const Expr& e) {
     emit(e);
@@ -65,6 +65,7 @@ class HostProgramBuilder {
 
   /// Appends a step that takes `operands` values off the stack and puts one on.
   void push(Step step, std::size_t operands) {
+    step.integers = integers_;
     depth_ = depth_ - operands + 1;
     program_.depth_ = std::max(program_.depth_, depth_);
     program_.code_.push_back(step);
@@ -92,7 +93,10 @@ class HostProgramBuilder {
                    },
                    [&](const Binary& op) {
                      if (!host_arithmetic::is_exact(op.op)) refuse("pow");
+                     const Integers meant = integers_;
+                     if (op.op == BinaryOp::Mod) integers_ = Integers::Wrap;
                      emit(op.a);
+                     integers_ = meant;
                      emit(op.b);
                      push({Op::Binary, static_cast<std::uint8_t>(op.op), type, type}, 2);
                    },
@@ -169,12 +173,13 @@ class HostProgramBuilder {
 
   HostProgram& program_;
   const SymbolTable& symbols_;
+  Integers integers_;
   std::vector<std::pair<std::string, int>> locals_;  // innermost last
   std::size_t depth_ = 0;
 };
 
-HostProgram::HostProgram(const Expr& e, const SymbolTable& symbols) {
-  HostProgramBuilder(*this, symbols).build(e);
+HostProgram::HostProgram(const Expr& e, const SymbolTable& symbols, Integers integers) {
+  HostProgramBuilder(*this, symbols, integers).build(e);
 }
 
 HostValue HostProgram::run(const HostValue* symbols) const {
@@ -187,16 +192,20 @@ HostValue HostProgram::run(const HostValue* symbols) const {
   }
   HostValue* top = locals + locals_;  // one past the operand on top
   for (const Step& step : code_) {
+    const bool exact = step.integers == Integers::Exact && step.type.is_int() && step.type.bits >= 32;
     switch (step.op) {
       case Op::Constant: *top++ = step.value; break;
       case Op::Symbol: *top++ = symbols[step.slot]; break;
       case Op::Local: *top++ = locals[step.slot]; break;
       case Op::SetLocal: locals[step.slot] = *--top; break;
       case Op::Unary:
-        top[-1] = host_arithmetic::unary(static_cast<UnaryOp>(step.sub), top[-1], step.type);
+        top[-1] = exact ? host_arithmetic::exact(static_cast<UnaryOp>(step.sub), top[-1])
+                        : host_arithmetic::unary(static_cast<UnaryOp>(step.sub), top[-1], step.type);
         break;
       case Op::Binary:
-        top[-2] = host_arithmetic::binary(static_cast<BinaryOp>(step.sub), top[-2], top[-1], step.type);
+        top[-2] = exact ? host_arithmetic::exact(static_cast<BinaryOp>(step.sub), top[-2], top[-1])
+                        : host_arithmetic::binary(static_cast<BinaryOp>(step.sub), top[-2], top[-1],
+                                                  step.type);
         --top;
         break;
       case Op::Compare:
@@ -212,14 +221,19 @@ HostValue HostProgram::run(const HostValue* symbols) const {
         top[-3] = host_arithmetic::fma(top[-3], top[-2], top[-1], step.type);
         top -= 2;
         break;
-      case Op::Cast: top[-1] = host_arithmetic::cast(top[-1], step.from, step.type); break;
+      case Op::Cast:
+        if (!exact || !step.from.is_int()) {
+          top[-1] = host_arithmetic::cast(top[-1], step.from, step.type);
+        }
+        break;
       case Op::Reinterpret: top[-1] = host_arithmetic::reinterpret(top[-1], step.from, step.type); break;
     }
   }
   return top[-1];
 }
 
-std::int64_t evaluate_int(const Expr& e, const std::map<std::string, std::int64_t>& symbols) {
+std::int64_t evaluate_int(const Expr& e, const std::map<std::string, std::int64_t>& symbols,
+                          Integers integers) {
   internal_check(!e.type().is_float(), "evaluate_int of a floating-point expression");
   SymbolTable table;
   std::vector<HostValue> values;
@@ -229,7 +243,7 @@ std::int64_t evaluate_int(const Expr& e, const std::map<std::string, std::int64_
     v.i = value;
     values.push_back(v);
   }
-  return HostProgram(e, table).run(values.data()).i;
+  return HostProgram(e, table, integers).run(values.data()).i;
 }
 
 }  // namespace mica

@@ -1,6 +1,7 @@
 // Scalar expressions of a launch plan (extents, grids, conditions, kernel arguments), evaluated on
-// the host. Values follow dsl/expr.h: every operation is rounded or wrapped to its node's type,
-// except that a symbol keeps the 64-bit value it was given.
+// the host. Values follow dsl/expr.h, and a symbol keeps the 64-bit value it was given. Integer operations
+// of 32 and 64 bits either wrap to their type, or are exact, so that a plan's conditions see which values
+// leave 32 bits: 64 bits wide, and at the ends of 64 bits they stay there.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dsl/constant_math.h"
 #include "dsl/expr.h"
 
 namespace mica {
@@ -49,7 +51,8 @@ class SymbolTable {
 class HostProgram {
  public:
   HostProgram() = default;
-  HostProgram(const Expr& e, const SymbolTable& symbols);
+  /// With Integers::Exact the dividends of remainders wrap all the same: they are no coordinates.
+  HostProgram(const Expr& e, const SymbolTable& symbols, Integers integers = Integers::Wrap);
 
   [[nodiscard]] bool defined() const { return !code_.empty(); }
   [[nodiscard]] Type type() const { return type_; }
@@ -80,6 +83,7 @@ class HostProgram {
     Type from;             // of the operands, where it differs
     int slot = 0;          // of the Symbol or local
     HostValue value{};     // of the Constant
+    Integers integers = Integers::Wrap;
   };
   std::vector<Step> code_;
   std::vector<int> uses_;
@@ -89,6 +93,7 @@ class HostProgram {
 };
 
 /// The value of an integer or bool expression over integer symbols.
-std::int64_t evaluate_int(const Expr& e, const std::map<std::string, std::int64_t>& symbols = {});
+std::int64_t evaluate_int(const Expr& e, const std::map<std::string, std::int64_t>& symbols = {},
+                          Integers integers = Integers::Wrap);
 
 }  // namespace mica

@@ -200,6 +200,46 @@ HostValue binary(BinaryOp op, HostValue a, HostValue b, Type type) {
   return real(round_to(static_cast<double>(single), type));
 }
 
+namespace {
+
+/// The end of 64 bits on the side of `positive`.
+std::int64_t end_of_range(bool positive) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  return positive ? Limits::max() : Limits::min();
+}
+
+std::int64_t exact_product(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? end_of_range((a < 0) == (b < 0)) : result;
+}
+
+std::int64_t exact_shift(std::int64_t a, std::int64_t amount) {
+  constexpr std::int64_t kWidest = 62;
+  if (a == 0 || amount < 0) return 0;
+  return amount > kWidest ? end_of_range(a > 0) : exact_product(a, std::int64_t{1} << amount);
+}
+
+}  // namespace
+
+HostValue exact(UnaryOp op, HostValue a) {
+  const bool reverses = op == UnaryOp::Neg || (op == UnaryOp::Abs && a.i < 0);
+  if (reverses && a.i == end_of_range(false)) return integer(end_of_range(true));
+  return integer(integer_unary(op, a.i));
+}
+
+HostValue exact(BinaryOp op, HostValue a, HostValue b) {
+  std::int64_t result = 0;
+  switch (op) {
+    case BinaryOp::Add:
+      return integer(__builtin_add_overflow(a.i, b.i, &result) ? end_of_range(a.i > 0) : result);
+    case BinaryOp::Sub:
+      return integer(__builtin_sub_overflow(a.i, b.i, &result) ? end_of_range(a.i > 0) : result);
+    case BinaryOp::Mul: return integer(exact_product(a.i, b.i));
+    case BinaryOp::Shl: return integer(exact_shift(a.i, b.i));
+    default: return integer(integer_binary(op, a.i, b.i, Int(64)));
+  }
+}
+
 HostValue compare(CompareOp op, HostValue a, HostValue b, Type type) {
   return integer(type.is_float() ? holds(op, a.f, b.f) : holds(op, a.i, b.i));
 }

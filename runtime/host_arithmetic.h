@@ -9,6 +9,10 @@ namespace mica::host_arithmetic {
 /// Operands and result have `type`; InternalError for a function whose bits only kernels define.
 HostValue unary(UnaryOp op, HostValue a, Type type);
 HostValue binary(BinaryOp op, HostValue a, HostValue b, Type type);
+/// The same on integers that do not wrap: results beyond 64 bits stay at their end, and no shift drops
+/// a bit.
+HostValue exact(UnaryOp op, HostValue a);
+HostValue exact(BinaryOp op, HostValue a, HostValue b);
 /// The operands have `type`; the result is bool.
 HostValue compare(CompareOp op, HostValue a, HostValue b, Type type);
 /// a*b + c with one rounding in f32 or f64; f16 and bf16 then round the f32 result.

@@ -80,7 +80,7 @@ class PlanPreparer {
 
   /// A program on which shapes or checks depend: so do they on the Params it uses.
   HostProgram shape_program(const Expr& e) {
-    HostProgram program(e, out_.symbols);
+    HostProgram program(e, out_.symbols, Integers::Exact);
     for (const int slot : program.uses()) {
       if (slot >= out_.first_scalar_slot) out_.shape_scalars.push_back(slot - out_.first_scalar_slot);
     }
@@ -121,7 +121,7 @@ class PlanPreparer {
       (device_memory ? sides.device : sides.host) = true;
       return prepared;
     }
-    prepared.value = HostProgram(argument.value, out_.symbols);
+    prepared.value = HostProgram(argument.value, out_.symbols, Integers::Exact);
     const std::vector<int>& uses = prepared.value.uses();
     prepared.each_run =
         std::any_of(uses.begin(), uses.end(), [&](int slot) { return slot >= out_.first_scalar_slot; });

@@ -99,7 +99,14 @@ class Shaper {
     std::int64_t stride = 1;
     for (std::size_t d = 0; d < temporary.extents.size(); ++d) {
       const std::int64_t extent = std::max<std::int64_t>(0, value(plan_.temporaries[t].extents[d]));
-      array.dims.push_back({value(plan_.temporaries[t].mins[d]), extent, stride});
+      const std::int64_t min = value(plan_.temporaries[t].mins[d]);
+      if (extent > 0 && !lies_within_limits(min, extent)) {
+        throw UserError(temporary.name + " would be computed from index " + std::to_string(min) + " for " +
+                            std::to_string(extent) + " points in dimension " + std::to_string(d) + ", but " +
+                            limits_text() + ": clamp the indices at which it is read",
+                        temporary.where);
+      }
+      array.dims.push_back({min, extent, stride});
       // A product beyond 64 bits is refused with the array's layout.
       if (__builtin_mul_overflow(stride, std::max<std::int64_t>(1, padded(extent, temporary.align, d)),
                                  &stride)) {

@@ -1,13 +1,26 @@
 #include "codegen/analysis/bounds.h"
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/passes/simplify.h"
+#include "dsl/node_visit.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
 namespace mica::analysis {
 namespace {
+
+bool is_exact(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::Exp:
+    case UnaryOp::Log:
+    case UnaryOp::Sin:
+    case UnaryOp::Cos:
+    case UnaryOp::Tanh: return false;
+    default: return true;
+  }
+}
 
 Interval point(const Expr& e) { return {e, e}; }
 
@@ -15,18 +28,29 @@ Expr tidy(const Expr& e) { return e.defined() ? passes::simplify(e) : e; }
 
 Interval tidy(const Interval& i) { return {tidy(i.min), tidy(i.max)}; }
 
+// The expression of a form whose coefficients and constant lie in the type; otherwise undefined, since a
+// constant of the type would stand for another integer. Sums of 64 bits have room for those of the form.
+Expr exact_expr(const Linear& form, Type type) {
+  constexpr std::int64_t kRoom = std::int64_t{1} << 62;
+  const auto has_room = [](std::int64_t k) { return k > -kRoom && k < kRoom; };
+  bool fits = fits_in(form, type) && has_room(form.constant);
+  for (const auto& term : form.terms) fits = fits && has_room(term.second);
+  return fits ? tidy(to_expr(form, type)) : Expr();
+}
+
 Interval of_linear(const Expr& e, const Scope& scope) {
-  Linear form = linearize(e);
-  Expr low = make_const(e.type(), form.constant), high = low;
+  const Linear form = linearize(e);
+  Linear low, high;
+  low.constant = high.constant = form.constant;
   for (const auto& [atom, k] : form.terms) {
-    Interval a = interval_of(atom, scope);
-    Expr factor = make_const(e.type(), k);
-    const Expr& to_low = k > 0 ? a.min : a.max;
-    const Expr& to_high = k > 0 ? a.max : a.min;
-    low = low.defined() && to_low.defined() ? low + to_low * factor : Expr();
-    high = high.defined() && to_high.defined() ? high + to_high * factor : Expr();
+    const Interval a = interval_of(atom, scope);
+    // An open side may wrap to the other end, unless the atom stands alone.
+    if (!a.bounded()) return form.terms.size() == 1 && k == 1 && form.constant == 0 ? a : Interval{};
+    low.add(linearize(k > 0 ? a.min : a.max), k);
+    high.add(linearize(k > 0 ? a.max : a.min), k);
   }
-  return tidy(Interval{low, high});
+  const Interval result{exact_expr(low, e.type()), exact_expr(high, e.type())};
+  return result.bounded() ? result : Interval{};
 }
 
 Interval of_min_max(const Binary& op, const Scope& scope) {
@@ -47,21 +71,47 @@ Interval of_min_max(const Binary& op, const Scope& scope) {
 
 bool is_index(Type t) { return t.is_int() && t.bits >= 32; }
 
-Interval of_narrow_type(Type t) {
-  if (t.is_bool()) return {make_const(Int(32), std::int64_t{0}), make_const(Int(32), std::int64_t{1})};
-  std::int64_t span = std::int64_t{1} << t.bits;
-  if (t.is_uint()) return {make_const(Int(32), std::int64_t{0}), make_const(Int(32), span - 1)};
-  return {make_const(Int(32), -span / 2), make_const(Int(32), span / 2 - 1)};
+Expr constant(std::int64_t value, Type type = Int(32)) { return make_const(type, value); }
+
+// Of a type narrower than 32 bits, whose arithmetic wraps: what constants tell.
+Interval of_narrow(const Expr& e) {
+  const Ranges::Range r = range_of(e, Ranges(), Integers::Wrap);
+  return {constant(*r.min), constant(*r.max)};
+}
+
+Interval of_quotient(const Interval& a, const Expr& divisor) {
+  const std::int64_t k = *as_int(divisor);
+  if (k == 0) return point(divisor);
+  const auto side = [&](const Expr& x) { return x.defined() ? tidy(x / divisor) : Expr(); };
+  return k > 0 ? Interval{side(a.min), side(a.max)} : Interval{side(a.max), side(a.min)};
+}
+
+// A remainder has the divisor's sign and is nearer to 0; by 0 it is 0.
+Interval of_remainder(const Expr& divisor, const Scope& scope) {
+  const Expr zero = constant(0, divisor.type());
+  if (const auto* k = as_int(divisor)) {
+    return {constant(*k < 0 ? *k + 1 : 0, divisor.type()), constant(*k > 0 ? *k - 1 : 0, divisor.type())};
+  }
+  const Interval b = interval_of(divisor, scope);
+  if (!b.bounded()) return {};
+  return tidy(Interval{min(b.min + 1, zero), max(b.max - 1, zero)});
+}
+
+Interval of_abs(const Interval& a) {
+  if (!a.bounded()) return {};  // the least value keeps its sign
+  const Expr zero = constant(0, a.min.type());
+  return tidy(Interval{max(max(a.min, zero - a.max), zero), max(a.max, zero - a.min)});
 }
 
 }  // namespace
 
 Interval interval_of(const Expr& e, const Scope& scope) {
-  if (as_int(e)) return point(e);
-  if (const auto* var = e.as<VarRef>()) {
+  if (as_int(e)) return point(is_index(e.type()) ? e : constant(*as_int(e)));
+  if (const auto* var = e.as<VarRef>(); var && is_index(e.type())) {
     auto it = scope.find(var->name);
     return it == scope.end() ? point(e) : it->second;
   }
+  if (e.type().is_bool() || (e.type().is_integer() && e.type().bits < 32)) return of_narrow(e);
   if (const auto* op = e.as<Binary>()) {
     switch (op->op) {
       case BinaryOp::Add:
@@ -72,48 +122,100 @@ Interval interval_of(const Expr& e, const Scope& scope) {
       case BinaryOp::Min:
       case BinaryOp::Max: return of_min_max(*op, scope);
       case BinaryOp::Div:
-        if (const auto* k = as_int(op->b); k && *k > 0) {
-          Interval a = interval_of(op->a, scope);
-          return tidy(Interval{a.min.defined() ? a.min / op->b : Expr(),
-                               a.max.defined() ? a.max / op->b : Expr()});
-        }
+        if (as_int(op->b)) return of_quotient(interval_of(op->a, scope), op->b);
         break;
-      case BinaryOp::Mod: {
-        Interval b = interval_of(op->b, scope);
-        if (const auto* k = as_int(op->b); k && *k > 0) {
-          return {make_const(e.type(), std::int64_t{0}), make_const(e.type(), *k - 1)};
-        }
-        // A divisor that is an extent is positive.
-        if (b.bounded()) return {make_const(e.type(), std::int64_t{0}), tidy(b.max - 1)};
-        break;
-      }
+      case BinaryOp::Mod: return of_remainder(op->b, scope);
       default: break;
     }
   }
   if (const auto* op = e.as<Unary>()) {
     if (op->op == UnaryOp::Neg) return of_linear(e, scope);
-    if (op->op == UnaryOp::Abs) {
-      Interval a = interval_of(op->a, scope);
-      if (!a.bounded()) return {make_const(e.type(), std::int64_t{0}), Expr()};
-      return tidy(Interval{make_const(e.type(), std::int64_t{0}), max(a.max, 0 - a.min)});
-    }
+    if (op->op == UnaryOp::Abs) return of_abs(interval_of(op->a, scope));
   }
   if (const auto* op = e.as<Select>()) {
     return unite(interval_of(op->if_true, scope), interval_of(op->if_false, scope));
   }
-  if (const auto* op = e.as<Cast>(); op && e.type().is_int() && e.type().bits >= 32) {
-    Type from = op->value.type();
-    if (is_index(from)) return interval_of(op->value, scope);
-    if (from.is_bool() || (from.is_integer() && from.bits < 32)) return of_narrow_type(from);
-    return {};
+  if (const auto* op = e.as<Cast>(); op && is_index(e.type()) && op->value.type().is_integer()) {
+    const Interval a = interval_of(op->value, scope);
+    const auto side = [&](const Expr& x) { return x.defined() ? tidy(cast(e.type(), x)) : Expr(); };
+    return {side(a.min), side(a.max)};
   }
-  if (e.type().is_integer() && e.type().bits < 32) return of_narrow_type(e.type());
-  bool varies = e.as<Access>() || e.as<Load>();
-  walk(e, [&](const Expr& node) {
+  // What the launch can evaluate.
+  bool varies = false;
+  visit_nodes({e}, [&](const Expr& node) {
     const auto* var = node.as<VarRef>();
+    const auto* unary = node.as<Unary>();
+    const auto* binary = node.as<Binary>();
     if ((var && scope.count(var->name)) || node.as<Access>() || node.as<Load>()) varies = true;
+    if ((unary && !is_exact(unary->op)) || (binary && binary->op == BinaryOp::Pow)) varies = true;
   });
   return varies ? Interval{} : point(e);
+}
+
+namespace {
+
+class OperandFinder {
+ public:
+  explicit OperandFinder(const Scope& scope) : scope_(scope) {}
+
+  std::vector<Interval> run(const Expr& e) {
+    visit(e);
+    return std::move(found_);
+  }
+
+ private:
+  void visit(const Expr& e) {
+    const Type type = e.type();
+    if (!type.is_int() || type.bits < 32 || !seen_.insert(e.ptr().get()).second) return;
+    if (const auto* op = e.as<Binary>()) return visit_binary(*op);
+    if (const auto* op = e.as<Unary>()) {
+      if (op->op != UnaryOp::Neg) add(op->a);
+      return visit(op->a);
+    }
+    if (const auto* op = e.as<Select>()) {
+      visit(op->if_true);
+      return visit(op->if_false);
+    }
+    if (const auto* op = e.as<Cast>()) visit(op->value);
+  }
+
+  void visit_binary(const Binary& op) {
+    switch (op.op) {
+      case BinaryOp::Add:
+      case BinaryOp::Sub:
+      case BinaryOp::Mul: break;
+      case BinaryOp::Mod:  // bounded by its divisor, whatever the dividend
+        add(op.b);
+        return visit(op.b);
+      default:
+        add(op.a);
+        add(op.b);
+        break;
+    }
+    visit(op.a);
+    visit(op.b);
+  }
+
+  void add(const Expr& operand) {
+    if (as_int(operand) || operand.as<VarRef>() || !is_index(operand.type())) return;
+    Interval i = interval_of(operand, scope_);
+    if (i.bounded() && !stays_in_32_bits(i)) found_.push_back(std::move(i));
+  }
+
+  const Scope& scope_;
+  std::set<const ExprNode*> seen_;
+  std::vector<Interval> found_;
+};
+
+}  // namespace
+
+std::vector<Interval> operands_of(const Expr& e, const Scope& scope) {
+  return OperandFinder(scope).run(e);
+}
+
+bool stays_in_32_bits(const Interval& interval) {
+  const Ranges none;
+  return never_wraps(interval.min, none) && never_wraps(interval.max, none);
 }
 
 Interval unite(const Interval& a, const Interval& b) {
@@ -133,15 +235,20 @@ void unite(Box& into, const Box& other) {
   for (std::size_t d = 0; d < into.size(); ++d) into[d] = unite(into[d], other[d]);
 }
 
-Expr extent_of(const Interval& interval) { return tidy(interval.max - interval.min + 1); }
+Expr extent_of(const Interval& interval) {
+  Linear form = linearize(interval.max);
+  form.add(linearize(interval.min), -1);
+  form.constant += 1;
+  // An extent that 32 bits do not hold is for the launch to see.
+  return fits_in(form, Int(32)) ? tidy(to_expr(form)) : interval.max - interval.min + 1;
+}
 
 namespace {
 
 /// A constant that the form never exceeds. Minima that are added are at most either side, and so are
 /// maxima that are subtracted; `minima` of them are tried.
 std::optional<std::int64_t> largest(const Linear& form, int minima) {
-  const Ranges none;
-  std::optional<std::int64_t> result = range_of(form, none).max;
+  std::optional<std::int64_t> result = range_of(form, Ranges()).max;
   if (minima == 0) return result;
   for (const auto& [atom, factor] : form.terms) {
     const auto* op = atom.as<Binary>();

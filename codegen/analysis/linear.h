@@ -1,5 +1,9 @@
 // Integer expressions as linear forms: c + sum of coefficient * atom. Index arithmetic is decided on
 // these forms by adding and comparing integers, never by search.
+//
+// A form stands for the same bits as the expression, whether its arithmetic wraps or not: sums,
+// differences and products with constants are the same modulo 2^32. What order two values have, and
+// what a quotient is, depends on whether a sum has wrapped: codegen/analysis/value_ranges.h decides that.
 #pragma once
 
 #include <cstdint>
@@ -28,29 +32,15 @@ struct Linear {
   std::int64_t take(const std::string& name);
 };
 
-/// The form of a scalar integer expression.
+/// The form of a scalar integer expression, with coefficients and constant of its type: those of a
+/// wrapping sum, reduced to the type's own values.
 Linear linearize(const Expr& e);
 /// The form as an expression of `type` (i32 unless told): terms in order, the constant last.
+/// Coefficients that the type does not hold are reduced to it.
 Expr to_expr(const Linear& form, Type type = Int(32));
-/// a - b when it is a constant.
+/// Do all coefficients and the constant lie in the type?
+bool fits_in(const Linear& form, Type type);
+/// a - b, without wrapping, when it is a constant.
 std::optional<std::int64_t> constant_difference(const Expr& a, const Expr& b);
-
-/// Known constant ranges of variables, innermost last; an unknown side is empty.
-class Ranges {
- public:
-  struct Range {
-    std::optional<std::int64_t> min, max;
-  };
-  void push(std::string name, Range range) { entries_.emplace_back(std::move(name), range); }
-  void pop() { entries_.pop_back(); }
-  [[nodiscard]] Range find(const std::string& name) const;
-
- private:
-  std::vector<std::pair<std::string, Range>> entries_;
-};
-/// Constant bounds of a scalar integer expression, where they are known. Symbols that hold an
-/// extent ("<buffer>.extent.<d>") are at least 0.
-Ranges::Range range_of(const Expr& e, const Ranges& ranges);
-Ranges::Range range_of(const Linear& form, const Ranges& ranges);
 
 }  // namespace mica::analysis

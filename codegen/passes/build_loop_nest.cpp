@@ -94,6 +94,7 @@ void add_temporary(Program& program, const FunctionData& func) {
     PlanTemporary temporary;
     temporary.name = storage_name(func.name, static_cast<int>(i), func.types.size());
     temporary.type = func.types[i];
+    temporary.where = func.where;
     for (std::size_t d = 0; d < box.size(); ++d) {
       temporary.mins.push_back(box[d].min);
       temporary.extents.push_back(analysis::extent_of(box[d]));
@@ -119,7 +120,7 @@ void build_loop_nest(Program& program) {
   }
   for (const auto& name : program.pipeline.outputs) add_output(program, *program.pipeline.find(name));
 
-  NestBuilder builder(program);
+  NestBuilder builder(program, program.plan.checks);
   for (const auto& func : program.pipeline.funcs) {
     if (!program.required.count(func->name)) continue;
     const bool root = program.is_root(func->name);

@@ -98,6 +98,17 @@ class Flattener {
   }
 
   ir::Stmt run(const ir::Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    const auto* let = s.as<ir::LetStmt>();
+    if (loop) analysis::push_loop(ranges_, loop->name, loop->min, loop->extent);
+    if (let) analysis::push_let(ranges_, let->name, let->value);
+    ir::Stmt flat = run_inside(s);
+    if (loop || let) ranges_.pop();
+    return flat;
+  }
+
+ private:
+  ir::Stmt run_inside(const ir::Stmt& s) {
     if (const auto* alloc = s.as<ir::Allocate>()) return run_allocate(*alloc);
     const auto* loop = s.as<ir::For>();
     if (loop && loop->kind == LoopKind::GpuThread && threads_.count(loop->name) == 0) {
@@ -126,7 +137,6 @@ class Flattener {
         [this](const Expr& e) { return run(e); });
   }
 
- private:
   ir::Stmt inside(Names& loops, const ir::For& loop) {
     loops.insert(loop.name);
     ir::Stmt body = run(loop.body);
@@ -249,7 +259,7 @@ class Flattener {
         if (inner->second.private_to_threads) drop(one, threads_);
         if (d < inner->second.folds.size() && inner->second.folds[d] > 0) {
           one = analysis::linearize(
-              simplify(analysis::to_expr(one) % make_const(Int(32), inner->second.folds[d])));
+              simplify(analysis::to_expr(one) % make_const(Int(32), inner->second.folds[d]), ranges_));
         }
         if (keep_logical_) logical.push_back(analysis::to_expr(one));
         if (const auto* k = as_int(inner->second.strides[d])) {
@@ -258,7 +268,7 @@ class Flattener {
           offset.add(analysis::linearize(analysis::to_expr(one) * inner->second.strides[d]));
         }
       }
-      index = {simplify(analysis::to_expr(offset))};
+      index = {simplify(analysis::to_expr(offset), ranges_)};
       return;
     }
     if (keep_logical_) logical = at;
@@ -325,6 +335,7 @@ class Flattener {
   bool loops_ = false;  // serial ones in the nest
   std::map<std::string, Layout> layouts_;
   Names threads_, blocks_;  // loops around
+  analysis::Ranges ranges_;  // of their variables
 };
 
 // Known when a kernel is launched.

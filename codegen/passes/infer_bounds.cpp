@@ -31,7 +31,8 @@ void check_bounded(const FunctionData& consumer, const Access& access, std::size
   if (interval.bounded()) return;
   throw UserError("the index " + to_string(access.args[d]) + " in dimension " + std::to_string(d) +
                       " of " + access.name + ", read by " + call_text(consumer) +
-                      ", depends on data and nothing bounds it; clamp it: clamp(index, low, high)",
+                      ", depends on data, or leaves 32 bits, and nothing bounds it; clamp it: "
+                      "clamp(index, low, high)",
                   access.where);
 }
 

@@ -70,6 +70,15 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
   }
 }
 
+std::vector<std::pair<std::string, Expr>> LoopVars::fused_extents() const {
+  std::vector<std::pair<std::string, Expr>> extents;
+  for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
+    if (spec_.steps[i].kind != SplitStep::Fuse) continue;
+    extents.emplace_back(spec_.steps[i].old_var, outer_extent_[i] * inner_extent_[i]);
+  }
+  return extents;
+}
+
 bool LoopVars::is_marched() const {
   return std::any_of(loops_.begin(), loops_.end(),
                      [](const Loop& loop) { return loop.kind == LoopKind::March; });

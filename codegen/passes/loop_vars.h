@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/analysis/bounds.h"
@@ -39,6 +40,8 @@ class LoopVars {
   };
   [[nodiscard]] const std::vector<Loop>& loops() const { return loops_; }
   [[nodiscard]] const std::vector<Guard>& guards() const { return guards_; }
+  /// The extents of the loops that fuses make, and the loops' names.
+  [[nodiscard]] std::vector<std::pair<std::string, Expr>> fused_extents() const;
   /// One of the loops is a march.
   [[nodiscard]] bool is_marched() const;
   /// The value of a dimension in terms of the loops.

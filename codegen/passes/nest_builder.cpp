@@ -5,6 +5,7 @@
 #include "codegen/passes/infer_bounds.h"
 #include "codegen/passes/nest_frame.h"
 #include "codegen/passes/simplify.h"
+#include "dsl/limits.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
@@ -97,6 +98,7 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   bool root = placement.level == Placement::Level::Root;
   bool clip_loops = !root && !context.in_block;
   std::map<std::string, LoopVars::Root> roots;
+  std::map<std::string, LoopVars::Root> unclipped;
   std::vector<std::pair<std::string, Expr>> lets;
   const Box needed = needed_box(func, context);
   const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
@@ -105,6 +107,7 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
         static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), var) - func.args.begin());
     Interval range = box[d];
     const Interval& need = needed[d];
+    unclipped[var] = {range.min, analysis::extent_of(range)};
     if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
       Expr low = make_var(prefix + "." + var + ".low"), high = make_var(prefix + "." + var + ".high");
       lets.emplace_back(prefix + "." + var + ".low", simplify(max(range.min, need.min)));
@@ -120,8 +123,10 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) {
       roots[dim.name] = {make_const(Int(32), dim.min), make_const(Int(32), dim.extent)};
+      unclipped[dim.name] = roots[dim.name];
     }
   }
+  check_fused(func, index, LoopVars(spec, unclipped, prefix));
 
   const bool has_blocks = std::any_of(spec.dims.begin(), spec.dims.end(),
                                       [](const LoopDim& d) { return d.kind == LoopKind::GpuBlock; });
@@ -156,6 +161,20 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
     stmt = ir::make_stmt(ir::LetStmt{it->first, it->second, stmt});
   }
   return stmt;
+}
+
+void NestBuilder::check_fused(const FunctionData& func, std::size_t index, const LoopVars& vars) const {
+  for (const auto& [loop, extent] : vars.fused_extents()) {
+    if (as_int(extent) || !is_launch_value(program_.plan, extent)) continue;
+    PlanCheck check;
+    check.holds = extent <= make_const(Int(32), kLargestExtent);
+    check.values = {extent};
+    check.message = "the fused loop " + loop + " of " + func.name +
+                    " would have {0} iterations; legal are at most " + std::to_string(kLargestExtent) +
+                    ": fuse fewer dimensions, or fuse them after a split";
+    check.where = func.definitions[index].where;
+    checks_.push_back(std::move(check));
+  }
 }
 
 // ---- loops -----------------------------------------------------------------------------------------

@@ -60,7 +60,9 @@ struct Crew {
 
 class NestBuilder {
  public:
-  NestBuilder(const Program& program) : program_(program) {}
+  /// Conditions on a launch that the loops need are added to `checks`.
+  NestBuilder(const Program& program, std::vector<PlanCheck>& checks)
+      : program_(program), checks_(checks) {}
 
   /// The loops of definition `index` of root Func `func` over its whole buffer.
   ir::Stmt build_root(const FunctionData& func, std::size_t index, bool& on_gpu) const;
@@ -74,6 +76,8 @@ class NestBuilder {
                              const NestContext& context) const;
   ir::Stmt build_definition(const FunctionData& func, std::size_t index, const analysis::Box& box,
                             const NestContext& context) const;
+  /// Fused loops count their iterations in 32 bits.
+  void check_fused(const FunctionData& func, std::size_t index, const LoopVars& vars) const;
   ir::Stmt emit_loops(Frame& frame, std::size_t outermost_left, const NestContext& context) const;
   ir::Stmt emit_body(Frame& frame) const;
   ir::Stmt emit_inside(Frame& frame, std::size_t position, const NestContext& context) const;
@@ -167,6 +171,7 @@ class NestBuilder {
   [[nodiscard]] const FunctionData& find(const std::string& name) const;
 
   const Program& program_;
+  std::vector<PlanCheck>& checks_;
 };
 
 }  // namespace mica::passes

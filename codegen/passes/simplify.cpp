@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/ir/traverse.h"
+#include "dsl/constant_math.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
@@ -11,22 +12,13 @@ namespace {
 using analysis::Linear;
 using analysis::Ranges;
 
-// Index arithmetic does not overflow (the launch checks sizes); data loaded from memory may wrap, and
-// then a + 1 > a is not always true. So only expressions without loads are decided.
-bool reads_data(const Expr& e) {
-  if (e.as<Load>() || e.as<Access>() || e.as<Cast>()) return true;
-  bool found = false;
-  for_each_child(e, [&](const Expr& child) { found = found || reads_data(child); });
-  return found;
-}
-
 class Simplifier {
  public:
-  explicit Simplifier(Ranges& ranges) : ranges_(ranges) {}
+  Simplifier(const Ranges& ranges, Integers integers) : ranges_(ranges), integers_(integers) {}
 
   Expr run(const Expr& e) {
     if (is_index_sum(e)) return analysis::to_expr(sum(e), e.type());
-    Expr r = map_children(e, [this](const Expr& child) { return run(child); });
+    Expr r = children(e);
     if (const auto* binary = r.as<Binary>()) return fold_binary(r, *binary);
     if (const auto* compare_ = r.as<Compare>()) return fold_compare(r, *compare_);
     if (const auto* select = r.as<Select>()) {
@@ -48,6 +40,19 @@ class Simplifier {
   }
 
  private:
+  // `e` with its children simplified, each as what it is: indices are coordinates, and the dividend of a
+  // remainder may wrap even in a coordinate, since the remainder lies in bounds of its own.
+  Expr children(const Expr& e) {
+    const auto* op = e.as<Binary>();
+    const bool may_wrap = op && op->op == BinaryOp::Mod;
+    const bool is_load = e.as<Load>() || e.as<Access>();
+    const Integers inside =
+        is_load ? Integers::Exact : (may_wrap ? Integers::Wrap : integers_);
+    if (inside == integers_) return map_children(e, [this](const Expr& child) { return run(child); });
+    Simplifier other(ranges_, inside);
+    return map_children(e, [&](const Expr& child) { return other.run(child); });
+  }
+
   static bool is_index_type(Type t) { return t.is_int() && t.is_scalar() && t.bits >= 32; }
 
   static bool is_index_sum(const Expr& e) {
@@ -67,7 +72,6 @@ class Simplifier {
   // The linear form of a sum with every atom simplified (atoms may turn out to be sums).
   Linear sum(const Expr& e) {
     Linear result;
-    result.constant = 0;
     Linear raw = analysis::linearize(e);
     result.constant = raw.constant;
     for (const auto& [atom, k] : raw.terms) {
@@ -75,6 +79,18 @@ class Simplifier {
       result.add(analysis::linearize(simple), k);
     }
     return result;
+  }
+
+  // What may be taken for granted of `e`: the launch knows nothing of what is read from memory.
+  [[nodiscard]] Integers integers_of(const Expr& e) const {
+    return integers_ == Integers::Exact && analysis::reads_data(e) ? Integers::Wrap : integers_;
+  }
+  // Do order and quotient of the form follow those of unbounded integers?
+  [[nodiscard]] bool is_exact(const Linear& form, Type type, Integers integers) const {
+    return integers == Integers::Exact || analysis::stays_in(form, type, ranges_);
+  }
+  [[nodiscard]] bool is_exact(const Expr& e) const {
+    return is_exact(analysis::linearize(e), e.type(), integers_of(e));
   }
 
   Expr fold_binary(const Expr& e, const Binary& op) {
@@ -96,8 +112,11 @@ class Simplifier {
     }
     if (!is_index_type(type)) return e;
     if (is_index_sum(e)) return analysis::to_expr(analysis::linearize(e), type);
-    if (reads_data(e)) return e;
+    const auto* a = as_int(op.a);
     const auto* b = as_int(op.b);
+    if (a && b) {
+      if (const auto value = fold(op.op, type, *a, *b)) return make_const(type, *value);
+    }
     switch (op.op) {
       case BinaryOp::Min:
       case BinaryOp::Max: return fold_min_max(e, op);
@@ -107,21 +126,21 @@ class Simplifier {
       case BinaryOp::Mod:
         if (b) return fold_mod(e, op.a, *b);
         break;
-      case BinaryOp::Mul:
-        if (is_const(op.a, 0)) return op.a;
-        break;
       default: break;
     }
     return e;
   }
 
   Expr fold_min_max(const Expr& e, const Binary& op) {
-    Linear difference = analysis::linearize(op.a);
-    difference.add(analysis::linearize(op.b), -1);
-    auto r = analysis::range_of(difference, ranges_);
+    if (equal(op.a, op.b)) return op.a;
     bool is_min = op.op == BinaryOp::Min;
-    if (r.max && *r.max <= 0) return is_min ? op.a : op.b;
-    if (r.min && *r.min >= 0) return is_min ? op.b : op.a;
+    if (is_exact(op.a) && is_exact(op.b)) {
+      Linear difference = analysis::linearize(op.a);
+      difference.add(analysis::linearize(op.b), -1);
+      auto r = analysis::range_of(difference, ranges_, integers_of(e));
+      if (r.max && *r.max <= 0) return is_min ? op.a : op.b;
+      if (r.min && *r.min >= 0) return is_min ? op.b : op.a;
+    }
     // min(min(x, c), d) with a constant distance between an inner operand and the outer one.
     for (int side = 0; side < 2; ++side) {
       const Expr& inner = side ? op.b : op.a;
@@ -132,7 +151,7 @@ class Simplifier {
         const Expr& one = k ? nested->b : nested->a;
         const Expr& other = k ? nested->a : nested->b;
         auto d = analysis::constant_difference(one, outer);
-        if (!d) continue;
+        if (!d || !is_exact(one) || !is_exact(outer)) continue;
         const Expr& kept = (*d <= 0) == is_min ? one : outer;
         return make_expr(e.type(), Binary{op.op, other, kept});
       }
@@ -143,66 +162,72 @@ class Simplifier {
   Expr fold_div(const Expr& e, const Expr& a, std::int64_t k) {
     if (k == 0) return make_const(e.type(), std::int64_t{0});
     if (k == 1) return a;
-    if (k < 0) return e;
+    const Integers integers = integers_of(a);
     Linear form = analysis::linearize(a), whole, rest;
+    if (k < 0 || !is_exact(form, e.type(), integers)) return e;
     for (const auto& [atom, c] : form.terms) {
       (c % k == 0 ? whole : rest).add_term(atom, c % k == 0 ? c / k : c);
     }
-    std::int64_t q = form.constant / k - (form.constant % k < 0 ? 1 : 0);
-    whole.constant = q;
-    rest.constant = form.constant - q * k;
-    auto r = analysis::range_of(rest, ranges_);
+    whole.constant = floor_div(form.constant, k);
+    rest.constant = floor_mod(form.constant, k);
+    auto r = analysis::range_of(rest, ranges_, integers);
     if (r.min && r.max && *r.min >= 0 && *r.max < k) return analysis::to_expr(whole, e.type());
-    if (whole.is_constant() && whole.constant == 0) return e;
+    if ((whole.is_constant() && whole.constant == 0) || !is_exact(rest, e.type(), integers)) return e;
     Expr remainder = make_expr(
         e.type(), Binary{BinaryOp::Div, analysis::to_expr(rest, e.type()), make_const(e.type(), k)});
     whole.add_term(remainder, 1);
     return analysis::to_expr(whole, e.type());
   }
 
+  // Multiples of k may go where nothing wraps, or where k divides what a wrapped sum is less by. What the
+  // launch says of an index does not hold for a dividend.
   Expr fold_mod(const Expr& e, const Expr& a, std::int64_t k) {
     if (k == 0 || k == 1) return make_const(e.type(), std::int64_t{0});
     if (k < 0) return e;
+    const bool power_of_2 = (k & (k - 1)) == 0;
     Linear form = analysis::linearize(a), rest;
+    if (!power_of_2 && !analysis::stays_in(form, e.type(), ranges_)) return e;
     for (const auto& [atom, c] : form.terms) {
       if (c % k != 0) rest.add_term(atom, c);
     }
-    rest.constant = ((form.constant % k) + k) % k;
-    auto r = analysis::range_of(rest, ranges_);
+    rest.constant = floor_mod(form.constant, k);
+    if (!power_of_2 && !analysis::stays_in(rest, e.type(), ranges_)) return e;
+    const auto r = analysis::range_of(rest, ranges_, Integers::Wrap);
     Expr simple = analysis::to_expr(rest, e.type());
     if (r.min && r.max && *r.min >= 0 && *r.max < k) return simple;
     return make_expr(e.type(), Binary{BinaryOp::Mod, simple, make_const(e.type(), k)});
   }
 
   Expr fold_compare(const Expr& e, const Compare& op) {
-    if (!is_index_type(op.a.type()) || reads_data(op.a) || reads_data(op.b)) return e;
-    auto decided = decide_compare(op);
+    if (!is_index_type(op.a.type())) return e;
+    auto decided = decide_compare(op, integers_of(e));
     return decided ? make_const(Bool(), std::int64_t{*decided}) : e;
   }
 
-  std::optional<bool> decide_compare(const Compare& op) {
+  std::optional<bool> decide_compare(const Compare& op, Integers integers) {
     Linear d = analysis::linearize(op.a);
     d.add(analysis::linearize(op.b), -1);
-    auto r = analysis::range_of(d, ranges_);
+    const bool same = d.is_constant() && wrap_to_type(op.a.type(), d.constant) == 0;
+    if (!same && !(is_exact(op.a) && is_exact(op.b))) return std::nullopt;
+    auto r = same ? Ranges::Range{0, 0} : analysis::range_of(d, ranges_, integers);
     auto below = [&](std::int64_t bound) -> std::optional<bool> {  // d < bound ?
       if (r.max && *r.max < bound) return true;
       if (r.min && *r.min >= bound) return false;
       return std::nullopt;
     };
     auto negate = [](std::optional<bool> v) { return v ? std::optional(!*v) : v; };
+    const auto is_zero = [&]() -> std::optional<bool> {
+      if (r.min && r.max && *r.min == 0 && *r.max == 0) return true;
+      if ((r.max && *r.max < 0) || (r.min && *r.min > 0)) return false;
+      return std::nullopt;
+    };
     switch (op.op) {
       case CompareOp::Lt: return below(0);
       case CompareOp::Le: return below(1);
       case CompareOp::Ge: return negate(below(0));
       case CompareOp::Gt: return negate(below(1));
-      case CompareOp::Eq:
-        if (d.is_constant()) return d.constant == 0;
-        if ((r.max && *r.max < 0) || (r.min && *r.min > 0)) return false;
-        return std::nullopt;
-      case CompareOp::Ne:
-        if (d.is_constant()) return d.constant != 0;
-        if ((r.max && *r.max < 0) || (r.min && *r.min > 0)) return true;
-        return std::nullopt;
+      case CompareOp::Eq: return is_zero();
+      case CompareOp::Ne: return negate(is_zero());
     }
     return std::nullopt;
   }
@@ -214,7 +239,8 @@ class Simplifier {
     return e;
   }
 
-  Ranges& ranges_;
+  const Ranges& ranges_;
+  const Integers integers_;
 };
 
 class StmtSimplifier {
@@ -223,7 +249,7 @@ class StmtSimplifier {
     if (!s.defined()) return s;
     if (const auto* loop = s.as<ir::For>()) return run_for(s, *loop);
     if (const auto* branch = s.as<ir::If>()) {
-      Expr condition = simplify(branch->condition, ranges_);
+      Expr condition = simplify_value(branch->condition, ranges_);
       if (const auto* value = as_int(condition)) {
         return run(*value ? branch->then_case : branch->else_case);
       }
@@ -235,11 +261,11 @@ class StmtSimplifier {
       return ir::make_stmt(ir::If{condition, a, b});
     }
     if (const auto* let = s.as<ir::LetStmt>()) {
-      Expr value = simplify(let->value, ranges_);
+      Expr value = simplify_value(let->value, ranges_);
       if (value.as<IntImm>() || value.as<VarRef>()) {
         return run(ir::substitute(let->body, let->name, value));
       }
-      ranges_.push(let->name, analysis::range_of(value, ranges_));
+      analysis::push_let(ranges_, let->name, value);
       ir::Stmt body = run(let->body);
       ranges_.pop();
       if (!body.defined()) return {};
@@ -263,6 +289,15 @@ class StmtSimplifier {
       for (const auto& child : block->stmts) stmts.push_back(run(child));
       return ir::make_block(std::move(stmts));
     }
+    if (const auto* store = s.as<ir::Store>()) {
+      ir::Store copy = *store;
+      copy.value = simplify_value(store->value, ranges_);
+      if (store->block.defined()) copy.block = simplify_value(store->block, ranges_);
+      for (auto* list : {&copy.index, &copy.logical}) {
+        for (auto& e : *list) e = simplify(e, ranges_);
+      }
+      return ir::make_stmt(std::move(copy));
+    }
     return ir::map_children(
         s, [this](const ir::Stmt& child) { return run(child); },
         [this](const Expr& e) { return simplify(e, ranges_); });
@@ -271,7 +306,7 @@ class StmtSimplifier {
  private:
   ir::Stmt run_for(const ir::Stmt& s, const ir::For& loop) {
     Expr min = simplify(loop.min, ranges_), extent = simplify(loop.extent, ranges_);
-    auto low = analysis::range_of(min, ranges_), count = analysis::range_of(extent, ranges_);
+    const auto count = analysis::range_of(extent, ranges_);
     if (count.max && *count.max <= 0) return {};
     if (count.max && *count.max == 1 && count.min && *count.min == 1) {
       ir::Stmt only = run(ir::substitute(loop.body, loop.name, min));
@@ -280,9 +315,7 @@ class StmtSimplifier {
       if (!axis || !only.defined()) return only;
       return ir::make_stmt(ir::For{loop.name, min, extent, loop.kind, only});
     }
-    Ranges::Range range{low.min, {}};
-    if (low.max && count.max) range.max = *low.max + *count.max - 1;
-    ranges_.push(loop.name, range);
+    analysis::push_loop(ranges_, loop.name, min, extent);
     ir::Stmt body = run(loop.body);
     ranges_.pop();
     if (!body.defined()) return {};
@@ -295,14 +328,17 @@ class StmtSimplifier {
 
 }  // namespace
 
-Expr simplify(const Expr& e, Ranges& ranges) { return Simplifier(ranges).run(e); }
-
-Expr simplify(const Expr& e) {
-  Ranges none;
-  return simplify(e, none);
+Expr simplify(const Expr& e, const Ranges& ranges) {
+  return Simplifier(ranges, Integers::Exact).run(e);
 }
+Expr simplify(const Expr& e) { return simplify(e, Ranges()); }
 
-std::optional<bool> decide(const Expr& condition, Ranges& ranges) {
+Expr simplify_value(const Expr& e, const Ranges& ranges) {
+  return Simplifier(ranges, Integers::Wrap).run(e);
+}
+Expr simplify_value(const Expr& e) { return simplify_value(e, Ranges()); }
+
+std::optional<bool> decide(const Expr& condition, const Ranges& ranges) {
   Expr simple = simplify(condition, ranges);
   if (const auto* value = as_int(simple)) return *value != 0;
   return std::nullopt;

@@ -5,22 +5,28 @@
 //   select(true, a, b), min(x, x + 3)    ->  a, x
 //   if (0 < 1) s                         ->  s
 //
-// Floating-point arithmetic is never touched: its order and rounding belong to the algorithm.
+// Floating-point arithmetic is never touched: its order and rounding belong to the algorithm. Integers
+// wrap: what holds for unbounded integers only is applied where codegen/analysis/value_ranges.h proves that
+// nothing wraps.
 // Requires nothing. Ensures: same values, and simplify(simplify(e)) == simplify(e).
 #pragma once
 
-#include "codegen/analysis/linear.h"
+#include "codegen/analysis/value_ranges.h"
 #include "codegen/ir/stmt.h"
 
 namespace mica::passes {
 
-/// `ranges` tells what is known about free variables.
-Expr simplify(const Expr& e, analysis::Ranges& ranges);
+/// A coordinate, bound or extent, or a condition on some (Integers::Exact). `ranges` tells what is known
+/// about free variables.
+Expr simplify(const Expr& e, const analysis::Ranges& ranges);
 Expr simplify(const Expr& e);
-/// True or false when `condition` is decided by `ranges`, else neither.
-std::optional<bool> decide(const Expr& condition, analysis::Ranges& ranges);
-/// Simplifies all expressions; loops of constant bounds give their variable's range. Loops of extent
-/// 1 become lets of their variable, loops of extent 0 disappear.
+/// A value as code computes it (Integers::Wrap).
+Expr simplify_value(const Expr& e, const analysis::Ranges& ranges);
+Expr simplify_value(const Expr& e);
+/// True or false when `condition`, on coordinates, is decided by `ranges`, else neither.
+std::optional<bool> decide(const Expr& condition, const analysis::Ranges& ranges);
+/// Simplifies all expressions: indices as coordinates, anything else as values. Loops give their
+/// variable's range. Loops of extent 1 become lets of their variable, loops of extent 0 disappear.
 ir::Stmt simplify(const ir::Stmt& stmt);
 
 }  // namespace mica::passes

@@ -1,0 +1,327 @@
+#include "codegen/analysis/value_ranges.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "dsl/constant_math.h"
+#include "dsl/limits.h"
+#include "dsl/traverse.h"
+
+namespace mica::analysis {
+namespace {
+
+using Range = Ranges::Range;
+using Side = std::optional<std::int64_t>;
+
+// What a range is derived from: the code, its sums taken for exact or not, or also a launch's limits.
+enum class From : std::uint8_t { Code, ExactCode, Limits };
+
+Range of_type(Type t) {
+  if (t.is_bool()) return {0, 1};
+  if (t.bits >= 64) return {};
+  const std::int64_t span = std::int64_t{1} << t.bits;
+  if (t.is_uint()) return {0, span - 1};
+  return {-span / 2, span / 2 - 1};
+}
+
+// Of symbols that the launch gives: "<buffer>.min.<d>", "<buffer>.extent.<d>".
+bool is_symbol(const std::string& name, const std::string& field) {
+  const auto at = name.rfind('.');
+  if (at == std::string::npos || at + 1 == name.size() || at < field.size()) return false;
+  return name.find_first_not_of("0123456789", at + 1) == std::string::npos &&
+         name.compare(at + 1 - field.size(), field.size(), field) == 0;
+}
+bool is_extent_symbol(const std::string& name) { return is_symbol(name, ".extent."); }
+bool is_min_symbol(const std::string& name) { return is_symbol(name, ".min."); }
+
+Side sum(Side a, Side b) {
+  std::int64_t r = 0;
+  if (!a || !b || __builtin_add_overflow(*a, *b, &r)) return std::nullopt;
+  return r;
+}
+Side product(std::int64_t k, Side a) {
+  std::int64_t r = 0;
+  if (!a || __builtin_mul_overflow(k, *a, &r)) return std::nullopt;
+  return r;
+}
+
+Range product(const Range& a, const Range& b) {
+  Range r;
+  if (!a.min || !a.max || !b.min || !b.max) return r;
+  const Side corners[] = {product(*a.min, b.min), product(*a.min, b.max), product(*a.max, b.min),
+                          product(*a.max, b.max)};
+  r = {corners[0], corners[0]};
+  for (const Side& corner : corners) {
+    if (!corner || !r.min) return {};
+    r = {std::min(*r.min, *corner), std::max(*r.max, *corner)};
+  }
+  return r;
+}
+
+Range range(const Expr& e, const Ranges& ranges, From from);
+bool stays(const Linear& form, Type type, const Ranges& ranges);
+
+// A pair k*floor((e + p)/a) - k*floor((e + q)/a) lies between k*floor((p - q)/a) and k*ceil((p - q)/a),
+// whatever e is. Takes such pairs out of `form` and returns what they add.
+Range take_floor_pairs(Linear& form, const Ranges& ranges, From from) {
+  Range total{0, 0};
+  const auto is_exact = [&](const Expr& dividend) {
+    return from == From::ExactCode || never_wraps(dividend, ranges);
+  };
+  for (std::size_t i = 0; i < form.terms.size(); ++i) {
+    const auto* up = form.terms[i].first.as<Binary>();
+    const std::int64_t k = form.terms[i].second;
+    if (k <= 0 || !up || up->op != BinaryOp::Div) continue;
+    const auto* a = as_int(up->b);
+    if (!a || *a <= 0) continue;
+    for (std::size_t j = 0; j < form.terms.size(); ++j) {
+      const auto* down = form.terms[j].first.as<Binary>();
+      if (form.terms[j].second >= 0 || !down || down->op != BinaryOp::Div || !equal(up->b, down->b))
+        continue;
+      const auto gap = constant_difference(up->a, down->a);
+      if (!gap || !is_exact(up->a) || !is_exact(down->a)) continue;
+      const std::int64_t times = std::min(k, -form.terms[j].second);
+      total.min = sum(total.min, product(times, floor_div(*gap, *a)));
+      total.max = sum(total.max, product(-times, floor_div(-*gap, *a)));
+      const Expr one = form.terms[i].first, other = form.terms[j].first;
+      form.add_term(one, -times);
+      form.add_term(other, times);
+      const Range rest = take_floor_pairs(form, ranges, from);
+      return {sum(total.min, rest.min), sum(total.max, rest.max)};
+    }
+  }
+  return total;
+}
+
+Range range(const Linear& whole, const Ranges& ranges, From from) {
+  Linear form = whole;
+  Range result = take_floor_pairs(form, ranges, from);
+  result.min = sum(result.min, form.constant);
+  result.max = sum(result.max, form.constant);
+  for (const auto& [atom, k] : form.terms) {
+    const Range r = range(atom, ranges, from);
+    result.min = sum(result.min, product(k, k > 0 ? r.min : r.max));
+    result.max = sum(result.max, product(k, k > 0 ? r.max : r.min));
+  }
+  return result;
+}
+
+bool lies_in(const Range& r, Type type) {
+  if (!r.min || !r.max) return false;
+  const Range all = of_type(type.element());
+  return (!all.min || *r.min >= *all.min) && (!all.max || *r.max <= *all.max);
+}
+
+bool stays(const Linear& form, Type type, const Ranges& ranges) {
+  return lies_in(range(form, ranges, From::Limits), type);
+}
+
+bool is_sum(const Expr& e) {
+  if (const auto* binary = e.as<Binary>()) {
+    switch (binary->op) {
+      case BinaryOp::Add:
+      case BinaryOp::Sub: return true;
+      case BinaryOp::Mul: return as_int(binary->a) || as_int(binary->b);
+      default: return false;
+    }
+  }
+  const auto* unary = e.as<Unary>();
+  return unary && unary->op == UnaryOp::Neg;
+}
+
+Side least(Side a, Side b) { return a && b ? Side(std::min(*a, *b)) : std::nullopt; }
+Side greatest(Side a, Side b) { return a && b ? Side(std::max(*a, *b)) : std::nullopt; }
+Side least_known(Side a, Side b) { return a && b ? Side(std::min(*a, *b)) : (a ? a : b); }
+Side greatest_known(Side a, Side b) { return a && b ? Side(std::max(*a, *b)) : (a ? a : b); }
+
+Range quotient(const Range& a, std::int64_t k) {
+  // The least value by -1 wraps.
+  const auto divided = [k](Side x) {
+    return x && !(k == -1 && *x == std::numeric_limits<std::int64_t>::min()) ? Side(floor_div(*x, k))
+                                                                            : std::nullopt;
+  };
+  if (k > 0) return {divided(a.min), divided(a.max)};
+  return {divided(a.max), divided(a.min)};
+}
+
+// The remainder has the divisor's sign and is nearer to 0; by 0 it is 0.
+Range remainder(const Range& a, const Range& b) {
+  Range r;
+  if (b.min) r.min = *b.min >= 0 ? 0 : *b.min + 1;
+  if (b.max) r.max = *b.max <= 0 ? 0 : *b.max - 1;
+  // What is less than every divisor stays as it is.
+  if (a.min && a.max && b.min && *a.min >= 0 && *a.max < *b.min) return a;
+  return r;
+}
+
+Range of_binary(const Binary& op, Type type, const Ranges& ranges, From from) {
+  const auto a = [&] { return range(op.a, ranges, from); };
+  const auto b = [&] { return range(op.b, ranges, from); };
+  switch (op.op) {
+    case BinaryOp::Min: {
+      const Range x = a(), y = b();
+      return {least(x.min, y.min), least_known(x.max, y.max)};
+    }
+    case BinaryOp::Max: {
+      const Range x = a(), y = b();
+      return {greatest_known(x.min, y.min), greatest(x.max, y.max)};
+    }
+    case BinaryOp::Div: {
+      const auto* k = as_int(op.b);
+      if (!k || *k == 0) return k ? Range{0, 0} : Range{};
+      const Range q = quotient(a(), *k);
+      // Only the least value by -1 leaves the type, and wraps to itself.
+      const Range all = of_type(type);
+      return *k == -1 && (!q.max || (all.max && *q.max > *all.max)) ? Range{} : q;
+    }
+    case BinaryOp::Mod: return remainder(a(), b());
+    case BinaryOp::BitAnd: {
+      // One operand that is not negative clears the sign.
+      const Range x = a(), y = b();
+      Range r;
+      for (const Range& side : {x, y}) {
+        if (!side.min || *side.min < 0) continue;
+        r.min = 0;
+        r.max = least_known(r.max, side.max);
+      }
+      return r;
+    }
+    case BinaryOp::Shr: {
+      const auto* k = as_int(op.b);
+      if (!k || *k < 0 || *k >= type.bits) return {};
+      const Range x = a();
+      return {x.min ? Side(*x.min >> *k) : std::nullopt, x.max ? Side(*x.max >> *k) : std::nullopt};
+    }
+    default: return {};
+  }
+}
+
+// Before what the type alone says.
+Range unclipped(const Expr& e, const Ranges& ranges, From from) {
+  if (const auto* value = as_int(e)) return {*value, *value};
+  if (const auto* var = e.as<VarRef>()) {
+    return from == From::Limits ? ranges.limits(var->name, e.type()) : ranges.find(var->name);
+  }
+  if (is_sum(e)) {
+    const Linear form = linearize(e);
+    const Range ideal = range(form, ranges, from);
+    if (from == From::ExactCode) return ideal;
+    const bool exact =
+        from == From::Limits ? lies_in(ideal, e.type()) : stays(form, e.type(), ranges);
+    return exact ? ideal : Range{};
+  }
+  if (const auto* binary = e.as<Binary>()) return of_binary(*binary, e.type(), ranges, from);
+  if (const auto* unary = e.as<Unary>(); unary && unary->op == UnaryOp::Abs) {
+    const Range a = range(unary->a, ranges, from);
+    const Range all = of_type(e.type());
+    // The magnitude of the least value wraps to itself.
+    if (!a.min || !a.max || (all.min ? *a.min == *all.min : *a.min == std::numeric_limits<std::int64_t>::min())) return {};
+    return {*a.min <= 0 && *a.max >= 0 ? 0 : std::min(std::abs(*a.min), std::abs(*a.max)),
+            std::max(std::abs(*a.min), std::abs(*a.max))};
+  }
+  if (const auto* select = e.as<Select>()) {
+    const Range a = range(select->if_true, ranges, from), b = range(select->if_false, ranges, from);
+    return {least(a.min, b.min), greatest(a.max, b.max)};
+  }
+  if (const auto* cast = e.as<Cast>()) {
+    if (cast->value.type().is_float()) return {};
+    const Range a = range(cast->value, ranges, from);
+    return lies_in(a, e.type()) ? a : Range{};
+  }
+  return {};
+}
+
+Range range(const Expr& e, const Ranges& ranges, From from) {
+  const Type type = e.type().element();
+  if (type.is_float()) return {};
+  Range r = unclipped(e, ranges, from);
+  // i32 and i64 keep open sides: "no constant bound" is an answer that passes ask for.
+  if (from == From::Limits || type.bits < 32) {
+    const Range all = of_type(type);
+    r.min = greatest_known(r.min, all.min);
+    r.max = least_known(r.max, all.max);
+  }
+  return r;
+}
+
+From from_code(Integers integers) { return integers == Integers::Exact ? From::ExactCode : From::Code; }
+
+}  // namespace
+
+void Ranges::push(std::string name, Range known, Range limits) {
+  limits.min = greatest_known(limits.min, known.min);
+  limits.max = least_known(limits.max, known.max);
+  entries_.push_back({std::move(name), known, limits});
+}
+
+const Ranges::Entry* Ranges::entry(const std::string& name) const {
+  const auto it = std::find_if(entries_.rbegin(), entries_.rend(),
+                               [&](const Entry& entry) { return entry.name == name; });
+  return it == entries_.rend() ? nullptr : &*it;
+}
+
+Ranges::Range Ranges::find(const std::string& name) const {
+  if (const Entry* found = entry(name)) return found->known;
+  if (is_extent_symbol(name)) return {0, std::nullopt};
+  return {};
+}
+
+Ranges::Range Ranges::limits(const std::string& name, Type type) const {
+  if (const Entry* found = entry(name)) return found->limits;
+  if (is_extent_symbol(name)) return {0, kLargestExtent};
+  if (is_min_symbol(name)) return {-kLargestMin, kLargestMin};
+  return of_type(type.element());
+}
+
+Ranges::Range range_of(const Expr& e, const Ranges& ranges, Integers integers) {
+  return range(e, ranges, from_code(integers));
+}
+
+Ranges::Range range_of(const Linear& form, const Ranges& ranges, Integers integers) {
+  return range(form, ranges, from_code(integers));
+}
+
+Ranges::Range limits_of(const Expr& e, const Ranges& ranges) { return range(e, ranges, From::Limits); }
+
+void push_loop(Ranges& ranges, const std::string& variable, const Expr& min, const Expr& extent) {
+  Linear last = linearize(min);
+  last.add(linearize(extent));
+  last.constant -= 1;
+  ranges.push(variable, {range_of(min, ranges).min, range_of(last, ranges).max},
+              {limits_of(min, ranges).min, range(last, ranges, From::Limits).max});
+}
+
+void push_let(Ranges& ranges, const std::string& name, const Expr& value) {
+  ranges.push(name, range_of(value, ranges, Integers::Wrap), limits_of(value, ranges));
+}
+
+bool stays_in(const Linear& form, Type type, const Ranges& ranges) { return stays(form, type, ranges); }
+
+bool never_wraps(const Expr& e, const Ranges& ranges) {
+  if (const auto* op = e.as<Binary>()) {
+    if (op->op == BinaryOp::Shl) return as_int(op->a) && as_int(op->b);
+    const bool of_variables = op->op == BinaryOp::Mul && !as_int(op->a) && !as_int(op->b);
+    if (of_variables && !lies_in(product(limits_of(op->a, ranges), limits_of(op->b, ranges)), e.type()))
+      return false;
+  }
+  if (is_sum(e)) {
+    const Linear form = linearize(e);
+    return stays(form, e.type(), ranges) &&
+           std::all_of(form.terms.begin(), form.terms.end(),
+                       [&](const auto& term) { return never_wraps(term.first, ranges); });
+  }
+  bool result = true;
+  for_each_child(e, [&](const Expr& child) {
+    if (child.type().is_integer()) result = result && never_wraps(child, ranges);
+  });
+  return result;
+}
+
+bool reads_data(const Expr& e) {
+  if (e.as<Load>() || e.as<Access>()) return true;
+  bool found = false;
+  for_each_child(e, [&](const Expr& child) { found = found || reads_data(child); });
+  return found;
+}
+
+}  // namespace mica::analysis
