@@ -25,16 +25,16 @@ class NaNs : public ::testing::TestWithParam<Type> {
     const std::vector<std::uint64_t> nans = nan_bits(), others = other_bits();
     variants_ = static_cast<std::int64_t>(nans.size());
     extent_ = variants_ * static_cast<std::int64_t>(others.size());
-    AnyBuffer a(type_, {extent_}), b(type_, {extent_});
-    auto* a_data = static_cast<unsigned char*>(a.host_data_for_write());
-    auto* b_data = static_cast<unsigned char*>(b.host_data_for_write());
+    AnyBuffer nan_buffer(type_, {extent_}), other_buffer(type_, {extent_});
+    auto* a_data = static_cast<unsigned char*>(nan_buffer.host_data_for_write());
+    auto* b_data = static_cast<unsigned char*>(other_buffer.host_data_for_write());
     const auto bytes = static_cast<std::size_t>(type_.bytes());
     for (std::size_t i = 0; i < static_cast<std::size_t>(extent_); ++i) {
       std::memcpy(a_data + i * bytes, &nans[i % nans.size()], bytes);
       std::memcpy(b_data + i * bytes, &others[i / nans.size()], bytes);
     }
-    a_.set(a);
-    b_.set(b);
+    a_.set(nan_buffer);
+    b_.set(other_buffer);
   }
 
   [[nodiscard]] int significand_bits() const {
