@@ -1,8 +1,12 @@
 #include "runtime/emulator.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <new>
+#include <string>
+#include <string_view>
 
+#include "dsl/diagnostics.h"
 #include "runtime/emulated_cluster.h"
 
 namespace mica {
@@ -38,7 +42,15 @@ void run_emulated(const EmulatedKernel& kernel, const LaunchShape& shape, void* 
 
 std::uint64_t emulator_seed() {
   const char* text = std::getenv("MICA_EMULATOR_SEED");
-  return text == nullptr ? kDefaultSeed : std::strtoull(text, nullptr, 10);
+  if (text == nullptr || *text == '\0') return kDefaultSeed;
+  const std::string_view digits(text);
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    throw UserError("MICA_EMULATOR_SEED is \"" + std::string(digits) +
+                    "\": it must be a number from 0 to 2^64 - 1");
+  }
+  return seed;
 }
 
 void* emulator_frame(EmulatedCluster* cluster, std::uint64_t bytes) noexcept {

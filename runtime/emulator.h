@@ -82,7 +82,7 @@ struct EmulatedKernel {
 /// shifted inwards overlap). `seed` decides the order of blocks and threads.
 void run_emulated(const EmulatedKernel& kernel, const LaunchShape& shape, void* const* arguments,
                   std::uint64_t seed);
-/// MICA_EMULATOR_SEED of the environment, or a fixed number.
+/// MICA_EMULATOR_SEED of the environment, or a fixed number. UserError if it is none.
 std::uint64_t emulator_seed();
 
 // ---- called by the kernel's code ----------------------------------------------------------------

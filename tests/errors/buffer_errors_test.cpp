@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "codegen/compile.h"
 #include "dsl/func.h"
 #include "dsl/schedule.h"
 #include "runtime/buffer.h"
@@ -99,6 +100,23 @@ TEST(SettingErrors, ANumberOfThreadsThatIsNone) {
   for (const char* text : {"0", "-1", "4097", "two", "2 "}) {
     EXPECT_EXIT(refused(text), testing::ExitedWithCode(0), "") << text;
   }
+}
+
+TEST(SettingErrors, AnEmulatorsSeedThatIsNone) {
+  const Var x("x");
+  Func f("f");
+  f(x) = x;
+  f.gpu_tile(x, 8);
+  Buffer<int> out(8);
+  Executable executable = compile(f, Target::gpu_emulator());
+  for (const char* text : {"seed", "-1", "1.5", "18446744073709551616", "7 "}) {
+    setenv("MICA_EMULATOR_SEED", text, 1);
+    EXPECT_REFUSED((executable.run(out), 0), std::string("MICA_EMULATOR_SEED is \"") + text + "\"",
+                   "from 0 to 2^64 - 1");
+  }
+  unsetenv("MICA_EMULATOR_SEED");
+  executable.run(out);
+  EXPECT_EQ(out(7), 7);
 }
 
 /// "next" of one dimension, under directives that handles cannot write but data can hold.

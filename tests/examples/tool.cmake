@@ -52,7 +52,7 @@ foreach(bad IN ITEMS
     "99999999999 points;traffic;pmpp/naive;--size;99999999999" "2\\^44;traffic;pmpp/naive;--size;1000000"
     "99999999999 points;show;pmpp/naive;--size;99999999999" "size;traffic;pmpp/naive;--size;-1"
     "size;traffic;pmpp/naive;--size;nan" "size;bench;pmpp/naive;--size;-1"
-    "bench: ;bench;pmpp/naive;--target;host;--size;99999999999;--runs;1"
+    "refused: pmpp/naive;bench;pmpp/naive;--target;host;--size;99999999999;--runs;1"
     "runs;bench;pmpp/naive;--runs;0" "runs;bench;pmpp/naive;--runs;nan"
     "9999999999 values;bench;pmpp/naive;--target;host;--sweep;tile_x=1:9999999999:1"
     "first:last:step;bench;pmpp/naive;--target;host;--sweep;tile_x=1:99999999999999999999:1"
