@@ -27,7 +27,8 @@ bool is_launch_value(const Plan& plan, const Expr& e) {
   std::set<std::string> known;
   const auto add = [&](const std::string& array, std::size_t rank) {
     for (std::size_t d = 0; d < rank; ++d) {
-      for (const Expr& symbol : {min_symbol(array, d), extent_symbol(array, d), stride_symbol(array, d)}) {
+      for (const Expr& symbol :
+           {min_symbol(array, d), extent_symbol(array, d), stride_symbol(array, d)}) {
         known.insert(symbol.as<VarRef>()->name);
       }
     }

@@ -59,8 +59,8 @@ bool LoopExpander::has_room(const std::string& name, std::int64_t factor) {
   const auto found = scales_.find(name);
   const std::int64_t scale = found == scales_.end() ? 1 : found->second;
   if (factor <= kLargestFactor / scale) return true;
-  report(fmt::format("it takes {} apart by {}{}; the product of a dimension's factors is at most {}", name,
-                     factor, scale > 1 ? fmt::format(" x {}", scale) : "", kLargestFactor));
+  report(fmt::format("it takes {} apart by {}{}; the product of a dimension's factors is at most {}",
+                     name, factor, scale > 1 ? fmt::format(" x {}", scale) : "", kLargestFactor));
   return false;
 }
 bool LoopExpander::is_width(std::int64_t width) {

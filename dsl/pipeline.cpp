@@ -350,27 +350,14 @@ class PipelineMaker {
 
   // ---- copies ------------------------------------------------------------------------------------
 
-  [[nodiscard]] Expr copy_node(const Expr& e, const FunctionData& f, const Wrappers& wrappers) const {
+  /// A node of the algorithm with unique names, before any directive: what rounding is fixed on.
+  [[nodiscard]] Expr copy_node(const Expr& e, const FunctionData& f) const {
     if (const auto* access = e.as<Access>()) {
       Access copy = *access;
       if (access->is_self) {
         copy.name = names_->of(&f);
       } else {
-        Source source = read_through(wrappers, source_of(*access));
-        const Source direct = read_through(f.wrappers, source_of(*access));
-        if (const auto* window = window_of(f, *access, direct)) {
-          source = {window->copy, nullptr};
-          copy.args.clear();
-          for (const auto& arg : f.args) copy.args.push_back(make_var(arg));
-          for (std::size_t i = 0; i < window->pattern.size(); ++i) {
-            if (window->pattern[i] != window->march) continue;
-            const auto at = std::find(f.args.begin(), f.args.end(), window->march) - f.args.begin();
-            copy.args[static_cast<std::size_t>(at)] = access->args[i];
-          }
-        }
-        copy.name = names_->of(source);
-        copy.image = source.image;
-        copy.function = source.function ? copies_.at(source.function.get()) : nullptr;
+        name_source(copy, read_through(f.wrappers, source_of(*access)));
       }
       return make_expr(e.type(), std::move(copy));
     }
@@ -388,11 +375,44 @@ class PipelineMaker {
     return {};
   }
 
+  void name_source(Access& access, const Source& source) const {
+    access.name = names_->of(source);
+    access.image = source.image;
+    access.function = source.function ? copies_.at(source.function.get()) : nullptr;
+  }
+
+  /// An access of `f` that copy_node made, of the window or the staged copy that serves it.
+  [[nodiscard]] Expr place_access(const Expr& e, const FunctionData& f,
+                                  const std::map<std::string, Source>& sources) const {
+    const auto* access = e.as<Access>();
+    if (access == nullptr || access->is_self) return {};
+    const Source& direct = sources.at(access->name);
+    const auto* window = window_of(f, *access, direct);
+    const auto reads = reads_.find(&f);
+    const Source source = window != nullptr       ? Source{window->copy, nullptr}
+                          : reads != reads_.end() ? read_through(reads->second.wrappers, direct)
+                                                  : direct;
+    if (source == direct) return {};
+    Access placed = *access;
+    if (window != nullptr) {
+      placed.args.clear();
+      for (const auto& arg : f.args) placed.args.push_back(make_var(arg));
+      for (std::size_t i = 0; i < window->pattern.size(); ++i) {
+        if (window->pattern[i] != window->march) continue;
+        const auto at = std::find(f.args.begin(), f.args.end(), window->march) - f.args.begin();
+        placed.args[static_cast<std::size_t>(at)] = access->args[i];
+      }
+    }
+    name_source(placed, source);
+    return make_expr(e.type(), std::move(placed));
+  }
+
   [[nodiscard]] std::shared_ptr<FunctionData> copy_of(const FunctionData& f) const {
-    const auto it = reads_.find(&f);
-    const Wrappers wrappers = it == reads_.end() ? Wrappers() : it->second.wrappers;
     const auto is_param = [this](const std::string& name) { return param_names_.count(name) > 0; };
-    NodeRewriter rewrite([&](const Expr& e) { return copy_node(e, f, wrappers); });
+    std::map<std::string, Source> sources;
+    for (const Source& source : sources_of(f, f.wrappers)) sources.emplace(names_->of(source), source);
+    NodeRewriter rewrite([&](const Expr& e) { return copy_node(e, f); });
+    NodeRewriter place([&](const Expr& e) { return place_access(e, f, sources); });
 
     auto copy = std::make_shared<FunctionData>();
     copy->name = names_->of(&f);
@@ -401,9 +421,11 @@ class PipelineMaker {
     copy->types = f.types;
     for (const auto& definition : f.definitions) {
       Definition d;
-      for (const auto& arg : definition.args) d.args.push_back(rewrite(arg));
+      for (const auto& arg : definition.args) d.args.push_back(place(rewrite(arg)));
+      // Before any access is given to a window, whose coordinates are those of the marched Func: the
+      // order of a sum is the algorithm's.
       for (const auto& value : definition.values) {
-        d.values.push_back(fix_rounding(rewrite(value), f.args.back(), is_param));
+        d.values.push_back(place(fix_rounding(rewrite(value), f.args.back(), is_param)));
       }
       d.pure_vars = definition.pure_vars;
       d.domain = definition.domain;

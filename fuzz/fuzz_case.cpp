@@ -128,7 +128,8 @@ BoundCase bind(const FuzzCase& drawn) {
   bound.memory = bind_inputs(drawn, bound.pipeline);
   put_schedule(bound.pipeline, drawn.schedule);
   bound.expected =
-      std::make_unique<ExpectedOutputs>(bound.pipeline.outputs, output_boxes(drawn.program, drawn.boxes),
+      std::make_unique<ExpectedOutputs>(build_reference(drawn.program, bound.pipeline.inputs).outputs,
+                                        output_boxes(drawn.program, drawn.boxes),
                                         OutputLayout{drawn.margin, drawn.row_padding, drawn.transposed});
   return bound;
 }

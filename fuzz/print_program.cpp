@@ -2,6 +2,8 @@
 #include "fuzz/print_program.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "dsl/node_visit.h"
@@ -16,8 +18,14 @@ std::string joined_texts(const std::vector<std::string>& texts) {
   return result;
 }
 
+// C++ has no literal for the least integer.
+std::string integer(int value) {
+  return value == std::numeric_limits<int>::min() ? "(-2147483647 - 1)" : std::to_string(value);
+}
+
 std::string offset_text(int offset) {
-  return (offset < 0 ? " - " : " + ") + std::to_string(offset < 0 ? -offset : offset);
+  const bool subtracts = offset < 0 && offset != std::numeric_limits<int>::min();
+  return (subtracts ? " - " : " + ") + integer(subtracts ? -offset : offset);
 }
 
 std::string variable_text(int var, const std::string& reduction, std::size_t dims) {
@@ -27,6 +35,7 @@ std::string variable_text(int var, const std::string& reduction, std::size_t dim
 
 std::string decimal(double value) {
   std::ostringstream text;
+  text.precision(17);
   text << value;
   if (text.str().find_first_of(".e") == std::string::npos) text << ".0";
   return text.str();
@@ -36,7 +45,10 @@ std::string constant_text(Type type, double value) {
   if (type == Float(32)) return decimal(value) + "F";
   if (type == Float(64)) return decimal(value);
   if (type.is_float()) return "cast(" + type_text(type) + ", " + decimal(value) + "F)";
-  const std::string literal = std::to_string(static_cast<std::int32_t>(value));
+  if (type == Int(64) && std::abs(value) > std::numeric_limits<int>::max()) {
+    return "make_const(Int(64), " + decimal(value) + ")";
+  }
+  const std::string literal = integer(static_cast<std::int32_t>(value));
   return type == Int(32) ? literal : "cast(" + type_text(type) + ", " + literal + ")";
 }
 
@@ -101,12 +113,14 @@ class StageText {
   }
 
   [[nodiscard]] std::string coordinate(const Index& index) const {
-    if (index.var < 0) return std::to_string(index.offset);
+    if (index.var < 0) return integer(index.offset);
     std::string e = variable_text(index.var, reduction_, dims_);
-    if (index.scale != 1) e += " * " + std::to_string(index.scale);
+    if (index.scale != 1) e += " * " + integer(index.scale);
     if (index.offset != 0) e += offset_text(index.offset);
     const bool plain = index.scale == 1 && index.offset == 0;
-    if (index.divisor != 1) e = (plain ? e : "(" + e + ")") + " / " + std::to_string(index.divisor);
+    if (index.divisor != 1) e = (plain ? e : "(" + e + ")") + " / " + integer(index.divisor);
+    if (index.modulus)
+      e = (plain && index.divisor == 1 ? e : "(" + e + ")") + " % " + integer(*index.modulus);
     if (!index.limits) return e;
     return "clamp(" + e + ", " + std::to_string(index.limits->first) + ", " +
            std::to_string(index.limits->second) + ")";
@@ -123,7 +137,11 @@ class StageText {
       case Term::Kind::Constant: return constant_text(term.type, term.value);
       case Term::Kind::Coordinate:
         return "cast(" + type_text(term.type) + ", " + coordinate(term.at.at(0)) + ")";
-      case Term::Kind::Parameter: return "Param<float>(\"p\", " + decimal(term.value) + "F)";
+      case Term::Kind::Parameter:
+        if (term.type == Int(32)) {
+          return "Param<std::int32_t>(\"q\", " + integer(static_cast<std::int32_t>(term.value)) + ")";
+        }
+        return "Param<float>(\"p\", " + decimal(term.value) + "F)";
       case Term::Kind::Tap: return tap(term);
       case Term::Kind::Apply: break;
     }

@@ -26,6 +26,7 @@ Expr coordinate(const Index& index, const Names& names) {
   if (index.scale != 1) e = e * index.scale;
   if (index.offset != 0) e = e + index.offset;
   if (index.divisor != 1) e = e / index.divisor;
+  if (index.modulus) e = e % *index.modulus;
   if (index.limits) e = clamp(e, index.limits->first, index.limits->second);
   return e;
 }
@@ -34,8 +35,35 @@ Expr constant(Type type, double value) {
   if (type == Float(32)) return Expr(static_cast<float>(value));
   if (type == Float(64)) return Expr(value);
   if (type.is_float()) return cast(type, Expr(static_cast<float>(value)));
+  if (type == Int(64)) return make_const(type, value);
   const Expr literal(static_cast<std::int32_t>(value));
   return type == Int(32) ? literal : cast(type, literal);
+}
+
+Expr parameter(Type type, double value) {
+  if (type == Int(32)) return Param<std::int32_t>("q", static_cast<std::int32_t>(value));
+  return Param<float>("p", static_cast<float>(value));
+}
+
+/// The coordinate inside [min, min + extent) that `x` reads.
+Expr inside(Boundary boundary, const Expr& x, const ImageParam::Dimension& dim) {
+  const Expr from = x - dim.min(), extent = dim.extent();
+  const auto parity = [](const Expr& turn) { return turn - 2 * (turn / 2); };
+  switch (boundary) {
+    case Boundary::RepeatEdge:
+    case Boundary::ConstantExterior:
+      return select(x < dim.min(), dim.min(), select(x > dim.max(), dim.max(), x));
+    case Boundary::RepeatImage: return dim.min() + (from - from / extent * extent);
+    case Boundary::MirrorImage: {
+      const Expr turn = from / extent, at = from - turn * extent;
+      return dim.min() + select(parity(turn) == 0, at, extent - 1 - at);
+    }
+    case Boundary::MirrorInterior: {
+      const Expr period = max(extent - 1, 1), turn = from / period, at = from - turn * period;
+      return select(extent == 1, dim.min(), dim.min() + select(parity(turn) == 0, at, period - at));
+    }
+  }
+  return x;
 }
 
 Expr combined(const Term& term, const std::vector<Expr>& e) {
@@ -77,14 +105,16 @@ Expr combined(const Term& term, const std::vector<Expr>& e) {
 
 class Builder {
  public:
-  explicit Builder(const Program& program) : program_(program) {}
+  explicit Builder(const Program& program) : program_(program) {
+    for (const auto& input : program_.inputs)
+      inputs_.emplace_back(input.type, input.dimensions, input.name);
+  }
+  Builder(const Program& program, std::vector<ImageParam> inputs)
+      : program_(program), inputs_(std::move(inputs)), is_reference_(true) {}
 
   TestPipeline run() {
     TestPipeline result;
-    for (const auto& input : program_.inputs) {
-      result.inputs.emplace_back(input.type, input.dimensions, input.name);
-    }
-    inputs_ = result.inputs;
+    result.inputs = inputs_;
     for (const ProgramStage& stage : program_.stages) funcs_.push_back(define(stage));
     result.funcs = funcs_;
     for (const int i : program_.outputs) result.outputs.push_back(funcs_[static_cast<std::size_t>(i)]);
@@ -93,6 +123,7 @@ class Builder {
 
  private:
   Func define(const ProgramStage& stage) {
+    if (stage.boundary && is_reference_) return define_boundary(stage);
     if (stage.boundary) {
       const ImageParam& source = inputs_[static_cast<std::size_t>(stage.input)];
       switch (*stage.boundary) {
@@ -129,6 +160,22 @@ class Builder {
     return f;
   }
 
+  [[nodiscard]] Func define_boundary(const ProgramStage& stage) const {
+    const ImageParam& source = inputs_[static_cast<std::size_t>(stage.input)];
+    std::vector<Expr> vars, at;
+    Expr is_outside = Expr(false);
+    for (int d = 0; d < source.dimensions(); ++d) {
+      const Expr x = Var(default_dimension_names()[static_cast<std::size_t>(d)]);
+      vars.push_back(x);
+      at.push_back(inside(*stage.boundary, x, source.dim(d)));
+      is_outside = is_outside || x != at.back();
+    }
+    Func f(stage.name);
+    const bool is_constant = *stage.boundary == Boundary::ConstantExterior;
+    f(vars) = is_constant ? select(is_outside, constant(source.type(), 3), source(at)) : source(at);
+    return f;
+  }
+
   std::vector<Expr> values(const std::vector<Term>& terms, const Names& names) {
     std::vector<Expr> result;
     for (const Term& term : terms) result.push_back(value(term, names));
@@ -139,7 +186,7 @@ class Builder {
     switch (term.kind) {
       case Term::Kind::Constant: return constant(term.type, term.value);
       case Term::Kind::Coordinate: return cast(term.type, coordinate(term.at.at(0), names));
-      case Term::Kind::Parameter: return Param<float>("p", static_cast<float>(term.value));
+      case Term::Kind::Parameter: return parameter(term.type, term.value);
       case Term::Kind::Tap: return tap(term, names);
       case Term::Kind::Apply: break;
     }
@@ -175,6 +222,7 @@ class Builder {
 
   const Program& program_;
   std::vector<ImageParam> inputs_;
+  bool is_reference_ = false;
   std::vector<Func> funcs_;
   const Func* self_ = nullptr;
 };
@@ -222,6 +270,9 @@ Type operand_type(const Term& term, std::size_t i) {
 }
 
 TestPipeline build(const Program& program) { return Builder(program).run(); }
+TestPipeline build_reference(const Program& program, const std::vector<ImageParam>& inputs) {
+  return Builder(program, inputs).run();
+}
 
 void for_each_term(const Term& term, const std::function<void(const Term&)>& visit) {
   visit(term);

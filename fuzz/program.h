@@ -21,12 +21,13 @@ inline constexpr int kReduction = 4;
 /// Term::source of an update's own Func.
 inline constexpr int kSelf = -1;
 
-/// A coordinate: (scale*v + offset) / divisor, or `offset` alone without a variable; then held inside
-/// `limits`.
+/// A coordinate: (scale*v + offset) / divisor % modulus, or `offset` alone without a variable; then held
+/// inside `limits`. With a modulus the dividend may leave 32 bits and wrap.
 struct Index {
   int var = -1;  ///< -1: none; 0 ... 3: x, y, z, w; from kReduction: the reduction's
   int scale = 1, offset = 0, divisor = 1;
   std::optional<std::pair<int, int>> limits{};
+  std::optional<int> modulus{};  ///< of either sign, or 0
   friend bool operator==(const Index&, const Index&) = default;
 };
 
@@ -144,6 +145,9 @@ Type operand_type(const Term& term, std::size_t i);
 
 /// The Funcs of a program, without directives; handles as TestPipeline has them, by the stages' names.
 TestPipeline build(const Program& program);
+/// The same values of the same inputs, with boundary conditions defined by period and parity here rather
+/// than by the library.
+TestPipeline build_reference(const Program& program, const std::vector<ImageParam>& inputs);
 
 /// All terms of a stage, updates included.
 void for_each_term(const ProgramStage& stage, const std::function<void(const Term&)>& visit);

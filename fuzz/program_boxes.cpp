@@ -9,7 +9,11 @@ namespace {
 /// First and last value.
 using Interval = std::pair<std::int64_t, std::int64_t>;
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  if (b == 0) return 0;
+  if (b < 0) return floor_div(-a, -b);
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
 
 /// Intervals of a definition's variables, by Index::var.
 struct Ranges {
@@ -22,6 +26,11 @@ struct Ranges {
     if (v.first > v.second) std::swap(v.first, v.second);
     v = {floor_div(v.first + index.offset, index.divisor),
          floor_div(v.second + index.offset, index.divisor)};
+    if (v.first > v.second) std::swap(v.first, v.second);
+    if (index.modulus) {
+      v = {std::min<std::int64_t>(0, std::int64_t{*index.modulus} + 1),
+           std::max<std::int64_t>(0, std::int64_t{*index.modulus} - 1)};
+    }
     if (!index.limits) return v;
     const auto held = [&](std::int64_t x) {
       return std::max<std::int64_t>(std::min<std::int64_t>(x, index.limits->second),

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace mica::test {
@@ -129,12 +131,19 @@ class Generator {
   /// Now and then another map of a coordinate than x + c.
   void bend(Index& index) {
     if (index.var < 0) return;
-    switch (random_.below(5)) {
+    switch (random_.below(7)) {
       case 0:
         index.scale = 2;
         index.offset += static_cast<int>(random_.below(2));
         break;
-      case 1: index.divisor = static_cast<int>(random_.between(2, 3)); break;
+      case 1: index.divisor = random_.pick(std::vector<int>{2, 2, 3, 3, -1, -2, 0}); break;
+      case 4:
+        index.modulus = random_.pick(std::vector<int>{1, 2, 5, 8, 30, 32, -1, -4, -7, 0});
+        if (random_.coin()) break;
+        // What is divided wraps.
+        index.scale = random_.pick(std::vector<int>{1103515245, 65536, -1048576, 1 << 30, 3});
+        index.offset = extreme();
+        break;
       case 2: {
         const int low = static_cast<int>(random_.between(-20, 10));
         index.limits = std::pair<int, int>(low, low + static_cast<int>(random_.below(30)));
@@ -163,7 +172,17 @@ class Generator {
   }
 
   // ---- values -------------------------------------------------------------------------------------
+  /// An i32 near an end of its range.
+  int extreme() {
+    const auto distance = static_cast<int>(random_.below(4));
+    return random_.coin() ? std::numeric_limits<int>::max() - distance
+                          : std::numeric_limits<int>::min() + distance;
+  }
   double number(Type type) {
+    if (type.is_int() && type.bits >= 32 && random_.below(6) == 0) {
+      const bool beyond = type.bits == 64 && random_.coin();
+      return beyond ? std::ldexp(random_.coin() ? 1.0 : -1.0, 63) : extreme();
+    }
     return type.is_float()
                ? static_cast<double>(random_.between(-8, 8)) / 4
                : static_cast<double>(type.is_uint() ? random_.below(9) : random_.between(-8, 8));
@@ -226,7 +245,7 @@ class Generator {
         if (weighted_by_field) {
           if (const int field = random_source(); field >= 0)
             weight = converted(tap(field, at_point(field)), type);
-        } else if (type == Float(32) && random_.below(5) == 0) {
+        } else if ((type == Float(32) || type == Int(32)) && random_.below(5) == 0) {
           weight.kind = Term::Kind::Parameter;
         }
         term = apply(Operation::Mul, type, {std::move(weight), std::move(term)});
@@ -262,12 +281,20 @@ class Generator {
 
   Term leaf(Type type) {
     const auto choice = random_.below(8);
-    if (choice == 0) return constant(type, number(type));
+    if (choice == 0) {
+      Term term = constant(type, number(type));
+      if (type == Int(32) && random_.coin()) term.kind = Term::Kind::Parameter;
+      return term;
+    }
     if (choice == 1 && !type.is_bool()) {
       Term term;
       term.kind = Term::Kind::Coordinate;
       term.type = type;
       term.at = {in_scope({static_cast<int>(random_.below(stage_dimensions_)), 1, 0, 1, std::nullopt})};
+      if (random_.below(4) == 0) {
+        term.at[0].scale = random_.pick(std::vector<int>{1, 1, 2, 1103515245, 1 << 30});
+        term.at[0].offset = extreme();
+      }
       return term;
     }
     const int source = random_source();

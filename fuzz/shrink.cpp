@@ -212,6 +212,10 @@ std::vector<Index> simpler(const Index& index) {
   changed.limits.reset();
   add(changed);
   changed = index;
+  changed.modulus.reset();
+  if (std::abs(std::int64_t{changed.scale}) < 1000 && std::abs(std::int64_t{changed.offset}) < 1000)
+    add(changed);
+  changed = index;
   changed.scale = changed.divisor = 1;
   add(changed);
   changed = index;

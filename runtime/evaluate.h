@@ -1,7 +1,7 @@
 // Scalar expressions of a launch plan (extents, grids, conditions, kernel arguments), evaluated on
-// the host. Values follow dsl/expr.h, and a symbol keeps the 64-bit value it was given. Integer operations
-// of 32 and 64 bits either wrap to their type, or are exact, so that a plan's conditions see which values
-// leave 32 bits: 64 bits wide, and at the ends of 64 bits they stay there.
+// the host. Values follow dsl/expr.h, and a symbol keeps the 64-bit value it was given. Integer
+// operations of 32 and 64 bits either wrap to their type, or are exact, so that a plan's conditions see
+// which values leave 32 bits: 64 bits wide, and at the ends of 64 bits they stay there.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ struct PlanTemporary {
   Type type;
   std::vector<Expr> mins, extents;
   std::vector<int> align;
-  SourceLocation where;  ///< the Func's
+  SourceLocation where = {};  ///< the Func's
 };
 
 /// One argument of a kernel, in the order of its parameters.

@@ -101,9 +101,10 @@ class Shaper {
       const std::int64_t extent = std::max<std::int64_t>(0, value(plan_.temporaries[t].extents[d]));
       const std::int64_t min = value(plan_.temporaries[t].mins[d]);
       if (extent > 0 && !lies_within_limits(min, extent)) {
-        throw UserError(temporary.name + " would be computed from index " + std::to_string(min) + " for " +
-                            std::to_string(extent) + " points in dimension " + std::to_string(d) + ", but " +
-                            limits_text() + ": clamp the indices at which it is read",
+        throw UserError(temporary.name + " would be computed from index " + std::to_string(min) +
+                            " for " + std::to_string(extent) + " points in dimension " +
+                            std::to_string(d) + ", but " + limits_text() +
+                            ": clamp the indices at which it is read",
                         temporary.where);
       }
       array.dims.push_back({min, extent, stride});

@@ -1,5 +1,4 @@
-// Regions as boxes: which indices an expression can take, and which box of a Func or input a box of
-// its consumer reads.
+// Regions as boxes: which box of a Func or input a box of its consumer reads.
 #pragma once
 
 #include <functional>
@@ -8,34 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "codegen/analysis/value_ranges.h"
+#include "codegen/analysis/intervals.h"
 #include "dsl/function.h"
 
 namespace mica::analysis {
 
-/// min <= i <= max, both i32 expressions that stand for unbounded integers: whoever evaluates them does so
-/// in 64 bits (runtime/evaluate.h), or has checked that they lie in 32. An undefined side is unbounded (a
-/// data-dependent index, or one that leaves 32 bits whatever the arguments are).
-struct Interval {
-  Expr min, max;
-  [[nodiscard]] bool bounded() const { return min.defined() && max.defined(); }
-};
 /// One interval a dimension; empty: nothing is needed yet.
 using Box = std::vector<Interval>;
 
-/// Intervals of variables in scope; variables that are not listed stand for themselves.
-using Scope = std::map<std::string, Interval>;
-
-/// The values that an integer expression can take when scope variables range over their intervals, if no
-/// operand of operands_of leaves 32 bits.
-Interval interval_of(const Expr& e, const Scope& scope);
-/// The intervals of those sums in `e` from which interval_of takes order or quotient, so that they must
-/// not wrap: operands of min, max, abs, divisions and divisors. Those without a bound are left out.
-std::vector<Interval> operands_of(const Expr& e, const Scope& scope);
-/// True if nothing in the interval's ends can leave 32 bits within the limits of a launch.
-bool stays_in_32_bits(const Interval& interval);
 /// The smallest box that holds both.
-Interval unite(const Interval& a, const Interval& b);
 void unite(Box& into, const Box& other);
 /// max - min + 1, simplified.
 Expr extent_of(const Interval& interval);

@@ -3,7 +3,8 @@
 //
 // A form stands for the same bits as the expression, whether its arithmetic wraps or not: sums,
 // differences and products with constants are the same modulo 2^32. What order two values have, and
-// what a quotient is, depends on whether a sum has wrapped: codegen/analysis/value_ranges.h decides that.
+// what a quotient is, depends on whether a sum has wrapped: codegen/analysis/value_ranges.h decides
+// that.
 #pragma once
 
 #include <cstdint>

@@ -138,7 +138,7 @@ Range quotient(const Range& a, std::int64_t k) {
   // The least value by -1 wraps.
   const auto divided = [k](Side x) {
     return x && !(k == -1 && *x == std::numeric_limits<std::int64_t>::min()) ? Side(floor_div(*x, k))
-                                                                            : std::nullopt;
+                                                                             : std::nullopt;
   };
   if (k > 0) return {divided(a.min), divided(a.max)};
   return {divided(a.max), divided(a.min)};
@@ -206,8 +206,7 @@ Range unclipped(const Expr& e, const Ranges& ranges, From from) {
     const Linear form = linearize(e);
     const Range ideal = range(form, ranges, from);
     if (from == From::ExactCode) return ideal;
-    const bool exact =
-        from == From::Limits ? lies_in(ideal, e.type()) : stays(form, e.type(), ranges);
+    const bool exact = from == From::Limits ? lies_in(ideal, e.type()) : stays(form, e.type(), ranges);
     return exact ? ideal : Range{};
   }
   if (const auto* binary = e.as<Binary>()) return of_binary(*binary, e.type(), ranges, from);
@@ -215,7 +214,9 @@ Range unclipped(const Expr& e, const Ranges& ranges, From from) {
     const Range a = range(unary->a, ranges, from);
     const Range all = of_type(e.type());
     // The magnitude of the least value wraps to itself.
-    if (!a.min || !a.max || (all.min ? *a.min == *all.min : *a.min == std::numeric_limits<std::int64_t>::min())) return {};
+    if (!a.min || !a.max ||
+        (all.min ? *a.min == *all.min : *a.min == std::numeric_limits<std::int64_t>::min()))
+      return {};
     return {*a.min <= 0 && *a.max >= 0 ? 0 : std::min(std::abs(*a.min), std::abs(*a.max)),
             std::max(std::abs(*a.min), std::abs(*a.max))};
   }

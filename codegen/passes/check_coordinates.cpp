@@ -33,7 +33,8 @@ class CoordinateChecks {
       for (const auto& definition : func->definitions) {
         const auto scope = analysis::definition_scope(*func, definition, box->second);
         analysis::for_each_access(definition, [&](const Access& access) {
-          for (const Expr& index : access.args) check_index(*func, access.name, index, scope, access.where);
+          for (const Expr& index : access.args)
+            check_index(*func, access.name, index, scope, access.where);
         });
         for (const Expr& index : definition.args) {
           check_index(*func, func->name, index, scope, definition.where);
@@ -74,9 +75,10 @@ class CoordinateChecks {
       const bool near = low && high && *low >= -2 * kLargestMin && *high <= kHighestPoint + kLargestMin;
       if (near && analysis::stays_in_32_bits(box[d])) continue;
       add(box[d], -kLargestMin, kHighestPoint,
-          fmt::format("{} would be computed from index {{0}} to {{1}} in dimension {}, but coordinates lie "
-                      "in {} to {}: clamp the indices at which it is read",
-                      func.name, d, -kLargestMin, kHighestPoint),
+          fmt::format(
+              "{} would be computed from index {{0}} to {{1}} in dimension {}, but coordinates lie "
+              "in {} to {}: clamp the indices at which it is read",
+              func.name, d, -kLargestMin, kHighestPoint),
           func.where);
     }
   }

@@ -334,7 +334,7 @@ class Flattener {
   bool on_device_, keep_logical_, wide_, unit_stride_;
   bool loops_ = false;  // serial ones in the nest
   std::map<std::string, Layout> layouts_;
-  Names threads_, blocks_;  // loops around
+  Names threads_, blocks_;   // loops around
   analysis::Ranges ranges_;  // of their variables
 };
 

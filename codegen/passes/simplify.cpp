@@ -46,8 +46,7 @@ class Simplifier {
     const auto* op = e.as<Binary>();
     const bool may_wrap = op && op->op == BinaryOp::Mod;
     const bool is_load = e.as<Load>() || e.as<Access>();
-    const Integers inside =
-        is_load ? Integers::Exact : (may_wrap ? Integers::Wrap : integers_);
+    const Integers inside = is_load ? Integers::Exact : (may_wrap ? Integers::Wrap : integers_);
     if (inside == integers_) return map_children(e, [this](const Expr& child) { return run(child); });
     Simplifier other(ranges_, inside);
     return map_children(e, [&](const Expr& child) { return other.run(child); });
@@ -179,8 +178,8 @@ class Simplifier {
     return analysis::to_expr(whole, e.type());
   }
 
-  // Multiples of k may go where nothing wraps, or where k divides what a wrapped sum is less by. What the
-  // launch says of an index does not hold for a dividend.
+  // Multiples of k may go where nothing wraps, or where k divides what a wrapped sum is less by. What
+  // the launch says of an index does not hold for a dividend.
   Expr fold_mod(const Expr& e, const Expr& a, std::int64_t k) {
     if (k == 0 || k == 1) return make_const(e.type(), std::int64_t{0});
     if (k < 0) return e;
@@ -328,9 +327,7 @@ class StmtSimplifier {
 
 }  // namespace
 
-Expr simplify(const Expr& e, const Ranges& ranges) {
-  return Simplifier(ranges, Integers::Exact).run(e);
-}
+Expr simplify(const Expr& e, const Ranges& ranges) { return Simplifier(ranges, Integers::Exact).run(e); }
 Expr simplify(const Expr& e) { return simplify(e, Ranges()); }
 
 Expr simplify_value(const Expr& e, const Ranges& ranges) {

@@ -6,9 +6,8 @@
 //   if (0 < 1) s                         ->  s
 //
 // Floating-point arithmetic is never touched: its order and rounding belong to the algorithm. Integers
-// wrap: what holds for unbounded integers only is applied where codegen/analysis/value_ranges.h proves that
-// nothing wraps.
-// Requires nothing. Ensures: same values, and simplify(simplify(e)) == simplify(e).
+// wrap: what holds for unbounded integers only is applied where codegen/analysis/value_ranges.h proves
+// that nothing wraps. Requires nothing. Ensures: same values, and simplify(simplify(e)) == simplify(e).
 #pragma once
 
 #include "codegen/analysis/value_ranges.h"

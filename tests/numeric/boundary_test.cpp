@@ -1,5 +1,7 @@
 // The five boundary conditions on every target, inside and far outside the image.
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +85,58 @@ TEST_P(Boundary, ComputedAtRootBeforeItsReaders) {
   schedule_plain_gpu(f);
   for (const Target& target : gpu_targets()) {
     EXPECT_TRUE(matches_oracle({f}, {{-2, 25}, {1, 12}}, target));
+  }
+}
+
+/// The element of [min, min + extent) that a coordinate reads, found by walking from inside to it one
+/// step at a time; empty for constant_exterior's value.
+std::optional<std::int64_t> element_read(const std::string& condition, std::int64_t x, std::int64_t min,
+                                         std::int64_t extent) {
+  const std::int64_t last = min + extent - 1;
+  std::int64_t at = min;
+  std::int64_t direction = x < min ? -1 : 1;
+  // The place beside `at` in `direction`, and whether the walk turns round there.
+  const auto step = [&] {
+    const std::int64_t next = at + direction;
+    if (next >= min && next <= last) {
+      at = next;
+    } else if (condition == "repeat_image") {
+      at = next < min ? last : min;
+    } else if (condition == "mirror_image") {
+      direction = -direction;  // the edge is read twice
+    } else if (condition == "mirror_interior") {
+      direction = -direction;
+      if (extent > 1) at += direction;
+    }
+  };
+  for (std::int64_t i = min; i != x; i += x < min ? -1 : 1) {
+    if (condition == "constant_exterior" && (x < min || x > last)) return std::nullopt;
+    step();
+  }
+  return at;
+}
+
+TEST_P(Boundary, ReadsTheElementThatItsDefinitionSays) {
+  const ImageParam u(Int(32), 1, "u");
+  for (const std::int64_t min : {-3, 0, 11}) {
+    for (std::int64_t extent = 1; extent <= 7; ++extent) {
+      Buffer<std::int32_t> image(std::vector<BufferDim>{{min, extent, 1}});
+      for (std::int64_t i = 0; i < extent; ++i) image(min + i) = static_cast<std::int32_t>(100 + i);
+      ImageParam(u).set(image);
+      for (const bool on_gpu : {false, true}) {
+        Func f = GetParam().make(u);
+        if (on_gpu) schedule_plain_gpu(f);
+        const Target target = on_gpu ? Target::gpu_emulator() : Target::host();
+        Buffer<std::int32_t> out(std::vector<BufferDim>{{-25, 51, 1}});
+        f.realize(out, target);
+        for (std::int64_t x = -25; x < 26; ++x) {
+          const auto element = element_read(GetParam().name, x, min, extent);
+          ASSERT_EQ(out(x), element ? 100 + *element - min : 3)
+              << to_string(target) << ": x = " << x << ", image from " << min << ", " << extent
+              << " points";
+        }
+      }
+    }
   }
 }
 

@@ -200,5 +200,27 @@ TEST(MarchGeneral, EveryRadiusUpToSix) {
   }
 }
 
+// The window of an input of fewer dimensions is read at all coordinates of the marched Func.
+TEST(MarchGeneral, OfAWindowOverAnInputOfFewerDimensionsKeepsTheOrderOfTheSum) {
+  const Var x("x");
+  const Var y("y");
+  const Var z("z");
+  const ImageParam plane(Float(32), 2, "plane");
+  const ImageParam u(Float(32), 3, "u");
+  const Box box{{-3, 9}, {2, 8}, {6, 2}};
+  const auto define = [&](const std::string& name) {
+    Func f(name);
+    f(x, y, z) =
+        (u(x, y, z) - 0.7F * u(x, y - 1, z)) + (plane(x, y + 1) - plane(x, y)) + u(x, y, z) * 0.3F;
+    return f;
+  };
+  const Func plain = define("plain");
+  Func f = define("f");
+  const auto memory = bind_demanded({plain}, box, {plane, u}, 7);
+  f.gpu_tile(x, z, 4, 1).march(y, 3).register_window(plane, y);
+  const std::vector<AnyBuffer> expected = expected_values({plain}, box);
+  for (const Target& target : all_targets()) EXPECT_TRUE(run_matches(expected, {f}, box, target));
+}
+
 }  // namespace
 }  // namespace mica::test

@@ -169,10 +169,10 @@ TEST(ExecutableVariants, OffsetsBeyond32BitsTakeTheWideOne) {
   };
   Executable run = p.executable();
   p.set_u(Buffer<float>(4, 1));
-  // Row 1 - 2^31 of these dimensions stands 2^31 - 4 or 2^31 elements from logical row 0.
-  Buffer<float> fits = strided(4).translated({0, -(std::int64_t{1} << 29) + 1});
+  // The row stands 2^30 or 2^31 elements from logical row 0.
+  Buffer<float> fits = strided(4).translated({0, -(std::int64_t{1} << 28)});
   run.run(fits);
-  Buffer<float> exceeds = strided(4).translated({0, -(std::int64_t{1} << 29)});
+  Buffer<float> exceeds = strided(8).translated({0, -(std::int64_t{1} << 28)});
   run.run(exceeds);
   EXPECT_EQ(p.compiled(), (std::vector<Variant>{kDefault, {.index32 = false}}));
 }

@@ -1,0 +1,343 @@
+#include "codegen/analysis/intervals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <unordered_map>
+
+#include "codegen/passes/simplify.h"
+#include "dsl/node_visit.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica::analysis {
+namespace {
+
+bool is_index(Type t) { return t.is_int() && t.bits >= 32; }
+
+Expr constant(std::int64_t value, Type type = Int(32)) { return make_const(type, value); }
+
+Expr tidy(const Expr& e) { return e.defined() ? passes::simplify(e) : e; }
+Interval tidy(const Interval& i) { return {tidy(i.min), tidy(i.max)}; }
+Interval point(const Expr& e) { return {e, e}; }
+bool is_point(const Interval& i) { return i.bounded() && i.min.same_as(i.max); }
+
+// Does the host evaluate the function to the bits that kernels compute?
+bool is_exact(const Expr& e) {
+  if (const auto* op = e.as<Binary>()) return op->op != BinaryOp::Pow;
+  const auto* op = e.as<Unary>();
+  if (!op) return true;
+  switch (op->op) {
+    case UnaryOp::Exp:
+    case UnaryOp::Log:
+    case UnaryOp::Sin:
+    case UnaryOp::Cos:
+    case UnaryOp::Tanh: return false;
+    default: return true;
+  }
+}
+
+// The expression of a form whose coefficients and constant lie in the type; otherwise undefined, since a
+// constant of the type would stand for another integer. Sums of 64 bits have room for those of the form.
+Expr exact_expr(const Linear& form, Type type) {
+  constexpr std::int64_t kRoom = std::int64_t{1} << 62;
+  const auto has_room = [](std::int64_t k) { return k > -kRoom && k < kRoom; };
+  bool fits = fits_in(form, type) && has_room(form.constant);
+  for (const auto& term : form.terms) fits = fits && has_room(term.second);
+  return fits ? tidy(to_expr(form, type)) : Expr();
+}
+
+// Of a type narrower than 32 bits, whose arithmetic wraps: what constants tell.
+Interval of_narrow(const Expr& e) {
+  const Ranges::Range r = range_of(e, Ranges(), Integers::Wrap);
+  return {constant(*r.min), constant(*r.max)};
+}
+
+// From the least to the greatest of the values that `op` has at the ends of both.
+Interval of_corners(const Interval& a, const Interval& b,
+                    const std::function<Expr(const Expr&, const Expr&)>& op) {
+  if (!a.bounded() || !b.bounded()) return {};
+  Interval all = point(op(a.min, b.min));
+  for (const Expr& other : {op(a.max, b.min), op(a.min, b.max), op(a.max, b.max)}) {
+    all = {min(all.min, other), max(all.max, other)};
+  }
+  return tidy(all);
+}
+
+class IntervalFinder {
+ public:
+  explicit IntervalFinder(const Scope& scope) : scope_(scope) {}
+
+  // Of an integer, or of a float as far as it is clamped.
+  Interval run(const Expr& e) {
+    const auto found = done_.find(e.ptr().get());
+    if (found != done_.end()) return found->second;
+    Interval result = e.type().is_float() ? of_float(e) : of_integer(e);
+    done_.emplace(e.ptr().get(), result);
+    return result;
+  }
+
+ private:
+  Interval of_integer(const Expr& e) {
+    if (const auto* value = as_int(e)) return point(is_index(e.type()) ? e : constant(*value));
+    if (!is_index(e.type())) return of_narrow(e);
+    if (const auto* var = e.as<VarRef>()) {
+      const auto it = scope_.find(var->name);
+      return it == scope_.end() ? point(e) : it->second;
+    }
+    if (const auto* op = e.as<Binary>()) return of_binary(e, *op);
+    if (const auto* op = e.as<Unary>()) {
+      if (op->op == UnaryOp::Neg) return of_linear(e);
+      if (op->op == UnaryOp::Abs) return of_abs(run(op->a));
+    }
+    if (const auto* op = e.as<Select>()) return unite(run(op->if_true), run(op->if_false));
+    if (const auto* op = e.as<Cast>()) return of_cast(e, op->value);
+    return evaluated(e);
+  }
+
+  // Nothing but what the launch can evaluate.
+  Interval evaluated(const Expr& e) const {
+    bool varies = false;
+    visit_nodes({e}, [&](const Expr& node) {
+      const auto* var = node.as<VarRef>();
+      if ((var && scope_.count(var->name)) || node.as<Access>() || node.as<Load>()) varies = true;
+      if (!is_exact(node)) varies = true;
+    });
+    return varies ? Interval{} : point(e);
+  }
+
+  Interval of_linear(const Expr& e) {
+    const Linear form = linearize(e);
+    Linear low, high;
+    low.constant = high.constant = form.constant;
+    for (const auto& [atom, k] : form.terms) {
+      const Interval a = run(atom);
+      // An open side may wrap to the other end, unless the atom stands alone.
+      if (!a.bounded()) return form.terms.size() == 1 && k == 1 && form.constant == 0 ? a : Interval{};
+      low.add(linearize(k > 0 ? a.min : a.max), k);
+      high.add(linearize(k > 0 ? a.max : a.min), k);
+    }
+    const Interval result{exact_expr(low, e.type()), exact_expr(high, e.type())};
+    return result.bounded() ? result : Interval{};
+  }
+
+  Interval of_binary(const Expr& e, const Binary& op) {
+    const bool is_sum = op.op == BinaryOp::Add || op.op == BinaryOp::Sub;
+    const bool is_multiple = op.op == BinaryOp::Mul && (as_int(op.a) || as_int(op.b));
+    if (is_sum || is_multiple) return of_linear(e);
+    if (op.op == BinaryOp::Min || op.op == BinaryOp::Max) return of_min_max(op);
+    if (op.op == BinaryOp::Mod) return of_remainder(op.b);
+    if (const Interval whole = evaluated(e); whole.bounded()) return whole;
+    const Interval a = run(op.a), b = run(op.b);
+    switch (op.op) {
+      case BinaryOp::Mul: return of_corners(a, b, [](const Expr& x, const Expr& y) { return x * y; });
+      case BinaryOp::Div: return of_quotient(a, b);
+      case BinaryOp::Shr:
+        if (!is_point(b)) return of_nearer_to_0(a);
+        return of_corners(a, b, [](const Expr& x, const Expr& y) { return x >> y; });
+      case BinaryOp::Shl:
+        if (!as_int(op.b)) return {};
+        return of_corners(a, b, [](const Expr& x, const Expr& y) { return x << y; });
+      case BinaryOp::BitAnd: return of_mask(a, b);
+      case BinaryOp::BitOr:
+      case BinaryOp::BitXor: return of_set_bits(a, b, op.op == BinaryOp::BitXor);
+      default: return {};
+    }
+  }
+
+  Interval of_min_max(const Binary& op) { return of_min_max(run(op.a), run(op.b), op.op); }
+
+  static Interval of_min_max(const Interval& a, const Interval& b, BinaryOp op) {
+    const auto take = [op](const Expr& x, const Expr& y) {
+      return op == BinaryOp::Min ? min(x, y) : max(x, y);
+    };
+    const auto both = [&](const Expr& x, const Expr& y) {
+      return x.defined() && y.defined() ? take(x, y) : Expr();
+    };
+    // One known side suffices on the side that the operator bounds.
+    const auto either = [&](const Expr& x, const Expr& y) {
+      return x.defined() && y.defined() ? take(x, y) : (x.defined() ? x : y);
+    };
+    if (op == BinaryOp::Min) return tidy(Interval{both(a.min, b.min), either(a.max, b.max)});
+    return tidy(Interval{either(a.min, b.min), both(a.max, b.max)});
+  }
+
+  static Interval of_quotient(const Interval& a, const Interval& b) {
+    const auto quotient = [](const Expr& x, const Expr& y) { return x / y; };
+    if (const auto* k = b.bounded() ? as_int(b.min) : nullptr; k && is_point(b)) {
+      if (*k == 0) return b;
+      const auto side = [&](const Expr& x) { return x.defined() ? tidy(x / b.min) : x; };
+      return *k > 0 ? Interval{side(a.min), side(a.max)} : Interval{side(a.max), side(a.min)};
+    }
+    // By one value, whatever its sign: monotone. By many: nothing grows.
+    if (is_point(b)) return of_corners(a, b, quotient);
+    if (!a.bounded()) return {};
+    const Expr most = max(max(a.max, -a.min), constant(0, a.min.type()));
+    return tidy(Interval{-most, most});
+  }
+
+  // A remainder has the divisor's sign and is nearer to 0; by 0 it is 0.
+  Interval of_remainder(const Expr& divisor) {
+    const Type type = divisor.type();
+    if (const auto* k = as_int(divisor)) {
+      return {constant(*k < 0 ? *k + 1 : 0, type), constant(*k > 0 ? *k - 1 : 0, type)};
+    }
+    const Interval b = run(divisor);
+    if (!b.bounded()) return {};
+    const Expr zero = constant(0, type);
+    return tidy(Interval{min(b.min + 1, zero), max(b.max - 1, zero)});
+  }
+
+  static Interval of_nearer_to_0(const Interval& a) {
+    if (!a.bounded()) return {};
+    const Expr zero = constant(0, a.min.type());
+    return tidy(Interval{min(a.min, zero), max(a.max, zero)});
+  }
+
+  // A mask that is not negative clears the sign.
+  static Interval of_mask(const Interval& a, const Interval& b) {
+    Interval result;
+    for (const Interval& side : {a, b}) {
+      const auto* least = side.bounded() ? as_int(side.min) : nullptr;
+      if (!least || *least < 0) continue;
+      result.min = constant(0, side.min.type());
+      result.max = result.max.defined() ? tidy(min(result.max, side.max)) : side.max;
+    }
+    return result;
+  }
+
+  // Setting or flipping bits of a number k >= 0 moves a value by at most k.
+  static Interval of_set_bits(Interval a, Interval b, bool flips) {
+    const auto least = [](const Interval& i) { return i.bounded() ? as_int(i.min) : nullptr; };
+    if (!least(b) || *least(b) < 0) std::swap(a, b);
+    if (!least(b) || *least(b) < 0 || !a.bounded()) return {};
+    return tidy(Interval{flips ? a.min - b.max : a.min, a.max + b.max});
+  }
+
+  static Interval of_abs(const Interval& a) {
+    if (!a.bounded()) return {};  // the least value keeps its sign
+    const Expr zero = constant(0, a.min.type());
+    return tidy(Interval{max(max(a.min, -a.max), zero), max(a.max, -a.min)});
+  }
+
+  Interval of_cast(const Expr& e, const Expr& value) {
+    const Interval a = run(value);
+    const auto side = [&](const Expr& x) { return x.defined() ? tidy(cast(e.type(), x)) : Expr(); };
+    const Interval whole{side(a.min), side(a.max)};
+    if (!value.type().is_float()) return whole;
+    // NaN becomes 0, and a side that is open ends where the type does.
+    if (!a.min.defined() && !a.max.defined()) return {};
+    const Expr zero = constant(0, e.type());
+    return tidy(Interval{whole.min.defined() ? min(whole.min, zero) : Expr(),
+                         whole.max.defined() ? max(whole.max, zero) : Expr()});
+  }
+
+  // The values other than NaN.
+  Interval of_float(const Expr& e) {
+    if (e.as<FloatImm>()) return point(e);
+    const auto* op = e.as<Binary>();
+    if (op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max)) return of_min_max(*op);
+    if (const auto* select = e.as<Select>()) {
+      const Interval a = run(select->if_true), b = run(select->if_false);
+      return a.bounded() && b.bounded() ? Interval{min(a.min, b.min), max(a.max, b.max)} : Interval{};
+    }
+    // Rounding to an integer is monotone.
+    if (const auto* unary = e.as<Unary>()) {
+      const bool rounds =
+          unary->op == UnaryOp::Floor || unary->op == UnaryOp::Ceil || unary->op == UnaryOp::Round;
+      if (rounds) {
+        const Interval a = run(unary->a);
+        const auto side = [&](const Expr& x) {
+          return x.defined() ? make_expr(e.type(), Unary{unary->op, x}) : Expr();
+        };
+        return {side(a.min), side(a.max)};
+      }
+    }
+    if (const auto* strict = e.as<Strict>()) return run(strict->value);
+    return evaluated(e);
+  }
+
+  const Scope& scope_;
+  std::unordered_map<const ExprNode*, Interval> done_;
+};
+
+class OperandFinder {
+ public:
+  explicit OperandFinder(const Scope& scope) : scope_(scope), intervals_(scope) {}
+
+  std::vector<Interval> run(const Expr& e) {
+    visit(e);
+    return std::move(found_);
+  }
+
+ private:
+  void visit(const Expr& e) {
+    if (!is_index(e.type()) || !seen_.insert(e.ptr().get()).second) return;
+    if (const auto* op = e.as<Binary>()) return visit_binary(*op);
+    if (const auto* op = e.as<Unary>()) {
+      if (op->op != UnaryOp::Neg) add(op->a);
+      return visit(op->a);
+    }
+    if (const auto* op = e.as<Select>()) {
+      visit(op->if_true);
+      return visit(op->if_false);
+    }
+    if (const auto* op = e.as<Cast>()) visit(op->value);
+  }
+
+  void visit_binary(const Binary& op) {
+    switch (op.op) {
+      case BinaryOp::Add:
+      case BinaryOp::Sub:
+      case BinaryOp::Mul: break;
+      case BinaryOp::Mod:  // bounded by its divisor, whatever the dividend
+        add(op.b);
+        return visit(op.b);
+      case BinaryOp::BitAnd:  // bounded by a mask
+        if (is_mask(op.a) || is_mask(op.b)) return;
+        [[fallthrough]];
+      default:
+        add(op.a);
+        add(op.b);
+        break;
+    }
+    visit(op.a);
+    visit(op.b);
+  }
+
+  static bool is_mask(const Expr& e) { return as_int(e) != nullptr && *as_int(e) >= 0; }
+
+  void add(const Expr& operand) {
+    if (as_int(operand) || operand.as<VarRef>() || !is_index(operand.type())) return;
+    Interval i = intervals_.run(operand);
+    if (i.bounded() && !stays_in_32_bits(i)) found_.push_back(std::move(i));
+  }
+
+  const Scope& scope_;
+  IntervalFinder intervals_;
+  std::set<const ExprNode*> seen_;
+  std::vector<Interval> found_;
+};
+
+}  // namespace
+
+Interval interval_of(const Expr& e, const Scope& scope) { return IntervalFinder(scope).run(e); }
+
+std::vector<Interval> operands_of(const Expr& e, const Scope& scope) {
+  return OperandFinder(scope).run(e);
+}
+
+bool stays_in_32_bits(const Interval& interval) {
+  const Ranges none;
+  return never_wraps(interval.min, none) && never_wraps(interval.max, none);
+}
+
+Interval unite(const Interval& a, const Interval& b) {
+  Interval r;
+  if (a.min.defined() && b.min.defined()) r.min = tidy(min(a.min, b.min));
+  if (a.max.defined() && b.max.defined()) r.max = tidy(max(a.max, b.max));
+  return r;
+}
+
+}  // namespace mica::analysis

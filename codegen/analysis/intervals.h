@@ -1,0 +1,34 @@
+// Which indices an expression can take: interval arithmetic over all operators, with ends that the
+// launch evaluates.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/analysis/value_ranges.h"
+
+namespace mica::analysis {
+
+/// min <= i <= max, both i32 expressions that stand for unbounded integers: whoever evaluates them does
+/// so in 64 bits (runtime/evaluate.h), or has checked that they lie in 32. An undefined side is
+/// unbounded (a data-dependent index, or one that leaves 32 bits whatever the arguments are).
+struct Interval {
+  Expr min, max;
+  [[nodiscard]] bool bounded() const { return min.defined() && max.defined(); }
+};
+/// Intervals of variables in scope; variables that are not listed stand for themselves.
+using Scope = std::map<std::string, Interval>;
+
+/// The values that an integer expression can take when scope variables range over their intervals, if no
+/// operand of operands_of leaves 32 bits.
+Interval interval_of(const Expr& e, const Scope& scope);
+/// The intervals of those sums in `e` from which interval_of takes order or quotient, so that they must
+/// not wrap: operands of min, max, abs, divisions and divisors. Those without a bound are left out.
+std::vector<Interval> operands_of(const Expr& e, const Scope& scope);
+/// True if nothing in the interval's ends can leave 32 bits within the limits of a launch.
+bool stays_in_32_bits(const Interval& interval);
+/// The smallest interval that holds both.
+Interval unite(const Interval& a, const Interval& b);
+
+}  // namespace mica::analysis

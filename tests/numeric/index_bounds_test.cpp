@@ -1,0 +1,122 @@
+// Indices of every operator that bounds its value: what they may read is known at the launch.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fuzz/random_data.h"
+#include "tests/support/check_targets.h"
+#include "tests/support/expect_error.h"
+
+namespace mica::test {
+namespace {
+
+class IndexBounds : public ::testing::Test {
+ protected:
+  IndexBounds() {
+    memory_.push_back(bind_random(byte_, {{0, 40}}, 1));
+    memory_.push_back(bind_random(number_, {{0, 40}}, 2));
+    memory_.push_back(bind_random(real_, {{0, 40}}, 3, Contents::Special));
+  }
+
+  /// lut(at(x)) over 40 points is right on every target when lut holds exactly the elements named.
+  void expect_right(const Expr& at, std::int64_t first, std::int64_t last) {
+    const ImageParam lut(Float(32), 1, "lut");
+    Func f("f");
+    f(x_) = lut(at);
+    const auto memory = bind_random(lut, {{first, last - first + 1}}, 4);
+    EXPECT_TRUE(check_all_targets(f, {{0, 40}})) << to_string(at);
+    if (last == first) return;
+    const auto fewer = bind_random(lut, {{first, last - first}}, 5);
+    Buffer<float> out(40);
+    EXPECT_TRUE(fails_with([&] { f.realize(out, Target::host()); }, {"lut ends at"})) << to_string(at);
+  }
+
+  ImageParam byte_{UInt(8), 1, "byte"};
+  ImageParam number_{Int(32), 1, "number"};
+  ImageParam real_{Float(32), 1, "real"};
+  Param<std::int32_t> p_{"p"};
+  Var x_{"x"};
+  std::vector<std::shared_ptr<void>> memory_;
+};
+
+TEST_F(IndexBounds, OfNarrowIntegers) {
+  expect_right(cast(Int(32), byte_(x_) / 32), 0, 7);
+  expect_right(cast(Int(32), byte_(x_)) / 32, 0, 7);
+  expect_right(byte_(x_) >> 5, 0, 7);
+  expect_right(byte_(x_) & 7, 0, 7);
+  expect_right(clamp(byte_(x_), 3, 9), 3, 9);
+  expect_right(cast(Int(32), byte_(x_)) - cast(Int(32), byte_(39 - x_)), -255, 255);
+  expect_right(byte_(x_) % 10, 0, 9);
+  expect_right(cast(Int(32), cast(Int(8), byte_(x_))) >> 4, -8, 7);
+}
+
+TEST_F(IndexBounds, OfMasksShiftsAndRemaindersOfAnything) {
+  expect_right(number_(x_) & 15, 0, 15);
+  expect_right((number_(x_) * 7919 + 3) & 15, 0, 15);
+  expect_right(number_(x_) % 12, 0, 11);
+  expect_right(number_(x_) % -12, -11, 0);
+  expect_right(clamp(number_(x_), -3, 3) >> 1, -2, 1);
+  expect_right(abs(clamp(number_(x_), -5, 3)), 0, 5);
+}
+
+TEST_F(IndexBounds, OfShiftsAndBitsOfACoordinate) {
+  expect_right(x_ >> 1, 0, 19);
+  expect_right((x_ - 7) >> 2, -2, 8);
+  expect_right(x_ << 1, 0, 78);
+  expect_right(x_ ^ 1, -1, 40);
+  expect_right(x_ | 1, 0, 40);
+  expect_right(x_ & 3, 0, 3);
+}
+
+TEST_F(IndexBounds, OfProductsAndQuotientsWithAParam) {
+  for (const int p : {3, 1, -2}) {
+    p_.set(p);
+    expect_right(x_ * p_, p > 0 ? 0 : 39 * p, p > 0 ? 39 * p : 0);
+    expect_right(x_ / p_, p > 0 ? 0 : -20, p > 0 ? 39 / p : 0);
+    expect_right(x_ / (p_ * p_), -39, 39);
+  }
+  p_.set(0);
+  expect_right(x_ * p_ + 2, 2, 2);
+  expect_right(x_ / p_ + 2, 2, 2);
+  p_.set(2);
+  expect_right(x_ >> p_, 0, 9);
+}
+
+TEST_F(IndexBounds, OfClampedFloats) {
+  expect_right(cast(Int(32), clamp(real_(x_), 0.0F, 7.0F)), 0, 7);
+  expect_right(cast(Int(32), clamp(real_(x_), -2.5F, 7.9F)), -2, 7);
+  expect_right(cast(Int(32), floor(clamp(real_(x_), -2.5F, 7.9F))), -3, 7);
+  // NaN becomes 0.
+  expect_right(cast(Int(32), clamp(real_(x_), 3.0F, 7.0F)), 0, 7);
+  Param<float> top("top");
+  top.set(11.5F);
+  expect_right(cast(Int(32), clamp(real_(x_), 0.0F, top)), 0, 11);
+}
+
+TEST_F(IndexBounds, OfClampsByUniformValues) {
+  Param<std::int32_t> low("low");
+  low.set(-4);
+  p_.set(9);
+  expect_right(clamp(number_(x_), low, p_), -4, 9);
+  expect_right(max(min(number_(x_), p_ * 2 - 1), low + 1), -3, 17);
+  const Param<std::int64_t> wide("wide", 5);
+  expect_right(cast(Int(32), clamp(cast(Int(64), number_(x_)), cast(Int(64), 0), wide)), 0, 5);
+}
+
+TEST_F(IndexBounds, OfWhatNothingBoundsAreRefusedByName) {
+  const ImageParam lut(Float(32), 1, "lut");
+  for (const Expr& at : {Expr(number_(x_)), number_(x_) + 1, cast(Int(32), real_(x_)),
+                         number_(x_) >> 30 << 30, max(number_(x_), 0) * 2, number_(x_) * number_(x_)}) {
+    Func f("f");
+    f(x_) = lut(at);
+    EXPECT_TRUE(fails_with([&] { f.compile_jit(Target::host()); }, {"nothing bounds it", "clamp"}))
+        << to_string(at);
+  }
+}
+
+}  // namespace
+}  // namespace mica::test
