@@ -50,7 +50,9 @@ llvm_backend::LoadedKernels load_cuda(const ir::Module& module, const Target& ta
   std::optional<llvm_backend::LoadedKernels> loaded;
   if (use_cache) loaded = load_cached_cuda_kernels(target, entries, shared, key);
   if (!loaded) {
-    const std::string ptx = llvm_backend::emit_ptx(module, facts.sm, facts.ptx_version);
+    // A driver newer than the compiler takes older PTX.
+    const int version = llvm_backend::newest_ptx_version(facts.ptx_version);
+    const std::string ptx = llvm_backend::emit_ptx(module, facts.sm, version);
     loaded = load_cuda_kernels(target, ptx, entries, shared, key, use_cache);
   }
   // Launches name kernels as the program does.
