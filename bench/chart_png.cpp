@@ -104,7 +104,7 @@ void PngCanvas::write(const std::string& path) const {
   struct FileCloser {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "wb"));
+  std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "wb"));
   if (!file) throw UserError("cannot open " + path + " for writing");
   std::string name = path;
   struct Writer {
@@ -126,6 +126,8 @@ void PngCanvas::write(const std::string& path) const {
     png_write_row(writer.png, &samples_[3 * static_cast<std::size_t>(y) * kWidth]);
   }
   png_write_end(writer.png, writer.info);
+  // What a full disk refuses shows when the last bytes are written.
+  if (std::fclose(file.release()) != 0) throw UserError("cannot write " + path);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "bench/data.h"
 
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
@@ -35,6 +36,18 @@ std::size_t span(const AnyBuffer& b) {
   return static_cast<std::size_t>(last + 1);
 }
 
+/// NaNs are equal to each other (dsl/rounding.h).
+template <typename T>
+bool same_but_nans(const void* x, const void* y, std::size_t count) {
+  const T* const a = static_cast<const T*>(x);
+  const T* const b = static_cast<const T*>(y);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::memcmp(a + i, b + i, sizeof(T)) != 0 && !(std::isnan(a[i]) && std::isnan(b[i])))
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void fill_random(AnyBuffer& buffer, std::uint64_t seed) {
@@ -56,9 +69,12 @@ void poison(AnyBuffer& buffer) {
 }
 
 bool same_bits(const AnyBuffer& a, const AnyBuffer& b) {
-  const auto* x = static_cast<const char*>(a.host_data());
-  const auto* y = static_cast<const char*>(b.host_data());
-  return std::memcmp(x, y, span(a) * static_cast<std::size_t>(a.type().bytes())) == 0;
+  const void* x = a.host_data();
+  const void* y = b.host_data();
+  const std::size_t count = span(a);
+  if (std::memcmp(x, y, count * static_cast<std::size_t>(a.type().bytes())) == 0) return true;
+  if (a.type() == Float(32)) return same_but_nans<float>(x, y, count);
+  return a.type() == Float(64) && same_but_nans<double>(x, y, count);
 }
 
 std::int64_t bytes_of(const AnyBuffer& buffer) { return buffer.elements() * buffer.type().bytes(); }

@@ -13,7 +13,7 @@ namespace mica::bench {
 void fill_random(AnyBuffer& buffer, std::uint64_t seed);
 /// Fills the host side with 0xCD bytes.
 void poison(AnyBuffer& buffer);
-/// Do two buffers of one layout hold the same bytes? Both are brought to the host.
+/// Do two buffers of one layout hold the same bits, any NaN for any other? Both are brought to the host.
 bool same_bits(const AnyBuffer& a, const AnyBuffer& b);
 /// Bytes of the elements of the buffer's box.
 std::int64_t bytes_of(const AnyBuffer& buffer);

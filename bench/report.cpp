@@ -65,6 +65,13 @@ void print_result(const Result& r, std::ostream& out) {
       << std::endl;
 }
 
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  out.close();  // what a full disk refuses shows when the last bytes are written
+  if (!out) throw UserError("cannot write " + path);
+}
+
 void write_json(const std::string& path, const Options& options, const std::vector<Result>& results) {
   nlohmann::json list = nlohmann::json::array();
   for (const Result& r : results) {
@@ -82,15 +89,12 @@ void write_json(const std::string& path, const Options& options, const std::vect
                     {"twin_right", r.twin_right},
                     {"note", r.note}});
   }
-  std::ofstream out(path);
-  out << nlohmann::json{{"date", utc_now()},
-                        {"target", to_string(options.target)},
-                        {"device", device_for(options.target)->name()},
-                        {"runs", options.runs},
-                        {"results", list}}
-             .dump(2)
-      << "\n";
-  if (!out) throw UserError("cannot write " + path);
+  const nlohmann::json document{{"date", utc_now()},
+                                {"target", to_string(options.target)},
+                                {"device", device_for(options.target)->name()},
+                                {"runs", options.runs},
+                                {"results", list}};
+  write_text(path, document.dump(2) + "\n");
 }
 
 }  // namespace mica::bench

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -14,6 +13,8 @@
 
 namespace mica::bench {
 namespace {
+
+constexpr std::int64_t kMostValues = 1000;
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts(1);
@@ -74,10 +75,7 @@ Chart chart_of(const std::vector<Result>& results, const Case& c, const Sweep& s
 
 void write_figure(const Chart& chart, const Figure& figure, const std::string& name, std::ostream& out) {
   const std::string svg = figure.svg.empty() ? name + ".svg" : figure.svg;
-  std::ofstream file(svg);
-  file << to_svg(chart);
-  file.close();
-  if (!file) throw UserError("cannot write " + svg);
+  write_text(svg, to_svg(chart));
   out << svg << "\n";
   if (!figure.png) return;
   const std::string png = (svg.ends_with(".svg") ? svg.substr(0, svg.size() - 4) : svg) + ".png";
@@ -96,7 +94,13 @@ Sweep parse_sweep(const std::string& text) {
   if (range.size() == 3) {
     const std::int64_t first = positive(range[0], text), last = positive(range[1], text);
     const std::int64_t step = positive(range[2], text);
-    for (std::int64_t v = first; v <= last; v += step) sweep.values.push_back(v);
+    if (first <= last && (last - first) / step >= kMostValues) {
+      throw UserError(fmt::format("--sweep {} has {} values; a sweep has at most {}: take a larger step",
+                                  text, (last - first) / step + 1, kMostValues));
+    }
+    for (std::int64_t k = 0; first <= last && k <= (last - first) / step; ++k) {
+      sweep.values.push_back(first + k * step);
+    }
   } else {
     for (const std::string& v : split(values, ',')) sweep.values.push_back(positive(v, text));
   }

@@ -15,8 +15,8 @@ struct Sweep {
   std::vector<std::int64_t> values;  ///< all positive, ascending
 };
 
-/// Reads "name=v1,v2,..." or "name=first:last:step" (ends included). UserError for anything else, and
-/// for values below 1.
+/// Reads "name=v1,v2,..." or "name=first:last:step" (ends included). UserError for anything else, for
+/// values below 1 and for a range of more than 1000 values.
 Sweep parse_sweep(const std::string& text);
 
 /// The files that a sweep writes.

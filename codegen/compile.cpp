@@ -5,6 +5,7 @@
 #include "codegen/ir/fingerprint.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
+#include "dsl/float_mode.h"
 #include "dsl/pipeline.h"
 #include "runtime/gpu_facts.h"
 #include "runtime/gpu_module.h"
@@ -49,7 +50,9 @@ llvm_backend::LoadedKernels load_cuda(const ir::Module& module, const Target& ta
   std::optional<llvm_backend::LoadedKernels> loaded;
   if (use_cache) loaded = load_cached_cuda_kernels(target, entries, shared, key);
   if (!loaded) {
-    const std::string ptx = llvm_backend::emit_ptx(module, facts.sm, facts.ptx_version);
+    // A driver newer than the compiler takes older PTX.
+    const int version = llvm_backend::newest_ptx_version(facts.ptx_version);
+    const std::string ptx = llvm_backend::emit_ptx(module, facts.sm, version);
     loaded = load_cuda_kernels(target, ptx, entries, shared, key, use_cache);
   }
   // Launches name kernels as the program does.
@@ -91,6 +94,7 @@ std::vector<std::string> output_names(const Pipeline& pipeline) {
 
 Executable compile(const std::vector<Func>& outputs, const Target& target,
                    const CompileOptions& options) {
+  const DefaultFloatMode mode;
   // On this thread, so that a CUDA context that the user has made current is found and used.
   if (target.backend == Backend::Cuda) device_for(target);
   auto pipeline = std::make_shared<const Pipeline>(pipeline_of(outputs));
@@ -110,6 +114,7 @@ Executable compile(const Func& output, const Target& target, const CompileOption
 Executable compile(const Func& output) { return compile(output, Target::best()); }
 
 std::string compile_to_ptx(const Func& output, int sm, int ptx_version) {
+  const DefaultFloatMode mode;
   const Target target{Backend::Cuda, 0};  // nothing of a device is asked for
   LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
   ir::Module module = to_module(lower(pipeline_of({output}), options));
@@ -128,6 +133,7 @@ std::vector<std::string> pass_names() {
 }
 
 std::string code_after_pass(const Func& output, const Target& target, const std::string& pass) {
+  const DefaultFloatMode mode;
   LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
   return to_string(lower(pipeline_of({output}), options, pass));
 }

@@ -6,6 +6,7 @@
 #include "codegen/compile.h"
 #include "codegen/lower.h"
 #include "codegen/print_loops.h"
+#include "dsl/float_mode.h"
 #include "dsl/func_graph.h"
 #include "dsl/pipeline.h"
 
@@ -63,8 +64,22 @@ void Func::realize(AnyBuffer& output, const Target& target) {
   realize(std::vector<AnyBuffer*>{&output}, target);
 }
 
+void Func::realize(const std::vector<AnyBuffer*>& outputs) { realize(outputs, Target::best()); }
+
 void Func::realize(const std::vector<AnyBuffer*>& outputs, const Target& target) {
   compiled(*this, target).run(outputs);
+}
+
+void Func::realize(std::initializer_list<AnyBuffer*> outputs) { realize(std::vector(outputs)); }
+
+void Func::realize(std::initializer_list<AnyBuffer*> outputs, const Target& target) {
+  realize(std::vector(outputs), target);
+}
+
+Realization Func::realize(std::initializer_list<int> sizes) { return realize(std::vector(sizes)); }
+
+Realization Func::realize(std::initializer_list<int> sizes, const Target& target) {
+  return realize(std::vector(sizes), target);
 }
 
 Realization Func::realize(const std::vector<int>& sizes) { return realize(sizes, Target::best()); }
@@ -88,6 +103,7 @@ Realization Func::realize(const std::vector<int>& sizes, const Target& target) {
 std::string Func::print_loop_nest() const { return print_loop_nest(Target::best()); }
 
 std::string Func::print_loop_nest(const Target& target) const {
+  const DefaultFloatMode mode;
   LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
   return print_loops(lower(make_pipeline({function()}), options, "simplify_loops"));
 }

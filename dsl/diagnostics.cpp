@@ -31,7 +31,7 @@ DeviceError::DeviceError(const std::string& call, int code, const std::string& m
       call_(call),
       code_(code) {}
 
-void internal_check_failed(const char* what, const std::source_location& at) {
+void internal_check_failed(const char* what, const CallSite& at) {
   throw InternalError("internal error at " + to_string(SourceLocation(at)) + " in " +
                       at.function_name() + ": " + what + "; please report it as a bug of Mica");
 }

@@ -9,14 +9,39 @@
 
 namespace mica {
 
+/// Where a call stands in the user's program: the default argument of functions whose errors name the
+/// caller's line. It is std::source_location for every compiler: Clang 14 has none with libstdc++.
+class CallSite {
+ public:
+  static constexpr CallSite current(const char* file = __builtin_FILE(), int line = __builtin_LINE(),
+                                    const char* function = __builtin_FUNCTION()) {
+    return {file, line, function};
+  }
+#ifdef __cpp_lib_source_location
+  constexpr CallSite(const std::source_location& at)  // NOLINT: what users pass on
+      : CallSite(at.file_name(), static_cast<int>(at.line()), at.function_name()) {}
+#endif
+  [[nodiscard]] constexpr const char* file_name() const { return file_; }
+  [[nodiscard]] constexpr int line() const { return line_; }
+  [[nodiscard]] constexpr const char* function_name() const { return function_; }
+
+ private:
+  constexpr CallSite(const char* file, int line, const char* function)
+      : file_(file), line_(line), function_(function) {}
+
+  const char* file_;
+  int line_;
+  const char* function_;
+};
+
 /// A place in the user's program. Empty when unknown (a schedule loaded from a file).
 struct SourceLocation {
   std::string file;
   int line = 0;
 
   SourceLocation() = default;
-  SourceLocation(const std::source_location& at)  // NOLINT: implicit by design of default arguments
-      : file(at.file_name()), line(static_cast<int>(at.line())) {}
+  SourceLocation(const CallSite& at)  // NOLINT: implicit by design of default arguments
+      : file(at.file_name()), line(at.line()) {}
   [[nodiscard]] bool known() const { return line > 0; }
   /// Where an expression stands is no part of its value.
   friend bool operator==(const SourceLocation&, const SourceLocation&) { return true; }
@@ -62,9 +87,8 @@ class InternalError : public Error {
 };
 
 /// Throws InternalError naming the condition and place when `condition` is false.
-[[noreturn]] void internal_check_failed(const char* what, const std::source_location& at);
-inline void internal_check(bool condition, const char* what,
-                           const std::source_location& at = std::source_location::current()) {
+[[noreturn]] void internal_check_failed(const char* what, const CallSite& at);
+inline void internal_check(bool condition, const char* what, const CallSite& at = CallSite::current()) {
   if (!condition) [[unlikely]]
     internal_check_failed(what, at);
 }

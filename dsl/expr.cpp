@@ -2,11 +2,25 @@
 
 #include <cmath>
 
+#include "dsl/float_mode.h"
+
 namespace mica {
 namespace {
 
 Expr int_imm(Type type, std::int64_t value) { return make_expr(type, IntImm{value}); }
 Expr float_imm(Type type, double value) { return make_expr(type, FloatImm{value}); }
+
+// Functions of their own, so that the conversions stay inside the mode's lifetime.
+[[gnu::noinline]] double as_f32(std::int64_t value) {
+  return static_cast<double>(static_cast<float>(value));
+}
+[[gnu::noinline]] double as_f64(std::int64_t value) { return static_cast<double>(value); }
+
+double integer_as_float(Type type, std::int64_t value) {
+  const DefaultFloatMode mode;
+  // Rounding to f64 first would round twice for the narrower types.
+  return type.bits == 64 ? as_f64(value) : round_to_type(type, as_f32(value));
+}
 
 Expr broadcast(Type type, Expr scalar) {
   return type.is_scalar() ? scalar : make_expr(type, Broadcast{std::move(scalar)});
@@ -30,6 +44,10 @@ std::int64_t saturate(Type type, double value) {
 
 }  // namespace
 
+void Expr::undefined(const SourceLocation& where) {
+  throw UserError("use of an undefined Expr; assign a value to it before it is used", where);
+}
+
 Expr Expr::from_bool(bool value) { return int_imm(Bool(), value ? 1 : 0); }
 Expr::Expr(std::int8_t value) : Expr(int_imm(Int(8), value)) {}
 Expr::Expr(std::uint8_t value) : Expr(int_imm(UInt(8), value)) {}
@@ -45,11 +63,7 @@ Expr::Expr(bfloat16 value) : Expr(float_imm(BFloat(), static_cast<double>(static
 Expr make_const(Type type, std::int64_t value) {
   const Type element = type.element();
   if (!element.is_float()) return broadcast(type, int_imm(element, wrap_to_type(element, value)));
-  // Rounding to f64 first would round twice for the narrower types.
-  const double rounded = element.bits == 64
-                             ? static_cast<double>(value)
-                             : round_to_type(element, static_cast<double>(static_cast<float>(value)));
-  return broadcast(type, float_imm(element, rounded));
+  return broadcast(type, float_imm(element, integer_as_float(element, value)));
 }
 
 Expr make_const(Type type, double value) {
@@ -72,8 +86,8 @@ bool is_const(const Expr& e, std::int64_t value) {
   return constant != nullptr && *constant == value;
 }
 
-Var::Var(std::string name) : name_(std::move(name)) {
-  if (name_.empty()) throw UserError("a Var needs a name: Var x(\"x\")");
+Var::Var(std::string name, CallSite at) : name_(std::move(name)) {
+  if (name_.empty()) throw UserError("a Var needs a name: Var x(\"x\")", at);
 }
 
 }  // namespace mica

@@ -46,9 +46,10 @@ class Expr {
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
 
   [[nodiscard]] bool defined() const { return node_ != nullptr; }
-  [[nodiscard]] const ExprNode& node() const;
-  [[nodiscard]] const ExprNode* operator->() const { return &node(); }
-  [[nodiscard]] Type type() const;
+  /// These three: UserError if the Expr is undefined.
+  [[nodiscard]] const ExprNode& node(CallSite at = CallSite::current()) const;
+  [[nodiscard]] const ExprNode* operator->() const;
+  [[nodiscard]] Type type(CallSite at = CallSite::current()) const;
   /// The node's payload if it is of kind T, else null.
   template <typename T>
   [[nodiscard]] const T* as() const;
@@ -58,6 +59,7 @@ class Expr {
 
  private:
   static Expr from_bool(bool value);
+  [[noreturn]] static void undefined(const SourceLocation& where);
 
   std::shared_ptr<const ExprNode> node_;
 };
@@ -222,11 +224,17 @@ struct ExprNode {
       op;
 };
 
-inline const ExprNode& Expr::node() const {
-  internal_check(node_ != nullptr, "use of an undefined Expr");
+inline const ExprNode& Expr::node(CallSite at) const {
+  if (node_ == nullptr) [[unlikely]]
+    undefined(at);
   return *node_;
 }
-inline Type Expr::type() const { return node().type; }
+inline const ExprNode* Expr::operator->() const {
+  if (node_ == nullptr) [[unlikely]]
+    undefined({});
+  return node_.get();
+}
+inline Type Expr::type(CallSite at) const { return node(at).type; }
 template <typename T>
 const T* Expr::as() const {
   return node_ ? std::get_if<T>(&node_->op) : nullptr;
@@ -250,10 +258,13 @@ const std::int64_t* as_int(const Expr& e);
 bool is_const(const Expr& e, std::int64_t value);
 
 /// A named pure variable: the name of a Func's dimension and of the loop over it. Two Vars of one
-/// name are the same variable (schedules are saved by name).
+/// name are the same variable (schedules are saved by name). A Var that was moved from keeps its name.
 class Var {
  public:
-  explicit Var(std::string name);
+  /// UserError for an empty name.
+  explicit Var(std::string name, CallSite at = CallSite::current());
+  Var(const Var&) = default;
+  Var& operator=(const Var&) = default;
   [[nodiscard]] const std::string& name() const { return name_; }
   operator Expr() const { return make_var(name_); }  // NOLINT
   /// `a == b` is the language's comparison of their values, as for any Expr.

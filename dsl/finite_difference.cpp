@@ -6,6 +6,7 @@
 #include <string>
 
 #include "dsl/diagnostics.h"
+#include "dsl/float_mode.h"
 
 namespace mica {
 namespace {
@@ -61,6 +62,7 @@ void check_points(int derivative, const std::vector<double>& points, double at) 
 
 std::vector<double> finite_difference_weights(int derivative, const std::vector<double>& points,
                                               double at) {
+  const DefaultFloatMode mode;
   check_points(derivative, points, at);
   const std::size_t count = points.size();
   const auto highest = static_cast<std::size_t>(derivative);
@@ -94,6 +96,7 @@ std::vector<double> finite_difference_weights(int derivative, const std::vector<
 }
 
 std::vector<double> central_difference_weights(int derivative, int order) {
+  const DefaultFloatMode mode;
   check_order("central difference weights", order);
   if (derivative != 1 && derivative != 2) {
     throw UserError("central difference weights of derivative " + std::to_string(derivative) +
@@ -123,6 +126,7 @@ std::vector<double> central_difference_weights(int derivative, int order) {
 }
 
 std::vector<double> staggered_difference_weights(int order) {
+  const DefaultFloatMode mode;
   check_order("staggered difference weights", order);
   // At distance k - 1/2: -(-1)^k ((2m-1)!!)^2 / (2^(2m-2) (2k-1)^2 (m-k)! (m+k-1)!).
   const int m = order / 2;

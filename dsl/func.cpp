@@ -14,16 +14,16 @@ const Expr& Tuple::operator[](std::size_t i) const {
   return values_[i];
 }
 
-VarOrName::VarOrName(const RVar& v, std::source_location at) : name(v.name()), where(at) {}
+VarOrName::VarOrName(const RVar& v, CallSite at) : name(v.name()), where(at) {}
 
-VarOrName::VarOrName(const RDom& r, std::source_location at) : name(r.x.name()), where(at) {
+VarOrName::VarOrName(const RDom& r, CallSite at) : name(r.x.name()), where(at) {
   if (r.dimensions() == 1) return;
   throw UserError(fmt::format("RDom {} has {} dimensions: name one of them, {}", r.data()->name,
                               r.dimensions(), name),
                   at);
 }
 
-Func::Func(std::string name, std::source_location at) : Stage(std::make_shared<FunctionData>(), 0) {
+Func::Func(std::string name, CallSite at) : Stage(std::make_shared<FunctionData>(), 0) {
   if (name.empty()) throw UserError("a Func's name is empty", at);
   function_->name = std::move(name);
   function_->where = at;
@@ -35,23 +35,21 @@ std::vector<Var> Func::args() const {
   return vars;
 }
 
-FuncRef Func::operator()(Expr x, std::source_location at) const {
-  return FuncRef(function_, {std::move(x)}, at);
-}
-FuncRef Func::operator()(Expr x, Expr y, std::source_location at) const {
+FuncRef Func::operator()(Expr x, CallSite at) const { return FuncRef(function_, {std::move(x)}, at); }
+FuncRef Func::operator()(Expr x, Expr y, CallSite at) const {
   return FuncRef(function_, {std::move(x), std::move(y)}, at);
 }
-FuncRef Func::operator()(Expr x, Expr y, Expr z, std::source_location at) const {
+FuncRef Func::operator()(Expr x, Expr y, Expr z, CallSite at) const {
   return FuncRef(function_, {std::move(x), std::move(y), std::move(z)}, at);
 }
-FuncRef Func::operator()(Expr x, Expr y, Expr z, Expr w, std::source_location at) const {
+FuncRef Func::operator()(Expr x, Expr y, Expr z, Expr w, CallSite at) const {
   return FuncRef(function_, {std::move(x), std::move(y), std::move(z), std::move(w)}, at);
 }
-FuncRef Func::operator()(std::vector<Expr> args, std::source_location at) const {
+FuncRef Func::operator()(std::vector<Expr> args, CallSite at) const {
   return FuncRef(function_, std::move(args), at);
 }
 
-Stage Func::update(int i, std::source_location at) {
+Stage Func::update(int i, CallSite at) {
   const std::size_t updates = defined() ? function_->definitions.size() - 1 : 0;
   if (i < 0 || static_cast<std::size_t>(i) >= updates) {
     throw UserError(
@@ -144,11 +142,11 @@ Func& Func::gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int 
   Stage::gpu_tile(std::move(x), std::move(y), std::move(z), tx, ty, tz, tail);
   return *this;
 }
-Func& Func::launch_bounds(int min_blocks, std::source_location at) {
+Func& Func::launch_bounds(int min_blocks, CallSite at) {
   Stage::launch_bounds(min_blocks, at);
   return *this;
 }
-Func& Func::max_registers(int count, std::source_location at) {
+Func& Func::max_registers(int count, CallSite at) {
   Stage::max_registers(count, at);
   return *this;
 }

@@ -1,5 +1,6 @@
 // Func, ImageParam, Param, RDom and Tuple: the handles with which users write algorithms and
-// schedules.
+// schedules. Copies of a handle stand for one thing; a handle that was moved from stays what it was,
+// which is why these classes declare copies only.
 #pragma once
 
 #include <bit>
@@ -7,7 +8,6 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
-#include <source_location>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -44,43 +44,44 @@ class Tuple {
 struct VarOrName {
   std::string name;
   SourceLocation where;
-  VarOrName(const Var& v, std::source_location at = std::source_location::current())  // NOLINT
+  VarOrName(const Var& v, CallSite at = CallSite::current())  // NOLINT
       : name(v.name()), where(at) {}
-  VarOrName(const char* v, std::source_location at = std::source_location::current())  // NOLINT
+  VarOrName(const char* v, CallSite at = CallSite::current())  // NOLINT
       : name(v), where(at) {}
-  VarOrName(std::string v, std::source_location at = std::source_location::current())  // NOLINT
+  VarOrName(std::string v, CallSite at = CallSite::current())  // NOLINT
       : name(std::move(v)), where(at) {}
   /// A dimension of a reduction domain.
-  VarOrName(const class RVar& v, std::source_location at = std::source_location::current());  // NOLINT
+  VarOrName(const class RVar& v, CallSite at = CallSite::current());  // NOLINT
   /// A reduction domain of one dimension stands for that; a UserError if it has more.
-  VarOrName(const class RDom& r, std::source_location at = std::source_location::current());  // NOLINT
+  VarOrName(const class RDom& r, CallSite at = CallSite::current());  // NOLINT
 };
 
 /// An input: a `dimensions`-dimensional array of `type` (1 to 4 dimensions).
 class ImageParam {
  public:
   /// UserError if the type is no user type or dimensions is outside 1..4.
-  ImageParam(Type type, int dimensions, std::string name,
-             std::source_location at = std::source_location::current());
+  ImageParam(Type type, int dimensions, std::string name, CallSite at = CallSite::current());
+  ImageParam(const ImageParam&) = default;
+  ImageParam& operator=(const ImageParam&) = default;
   [[nodiscard]] const std::string& name() const { return data_->name; }
   [[nodiscard]] Type type() const { return data_->type; }
   [[nodiscard]] int dimensions() const { return data_->dimensions; }
   /// The buffer that runs read from now on; a UserError if type or dimensions differ.
-  void set(const AnyBuffer& buffer, std::source_location at = std::source_location::current());
+  /// A run that another thread has begun keeps the buffer that was set when it began.
+  void set(const AnyBuffer& buffer, CallSite at = CallSite::current());
   void reset();
   /// The value at integer coordinates.
-  Expr operator()(Expr x, std::source_location at = std::source_location::current()) const;
-  Expr operator()(Expr x, Expr y, std::source_location at = std::source_location::current()) const;
-  Expr operator()(Expr x, Expr y, Expr z,
-                  std::source_location at = std::source_location::current()) const;
-  Expr operator()(Expr x, Expr y, Expr z, Expr w,
-                  std::source_location at = std::source_location::current()) const;
-  Expr operator()(std::vector<Expr> args,
-                  std::source_location at = std::source_location::current()) const;
+  Expr operator()(Expr x, CallSite at = CallSite::current()) const;
+  Expr operator()(Expr x, Expr y, CallSite at = CallSite::current()) const;
+  Expr operator()(Expr x, Expr y, Expr z, CallSite at = CallSite::current()) const;
+  Expr operator()(Expr x, Expr y, Expr z, Expr w, CallSite at = CallSite::current()) const;
+  Expr operator()(std::vector<Expr> args, CallSite at = CallSite::current()) const;
 
   /// One dimension's bounds, as expressions known at launch.
   class Dimension {
    public:
+    Dimension(const Dimension&) = default;
+    Dimension& operator=(const Dimension&) = default;
     [[nodiscard]] Expr min() const;
     [[nodiscard]] Expr extent() const;
     /// min + extent - 1.
@@ -93,13 +94,13 @@ class ImageParam {
     std::shared_ptr<const ImageData> image_;
     int d_;
   };
-  [[nodiscard]] Dimension dim(int d) const;
-  [[nodiscard]] Expr width() const { return dim(0).extent(); }
-  [[nodiscard]] Expr height() const { return dim(1).extent(); }
+  [[nodiscard]] Dimension dim(int d, CallSite at = CallSite::current()) const;
+  [[nodiscard]] Expr width(CallSite at = CallSite::current()) const { return dim(0, at).extent(); }
+  [[nodiscard]] Expr height(CallSite at = CallSite::current()) const { return dim(1, at).extent(); }
 
   /// A Func that stands for this input where `consumer` reads it, to be scheduled on its own
   /// (before: consumer reads u; after: consumer reads w, w(x, ...) = u(x, ...)).
-  Func in(Func& consumer, std::source_location at = std::source_location::current()) const;
+  Func in(Func& consumer, CallSite at = CallSite::current()) const;
 
   [[nodiscard]] const std::shared_ptr<const ImageData>& data() const { return data_; }
 
@@ -107,25 +108,32 @@ class ImageParam {
   std::shared_ptr<const ImageData> data_;
 };
 
+/// What a Param points to, with the value 0. UserError for an empty name.
+std::shared_ptr<const ParamData> make_param(std::string name, Type type, const SourceLocation& where);
+
 /// A scalar that is set at run time without recompiling.
 template <typename T>
 class Param {
  public:
-  explicit Param(std::string name) : Param(std::move(name), T{}) {}
-  Param(std::string name, T value) : data_(std::make_shared<ParamData>()) {
-    auto data = std::const_pointer_cast<ParamData>(data_);
-    data->name = std::move(name);
-    data->type = type_of<T>();
+  explicit Param(std::string name, CallSite at = CallSite::current())
+      : Param(std::move(name), T{}, at) {}
+  /// UserError for an empty name.
+  Param(std::string name, T value, CallSite at = CallSite::current())
+      : data_(make_param(std::move(name), type_of<T>(), at)) {
     set(value);
   }
+  Param(const Param&) = default;
+  Param& operator=(const Param&) = default;
+  /// A run that another thread has begun keeps the value that was set when it began.
   void set(T value) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof(T));
     data_->bits = bits;
   }
   [[nodiscard]] T get() const {
+    const std::uint64_t bits = data_->bits;
     T value;
-    std::memcpy(&value, &data_->bits, sizeof(T));
+    std::memcpy(&value, &bits, sizeof(T));
     return value;
   }
   [[nodiscard]] const std::string& name() const { return data_->name; }
@@ -139,7 +147,10 @@ class Param {
 /// One dimension of an RDom.
 class RVar {
  public:
-  RVar(std::shared_ptr<const RDomData> domain, int index) : domain_(std::move(domain)), index_(index) {}
+  /// UserError for null or a dimension that the domain does not have.
+  RVar(std::shared_ptr<const RDomData> domain, int index, CallSite at = CallSite::current());
+  RVar(const RVar&) = default;
+  RVar& operator=(const RVar&) = default;
   [[nodiscard]] const std::string& name() const {
     return domain_->dims[static_cast<std::size_t>(index_)].name;
   }
@@ -153,9 +164,12 @@ class RVar {
 /// A box of integers with constant bounds to sum or iterate over: {{min, extent}, ...}.
 class RDom {
  public:
-  /// UserError for an empty list, more than 4 dimensions or an extent below 1.
+  /// UserError for an empty list, more than 4 dimensions, an extent below 1 or a min or extent beyond
+  /// dsl/limits.h.
   RDom(std::initializer_list<std::pair<std::int64_t, std::int64_t>> ranges, std::string name = "r",
-       std::source_location at = std::source_location::current());
+       CallSite at = CallSite::current());
+  RDom(const RDom&) = default;
+  RDom& operator=(const RDom&) = default;
   [[nodiscard]] int dimensions() const { return static_cast<int>(data_->dims.size()); }
   [[nodiscard]] RVar operator[](int i) const;
   operator Expr() const { return (*this)[0]; }  // NOLINT: a 1-D domain is its variable
@@ -170,10 +184,10 @@ class RDom {
 
 /// The sum of `value` over `domain`, terms in the domain's order (first dimension fastest), written
 /// out term by term: at most 4,096 terms; a UserError beyond says to use an update definition.
-Expr sum(const RDom& domain, Expr value, std::source_location at = std::source_location::current());
+Expr sum(const RDom& domain, Expr value, CallSite at = CallSite::current());
 /// The same with min / max as the operator.
-Expr minimum(const RDom& domain, Expr value, std::source_location at = std::source_location::current());
-Expr maximum(const RDom& domain, Expr value, std::source_location at = std::source_location::current());
+Expr minimum(const RDom& domain, Expr value, CallSite at = CallSite::current());
+Expr maximum(const RDom& domain, Expr value, CallSite at = CallSite::current());
 
 /// `f(x, y)`: an Expr when read, a definition when assigned to.
 class FuncRef {
@@ -204,8 +218,10 @@ class FuncRef {
 /// `f.update(i)` that of update i.
 class Stage {
  public:
-  Stage(std::shared_ptr<FunctionData> function, int definition)
-      : function_(std::move(function)), definition_(definition) {}
+  /// UserError for null or a definition that the Func does not have.
+  Stage(std::shared_ptr<FunctionData> function, int definition, CallSite at = CallSite::current());
+  Stage(const Stage&) = default;
+  Stage& operator=(const Stage&) = default;
 
   /// Loop v becomes two: before `for v`, after `for outer: for inner in [0, factor)` with
   /// v = outer*factor + inner. Errors: unknown v, names taken, factor < 1.
@@ -251,9 +267,9 @@ class Stage {
   Stage& gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz,
                   TailStrategy tail = TailStrategy::Auto);
   /// Promise to ptxas that at least `min_blocks` blocks fit on a multiprocessor.
-  Stage& launch_bounds(int min_blocks, std::source_location at = std::source_location::current());
+  Stage& launch_bounds(int min_blocks, CallSite at = CallSite::current());
   /// A thread gets at most `count` 32-bit registers, 16 to 255, or as many as let a block start.
-  Stage& max_registers(int count, std::source_location at = std::source_location::current());
+  Stage& max_registers(int count, CallSite at = CallSite::current());
 
   [[nodiscard]] const std::shared_ptr<FunctionData>& function() const { return function_; }
 
@@ -266,8 +282,9 @@ class Stage {
 /// A function on an integer grid of 1 to 4 dimensions: a pure definition, then updates.
 class Func : public Stage {
  public:
-  explicit Func(std::string name = "f", std::source_location at = std::source_location::current());
-  explicit Func(std::shared_ptr<FunctionData> function) : Stage(std::move(function), 0) {}
+  explicit Func(std::string name = "f", CallSite at = CallSite::current());
+  explicit Func(std::shared_ptr<FunctionData> function, CallSite at = CallSite::current())
+      : Stage(std::move(function), 0, at) {}
 
   [[nodiscard]] const std::string& name() const { return function_->name; }
   [[nodiscard]] bool defined() const { return function_->defined(); }
@@ -275,23 +292,20 @@ class Func : public Stage {
   [[nodiscard]] const std::vector<Type>& types() const { return function_->types; }
   [[nodiscard]] std::vector<Var> args() const;
 
-  FuncRef operator()(Expr x, std::source_location at = std::source_location::current()) const;
-  FuncRef operator()(Expr x, Expr y, std::source_location at = std::source_location::current()) const;
-  FuncRef operator()(Expr x, Expr y, Expr z,
-                     std::source_location at = std::source_location::current()) const;
-  FuncRef operator()(Expr x, Expr y, Expr z, Expr w,
-                     std::source_location at = std::source_location::current()) const;
-  FuncRef operator()(std::vector<Expr> args,
-                     std::source_location at = std::source_location::current()) const;
+  FuncRef operator()(Expr x, CallSite at = CallSite::current()) const;
+  FuncRef operator()(Expr x, Expr y, CallSite at = CallSite::current()) const;
+  FuncRef operator()(Expr x, Expr y, Expr z, CallSite at = CallSite::current()) const;
+  FuncRef operator()(Expr x, Expr y, Expr z, Expr w, CallSite at = CallSite::current()) const;
+  FuncRef operator()(std::vector<Expr> args, CallSite at = CallSite::current()) const;
 
   /// The i-th update's loops.
-  Stage update(int i = 0, std::source_location at = std::source_location::current());
+  Stage update(int i = 0, CallSite at = CallSite::current());
 
   // ---- where values are computed and stored ------------------------------------------------------
   /// Recomputed at every use (the default of Funcs that are not outputs and have no updates).
-  Func& compute_inline(std::source_location at = std::source_location::current());
+  Func& compute_inline(CallSite at = CallSite::current());
   /// Computed whole before its consumers, in memory of its own.
-  Func& compute_root(std::source_location at = std::source_location::current());
+  Func& compute_root(CallSite at = CallSite::current());
   /// Computed inside `consumer`'s loop over `var`, just the box that one iteration reads.
   Func& compute_at(const Func& consumer, VarOrName var);
   /// Storage made at an outer loop of the compute level, for the box that one iteration of it reads. The
@@ -299,18 +313,18 @@ class Func : public Stage {
   Func& store_at(const Func& consumer, VarOrName var);
   /// Storage outside all loops, for all that the pipeline reads. The loops around the compute level are
   /// serial or unrolled, so no kernel's.
-  Func& store_root(std::source_location at = std::source_location::current());
-  Func& store_in(MemoryType memory, std::source_location at = std::source_location::current());
+  Func& store_root(CallSite at = CallSite::current());
+  Func& store_in(MemoryType memory, CallSite at = CallSite::current());
   /// A Func that stands for this one where `consumer` reads it.
-  Func in(Func& consumer, std::source_location at = std::source_location::current());
+  Func in(Func& consumer, CallSite at = CallSite::current());
   /// `source`'s box for one block, with its halo, held in `memory` and filled by the block's
   /// threads as `load` says; this Func's taps then read the box.
   Func& stage(const ImageParam& source, MemoryType memory, LoadPolicy load = LoadPolicy::TwoStep,
-              std::source_location at = std::source_location::current());
+              CallSite at = CallSite::current());
   Func& stage(const Func& source, MemoryType memory, LoadPolicy load = LoadPolicy::TwoStep,
-              std::source_location at = std::source_location::current());
+              CallSite at = CallSite::current());
   /// Loads of `source` through the non-coherent read-only path (ld.global.nc).
-  Func& read_only(const ImageParam& source, std::source_location at = std::source_location::current());
+  Func& read_only(const ImageParam& source, CallSite at = CallSite::current());
   // ---- kernels that walk a dimension (dsl/func_march.cpp; docs/marching.md draws them) --------------
   /// Every block walks `v` serially, `chunk` planes of it, and keeps what it will read again (chunk 0:
   /// one block walks all of v). Before: `for v`. After: block loop `v.block` outside the others, and
@@ -327,10 +341,8 @@ class Func : public Stage {
   Func& register_window(const Func& source, VarOrName v);
   /// Planes of the staged or windowed `source` are asked for `depth` steps before they are read.
   /// Errors: `source` is neither, there is no march, a depth below 0 or above 16.
-  Func& pipeline(const ImageParam& source, int depth,
-                 std::source_location at = std::source_location::current());
-  Func& pipeline(const Func& source, int depth,
-                 std::source_location at = std::source_location::current());
+  Func& pipeline(const ImageParam& source, int depth, CallSite at = CallSite::current());
+  Func& pipeline(const Func& source, int depth, CallSite at = CallSite::current());
   /// This Func's sum is computed in parts as the planes of the march arrive: what a point has so far
   /// waits in a register, so that a plane is read in one step only. The terms keep their order and the
   /// result its bits. Partials::Centre cuts the sum once, after the terms of the point's own plane.
@@ -349,11 +361,10 @@ class Func : public Stage {
     return order_blocks({first, VarOrName(rest)...});
   }
   /// Loads of an input, or this Func's stores, that pass by the caches (ld.global.cs, st.global.cs).
-  Func& stream_loads(const ImageParam& source,
-                     std::source_location at = std::source_location::current());
-  Func& stream_stores(std::source_location at = std::source_location::current());
+  Func& stream_loads(const ImageParam& source, CallSite at = CallSite::current());
+  Func& stream_stores(CallSite at = CallSite::current());
   /// Loads of a 4-byte input through a texture object.
-  Func& texture(const ImageParam& source, std::source_location at = std::source_location::current());
+  Func& texture(const ImageParam& source, CallSite at = CallSite::current());
   /// `warps` further warps fill the staged planes, and the threads of the tile only compute. They stand
   /// behind the tile in the block's last dimension; one barrier a step keeps the two together, so fills
   /// and arithmetic overlap where pipeline() lets planes run ahead. With a tile of 32 x 8 and one warp:
@@ -361,7 +372,7 @@ class Func : public Stage {
   ///   after   block 32 x 9   step z: rows 0-7 compute plane z, row 8 copies plane z + 2
   /// Errors: nothing is staged along a march; LoadPolicy::HaloThreads or Strided, which deal planes to
   /// the tile's threads; warps that are no whole rows of the block, a tile of no whole warps.
-  Func& warp_split(int warps, std::source_location at = std::source_location::current());
+  Func& warp_split(int warps, CallSite at = CallSite::current());
 
   Func& align_storage(VarOrName var, int elements);
   Func& bound(VarOrName var, std::int64_t min, std::int64_t extent);
@@ -395,8 +406,8 @@ class Func : public Stage {
   Func& gpu_tile(VarOrName x, VarOrName y, int tx, int ty, TailStrategy tail = TailStrategy::Auto);
   Func& gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz,
                  TailStrategy tail = TailStrategy::Auto);
-  Func& launch_bounds(int min_blocks, std::source_location at = std::source_location::current());
-  Func& max_registers(int count, std::source_location at = std::source_location::current());
+  Func& launch_bounds(int min_blocks, CallSite at = CallSite::current());
+  Func& max_registers(int count, CallSite at = CallSite::current());
 
   // ---- the schedule as data (dsl/schedule.h) -------------------------------------------------------
   /// The directives of this Func and all it calls.
@@ -412,10 +423,16 @@ class Func : public Stage {
   /// into different outputs.
   void realize(AnyBuffer& output);
   void realize(AnyBuffer& output, const Target& target);
+  /// Into the buffers of a Tuple's elements: f.realize({&a, &b}).
+  void realize(const std::vector<AnyBuffer*>& outputs);
   void realize(const std::vector<AnyBuffer*>& outputs, const Target& target);
-  /// Into new buffers over [0, size) in each dimension.
+  void realize(std::initializer_list<AnyBuffer*> outputs);
+  void realize(std::initializer_list<AnyBuffer*> outputs, const Target& target);
+  /// Into new buffers over [0, size) in each dimension: f.realize({512, 512}).
   Realization realize(const std::vector<int>& sizes);
   Realization realize(const std::vector<int>& sizes, const Target& target);
+  Realization realize(std::initializer_list<int> sizes);
+  Realization realize(std::initializer_list<int> sizes, const Target& target);
   /// The scheduled loops as text, one line a loop, for Target::best() or a given one.
   [[nodiscard]] std::string print_loop_nest() const;
   [[nodiscard]] std::string print_loop_nest(const Target& target) const;
@@ -426,15 +443,15 @@ class Func : public Stage {
 /// Values of a Func outside an input's box. Each returns a Func of the input's dimensions.
 namespace BoundaryConditions {
 /// The nearest element: f(x) = u(clamp(x, min, max)).
-Func repeat_edge(const ImageParam& source);
+Func repeat_edge(const ImageParam& source, CallSite at = CallSite::current());
 /// `value` outside.
-Func constant_exterior(const ImageParam& source, Expr value);
+Func constant_exterior(const ImageParam& source, Expr value, CallSite at = CallSite::current());
 /// The image repeated: u(min + (x - min) mod extent).
-Func repeat_image(const ImageParam& source);
+Func repeat_image(const ImageParam& source, CallSite at = CallSite::current());
 /// Mirrored with the edge element twice: ... b a | a b c | c b ...
-Func mirror_image(const ImageParam& source);
+Func mirror_image(const ImageParam& source, CallSite at = CallSite::current());
 /// Mirrored about the edge element: ... c b | a b c | b a ...
-Func mirror_interior(const ImageParam& source);
+Func mirror_interior(const ImageParam& source, CallSite at = CallSite::current());
 }  // namespace BoundaryConditions
 
 }  // namespace mica

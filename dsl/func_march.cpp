@@ -18,12 +18,12 @@ Func& Func::register_window(const Func& source, VarOrName v) {
   return *this;
 }
 
-Func& Func::pipeline(const ImageParam& source, int depth, std::source_location at) {
+Func& Func::pipeline(const ImageParam& source, int depth, CallSite at) {
   add({directive::Prefetch{source.name(), depth}, at});
   return *this;
 }
 
-Func& Func::pipeline(const Func& source, int depth, std::source_location at) {
+Func& Func::pipeline(const Func& source, int depth, CallSite at) {
   add({directive::Prefetch{source.name(), depth}, at});
   return *this;
 }
@@ -49,22 +49,22 @@ Func& Func::order_blocks(std::initializer_list<VarOrName> vars) {
   return *this;
 }
 
-Func& Func::stream_loads(const ImageParam& source, std::source_location at) {
+Func& Func::stream_loads(const ImageParam& source, CallSite at) {
   add({directive::StreamLoads{source.name()}, at});
   return *this;
 }
 
-Func& Func::stream_stores(std::source_location at) {
+Func& Func::stream_stores(CallSite at) {
   add({directive::StreamStores{}, at});
   return *this;
 }
 
-Func& Func::texture(const ImageParam& source, std::source_location at) {
+Func& Func::texture(const ImageParam& source, CallSite at) {
   add({directive::Texture{source.name()}, at});
   return *this;
 }
 
-Func& Func::warp_split(int warps, std::source_location at) {
+Func& Func::warp_split(int warps, CallSite at) {
   add({directive::WarpSplit{warps}, at});
   return *this;
 }

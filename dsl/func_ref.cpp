@@ -61,6 +61,10 @@ std::vector<std::shared_ptr<const RDomData>> domains_of(const std::vector<Expr>&
 }
 
 void check_values(const FunctionData& f, const std::vector<Expr>& values, const SourceLocation& where) {
+  if (values.empty()) {
+    throw UserError(fmt::format("{} is given a Tuple of 0 values: it needs at least one", f.name),
+                    where);
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string which = values.size() == 1 ? "the value" : fmt::format("value {}", i);
     if (!values[i].defined()) {

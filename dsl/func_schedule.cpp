@@ -36,12 +36,12 @@ std::shared_ptr<FunctionData> wrapper_in(const Source& source, FunctionData& con
 
 }  // namespace
 
-Func& Func::compute_inline(std::source_location at) {
+Func& Func::compute_inline(CallSite at) {
   add({directive::ComputeInline{}, at});
   return *this;
 }
 
-Func& Func::compute_root(std::source_location at) {
+Func& Func::compute_root(CallSite at) {
   add({directive::ComputeRoot{}, at});
   return *this;
 }
@@ -56,17 +56,17 @@ Func& Func::store_at(const Func& consumer, VarOrName var) {
   return *this;
 }
 
-Func& Func::store_root(std::source_location at) {
+Func& Func::store_root(CallSite at) {
   add({directive::StoreRoot{}, at});
   return *this;
 }
 
-Func& Func::store_in(MemoryType memory, std::source_location at) {
+Func& Func::store_in(MemoryType memory, CallSite at) {
   add({directive::StoreIn{memory}, at});
   return *this;
 }
 
-Func Func::in(Func& consumer, std::source_location at) {
+Func Func::in(Func& consumer, CallSite at) {
   if (!defined()) {
     throw UserError(fmt::format("{}.in({}): {} is not defined yet", name(), consumer.name(), name()),
                     at);
@@ -74,22 +74,21 @@ Func Func::in(Func& consumer, std::source_location at) {
   return Func(wrapper_in({function_, nullptr}, *consumer.function(), at));
 }
 
-Func ImageParam::in(Func& consumer, std::source_location at) const {
+Func ImageParam::in(Func& consumer, CallSite at) const {
   return Func(wrapper_in({nullptr, data_}, *consumer.function(), at));
 }
 
-Func& Func::stage(const ImageParam& source, MemoryType memory, LoadPolicy load,
-                  std::source_location at) {
+Func& Func::stage(const ImageParam& source, MemoryType memory, LoadPolicy load, CallSite at) {
   add({directive::Stage{source.name(), memory, load}, at});
   return *this;
 }
 
-Func& Func::stage(const Func& source, MemoryType memory, LoadPolicy load, std::source_location at) {
+Func& Func::stage(const Func& source, MemoryType memory, LoadPolicy load, CallSite at) {
   add({directive::Stage{source.name(), memory, load}, at});
   return *this;
 }
 
-Func& Func::read_only(const ImageParam& source, std::source_location at) {
+Func& Func::read_only(const ImageParam& source, CallSite at) {
   add({directive::ReadOnly{source.name()}, at});
   return *this;
 }

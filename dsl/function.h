@@ -1,8 +1,9 @@
 // What Func, ImageParam, Param and RDom handles point to: the algorithm and its schedule as data.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,7 +34,8 @@ struct ImageData {
   Type type;
   int dimensions = 0;
   SourceLocation where;
-  /// Set by ImageParam::set; may be changed between runs. Not part of the algorithm.
+  /// Set by ImageParam::set, at any time and by any thread: runs read it with std::atomic_load, and the
+  /// buffer that it points to is not changed. Not part of the algorithm.
   mutable std::shared_ptr<AnyBuffer> bound;
 };
 
@@ -41,7 +43,7 @@ struct ImageData {
 struct ParamData {
   std::string name;
   Type type;
-  mutable std::uint64_t bits = 0;
+  mutable std::atomic<std::uint64_t> bits = 0;
 };
 
 /// One definition: `f(args...) = values` (pure) or an update of it.

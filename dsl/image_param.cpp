@@ -1,4 +1,4 @@
-// Inputs: their accesses and bounds as expressions.
+// Inputs: their accesses and bounds as expressions; what a Param points to.
 #include <fmt/format.h>
 
 #include "dsl/func.h"
@@ -7,7 +7,7 @@
 
 namespace mica {
 
-ImageParam::ImageParam(Type type, int dimensions, std::string name, std::source_location at) {
+ImageParam::ImageParam(Type type, int dimensions, std::string name, CallSite at) {
   if (name.empty()) throw UserError("an input's name is empty", at);
   if (!is_user_type(type)) {
     throw UserError(fmt::format("input {} has type {}; inputs hold bool, u8, i8, u16, i16, i32, i64, "
@@ -26,20 +26,20 @@ ImageParam::ImageParam(Type type, int dimensions, std::string name, std::source_
   data_ = std::move(data);
 }
 
-Expr ImageParam::operator()(Expr x, std::source_location at) const {
+Expr ImageParam::operator()(Expr x, CallSite at) const {
   return (*this)(std::vector<Expr>{std::move(x)}, at);
 }
-Expr ImageParam::operator()(Expr x, Expr y, std::source_location at) const {
+Expr ImageParam::operator()(Expr x, Expr y, CallSite at) const {
   return (*this)(std::vector<Expr>{std::move(x), std::move(y)}, at);
 }
-Expr ImageParam::operator()(Expr x, Expr y, Expr z, std::source_location at) const {
+Expr ImageParam::operator()(Expr x, Expr y, Expr z, CallSite at) const {
   return (*this)(std::vector<Expr>{std::move(x), std::move(y), std::move(z)}, at);
 }
-Expr ImageParam::operator()(Expr x, Expr y, Expr z, Expr w, std::source_location at) const {
+Expr ImageParam::operator()(Expr x, Expr y, Expr z, Expr w, CallSite at) const {
   return (*this)(std::vector<Expr>{std::move(x), std::move(y), std::move(z), std::move(w)}, at);
 }
 
-Expr ImageParam::operator()(std::vector<Expr> args, std::source_location at) const {
+Expr ImageParam::operator()(std::vector<Expr> args, CallSite at) const {
   if (static_cast<int>(args.size()) != dimensions()) {
     throw UserError(
         fmt::format("input {} is read with {}, but it has {}", name(), counted(args.size(), "argument"),
@@ -56,10 +56,19 @@ Expr ImageParam::operator()(std::vector<Expr> args, std::source_location at) con
   return make_expr(type(), std::move(access));
 }
 
-ImageParam::Dimension ImageParam::dim(int d) const {
+std::shared_ptr<const ParamData> make_param(std::string name, Type type, const SourceLocation& where) {
+  if (name.empty()) throw UserError("a Param's name is empty", where);
+  auto data = std::make_shared<ParamData>();
+  data->name = std::move(name);
+  data->type = type;
+  return data;
+}
+
+ImageParam::Dimension ImageParam::dim(int d, CallSite at) const {
   if (d < 0 || d >= dimensions()) {
     throw UserError(fmt::format("dimension {} of input {}, which has {} (numbered from 0)", d, name(),
-                                counted(static_cast<std::size_t>(dimensions()), "dimension")));
+                                counted(static_cast<std::size_t>(dimensions()), "dimension")),
+                    at);
   }
   return Dimension(data_, d);
 }

@@ -234,7 +234,11 @@ Expr cast(Type type, Expr value) {
                     "f32 and f64");
   }
   if (type.is_scalar()) type = type.with_lanes(value.type().lanes);
-  internal_check(type.lanes == value.type().lanes, "a cast keeps the number of lanes");
+  if (type.lanes != value.type().lanes) {
+    throw UserError("cast to " + to_string(type) + " of " + excerpt(value) + ", which is " +
+                    to_string(value.type()) + ": a cast keeps the number of lanes; write cast(" +
+                    to_string(element) + ", ...)");
+  }
   if (value.type() == type && (!is_literal(value) || type.is_bool())) return value;
   if (type.is_bool()) return std::move(value) != 0;
   return make_expr(type, Cast{std::move(value)});

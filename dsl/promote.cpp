@@ -68,7 +68,10 @@ Expr converted(Type type, const Expr& e) {
 
 Expr to_lanes(int lanes, const Expr& e) {
   if (e.type().lanes == lanes) return e;
-  internal_check(e.type().is_scalar(), "operands have different numbers of lanes");
+  if (!e.type().is_scalar()) {
+    throw UserError("operands have " + std::to_string(e.type().lanes) + " and " + std::to_string(lanes) +
+                    " lanes: " + to_string(e) + "; use scalars, and vectorize() in the schedule");
+  }
   return make_expr(e.type().with_lanes(lanes), Broadcast{e});
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "dsl/func.h"
+#include "dsl/limits.h"
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
 
@@ -30,12 +31,13 @@ std::shared_ptr<const RDomData> make_domain(
                                   d, name, min, extent),
                       where);
     }
-    constexpr std::int64_t limit = std::int64_t{1} << 31;
-    if (min < -limit || min >= limit || extent > limit || min + extent > limit) {
-      throw UserError(fmt::format("dimension {} of RDom {} is {{{}, {}}}, that is {{min, extent}}: "
-                                  "coordinates must fit in 32 bits",
-                                  d, name, min, extent),
-                      where);
+    if (min < -kLargestMin || min > kLargestMin || extent > kLargestExtent) {
+      throw UserError(
+          fmt::format("dimension {} of RDom {} is {{{}, {}}}, that is {{min, extent}}: the min must lie "
+                      "in -2^28..2^28, the extent be at most 2^30 - 1; move the domain to 0 and add the "
+                      "offset to the coordinates, or cut it into several",
+                      d, name, min, extent),
+          where);
     }
     data->dims.push_back({name + "." + default_dimension_names()[d], min, extent});
   }
@@ -81,8 +83,18 @@ Expr reduce(const RDomData& domain, const Expr& value, const char* what, const S
 
 }  // namespace
 
+RVar::RVar(std::shared_ptr<const RDomData> domain, int index, CallSite at)
+    : domain_(std::move(domain)), index_(index) {
+  if (domain_ == nullptr) throw UserError("a dimension of an RDom is made from a null pointer", at);
+  const std::size_t dimensions = domain_->dims.size();
+  if (index_ >= 0 && static_cast<std::size_t>(index_) < dimensions) return;
+  throw UserError(fmt::format("dimension {} of RDom {}, which has {} (numbered from 0)", index_,
+                              domain_->name, counted(dimensions, "dimension")),
+                  at);
+}
+
 RDom::RDom(std::initializer_list<std::pair<std::int64_t, std::int64_t>> ranges, std::string name,
-           std::source_location at)
+           CallSite at)
     : data_(make_domain(ranges, std::move(name), at)),
       x(dimension_or_last(data_, 0)),
       y(dimension_or_last(data_, 1)),
@@ -97,16 +109,16 @@ RVar RDom::operator[](int i) const {
   return RVar(data_, i);
 }
 
-Expr sum(const RDom& domain, Expr value, std::source_location at) {
+Expr sum(const RDom& domain, Expr value, CallSite at) {
   return reduce(*domain.data(), value, "sum", at, [](const Expr& a, const Expr& b) { return a + b; });
 }
 
-Expr minimum(const RDom& domain, Expr value, std::source_location at) {
+Expr minimum(const RDom& domain, Expr value, CallSite at) {
   return reduce(*domain.data(), value, "minimum", at,
                 [](const Expr& a, const Expr& b) { return min(a, b); });
 }
 
-Expr maximum(const RDom& domain, Expr value, std::source_location at) {
+Expr maximum(const RDom& domain, Expr value, CallSite at) {
   return reduce(*domain.data(), value, "maximum", at,
                 [](const Expr& a, const Expr& b) { return max(a, b); });
 }

@@ -6,6 +6,7 @@
 //                                "tail": "Auto"}]}]}
 //
 // Every key is required and no other is accepted, so that a misspelt one is never overlooked.
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -237,6 +238,15 @@ struct Writer {
   throw UserError(fmt::format("schedule: {}: {}", path, what));
 }
 
+/// A value as text that fits in a message.
+std::string excerpt(const Json& json) {
+  if (json.is_structured()) return json.is_object() ? "an object" : "an array";
+  constexpr std::size_t kLongest = 60;
+  std::string text = json.dump();
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
 std::vector<std::string> keys_of(const Json& object) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : object.items()) keys.push_back(key);
@@ -275,7 +285,7 @@ class Reader {
 
  private:
   static void read(const Json& json, const std::string& path, std::string& value) {
-    if (!json.is_string()) fail(path, fmt::format("must be a string, not {}", json.dump()));
+    if (!json.is_string()) fail(path, fmt::format("must be a string, not {}", excerpt(json)));
     value = json.get<std::string>();
   }
   template <typename T>
@@ -287,7 +297,7 @@ class Reader {
     if (!json.is_number_integer() || too_large ||
         json.get<std::int64_t>() < std::numeric_limits<T>::min() ||
         json.get<std::int64_t>() > std::numeric_limits<T>::max()) {
-      fail(path, fmt::format("must be an integer of {} bits, not {}", sizeof(T) * 8, json.dump()));
+      fail(path, fmt::format("must be an integer of {} bits, not {}", sizeof(T) * 8, excerpt(json)));
     }
     value = json.get<T>();
   }
@@ -308,7 +318,7 @@ class Reader {
   }
   template <typename T>
   static void read(const Json& json, const std::string& path, std::vector<T>& values) {
-    if (!json.is_array()) fail(path, fmt::format("must be an array, not {}", json.dump()));
+    if (!json.is_array()) fail(path, fmt::format("must be an array, not {}", excerpt(json)));
     values.clear();
     for (const auto& item : json) {
       values.emplace_back();
@@ -382,7 +392,7 @@ Schedule schedule_from_json(const std::string& text) {
   Json document;
   try {
     document = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {  // parse_error, or out_of_range for a number such as 1e400
     throw UserError(fmt::format("schedule: the text is no JSON: {}", error.what()));
   }
   Reader top(document, "document");
@@ -418,6 +428,10 @@ void save_schedule(const Schedule& schedule, const std::string& path) {
 }
 
 Schedule load_schedule(const std::string& path) {
+  std::error_code unknown;  // what there is to say is said when the file is read
+  if (std::filesystem::is_directory(path, unknown)) {
+    throw UserError(fmt::format("cannot read a schedule from {}: it is a folder", path));
+  }
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "dsl/func.h"
+#include "dsl/names.h"
 
 namespace mica {
 
@@ -17,6 +18,17 @@ void check_not_zero(int value, const char* directive, const char* what, const Va
 }
 
 }  // namespace
+
+Stage::Stage(std::shared_ptr<FunctionData> function, int definition, CallSite at)
+    : function_(std::move(function)), definition_(definition) {
+  if (function_ == nullptr) throw UserError("a handle on a Func is made from a null pointer", at);
+  const std::size_t count = function_->definitions.size();
+  // Definition 0 may be yet to come.
+  if (definition_ == 0 || (definition_ > 0 && static_cast<std::size_t>(definition_) < count)) return;
+  throw UserError(fmt::format("definition {} of {} is asked for, which has {} (numbered from 0)",
+                              definition_, function_->name, counted(count, "definition")),
+                  at);
+}
 
 void Stage::add(Directive directive) {
   if (!function_->defined()) {
@@ -130,12 +142,12 @@ Stage& Stage::gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, in
   return *this;
 }
 
-Stage& Stage::launch_bounds(int min_blocks, std::source_location at) {
+Stage& Stage::launch_bounds(int min_blocks, CallSite at) {
   add({directive::LaunchBounds{min_blocks}, at});
   return *this;
 }
 
-Stage& Stage::max_registers(int count, std::source_location at) {
+Stage& Stage::max_registers(int count, CallSite at) {
   add({directive::MaxRegisters{count}, at});
   return *this;
 }

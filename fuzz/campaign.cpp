@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 
 #include "fuzz/random_directives.h"
@@ -69,13 +70,19 @@ FuzzCase random_case(std::uint64_t seed, const Target& target, bool illegal) {
 }
 
 CampaignResult run_campaign(const CampaignOptions& options) {
+  for (const double seconds : {options.seconds, options.shrink_seconds}) {
+    if (std::isfinite(seconds) && seconds >= 0) continue;
+    throw UserError("a search of " + std::to_string(seconds) +
+                    " seconds: give a number from 0 on, 0 for no limit");
+  }
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   CampaignResult result;
+  // However short the time: what tests nothing must not look like a success.
   while (!result.failed && (options.cases == 0 || result.cases < options.cases) &&
-         (options.seconds <= 0 || elapsed() < options.seconds)) {
+         (result.cases == 0 || options.seconds == 0 || elapsed() < options.seconds)) {
     std::vector<FuzzCase> batch;
     const std::uint64_t left = options.cases == 0 ? kBatch : options.cases - result.cases;
     for (std::uint64_t i = 0; i < std::min(kBatch, left); ++i) {

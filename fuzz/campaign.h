@@ -13,7 +13,7 @@ namespace mica::test {
 
 struct CampaignOptions {
   std::uint64_t first_seed = 1;
-  /// Stop after so many cases, or after so many seconds; 0: no limit.
+  /// Stop after so many cases, or after so many seconds; 0: no limit. At least one batch is run.
   std::uint64_t cases = 0;
   double seconds = 0;
   Target target = Target::host();
@@ -43,6 +43,7 @@ FuzzCase random_case(std::uint64_t seed, const Target& target, bool illegal);
 /// The same from numbers that come from elsewhere.
 FuzzCase random_case(Random& random, const Target& target, bool illegal);
 
+/// UserError for seconds that are negative or no finite number.
 CampaignResult run_campaign(const CampaignOptions& options);
 /// "412 cases in 20.1 s: 398 the oracle's bits, 14 refused".
 std::string to_string(const CampaignResult& result);

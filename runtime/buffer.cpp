@@ -14,6 +14,7 @@ namespace {
 
 // The alignment of the first interior point of a row that with_halo gives, in bytes.
 constexpr std::int64_t kRowAlignment = 128;
+constexpr std::int64_t kLargestHalo = std::int64_t{1} << 30;
 
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -48,6 +49,21 @@ void copy_elements(std::byte* to, const std::vector<BufferDim>& to_dims, const s
 }
 
 }  // namespace
+
+AnyBuffer::AnyBuffer(AnyBuffer&& other) noexcept
+    : type_(std::exchange(other.type_, {})),
+      dims_(std::exchange(other.dims_, {})),
+      offset_(std::exchange(other.offset_, 0)),
+      storage_(std::exchange(other.storage_, {})) {}
+
+AnyBuffer& AnyBuffer::operator=(AnyBuffer&& other) noexcept {
+  AnyBuffer taken(std::move(other));
+  std::swap(type_, taken.type_);
+  dims_.swap(taken.dims_);
+  std::swap(offset_, taken.offset_);
+  storage_.swap(taken.storage_);
+  return *this;
+}
 
 AnyBuffer::AnyBuffer(Type type, const std::vector<std::int64_t>& extents)
     : AnyBuffer(type, dense_dims(extents)) {}
@@ -101,13 +117,14 @@ AnyBuffer AnyBuffer::with_halo(Type type, const std::vector<std::int64_t>& exten
   }
   std::vector<std::int64_t> padded;
   for (std::size_t d = 0; d < extents.size(); ++d) {
-    if (halo[d] < 0) {
+    if (halo[d] < 0 || halo[d] > kLargestHalo) {
       throw UserError("with_halo: the halo of dimension " + std::to_string(d) + " is " +
-                      std::to_string(halo[d]) + ": it must be 0 or more");
+                      std::to_string(halo[d]) + ": it must be from 0 to 2^30");
     }
-    padded.push_back(extents[d] + 2 * halo[d]);
+    // An extent that no buffer can have is reported by layout_of.
+    padded.push_back(std::min(extents[d], INT64_MAX - 4 * kLargestHalo) + 2 * halo[d]);
   }
-  const std::int64_t row = std::max<std::int64_t>(1, kRowAlignment / type.bytes());
+  const std::int64_t row = std::max(1, static_cast<int>(kRowAlignment) / std::max(1, type.bytes()));
   std::vector<std::int64_t> pitches = padded;
   if (!pitches.empty()) pitches[0] = round_up(pitches[0], row);
   std::vector<BufferDim> dims = dense_dims(pitches);
@@ -148,7 +165,7 @@ AnyBuffer AnyBuffer::cropped(const std::vector<std::pair<std::int64_t, std::int6
   for (std::size_t d = 0; d < ranges.size(); ++d) {
     const auto [min, extent] = ranges[d];
     const BufferDim& dim = dims_[d];
-    if (extent < 0 || min < dim.min || extent > dim.extent || min - dim.min > dim.extent - extent) {
+    if (extent < 0 || min < dim.min || extent > dim.extent || min > dim.min + (dim.extent - extent)) {
       throw UserError("a crop to min " + std::to_string(min) + ", extent " + std::to_string(extent) +
                       " in dimension " + std::to_string(d) + " sticks out of " + describe());
     }
@@ -205,7 +222,7 @@ void AnyBuffer::require_coordinates(std::initializer_list<std::int64_t> at) cons
   std::size_t d = 0;
   for (const std::int64_t i : at) {
     const BufferDim& dim = dims_[d];
-    if (i < dim.min || i - dim.min >= dim.extent) {
+    if (i < dim.min || i >= dim.min + dim.extent) {
       throw UserError("coordinate " + std::to_string(d) + " is " + std::to_string(i) + ", outside " +
                       std::to_string(dim.min) + ".." + std::to_string(dim.min + dim.extent - 1) +
                       " of " + describe());

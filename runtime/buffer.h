@@ -32,7 +32,8 @@ std::vector<BufferDim> dense_dims(const std::vector<std::int64_t>& extents);
 struct BufferStorage;  // runtime/buffer_storage.h: memory of one allocation on each side
 
 /// A typed view of shared storage whose element type is known at run time only. Copies share the
-/// storage and its host/device state. Dimension 0 is the fastest by default.
+/// storage and its host/device state; one that was moved from is undefined, as a default-made one.
+/// Dimension 0 is the fastest by default.
 ///
 /// Memory is made on first use, on the host or the device. The newer side is copied to the other
 /// when that is asked for, always the whole storage. All members may be called from several threads;
@@ -40,12 +41,21 @@ struct BufferStorage;  // runtime/buffer_storage.h: memory of one allocation on 
 class AnyBuffer {
  public:
   AnyBuffer() = default;
+  AnyBuffer(const AnyBuffer&) = default;
+  AnyBuffer& operator=(const AnyBuffer&) = default;
+  AnyBuffer(AnyBuffer&& other) noexcept;
+  AnyBuffer& operator=(AnyBuffer&& other) noexcept;
+  ~AnyBuffer() = default;
   /// Dense, uninitialised, min 0; UserError for 0 or more than 4 dimensions or a negative extent.
   /// Zero extents are legal and hold no elements.
   AnyBuffer(Type type, const std::vector<std::int64_t>& extents);
+  AnyBuffer(Type type, std::initializer_list<std::int64_t> extents)
+      : AnyBuffer(type, std::vector<std::int64_t>(extents)) {}
   /// Any mins, extents, strides (strides in elements, any sign). Elements must not share addresses:
   /// in order of size, each stride must exceed the span of the dimensions before it, or a UserError.
   AnyBuffer(Type type, const std::vector<BufferDim>& dims);
+  AnyBuffer(Type type, std::initializer_list<BufferDim> dims)
+      : AnyBuffer(type, std::vector<BufferDim>(dims)) {}
   /// Memory of the user's, not owned; Mica touches no byte between the elements that `dims` names.
   /// `host` points at the element at the mins. After a run on a GPU, call copy_to_host() before
   /// reading through a pointer of your own.
@@ -139,7 +149,9 @@ class Buffer : public AnyBuffer {
   Buffer(std::int64_t nx, std::int64_t ny, std::int64_t nz, std::int64_t nw)
       : AnyBuffer(type_of<T>(), std::vector<std::int64_t>{nx, ny, nz, nw}) {}
   explicit Buffer(const std::vector<std::int64_t>& extents) : AnyBuffer(type_of<T>(), extents) {}
+  explicit Buffer(std::initializer_list<std::int64_t> extents) : AnyBuffer(type_of<T>(), extents) {}
   explicit Buffer(const std::vector<BufferDim>& dims) : AnyBuffer(type_of<T>(), dims) {}
+  explicit Buffer(std::initializer_list<BufferDim> dims) : AnyBuffer(type_of<T>(), dims) {}
   /// UserError if `other` holds another type.
   Buffer(const AnyBuffer& other) : AnyBuffer(other) { check_type(); }  // NOLINT
   /// Wraps dense host memory, not owned.

@@ -11,6 +11,8 @@ namespace {
 // Mins and strides stay below this, so that sums of a few of them fit 64 bits.
 constexpr std::int64_t kLargestIndex = std::int64_t{1} << 48;
 
+bool is_index(std::int64_t n) { return -kLargestIndex <= n && n <= kLargestIndex; }
+
 std::string numbered(std::size_t d) { return "dimension " + std::to_string(d); }
 
 void check_dimensions(Type type, const std::vector<BufferDim>& dims) {
@@ -27,7 +29,7 @@ void check_dimensions(Type type, const std::vector<BufferDim>& dims) {
       throw UserError(numbered(d) + " of a buffer has extent " + std::to_string(dims[d].extent) +
                       ": it must be 0 or more");
     }
-    if (std::max({std::abs(dims[d].min), dims[d].extent, std::abs(dims[d].stride)}) > kLargestIndex) {
+    if (!is_index(dims[d].min) || !is_index(dims[d].extent) || !is_index(dims[d].stride)) {
       throw UserError(numbered(d) + " of a buffer has min " + std::to_string(dims[d].min) + ", extent " +
                       std::to_string(dims[d].extent) + ", stride " + std::to_string(dims[d].stride) +
                       ": none may exceed 2^48");

@@ -71,13 +71,13 @@ std::string limits_text() {
          " and an extent is at most " + std::to_string(kLargestExtent);
 }
 
-BoundBuffers bind_buffers(const Plan& plan, const std::vector<std::string>& outputs,
-                          const std::vector<AnyBuffer*>& given) {
+BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& outputs,
+                              const std::vector<AnyBuffer*>& given) {
   if (given.size() != outputs.size()) {
     throw UserError("the pipeline writes " + std::to_string(outputs.size()) + " buffers (" +
                     join(outputs) + "), but the run was given " + std::to_string(given.size()));
   }
-  BoundBuffers bound;
+  BoundArguments bound;
   bound.nothing_to_do = true;
   bound.buffers.reserve(plan.buffers.size());
   for (const PlanBuffer& wanted : plan.buffers) {
@@ -87,7 +87,7 @@ BoundBuffers bind_buffers(const Plan& plan, const std::vector<std::string>& outp
       if (buffer->elements() > 0) bound.nothing_to_do = false;
     } else {
       internal_check(wanted.image != nullptr, "an input of the plan has no image");
-      bound.inputs.push_back(wanted.image->bound);
+      bound.inputs.push_back(std::atomic_load(&wanted.image->bound));
       buffer = bound.inputs.back().get();
       if (buffer == nullptr || !buffer->defined()) {
         throw UserError("input " + wanted.name + " is not set: call " + wanted.name + ".set(buffer)",
@@ -97,6 +97,8 @@ BoundBuffers bind_buffers(const Plan& plan, const std::vector<std::string>& outp
     check_kind(wanted, *buffer);
     bound.buffers.push_back(buffer);
   }
+  bound.scalars.reserve(plan.scalars.size());
+  for (const Plan::Scalar& scalar : plan.scalars) bound.scalars.push_back(scalar.param->bits);
   return bound;
 }
 

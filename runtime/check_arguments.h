@@ -3,37 +3,27 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/buffer.h"
 #include "runtime/evaluate.h"
 #include "runtime/plan.h"
+#include "runtime/run_plan.h"
 
 namespace mica {
-
-struct PreparedPlan;  // runtime/run_plan.h
-
-/// The arrays of one run in the order of Plan::buffers.
-struct BoundBuffers {
-  std::vector<const AnyBuffer*> buffers;
-  /// Inputs, held so that ImageParam::set on another thread cannot free them.
-  std::vector<std::shared_ptr<const AnyBuffer>> inputs;
-  /// Every output has no elements: there is nothing to compute.
-  bool nothing_to_do = false;
-};
 
 /// Are a dimension's min and extent those that Mica computes with (dsl/limits.h)?
 bool lies_within_limits(std::int64_t min, std::int64_t extent);
 /// "a min lies in ... and an extent is at most ...".
 std::string limits_text();
 
-/// Finds the buffers that ImageParams hold now, and the outputs given for the names `outputs`.
+/// Finds the buffers and values that ImageParams and Params hold now, and the outputs given for the
+/// names `outputs`.
 /// UserErrors: another number of outputs, an undefined output, an input that is not set, another
 /// element type, another number of dimensions, coordinates beyond the limits.
-BoundBuffers bind_buffers(const Plan& plan, const std::vector<std::string>& outputs,
-                          const std::vector<AnyBuffer*>& given);
+BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& outputs,
+                              const std::vector<AnyBuffer*>& given);
 
 /// UserError if an output shares memory with an input or another output.
 void check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffers);

@@ -1,6 +1,8 @@
 #include "runtime/cpu_device.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -185,7 +187,11 @@ class ScratchCache {
   bool keep(int size_class, void* block) {
     const std::size_t bytes = std::size_t{1} << size_class;
     if (kept_bytes_ + bytes > kKeepBytes) return false;
-    free_[static_cast<std::size_t>(size_class)].push_back(block);
+    try {
+      free_[static_cast<std::size_t>(size_class)].push_back(block);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
     kept_bytes_ += bytes;
     return true;
   }
@@ -204,6 +210,27 @@ ScratchCache& scratch_cache() {
 // a block that is too large to keep). 64 keeps what follows aligned.
 constexpr std::size_t kScratchHeader = 64;
 constexpr int kUncached = -1;
+constexpr std::size_t kLargestScratch = std::size_t{1} << 62;
+
+/// What several threads write and read of a run that fails.
+std::atomic_ref<std::int64_t> shared(std::int64_t* failed) {
+  return std::atomic_ref<std::int64_t>(*failed);
+}
+
+/// A scratch block with room for its header, of a size class or of `bytes` in all; null: no memory.
+void* take_scratch(std::size_t bytes) {
+  if (bytes > kLargestScratch) return nullptr;
+  const std::size_t total = std::bit_ceil(bytes + kScratchHeader);
+  const int size_class = std::countr_zero(total);
+  const bool cached = size_class < ScratchCache::kClasses;
+  void* block = cached ? scratch_cache().take(size_class) : nullptr;
+  if (block != nullptr) return block;
+  const std::size_t size = cached ? total : round_up(bytes + kScratchHeader, kScratchHeader);
+  block = std::aligned_alloc(kScratchHeader, size);
+  const int mark = cached ? size_class : kUncached;
+  if (block != nullptr) std::memcpy(block, &mark, sizeof(mark));
+  return block;
+}
 
 }  // namespace
 
@@ -237,29 +264,35 @@ void free_host_memory(void* memory) { std::free(memory); }
 }  // namespace mica
 
 extern "C" void mica_parallel_for(void (*body)(std::int64_t i, void* closure), std::int64_t min,
-                                  std::int64_t extent, void* closure) {
+                                  std::int64_t extent, void* closure, std::int64_t* failed) {
   if (extent <= 0) return;
   if (extent == 1) {
     body(min, closure);
     return;
   }
-  mica::arena().execute(
-      [&] { tbb::parallel_for(min, min + extent, [&](std::int64_t i) { body(i, closure); }); });
+  const auto call = [&](std::int64_t i) {
+    if (failed != nullptr && mica::shared(failed).load(std::memory_order_relaxed) != 0) return;
+    body(i, closure);
+  };
+  using Context = tbb::task_group_context;
+  try {
+    // The threads take over this one's floating-point mode.
+    Context context(Context::bound, Context::default_traits | Context::fp_settings);
+    mica::arena().execute([&] { tbb::parallel_for(min, min + extent, call, context); });
+  } catch (const std::bad_alloc&) {
+    if (failed == nullptr) throw;
+    mica::shared(failed).store(mica::kNoTasks, std::memory_order_relaxed);
+  }
 }
 
-extern "C" void* mica_allocate(std::size_t bytes) noexcept {
-  const std::size_t total = std::bit_ceil(bytes + mica::kScratchHeader);
-  const int size_class = std::countr_zero(total);
-  const bool cached = size_class < mica::ScratchCache::kClasses;
-  void* block = cached ? mica::scratch_cache().take(size_class) : nullptr;
-  if (block == nullptr) {
-    const std::size_t size = cached ? total : mica::round_up(bytes + mica::kScratchHeader, 64);
-    block = std::aligned_alloc(mica::kScratchHeader, size);
-    if (block == nullptr) std::abort();
-    const int mark = cached ? size_class : mica::kUncached;
-    std::memcpy(block, &mark, sizeof(mark));
+extern "C" void* mica_allocate(std::size_t bytes, std::int64_t* failed) noexcept {
+  void* block = mica::take_scratch(bytes);
+  if (block != nullptr) return static_cast<std::byte*>(block) + mica::kScratchHeader;
+  if (failed != nullptr) {
+    const auto wanted = static_cast<std::int64_t>(std::min(bytes, mica::kLargestScratch));
+    mica::shared(failed).store(wanted, std::memory_order_relaxed);
   }
-  return static_cast<std::byte*>(block) + mica::kScratchHeader;
+  return nullptr;
 }
 
 extern "C" void mica_free(void* memory) noexcept {

@@ -26,18 +26,24 @@ void* allocate_host_memory(std::size_t bytes);
 void free_host_memory(void* memory);
 inline constexpr std::size_t kHostAlignment = 256;
 
+/// In place of a number of bytes that could not be had: see mica_parallel_for.
+inline constexpr std::int64_t kNoTasks = -1;
+
 }  // namespace mica
 
 extern "C" {
 
-/// Calls body(i, closure) once for every i in [min, min + extent), on several threads at once, and
-/// returns when all calls have returned. Calls may nest. `body` must not throw.
+/// Calls body(i, closure) once for every i in [min, min + extent), on several threads at once, all in
+/// the calling thread's floating-point mode, and returns when all calls have returned. Calls may nest.
+/// `body` must not throw. With `failed`, calls are left out as soon as *failed is not 0, and where there
+/// is no memory for the threads' tasks, *failed becomes kNoTasks; without, that is a std::bad_alloc.
 void mica_parallel_for(void (*body)(std::int64_t i, void* closure), std::int64_t min,
-                       std::int64_t extent, void* closure);
+                       std::int64_t extent, void* closure, std::int64_t* failed = nullptr);
 
 /// Scratch memory of `bytes`, aligned to 64 bytes. Blocks up to 16 MiB come from a cache of the
-/// calling thread, so that scratch for every tile is cheap. Ends the process when memory runs out.
-void* mica_allocate(std::size_t bytes) noexcept;
+/// calling thread, so that scratch for every tile is cheap. Null when memory runs out; *failed, if
+/// given, is then `bytes`.
+void* mica_allocate(std::size_t bytes, std::int64_t* failed = nullptr) noexcept;
 
 /// Gives back what mica_allocate returned, on any thread; null is allowed.
 void mica_free(void* memory) noexcept;

@@ -80,19 +80,24 @@ GpuTimer::~GpuTimer() = default;
 GpuTimer::GpuTimer(GpuTimer&&) noexcept = default;
 GpuTimer& GpuTimer::operator=(GpuTimer&&) noexcept = default;
 
+GpuTimer::Clock& GpuTimer::clock() const {
+  if (clock_ == nullptr) throw UserError("a GpuTimer that was moved from is used: assign it another");
+  return *clock_;
+}
+
 void GpuTimer::start() {
-  clock_->start();
+  clock().start();
   clock_->started = true;
   clock_->stopped = false;
 }
 
 void GpuTimer::stop() {
-  clock_->stop();
+  clock().stop();
   clock_->stopped = true;
 }
 
 double GpuTimer::milliseconds() const {
-  if (!clock_->started || !clock_->stopped) {
+  if (!clock().started || !clock_->stopped) {
     throw UserError("a GpuTimer has no time yet: call start() before the work and stop() after it");
   }
   return clock_->milliseconds();

@@ -1,6 +1,7 @@
 #include "runtime/emulated_cluster.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace mica {
@@ -136,6 +137,10 @@ void EmulatedCluster::resume(std::vector<std::int32_t>& list) {
 }
 
 void EmulatedCluster::stop_if_faulty() {
+  if (no_memory_) {
+    throw DeviceError("operator new", ENOMEM,
+                      "no memory for what the emulator notes about kernel " + kernel_.name);
+  }
   for (const Overwrite& w : overwrites_) {
     if (std::memcmp(w.address, w.before.data(), w.before.size()) == 0) continue;
     report(reporter().conflict(access(w.access), w.thread, w.at, w.finding));

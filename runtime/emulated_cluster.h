@@ -41,8 +41,11 @@ class EmulatedCluster {
  public:
   EmulatedCluster(const EmulatedKernel& kernel, const LaunchShape& shape, void* const* arguments,
                   std::uint64_t seed);
-  /// All clusters. EmulatorError for the first fault.
+  /// All clusters. EmulatorError for the first fault, DeviceError where memory ran out.
   void run();
+
+  /// Memory ran out in one of the functions below: no more is run than the present thread's turn.
+  void note_no_memory() noexcept { no_memory_ = true; }
 
   // For the kernel's code; see runtime/emulator.h.
   void* frame(std::size_t bytes) { return arena_.allocate(bytes); }
@@ -144,6 +147,7 @@ class EmulatedCluster {
   bool conflict_at_source_ = false;    // of a copy
   std::vector<Overwrite> overwrites_;  // of the thread that runs now
   std::string message_;                // the first fault
+  bool no_memory_ = false;
 };
 
 }  // namespace mica

@@ -77,20 +77,22 @@ struct EmulatedKernel {
   bool has_named_barriers = false;
 };
 
-/// Runs the whole grid before it returns. EmulatorError for the first fault found; memory written by
-/// then stays written. Two threads may write the same bits to one global element (tiles that are
+/// Runs the whole grid before it returns. EmulatorError for the first fault found, DeviceError where
+/// memory runs out; memory written by then stays written. Two threads may write the same bits to one global element (tiles that are
 /// shifted inwards overlap). `seed` decides the order of blocks and threads.
 void run_emulated(const EmulatedKernel& kernel, const LaunchShape& shape, void* const* arguments,
                   std::uint64_t seed);
-/// MICA_EMULATOR_SEED of the environment, or a fixed number.
+/// MICA_EMULATOR_SEED of the environment, or a fixed number. UserError if it is none.
 std::uint64_t emulator_seed();
 
 // ---- called by the kernel's code ----------------------------------------------------------------
 // `access` is an index into EmulatedKernel::accesses, `thread` the number that Entry was given: the
 // linear number in the block or, where clusters have several, beyond those of the blocks before. A
-// thread whose check fails reports it and then ends at once; none of these functions throws.
+// thread whose check fails reports it and then ends at once; none of these functions throws. Where
+// memory runs out in one, its result is null or false, and the launch ends after the thread's turn.
 
-/// Memory for a coroutine's frame, aligned to 64 bytes, valid until the cluster ends.
+/// Memory for a coroutine's frame, aligned to 64 bytes, valid until the cluster ends; null if there is
+/// none.
 void* emulator_frame(EmulatedCluster* cluster, std::uint64_t bytes) noexcept;
 /// The shared memory of the thread's block, aligned to 128 bytes.
 void* emulator_shared_memory(EmulatedCluster* cluster, std::int32_t thread) noexcept;

@@ -1,10 +1,13 @@
 #include "runtime/executable.h"
 
 #include <array>
+#include <cerrno>
 #include <map>
 #include <mutex>
+#include <new>
 #include <utility>
 
+#include "dsl/float_mode.h"
 #include "runtime/check_arguments.h"
 #include "runtime/launch_run.h"
 #include "runtime/run_plan.h"
@@ -39,10 +42,9 @@ struct Executable::State {
   /// The plan of a variant, compiled by the first call for it. After an error the next call tries
   /// again.
   std::shared_ptr<const PreparedPlan> plan_for(const Variant& variant);
-  /// What to do for these buffers, from an earlier run with the same shapes where there was one.
-  std::shared_ptr<const ShapedRun> shaped_run(const std::vector<const AnyBuffer*>& buffers);
-  std::shared_ptr<const ShapedRun> kept_shape(const PreparedPlan& plan,
-                                              const std::vector<const AnyBuffer*>& buffers);
+  /// What to do for these arguments, from an earlier run with the same shapes where there was one.
+  std::shared_ptr<const ShapedRun> shaped_run(const BoundArguments& bound);
+  std::shared_ptr<const ShapedRun> kept_shape(const std::vector<std::int64_t>& key);
   void run(const std::vector<AnyBuffer*>& given, const RunOptions& options);
 
   const Target target;
@@ -79,6 +81,7 @@ std::shared_ptr<const PreparedPlan> Executable::State::plan_for(const Variant& v
   const std::lock_guard compiling(slot->compiling);
   if (slot->prepared == nullptr) {
     const TraceScope trace("compile variant");
+    const DefaultFloatMode mode;
     slot->prepared = prepare_plan(compiler(variant), variant, target);
   }
   if (variant == Variant{}) {
@@ -88,9 +91,7 @@ std::shared_ptr<const PreparedPlan> Executable::State::plan_for(const Variant& v
   return slot->prepared;
 }
 
-std::shared_ptr<const ShapedRun> Executable::State::kept_shape(
-    const PreparedPlan& plan, const std::vector<const AnyBuffer*>& buffers) {
-  const std::vector<std::int64_t> key = shape_key(plan, buffers);
+std::shared_ptr<const ShapedRun> Executable::State::kept_shape(const std::vector<std::int64_t>& key) {
   const std::lock_guard lock(mutex);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     if (shapes[i]->key != key) continue;
@@ -104,16 +105,15 @@ std::shared_ptr<const ShapedRun> Executable::State::kept_shape(
   return nullptr;
 }
 
-std::shared_ptr<const ShapedRun> Executable::State::shaped_run(
-    const std::vector<const AnyBuffer*>& buffers) {
+std::shared_ptr<const ShapedRun> Executable::State::shaped_run(const BoundArguments& bound) {
   std::shared_ptr<const PreparedPlan> plan = plan_for(Variant{});
   // Keys are made with the default variant's plan: all variants have the same buffers and scalars.
-  if (std::shared_ptr<const ShapedRun> kept = kept_shape(*plan, buffers)) return kept;
+  std::vector<std::int64_t> key = shape_key(*plan, bound);
+  if (std::shared_ptr<const ShapedRun> kept = kept_shape(key)) return kept;
   const TraceScope trace("evaluate plan");
-  std::vector<std::int64_t> key = shape_key(*plan, buffers);
-  ShapedRun shaped = shape_run(plan, buffers);
+  ShapedRun shaped = shape_run(plan, bound);
   while (shaped.wanted != shaped.plan->variant) {
-    shaped = shape_run(plan_for(shaped.wanted), buffers);
+    shaped = shape_run(plan_for(shaped.wanted), bound);
   }
   shaped.key = std::move(key);
   auto made = std::make_shared<const ShapedRun>(std::move(shaped));
@@ -126,11 +126,11 @@ std::shared_ptr<const ShapedRun> Executable::State::shaped_run(
 void Executable::State::run(const std::vector<AnyBuffer*>& given, const RunOptions& options) {
   const TraceScope trace("run");
   const std::shared_ptr<const PreparedPlan> plan = plan_for(Variant{});
-  const BoundBuffers bound = bind_buffers(plan->plan(), outputs, given);
+  const BoundArguments bound = bind_arguments(plan->plan(), outputs, given);
   if (bound.nothing_to_do) return;
   check_overlaps(plan->plan(), bound.buffers);
-  const std::shared_ptr<const ShapedRun> shaped = shaped_run(bound.buffers);
-  launch_run(*shaped, bound.buffers, target, open_device(), options.stream);
+  const std::shared_ptr<const ShapedRun> shaped = shaped_run(bound);
+  launch_run(*shaped, bound, target, open_device(), options.stream);
 }
 
 Executable::Executable(Target target, std::vector<std::string> outputs, VariantCompiler compiler)
@@ -154,7 +154,12 @@ void Executable::run(AnyBuffer& output, const RunOptions& options) { run({&outpu
 
 void Executable::run(const std::vector<AnyBuffer*>& outputs, const RunOptions& options) {
   require_defined(defined());
-  state_->run(outputs, options);
+  const DefaultFloatMode mode;
+  try {
+    state_->run(outputs, options);
+  } catch (const std::bad_alloc&) {
+    throw DeviceError("operator new", ENOMEM, "no memory on the host for what a run needs");
+  }
 }
 
 void Executable::synchronize() {

@@ -47,6 +47,8 @@ class Executable {
   /// an output of no elements nothing is launched.
   /// UserErrors before anything is launched: wrong type or dimensions, an input that is not set or
   /// too small (consumer, tap, face and missing halo are named), output overlapping an input.
+  /// DeviceErrors: memory runs out, on the host too; the outputs' elements are unspecified after it.
+  /// The caller's floating-point mode (fesetround, flushed subnormals, traps) changes nothing.
   void run(AnyBuffer& output, const RunOptions& options = {});
   /// Several outputs in the order given to compile, Tuple elements one after another.
   void run(const std::vector<AnyBuffer*>& outputs, const RunOptions& options = {});

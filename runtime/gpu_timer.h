@@ -20,7 +20,7 @@ namespace mica {
 ///   const double each = timer.milliseconds();
 ///
 /// Several timers may run at once. One timer is used by one thread at a time. DeviceErrors of all
-/// members name the driver's call.
+/// members name the driver's call; a UserError is raised by a timer that was moved from.
 class GpuTimer {
  public:
   /// Opens the device of `target` on first use. `stream` null is the device's own.
@@ -39,6 +39,7 @@ class GpuTimer {
 
  private:
   struct Clock;
+  [[nodiscard]] Clock& clock() const;
   struct CudaClock;
   struct HostClock;
   std::unique_ptr<Clock> clock_;

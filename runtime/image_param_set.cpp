@@ -7,7 +7,7 @@
 
 namespace mica {
 
-void ImageParam::set(const AnyBuffer& buffer, std::source_location at) {
+void ImageParam::set(const AnyBuffer& buffer, CallSite at) {
   if (!buffer.defined()) {
     throw UserError(fmt::format("input {} is set to an undefined buffer", name()), at);
   }
@@ -18,9 +18,9 @@ void ImageParam::set(const AnyBuffer& buffer, std::source_location at) {
                                 dims(buffer.dimensions()), buffer.describe()),
                     at);
   }
-  data_->bound = std::make_shared<AnyBuffer>(buffer);
+  std::atomic_store(&data_->bound, std::make_shared<AnyBuffer>(buffer));
 }
 
-void ImageParam::reset() { data_->bound.reset(); }
+void ImageParam::reset() { std::atomic_store(&data_->bound, std::shared_ptr<AnyBuffer>()); }
 
 }  // namespace mica

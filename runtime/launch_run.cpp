@@ -20,11 +20,15 @@ struct RunArray {
 
 class Launcher {
  public:
-  Launcher(const ShapedRun& run, const std::vector<const AnyBuffer*>& buffers, const Target& target,
+  Launcher(const ShapedRun& run, const BoundArguments& bound, const Target& target,
            const std::shared_ptr<Device>& device, Stream stream)
-      : run_(run), device_(device), stream_(stream), cuda_(target.backend == Backend::Cuda) {
-    arrays_.reserve(buffers.size() + run.temporaries.size());
-    for (const AnyBuffer* buffer : buffers) {
+      : run_(run),
+        bound_(bound),
+        device_(device),
+        stream_(stream),
+        cuda_(target.backend == Backend::Cuda) {
+    arrays_.reserve(bound.buffers.size() + run.temporaries.size());
+    for (const AnyBuffer* buffer : bound.buffers) {
       arrays_.push_back({buffer->storage().get(), buffer->offset(), buffer->type().bytes(),
                          buffer->covers_storage(), false});
     }
@@ -64,7 +68,7 @@ class Launcher {
       }
     }
     for (const std::size_t argument : launch.each_run) {
-      values_[argument] = scalar_argument(*run_.plan, launch.launch, argument, symbols());
+      values_[argument] = scalar_argument(*run_.plan, launch.launch, argument, bound_, symbols());
     }
     arguments_.resize(values_.size());
     for (std::size_t i = 0; i < values_.size(); ++i) arguments_[i] = &values_[i];
@@ -101,16 +105,17 @@ class Launcher {
     textures_.push_back(std::move(view));
   }
 
-  /// The run's symbols with the Params' present values, read once a run.
+  /// The run's symbols with the Params' values.
   const HostValue* symbols() {
     if (!symbols_.has_value()) {
       symbols_ = run_.symbols;
-      read_scalars(*run_.plan, symbols_->data());
+      read_scalars(*run_.plan, bound_, symbols_->data());
     }
     return symbols_->data();
   }
 
   const ShapedRun& run_;
+  const BoundArguments& bound_;
   const std::shared_ptr<Device>& device_;
   const Stream stream_;
   const bool cuda_;
@@ -124,9 +129,9 @@ class Launcher {
 
 }  // namespace
 
-void launch_run(const ShapedRun& run, const std::vector<const AnyBuffer*>& buffers, const Target& target,
+void launch_run(const ShapedRun& run, const BoundArguments& bound, const Target& target,
                 const std::shared_ptr<Device>& device, Stream stream) {
-  Launcher(run, buffers, target, device, stream).launch_all();
+  Launcher(run, bound, target, device, stream).launch_all();
 }
 
 }  // namespace mica

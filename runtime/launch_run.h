@@ -9,11 +9,10 @@
 
 namespace mica {
 
-/// `buffers` are those of the plan, in its order and of the shapes that `run` was made for. Kernels on
-/// a CUDA device get device addresses, all others host addresses; copies between the two follow from
-/// what each launch reads and writes. An output that covers its storage is not copied before it is
-/// written.
-void launch_run(const ShapedRun& run, const std::vector<const AnyBuffer*>& buffers, const Target& target,
+/// `bound` has the shapes that `run` was made for. Kernels on a CUDA device get device addresses, all
+/// others host addresses; copies between the two follow from what each launch reads and writes. An
+/// output that covers its storage is not copied before it is written.
+void launch_run(const ShapedRun& run, const BoundArguments& bound, const Target& target,
                 const std::shared_ptr<Device>& device, Stream stream);
 
 }  // namespace mica

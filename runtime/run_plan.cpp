@@ -149,12 +149,11 @@ std::shared_ptr<const PreparedPlan> prepare_plan(std::shared_ptr<const CompiledV
   return prepared;
 }
 
-std::vector<std::int64_t> shape_key(const PreparedPlan& plan,
-                                    const std::vector<const AnyBuffer*>& buffers) {
+std::vector<std::int64_t> shape_key(const PreparedPlan& plan, const BoundArguments& bound) {
   std::vector<std::int64_t> key;
-  key.reserve(buffers.size() * (3 * static_cast<std::size_t>(kMaxDimensions) + 2) +
+  key.reserve(bound.buffers.size() * (3 * static_cast<std::size_t>(kMaxDimensions) + 2) +
               plan.shape_scalars.size());
-  for (const AnyBuffer* buffer : buffers) {
+  for (const AnyBuffer* buffer : bound.buffers) {
     for (const BufferDim& dim : buffer->dims()) {
       key.push_back(dim.min);
       key.push_back(dim.extent);
@@ -166,25 +165,23 @@ std::vector<std::int64_t> shape_key(const PreparedPlan& plan,
     key.push_back((buffer->storage()->device_phase() + bytes) % period);
   }
   for (const int scalar : plan.shape_scalars) {
-    const ParamData& param = *plan.plan().scalars[static_cast<std::size_t>(scalar)].param;
-    key.push_back(static_cast<std::int64_t>(param.bits));
+    key.push_back(static_cast<std::int64_t>(bound.scalars[static_cast<std::size_t>(scalar)]));
   }
   return key;
 }
 
-void read_scalars(const PreparedPlan& plan, HostValue* symbols) {
+void read_scalars(const PreparedPlan& plan, const BoundArguments& bound, HostValue* symbols) {
   HostValue* slot = symbols + plan.first_scalar_slot;
-  for (const Plan::Scalar& scalar : plan.plan().scalars) {
-    *slot++ = unpack_value(scalar.param->bits, scalar.param->type);
+  const std::vector<Plan::Scalar>& scalars = plan.plan().scalars;
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    *slot++ = unpack_value(bound.scalars[i], scalars[i].param->type);
   }
 }
 
 std::uint64_t scalar_argument(const PreparedPlan& plan, std::size_t launch, std::size_t argument,
-                              const HostValue* symbols) {
+                              const BoundArguments& bound, const HostValue* symbols) {
   const PreparedPlan::Argument& prepared = plan.launches[launch].arguments[argument];
-  if (prepared.scalar >= 0) {
-    return plan.plan().scalars[static_cast<std::size_t>(prepared.scalar)].param->bits;
-  }
+  if (prepared.scalar >= 0) return bound.scalars[static_cast<std::size_t>(prepared.scalar)];
   const Type type = plan.plan().launches[launch].arguments[argument].type;
   return convert_and_pack(prepared.value.run(symbols), prepared.value.type(), type);
 }

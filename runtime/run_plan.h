@@ -13,6 +13,16 @@
 
 namespace mica {
 
+/// What one run works on, fixed when it begins: ImageParams and Params may be set again meanwhile.
+struct BoundArguments {
+  std::vector<const AnyBuffer*> buffers;  ///< in the order of Plan::buffers
+  /// Keeps the inputs among them alive.
+  std::vector<std::shared_ptr<const AnyBuffer>> inputs;
+  std::vector<std::uint64_t> scalars;  ///< ParamData::bits in the order of Plan::scalars
+  /// Every output has no elements: there is nothing to compute.
+  bool nothing_to_do = false;
+};
+
 /// A plan's arrays are numbered: its buffers in order, then its temporaries.
 struct PreparedPlan {
   struct Check {
@@ -94,22 +104,19 @@ struct ShapedRun {
 
 /// Everything that decides a ShapedRun: mins, extents, strides and address alignment of the buffers,
 /// and the scalars that shapes depend on.
-std::vector<std::int64_t> shape_key(const PreparedPlan& plan,
-                                    const std::vector<const AnyBuffer*>& buffers);
+std::vector<std::int64_t> shape_key(const PreparedPlan& plan, const BoundArguments& bound);
 
-/// Evaluates `plan` for buffers in the plan's order, making its checks first. UserErrors: a check that
-/// does not hold, a grid that no variant can launch.
-ShapedRun shape_run(std::shared_ptr<const PreparedPlan> plan,
-                    const std::vector<const AnyBuffer*>& buffers);
+/// Evaluates `plan` for these arguments, making its checks first. UserErrors: a check that does not
+/// hold, a grid that no variant can launch.
+ShapedRun shape_run(std::shared_ptr<const PreparedPlan> plan, const BoundArguments& bound);
 
 /// The block and shared bytes of a device launch, which shapes do not change; a grid of one block.
 LaunchShape block_shape(const PlanLaunch& launch);
 
-/// Value of argument `argument` of a launch from the Params' present values; `symbols` are the run's,
-/// with the plan's scalars filled in.
+/// Value of argument `argument` of a launch; `symbols` are the run's, with the plan's scalars filled in.
 std::uint64_t scalar_argument(const PreparedPlan& plan, std::size_t launch, std::size_t argument,
-                              const HostValue* symbols);
-/// Writes the present values of the plan's Params into `symbols`.
-void read_scalars(const PreparedPlan& plan, HostValue* symbols);
+                              const BoundArguments& bound, const HostValue* symbols);
+/// Writes the values of the plan's Params into `symbols`.
+void read_scalars(const PreparedPlan& plan, const BoundArguments& bound, HostValue* symbols);
 
 }  // namespace mica

@@ -52,9 +52,9 @@ std::int64_t largest_offset(const std::vector<BufferDim>& dims, const Coordinate
 /// Carries out one evaluation.
 class Shaper {
  public:
-  Shaper(ShapedRun& out, const std::vector<const AnyBuffer*>& buffers) : out_(out), plan_(*out.plan) {
+  Shaper(ShapedRun& out, const BoundArguments& bound) : out_(out), plan_(*out.plan), bound_(bound) {
     const auto period = static_cast<std::int64_t>(kAddressPeriod);
-    for (const AnyBuffer* buffer : buffers) {
+    for (const AnyBuffer* buffer : bound.buffers) {
       const std::int64_t bytes = buffer->offset() * buffer->type().bytes();
       arrays_.push_back({buffer->dims(), buffer->type().bytes(),
                          (buffer->storage()->host_phase() + bytes) % period,
@@ -64,7 +64,7 @@ class Shaper {
 
   void shape() {
     out_.symbols.resize(static_cast<std::size_t>(plan_.symbols.size()));
-    read_scalars(plan_, out_.symbols.data());
+    read_scalars(plan_, bound_, out_.symbols.data());
     for (std::size_t k = 0; k < arrays_.size(); ++k) set_symbols(k);
     for (std::size_t t = 0; t < plan_.temporaries.size(); ++t) size_temporary(t);
     check_conditions(plan_, out_.symbols.data());
@@ -189,7 +189,7 @@ class Shaper {
       } else if (argument.each_run) {
         shaped.each_run.push_back(a);
       } else {
-        shaped.values[a] = scalar_argument(plan_, index, a, out_.symbols.data());
+        shaped.values[a] = scalar_argument(plan_, index, a, bound_, out_.symbols.data());
       }
     }
     out_.launches.push_back(std::move(shaped));
@@ -213,6 +213,7 @@ class Shaper {
 
   ShapedRun& out_;
   const PreparedPlan& plan_;
+  const BoundArguments& bound_;
   std::vector<Array> arrays_;
 };
 
@@ -227,11 +228,10 @@ LaunchShape block_shape(const PlanLaunch& launch) {
   return shape;
 }
 
-ShapedRun shape_run(std::shared_ptr<const PreparedPlan> plan,
-                    const std::vector<const AnyBuffer*>& buffers) {
+ShapedRun shape_run(std::shared_ptr<const PreparedPlan> plan, const BoundArguments& bound) {
   ShapedRun shaped;
   shaped.plan = std::move(plan);
-  Shaper(shaped, buffers).shape();
+  Shaper(shaped, bound).shape();
   return shaped;
 }
 

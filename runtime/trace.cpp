@@ -1,5 +1,6 @@
 #include "runtime/trace.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -19,7 +20,12 @@ struct TraceFile {
   explicit TraceFile(std::string file) : path(std::move(file)) {}
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
-  ~TraceFile() { std::ofstream(path) << trace.to_json() << '\n'; }
+  ~TraceFile() {
+    std::ofstream file(path);
+    file << trace.to_json() << '\n';
+    file.close();
+    if (!file) (void)std::fprintf(stderr, "mica: cannot write the trace to %s\n", path.c_str());
+  }
 };
 
 double microseconds(Trace::Clock::duration time) {

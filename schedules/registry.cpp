@@ -32,7 +32,7 @@ const Recipe& find(const std::string& name) {
   throw UserError("there is no schedule named " + name + "; the schedules are " + names);
 }
 
-void apply(Func& func, const std::string& name, const Parameters& parameters, std::source_location at) {
+void apply(Func& func, const std::string& name, const Parameters& parameters, CallSite at) {
   const Recipe& recipe = find(name);
   const int dims = func.dimensions();
   if (dims < recipe.min_dimensions || dims > recipe.max_dimensions) {

@@ -40,6 +40,6 @@ const Recipe& find(const std::string& name);
 /// UserErrors: no such schedule, an unknown parameter (the legal ones are listed), a value outside its
 /// range, a Func with too few or too many dimensions.
 void apply(Func& func, const std::string& name, const Parameters& parameters = {},
-           std::source_location at = std::source_location::current());
+           CallSite at = CallSite::current());
 
 }  // namespace mica::schedules

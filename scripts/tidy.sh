@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs clang-tidy (.clang-tidy) over the sources that build/dev compiles.
-# Usage: tidy.sh [file...]     (default: all; needs 16 or later, which knows std::source_location)
+# Usage: tidy.sh [file...]     (default: all; needs 16 or later)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -164,6 +164,10 @@ void stencil7(int n, int rounds) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 25;
+  if (rounds < 1) {
+    std::fprintf(stderr, "%s: %s is no number of rounds from 1 on\n", argv[0], argv[1]);
+    return 2;
+  }
   blur(4096, rounds);
   stencil7(256, rounds);
   return 0;

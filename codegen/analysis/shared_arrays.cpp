@@ -1,9 +1,11 @@
 #include "codegen/analysis/shared_arrays.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <vector>
 
+#include "codegen/ir/kernel.h"
 #include "codegen/ir/traverse.h"
 
 namespace mica::analysis {
@@ -18,13 +20,12 @@ struct Array {
 Array described(const ir::Allocate& alloc) {
   std::vector<std::int64_t> sizes;
   Array array;
-  array.bytes = alloc.type.bytes();
   for (const auto& extent : alloc.extents) {
     const auto* size = as_int(extent);
-    internal_check(size != nullptr, "shared memory has a constant size");
+    internal_check(size != nullptr, "memory in a kernel has a constant size");
     sizes.push_back(*size);
-    array.bytes *= *size;
   }
+  array.bytes = ir::element_count(alloc) * alloc.type.bytes();
   std::string planes;
   if (alloc.ring.places > 0) {
     const auto ring = std::find(sizes.rbegin(), sizes.rend(), alloc.ring.places);
@@ -41,16 +42,14 @@ Array described(const ir::Allocate& alloc) {
   return array;
 }
 
-}  // namespace
-
-std::string shared_arrays(const ir::Stmt& body) {
+std::string arrays_in(const ir::Stmt& body, const std::function<bool(MemoryType)>& chosen) {
   std::vector<Array> arrays;
   std::set<std::string> seen;
   ir::walk(
       body,
       [&](const ir::Stmt& s) {
         const auto* alloc = s.as<ir::Allocate>();
-        if (!alloc || alloc->memory != MemoryType::Shared || !seen.insert(alloc->buffer).second) return;
+        if (!alloc || !chosen(alloc->memory) || !seen.insert(alloc->buffer).second) return;
         arrays.push_back(described(*alloc));
       },
       [](const Expr&) {});
@@ -59,6 +58,18 @@ std::string shared_arrays(const ir::Stmt& body) {
   std::string text;
   for (const auto& array : arrays) text += (text.empty() ? "" : ", ") + array.text;
   return text;
+}
+
+}  // namespace
+
+std::string shared_arrays(const ir::Stmt& body) {
+  return arrays_in(body, [](MemoryType memory) { return memory == MemoryType::Shared; });
+}
+
+std::string thread_arrays(const ir::Stmt& body) {
+  return arrays_in(body, [](MemoryType memory) {
+    return memory == MemoryType::Stack || memory == MemoryType::Register;
+  });
 }
 
 }  // namespace mica::analysis

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "codegen/analysis/traffic_kernel.h"
 #include "codegen/lower.h"
+#include "dsl/float_mode.h"
+#include "dsl/limits.h"
 #include "dsl/pipeline.h"
 #include "dsl/traverse.h"
 
@@ -79,6 +84,23 @@ class SymbolTable {
   const TrafficOptions& options_;
   Symbols symbols_;
 };
+
+/// See analyse_traffic.
+void check_extents(const std::vector<std::int64_t>& extents) {
+  std::int64_t points = 1;
+  for (const std::int64_t n : extents) {
+    if (n < 1 || n > kLargestExtent) {
+      throw UserError(
+          fmt::format("traffic of {} points along a side: it must be 1 to {}", n, kLargestExtent));
+    }
+    if (__builtin_mul_overflow(points, n, &points) || points > kLargestGrid) {
+      throw UserError(
+          fmt::format("traffic of a grid of {} points: it may have at most 2^44, about "
+                      "26000 along each of three sides or 4000000 along each of two",
+                      fmt::join(extents, " x ")));
+    }
+  }
+}
 
 // ---- kernels ---------------------------------------------------------------------------------------
 
@@ -221,6 +243,7 @@ Moved Traffic::total(Moved KernelTraffic::*level) const {
 }
 
 Traffic analyse_traffic(const Program& program, const TrafficOptions& options) {
+  check_extents(options.extents);
   const SymbolTable table(program, options);
   Traffic traffic;
   for (const auto& nest : program.nests) {
@@ -233,6 +256,7 @@ Traffic analyse_traffic(const Program& program, const TrafficOptions& options) {
 }
 
 Traffic traffic_of(const Func& output, const TrafficOptions& options) {
+  const DefaultFloatMode mode;
   const Pipeline pipeline = make_pipeline({output.function()});
   const Target device{Backend::Cuda, 0};  // nothing of a device is asked for
   const Program program = lower(pipeline, {device, Variant{}, {}, DeviceLimits{}}, "simplify_loops");

@@ -19,6 +19,12 @@ std::int64_t constant_extent(const Allocate& allocate, std::size_t d) {
   return *extent;
 }
 
+std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  const bool overflow = __builtin_mul_overflow(a, b, &product);
+  return overflow ? kMostElements : std::min(product, kMostElements);
+}
+
 }  // namespace
 
 std::string texture_origin(const std::string& name) { return name + ".texture.origin"; }
@@ -35,8 +41,9 @@ std::int64_t element_count(const Allocate& allocate) {
   for (std::size_t d = 0; d < allocate.extents.size(); ++d) {
     const std::int64_t extent = constant_extent(allocate, d);
     if (extent <= 0) return 0;
-    product *= extent;
-    if (!allocate.strides.empty()) reach = std::max(reach, extent * allocate.strides.at(d));
+    product = saturating_product(product, extent);
+    if (allocate.strides.empty()) continue;
+    reach = std::max(reach, saturating_product(extent, allocate.strides.at(d)));
   }
   return allocate.strides.empty() ? product : reach;
 }
@@ -55,6 +62,20 @@ std::vector<SharedSlot> shared_layout(const Kernel& kernel) {
       },
       nullptr);
   return slots;
+}
+
+std::int64_t thread_bytes(const Stmt& body) {
+  std::int64_t bytes = 0;
+  walk(
+      body,
+      [&](const Stmt& s) {
+        const Allocate* a = s.as<Allocate>();
+        const bool own =
+            a != nullptr && (a->memory == MemoryType::Stack || a->memory == MemoryType::Register);
+        if (own) bytes = std::min(bytes + element_count(*a) * a->type.bytes(), kMostElements);
+      },
+      nullptr);
+  return bytes;
 }
 
 std::int64_t shared_bytes(const Kernel& kernel) {

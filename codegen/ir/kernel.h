@@ -51,8 +51,10 @@ inline constexpr int kMostClusterBlocks = 8;
 
 /// Elements of memory that an Allocate with constant extents needs: the largest extent times
 /// stride, so that whole padded rows belong to it. Without strides (before flatten_storage) the
-/// extents' product. InternalError if an extent is no constant.
+/// extents' product; never more than kMostElements. InternalError if an extent is no constant.
 std::int64_t element_count(const Allocate& allocate);
+/// More than any memory holds, and few enough that bytes of them are counted in 64 bits.
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 
 /// One Shared Allocate of a kernel: its place in the block's shared memory, in bytes.
 struct SharedSlot {
@@ -62,6 +64,9 @@ struct SharedSlot {
 /// The Shared Allocates of `kernel` in the order they are met, each at the next multiple of 16
 /// bytes. Memory of one is never reused for another.
 std::vector<SharedSlot> shared_layout(const Kernel& kernel);
+/// Bytes of the Stack and Register Allocates in `body` together: what each thread of a kernel keeps for
+/// itself, in registers or in memory of its own.
+std::int64_t thread_bytes(const Stmt& body);
 /// Bytes of shared memory a block needs, a multiple of 16: PlanLaunch::shared_bytes.
 std::int64_t shared_bytes(const Kernel& kernel);
 

@@ -17,11 +17,14 @@ namespace mica::llvm_backend {
 ///  sm           compute capability times ten: 80 ... 121; a number without a target of its own
 ///               gets the nearest one below; UserError below 80
 ///  ptx_version  times ten: 80 is PTX 8.0; 0: the lowest that serves `sm` and the kernels; UserError if
-///               too low
+///               too low, or none that LLVM writes
 /// Bulk copies need sm 90 and PTX 8.0; UserError below.
 /// InternalError when the code is not that of level BackEnd (codegen/ir/verify.h) or two kernels
 /// have one name.
 std::string emit_ptx(const ir::Module& module, int sm, int ptx_version);
+
+/// The newest PTX version (times ten) that LLVM writes, of those up to `at_most`; 0 if there is none.
+int newest_ptx_version(int at_most);
 
 /// The PTX identifier of a kernel: letters, digits, _ and $ stay, all else becomes _; a leading digit
 /// gets a _ before it.

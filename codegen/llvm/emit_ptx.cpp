@@ -9,6 +9,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/OptBisect.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -99,11 +100,21 @@ PtxTarget choose_target(int sm, int ptx_version, int least_version) {
                     std::to_string(target.sm) + "; use " + std::to_string(target.ptx) +
                     " or newer, or 0 for the lowest that does");
   }
+  if (const int known = newest_ptx_version(ptx_version); ptx_version != 0 && ptx_version != known) {
+    throw UserError("PTX version " + std::to_string(ptx_version) +
+                    " (ten times) is none that LLVM writes; use " + std::to_string(known) +
+                    ", or 0 for the lowest that serves");
+  }
   if (ptx_version != 0) target.ptx = ptx_version;
   return target;
 }
 
-void initialize_nvptx() {
+const llvm::Triple& nvptx() {
+  static const llvm::Triple triple("nvptx64-nvidia-cuda");
+  return triple;
+}
+
+const llvm::Target& nvptx_target() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -111,18 +122,17 @@ void initialize_nvptx() {
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
   });
+  std::string error;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(nvptx(), error);
+  if (found == nullptr) throw InternalError("LLVM has no NVPTX target: " + error);
+  return *found;
 }
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const PtxTarget& target) {
-  initialize_nvptx();
-  const llvm::Triple triple("nvptx64-nvidia-cuda");
-  std::string error;
-  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (found == nullptr) throw InternalError("LLVM has no NVPTX target: " + error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
-      triple, "sm_" + std::to_string(target.sm), "+ptx" + std::to_string(target.ptx), options,
+  return std::unique_ptr<llvm::TargetMachine>(nvptx_target().createTargetMachine(
+      nvptx(), "sm_" + std::to_string(target.sm), "+ptx" + std::to_string(target.ptx), options,
       llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
@@ -139,6 +149,19 @@ std::string print_assembly(llvm::Module& module, llvm::TargetMachine& machine) {
 }
 
 }  // namespace
+
+int newest_ptx_version(int at_most) {
+  const std::unique_ptr<llvm::MCSubtargetInfo> info(
+      nvptx_target().createMCSubtargetInfo(nvptx(), "", ""));
+  int newest = 0;
+  for (const llvm::SubtargetFeatureKV& feature : info->getAllProcessorFeatures()) {
+    llvm::StringRef name(feature.Key);
+    int version = 0;
+    if (!name.consume_front("ptx") || name.getAsInteger(10, version)) continue;
+    if (version <= at_most) newest = std::max(newest, version);
+  }
+  return newest;
+}
 
 std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
   const std::unique_ptr<llvm::TargetMachine> machine =

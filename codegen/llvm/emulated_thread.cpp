@@ -97,6 +97,7 @@ EmulatedKernel ThreadFunction::emit() {
   suspended_ = block("suspended");
   begin();
   Emitter emitter(*function_, *entry_, hooks_);
+  if (begun_ != entry_) emitter.builder().SetInsertPoint(begun_);
   bind(emitter);
   emitter.emit(kernel_.body);
   Builder& b = emitter.builder();
@@ -133,14 +134,22 @@ void ThreadFunction::describe_kernel() {
   }
 }
 
-/// The coroutine's frame and the block's shared memory.
+/// The coroutine's frame and the block's shared memory. A thread for whose frame there is no memory does
+/// not begin.
 void ThreadFunction::begin() {
   Builder b(entry_);
+  begun_ = entry_;
   if (is_coroutine_) {
     Value* null = llvm::ConstantPointerNull::get(pointer());
     id_ = b.CreateIntrinsic(intrinsic::coro_id, {b.getInt32(kFrameAlignment), null, null, null});
     Value* size = b.CreateIntrinsic(b.getInt64Ty(), intrinsic::coro_size, {});
     Value* memory = call(b, "emulator_frame", pointer(), {size});
+    begun_ = block("begun");
+    llvm::BasicBlock* no_memory = block("no_memory");
+    b.CreateCondBr(b.CreateIsNull(memory), no_memory, begun_);
+    b.SetInsertPoint(no_memory);
+    b.CreateRet(null);
+    b.SetInsertPoint(begun_);
     handle_ = b.CreateIntrinsic(intrinsic::coro_begin, {id_, memory});
   }
   if (!layout_.empty()) shared_ = call(b, "emulator_shared_memory", pointer(), {argument(kThread)});

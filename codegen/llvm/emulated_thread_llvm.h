@@ -84,6 +84,7 @@ class ThreadFunction {
   EmulatedKernel result_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock *entry_ = nullptr, *end_ = nullptr, *suspended_ = nullptr;
+  llvm::BasicBlock* begun_ = nullptr;  // where the kernel's code starts
   llvm::Value *id_ = nullptr, *handle_ = nullptr, *shared_ = nullptr;
   std::map<std::string, std::vector<std::int64_t>> extents_;  // of the Allocates around
   unsigned barriers_ = 0, shuffles_ = 0;

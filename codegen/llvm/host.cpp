@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -19,6 +20,9 @@ namespace {
 constexpr std::int64_t kFrameLimit = 256 * 1024;  // bytes a function
 constexpr unsigned kScratchAlignment = 64;        // bytes: the widest vector
 constexpr std::uint64_t kStreamedBytes = 16;      // bytes: the narrowest vector that is streamed
+
+// Where all functions of a kernel note that memory ran out, as a parameter: see add_host_kernel.
+const FunctionParam kFailed{"memory.failed", Int(64), true, true, MemoryType::Heap};
 
 /// A nest of loops that runs as one parallel loop, outermost first.
 using Nest = std::vector<const ir::For*>;
@@ -48,15 +52,17 @@ class HostKernel {
                                    llvm::Value* value, int alignment) {
       return store_streamed(e, pointer, value, alignment);
     };
-    hooks_.release = [this](Emitter& e, const ir::Allocate& /*a*/, const BufferBinding& binding) {
-      if (binding.memory == MemoryType::Heap) e.builder().CreateCall(free_function(), {binding.base});
+    hooks_.release = [this](Emitter& e, const ir::Allocate& a, const BufferBinding& binding) {
+      if (binding.memory == MemoryType::Heap) release(e, a, binding);
     };
   }
 
   void emit() {
     const std::vector<FunctionParam> params = params_of(kernel_);
-    llvm::Function* body = define(name_ + ".body", params, [&](Emitter& emitter) {
-      bind_params(emitter, params);
+    std::vector<FunctionParam> all = params;
+    all.push_back(kFailed);
+    llvm::Function* body = define(name_ + ".body", all, [&](Emitter& emitter) {
+      bind_params(emitter, all);
       emitter.emit(kernel_.body);
     });
     emit_entry(params, body);
@@ -88,9 +94,9 @@ class HostKernel {
     return function;
   }
 
-  /// void name(void* const* arguments): loads the parameters' values and calls `body`.
+  /// i64 name(void* const* arguments): loads the parameters' values and calls `body`.
   void emit_entry(const std::vector<FunctionParam>& params, llvm::Function* body) {
-    auto* signature = llvm::FunctionType::get(llvm::Type::getVoidTy(context()), {pointer()}, false);
+    auto* signature = llvm::FunctionType::get(i64(), {pointer()}, false);
     auto* entry = llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage, name_, module_);
     entry->addFnAttr(llvm::Attribute::NoUnwind);
     Builder b(llvm::BasicBlock::Create(context(), "entry", entry));
@@ -104,8 +110,11 @@ class HostKernel {
       }
       values.push_back(value);
     }
+    llvm::Value* failed = b.CreateAlloca(i64());
+    b.CreateStore(b.getInt64(0), failed);
+    values.push_back(failed);
     b.CreateCall(body, values);
-    b.CreateRetVoid();
+    b.CreateRet(b.CreateLoad(i64(), failed));
   }
 
   /// Stores a whole aligned vector past the caches; false for other values.
@@ -139,17 +148,40 @@ class HostKernel {
     llvm::Value* count = b.getInt64(1);
     for (std::size_t d = 0; d < a.extents.size(); ++d) {
       llvm::Value* extent = b.CreateSExt(emitter.emit(a.extents[d]), i64());
-      llvm::Value* reach = b.CreateMul(extent, b.getInt64(static_cast<std::uint64_t>(a.strides.at(d))));
-      count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, reach);
+      count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, times(b, extent, a.strides.at(d)));
     }
-    llvm::FunctionCallee allocate = module_.getOrInsertFunction("mica_allocate", pointer(), i64());
-    llvm::CallInst* memory = b.CreateCall(
-        allocate, {b.CreateMul(count, b.getInt64(static_cast<std::uint64_t>(a.type.bytes())))});
+    llvm::FunctionCallee allocate =
+        module_.getOrInsertFunction("mica_allocate", pointer(), i64(), pointer());
+    llvm::Value* failed = emitter.find_buffer(kFailed.name)->base;
+    llvm::CallInst* memory = b.CreateCall(allocate, {times(b, count, a.type.bytes()), failed});
     memory->addRetAttr(llvm::Attribute::NoAlias);
     memory->addRetAttr(llvm::Attribute::getWithAlignment(context(), llvm::Align(kScratchAlignment)));
     binding.base = memory;
     binding.memory = MemoryType::Heap;
+    // Without the memory its body is left out.
+    llvm::BasicBlock* body = emitter.make_block("allocated");
+    llvm::BasicBlock* after = emitter.make_block("released");
+    b.CreateCondBr(b.CreateIsNull(memory), after, body);
+    b.SetInsertPoint(body);
+    after_[&a] = after;
     return binding;
+  }
+
+  /// value * factor, or the largest number where that is beyond it. Both are 0 or more.
+  llvm::Value* times(Builder& b, llvm::Value* value, std::int64_t factor) {
+    llvm::Value* both = b.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, value,
+                                                b.getInt64(static_cast<std::uint64_t>(factor)));
+    llvm::Value* most = b.getInt64(std::numeric_limits<std::int64_t>::max());
+    return b.CreateSelect(b.CreateExtractValue(both, 1), most, b.CreateExtractValue(both, 0));
+  }
+
+  void release(Emitter& emitter, const ir::Allocate& a, const BufferBinding& binding) {
+    Builder& b = emitter.builder();
+    b.CreateCall(free_function(), {binding.base});
+    llvm::BasicBlock* after = after_.at(&a);
+    after_.erase(&a);
+    b.CreateBr(after);
+    b.SetInsertPoint(after);
   }
 
   void emit_loop(Emitter& emitter, const ir::For& loop) {
@@ -203,11 +235,12 @@ class HostKernel {
   ///
   ///     name.loop0(i, u, v, n)                       the body
   ///     name.call0(i, closure)                       name.loop0(i, closure->u, closure->v, ...)
-  ///     mica_parallel_for(name.call0, min, extent, &closure)
+  ///     mica_parallel_for(name.call0, min, extent, &closure, failed)
   void emit_parallel(Emitter& outer, const Nest& nest) {
     const ir::Stmt& body = nest.back()->body;
     Builder& b = outer.builder();
     std::vector<FunctionParam> params = captures(outer, body);
+    params.push_back(kFailed);
     std::vector<llvm::Value*> values;
     for (const FunctionParam& p : params) {
       values.push_back(p.is_buffer ? outer.find_buffer(p.name)->base : outer.find(p.name));
@@ -239,9 +272,10 @@ class HostKernel {
     for (unsigned i = 0; i < values.size(); ++i) {
       b.CreateStore(values[i], b.CreateStructGEP(closure_type, closure, i));
     }
-    llvm::FunctionCallee run = module_.getOrInsertFunction(
-        "mica_parallel_for", llvm::Type::getVoidTy(context()), pointer(), i64(), i64(), pointer());
-    b.CreateCall(run, {call, b.getInt64(0), total, closure});
+    llvm::FunctionCallee run =
+        module_.getOrInsertFunction("mica_parallel_for", llvm::Type::getVoidTy(context()), pointer(),
+                                    i64(), i64(), pointer(), pointer());
+    b.CreateCall(run, {call, b.getInt64(0), total, closure, outer.find_buffer(kFailed.name)->base});
   }
 
   /// Binds the loops' variables to the values that the iteration's number stands for, innermost
@@ -286,7 +320,8 @@ class HostKernel {
   std::string name_;
   TargetHooks hooks_;
   std::map<llvm::Function*, std::int64_t> frame_bytes_;
-  std::set<llvm::Function*> streaming_;  // those with streamed stores
+  std::set<llvm::Function*> streaming_;                     // those with streamed stores
+  std::map<const ir::Allocate*, llvm::BasicBlock*> after_;  // where those without memory go on
   int loops_ = 0;
   bool in_block_ = false;
 };

@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <mutex>
 #include <set>
 
@@ -48,11 +49,22 @@ class LoadedHostKernel : public LoadedKernel {
   LoadedHostKernel(std::string name, std::shared_ptr<HostCode> code, void* address)
       : name_(std::move(name)),
         code_(std::move(code)),
-        entry_(reinterpret_cast<void (*)(void* const*)>(address)) {}
+        entry_(reinterpret_cast<std::int64_t (*)(void* const*)>(address)) {}
 
   void launch(const LaunchShape& /*shape*/, void* const* arguments, std::size_t /*count*/,
               Stream /*stream*/) override {
-    entry_(arguments);
+    const std::int64_t failed = entry_(arguments);
+    if (failed == kNoTasks) {
+      throw DeviceError("parallel_for", ENOMEM,
+                        "no memory for the tasks of a parallel loop of kernel " + name_);
+    }
+    if (failed != 0) {
+      throw DeviceError(
+          "aligned_alloc", ENOMEM,
+          "no memory for the " + std::to_string(failed) + " bytes that kernel " + name_ +
+              " keeps for values computed inside its loops: compute them at inner loops or "
+              "use smaller tiles");
+    }
   }
   void describe(KernelInfo& info) const override {
     info.name = name_;
@@ -62,7 +74,7 @@ class LoadedHostKernel : public LoadedKernel {
  private:
   std::string name_;
   std::shared_ptr<HostCode> code_;
-  void (*entry_)(void* const*);
+  std::int64_t (*entry_)(void* const*);  // see add_host_kernel
 };
 
 llvm::orc::JITTargetMachineBuilder describe_cpu(HostCpu cpu) {

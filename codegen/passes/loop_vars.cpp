@@ -174,6 +174,8 @@ Interval LoopVars::interval_at(const std::string& dim, int from,
   for (const auto& loop : loops_) {
     if (!fixed.count(loop.name)) scope[loop.name] = {zero, simplify(loop.extent - 1)};
   }
+  // Of an extent only known at run time the loop's own range says as much.
+  if (!as_int(inner_extent_[at])) return {zero, simplify(own - 1)};
   const Interval part = analysis::interval_of(e, scope);
   return part.bounded() ? part : Interval{zero, simplify(own - 1)};
 }

@@ -13,6 +13,10 @@
 namespace mica::passes {
 namespace {
 
+// Local memory of a thread (CUDA C++ Programming Guide, "Technical Specifications per Compute
+// Capability").
+constexpr std::int64_t kMostThreadBytes = 512 * 1024;
+
 // Free variables and parameter arrays of a nest, in order of first use.
 class FreeNames {
  public:
@@ -220,13 +224,22 @@ void split_host_device(Program& program) {
     if (nest.on_device) {
       launch.grid = nest.grid;
       for (int i = 0; i < 3; ++i) launch.block[i] = nest.kernel.block[i];
-      launch.shared_bytes = static_cast<int>(ir::shared_bytes(nest.kernel));
-      if (launch.shared_bytes > program.options.limits.shared_bytes) {
-        throw UserError("a block of " + nest.func + " needs " + std::to_string(launch.shared_bytes) +
+      const std::int64_t shared_bytes = ir::shared_bytes(nest.kernel);
+      if (shared_bytes > program.options.limits.shared_bytes) {
+        throw UserError("a block of " + nest.func + " needs " + std::to_string(shared_bytes) +
                             " bytes of shared memory, and the device allows " +
                             std::to_string(program.options.limits.shared_bytes) + ": " +
                             analysis::shared_arrays(nest.body) +
                             "; use smaller tiles, fewer planes ahead, or stage fewer arrays",
+                        func.where);
+      }
+      launch.shared_bytes = static_cast<int>(shared_bytes);
+      if (const std::int64_t own = ir::thread_bytes(nest.body); own > kMostThreadBytes) {
+        throw UserError("a thread of " + nest.func + " keeps " + std::to_string(own) +
+                            " bytes for itself, and a GPU's thread has at most " +
+                            std::to_string(kMostThreadBytes) + ": " +
+                            analysis::thread_arrays(nest.body) +
+                            "; compute fewer points a thread, or in shared memory for the whole block",
                         func.where);
       }
     }

@@ -7,10 +7,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include <CLI/CLI.hpp>
-
 #include "examples/common/copy_speed.h"
 #include "examples/common/png_image.h"
+#include "examples/common/program.h"
 #include "schedules/mica.h"
 
 namespace {
@@ -130,19 +129,12 @@ void run_all(const std::string& input, const std::string& output, int passes,
 int main(int argc, char** argv) {
   std::string input, output = "blurred.png", target;
   int passes = 8;
-  CLI::App app("3x3 box blur of a PNG under five schedules");
+  CLI::App app("3x3 box blur of a PNG under five schedules", "blur");
   app.add_option("image", input, "PNG to filter (default: a test card)");
   app.add_option("--output", output, "PNG to write")->capture_default_str();
   app.add_option("--passes", passes, "blur passes in the written picture")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   app.add_option("--target", target, "host, cuda, cuda:N or emulator (default: the best there is)");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    run_all(input, output, passes, target);
-  } catch (const mica::Error& e) {
-    std::fprintf(stderr, "blur: %s\n", e.what());
-    return 1;
-  }
-  return 0;
+  return run_program(app, argc, argv, [&] { run_all(input, output, passes, target); });
 }

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <png.h>
@@ -18,6 +19,11 @@ File open(const std::string& path, const char* mode) {
   File file(std::fopen(path.c_str(), mode));
   if (!file) throw UserError("cannot open " + path + (*mode == 'r' ? " for reading" : " for writing"));
   return file;
+}
+
+/// What a full disk refuses shows when the last bytes are written.
+void close(File file, const std::string& path) {
+  if (std::fclose(file.release()) != 0) throw UserError("cannot write " + path);
 }
 
 [[noreturn]] void fail(png_structp png, png_const_charp message) {
@@ -81,6 +87,7 @@ void write_png(const std::string& path, const Buffer<std::uint8_t>& image) {
     png_write_row(png, row.data());
   }
   png_write_end(png, nullptr);
+  close(std::move(file), path);
 }
 
 }  // namespace mica::examples

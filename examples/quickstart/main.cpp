@@ -28,7 +28,7 @@ int main() try {
   next.realize(b);
   std::printf("\non %s: next(50, 50, 50) = %g, next(51, 50, 50) = %g\n",
               to_string(Target::best()).c_str(), b(50, 50, 50), b(51, 50, 50));
-  return 0;
+  return std::fflush(stdout) == 0 ? 0 : 1;
 } catch (const Error& e) {
   std::fprintf(stderr, "quickstart: %s\n", e.what());
   return 1;

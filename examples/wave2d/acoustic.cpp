@@ -82,6 +82,7 @@ Acoustic::Acoustic(const VelocityModel& model, const Source& source, const Targe
 float Acoustic::ricker(std::int64_t step) const {
   const double t = static_cast<double>(step) * dt_ - 1.2 / source_.frequency;
   const double a = std::pow(std::numbers::pi * source_.frequency * t, 2);
+  if (!(a < 700)) return 0;  // and where a is beyond the largest number
   return static_cast<float>((1.0 - 2.0 * a) * std::exp(-a));
 }
 

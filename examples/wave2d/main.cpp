@@ -3,12 +3,13 @@
 //   wave2d                                       built-in layered model
 //   wave2d --model marmousi.raw --shape 1601 401 --spacing 7.5
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 
-#include <CLI/CLI.hpp>
-
+#include "dsl/limits.h"
 #include "examples/common/array_file.h"
 #include "examples/common/copy_speed.h"
+#include "examples/common/program.h"
 #include "examples/common/progress.h"
 #include "examples/wave2d/acoustic.h"
 #include "examples/wave2d/picture.h"
@@ -24,6 +25,25 @@ struct Options {
   double spacing = 7.5, frequency = 0, source_depth = 0.1, source_distance = 0.5;
   std::int64_t steps = 1000;
 };
+
+/// What the command line's own checks let pass: numbers that are none, and sizes of nothing.
+void check(const Options& o) {
+  for (const std::int64_t n : o.shape) {
+    if (n >= 1 && n <= kLargestExtent) continue;
+    throw UserError("--shape " + std::to_string(o.shape[0]) + " " + std::to_string(o.shape[1]) +
+                    ": each must be 1 to " + std::to_string(kLargestExtent));
+  }
+  if (!std::isfinite(o.spacing) || o.spacing <= 0) {
+    throw UserError("--spacing " + std::to_string(o.spacing) + ": it must be more than 0 metres");
+  }
+  if (!std::isfinite(o.frequency) || o.frequency < 0) {
+    throw UserError("--frequency " + std::to_string(o.frequency) +
+                    ": it must be more than 0 Hz, or 0 for the default");
+  }
+  if (!std::isfinite(o.source_depth) || !std::isfinite(o.source_distance)) {
+    throw UserError("--source-depth and --source-distance are shares from 0 to 1");
+  }
+}
 
 void run(const Options& o) {
   const Target target = o.target.empty() ? Target::best() : Target::parse(o.target);
@@ -76,7 +96,7 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app("Acoustic wave propagation, 8th order in space, 2nd in time, absorbing edges");
+  CLI::App app("Acoustic wave propagation, 8th order in space, 2nd in time, absorbing edges", "wave2d");
   app.add_option("--model", o.model, "velocity file: raw float32 or NPY, depth fastest, m/s or km/s");
   app.add_option("--shape", o.shape, "points in distance and depth")->expected(2)->capture_default_str();
   app.add_option("--spacing", o.spacing, "metres between points")->capture_default_str();
@@ -92,12 +112,8 @@ int main(int argc, char** argv) {
   app.add_option("--target", o.target, "host, cuda, cuda:N or emulator (default: the best there is)");
   app.add_option("--picture", o.picture, "PNG to write")->capture_default_str();
   app.add_option("--wavefield", o.wavefield, "raw float32 file to write the final pressure to");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return run_program(app, argc, argv, [&] {
+    check(o);
     run(o);
-  } catch (const mica::Error& e) {
-    std::fprintf(stderr, "wave2d: %s\n", e.what());
-    return 1;
-  }
-  return 0;
+  });
 }

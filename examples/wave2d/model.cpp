@@ -7,6 +7,12 @@
 
 namespace mica::examples {
 
+namespace {
+
+constexpr float kFastest = 1e6F;  // m/s
+
+}  // namespace
+
 double VelocityModel::slowest() const {
   const float* v = velocity.data();
   return *std::min_element(v, v + velocity.elements());
@@ -37,15 +43,15 @@ VelocityModel load_model(const std::string& path, std::int64_t distance, std::in
     throw UserError(path + " has " + std::to_string(model.velocity.dimensions()) +
                     " dimensions; a velocity model has 2");
   }
-  const float scale = model.fastest() < 20.0 ? 1000.0F : 1.0F;
   float* v = model.velocity.data();
   for (std::int64_t i = 0; i < model.velocity.elements(); ++i) {
-    v[i] *= scale;
-    if (!(v[i] > 0)) {
-      throw UserError(path + " holds velocity " + std::to_string(v[i]) + " at sample " +
-                      std::to_string(i) + "; velocities are positive");
-    }
+    if (v[i] > 0 && v[i] <= kFastest) continue;
+    throw UserError(path + " holds velocity " + std::to_string(v[i]) + " at sample " +
+                    std::to_string(i) + "; velocities are positive and at most " +
+                    std::to_string(static_cast<int>(kFastest)) + " m/s");
   }
+  if (model.fastest() >= 20.0) return model;
+  std::transform(v, v + model.velocity.elements(), v, [](float speed) { return speed * 1000.0F; });
   return model;
 }
 

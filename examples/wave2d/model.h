@@ -23,7 +23,8 @@ struct VelocityModel {
 VelocityModel layered_model(std::int64_t distance, std::int64_t depth, double spacing);
 
 /// Samples in km/s or m/s (told apart by their size: below 20 means km/s), depth fastest, from a raw
-/// float32 or NPY file. UserErrors: see read_float_array; a velocity that is not positive.
+/// float32 or NPY file. UserErrors: see read_float_array; a velocity that is not positive, or beyond
+/// 1e6 m/s.
 VelocityModel load_model(const std::string& path, std::int64_t distance, std::int64_t depth,
                          double spacing);
 

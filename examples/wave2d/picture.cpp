@@ -4,14 +4,17 @@
 #include <cmath>
 #include <vector>
 
+#include "dsl/diagnostics.h"
 #include "examples/common/png_image.h"
 
 namespace mica::examples {
 
 void draw_wavefield(const std::string& path, const VelocityModel& model, const Buffer<float>& pressure) {
   std::vector<float> magnitudes;
-  pressure.for_each(
-      [&](const float& p, const std::array<std::int64_t, 4>&) { magnitudes.push_back(std::abs(p)); });
+  pressure.for_each([&](const float& p, const std::array<std::int64_t, 4>&) {
+    if (!std::isfinite(p)) throw UserError("the pressure has grown beyond the largest number");
+    magnitudes.push_back(std::abs(p));
+  });
   auto rank =
       magnitudes.begin() + static_cast<std::ptrdiff_t>(0.998 * static_cast<double>(magnitudes.size()));
   std::nth_element(magnitudes.begin(), rank, magnitudes.end());

@@ -1,7 +1,14 @@
 // Mistakes in definitions: each names what disagrees, the line and the fix.
+#include <cstdint>
+#include <functional>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "dsl/func.h"
+#include "dsl/limits.h"
+#include "dsl/node_visit.h"
+#include "dsl/traverse.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {
@@ -44,7 +51,9 @@ TEST(AlgorithmErrors, AWrongNumberOfArguments) {
   EXPECT_FAILS(g(x) = f(x), "f is used with 1 argument,", "it has 2 dimensions: x, y");
   EXPECT_FAILS(f(x) = 0.0f, "f is used with 1 argument,", "2 dimensions");
   EXPECT_FAILS(g(x) = u(x, 0), "input u is read with 2 arguments", "it has 3 dimensions");
-  EXPECT_TRUE(fails_with([&] { (void)u.dim(3); }, {"dimension 3 of input u", "3 dimensions"}));
+  EXPECT_FAILS((void)u.dim(3), "dimension 3 of input u", "3 dimensions");
+  EXPECT_FAILS((void)u.dim(-1), "dimension -1 of input u");
+  EXPECT_FAILS((void)ImageParam(Float(32), 1, "v").height(), "dimension 1 of input v");
 }
 
 TEST(AlgorithmErrors, AFreeVariable) {
@@ -120,7 +129,15 @@ TEST(AlgorithmErrors, ReductionDomains) {
   EXPECT_FAILS(RDom({{0, 3}, {0, 0}}), "dimension 1 of RDom r", "{0, 0}", "at least 1");
   EXPECT_FAILS(RDom({}), "RDom r has 0 dimensions");
   EXPECT_FAILS(RDom({{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}}), "RDom r has 5 dimensions");
-  EXPECT_FAILS(RDom({{std::int64_t{1} << 31, 1}}), "fit in 32 bits");
+  EXPECT_FAILS(RDom({{-(std::int64_t{1} << 31), std::int64_t{1} << 31}}),
+               "dimension 0 of RDom r is {-2147483648, 2147483648}", "-2^28..2^28", "at most 2^30 - 1");
+  EXPECT_FAILS(RDom({{0, 3}, {kLargestMin + 1, 1}}), "dimension 1 of RDom r", "{268435457, 1}");
+  EXPECT_FAILS(RDom({{-kLargestMin - 1, 1}}), "{-268435457, 1}", "move the domain");
+  EXPECT_FAILS(RDom({{0, kLargestExtent + 1}}), "{0, 1073741824}", "cut it into several");
+  EXPECT_FAILS(RDom({{INT64_MIN, INT64_MAX}}), "dimension 0 of RDom r");
+  EXPECT_FAILS(RDom({{INT64_MAX, INT64_MAX}}), "dimension 0 of RDom r");
+  EXPECT_FAILS(RDom({{0, INT64_MIN}}), "at least 1");
+  EXPECT_EQ(RDom({{-kLargestMin, kLargestExtent}, {kLargestMin, 1}}).dimensions(), 2);
   RDom r({{0, 5000}});
   EXPECT_FAILS(sum(r, Expr(r)), "more than 4096 terms", "f(x) += ...");
   EXPECT_TRUE(fails_with([&] { (void)r[1]; }, {"dimension 1 of RDom r, which has 1 dimension "}));
@@ -137,14 +154,107 @@ TEST(AlgorithmErrors, AnUpdateThatIsNotThere) {
 
 TEST(AlgorithmErrors, ABoundaryValueOfAnotherType) {
   ImageParam u(UInt(8), 1, "u");
-  EXPECT_TRUE(fails_with([&] { BoundaryConditions::constant_exterior(u, cast<float>(Expr(0))); },
-                         {"the value is f32", "the input u8"}));
-  EXPECT_TRUE(fails_with([&] { BoundaryConditions::constant_exterior(u, 256); }, {"the input u8"}));
+  EXPECT_FAILS(BoundaryConditions::constant_exterior(u, cast<float>(Expr(0))), "the value is f32",
+               "the input u8");
+  EXPECT_FAILS(BoundaryConditions::constant_exterior(u, 256), "the input u8");
+  EXPECT_FAILS(BoundaryConditions::constant_exterior(u, cast<std::uint8_t>(y)),
+               "Var y is used in the definition of u.constant_exterior");
+}
+
+TEST(AlgorithmErrors, ABoundaryConditionStandsWhereItIsCalled) {
+  ImageParam u(Float(32), 2, "u");
+  namespace b = BoundaryConditions;
+  const auto stands_at = [](const Func& f, int line) {
+    const Definition& definition = f.function()->definitions.front();
+    EXPECT_EQ(f.function()->where.line, line) << f.name();
+    EXPECT_EQ(definition.where.line, line) << f.name();
+    visit_nodes(definition.values, [&](const Expr& e) {
+      const auto* access = e.as<Access>();
+      EXPECT_TRUE(access == nullptr || access->where.line == line) << f.name();
+    });
+    EXPECT_EQ(to_string(f.function()->where), "algorithm_errors_test.cpp:" + std::to_string(line));
+  };
+  stands_at(b::repeat_edge(u), __LINE__);
+  stands_at(b::constant_exterior(u, 0.0F), __LINE__);
+  stands_at(b::repeat_image(u), __LINE__);
+  stands_at(b::mirror_image(u), __LINE__);
+  stands_at(b::mirror_interior(u), __LINE__);
+}
+
+TEST(AlgorithmErrors, ATupleOfNothing) {
+  Func f("f"), g("g");
+  EXPECT_FAILS(f(x) = Tuple(std::vector<Expr>()), "f is given a Tuple of 0 values", "at least one");
+  EXPECT_FAILS(f(x) = Tuple({}), "f is given a Tuple of 0 values");
+  EXPECT_FALSE(f.defined());
+  g(x) = x;
+  EXPECT_FAILS(g(x) = Tuple({}), "g is given a Tuple of 0 values");
+}
+
+TEST(AlgorithmErrors, VectorsWhereThereAreNone) {
+  const Type four = Int(32).with_lanes(4), two = Int(32).with_lanes(2);
+  EXPECT_TRUE(fails_with([&] { (void)cast(four, x); },
+                         {"cast to i32x4 of x, which is i32", "write cast(i32, ...)"}));
+  EXPECT_TRUE(fails_with([&] { (void)cast(four, make_const(two, 1)); }, {"i32x4", "i32x2"}));
+  EXPECT_TRUE(fails_with([&] { (void)cast(Int(32).with_lanes(0), x); }, {"i32x0", "lanes"}));
+  EXPECT_TRUE(fails_with([&] { (void)(make_const(four, 1) + make_const(two, 1)); },
+                         {"2 and 4 lanes", "vectorize()"}));
+  Func f("f");
+  EXPECT_FAILS(f(x) = x + make_const(four, 1), "the value of f has type i32x4");
+  ImageParam u(Float(32), 1, "u");
+  EXPECT_FAILS(f(x) = u(x + make_const(four, 1)), "argument 1 of u is i32x4");
+}
+
+TEST(AlgorithmErrors, UndefinedExprs) {
+  EXPECT_FAILS((void)Expr().type(), "use of an undefined Expr", "assign a value");
+  EXPECT_FAILS((void)Expr().node(), "use of an undefined Expr");
+  EXPECT_TRUE(fails_with([] { (void)Expr()->type; }, {"use of an undefined Expr"}));
+  EXPECT_EQ(to_string(Expr()), "<undefined>");
+  RDom r({{0, 3}});
+  ImageParam u(Float(32), 1, "u");
+  EXPECT_FAILS(sum(r, Expr()), "sum of an undefined Expr");
+  for (const auto& use : std::vector<std::function<void()>>{[] { (void)(Expr() + 1); },
+                                                            [] { (void)(1 - Expr()); },
+                                                            [] { (void)-Expr(); },
+                                                            [] { (void)!Expr(); },
+                                                            [] { (void)~Expr(); },
+                                                            [] { (void)(Expr() && Expr(true)); },
+                                                            [] { (void)(Expr() << 1); },
+                                                            [] { (void)(Expr(1) >> Expr()); },
+                                                            [] { (void)(Expr() < 1); },
+                                                            [] { (void)(Expr() & 1); },
+                                                            [] { (void)min(Expr(), 1); },
+                                                            [] { (void)clamp(1, Expr(), 2); },
+                                                            [] { (void)abs(Expr()); },
+                                                            [] { (void)select(Expr(), 1, 2); },
+                                                            [] { (void)select(Expr(true), Expr(), 2); },
+                                                            [] { (void)cast<float>(Expr()); },
+                                                            [] { (void)fma(1.0F, Expr(), 1.0F); },
+                                                            [] { (void)strict(Expr()); },
+                                                            [] { (void)sqrt(Expr()); },
+                                                            [] { (void)pow(Expr(), 2.0F); },
+                                                            [] { (void)(Expr() % 2); },
+                                                            [] {
+                                                              Expr e;
+                                                              e += 1;
+                                                            }}) {
+    EXPECT_TRUE(fails_with(use, {"undefined Expr"}));
+  }
+}
+
+TEST(AlgorithmErrors, DimensionsOfADomainThatAreNotThere) {
+  RDom r({{0, 3}});
+  EXPECT_FAILS(RVar(r.data(), 1), "dimension 1 of RDom r, which has 1 dimension ");
+  EXPECT_FAILS(RVar(r.data(), -1), "dimension -1 of RDom r");
+  EXPECT_FAILS(RVar(nullptr, 0), "null");
 }
 
 TEST(AlgorithmErrors, EmptyNames) {
   EXPECT_FAILS(Func(""), "name is empty");
   EXPECT_FAILS(ImageParam(Float(32), 1, ""), "name is empty");
+  EXPECT_FAILS(Param<float>(""), "name is empty");
+  EXPECT_FAILS(Param<float>("", 1.0F), "name is empty");
+  EXPECT_FAILS(Var(""), "a Var needs a name");
+  EXPECT_FAILS(RDom({{0, 1}}, ""), "name is empty");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "codegen/compile.h"
 #include "dsl/func.h"
 #include "dsl/schedule.h"
 #include "runtime/buffer.h"
@@ -39,7 +40,29 @@ TEST(BufferErrors, HalosOfAnotherNumberOrSign) {
   EXPECT_REFUSED(Buffer<float>::with_halo({8, 8}, {1}), "given 2 extents and 1 halos",
                  "give one halo for each dimension");
   EXPECT_REFUSED(Buffer<float>::with_halo({8, 8}, {1, -2}), "the halo of dimension 1 is -2",
-                 "it must be 0 or more");
+                 "it must be from 0 to 2^30");
+  EXPECT_REFUSED(Buffer<float>::with_halo({8, 8}, {1, INT64_MAX}), "the halo of dimension 1 is 9223",
+                 "it must be from 0 to 2^30");
+  EXPECT_REFUSED(Buffer<float>::with_halo({INT64_MAX, 8}, {1, 1}), "none may exceed 2^48");
+  EXPECT_REFUSED(Buffer<float>::with_halo({INT64_MIN, 8}, {1, 1}), "it must be 0 or more");
+  EXPECT_REFUSED(AnyBuffer::with_halo(Int(0), {8}, {1}), "a buffer cannot hold i0");
+}
+TEST(BufferErrors, CoordinatesAtTheEndsOfTheNumbers) {
+  const Buffer<float> a(std::vector<BufferDim>{{-5, 10, 1}});
+  EXPECT_REFUSED(a.cropped({{INT64_MAX, 0}}), "sticks out of f32 [-5..4]");
+  EXPECT_REFUSED(a.cropped({{INT64_MAX, 1}}), "sticks out");
+  EXPECT_REFUSED(a.cropped({{INT64_MIN, 1}}), "sticks out");
+  EXPECT_REFUSED(a.cropped({{0, INT64_MAX}}), "sticks out");
+  EXPECT_REFUSED(a.cropped({{0, INT64_MIN}}), "sticks out");
+  EXPECT_REFUSED(a.translated({INT64_MIN}), "none may exceed 2^48");
+  EXPECT_REFUSED(a.translated({INT64_MAX}), "none may exceed 2^48");
+  EXPECT_REFUSED(Buffer<float>(std::vector<BufferDim>{{0, 2, INT64_MIN}}), "none may exceed 2^48");
+  EXPECT_REFUSED(Buffer<float>(std::vector<BufferDim>{{INT64_MIN, 2, 1}}), "none may exceed 2^48");
+  EXPECT_REFUSED(Buffer<float>(INT64_MIN), "it must be 0 or more");
+#ifndef NDEBUG
+  EXPECT_REFUSED(a(INT64_MAX), "coordinate 0 is 9223372036854775807, outside -5..4");
+  EXPECT_REFUSED(a(INT64_MIN), "coordinate 0 is -9223372036854775808, outside -5..4");
+#endif
 }
 TEST(BufferErrors, DimensionsThatAreNotThere) {
   const Buffer<float> two(4, 4);
@@ -79,6 +102,23 @@ TEST(SettingErrors, ANumberOfThreadsThatIsNone) {
   }
 }
 
+TEST(SettingErrors, AnEmulatorsSeedThatIsNone) {
+  const Var x("x");
+  Func f("f");
+  f(x) = x;
+  f.gpu_tile(x, 8);
+  Buffer<int> out(8);
+  Executable executable = compile(f, Target::gpu_emulator());
+  for (const char* text : {"seed", "-1", "1.5", "18446744073709551616", "7 "}) {
+    setenv("MICA_EMULATOR_SEED", text, 1);
+    EXPECT_REFUSED((executable.run(out), 0), std::string("MICA_EMULATOR_SEED is \"") + text + "\"",
+                   "from 0 to 2^64 - 1");
+  }
+  unsetenv("MICA_EMULATOR_SEED");
+  executable.run(out);
+  EXPECT_EQ(out(7), 7);
+}
+
 /// "next" of one dimension, under directives that handles cannot write but data can hold.
 class ScheduleFiles : public ::testing::Test {
  protected:
@@ -110,6 +150,8 @@ TEST_F(ScheduleFiles, NameTheFileInWhatIsWrongWithItsText) {
   fs::remove(path);
   EXPECT_REFUSED(load_schedule(path), "cannot read a schedule from " + path.string());
   EXPECT_REFUSED((save_schedule(next_.schedule(), path / "below"), 0), "cannot write the schedule to ");
+  EXPECT_REFUSED(load_schedule(fs::temp_directory_path()), "cannot read a schedule from ", "a folder");
+  EXPECT_REFUSED((save_schedule(next_.schedule(), "/dev/full"), 0), "cannot write the schedule to ");
 }
 TEST_F(ScheduleFiles, CannotHoldNamesThatAreNoText) {
   const Var x("x");

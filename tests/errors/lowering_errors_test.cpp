@@ -191,6 +191,29 @@ TEST_F(LoweringErrors, FixedMemoryForABoxWhoseSizeIsNotConstant) {
                          "a number of points here that is not constant", "MemoryType::Heap");
 }
 
+TEST_F(LoweringErrors, AnArrayLargerThanAThreadsMemory) {
+  Func f("f"), g("g");
+  g(x) = x;
+  const int line = __LINE__ + 1;
+  f(x) = g(x) + g(x + (1 << 17));
+  f.gpu_tile(x, 32);
+  g.compute_at(f, "x.thread");
+  const auto lower_it = [&] { lower_for(f, Backend::Cuda); };
+  EXPECT_TRUE(fails_with(lower_it,
+                         {"a thread of f keeps 524292 bytes for itself", "has at most 524288",
+                          "g 524292 bytes (131073 of i32)", "compute fewer points a thread"},
+                         line));
+}
+TEST_F(LoweringErrors, ABlocksArrayOfMoreBytesThan32BitsHold) {
+  const int line = b.function()->definitions[0].where.line + 1;
+  next.split(y, "yo", yi, 1 << 14).split(x, xo, xi, 1 << 20).split(xi, "xs", "xt", 32);
+  next.reorder("xt", "xs", yi, xo, "yo").gpu_blocks(xo, "yo").gpu_threads("xt");
+  b.compute_at(next, xo).store_in(MemoryType::Shared);
+  EXPECT_TRUE(fails_with([&] { lower_for(next, Backend::Cuda); },
+                         {"a block of next needs 68727865344 bytes of shared memory", "smaller tiles"},
+                         line));
+}
+
 // ---- indices
 // -----------------------------------------------------------------------------------------------
 
@@ -290,6 +313,17 @@ TEST_F(LoweringErrors, PtxForAGpuOrOfAVersionThatIsTooOld) {
                          {"compute capability 7.5 (sm_75) is too old", "8.0 (sm_80) or newer"}));
   EXPECT_TRUE(fails_with([&] { (void)compile_to_ptx(next, 90, 70); },
                          {"PTX version 70 (ten times) does not serve sm_90", "use 78 or newer, or 0"}));
+  EXPECT_TRUE(fails_with([&] { (void)compile_to_ptx(next, -5); }, {"too old"}));
+}
+TEST_F(LoweringErrors, PtxOfAVersionThatIsNotThere) {
+  next.gpu_tile(x, y, 8, 8);
+  for (const int version : {1000000, 99999, 89}) {
+    EXPECT_TRUE(
+        fails_with([&] { (void)compile_to_ptx(next, 90, version); },
+                   {"PTX version " + std::to_string(version) + " (ten times) is none that LLVM writes",
+                    "or 0 for the lowest that serves"}));
+  }
+  EXPECT_NE(compile_to_ptx(next, 1000000).find(".target sm_"), std::string::npos) << "a later GPU";
 }
 TEST_F(LoweringErrors, BulkCopiesForAGpuThatHasNone) {
   ImageParam v(Float(32), 3, "v");

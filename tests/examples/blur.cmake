@@ -20,8 +20,17 @@ foreach(image IN ITEMS "" ${images})
   endif()
 endforeach()
 file(WRITE "${WORK}/no.png" "not a picture")
-execute_process(COMMAND "${PROGRAM}" "${WORK}/no.png" --output "${WORK}/bad.png"
-                RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE message)
-if(NOT failed EQUAL 1 OR NOT message MATCHES "blur: .*no.png")
-  message(FATAL_ERROR "blur of a text file should have ended with a message, but: ${failed} ${message}")
-endif()
+file(WRITE "${WORK}/empty.png" "")
+# What the message says, then the command line.
+set(ENV{MICA_TARGET} host)
+foreach(bad IN ITEMS "no.png;${WORK}/no.png" "empty.png;${WORK}/empty.png" "${WORK}: ;${WORK}"
+    "cannot open;${WORK}/missing.png" "/dev/full;--output;/dev/full" "cannot open;--output;${WORK}"
+    "passes;--passes;0" "passes;--passes;nan" "passes;--passes;-1" "passes;--passes;99999999999999999999"
+    "host:1;--target;host:1")
+  list(POP_FRONT bad expected)
+  execute_process(COMMAND "${PROGRAM}" ${bad} WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE failed
+                  OUTPUT_QUIET ERROR_VARIABLE message)
+  if(NOT failed MATCHES "^[12]$" OR NOT message MATCHES "${expected}")
+    message(FATAL_ERROR "blur ${bad} should have ended with a message, but: ${failed} ${message}")
+  endif()
+endforeach()

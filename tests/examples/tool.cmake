@@ -45,10 +45,39 @@ run(ptx ptx blur-u16 --schedule blur/shared-tile --sm 80)
 if(NOT ptx MATCHES "\\.target sm_80")
   message(FATAL_ERROR "no PTX for sm_80 in:\n${ptx}")
 endif()
-execute_process(COMMAND "${PROGRAM}" dump stencil7 --schedule no/such RESULT_VARIABLE failed OUTPUT_QUIET
-                ERROR_VARIABLE message)
-if(NOT failed EQUAL 1 OR NOT message MATCHES "pmpp/naive")
-  message(FATAL_ERROR "an unknown schedule should list the known ones, but: ${failed} ${message}")
+# Bad input (what the message says, then the command line) ends with a message that names what is wrong.
+foreach(bad IN ITEMS
+    "pmpp/naive;dump;stencil7;--schedule;no/such" "name=integer;show;pmpp/naive;-p;tile_x=nan"
+    "name=integer;show;pmpp/naive;-p;tile_x=99999999999999999999" "tile_x;show;pmpp/naive;-p;tile_x=-1"
+    "99999999999 points;traffic;pmpp/naive;--size;99999999999" "2\\^44;traffic;pmpp/naive;--size;1000000"
+    "99999999999 points;show;pmpp/naive;--size;99999999999" "size;traffic;pmpp/naive;--size;-1"
+    "size;traffic;pmpp/naive;--size;nan" "size;bench;pmpp/naive;--size;-1"
+    "refused: pmpp/naive;bench;pmpp/naive;--target;host;--size;99999999999;--runs;1"
+    "runs;bench;pmpp/naive;--runs;0" "runs;bench;pmpp/naive;--runs;nan"
+    "9999999999 values;bench;pmpp/naive;--target;host;--sweep;tile_x=1:9999999999:1"
+    "first:last:step;bench;pmpp/naive;--target;host;--sweep;tile_x=1:99999999999999999999:1"
+    "first:last:step;bench;pmpp/naive;--target;host;--sweep;tile_x=nan"
+    "/dev/full;bench;pmpp/naive;--target;host;--size;12;--runs;1;--json;/dev/full"
+    "/dev/full;bench;pmpp/naive;--target;host;--size;12;--runs;1;--sweep;vec=1;--svg;/dev/full"
+    "sm;ptx;stencil7;--sm;0" "sm;ptx;stencil7;--sm;-5" "sm;ptx;stencil7;--sm;nan"
+    "PTX;ptx;stencil7;--ptx;-1" "PTX;ptx;stencil7;--ptx;1000000"
+    "seconds;fuzz;--seconds;nan" "seconds;fuzz;--seconds;inf" "seconds;fuzz;--seconds;-1"
+    "seconds;fuzz;--pairs;1;--shrink-seconds;nan" "pairs;fuzz;--pairs;-1" "pairs;fuzz;--pairs;nan"
+    "pairs;fuzz;--pairs;99999999999999999999" "seed;fuzz;--pairs;1;--seed;-1" "gpu9;fuzz;--target;gpu9")
+  list(POP_FRONT bad expected)
+  execute_process(COMMAND "${PROGRAM}" ${bad} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE message TIMEOUT 60)
+  if(NOT failed MATCHES "^[12]$" OR NOT message MATCHES "${expected}")
+    message(FATAL_ERROR "mica ${bad} should have ended with a message, but: ${failed} ${message}")
+  endif()
+endforeach()
+execute_process(COMMAND "${PROGRAM}" list RESULT_VARIABLE failed OUTPUT_FILE /dev/full ERROR_VARIABLE message)
+if(NOT failed EQUAL 1 OR NOT message MATCHES "mica: what was to be printed")
+  message(FATAL_ERROR "mica list with nowhere to print should say so, but: ${failed} ${message}")
+endif()
+# However short the time, something is tested.
+run(tested fuzz --seconds 0.000001 --target host)
+if(NOT tested MATCHES "^[1-9][0-9]* cases")
+  message(FATAL_ERROR "mica fuzz tested nothing:\n${tested}")
 endif()
 # Every case whose schedule exists gives the host's bits; a sweep draws a figure.
 run(table bench --target emulator --size 12 --runs 1 --json "${WORK}/bench.json")

@@ -202,9 +202,6 @@ TEST(MarchGeneral, EveryRadiusUpToSix) {
 
 // The window of an input of fewer dimensions is read at all coordinates of the marched Func.
 TEST(MarchGeneral, OfAWindowOverAnInputOfFewerDimensionsKeepsTheOrderOfTheSum) {
-  const Var x("x");
-  const Var y("y");
-  const Var z("z");
   const ImageParam plane(Float(32), 2, "plane");
   const ImageParam u(Float(32), 3, "u");
   const Box box{{-3, 9}, {2, 8}, {6, 2}};

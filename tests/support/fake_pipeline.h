@@ -46,7 +46,7 @@ struct FakePipeline {
     u->name = "u";
     u->type = type;
     u->dimensions = dimensions;
-    u->where = std::source_location::current();
+    u->where = CallSite::current();
     c->name = "c";
     c->type = Float(32);
     plan.buffers.push_back({"u", type, dimensions, false, u});

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <string>
@@ -12,7 +13,9 @@
 
 #include "bench/algorithms.h"
 #include "bench/chart.h"
+#include "bench/data.h"
 #include "bench/occupancy.h"
+#include "bench/report.h"
 #include "bench/stroke_font.h"
 #include "bench/sweep.h"
 #include "tests/support/expect_error.h"
@@ -45,6 +48,39 @@ TEST(Occupancy, IsBoundByThreadsRegistersSharedMemoryAndBlocks) {
 
 TEST(Occupancy, IsUnknownWithoutRegisters) {
   EXPECT_EQ(occupancy(kernel(256, -1, 0, 0), gpu_facts(Target::gpu_emulator())), -1);
+}
+
+TEST(ParseSweep, RefusesRangesWithoutEnd) {
+  for (const std::string text : {"tile_x=1:9999999999:1", "n=1:1001:1", "n=1:9223372036854775807:1"}) {
+    EXPECT_TRUE(
+        test::fails_with([&] { (void)parse_sweep(text); }, {text, "at most 1000", "larger step"}));
+  }
+  EXPECT_TRUE(
+      test::fails_with([&] { (void)parse_sweep("n=1:9999999999:1"); }, {"has 9999999999 values"}));
+  EXPECT_EQ(parse_sweep("n=1:1000:1").values.size(), 1000u);
+  EXPECT_EQ(parse_sweep("n=1:9223372036854775807:9223372036854775806").values,
+            (std::vector<std::int64_t>{1, 9223372036854775807}));
+}
+
+TEST(SameBits, TakesAnyNaNForAnyOther) {
+  Buffer<float> a(4), b(4);
+  Buffer<double> c(4), d(4);
+  a.fill(1.0F), b.fill(1.0F), c.fill(1.0), d.fill(1.0);
+  a(2) = std::numeric_limits<float>::quiet_NaN(), b(2) = -a(2);
+  c(2) = std::numeric_limits<double>::quiet_NaN(), d(2) = -c(2);
+  EXPECT_TRUE(same_bits(a, b));
+  EXPECT_TRUE(same_bits(c, d));
+  b(2) = 1.0F, d(2) = 1.0;
+  EXPECT_FALSE(same_bits(a, b));
+  EXPECT_FALSE(same_bits(c, d));
+  a(2) = 0.0F, b(2) = -0.0F;
+  EXPECT_FALSE(same_bits(a, b));
+}
+
+TEST(WriteText, NamesTheFileThatCannotBeWritten) {
+  for (const std::string path : {"/dev/full", "/no/such/folder/file", "/"}) {
+    EXPECT_TRUE(test::fails_with([&] { write_text(path, "text"); }, {"cannot write " + path}));
+  }
 }
 
 TEST(ParseSweep, TakesListsAndRanges) {

@@ -136,6 +136,63 @@ int work(const Target& target, const std::function<void(const Func&)>& announce)
   return wrong;
 }
 
+/// Runs while other threads set the input and the scalar: each is of one input and one scalar that were
+/// set when it began. far(x) = (u(x) + c) * 1000 + c with u = 1 ... kThreads everywhere, in two kernels.
+int set_while_others_run(const Target& target) {
+  const Var x("x");
+  ImageParam u(Int(32), 1, "u");
+  Param<int> c("c", 1), width("width", 4);
+  Func near("near"), far("far");
+  near(x) = u(x) + c;
+  far(x) = near(x) * 1000 + c + select(x < width, 0, 0);
+  near.compute_root();
+  if (target.is_gpu()) {
+    near.gpu_tile(x, 32);
+    far.gpu_tile(x, 32);
+  } else {
+    far.parallel(x, 16);
+  }
+  Executable executable = compile(far, target);
+  const auto fresh = [](int value) {
+    Buffer<int> buffer(kExtent + 10 * value);
+    buffer.fill(value);
+    return buffer;
+  };
+  u.set(fresh(1));
+  std::atomic<int> running{kThreads / 2};
+  const int wrong = wrong_threads([&](int t) {
+    if (t >= kThreads / 2) {
+      for (int round = 0; running > 0; ++round) {
+        const int value = 1 + (round + t) % kThreads;
+        u.set(fresh(value));
+        c.set(value);
+        width.set(value);
+        (void)c.get();
+      }
+      return true;
+    }
+    bool right = true;
+    for (int round = 0; round < 20 * kRounds; ++round) {
+      Buffer<int> out(kExtent);
+      executable.run(out);
+      const int added = out(0) % 1000, sum = out(0) / 1000, input = sum - added;
+      right = right && added >= 1 && added <= kThreads && input >= 1 && input <= kThreads;
+      for (int i = 0; i < kExtent; ++i) right = right && out(i) == out(0);
+    }
+    --running;
+    return right;
+  });
+  return wrong;
+}
+
+TEST(Concurrency, OfSettingInputsWhileOthersRunOnTheHost) {
+  EXPECT_EQ(set_while_others_run(Target::host()), 0);
+}
+
+TEST(Concurrency, OfSettingInputsWhileOthersRunOnTheEmulator) {
+  EXPECT_EQ(set_while_others_run(Target::gpu_emulator()), 0);
+}
+
 TEST(Concurrency, OfCompilationsAndRunsOnTheHost) {
   EXPECT_EQ(work(Target::host(), [](const Func&) {}), 0);
 }

@@ -27,10 +27,10 @@ TEST(ExprNodes, APointerIsNoCondition) {
   EXPECT_TRUE((std::is_convertible_v<bool, Expr>));
 }
 
-TEST(ExprNodes, UsingAnUndefinedExprIsAnInternalError) {
+TEST(ExprNodes, UsingAnUndefinedExprIsAUserError) {
   EXPECT_FALSE(Expr().defined());
   EXPECT_EQ(Expr().as<IntImm>(), nullptr);
-  EXPECT_THROW((void)Expr().type(), InternalError);
+  EXPECT_THROW((void)Expr().type(), UserError);
 }
 
 TEST(MakeConst, IntegersWrapAndFloatsRound) {

@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cstdio>
+#include <random>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -230,6 +233,122 @@ TEST(ScheduleJson, ValuesOfAnotherKindAreRefused) {
                  {"directives[0].vars[1]", "must be a string"}));
   EXPECT_TRUE(fails_with([] { schedule_from_json(with_directive("3")); },
                          {"directives[0]", "must be an object"}));
+}
+
+TEST(ScheduleJson, NumbersBeyondTheLargestAreRefused) {
+  for (const std::string number : {"1e400", "-1e400", "1e999999999999", "123456789012345678901234567890",
+                                   "1e5", "-0.0", "4e0", "NaN", "0x10", "9223372036854775808"}) {
+    EXPECT_TRUE(fails_with(
+        [&] {
+          schedule_from_json(with_directive(R"({"do": "launch_bounds", "min_blocks": )" + number + "}"));
+        },
+        {"schedule: "}))
+        << number;
+    EXPECT_TRUE(fails_with([&] { schedule_from_json(number); }, {"schedule: "})) << number;
+  }
+}
+
+TEST(ScheduleJson, DeeplyNestedTextIsRefusedWithAShortMessage) {
+  const std::string deep(200000, '[');
+  EXPECT_TRUE(fails_with([&] { schedule_from_json(deep); }, {"no JSON"}));
+  const std::string closed = deep + std::string(200000, ']');
+  EXPECT_TRUE(fails_with([&] { schedule_from_json(closed); }, {"must be an object"}));
+  EXPECT_TRUE(fails_with([&] { schedule_from_json(R"({"mica_schedule": )" + closed + "}"); },
+                         {"integer of 32 bits, not an array"}));
+  std::string objects;
+  for (int i = 0; i < 100000; ++i) objects += R"({"mica_schedule":)";
+  EXPECT_TRUE(fails_with([&] { schedule_from_json(objects + "1" + std::string(100000, '}')); },
+                         {"integer of 32 bits, not an object"}));
+  try {
+    schedule_from_json(
+        with_directive(R"({"do": "launch_bounds", "min_blocks": ")" + std::string(100000, 'a') + "\"}"));
+    ADD_FAILURE();
+  } catch (const UserError& error) {
+    EXPECT_LT(std::string(error.what()).size(), 300u);
+  }
+}
+
+/// `text` with a few bytes changed, taken out, doubled or put in place of others.
+std::string mutated(std::string text, std::mt19937& random) {
+  const auto below = [&](std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
+  };
+  static const std::vector<std::string> kPieces = {"1e400",
+                                                   "-1",
+                                                   "0",
+                                                   "9223372036854775807",
+                                                   "-9223372036854775808",
+                                                   "2147483648",
+                                                   "true",
+                                                   "null",
+                                                   "[",
+                                                   "]",
+                                                   "{",
+                                                   "}",
+                                                   ",",
+                                                   ":",
+                                                   "\"",
+                                                   "\\",
+                                                   "\"\"",
+                                                   "\\u0000",
+                                                   "\xff",
+                                                   "\xed\xa0\x80",
+                                                   "1.5",
+                                                   "\"x\"",
+                                                   "[]",
+                                                   "{}"};
+  for (std::size_t edits = 1 + below(4); edits > 0 && !text.empty(); --edits) {
+    const std::size_t at = below(text.size());
+    const std::size_t length = std::min<std::size_t>(1 + below(12), text.size() - at);
+    switch (below(6)) {
+      case 0: text[at] = static_cast<char>(below(256)); break;
+      case 1: text.erase(at, length); break;
+      case 2: text.insert(at, text.substr(below(text.size()), length)); break;
+      case 3: text.insert(at, kPieces[below(kPieces.size())]); break;
+      case 4: text.replace(at, length, kPieces[below(kPieces.size())]); break;
+      default: {  // a whole value
+        const std::size_t colon = text.find(": ", at);
+        if (colon == std::string::npos) break;
+        const std::size_t end = text.find_first_of(",\n", colon);
+        text.replace(colon + 2, end - colon - 2, kPieces[below(kPieces.size())]);
+      }
+    }
+  }
+  return text;
+}
+
+TEST(ScheduleJson, MutatedTextIsReadOrRefused) {
+  const Var x("x"), y("y"), z("z");
+  ImageParam u(Float(32), 3, "u");
+  Func b("b"), next("next");
+  b(x, y, z) = u(x, y, z) + u(x + 1, y, z);
+  next(x, y, z) = b(x, y, z) + b(x, y + 1, z);
+  next(x, y, z) += 1.0F;
+  const std::vector<std::string> texts = {
+      to_json(every_directive()),
+      to_json({{{"next",
+                 0,
+                 {{directive::GpuTile{{"x", "y"}, {32, 8}, TailStrategy::Auto}, {}},
+                  {directive::Split{"z", "zo", "zi", 4, TailStrategy::GuardWithIf}, {}},
+                  {directive::Bound{"x", 0, 64}, {}}}},
+                {"b", 0, {{directive::ComputeAt{{"next", "x.block"}}, {}}}}}})};
+  std::mt19937 random(1);
+  int read = 0, refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    const std::string text = mutated(texts[static_cast<std::size_t>(round) % texts.size()], random);
+    try {
+      const Schedule schedule = schedule_from_json(text);
+      ++read;
+      EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule) << text;
+      next.apply(schedule);
+    } catch (const UserError& error) {
+      ++refused;
+    } catch (const std::exception& error) {
+      FAIL() << error.what() << " for\n" << text;
+    }
+  }
+  EXPECT_GT(read, 100);
+  EXPECT_GT(refused, 1000);
 }
 
 }  // namespace

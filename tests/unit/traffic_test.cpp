@@ -35,6 +35,52 @@ double cubes(std::int64_t bytes, const KernelTraffic& k) {
 }
 double two_digits(double x) { return std::round(x * 100) / 100; }
 
+// ---- what is counted at all ------------------------------------------------------------------------
+
+TEST(Traffic, OfGridsBeyondTheLargestIsRefused) {
+  Algorithm a = make_algorithm("stencil7");
+  a.output.gpu_tile("x", "y", "z", 32, 8, 1);
+  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 30,
+                               std::int64_t{99999999999}, INT64_MAX}) {
+    EXPECT_TRUE(fails_with([&] { (void)figures(a.output, n); },
+                           {std::to_string(n) + " points", "1 to 1073741823"}));
+  }
+  EXPECT_TRUE(
+      fails_with([&] { (void)figures(a.output, 1000000); }, {"1000000 x 1000000 x 1000000", "2^44"}));
+}
+
+TEST(Traffic, OfTheLargestGridsHasNoNegativeBytes) {
+  for (const auto& recipe : schedules::registry()) {
+    if (!recipe.on_gpu) continue;
+    for (const std::string name : {"stencil7", "blur-f32", "jacobi2d"}) {
+      Algorithm a, small;
+      try {
+        a = make_algorithm(name);
+        schedules::apply(a.output, recipe.name);
+        (void)figures(a.output, 64);
+      } catch (const UserError&) {
+        continue;  // a schedule for others
+      }
+      const std::int64_t n = a.output.dimensions() == 3 ? 26000 : 4194304;
+      const Traffic large = figures(a.output, n),
+                    usual = figures(a.output, 8192 / (a.output.dimensions() == 3 ? 16 : 1));
+      for (std::size_t k = 0; k < large.kernels.size(); ++k) {
+        for (const auto level : {&KernelTraffic::l1, &KernelTraffic::shared, &KernelTraffic::l2,
+                                 &KernelTraffic::dram, &KernelTraffic::once}) {
+          const Moved moved = large.kernels[k].*level;
+          EXPECT_GE(moved.read, 0) << recipe.name;
+          EXPECT_GE(moved.written, 0) << recipe.name;
+          const double a_point = cubes(moved.sum(), large.kernels[k]);
+          const double as_usual = cubes((usual.kernels[k].*level).sum(), usual.kernels[k]);
+          EXPECT_LE(a_point, 4 * as_usual + 1) << recipe.name;
+          EXPECT_GE(4 * a_point + 1, as_usual) << recipe.name;
+        }
+        EXPECT_GE(large.kernels[k].operations, 0) << recipe.name;
+      }
+    }
+  }
+}
+
 // ---- what can be worked out by hand ----------------------------------------------------------------
 
 TEST(Traffic, OfANaiveSevenPointKernelIsSevenReadsAndOneWriteAPoint) {

@@ -1,5 +1,5 @@
 // mica: looks at named schedules and at what the compiler makes of them.
-#include <cstdio>
+#include <algorithm>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -16,11 +16,13 @@ int main(int argc, char** argv) {
   mica::tools::add_ptx(app);
   mica::tools::add_bench(app);
   mica::tools::add_fuzz(app);
+  // The status is 0 when all is done and printed, 1 for an error, 2 for a wrong command line.
   try {
     app.parse(argc, argv);
+    if (!std::cout.flush()) throw mica::UserError("what was to be printed could not be written");
   } catch (const CLI::ParseError& e) {
-    return app.exit(e);
-  } catch (const mica::Error& e) {
+    return std::min(app.exit(e), 2);
+  } catch (const std::exception& e) {
     std::cerr << "mica: " << e.what() << "\n";
     return 1;
   }

@@ -1,0 +1,25 @@
+#include "examples/common/program.h"
+
+#include <cstdio>
+
+#include "dsl/diagnostics.h"
+
+namespace mica::examples {
+
+int run_program(CLI::App& app, int argc, const char* const* argv, const std::function<void()>& body) {
+  try {
+    app.parse(argc, argv);
+    body();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw UserError("what was to be printed could not be written");
+    }
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace mica::examples
