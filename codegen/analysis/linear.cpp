@@ -1,6 +1,8 @@
 #include "codegen/analysis/linear.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "dsl/traverse.h"
 
@@ -15,32 +17,48 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-void accumulate(const Expr& e, std::int64_t factor, Linear& form) {
-  if (const auto* value = as_int(e)) {
-    form.constant = plus(form.constant, times(factor, *value));
-    return;
-  }
-  if (const auto* binary = e.as<Binary>()) {
-    if (binary->op == BinaryOp::Add) {
-      accumulate(binary->a, factor, form);
-      accumulate(binary->b, factor, form);
+// Adds `e` times a factor to forms; a sum that is used several times is taken apart once.
+class Accumulator {
+ public:
+  void add(const Expr& e, std::int64_t factor, Linear& form) {
+    if (const auto* value = as_int(e)) {
+      form.constant = plus(form.constant, times(factor, *value));
       return;
     }
-    if (binary->op == BinaryOp::Sub) {
-      accumulate(binary->a, factor, form);
-      accumulate(binary->b, times(-1, factor), form);
-      return;
-    }
-    if (binary->op == BinaryOp::Mul) {
-      if (const auto* k = as_int(binary->b)) return accumulate(binary->a, times(factor, *k), form);
-      if (const auto* k = as_int(binary->a)) return accumulate(binary->b, times(factor, *k), form);
-    }
+    if (!is_sum(e)) return form.add_term(e, factor);
+    if (e.ptr().use_count() <= 1) return open(e, factor, form);
+    const auto found = shared_.find(e.ptr().get());
+    if (found != shared_.end()) return form.add(found->second, factor);
+    Linear own;
+    open(e, 1, own);
+    form.add(own, factor);
+    shared_.emplace(e.ptr().get(), std::move(own));
   }
-  if (const auto* unary = e.as<Unary>(); unary && unary->op == UnaryOp::Neg) {
-    return accumulate(unary->a, times(-1, factor), form);
+
+ private:
+  static bool is_sum(const Expr& e) {
+    if (const auto* op = e.as<Binary>()) {
+      const bool is_multiple = op->op == BinaryOp::Mul && (as_int(op->a) || as_int(op->b));
+      return op->op == BinaryOp::Add || op->op == BinaryOp::Sub || is_multiple;
+    }
+    const auto* unary = e.as<Unary>();
+    return unary && unary->op == UnaryOp::Neg;
   }
-  form.add_term(e, factor);
-}
+
+  void open(const Expr& e, std::int64_t factor, Linear& form) {
+    const auto* op = e.as<Binary>();
+    if (op == nullptr) return add(e.as<Unary>()->a, times(-1, factor), form);
+    if (op->op == BinaryOp::Mul) {
+      const auto* right = as_int(op->b);
+      const std::int64_t k = right ? *right : *as_int(op->a);
+      return add(right ? op->a : op->b, times(factor, k), form);
+    }
+    add(op->a, factor, form);
+    add(op->b, op->op == BinaryOp::Sub ? times(-1, factor) : factor, form);
+  }
+
+  std::unordered_map<const ExprNode*, Linear> shared_;  // nodes of the expression at hand
+};
 
 void reduce(Linear& form, Type type) {
   if (fits_in(form, type)) return;
@@ -94,7 +112,7 @@ std::int64_t Linear::take(const std::string& name) {
 
 Linear linearize(const Expr& e) {
   Linear form;
-  accumulate(e, 1, form);
+  Accumulator().add(e, 1, form);
   reduce(form, e.type().element());
   return form;
 }
