@@ -5,6 +5,7 @@
 #include "codegen/ir/fingerprint.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
+#include "dsl/deep_stack.h"
 #include "dsl/float_mode.h"
 #include "dsl/pipeline.h"
 #include "runtime/gpu_facts.h"
@@ -36,7 +37,9 @@ ir::Module part_of(const ir::Module& module, bool on_device) {
   return part;
 }
 
-llvm_backend::LoadedKernels load_cuda(const ir::Module& module, const Target& target, bool use_cache) {
+// `depth`: of the expressions, as Pipeline::depth.
+llvm_backend::LoadedKernels load_cuda(const ir::Module& module, std::int64_t depth, const Target& target,
+                                      bool use_cache) {
   const GpuFacts facts = gpu_facts(target);
   std::vector<std::string> entries;
   std::vector<int> shared;
@@ -45,14 +48,15 @@ llvm_backend::LoadedKernels load_cuda(const ir::Module& module, const Target& ta
   for (const auto& kernel : module.kernels) {
     entries.push_back(llvm_backend::ptx_name(kernel.name));
     shared.push_back(static_cast<int>(ir::shared_bytes(kernel)));
-    key.add("kernel", ir::fingerprint(kernel));
+    key.add("kernel", made_with_stack_for(depth, [&] { return ir::fingerprint(kernel); }));
   }
   std::optional<llvm_backend::LoadedKernels> loaded;
   if (use_cache) loaded = load_cached_cuda_kernels(target, entries, shared, key);
   if (!loaded) {
     // A driver newer than the compiler takes older PTX.
     const int version = llvm_backend::newest_ptx_version(facts.ptx_version);
-    const std::string ptx = llvm_backend::emit_ptx(module, facts.sm, version);
+    const std::string ptx =
+        made_with_stack_for(depth, [&] { return llvm_backend::emit_ptx(module, facts.sm, version); });
     loaded = load_cuda_kernels(target, ptx, entries, shared, key, use_cache);
   }
   // Launches name kernels as the program does.
@@ -65,14 +69,20 @@ ir::Module lower_variant(const Pipeline& pipeline, const Target& target, const C
   return to_module(lower(pipeline, {target, variant, options.bake, limits_of(target)}));
 }
 
-std::shared_ptr<const CompiledVariant> load_variant(const ir::Module& module, const Target& target,
+std::shared_ptr<const CompiledVariant> load_variant(const ir::Module& module, std::int64_t depth,
+                                                    const Target& target,
                                                     const CompileOptions& options) {
   auto compiled = std::make_shared<CompiledVariant>();
   ir::Module on_host = part_of(module, false), on_device = part_of(module, true);
-  if (!on_host.kernels.empty()) compiled->kernels = llvm_backend::load_host_kernels(on_host);
+  if (!on_host.kernels.empty()) {
+    compiled->kernels =
+        made_with_stack_for(depth, [&] { return llvm_backend::load_host_kernels(on_host); });
+  }
   if (!on_device.kernels.empty()) {
-    auto loaded = target.backend == Backend::Cuda ? load_cuda(on_device, target, options.use_cache)
-                                                  : llvm_backend::load_emulated_kernels(on_device);
+    auto loaded =
+        target.backend == Backend::Cuda
+            ? load_cuda(on_device, depth, target, options.use_cache)
+            : made_with_stack_for(depth, [&] { return llvm_backend::load_emulated_kernels(on_device); });
     for (auto& kernel : loaded) compiled->kernels.push_back(std::move(kernel));
   }
   compiled->plan = module.plan;
@@ -100,11 +110,13 @@ Executable compile(const std::vector<Func>& outputs, const Target& target,
   auto pipeline = std::make_shared<const Pipeline>(pipeline_of(outputs));
   // What the user can get wrong shows now, not at the first run, which most often wants this variant.
   auto usual = std::make_shared<const ir::Module>(lower_variant(*pipeline, target, options, Variant{}));
-  return Executable(
-      target, output_names(*pipeline), [pipeline, usual, target, options](const Variant& variant) {
-        if (variant == Variant{}) return load_variant(*usual, target, options);
-        return load_variant(lower_variant(*pipeline, target, options, variant), target, options);
-      });
+  return Executable(target, output_names(*pipeline),
+                    [pipeline, usual, target, options](const Variant& variant) {
+                      if (variant == Variant{})
+                        return load_variant(*usual, pipeline->depth, target, options);
+                      return load_variant(lower_variant(*pipeline, target, options, variant),
+                                          pipeline->depth, target, options);
+                    });
 }
 
 Executable compile(const Func& output, const Target& target, const CompileOptions& options) {
@@ -117,13 +129,15 @@ std::string compile_to_ptx(const Func& output, int sm, int ptx_version) {
   const DefaultFloatMode mode;
   const Target target{Backend::Cuda, 0};  // nothing of a device is asked for
   LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
-  ir::Module module = to_module(lower(pipeline_of({output}), options));
+  const Pipeline pipeline = pipeline_of({output});
+  ir::Module module = to_module(lower(pipeline, options));
   ir::Module device = part_of(module, true);
   if (device.kernels.empty()) {
     throw UserError("no Func behind " + output.name() +
                     " is scheduled on the GPU; give its loops to gpu_tile or gpu_blocks");
   }
-  return llvm_backend::emit_ptx(device, sm, ptx_version);
+  return made_with_stack_for(pipeline.depth,
+                             [&] { return llvm_backend::emit_ptx(device, sm, ptx_version); });
 }
 
 std::vector<std::string> pass_names() {

@@ -23,6 +23,7 @@
 #include "codegen/passes/vectorize_loops.h"
 #include "codegen/verify_program.h"
 #include "dsl/check_schedule.h"
+#include "dsl/deep_stack.h"
 #include "dsl/traverse.h"
 
 namespace mica {
@@ -73,7 +74,9 @@ const std::vector<Pass>& pass_list() {
   return list;
 }
 
-Program lower(const Pipeline& pipeline, const LowerOptions& options, std::string_view last) {
+namespace {
+
+Program lower_here(const Pipeline& pipeline, const LowerOptions& options, std::string_view last) {
   Program program;
   program.pipeline = pipeline;
   program.options = options;
@@ -88,6 +91,12 @@ Program lower(const Pipeline& pipeline, const LowerOptions& options, std::string
     throw UserError("there is no pass " + std::string(last) + "; the passes are " + names);
   }
   return program;
+}
+
+}  // namespace
+
+Program lower(const Pipeline& pipeline, const LowerOptions& options, std::string_view last) {
+  return made_with_stack_for(pipeline.depth, [&] { return lower_here(pipeline, options, last); });
 }
 
 ir::Module to_module(Program program) {

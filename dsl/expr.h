@@ -217,11 +217,17 @@ struct Reinterpret {
 };
 
 struct ExprNode {
+  using Op = std::variant<IntImm, FloatImm, VarRef, ParamRef, RVarRef, ImageField, Cast, Unary, Binary,
+                          Compare, Select, Fma, Strict, Access, Let, Load, Ramp, Broadcast, Shuffle,
+                          Reinterpret, WarpShuffle>;
   Type type;
-  std::variant<IntImm, FloatImm, VarRef, ParamRef, RVarRef, ImageField, Cast, Unary, Binary, Compare,
-               Select, Fma, Strict, Access, Let, Load, Ramp, Broadcast, Shuffle, Reinterpret,
-               WarpShuffle>
-      op;
+  Op op;
+
+  ExprNode(Type of, Op what) : type(of), op(std::move(what)) {}
+  ExprNode(const ExprNode&) = delete;
+  ExprNode& operator=(const ExprNode&) = delete;
+  /// Frees what only this node holds without a call for each level of it.
+  ~ExprNode();
 };
 
 inline const ExprNode& Expr::node(CallSite at) const {
@@ -243,7 +249,7 @@ const T* Expr::as() const {
 /// Makes a node; the caller vouches for the type. Users compose with operators instead.
 template <typename Op>
 Expr make_expr(Type type, Op op) {
-  return Expr(std::make_shared<const ExprNode>(ExprNode{type, std::move(op)}));
+  return Expr(std::make_shared<ExprNode>(type, ExprNode::Op(std::move(op))));
 }
 /// A constant of `type` (integers wrap, floats round; lanes > 1 broadcasts). A double for an integer
 /// type is truncated and saturates, NaN gives 0.

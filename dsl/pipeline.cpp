@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "dsl/compute_place.h"
+#include "dsl/deep_stack.h"
 #include "dsl/func_graph.h"
 #include "dsl/march_taps.h"
 #include "dsl/node_visit.h"
@@ -33,6 +34,21 @@ class PipelineMaker {
       : graph_(collect_graph(outputs)) {}
 
   Pipeline run() {
+    std::int64_t depth = 0;
+    for (const auto& f : graph_.funcs) {
+      std::int64_t deepest = 0;
+      for (const auto& definition : f->definitions) {
+        deepest = std::max({deepest, depth_of(definition.values), depth_of(definition.args)});
+      }
+      depth += deepest;
+    }
+    Pipeline pipeline = made_with_stack_for(depth, [this] { return make(); });
+    pipeline.depth = depth;
+    return pipeline;
+  }
+
+ private:
+  Pipeline make() {
     add_staged_wrappers();
     names_.emplace(graph_);
     Pipeline pipeline;
@@ -54,7 +70,6 @@ class PipelineMaker {
     return pipeline;
   }
 
- private:
   /// What one Func reads through, and what its stages hold.
   struct Reads {
     Wrappers wrappers;

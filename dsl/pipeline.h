@@ -47,6 +47,8 @@ struct Pipeline {
   std::vector<std::string> outputs;
   std::vector<Input> inputs;
   std::vector<Scalar> params;
+  /// How deep an expression may become when every Func is computed inline.
+  std::int64_t depth = 0;
   /// By name of the Func; of a Func whose scatter was refused, the Func's own.
   std::map<std::string, Marched> marched;
 

@@ -28,7 +28,9 @@ bool map_list(const std::vector<Expr>& items, Rewrite rewrite, std::vector<Expr>
 
 }  // namespace
 
-void for_each_child(const Expr& e, FunctionRef<void(const Expr&)> visit) {
+namespace {
+
+void for_each_child_of(const ExprNode& node, FunctionRef<void(const Expr&)> visit) {
   const auto each = [&](const std::vector<Expr>& items) {
     for (const Expr& item : items) visit(item);
   };
@@ -55,7 +57,31 @@ void for_each_child(const Expr& e, FunctionRef<void(const Expr&)> visit) {
                  [&](const Reinterpret& op) { visit(op.value); },
                  [&](const WarpShuffle& op) { visit(op.value); },
              },
-             e.node().op);
+             node.op);
+}
+
+}  // namespace
+
+void for_each_child(const Expr& e, FunctionRef<void(const Expr&)> visit) {
+  for_each_child_of(e.node(), visit);
+}
+
+ExprNode::~ExprNode() {
+  std::vector<Expr> left;
+  // Nodes are made as ExprNode, not const, and those taken here are nobody else's.
+  const auto take_children = [&left](const ExprNode& node) {
+    for_each_child_of(node, [&left](const Expr& child) {
+      const bool is_leaf = child.as<IntImm>() || child.as<FloatImm>() || child.as<VarRef>();
+      if (!child.defined() || is_leaf || child.ptr().use_count() > 1) return;
+      left.push_back(std::move(const_cast<Expr&>(child)));
+    });
+  };
+  take_children(*this);
+  while (!left.empty()) {
+    const Expr last = std::move(left.back());
+    left.pop_back();
+    take_children(last.node());
+  }
 }
 
 Expr map_children(const Expr& e, Rewrite rewrite) {

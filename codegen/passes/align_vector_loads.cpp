@@ -320,7 +320,7 @@ class Aligner {
     if (const auto* ramp = e.as<Ramp>()) return ramp->base;
     if (const auto* all = e.as<Broadcast>()) return all->value;
     Expr r = map_children(e, [](const Expr& child) { return lane_zero(child); });
-    return Expr(std::make_shared<const ExprNode>(ExprNode{e.type().element(), r.node().op}));
+    return Expr(std::make_shared<ExprNode>(e.type().element(), r.node().op));
   }
 
   Program& program_;

@@ -181,7 +181,7 @@ class Lanes {
       return make_expr(body.type(), Let{let->name, value, body});
     }
     Expr r = map_children(e, [this](const Expr& child) { return broadcast(run(child), lanes_); });
-    return Expr(std::make_shared<const ExprNode>(ExprNode{e.type().with_lanes(lanes_), r.node().op}));
+    return Expr(std::make_shared<ExprNode>(e.type().with_lanes(lanes_), r.node().op));
   }
 
   std::string name_;

@@ -1,0 +1,128 @@
+// Expressions are graphs: what is shared is compiled and computed once, and depth is no obstacle.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fuzz/random_data.h"
+#include "tests/support/check_targets.h"
+#include "tests/support/expect_error.h"
+
+namespace mica::test {
+namespace {
+
+class Graphs : public ::testing::Test {
+ protected:
+  /// `f(x) = value` on every target.
+  void expect_right(const Expr& value, std::int64_t n = 20) {
+    Func f("f");
+    f(x_) = value;
+    const auto memory = bind_random(u_, {{-1, n + 2}}, 1);
+    EXPECT_TRUE(check_all_targets(f, {{0, n}}));
+  }
+  void expect_right_on_the_host(const Expr& value) {
+    Func f("f");
+    f(x_) = value;
+    const auto memory = bind_random(u_, {{-1, 12}}, 1);
+    EXPECT_TRUE(matches_oracle({f}, {{0, 10}}, Target::host()));
+  }
+
+  Var x_{"x"};
+  ImageParam u_{Float(32), 1, "u"};
+};
+
+TEST_F(Graphs, OfValuesUsedTwiceAtEachLevel) {
+  for (const int depth : {1, 2, 5, 12, 40, 200}) {
+    Expr e = u_(x_);
+    for (int i = 0; i < depth; ++i) e = max(e * e, 0.1F * e);
+    expect_right(e);
+  }
+}
+
+TEST_F(Graphs, OfTenThousandLevels) {
+  Expr e = u_(x_);
+  for (int i = 0; i < 10000; ++i) e = max(e * e, 0.1F * e);
+  expect_right_on_the_host(e);
+}
+
+TEST_F(Graphs, OfSumsUsedTwiceAtEachLevel) {
+  for (const int depth : {1, 2, 3, 30, 100}) {
+    Expr e = u_(x_);
+    for (int i = 0; i < depth; ++i) e = 0.5F * e + (e - u_(x_ + 1)) * 0.25F;
+    expect_right(e);
+  }
+}
+
+TEST_F(Graphs, OfIntegers) {
+  for (const int depth : {1, 3, 30, 60}) {
+    Expr a = x_ + 3;
+    Expr b = x_ * 7;
+    for (int i = 0; i < depth; ++i) {
+      a = a + a * 3 + i;
+      b = min(b * b, b + 5) % 1000 + max(b / 3, b - 1);
+    }
+    expect_right(select(a < b, a, b) + a / 3);
+  }
+}
+
+TEST_F(Graphs, OfIndices) {
+  for (const int depth : {1, 3, 30}) {
+    Expr at = x_;
+    for (int i = 0; i < depth; ++i) at = clamp(at + 1, at - 2, at + 1) - clamp(at, 0, 1);
+    expect_right(u_(clamp(at, 0, 19)));
+  }
+}
+
+TEST_F(Graphs, OfASumOfTwentyThousandTerms) {
+  Expr e = u_(x_);
+  for (int i = 1; i < 20000; ++i) e = e + u_(x_ + (i % 3 - 1)) * (static_cast<float>(i) * 0.001F);
+  expect_right_on_the_host(e);
+}
+
+TEST_F(Graphs, OfTenSweepsComputedInline) {
+  const Var y("y");
+  const ImageParam v(Float(32), 2, "v");
+  Func f("sweep");
+  f(x_, y) = v(x_, y);
+  for (int i = 0; i < 10; ++i) {
+    Func next("sweep");
+    next(x_, y) = 0.25F * (f(x_ - 1, y) + f(x_ + 1, y) + f(x_, y - 1) + f(x_, y + 1));
+    f = next;
+  }
+  const auto memory = bind_random(v, {{-10, 32}, {-10, 25}}, 2);
+  EXPECT_TRUE(matches_oracle({f}, {{0, 12}, {0, 5}}, Target::host()));
+}
+
+TEST_F(Graphs, OfClampedTapsThroughAChainOfFuncs) {
+  const auto memory = bind_random(u_, {{0, 30}}, 3);
+  std::vector<Func> funcs;
+  for (int i = 0; i < 12; ++i) {
+    Func f("f" + std::to_string(i));
+    const auto at = [&](const Expr& index) -> Expr {
+      return i == 0 ? Expr(u_(clamp(index, 0, 29))) : Expr(funcs.back()(clamp(index, 0, 29)));
+    };
+    f(x_) = at(x_ - 1) + at(x_ + 1) * 0.5F;
+    if (i < 11) f.compute_root();
+    funcs.push_back(f);
+  }
+  EXPECT_TRUE(matches_oracle({funcs.back()}, {{0, 30}}, Target::host()));
+}
+
+TEST_F(Graphs, AreFreedWhateverTheirDepth) {
+  Expr e = u_(x_);
+  for (int i = 0; i < 1000000; ++i) e = e + 1.0F;
+  e = Expr();
+  SUCCEED();
+}
+
+TEST_F(Graphs, BeyondTheDeepestAreRefused) {
+  Expr e = u_(x_);
+  for (int i = 0; i < 1000001; ++i) e = e + 1.0F;
+  Func f("f");
+  f(x_) = e;
+  Buffer<float> out(4);
+  EXPECT_TRUE(fails_with([&] { f.realize(out, Target::host()); }, {"at most 1000000"}));
+}
+
+}  // namespace
+}  // namespace mica::test
