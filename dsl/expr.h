@@ -136,9 +136,11 @@ struct Unary {
   UnaryOp op;
   Expr a;
 };
-/// Both operands have one type, which is also the result's. Integer Div and Mod round toward minus
-/// infinity, and by zero give 0. Float Min and Max are IEEE 754-2019 minimum and maximum: NaN if
-/// either is NaN, and -0 < +0. Shr is arithmetic on signed types.
+/// Both operands have one type, which is also the result's. Integers wrap (two's complement), in values
+/// and in indices, under every schedule; an index that would leave 32 bits, or its array, is refused
+/// when a run begins. Integer Div and Mod round toward minus infinity, and by zero give 0. Float Min and
+/// Max are IEEE 754-2019 minimum and maximum: NaN if either is NaN, and -0 < +0. Shr is arithmetic on
+/// signed types.
 struct Binary {
   BinaryOp op;
   Expr a, b;

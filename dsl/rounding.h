@@ -14,6 +14,8 @@ namespace mica {
 ///
 ///  - a maximal tree of + and - is flattened into terms; a uniform factor, made of constants and Params
 ///    alone, is distributed over a sum it multiplies (integers are left alone, and `strict(e)` keeps e);
+///    a sum or product that several operations of `value` use (one Expr, used twice) is computed once:
+///    it is fixed on its own, and what uses it is not opened through it;
 ///  - terms are ordered by the largest offset in `slowest` of their taps (a march along that
 ///    dimension completes them in this order; a term without such a tap comes first), then as
 ///    written;
