@@ -1,6 +1,6 @@
 // Fixes the order and rounding of floating-point sums before any schedule is applied, so that every
-// schedule on every target returns the same bits. NaNs are equal to each other: payload and sign of a NaN
-// are not part of the promise.
+// schedule on every target returns the same bits. NaNs are equal to each other: payload and sign of a
+// NaN are not part of the promise.
 #pragma once
 
 #include <functional>

@@ -78,8 +78,9 @@ struct EmulatedKernel {
 };
 
 /// Runs the whole grid before it returns. EmulatorError for the first fault found, DeviceError where
-/// memory runs out; memory written by then stays written. Two threads may write the same bits to one global element (tiles that are
-/// shifted inwards overlap). `seed` decides the order of blocks and threads.
+/// memory runs out; memory written by then stays written. Two threads may write the same bits to one
+/// global element (tiles that are shifted inwards overlap). `seed` decides the order of blocks and
+/// threads.
 void run_emulated(const EmulatedKernel& kernel, const LaunchShape& shape, void* const* arguments,
                   std::uint64_t seed);
 /// MICA_EMULATOR_SEED of the environment, or a fixed number. UserError if it is none.
