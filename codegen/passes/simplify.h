@@ -11,6 +11,7 @@
 
 #include "codegen/analysis/linear.h"
 #include "codegen/ir/stmt.h"
+#include "codegen/passes/index_constants.h"
 
 namespace mica::passes {
 

@@ -24,7 +24,10 @@ FuzzCase wide_case(std::uint64_t seed) {
   for (Box& box : wide) {
     for (auto& [min, extent] : box) extent = std::max(extent, kWide);
   }
-  if (points_to_compute(drawn.program, wide) < kMostFuzzPoints) drawn.boxes = wide;
+  if (points_to_compute(drawn.program, wide) >= kMostFuzzPoints) return drawn;
+  const FuzzCase narrow = drawn;
+  drawn.boxes = wide;
+  follow_boxes(drawn, narrow);
   return drawn;
 }
 
