@@ -48,7 +48,7 @@ void LoopExpander::operator()(const directive::Fuse& d) {
   }
   LoopDim fused = dims()[inner];
   fused.name = d.fused;
-  fused.extent *= dims()[outer].extent;
+  if (__builtin_mul_overflow(fused.extent, dims()[outer].extent, &fused.extent)) fused.extent = 0;
   fused.where = where();
   dims()[inner] = fused;
   dims().erase(dims().begin() + static_cast<std::ptrdiff_t>(outer));

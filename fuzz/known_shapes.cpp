@@ -1,5 +1,7 @@
 #include "fuzz/known_shapes.h"
 
+#include "dsl/limits.h"
+
 namespace mica::test {
 namespace {
 
@@ -35,9 +37,9 @@ std::map<std::string, std::int64_t> bake_of(const Baked& baked, const ArrayDims&
 }
 
 std::int64_t unlikely_size(Random& random) {
-  return random.pick(std::vector<std::int64_t>{0, -1, std::int64_t{1} << 28, std::int64_t{1} << 30,
-                                               std::int64_t{1} << 31, (std::int64_t{1} << 32) + 8,
-                                               std::int64_t{1} << 40, INT64_MIN, INT64_MAX});
+  return random.pick(std::vector<std::int64_t>{
+      0, -1, kLargestMin, -kLargestMin, kLargestMin + 1, kLargestExtent, kLargestExtent + 1,
+      std::int64_t{1} << 31, (std::int64_t{1} << 32) + 8, std::int64_t{1} << 40, INT64_MIN, INT64_MAX});
 }
 
 void bound_randomly(TestPipeline& pipeline, const std::vector<Box>& boxes, bool wild, Random& random) {

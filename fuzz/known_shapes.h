@@ -29,7 +29,7 @@ std::map<std::string, std::int64_t> bake_of(const Baked& baked, const ArrayDims&
 void bound_randomly(TestPipeline& pipeline, const std::vector<Box>& boxes, bool wild, Random& random);
 /// All symbols of `arrays` or some of them; with `wild`, some have values of no array or name none.
 Baked random_bake(const ArrayDims& arrays, bool wild, Random& random);
-/// A min, an extent or a stride that may not be.
+/// A min, an extent or a stride that no array here has.
 std::int64_t unlikely_size(Random& random);
 
 }  // namespace mica::test
