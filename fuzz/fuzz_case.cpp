@@ -69,16 +69,6 @@ void add_wrappers(std::map<std::string, Func>& funcs, const TestPipeline& pipeli
   }
 }
 
-/// The outputs' boxes.
-std::map<std::string, Box> boxes_by_name(const FuzzCase& drawn) {
-  std::map<std::string, Box> boxes;
-  const std::vector<Box> outputs = output_boxes(drawn.program, drawn.boxes);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    boxes[drawn.program.stages[static_cast<std::size_t>(drawn.program.outputs[i])].name] = outputs[i];
-  }
-  return boxes;
-}
-
 /// The box of each input's memory.
 std::vector<Box> input_boxes(const FuzzCase& drawn) {
   std::vector<Box> boxes = demanded_boxes(drawn.program, drawn.boxes);
@@ -155,6 +145,16 @@ BoundCase bind(const FuzzCase& drawn) {
   return bound;
 }
 
+std::map<std::string, Box> boxes_of_funcs(const FuzzCase& drawn) {
+  std::map<std::string, Box> boxes;
+  const std::vector<Box> demanded = demanded_boxes(drawn.program, drawn.boxes);
+  for (std::size_t i = 0; i < drawn.program.stages.size(); ++i) {
+    const Box& box = demanded[drawn.program.inputs.size() + i];
+    if (!box.empty()) boxes[drawn.program.stages[i].name] = box;
+  }
+  return boxes;
+}
+
 ArrayDims arrays_of(const FuzzCase& drawn) {
   ArrayDims arrays;
   const auto dims = [&](const Box& box) {
@@ -175,23 +175,20 @@ ArrayDims arrays_of(const FuzzCase& drawn) {
 }
 
 void follow_boxes(FuzzCase& changed, const FuzzCase& before) {
-  const std::map<std::string, Box> then = boxes_by_name(before), now = boxes_by_name(changed);
-  const TestPipeline pipeline = build(changed.program);
+  const std::map<std::string, Box> then = boxes_of_funcs(before), now = boxes_of_funcs(changed);
+  TestPipeline pipeline = build(changed.program);
   for (StageSchedule& stage : changed.schedule.stages) {
     const auto from = then.find(stage.func), to = now.find(stage.func);
     if (from == then.end() || to == now.end()) continue;
+    const std::vector<std::string>& args = pipeline.func(stage.func).function()->args;
     for (Directive& directive : stage.directives) {
       auto* bound = std::get_if<directive::Bound>(&directive.op);
       if (bound == nullptr) continue;
-      for (const Func& output : pipeline.outputs) {
-        if (output.name() != stage.func) continue;
-        const auto& args = output.function()->args;
-        const auto d =
-            static_cast<std::size_t>(std::find(args.begin(), args.end(), bound->var) - args.begin());
-        if (d >= std::min(from->second.size(), to->second.size())) continue;
-        if (from->second[d] != std::pair(bound->min, bound->extent)) continue;
-        std::tie(bound->min, bound->extent) = to->second[d];
-      }
+      const auto d =
+          static_cast<std::size_t>(std::find(args.begin(), args.end(), bound->var) - args.begin());
+      if (d >= std::min(from->second.size(), to->second.size())) continue;
+      if (from->second[d] != std::pair(bound->min, bound->extent)) continue;
+      std::tie(bound->min, bound->extent) = to->second[d];
     }
   }
 }

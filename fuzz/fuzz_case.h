@@ -45,7 +45,9 @@ Schedule schedule_of(const TestPipeline& pipeline);
 /// The arrays that a case runs on: those of input i are under its name, an output's under those of its
 /// values.
 ArrayDims arrays_of(const FuzzCase& drawn);
-/// Moves the outputs' `bound`s that are the boxes of `before` to those of `changed`.
+/// What is computed of each Func when none is inlined.
+std::map<std::string, Box> boxes_of_funcs(const FuzzCase& drawn);
+/// Moves `bound`s that are the Funcs' boxes of `before` to those of `changed`.
 void follow_boxes(FuzzCase& changed, const FuzzCase& before);
 
 /// The algorithm of a case with its inputs bound and its schedule given.

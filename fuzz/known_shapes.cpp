@@ -1,5 +1,7 @@
 #include "fuzz/known_shapes.h"
 
+#include <algorithm>
+
 #include "dsl/limits.h"
 
 namespace mica::test {
@@ -42,16 +44,21 @@ std::int64_t unlikely_size(Random& random) {
       std::int64_t{1} << 31, (std::int64_t{1} << 32) + 8, std::int64_t{1} << 40, INT64_MIN, INT64_MAX});
 }
 
-void bound_randomly(TestPipeline& pipeline, const std::vector<Box>& boxes, bool wild, Random& random) {
-  for (std::size_t i = 0; i < pipeline.outputs.size(); ++i) {
-    const auto& func = pipeline.outputs[i].function();
+void bound_randomly(TestPipeline& pipeline, const std::map<std::string, Box>& boxes, bool wild,
+                    Random& random) {
+  for (const Func& func : pipeline.funcs) {
+    const bool is_output = std::any_of(pipeline.outputs.begin(), pipeline.outputs.end(),
+                                       [&](const Func& output) { return output.name() == func.name(); });
+    const auto found = boxes.find(func.name());
+    if (found == boxes.end() || (!is_output && random.below(3) > 0)) continue;
     const bool all = random.coin();
-    for (std::size_t d = 0; d < func->args.size(); ++d) {
+    for (std::size_t d = 0; d < found->second.size(); ++d) {
       if (!all && random.coin()) continue;
-      directive::Bound bound{func->args[d], boxes[i][d].first, boxes[i][d].second};
+      const auto& [min, extent] = found->second[d];
+      directive::Bound bound{func.function()->args[d], min, extent};
       if (wild && random.below(4) == 0) bound.min = unlikely_size(random);
       if (wild && random.below(4) == 0) bound.extent = unlikely_size(random);
-      func->definitions.front().directives.push_back({bound, {}});
+      func.function()->definitions.front().directives.push_back({bound, {}});
     }
   }
 }

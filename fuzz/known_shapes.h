@@ -24,9 +24,10 @@ std::optional<std::int64_t> value_of(const ArrayDims& arrays, const std::string&
 /// CompileOptions::bake of `baked`; a symbol without a value that no array has is left out.
 std::map<std::string, std::int64_t> bake_of(const Baked& baked, const ArrayDims& arrays);
 
-/// Bounds dimensions of the outputs of `pipeline`, which are computed over `boxes`; with `wild`, some of
-/// them to other ranges.
-void bound_randomly(TestPipeline& pipeline, const std::vector<Box>& boxes, bool wild, Random& random);
+/// Bounds dimensions of Funcs of `pipeline`, most often the outputs, which are computed over `boxes`;
+/// with `wild`, some of them to other ranges.
+void bound_randomly(TestPipeline& pipeline, const std::map<std::string, Box>& boxes, bool wild,
+                    Random& random);
 /// All symbols of `arrays` or some of them; with `wild`, some have values of no array or name none.
 Baked random_bake(const ArrayDims& arrays, bool wild, Random& random);
 /// A min, an extent or a stride that no array here has.

@@ -41,7 +41,9 @@ void run_pair(std::uint64_t seed, Side side) {
                              random.coin() ? Layout::Embedded : Layout::Dense);
   const std::vector<AnyBuffer> expected = expected_values(p.outputs, box);
   if (random.below(4) == 0) {
-    bound_randomly(p, std::vector<Box>(p.outputs.size(), box), /*wild=*/false, random);
+    std::map<std::string, Box> boxes;
+    for (const Func& output : p.outputs) boxes[output.name()] = box;
+    bound_randomly(p, boxes, /*wild=*/false, random);
   }
   CompileOptions options;
   if (random.below(4) == 0) {
