@@ -36,6 +36,7 @@ void each_nest(Program& program) {
 
 void check_legality(Program& program) {
   throw_if_any(check_schedule(program.pipeline, program.options.target.is_gpu()));
+  passes::check_baked(program.pipeline, program.options.bake);
 }
 
 }  // namespace
@@ -82,6 +83,8 @@ Program lower_here(const Pipeline& pipeline, const LowerOptions& options, std::s
   program.options = options;
   for (const auto& pass : pass_list()) {
     pass.run(program);
+    // Nothing is left of a nest over no points.
+    std::erase_if(program.nests, [](const Nest& nest) { return !nest.body.defined(); });
     verify_after(program, pass.name);
     if (pass.name == last) return program;
   }

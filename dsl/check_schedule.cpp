@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/limits.h"
 #include "dsl/names.h"
 #include "dsl/schedule_view.h"
 
@@ -58,7 +59,8 @@ class DirectiveChecker {
 
   void operator()(const directive::Bound& d) {
     if (!is_dimension(d.var)) return;
-    if (d.extent < 1) report(fmt::format("the extent is {}; it must be at least 1", d.extent));
+    is_in_range("the min", d.min, -kLargestMin, kLargestMin);
+    is_in_range("the extent", d.extent, 1, kLargestExtent);
   }
   void operator()(const directive::AlignStorage& d) {
     if (!is_dimension(d.var)) return;
@@ -221,7 +223,7 @@ class DirectiveChecker {
     report(fmt::format("{} is no dimension of {}; its dimensions are {}", var, f_.name(), joined(args)));
     return false;
   }
-  void is_in_range(const char* what, int value, int low, int high) {
+  void is_in_range(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {
     if (value >= low && value <= high) return;
     report(fmt::format("{} is {}; legal are {} to {}", what, value, low, high));
   }

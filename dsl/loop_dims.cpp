@@ -223,7 +223,8 @@ std::pair<std::int64_t, std::int64_t> bounded_range(const FunctionData& f, const
   std::pair<std::int64_t, std::int64_t> range{0, 0};
   for (const auto& directive : f.definitions.at(0).directives) {
     const auto* bound = std::get_if<directive::Bound>(&directive.op);
-    if (bound && bound->var == var && bound->extent > 0) range = {bound->min, bound->extent};
+    if (!bound || bound->var != var || bound->extent < 1 || bound->extent > kLargestExtent) continue;
+    range = {bound->min, bound->extent};
   }
   return range;
 }

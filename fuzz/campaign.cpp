@@ -53,12 +53,14 @@ FuzzCase random_case(Random& random, const Target& target, bool illegal) {
   drawn.row_padding = static_cast<int>(random.below(4));
   drawn.transposed = random.below(12) == 0;
   TestPipeline pipeline = build(drawn.program);
+  if (random.below(4) == 0) bound_randomly(pipeline, boxes_of_funcs(drawn), illegal, random);
   const auto directives = static_cast<int>(random.below(illegal ? 9 : 7));
   if (!illegal || random.coin())
     schedule_legally(pipeline, target.is_gpu(), illegal ? 0 : directives, random);
   if (illegal)
     add_random_directives(pipeline, target.is_gpu() || random.below(8) == 0, directives, random);
   drawn.schedule = schedule_of(pipeline);
+  if (random.below(4) == 0) drawn.bake = random_bake(arrays_of(drawn), illegal, random);
   return drawn;
 }
 

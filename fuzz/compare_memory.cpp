@@ -71,17 +71,28 @@ std::string differing_bits(const AnyBuffer& expected, const AnyBuffer& actual) {
 
 std::byte poison_byte(Type type) { return type.is_float() ? std::byte{0xff} : std::byte{0xcd}; }
 
-PoisonedOutput::PoisonedOutput(Type type, const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
-                               std::int64_t margin, std::int64_t row_padding, bool transposed) {
+std::vector<BufferDim> poisoned_dims(const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
+                                     std::int64_t margin, std::int64_t row_padding, bool transposed) {
   std::vector<BufferDim> dims(box.size());
   std::int64_t stride = 1;
   for (std::size_t i = 0; i < box.size(); ++i) {
     const std::size_t d = transposed ? box.size() - 1 - i : i;
-    const auto& [min, extent] = box[d];
-    dims[d] = {min - margin, extent + 2 * margin, stride};
-    stride *= extent + 2 * margin + (i == 0 ? row_padding : 0);
+    dims[d] = {box[d].first, box[d].second, stride};
+    stride *= box[d].second + 2 * margin + (i == 0 ? row_padding : 0);
   }
-  bytes_.assign(static_cast<std::size_t>(stride * type.bytes()), poison_byte(type));
+  return dims;
+}
+
+PoisonedOutput::PoisonedOutput(Type type, const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
+                               std::int64_t margin, std::int64_t row_padding, bool transposed) {
+  std::vector<BufferDim> dims = poisoned_dims(box, margin, row_padding, transposed);
+  for (BufferDim& dim : dims) {
+    dim.min -= margin;
+    dim.extent += 2 * margin;
+  }
+  const BufferDim& slowest = transposed ? dims.front() : dims.back();
+  const std::int64_t elements = slowest.stride * slowest.extent + (dims.size() == 1 ? row_padding : 0);
+  bytes_.assign(static_cast<std::size_t>(elements * type.bytes()), poison_byte(type));
   whole_ = AnyBuffer::wrap_host(type, bytes_.data(), dims);
   crop_ = whole_.cropped(box);
 }

@@ -16,12 +16,16 @@ std::string differing_bits(const AnyBuffer& expected, const AnyBuffer& actual);
 /// "0.5 (0x3f000000)" for an element in memory.
 std::string describe_element(Type type, const void* at);
 
+/// Dimensions of `box` inside memory that has `margin` points around it and `row_padding` elements after
+/// each row; the first dimension is the fastest, or the last if `transposed`.
+std::vector<BufferDim> poisoned_dims(const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
+                                     std::int64_t margin, std::int64_t row_padding, bool transposed);
+
 /// Host memory for one output: a view `crop` of the given box in a larger, poisoned allocation that
 /// has a margin of points on each side and unused elements at the ends of rows.
 class PoisonedOutput {
  public:
-  /// `box` is (min, extent) of each dimension; rows are padded by `row_padding` elements. The first
-  /// dimension is the fastest, or the last if `transposed`.
+  /// `box` is (min, extent) of each dimension; the rest as in poisoned_dims.
   PoisonedOutput(Type type, const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
                  std::int64_t margin = 3, std::int64_t row_padding = 2, bool transposed = false);
   [[nodiscard]] AnyBuffer& crop() { return crop_; }

@@ -5,8 +5,10 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <tuple>
 
 #include "codegen/compile.h"
+#include "codegen/program.h"
 
 namespace mica::test {
 namespace {
@@ -67,17 +69,27 @@ void add_wrappers(std::map<std::string, Func>& funcs, const TestPipeline& pipeli
   }
 }
 
+/// The box of each input's memory.
+std::vector<Box> input_boxes(const FuzzCase& drawn) {
+  std::vector<Box> boxes = demanded_boxes(drawn.program, drawn.boxes);
+  boxes.resize(drawn.program.inputs.size());
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const Program::Input& input = drawn.program.inputs[i];
+    const auto bounded = drawn.bounded_inputs.find(input.name);
+    if (bounded != drawn.bounded_inputs.end()) boxes[i] = bounded->second;
+    if (boxes[i].empty()) boxes[i].assign(static_cast<std::size_t>(input.dimensions), {0, 1});
+  }
+  return boxes;
+}
+
 /// The inputs' memory, bound.
 std::vector<std::unique_ptr<PoisonedOutput>> bind_inputs(const FuzzCase& drawn, TestPipeline& pipeline) {
-  const std::vector<Box> demanded = demanded_boxes(drawn.program, drawn.boxes);
+  const std::vector<Box> boxes = input_boxes(drawn);
   std::vector<std::unique_ptr<PoisonedOutput>> memory;
   for (std::size_t i = 0; i < pipeline.inputs.size(); ++i) {
     ImageParam& input = pipeline.inputs[i];
-    const auto bounded = drawn.bounded_inputs.find(input.name());
-    Box box = bounded != drawn.bounded_inputs.end() ? bounded->second : demanded[i];
-    if (box.empty()) box.assign(static_cast<std::size_t>(input.dimensions()), {0, 1});
-    memory.push_back(std::make_unique<PoisonedOutput>(input.type(), box, drawn.margin, drawn.row_padding,
-                                                      drawn.transposed));
+    memory.push_back(std::make_unique<PoisonedOutput>(input.type(), boxes[i], drawn.margin,
+                                                      drawn.row_padding, drawn.transposed));
     fill_random(memory.back()->crop(), drawn.data_seed + i, drawn.contents);
     input.set(memory.back()->crop());
   }
@@ -134,11 +146,60 @@ BoundCase bind(const FuzzCase& drawn) {
   return bound;
 }
 
+std::map<std::string, Box> boxes_of_funcs(const FuzzCase& drawn) {
+  std::map<std::string, Box> boxes;
+  const std::vector<Box> demanded = demanded_boxes(drawn.program, drawn.boxes);
+  for (std::size_t i = 0; i < drawn.program.stages.size(); ++i) {
+    const Box& box = demanded[drawn.program.inputs.size() + i];
+    if (!box.empty()) boxes[drawn.program.stages[i].name] = box;
+  }
+  return boxes;
+}
+
+ArrayDims arrays_of(const FuzzCase& drawn) {
+  ArrayDims arrays;
+  const auto dims = [&](const Box& box) {
+    return poisoned_dims(box, drawn.margin, drawn.row_padding, drawn.transposed);
+  };
+  const std::vector<Box> inputs = input_boxes(drawn);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    arrays[drawn.program.inputs[i].name] = dims(inputs[i]);
+  }
+  const std::vector<Box> outputs = output_boxes(drawn.program, drawn.boxes);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& stage = drawn.program.stages[static_cast<std::size_t>(drawn.program.outputs[i])];
+    for (std::size_t v = 0; v < stage.values.size(); ++v) {
+      arrays[storage_name(stage.name, static_cast<int>(v), stage.values.size())] = dims(outputs[i]);
+    }
+  }
+  return arrays;
+}
+
+void follow_boxes(FuzzCase& changed, const FuzzCase& before) {
+  const std::map<std::string, Box> then = boxes_of_funcs(before), now = boxes_of_funcs(changed);
+  TestPipeline pipeline = build(changed.program);
+  for (StageSchedule& stage : changed.schedule.stages) {
+    const auto from = then.find(stage.func), to = now.find(stage.func);
+    if (from == then.end() || to == now.end()) continue;
+    const std::vector<std::string>& args = pipeline.func(stage.func).function()->args;
+    for (Directive& directive : stage.directives) {
+      auto* bound = std::get_if<directive::Bound>(&directive.op);
+      if (bound == nullptr) continue;
+      const auto d =
+          static_cast<std::size_t>(std::find(args.begin(), args.end(), bound->var) - args.begin());
+      if (d >= std::min(from->second.size(), to->second.size())) continue;
+      if (from->second[d] != std::pair(bound->min, bound->extent)) continue;
+      std::tie(bound->min, bound->extent) = to->second[d];
+    }
+  }
+}
+
 Outcome run_case(const FuzzCase& drawn) {
   try {
     const BoundCase bound = bind(drawn);
     CompileOptions options;
     options.use_cache = false;
+    options.bake = bake_of(drawn.bake, arrays_of(drawn));
     Executable executable = compile(bound.pipeline.outputs, drawn.target, options);
     return bound.expected->run(executable);
   } catch (const UserError& e) {

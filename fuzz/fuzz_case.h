@@ -10,6 +10,7 @@
 #include "dsl/schedule.h"
 #include "fuzz/compare_memory.h"
 #include "fuzz/expected_outputs.h"
+#include "fuzz/known_shapes.h"
 #include "fuzz/program.h"
 #include "fuzz/random_data.h"
 #include "runtime/target.h"
@@ -29,6 +30,7 @@ struct FuzzCase {
   /// Poisoned points around each array, and unused elements after each row.
   int margin = 3, row_padding = 2;
   bool transposed = false;  ///< the last dimension of the inputs' and outputs' memory is the fastest
+  Baked bake;               ///< what the compilation knows
 };
 
 /// Do two failures look like one bug? Exceptions must agree in the words of their first line, numbers
@@ -39,6 +41,14 @@ bool is_same_kind(const Outcome& a, const Outcome& b);
 void put_schedule(TestPipeline& pipeline, const Schedule& schedule);
 /// The directives of all Funcs of `pipeline`.
 Schedule schedule_of(const TestPipeline& pipeline);
+
+/// The arrays that a case runs on: those of input i are under its name, an output's under those of its
+/// values.
+ArrayDims arrays_of(const FuzzCase& drawn);
+/// What is computed of each Func when none is inlined.
+std::map<std::string, Box> boxes_of_funcs(const FuzzCase& drawn);
+/// Moves `bound`s that are the Funcs' boxes of `before` to those of `changed`.
+void follow_boxes(FuzzCase& changed, const FuzzCase& before);
 
 /// The algorithm of a case with its inputs bound and its schedule given.
 struct BoundCase {

@@ -1,6 +1,7 @@
 // A case as a C++ program of its own.
 #include <set>
 
+#include "codegen/program.h"
 #include "dsl/names.h"
 #include "fuzz/fuzz_case.h"
 #include "fuzz/print_program.h"
@@ -15,21 +16,25 @@ std::string cpp_type(Type type) {
   return (type.is_int() ? "std::int" : "std::uint") + std::to_string(type.bits) + "_t";
 }
 
-/// The dimensions of PoisonedOutput's crop.
-std::string dims_text(const FuzzCase& drawn, const Box& box) {
-  std::vector<std::int64_t> strides(box.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = 0; i < box.size(); ++i) {
-    const std::size_t d = drawn.transposed ? box.size() - 1 - i : i;
-    strides[d] = stride;
-    stride *= box[d].second + 2 * drawn.margin + (i == 0 ? drawn.row_padding : 0);
-  }
+std::string dims_text(const std::vector<BufferDim>& dims) {
   std::string text;
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    text += (text.empty() ? "{" : ", {") + std::to_string(box[d].first) + ", " +
-            std::to_string(box[d].second) + ", " + std::to_string(strides[d]) + "}";
+  for (const BufferDim& dim : dims) {
+    text += (text.empty() ? "{" : ", {") + std::to_string(dim.min) + ", " + std::to_string(dim.extent) +
+            ", " + std::to_string(dim.stride) + "}";
   }
   return "std::vector<BufferDim>{" + text + "}";
+}
+
+/// The initializer of CompileOptions::bake.
+std::string bake_text(const std::map<std::string, std::int64_t>& bake) {
+  std::string text;
+  for (const auto& [symbol, value] : bake) {
+    // The least number has no literal of its own.
+    const std::string number =
+        value == INT64_MIN ? std::to_string(value + 1) + " - 1" : std::to_string(value);
+    text += (text.empty() ? "{\"" : ", {\"") + symbol + "\", " + number + "}";
+  }
+  return "{" + text + "}";
 }
 
 std::string target_text(const Target& target) {
@@ -90,24 +95,21 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
       "10)); });\n"
       "  return buffer;\n}\n\nint main() {\n";
   text += indented(to_string(drawn.program));
-  const std::vector<Box> demanded = demanded_boxes(drawn.program, drawn.boxes);
+  const ArrayDims arrays = arrays_of(drawn);
   for (std::size_t i = 0; i < drawn.program.inputs.size(); ++i) {
     const auto& input = drawn.program.inputs[i];
-    const auto bounded = drawn.bounded_inputs.find(input.name);
-    Box box = bounded != drawn.bounded_inputs.end() ? bounded->second : demanded[i];
-    if (box.empty()) box.assign(static_cast<std::size_t>(input.dimensions), {0, 1});
     text += "  auto " + input.name + "_data = filled<" + cpp_type(input.type) + ">(" +
-            dims_text(drawn, box) + ", " + std::to_string(i + 1) + ");\n  " + input.name + ".set(" +
-            input.name + "_data);\n";
+            dims_text(arrays.at(input.name)) + ", " + std::to_string(i + 1) + ");\n  " + input.name +
+            ".set(" + input.name + "_data);\n";
   }
   std::string outputs, plain;
-  const std::vector<Box> boxes = output_boxes(drawn.program, drawn.boxes);
   for (std::size_t i = 0; i < drawn.program.outputs.size(); ++i) {
     const auto& stage = drawn.program.stages[static_cast<std::size_t>(drawn.program.outputs[i])];
     outputs += (outputs.empty() ? "" : ", ") + handle_text(stage.name);
-    for (const Term& value : stage.values) {
+    for (std::size_t v = 0; v < stage.values.size(); ++v) {
+      const std::string array = storage_name(stage.name, static_cast<int>(v), stage.values.size());
       const std::string dims =
-          "AnyBuffer(" + type_text(value.type) + ", " + dims_text(drawn, boxes[i]) + ")";
+          "AnyBuffer(" + type_text(stage.values[v].type) + ", " + dims_text(arrays.at(array)) + ")";
       plain += (plain.empty() ? "" : ", ") + dims;
     }
   }
@@ -115,13 +117,16 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
   text +=
       "  const auto run = [](const std::vector<Func>& funcs, const Target& target, "
       "std::vector<AnyBuffer>& "
-      "buffers) {\n"
+      "buffers, const CompileOptions& options = {}) {\n"
       "    std::vector<AnyBuffer*> outputs;\n"
       "    for (auto& buffer : buffers) outputs.push_back(&buffer);\n"
-      "    compile(funcs, target).run(outputs);\n  };\n";
+      "    compile(funcs, target, options).run(outputs);\n  };\n";
   text += "  run({" + outputs + "}, Target::host(), plain);\n\n";
   text += indented(loop_vars(drawn.schedule) + mica::to_string(drawn.schedule));
-  text += "  run({" + outputs + "}, " + target_text(drawn.target) + ", scheduled);\n";
+  const auto bake = bake_of(drawn.bake, arrays);
+  if (!bake.empty()) text += "  CompileOptions options;\n  options.bake = " + bake_text(bake) + ";\n";
+  text += "  run({" + outputs + "}, " + target_text(drawn.target) + ", scheduled" +
+          (bake.empty() ? "" : ", options") + ");\n";
   text +=
       "  int differences = 0;\n"
       "  for (std::size_t i = 0; i < plain.size(); ++i) {\n"

@@ -5,6 +5,7 @@
 
 #include "dsl/loop_dims.h"
 #include "dsl/traverse.h"
+#include "fuzz/known_shapes.h"
 #include "fuzz/random_schedules.h"
 #include "fuzz/try_directives.h"
 
@@ -134,8 +135,9 @@ class Drawer {
       case 11: return put_first(directive::AlignStorage{dimension(), factor()});
       case 12:
         if (!wild_) return put_first(directive::StoreRoot{});
-        return put_first(
-            directive::Bound{dimension(), random_.between(-20, 20), random_.between(1, 60)});
+        return put_first(directive::Bound{
+            dimension(), now_and_then() ? unlikely_size(random_) : random_.between(-20, 20),
+            now_and_then() ? unlikely_size(random_) : random_.between(1, 60)});
       case 13: return put_first(directive::ComputeInline{});
       default: return put(directive::MarkLoop{loop(), LoopKind::Parallel});
     }

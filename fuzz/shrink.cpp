@@ -155,6 +155,17 @@ void simpler_directives(const FuzzCase& c, Candidates& out) {
   }
 }
 
+void less_known(const FuzzCase& c, Candidates& out) {
+  if (c.bake.size() > 1) {
+    out.push_back(c);
+    out.back().bake.clear();
+  }
+  for (const auto& [symbol, value] : c.bake) {
+    out.push_back(c);
+    out.back().bake.erase(symbol);
+  }
+}
+
 void simpler_stages(const FuzzCase& c, Candidates& out) {
   for (std::size_t i = 0; i < c.program.stages.size(); ++i) {
     const ProgramStage& stage = c.program.stages[i];
@@ -346,8 +357,8 @@ void plainer_data(const FuzzCase& c, Candidates& out) {
 FuzzCase shrink(const FuzzCase& failed, const Outcome& outcome, double seconds, int seconds_a_case) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   const std::vector<void (*)(const FuzzCase&, Candidates&)> passes{
-      fewer_outputs, fewer_directives, simpler_stages, smaller_boxes,
-      simpler_terms, plainer_types,    plainer_data,   simpler_directives};
+      fewer_outputs, fewer_directives, less_known,   simpler_stages,    smaller_boxes,
+      simpler_terms, plainer_types,    plainer_data, simpler_directives};
   FuzzCase smallest = failed;
   for (bool smaller = true; smaller;) {
     smaller = false;
@@ -356,6 +367,7 @@ FuzzCase shrink(const FuzzCase& failed, const Outcome& outcome, double seconds, 
       pass(smallest, candidates);
       for (std::size_t i = 0; i < candidates.size();) {
         if (std::chrono::steady_clock::now() > end) return smallest;
+        follow_boxes(candidates[i], smallest);
         const Outcome now = run_isolated({candidates[i]}, seconds_a_case).front();
         if (!is_same_kind(now, outcome)) {
           ++i;

@@ -10,18 +10,18 @@ namespace mica::ir {
 
 namespace {
 
+// Every function here names all fields of what it writes, so that a new one does not compile until it is
+// written, too. Statements and expressions inside are written after the fields beside them.
 class Writer {
  public:
   void kernel(const Kernel& k) {
-    name(k.name);
-    numbers({k.on_device ? 1 : 0, k.block[0], k.block[1], k.block[2], k.min_blocks, k.max_registers,
-             k.cluster[0], k.cluster[1], k.cluster[2], static_cast<std::int64_t>(k.params.size())});
-    for (const KernelParam& p : k.params) {
-      name(p.name);
-      type(p.type);
-      numbers({p.is_pointer ? 1 : 0, p.is_written ? 1 : 0, p.read_only ? 1 : 0, p.texture ? 1 : 0});
-    }
-    stmt(k.body);
+    const auto& [its_name, on_device, params, body, block, min_blocks, max_registers, cluster] = k;
+    name(its_name);
+    numbers({on_device ? 1 : 0, block[0], block[1], block[2], min_blocks, max_registers, cluster[0],
+             cluster[1], cluster[2]});
+    count(params.size());
+    for (const KernelParam& p : params) parameter(p);
+    stmt(body);
   }
   [[nodiscard]] std::string take() { return std::move(text_); }
 
@@ -48,58 +48,98 @@ class Writer {
     for_each_child(
         s, [&](const Stmt& child) { stmt(child); }, [&](const Expr& e) { expr(e); });
   }
+  void parameter(const KernelParam& p) {
+    const auto& [its_name, its_type, is_pointer, is_written, read_only, texture] = p;
+    name(its_name);
+    type(its_type);
+    numbers({is_pointer ? 1 : 0, is_written ? 1 : 0, read_only ? 1 : 0, texture ? 1 : 0});
+  }
+
   void payload(const For& op) {
-    name(op.name);
-    number(static_cast<int>(op.kind));
+    const auto& [its_name, min, extent, kind, body] = op;
+    name(its_name);
+    number(static_cast<int>(kind));
   }
   void payload(const Store& op) {
-    name(op.buffer);
-    count(op.index.size());
-    count(op.logical.size());
-    numbers({op.alignment, op.streamed ? 1 : 0, op.block.defined() ? 1 : 0});
+    const auto& [buffer, index, value, logical, alignment, streamed, block] = op;
+    name(buffer);
+    count(index.size());
+    count(logical.size());
+    numbers({alignment, streamed ? 1 : 0, block.defined() ? 1 : 0});
   }
-  void payload(const Block& op) { count(op.stmts.size()); }
+  void payload(const Block& op) {
+    const auto& [stmts] = op;
+    count(stmts.size());
+  }
   void payload(const If& op) {
-    numbers({op.then_case.defined() ? 1 : 0, op.else_case.defined() ? 1 : 0});
+    const auto& [condition, then_case, else_case] = op;
+    numbers({then_case.defined() ? 1 : 0, else_case.defined() ? 1 : 0});
   }
-  void payload(const LetStmt& op) { name(op.name); }
+  void payload(const LetStmt& op) {
+    const auto& [its_name, value, body] = op;
+    name(its_name);
+  }
   void payload(const Allocate& op) {
-    name(op.buffer);
-    type(op.type);
-    number(static_cast<int>(op.memory));
-    count(op.extents.size());
-    count(op.strides.size());
-    for (const std::int64_t stride : op.strides) number(stride);
+    const auto& [buffer, its_type, memory, mins, extents, strides, body, folds, ring, per_thread] = op;
+    name(buffer);
+    type(its_type);
+    numbers({static_cast<int>(memory), per_thread ? 1 : 0});
+    count(mins.size());
+    count(extents.size());
+    for (const auto* list : {&strides, &folds}) {
+      count(list->size());
+      for (const std::int64_t n : *list) number(n);
+    }
+    const auto& [places, newest_lag, oldest_lag, copied] = ring;
+    numbers({places, newest_lag, oldest_lag, copied ? 1 : 0});
   }
-  void payload(const Barrier& op) { number(op.fences_copies ? 1 : 0); }
-  void payload(const NamedBarrier& op) { numbers({op.number, op.threads, op.waits ? 1 : 0}); }
-  void payload(const ClusterBarrier& /*op*/) {}
-  void payload(const Produce& op) { name(op.func); }
-  template <typename Copy>
-  void places(const Copy& op) {
-    name(op.to);
-    name(op.from);
-    count(op.to_index.size());
-    count(op.from_index.size());
-    count(op.to_logical.size());
-    count(op.from_logical.size());
+  void payload(const Barrier& op) {
+    const auto& [fences_copies] = op;
+    number(fences_copies ? 1 : 0);
+  }
+  void payload(const NamedBarrier& op) {
+    const auto& [its_number, threads, waits] = op;
+    numbers({its_number, threads, waits ? 1 : 0});
+  }
+  void payload(const ClusterBarrier& /*op*/) { static_assert(std::is_empty_v<ClusterBarrier>); }
+  void payload(const Produce& op) {
+    const auto& [func, body, plane] = op;
+    name(func);
+    number(plane ? 1 : 0);
   }
   void payload(const AsyncCopy& op) {
-    places(op);
-    number(op.count);
+    const auto& [to, from, to_index, from_index, to_logical, from_logical, elements] = op;
+    name(to);
+    name(from);
+    for (const auto* list : {&to_index, &from_index, &to_logical, &from_logical}) count(list->size());
+    number(elements);
   }
-  void payload(const CopyCommit& /*op*/) {}
-  void payload(const CopyWait& op) { number(op.pending); }
+  void payload(const CopyCommit& /*op*/) { static_assert(std::is_empty_v<CopyCommit>); }
+  void payload(const CopyWait& op) {
+    const auto& [pending] = op;
+    number(pending);
+  }
   void payload(const BulkInit& op) {
-    name(op.barriers);
-    number(op.count);
+    const auto& [barriers, cells] = op;
+    name(barriers);
+    number(cells);
   }
-  void payload(const BulkExpect& op) { name(op.barriers); }
+  void payload(const BulkExpect& op) {
+    const auto& [barriers, slot, bytes] = op;
+    name(barriers);
+  }
   void payload(const BulkCopy& op) {
-    places(op);
-    name(op.barriers);
+    const auto& [to, from, to_index, from_index, to_logical, from_logical, elements, barriers, slot] =
+        op;
+    name(to);
+    name(from);
+    for (const auto* list : {&to_index, &from_index, &to_logical, &from_logical}) count(list->size());
+    name(barriers);
   }
-  void payload(const BulkWait& op) { name(op.barriers); }
+  void payload(const BulkWait& op) {
+    const auto& [barriers, slot, parity] = op;
+    name(barriers);
+  }
 
   /// A node met before is written as its number.
   void expr(const Expr& e) {
@@ -115,35 +155,63 @@ class Writer {
     std::visit([&](const auto& op) { payload(op); }, e.node().op);
     mica::for_each_child(e, [&](const Expr& child) { expr(child); });
   }
+  void payload(const IntImm& op) {
+    const auto& [value] = op;
+    number(value);
+  }
+  void payload(const FloatImm& op) {
+    const auto& [value] = op;
+    number(std::bit_cast<std::int64_t>(value));
+  }
+  void payload(const VarRef& op) {
+    const auto& [its_name] = op;
+    name(its_name);
+  }
+  void payload(const Let& op) {
+    const auto& [its_name, value, body] = op;
+    name(its_name);
+  }
+  void payload(const Unary& op) {
+    const auto& [which, a] = op;
+    number(static_cast<int>(which));
+  }
+  void payload(const Binary& op) {
+    const auto& [which, a, b] = op;
+    number(static_cast<int>(which));
+  }
+  void payload(const Compare& op) {
+    const auto& [which, a, b] = op;
+    number(static_cast<int>(which));
+  }
+  void payload(const Load& op) {
+    const auto& [buffer, index, logical, alignment, streamed] = op;
+    name(buffer);
+    count(index.size());
+    count(logical.size());
+    numbers({alignment, streamed ? 1 : 0});
+  }
+  void payload(const WarpShuffle& op) {
+    const auto& [value, delta] = op;
+    number(delta);
+  }
+  void payload(const Shuffle& op) {
+    const auto& [vectors, lanes] = op;
+    count(vectors.size());
+    count(lanes.size());
+    for (const int lane : lanes) number(lane);
+  }
+  // Nothing beside the operands.
+  void payload(const Cast& op) { [[maybe_unused]] const auto& [value] = op; }
+  void payload(const Strict& op) { [[maybe_unused]] const auto& [value] = op; }
+  void payload(const Broadcast& op) { [[maybe_unused]] const auto& [value] = op; }
+  void payload(const Reinterpret& op) { [[maybe_unused]] const auto& [value] = op; }
+  void payload(const Select& op) { [[maybe_unused]] const auto& [condition, a, b] = op; }
+  void payload(const Fma& op) { [[maybe_unused]] const auto& [a, b, c] = op; }
+  void payload(const Ramp& op) { [[maybe_unused]] const auto& [base, stride] = op; }
   template <typename Op>
-  void payload(const Op& op) {
-    if constexpr (std::is_same_v<Op, IntImm>) {
-      number(op.value);
-    } else if constexpr (std::is_same_v<Op, FloatImm>) {
-      number(std::bit_cast<std::int64_t>(op.value));
-    } else if constexpr (std::is_same_v<Op, VarRef> || std::is_same_v<Op, Let>) {
-      name(op.name);
-    } else if constexpr (std::is_same_v<Op, Unary> || std::is_same_v<Op, Binary> ||
-                         std::is_same_v<Op, Compare>) {
-      number(static_cast<int>(op.op));
-    } else if constexpr (std::is_same_v<Op, Load>) {
-      name(op.buffer);
-      count(op.index.size());
-      count(op.logical.size());
-      numbers({op.alignment, op.streamed ? 1 : 0});
-    } else if constexpr (std::is_same_v<Op, WarpShuffle>) {
-      number(op.delta);
-    } else if constexpr (std::is_same_v<Op, Shuffle>) {
-      count(op.vectors.size());
-      for (const int lane : op.lanes) number(lane);
-    } else if constexpr (std::is_same_v<Op, ParamRef> || std::is_same_v<Op, RVarRef> ||
-                         std::is_same_v<Op, ImageField> || std::is_same_v<Op, Access>) {
-      throw InternalError("a node of the algorithm is left in a kernel");
-    } else {
-      static_assert(std::is_same_v<Op, Cast> || std::is_same_v<Op, Select> || std::is_same_v<Op, Fma> ||
-                    std::is_same_v<Op, Strict> || std::is_same_v<Op, Ramp> ||
-                    std::is_same_v<Op, Broadcast> || std::is_same_v<Op, Reinterpret>);
-    }
+  requires(std::is_same_v<Op, ParamRef> || std::is_same_v<Op, RVarRef> ||
+           std::is_same_v<Op, ImageField> || std::is_same_v<Op, Access>) void payload(const Op& /*op*/) {
+    throw InternalError("a node of the algorithm is left in a kernel");
   }
 
   std::string text_;

@@ -2,21 +2,44 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
+#include "dsl/limits.h"
 #include "dsl/operators.h"
 
 namespace mica::passes {
 namespace {
 
-bool exists(const Program& program, const std::string& symbol) {
-  for (const auto& buffer : program.plan.buffers) {
-    for (int d = 0; d < buffer.dimensions; ++d) {
-      const std::string tail = "." + std::to_string(d);
-      for (const char* field : {".min", ".extent", ".stride"}) {
-        if (buffer.name + field + tail == symbol) return true;
-      }
+// What an array's symbol is and may be.
+struct Field {
+  const char* name;  // "<array>.<name>.<dimension>"
+  const char* text;
+  std::int64_t least, most;
+};
+constexpr Field kFields[] = {{"min", "a min", -kLargestMin, kLargestMin},
+                             {"extent", "an extent", 0, kLargestExtent},
+                             {"stride", "a stride", INT32_MIN, INT32_MAX}};
+
+const Field* find_field(const std::string& array, int dimensions, const std::string& symbol) {
+  for (int d = 0; d < dimensions; ++d) {
+    for (const Field& field : kFields) {
+      if (array + "." + field.name + "." + std::to_string(d) == symbol) return &field;
     }
   }
-  return false;
+  return nullptr;
+}
+
+// The field of an input's or output's that `symbol` names.
+const Field* find_field(const Pipeline& pipeline, const std::string& symbol) {
+  for (const auto& input : pipeline.inputs) {
+    if (const Field* field = find_field(input.name, input.image->dimensions, symbol)) return field;
+  }
+  for (const auto& name : pipeline.outputs) {
+    const FunctionData& func = *pipeline.find(name);
+    for (std::size_t i = 0; i < func.types.size(); ++i) {
+      const std::string array = storage_name(name, static_cast<int>(i), func.types.size());
+      if (const Field* field = find_field(array, func.dimensions(), symbol)) return field;
+    }
+  }
+  return nullptr;
 }
 
 // The constraint that a `bound` directive puts on an output's buffer.
@@ -45,14 +68,24 @@ void check_bounds(Program& program) {
 
 }  // namespace
 
-void bake_symbols(Program& program) {
-  check_bounds(program);
-  for (const auto& [symbol, value] : program.options.bake) {
-    if (!exists(program, symbol)) {
+void check_baked(const Pipeline& pipeline, const std::map<std::string, std::int64_t>& bake) {
+  for (const auto& [symbol, value] : bake) {
+    const Field* field = find_field(pipeline, symbol);
+    if (!field) {
       throw UserError("bake: there is no symbol " + symbol +
                       "; symbols are <array>.min.<d>, <array>.extent.<d> and <array>.stride.<d> of "
                       "inputs and outputs");
     }
+    if (value >= field->least && value <= field->most) continue;
+    throw UserError("bake: " + symbol + " is " + std::to_string(value) + "; " + field->text +
+                    " must be from " + std::to_string(field->least) + " to " +
+                    std::to_string(field->most));
+  }
+}
+
+void bake_symbols(Program& program) {
+  check_bounds(program);
+  for (const auto& [symbol, value] : program.options.bake) {
     for (auto& nest : program.nests) {
       nest.body = ir::substitute(nest.body, symbol, make_const(Int(32), value));
     }

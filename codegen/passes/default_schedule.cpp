@@ -81,11 +81,10 @@ void default_schedule(Program& program) {
     bool scheduled = false;
     for (const auto& definition : copy->definitions) scheduled = scheduled || has_loops(definition);
     if (program.options.target.is_gpu()) scheduled = scheduled || holds_others(program, copy->name);
-    // A Func whose pure definition the user scheduled for the host stays there with its updates.
-    bool gpu = program.options.target.is_gpu();
-    if (scheduled) {
-      gpu = gpu && std::any_of(copy->definitions.begin(), copy->definitions.end(), uses_gpu);
-    }
+    // A Func that the user scheduled for one of them has its updates there, too, on any target.
+    const bool gpu = scheduled
+                         ? std::any_of(copy->definitions.begin(), copy->definitions.end(), uses_gpu)
+                         : program.options.target.is_gpu();
     for (std::size_t i = 0; i < copy->definitions.size(); ++i) {
       auto& definition = copy->definitions[i];
       if (has_loops(definition)) continue;

@@ -4,7 +4,9 @@
 //   GPU    gpu_tile of 256 threads (1-D), 32x8 (2-D), 32x8x1 (3-D and, the outer two dimensions fused,
 //          4-D); updates tile their pure Vars and keep the reduction serial in each thread
 //
-// On a GPU target a Func without loop directives at whose loops others are computed stays on the host.
+// Definitions without loop directives of a Func that has blocks or threads get those of a GPU on every
+// target. On a GPU target a Func without loop directives at whose loops others are computed stays on the
+// host.
 //
 // Requires: inline_funcs (it knows the roots). Ensures: every definition of a Func computed at root has
 // loop directives, unless it has no pure Var to run in parallel.

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::int64_t kWarp = 32;
 
-Expr constant(std::int64_t value) { return make_const(Int(32), value); }
-
 ir::Stmt loop_over(const std::string& name, std::int64_t count, const ir::Stmt& body) {
   return ir::make_stmt(ir::For{name, constant(0), constant(count), LoopKind::Vectorized, body});
 }

@@ -21,8 +21,6 @@ namespace {
 constexpr std::int64_t kBulkBytes = 16;  // what both ends and the size of a copy are multiples of
 constexpr std::int64_t kUnrolledCopies = 4;
 
-Expr constant(std::int64_t value) { return make_const(Int(32), value); }
-
 std::string barriers_of(const FunctionData& func) { return func.name + ".full"; }
 
 // The array in memory that `func` copies point by point; empty if it does anything else.

@@ -17,8 +17,6 @@ constexpr std::int64_t kUnrolledPoints = 64;  // of a thread in all
 constexpr int kCopyBytes = 16;                // the widest access of a thread
 constexpr int kSectorBytes = 32;              // what the L2 hands over at a time
 
-Expr constant(std::int64_t value) { return make_const(Int(32), value); }
-
 Expr both(const Expr& a, const Expr& b) {
   if (!a.defined()) return b;
   return b.defined() ? a && b : a;
@@ -257,7 +255,8 @@ ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t in
   auto part = [&](std::int64_t from, std::int64_t to, int width, std::int64_t again = 0) {
     if (to <= from) return;
     Box columns = box;
-    columns[0] = {simplify(context.row_origin + from), simplify(context.row_origin + (to - 1))};
+    columns[0] = {simplify(context.row_origin + constant(from)),
+                  simplify(context.row_origin + constant(to - 1))};
     stmts.push_back(fill_points(func, index, columns, policy, context, width, again));
   };
   if (copies_sectors(func, context) && first < 0 && last - context.row_points == -first) {

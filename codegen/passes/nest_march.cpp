@@ -15,8 +15,6 @@ using analysis::Interval;
 
 namespace {
 
-Expr constant(std::int64_t value) { return make_const(Int(32), value); }
-
 // The threads copy it, and wait for groups of copies.
 bool is_async(const MarchStage& stage, const Placement& placement) {
   if (stage.per_thread || stage.bulk) return false;
@@ -193,7 +191,7 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
   step.in_step = true;
   const Expr count = make_var(loop.name + ".planes");
   ir::Stmt body =
-      ir::make_stmt(ir::For{loop.name, constant(-plan.warm_up), simplify(count + plan.warm_up),
+      ir::make_stmt(ir::For{loop.name, constant(-plan.warm_up), simplify(count + constant(plan.warm_up)),
                             LoopKind::March, emit_step(frame, position, plan, count, step)});
   const Expr start = substitute(frame.vars.value(marched), loop.name, constant(0));
   for (auto it = plan.stages.rbegin(); it != plan.stages.rend(); ++it) {
@@ -203,8 +201,8 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
       body = allocate(*it->func, box, within, body, &*it);
       continue;
     }
-    const Expr first = simplify(start + it->first);
-    box[static_cast<std::size_t>(it->dim)] = {first, simplify(first + (it->depth - 1))};
+    const Expr first = simplify(start + constant(it->first));
+    box[static_cast<std::size_t>(it->dim)] = {first, simplify(first + constant(it->depth - 1))};
     if (it->bulk) body = with_barriers(*it->func, it->depth, body);
     body = allocate(*it->func, box, within, body, &*it);
   }
@@ -309,7 +307,7 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
   if (!stage.per_thread) {
     Box box = stage.box;
     if (stage.dim >= 0) {
-      const Expr at = simplify(plane + stage.ahead);
+      const Expr at = simplify(plane + constant(stage.ahead));
       box[static_cast<std::size_t>(stage.dim)] = {at, at};
     }
     if (stage.bulk) {
@@ -328,7 +326,7 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
       const auto d = static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), name) -
                                               func.args.begin());
       Expr value = frame.vars.value(frame.func.args.at(d));
-      return static_cast<int>(d) == stage.dim ? simplify(value + stage.ahead) : value;
+      return static_cast<int>(d) == stage.dim ? simplify(value + constant(stage.ahead)) : value;
     });
   };
   ir::Stmt stmt = emit_loops(frame, position, context);

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::int64_t kStackBytes = 65536;
 
-Expr constant(std::int64_t value) { return make_const(Int(32), value); }
-
 Expr both(const Expr& a, const Expr& b) {
   if (!a.defined()) return b;
   return b.defined() ? a && b : a;
@@ -220,7 +218,7 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     mins.push_back(box[d].min);
     if (d == 0 && count) {
       const std::int64_t before = row_padding(func, box[0], context, *count);
-      mins[0] = simplify(mins[0] - before);
+      mins[0] = simplify(mins[0] - constant(before));
     }
     extents.push_back(count ? constant(*count)
                       : align == 1
@@ -307,7 +305,7 @@ Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const
     // A box without a constant size is filled as if it always had its largest.
     const auto largest = analysis::constant_extent(box[d]);
     const bool whole = !largest || analysis::constant_difference(box[d].max, box[d].min);
-    const Expr last = whole ? box[d].max : simplify(box[d].min + (*largest - 1));
+    const Expr last = whole ? box[d].max : simplify(box[d].min + constant(*largest - 1));
     if (decide(last <= need[d].max, ranges) != std::optional(true)) {
       condition = both(condition, value <= need[d].max);
     }

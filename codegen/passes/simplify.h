@@ -12,6 +12,7 @@
 
 #include "codegen/analysis/value_ranges.h"
 #include "codegen/ir/stmt.h"
+#include "codegen/passes/index_constants.h"
 
 namespace mica::passes {
 

@@ -15,8 +15,6 @@
 namespace mica::passes {
 namespace {
 
-Expr constant(std::int64_t value) { return make_const(Int(32), value); }
-
 class Unroller {
  public:
   explicit Unroller(bool on_device) : on_device_(on_device) {}
@@ -59,7 +57,7 @@ class Unroller {
     const std::int64_t steps_a_turn = period();
     const auto* min = as_int(loop.min);
     internal_check(min && *min <= 0, "a march starts at a constant step");
-    const Expr planes = simplify(loop.extent + *min);
+    const Expr planes = simplify(loop.extent + constant(*min));
     const Expr step = make_var(loop.name);
     std::int64_t beyond = 0;
     const ir::Stmt undisturbed = always(loop.body, step, planes, std::nullopt, &beyond);

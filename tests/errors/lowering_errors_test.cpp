@@ -352,6 +352,28 @@ TEST_F(LoweringErrors, ABakedSymbolThatIsNotThere) {
   EXPECT_TRUE(fails_with([&] { (void)compile(next, Target::host(), options); },
                          {"bake: there is no symbol u.extent.7", "<array>.extent.<d>"}));
 }
+TEST_F(LoweringErrors, BakedValuesThatNoArrayHas) {
+  constexpr std::int64_t kTwoTo32 = std::int64_t{1} << 32;
+  const auto refused = [&](const std::string& symbol, std::int64_t value, const std::string& legal) {
+    for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+      CompileOptions options;
+      options.bake = {{symbol, value}};
+      EXPECT_TRUE(fails_with([&] { (void)compile(next, target, options); },
+                             {"bake: " + symbol + " is " + std::to_string(value) + "; ", legal}));
+    }
+  };
+  for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{1} << 30, kTwoTo32 / 2, kTwoTo32 + 8,
+                                   std::int64_t{1} << 40, INT64_MIN, INT64_MAX}) {
+    refused("next.extent.0", value, "an extent must be from 0 to 1073741823");
+    refused("u.extent.1", value, "an extent must be from 0 to 1073741823");
+  }
+  for (const std::int64_t value : {(std::int64_t{1} << 28) + 1, kTwoTo32, INT64_MIN, INT64_MAX}) {
+    refused("next.min.1", value, "a min must be from -268435456 to 268435456");
+  }
+  for (const std::int64_t value : {kTwoTo32 / 2, -kTwoTo32 / 2 - 1, kTwoTo32 + 8, INT64_MIN}) {
+    refused("u.stride.1", value, "a stride must be from -2147483648 to 2147483647");
+  }
+}
 
 }  // namespace
 }  // namespace mica

@@ -381,7 +381,27 @@ TEST_F(ScheduleErrors, ReadOnlyOfSomethingThatIsNoInput) {
   EXPECT_TRUE(only_finding(check_schedule(p, true), {"b is no input; inputs are u"}));
 }
 TEST_F(ScheduleErrors, Bounds) {
-  EXPECT_FINDING(next.bound(x, 0, 0), "extent is 0", "at least 1");
+  constexpr std::int64_t kExtent = (std::int64_t{1} << 32) + 3, kMin = std::int64_t{1} << 28;
+  EXPECT_FINDING(next.bound(x, 0, 0), "the extent is 0; legal are 1 to 1073741823");
+  next.clear_schedule();
+  EXPECT_FINDING(next.bound(x, 0, -1), "the extent is -1;");
+  next.clear_schedule();
+  EXPECT_FINDING(next.bound(x, 0, kExtent), "bound(x, 0, 4294967299)", "the extent is 4294967299;");
+  next.clear_schedule();
+  EXPECT_FINDING(next.bound(x, 0, INT64_MAX).gpu_tile(x, 8), "the extent is 9223372036854775807;");
+  next.clear_schedule();
+  EXPECT_FINDING(next.bound(x, 0, INT64_MIN), "the extent is -9223372036854775808;");
+  next.clear_schedule();
+  EXPECT_FINDING(next.bound(x, -kMin - 1, 4),
+                 "the min is -268435457; legal are -268435456 to 268435456");
+  next.clear_schedule();
+  EXPECT_FINDING(next.bound(x, INT64_MIN, 4), "the min is -9223372036854775808;");
+  next.clear_schedule();
+  next.bound(x, INT64_MIN, INT64_MAX);
+  EXPECT_EQ(check().size(), 2U) << "the min and the extent";
+  next.clear_schedule();
+  next.bound(x, -kMin, 1).bound(y, kMin, (std::int64_t{1} << 30) - 1);
+  EXPECT_TRUE(check().empty());
   next.clear_schedule();
   EXPECT_FINDING(next.bound(z, 0, 4), "z is no dimension of next", "x, y");
   next.clear_schedule();

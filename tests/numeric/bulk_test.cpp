@@ -239,6 +239,35 @@ INSTANTIATE_TEST_SUITE_P(Mixtures, Copies,
                                           testing::Values(Layout::Dense, Layout::Embedded)),
                          name_of);
 
+// Rows of the tile's 32 points and one piece more: 34 of f64, 36 of f32, 40 of f16, 48 of i8.
+TEST(BulkRows, OfAnOddNumberOfPiecesAreWaitedForWhole) {
+  for (const Type type : {Float(32), Float(64), Float(16), BFloat(16), Int(8), UInt(16), Int(64)}) {
+    for (const bool march : {false, true}) {
+      SCOPED_TRACE(to_string(type) + (march ? " along a march" : " in tiles"));
+      const auto piece = 16 / type.bytes();
+      const std::vector<Var> v = grid_vars(3);
+      const ImageParam u(type, 3, "u");
+      Func next("next");
+      next(shifted(v, 0, 0)) = u(shifted(v, 0, -piece)) + u(shifted(v, 1, 1)) - u(shifted(v, 1, -1)) +
+                               u(shifted(v, 2, 1)) - u(shifted(v, 2, -1));
+      TestPipeline p{"odd_pieces", {next}, {next}, {u}};
+      const Box box{{piece, 64}, {3, 6}, {-2, 8}};
+      const auto keep = p.bind(box, 9, Contents::Ordinary, Layout::Dense);
+      const auto expected = expected_values(p.outputs, box);
+      if (march) {
+        next.gpu_tile(v[0], v[1], 32, 2).march(v[2], 4);
+      } else {
+        next.gpu_tile(v[0], v[1], v[2], 32, 2, 2);
+      }
+      next.stage(u, MemoryType::Shared, LoadPolicy::Bulk);
+      if (march) next.pipeline(u, 1);
+      for (const Target& target : all_targets()) {
+        EXPECT_TRUE(run_matches(expected, p.outputs, box, target, Layout::Dense));
+      }
+    }
+  }
+}
+
 // A block's box of a source that is read at clamped places has fewer points at the clamp than elsewhere.
 TEST(ClampedCopies, ReadNothingBeyondTheClamp) {
   for (const LoadPolicy load :

@@ -115,6 +115,18 @@ TEST(Update, OfATupleUsesTheValuesFromBefore) {
   EXPECT_TRUE(check_all_targets(swapped, box));
 }
 
+TEST(Update, WithoutDirectivesReadsAStageInBlocksOfItsOwn) {
+  const ImageParam u(Float(32), 2, "u");
+  const RDom r({{0, 2}});
+  Func f("f");
+  f(x, y) = 1.0F;
+  f(x, y) += u(x, y + r.x);
+  const Box box{{-2, 21}, {3, 9}};
+  const auto memory = bind_demanded({f}, box, {u}, 3);
+  f.gpu_tile(x, y, 8, 4).stage(u, MemoryType::Shared);
+  for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
+}
+
 TEST(Reductions, WrittenOutAsExpressions) {
   const ImageParam u(Float(32), 2, "u");
   const RDom r({{-1, 3}, {-1, 3}});

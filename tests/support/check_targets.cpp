@@ -4,7 +4,6 @@
 #include <exception>
 #include <memory>
 
-#include "codegen/compile.h"
 #include "tests/support/compare.h"
 
 namespace mica::test {
@@ -71,7 +70,8 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
 
 ::testing::AssertionResult run_matches(const std::vector<AnyBuffer>& expected,
                                        const std::vector<Func>& outputs, const Box& box,
-                                       const Target& target, Layout layout) {
+                                       const Target& target, Layout layout,
+                                       const CompileOptions& given) {
   constexpr std::int64_t kWhole = 16;  // elements: whole pieces of 16 bytes of any type
   std::vector<std::unique_ptr<PoisonedOutput>> memory;
   std::vector<AnyBuffer*> pointers;
@@ -80,10 +80,13 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
                                              : std::make_unique<PoisonedOutput>(e.type(), box));
     pointers.push_back(&memory.back()->crop());
   }
-  const std::string context =
+  std::string context =
       " on " + to_string(target) + " over " + to_string(box) + "\n" + schedules_of(outputs);
+  for (const auto& [symbol, value] : given.bake) {
+    context += "\nbaked: " + symbol + " = " + std::to_string(value);
+  }
   try {
-    CompileOptions options;
+    CompileOptions options = given;
     options.use_cache = false;
     Executable executable = compile(outputs, target, options);
     executable.run(pointers);

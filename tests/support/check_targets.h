@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/compile.h"
 #include "dsl/func.h"
 #include "fuzz/oracle.h"
 #include "fuzz/random_data.h"
@@ -27,10 +28,12 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
 /// Compiles `outputs` as they are scheduled for `target`, runs them into the interior of poisoned
 /// memory over `box`, and compares every bit inside with `expected` and outside with the poison.
 /// An exception of the compiler or of the run is a failure that shows its message and the schedule.
-/// Layout::Dense: the outputs' rows are whole pieces of 16 bytes if the box's rows are.
+/// Layout::Dense: the outputs' rows are whole pieces of 16 bytes if the box's rows are. The disk cache
+/// is not used whatever the options are.
 ::testing::AssertionResult run_matches(const std::vector<AnyBuffer>& expected,
                                        const std::vector<Func>& outputs, const Box& box,
-                                       const Target& target, Layout layout = Layout::Embedded);
+                                       const Target& target, Layout layout = Layout::Embedded,
+                                       const CompileOptions& options = {});
 /// The same with the oracle's values.
 ::testing::AssertionResult matches_oracle(const std::vector<Func>& outputs, const Box& box,
                                           const Target& target);

@@ -60,7 +60,11 @@ class Counter {
     } else if (const auto* async = s.as<ir::AsyncCopy>()) {
       copied(*async, async->count);
     } else if (const auto* bulk = s.as<ir::BulkCopy>()) {
-      copied(*bulk, evaluate_int(bulk->count, env_));
+      const std::int64_t count = evaluate_int(bulk->count, env_);
+      copied(*bulk, count);
+      barrier(bulk->barriers, bulk->slot).copied += count * memory_.at(bulk->to).type.bytes();
+    } else if (const auto* expect = s.as<ir::BulkExpect>()) {
+      barrier(expect->barriers, expect->slot).expected += evaluate_int(expect->bytes, env_);
     } else {
       ir::for_each_child(
           s, [this](const ir::Stmt& child) { run(child); }, nullptr);
@@ -77,6 +81,10 @@ class Counter {
       touch(copy.from, memory_.at(copy.to).type, from, false, around);
       touch(copy.to, memory_.at(copy.to).type, to, true, around);
     }
+  }
+
+  CountedKernel::Bulk& barrier(const std::string& barriers, const Expr& slot) {
+    return out_.bulk[{barriers, evaluate_int(slot, env_)}];
   }
 
   struct Memory {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/analysis/traffic.h"
@@ -14,11 +15,16 @@ namespace mica::test {
 
 /// Names as in Traffic. `by_block` are sectors that each block touches, once a block.
 struct CountedKernel {
+  /// Bytes that a transaction barrier waits for, and those of the copies that it counts off.
+  struct Bulk {
+    std::int64_t expected = 0, copied = 0;
+  };
   std::string name;
   Moved l1, shared, l2, by_block, once;
   std::int64_t points = 0, operations = 0;
   std::map<std::string, std::int64_t> stores;                         ///< all stores to an array
   std::map<std::string, std::set<std::vector<std::int64_t>>> places;  ///< different indices stored to
+  std::map<std::pair<std::string, std::int64_t>, Bulk> bulk;          ///< by array and slot
 };
 
 /// Carries out one GPU nest of a program after "simplify_loops". `symbols` has all that loops and

@@ -200,6 +200,34 @@ TEST(ExecutableVariants, UnalignedRowsTakeTheUnalignedOne) {
   EXPECT_EQ(p.compiled().size(), 2U);
 }
 
+TEST(ExecutableVariants, AnUnalignedStrideOfAnyDimensionTakesTheUnalignedOne) {
+  for (const std::size_t rank : {2, 3, 4}) {
+    for (std::size_t odd = 1; odd <= rank; ++odd) {  // the last one is none
+      FakePipeline p(static_cast<int>(rank));
+      p.plan.alignments.push_back({"u", {}, 16});
+      std::vector<BufferDim> dims;
+      std::int64_t stride = 1;
+      for (std::size_t d = 0; d < rank; ++d) {
+        p.plan.alignments[0].at.push_back(make_var("u.min." + std::to_string(d)));
+        if (d == odd) ++stride;
+        dims.push_back({0, 4, stride});
+        stride = (stride * 4 + 3) / 4 * 4;
+      }
+      Executable run = p.executable();
+      p.set_u(AnyBuffer(Float(32), dims));
+      AnyBuffer next(Float(32), std::vector<std::int64_t>(rank, 4));
+      run.run(next);
+      EXPECT_EQ(p.compiled().back().aligned, odd == rank) << "dimension " << odd << " of " << rank;
+      // A single index takes no stride.
+      if (odd < rank) dims[odd].extent = 1;
+      p.set_u(AnyBuffer(Float(32), dims));
+      Executable fresh = p.executable();
+      fresh.run(next);
+      EXPECT_TRUE(p.compiled().back().aligned) << "dimension " << odd << " of " << rank;
+    }
+  }
+}
+
 TEST(ExecutableVariants, RowsOfAnotherStrideTakeTheGeneralOne) {
   FakePipeline p;
   Executable run = p.executable();

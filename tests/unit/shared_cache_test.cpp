@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,10 +37,13 @@ const Target kGpu{Backend::Cuda, 0};
 /// scaled_k(x) = k * u(x) + 1 over [0, 64) of u(x) = x, one kernel scaled_k.
 class Scaled {
  public:
-  explicit Scaled(int k) : k_(k), scaled_("scaled_" + std::to_string(k)) {
+  using More = std::function<void(Func& scaled, const ImageParam& u)>;
+
+  explicit Scaled(int k, const More& more = {}) : k_(k), scaled_("scaled_" + std::to_string(k)) {
     const Var x("x");
     scaled_(x) = k * u_(x) + 1;
     scaled_.gpu_tile(x, 32);
+    if (more) more(scaled_, u_);
     input_.for_each([](int& e, const std::array<std::int64_t, 4>& at) { e = static_cast<int>(at[0]); });
     u_.set(input_);
   }
@@ -49,7 +53,9 @@ class Scaled {
     return compile_to_ptx(scaled_, facts.sm, facts.ptx_version);
   }
   /// Its only kernel, as loaded by a compilation of its own.
-  [[nodiscard]] KernelInfo compiled() const { return compile(scaled_, kGpu).kernels().at(0); }
+  [[nodiscard]] KernelInfo compiled(const CompileOptions& options = {}) const {
+    return compile(scaled_, kGpu, options).kernels().at(0);
+  }
   /// Compiles and runs.
   [[nodiscard]] bool gives_its_values() const {
     Buffer<int> out(64);
@@ -120,6 +126,43 @@ TEST_F(SharedCache, IsAskedForTheCompilerTheGpuAndTheDriver) {
     wrong += taken(key_of(scaled, compiler, 80, 13000));
     wrong += taken(key_of(scaled, compiler, 90, 12080));
     wrong += taken(key_of(Scaled(4), compiler, 90, 13000));
+    temporary_.remove();
+    std::_Exit(wrong);
+  };
+  EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
+}
+
+// Kernels of one name that a directive or an option tells apart.
+TEST_F(SharedCache, KeepsAKernelForEveryDirectiveAndOptionThatChangesIt) {
+  const auto body = [this] {
+    (void)use_cache();
+    const std::vector<Scaled::More> schedules{
+        {},
+        [](Func& f, const ImageParam&) { f.max_registers(32); },
+        [](Func& f, const ImageParam&) { f.max_registers(40); },
+        [](Func& f, const ImageParam&) { f.launch_bounds(2); },
+        [](Func& f, const ImageParam&) { f.launch_bounds(3); },
+        [](Func& f, const ImageParam& u) { f.read_only(u); },
+        [](Func& f, const ImageParam& u) { f.texture(u); },
+        [](Func& f, const ImageParam& u) { f.stream_loads(u); },
+        [](Func& f, const ImageParam&) { f.stream_stores(); },
+        [](Func& f, const ImageParam&) { f.vectorize("x", 4); },
+        [](Func& f, const ImageParam&) { f.clear_schedule().gpu_tile("x", 64); },
+        [](Func& f, const ImageParam&) { f.bound("x", 0, 64); },
+    };
+    int wrong = 0;
+    for (const Scaled::More& more : schedules) {
+      wrong += Scaled(3, more).compiled().from_cache;
+      wrong += !Scaled(3, more).compiled().from_cache;
+    }
+    CompileOptions options;
+    for (const std::int64_t extent : {60, 70}) {  // no whole number of blocks
+      options.bake = {{"scaled_3.min.0", 1}, {"scaled_3.extent.0", extent}};
+      wrong += Scaled(3).compiled(options).from_cache;
+      wrong += !Scaled(3).compiled(options).from_cache;
+    }
+    options.use_cache = false;
+    wrong += Scaled(3).compiled(options).from_cache;
     temporary_.remove();
     std::_Exit(wrong);
   };
