@@ -22,14 +22,14 @@ struct Condition {
 void PrintTo(const Condition& c, std::ostream* out) { *out << c.name; }
 
 std::vector<Condition> conditions() {
-  return {{"repeat_edge", BoundaryConditions::repeat_edge},
-          {"constant_exterior",
-           [](const ImageParam& u) {
-             return BoundaryConditions::constant_exterior(u, make_const(u.type(), std::int64_t{3}));
-           }},
-          {"repeat_image", BoundaryConditions::repeat_image},
-          {"mirror_image", BoundaryConditions::mirror_image},
-          {"mirror_interior", BoundaryConditions::mirror_interior}};
+  using namespace BoundaryConditions;
+  return {
+      {"repeat_edge", [](const ImageParam& u) { return repeat_edge(u); }},
+      {"constant_exterior",
+       [](const ImageParam& u) { return constant_exterior(u, make_const(u.type(), std::int64_t{3})); }},
+      {"repeat_image", [](const ImageParam& u) { return repeat_image(u); }},
+      {"mirror_image", [](const ImageParam& u) { return mirror_image(u); }},
+      {"mirror_interior", [](const ImageParam& u) { return mirror_interior(u); }}};
 }
 
 class Boundary : public ::testing::TestWithParam<Condition> {};
