@@ -14,7 +14,9 @@ namespace mica {
 
 struct CompileOptions {
   /// Extents and strides of inputs and outputs that are compiled in as constants: symbol -> value,
-  /// such as {"u.extent.0", 512}. A run with another value is a UserError.
+  /// such as {"u.extent.0", 512}: the array's name as the user wrote it, dots and all, then the field
+  /// and the dimension; {"f.1.extent.0", 512} for element 1 of the Tuple f. A run with another value is
+  /// a UserError.
   std::map<std::string, std::int64_t> bake;
   /// Use and fill the disk cache of machine code.
   bool use_cache = true;

@@ -75,6 +75,7 @@ Program lower(const Pipeline& pipeline, const LowerOptions& options, std::string
   Program program;
   program.pipeline = pipeline;
   program.options = options;
+  program.options.bake = with_array_names(options.bake, pipeline);
   for (const auto& pass : pass_list()) {
     pass.run(program);
     verify_after(program, pass.name);

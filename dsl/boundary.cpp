@@ -16,10 +16,17 @@ std::vector<Var> vars_of(const ImageParam& source) {
   return vars;
 }
 
+/// An undefined Func named "<source>.<kind>".
+Func named_after(const ImageParam& source, const char* kind) {
+  Func f(source.name() + "." + kind);
+  f.function()->made_of = {source.name(), kind};
+  return f;
+}
+
 /// f(x, ...) = source(at(x, dim 0), ...), named "<source>.<kind>".
 template <typename At>
 Func reading_at(const ImageParam& source, const char* kind, At at) {
-  Func f(source.name() + "." + kind);
+  Func f = named_after(source, kind);
   const std::vector<Var> vars = vars_of(source);
   std::vector<Expr> inside;
   for (int d = 0; d < source.dimensions(); ++d) {
@@ -45,7 +52,7 @@ Func constant_exterior(const ImageParam& source, Expr value) {
     throw UserError(fmt::format("constant_exterior of {}: the value is {}, the input {}: cast the value",
                                 source.name(), to_string(value.type()), to_string(source.type())));
   }
-  Func f(source.name() + ".constant_exterior");
+  Func f = named_after(source, "constant_exterior");
   const std::vector<Var> vars = vars_of(source);
   Expr is_inside;
   std::vector<Expr> at;

@@ -72,8 +72,8 @@ bool is_const(const Expr& e, std::int64_t value) {
   return constant != nullptr && *constant == value;
 }
 
-Var::Var(std::string name) : name_(std::move(name)) {
-  if (name_.empty()) throw UserError("a Var needs a name: Var x(\"x\")");
+Var::Var(std::string name, std::source_location at) : name_(std::move(name)) {
+  if (name_.empty()) throw UserError("a Var needs a name: Var x(\"x\")", at);
 }
 
 }  // namespace mica

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <variant>
@@ -253,7 +254,7 @@ bool is_const(const Expr& e, std::int64_t value);
 /// name are the same variable (schedules are saved by name).
 class Var {
  public:
-  explicit Var(std::string name);
+  explicit Var(std::string name, std::source_location at = std::source_location::current());
   [[nodiscard]] const std::string& name() const { return name_; }
   operator Expr() const { return make_var(name_); }  // NOLINT
   /// `a == b` is the language's comparison of their values, as for any Expr.

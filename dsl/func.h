@@ -40,7 +40,7 @@ class Tuple {
   std::vector<Expr> values_;
 };
 
-/// A Var or the name of a loop, with the line that named it; the argument type of directives.
+/// A Var or the name of a loop (LoopLevel says what names mean), with its line; what directives take.
 struct VarOrName {
   std::string name;
   SourceLocation where;
@@ -111,8 +111,11 @@ class ImageParam {
 template <typename T>
 class Param {
  public:
-  explicit Param(std::string name) : Param(std::move(name), T{}) {}
-  Param(std::string name, T value) : data_(std::make_shared<ParamData>()) {
+  explicit Param(std::string name, std::source_location at = std::source_location::current())
+      : Param(std::move(name), T{}, at) {}
+  Param(std::string name, T value, std::source_location at = std::source_location::current())
+      : data_(std::make_shared<ParamData>()) {
+    if (name.empty()) throw UserError("a Param's name is empty", at);
     auto data = std::const_pointer_cast<ParamData>(data_);
     data->name = std::move(name);
     data->type = type_of<T>();

@@ -58,6 +58,7 @@ FuzzCase random_case(Random& random, const Target& target, bool illegal) {
   if (illegal)
     add_random_directives(pipeline, target.is_gpu() || random.below(8) == 0, directives, random);
   drawn.schedule = schedule_of(pipeline);
+  if (random.below(6) == 0) drawn.names = random_names(drawn.program, drawn.schedule, random);
   return drawn;
 }
 

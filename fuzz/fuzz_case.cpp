@@ -73,7 +73,7 @@ std::vector<std::unique_ptr<PoisonedOutput>> bind_inputs(const FuzzCase& drawn, 
   std::vector<std::unique_ptr<PoisonedOutput>> memory;
   for (std::size_t i = 0; i < pipeline.inputs.size(); ++i) {
     ImageParam& input = pipeline.inputs[i];
-    const auto bounded = drawn.bounded_inputs.find(input.name());
+    const auto bounded = drawn.bounded_inputs.find(drawn.program.inputs[i].name);
     Box box = bounded != drawn.bounded_inputs.end() ? bounded->second : demanded[i];
     if (box.empty()) box.assign(static_cast<std::size_t>(input.dimensions()), {0, 1});
     memory.push_back(std::make_unique<PoisonedOutput>(input.type(), box, drawn.margin, drawn.row_padding,
@@ -124,11 +124,14 @@ Schedule schedule_of(const TestPipeline& pipeline) {
 
 BoundCase bind(const FuzzCase& drawn) {
   BoundCase bound;
-  bound.pipeline = build(drawn.program);
+  bound.pipeline = build(drawn.program, drawn.names);
   bound.memory = bind_inputs(drawn, bound.pipeline);
-  put_schedule(bound.pipeline, drawn.schedule);
+  put_schedule(bound.pipeline, with_names(drawn.schedule, drawn.names));
+  // The oracle's names are the plain ones.
+  TestPipeline plain = build(drawn.program);
+  for (std::size_t i = 0; i < plain.inputs.size(); ++i) plain.inputs[i].set(bound.memory[i]->crop());
   bound.expected =
-      std::make_unique<ExpectedOutputs>(bound.pipeline.outputs, output_boxes(drawn.program, drawn.boxes),
+      std::make_unique<ExpectedOutputs>(plain.outputs, output_boxes(drawn.program, drawn.boxes),
                                         OutputLayout{drawn.margin, drawn.row_padding, drawn.transposed});
   return bound;
 }

@@ -77,12 +77,12 @@ Expr combined(const Term& term, const std::vector<Expr>& e) {
 
 class Builder {
  public:
-  explicit Builder(const Program& program) : program_(program) {}
+  Builder(const Program& program, const CaseNames& names) : program_(program), called_(names) {}
 
   TestPipeline run() {
     TestPipeline result;
     for (const auto& input : program_.inputs) {
-      result.inputs.emplace_back(input.type, input.dimensions, input.name);
+      result.inputs.emplace_back(input.type, input.dimensions, called(called_, input.name));
     }
     inputs_ = result.inputs;
     for (const ProgramStage& stage : program_.stages) funcs_.push_back(define(stage));
@@ -104,17 +104,17 @@ class Builder {
         case Boundary::MirrorInterior: return BoundaryConditions::mirror_interior(source);
       }
     }
-    Func f(stage.name);
+    Func f(called(called_, stage.name));
     Names names;
     for (int d = 0; d < stage.dimensions; ++d) {
-      names.pure.push_back(Var(default_dimension_names()[static_cast<std::size_t>(d)]));
+      names.pure.push_back(Var(called(called_, default_dimension_names()[static_cast<std::size_t>(d)])));
     }
     self_ = nullptr;
     f(names.pure) = Tuple(values(stage.values, names));
     self_ = &f;
     for (const ProgramStage::Update& update : stage.updates) {
       if (!update.domain.empty()) {
-        const RDom r = make_domain(update.domain, "r");
+        const RDom r = make_domain(update.domain, called(called_, "r"));
         for (int d = 0; d < r.dimensions(); ++d) names.reduction.push_back(r[d]);
       }
       std::vector<Expr> at;
@@ -139,12 +139,13 @@ class Builder {
     switch (term.kind) {
       case Term::Kind::Constant: return constant(term.type, term.value);
       case Term::Kind::Coordinate: return cast(term.type, coordinate(term.at.at(0), names));
-      case Term::Kind::Parameter: return Param<float>("p", static_cast<float>(term.value));
+      case Term::Kind::Parameter:
+        return Param<float>(called(called_, "p"), static_cast<float>(term.value));
       case Term::Kind::Tap: return tap(term, names);
       case Term::Kind::Apply: break;
     }
     if (!term.domain.empty()) {
-      const RDom r = make_domain(term.domain, "s");
+      const RDom r = make_domain(term.domain, called(called_, "s"));
       Names inner = names;
       for (int d = 0; d < r.dimensions(); ++d) inner.reduction.push_back(r[d]);
       const Expr body = operand(term, 0, inner);
@@ -174,6 +175,7 @@ class Builder {
   }
 
   const Program& program_;
+  const CaseNames& called_;
   std::vector<ImageParam> inputs_;
   std::vector<Func> funcs_;
   const Func* self_ = nullptr;
@@ -221,7 +223,9 @@ Type operand_type(const Term& term, std::size_t i) {
   return term.type;
 }
 
-TestPipeline build(const Program& program) { return Builder(program).run(); }
+TestPipeline build(const Program& program, const CaseNames& names) {
+  return Builder(program, names).run();
+}
 
 void for_each_term(const Term& term, const std::function<void(const Term&)>& visit) {
   visit(term);

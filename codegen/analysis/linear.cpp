@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 
 namespace mica::analysis {
@@ -38,8 +39,6 @@ void accumulate(const Expr& e, std::int64_t factor, Linear& form) {
   }
   form.add_term(e, factor);
 }
-
-bool is_extent_symbol(const std::string& name) { return name.find(".extent.") != std::string::npos; }
 
 // A pair k*floor((e + p)/a) - k*floor((e + q)/a) lies between k*floor((p - q)/a) and k*ceil((p - q)/a),
 // whatever e is. Takes such pairs out of `form` and returns what they add.
@@ -162,7 +161,7 @@ Ranges::Range Ranges::find(const std::string& name) const {
   for (auto it = entries_.rbegin(); it != entries_.rend(); ++it) {
     if (it->first == name) return it->second;
   }
-  if (is_extent_symbol(name)) return {std::int64_t{0}, std::nullopt};
+  if (is_array_symbol(name, "extent")) return {std::int64_t{0}, std::nullopt};
   return {};
 }
 

@@ -145,6 +145,9 @@ TEST(AlgorithmErrors, ABoundaryValueOfAnotherType) {
 TEST(AlgorithmErrors, EmptyNames) {
   EXPECT_FAILS(Func(""), "name is empty");
   EXPECT_FAILS(ImageParam(Float(32), 1, ""), "name is empty");
+  EXPECT_FAILS(Param<float>(""), "name is empty");
+  EXPECT_FAILS(Param<float>("", 0.5F), "name is empty");
+  EXPECT_FAILS(Var(""), "needs a name");
 }
 
 }  // namespace
