@@ -41,12 +41,11 @@ ir::Module part_of(const ir::Module& module, bool on_device) {
 llvm_backend::LoadedKernels load_cuda(const ir::Module& module, std::int64_t depth, const Target& target,
                                       bool use_cache) {
   const GpuFacts facts = gpu_facts(target);
-  std::vector<std::string> entries;
+  const std::vector<std::string> entries = llvm_backend::ptx_names(module);
   std::vector<int> shared;
   CacheKey key;
   key.add("compiler", llvm_backend::version());
   for (const auto& kernel : module.kernels) {
-    entries.push_back(llvm_backend::ptx_name(kernel.name));
     shared.push_back(static_cast<int>(ir::shared_bytes(kernel)));
     key.add("kernel", made_with_stack_for(depth, [&] { return ir::fingerprint(kernel); }));
   }

@@ -14,8 +14,10 @@ namespace mica {
 
 struct CompileOptions {
   /// Mins, extents and strides of inputs and outputs that are compiled in as constants: symbol -> value,
-  /// such as {"u.extent.0", 512}. A run with another value is a UserError. So is a min beyond
-  /// kLargestMin, an extent beyond kLargestExtent (dsl/limits.h) and a stride beyond 32 bits.
+  /// such as {"u.extent.0", 512}: the array's name as the user wrote it, dots and all, then the field
+  /// and the dimension; {"f.1.extent.0", 512} for element 1 of the Tuple f. A run with another value is
+  /// a UserError. So is a min beyond kLargestMin, an extent beyond kLargestExtent (dsl/limits.h) and a
+  /// stride beyond 32 bits.
   std::map<std::string, std::int64_t> bake;
   /// Use and fill the disk cache of machine code.
   bool use_cache = true;

@@ -81,6 +81,7 @@ Program lower_here(const Pipeline& pipeline, const LowerOptions& options, std::s
   Program program;
   program.pipeline = pipeline;
   program.options = options;
+  program.options.bake = with_array_names(options.bake, pipeline);
   for (const auto& pass : pass_list()) {
     pass.run(program);
     // Nothing is left of a nest over no points.

@@ -1,6 +1,7 @@
 #include "codegen/print_loops.h"
 
 #include "codegen/ir/print.h"
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 
 namespace mica {
@@ -13,7 +14,7 @@ class Printer {
   void run(const ir::Stmt& s, int depth) {
     if (!s.defined()) return;
     if (const auto* loop = s.as<ir::For>()) {
-      line(depth, std::string(ir::keyword(loop->kind)) + " " + loop->name + " in [" +
+      line(depth, std::string(ir::keyword(loop->kind)) + " " + printed(loop->name) + " in [" +
                       to_string(loop->min) + ", " + to_string(simplified_end(*loop)) + ")");
       return run(loop->body, depth + 1);
     }
@@ -46,7 +47,7 @@ class Printer {
       return;
     }
     if (const auto* let = s.as<ir::LetStmt>()) {
-      line(depth, "let " + let->name + " = " + to_string(let->value));
+      line(depth, "let " + printed(let->name) + " = " + to_string(let->value));
       return run(let->body, depth);
     }
     if (const auto* block = s.as<ir::Block>()) {

@@ -43,6 +43,30 @@ bool is_launch_value(const Plan& plan, const Expr& e) {
   });
   return result;
 }
+std::map<std::string, std::int64_t> with_array_names(const std::map<std::string, std::int64_t>& symbols,
+                                                     const Pipeline& pipeline) {
+  if (symbols.empty()) return symbols;
+  std::map<std::string, std::string> arrays;  // what the user calls them -> names
+  for (const auto& input : pipeline.inputs) arrays.emplace(pipeline.texts.at(input.name), input.name);
+  for (const auto& name : pipeline.outputs) {
+    const std::size_t count = pipeline.find(name)->types.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const int value = static_cast<int>(i);
+      arrays.emplace(storage_name(pipeline.texts.at(name), value, count),
+                     storage_name(name, value, count));
+    }
+  }
+  std::map<std::string, std::int64_t> result;
+  for (const auto& [symbol, value] : symbols) {
+    // "<array>.extent.0"
+    std::size_t end = symbol.rfind('.');
+    if (end != std::string::npos && end > 0) end = symbol.rfind('.', end - 1);
+    const auto array = end == std::string::npos ? arrays.end() : arrays.find(symbol.substr(0, end));
+    result.emplace(array == arrays.end() ? symbol : array->second + symbol.substr(end), value);
+  }
+  return result;
+}
+
 Expr min_symbol(const std::string& buffer, std::size_t d) {
   return make_var(buffer + ".min." + std::to_string(d));
 }

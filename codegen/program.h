@@ -92,6 +92,11 @@ struct ArrayKind {
 ArrayKind kind_of(const Plan& plan, const std::string& array);
 /// Can the launch evaluate `e`: is each variable a symbol of an array or a scalar of the plan?
 bool is_launch_value(const Plan& plan, const Expr& e);
+/// Symbols of arrays as users write them, by the names of the pipeline: for an input that the user calls
+/// "my.u", "my.u.extent.0" is "my·u.extent.0". Of arrays of one name the first is meant. What is no
+/// array's stays as it is.
+std::map<std::string, std::int64_t> with_array_names(const std::map<std::string, std::int64_t>& symbols,
+                                                     const Pipeline& pipeline);
 /// "<buffer>.min.<d>", "<buffer>.extent.<d>", "<buffer>.stride.<d>" as i32 variables.
 Expr min_symbol(const std::string& buffer, std::size_t dimension);
 Expr extent_symbol(const std::string& buffer, std::size_t dimension);

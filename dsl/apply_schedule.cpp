@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "dsl/func.h"
-#include "dsl/func_graph.h"
+#include "dsl/graph_names.h"
 #include "dsl/names.h"
 
 namespace mica {
@@ -61,7 +61,7 @@ void clear(const FuncGraph& graph) {
   }
 }
 
-std::vector<std::string> func_names(const FuncGraph& graph, const GraphNames& names) {
+std::vector<std::string> func_names(const FuncGraph& graph, const GraphTexts& names) {
   std::vector<std::string> result;
   for (const auto& f : graph.funcs) result.push_back(names.of(f.get()));
   return result;
@@ -171,7 +171,7 @@ class Applier {
   void run() {
     make_wrappers();
     const FuncGraph graph = collect_graph({root_});
-    const GraphNames names(graph);
+    const GraphTexts names(graph);
     for (const auto& stage : schedule_.stages) {
       const auto f = find(graph, names, stage.func);
       if (!f) fail_unknown("Func", stage.func, func_names(graph, names), {});
@@ -203,7 +203,7 @@ class Applier {
                     where);
   }
 
-  static std::shared_ptr<FunctionData> find(const FuncGraph& graph, const GraphNames& names,
+  static std::shared_ptr<FunctionData> find(const FuncGraph& graph, const GraphTexts& names,
                                             const std::string& name) {
     for (const auto& f : graph.funcs) {
       if (names.of(f.get()) == name) return f;
@@ -212,7 +212,7 @@ class Applier {
   }
 
   static void check_references(const Directive& directive, const FuncGraph& graph,
-                               const GraphNames& names) {
+                               const GraphTexts& names) {
     std::vector<std::string> inputs;
     for (const auto& image : graph.images) {
       inputs.push_back(names.of(image.get()));
@@ -264,12 +264,18 @@ class Applier {
     for (const auto& stage : schedule_.stages) {
       for (const auto& directive : stage.directives) {
         const auto* in = std::get_if<directive::In>(&directive.op);
-        if (in) wanted.push_back({stage.func, in, directive.where});
+        if (!in) continue;
+        if (in->wrapper.empty()) {
+          throw UserError(
+              fmt::format("schedule: the wrapper of {} in {} has an empty name", in->source, stage.func),
+              directive.where);
+        }
+        wanted.push_back({stage.func, in, directive.where});
       }
     }
     while (!wanted.empty()) {
       const FuncGraph graph = collect_graph({root_});
-      const GraphNames names(graph);
+      const GraphTexts names(graph);
       const auto made = std::find_if(wanted.begin(), wanted.end(), [&](const Wanted& w) {
         const auto consumer = find(graph, names, w.consumer);
         return consumer && make_wrapper_in(*consumer, *w.in, w.where);
@@ -292,7 +298,11 @@ class Applier {
     for (const auto& source : sources_of(consumer, consumer.wrappers)) {
       if (source.name() != in.source) continue;
       auto wrapper = before_.wrapper(&consumer, source, in.wrapper);
-      if (!wrapper) wrapper = make_wrapper(in.wrapper, source, where);
+      if (!wrapper) {
+        const auto parts = wrapper_parts(source, consumer);
+        const bool usual = with_dots(parts) == in.wrapper;
+        wrapper = make_wrapper(usual ? parts : std::vector<std::string>{in.wrapper}, source, where);
+      }
       consumer.wrappers.emplace_back(in.source, wrapper);
       return true;
     }
@@ -308,7 +318,7 @@ class Applier {
 
 Schedule Func::schedule() const {
   const FuncGraph graph = collect_graph({function_});
-  const GraphNames names(graph);
+  const GraphTexts names(graph);
   Schedule schedule;
   for (const auto& f : graph.funcs) {
     for (std::size_t i = 0; i < f->definitions.size(); ++i) {

@@ -16,10 +16,17 @@ std::vector<Var> vars_of(const ImageParam& source) {
   return vars;
 }
 
+/// An undefined Func named "<source>.<kind>".
+Func named_after(const ImageParam& source, const char* kind, CallSite at) {
+  Func f(source.name() + "." + kind, at);
+  f.function()->made_of = {source.name(), kind};
+  return f;
+}
+
 /// f(x, ...) = source(at(x, dim 0), ...), named "<source>.<kind>".
 template <typename Inside>
 Func reading_at(const ImageParam& source, const char* kind, CallSite at, Inside inside) {
-  Func f(source.name() + "." + kind, at);
+  Func f = named_after(source, kind, at);
   const std::vector<Var> vars = vars_of(source);
   std::vector<Expr> args;
   for (int d = 0; d < source.dimensions(); ++d) {
@@ -48,7 +55,7 @@ Func constant_exterior(const ImageParam& source, Expr value, CallSite at) {
                                 source.name(), to_string(value.type()), to_string(source.type())),
                     at);
   }
-  Func f(source.name() + ".constant_exterior", at);
+  Func f = named_after(source, "constant_exterior", at);
   const std::vector<Var> vars = vars_of(source);
   Expr is_inside;
   std::vector<Expr> args;

@@ -40,7 +40,7 @@ class Tuple {
   std::vector<Expr> values_;
 };
 
-/// A Var or the name of a loop, with the line that named it; the argument type of directives.
+/// A Var or the name of a loop (LoopLevel says what names mean), with its line; what directives take.
 struct VarOrName {
   std::string name;
   SourceLocation where;

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "dsl/names.h"
 #include "dsl/node_visit.h"
 
 namespace mica {
@@ -71,14 +70,23 @@ class GraphCollector {
   std::unordered_map<const FunctionData*, bool> done_;  // false while its producers are entered
 };
 
+std::vector<std::string> name_parts(const FunctionData& f) {
+  return f.made_of.empty() ? std::vector<std::string>{f.name} : f.made_of;
+}
+
 }  // namespace
 
 Source source_of(const Access& access) { return {access.function, access.image}; }
 
-std::shared_ptr<FunctionData> make_wrapper(const std::string& name, const Source& source,
+std::string with_dots(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, "."));
+}
+
+std::shared_ptr<FunctionData> make_wrapper(const std::vector<std::string>& parts, const Source& source,
                                            const SourceLocation& where) {
   auto wrapper = std::make_shared<FunctionData>();
-  wrapper->name = name;
+  wrapper->name = with_dots(parts);
+  if (parts.size() > 1) wrapper->made_of = parts;
   wrapper->where = where;
   const auto dimensions = static_cast<std::size_t>(source.function ? source.function->dimensions()
                                                                    : source.image->dimensions);
@@ -102,6 +110,17 @@ std::shared_ptr<FunctionData> make_wrapper(const std::string& name, const Source
   definition.where = where;
   wrapper->definitions.push_back(std::move(definition));
   return wrapper;
+}
+
+std::vector<std::string> name_parts(const Source& source) {
+  return source.function ? name_parts(*source.function) : std::vector<std::string>{source.image->name};
+}
+
+std::vector<std::string> wrapper_parts(const Source& source, const FunctionData& consumer) {
+  std::vector<std::string> parts = name_parts(source);
+  parts.emplace_back("in");
+  for (const auto& part : name_parts(consumer)) parts.push_back(part);
+  return parts;
 }
 
 Source wrapped_source(const FunctionData& wrapper) {
@@ -167,23 +186,6 @@ FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& output
   GraphCollector collector(graph);
   for (const auto& output : outputs) collector.enter(output, "", {});
   return graph;
-}
-
-GraphNames::GraphNames(const FuncGraph& graph) {
-  UniqueNames unique;
-  for (const auto& image : graph.images) names_[image.get()] = unique.claim(image->name);
-  for (const auto& output : graph.outputs) names_[output.get()] = unique.claim(output->name);
-  for (const auto& f : graph.funcs) {
-    if (!graph.is_output(f.get())) names_[f.get()] = unique.claim(f->name);
-  }
-  for (const auto& f : graph.funcs) {
-    for (const auto& arg : f->args) unique.reserve(arg);
-    for (const auto& definition : f->definitions) {
-      if (!definition.domain) continue;
-      for (const auto& dim : definition.domain->dims) unique.reserve(dim.name);
-    }
-  }
-  for (const auto& param : graph.params) names_[param.get()] = unique.claim(param->name);
 }
 
 }  // namespace mica

@@ -21,9 +21,15 @@ struct Source {
 Source source_of(const Access& access);
 
 using Wrappers = std::vector<std::pair<std::string, std::shared_ptr<FunctionData>>>;
-/// A Func named `name` that copies `source`: w(x, ...) = source(x, ...).
-std::shared_ptr<FunctionData> make_wrapper(const std::string& name, const Source& source,
+/// A Func that copies `source`: w(x, ...) = source(x, ...). Its name is made of `parts`, as
+/// FunctionData::made_of has them.
+std::shared_ptr<FunctionData> make_wrapper(const std::vector<std::string>& parts, const Source& source,
                                            const SourceLocation& where);
+/// What the name of `source`, and of its wrapper in `consumer` ("u.in.f"), are made of.
+std::vector<std::string> name_parts(const Source& source);
+std::vector<std::string> wrapper_parts(const Source& source, const FunctionData& consumer);
+/// The name that is made of them.
+std::string with_dots(const std::vector<std::string>& parts);
 /// What a wrapper copies.
 Source wrapped_source(const FunctionData& wrapper);
 /// `source`, or the wrapper (of a wrapper ...) among `wrappers` that stands for it.
@@ -45,21 +51,5 @@ struct FuncGraph {
 };
 /// UserErrors: no output, one given twice, an undefined Func, a Func that reads itself through others.
 FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& outputs);
-
-/// Names that are unique among the inputs, Funcs and Params of a graph, given out in this order:
-/// inputs, outputs, other Funcs, Params. A Param's name also differs from all Vars'.
-class GraphNames {
- public:
-  explicit GraphNames(const FuncGraph& graph);
-  [[nodiscard]] const std::string& of(const FunctionData* f) const { return names_.at(f); }
-  [[nodiscard]] const std::string& of(const ImageData* image) const { return names_.at(image); }
-  [[nodiscard]] const std::string& of(const ParamData* param) const { return names_.at(param); }
-  [[nodiscard]] const std::string& of(const Source& source) const {
-    return source.function ? of(source.function.get()) : of(source.image.get());
-  }
-
- private:
-  std::unordered_map<const void*, std::string> names_;
-};
 
 }  // namespace mica

@@ -27,7 +27,7 @@ std::shared_ptr<FunctionData> wrapper_in(const Source& source, FunctionData& con
                                 source.name(), joined(names_of(sources))),
                     where);
   }
-  auto wrapper = make_wrapper(source.name() + ".in." + consumer.name, source, where);
+  auto wrapper = make_wrapper(wrapper_parts(source, consumer), source, where);
   consumer.wrappers.emplace_back(source.name(), wrapper);
   consumer.definitions.front().directives.push_back(
       {directive::In{source.name(), wrapper->name}, where});

@@ -65,6 +65,9 @@ struct Definition {
 class FunctionData {
  public:
   std::string name;
+  /// Of a Func that Mica named after others: the texts between the dots, as {"u", "in", "f"}. Empty: the
+  /// name is one text of the user's, dots and all.
+  std::vector<std::string> made_of;
   SourceLocation where;
   /// Dimension names: the pure definition's Vars.
   std::vector<std::string> args;

@@ -2,8 +2,63 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <string_view>
 
 namespace mica {
+
+namespace {
+
+/// Between a Func and its loop; no word has it, and people read '.'.
+constexpr char kLoopMark = '\x1f';
+
+constexpr std::string_view kDot = "\u00b7", kUnknown = "\ufffd";
+
+/// A character of a text: its bytes, and its code point; -1 for a byte that is no UTF-8.
+struct Character {
+  std::string_view bytes;
+  std::int32_t code = -1;
+};
+
+Character character_at(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  if (byte(0) < 0x80) return {text.substr(at, 1), byte(0)};
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  const Character none{text.substr(at, 1), -1};
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || at + length > text.size()) return none;
+  std::int32_t code = byte(0) & (0xff >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return none;
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  const bool too_long = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+  const bool none_such = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;
+  return too_long || none_such ? none : Character{text.substr(at, length), code};
+}
+
+/// Control characters beyond ASCII, and what changes how its neighbours are shown.
+bool is_unseen(std::int32_t code) {
+  return (code >= 0x80 && code < 0xa0) || code == 0xad || (code >= 0x200b && code <= 0x200f) ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
+}
+
+std::string word_of(const Character& c) {
+  constexpr std::string_view kLegible[] = {".",  kDot,     "\"", "\u2033", "'", "\u2032",
+                                           "\\", "\u2216", "{",  "\u2774", "}", "\u2775"};
+  if (c.code < 0 || is_unseen(c.code)) return std::string(kUnknown);
+  if (c.code == 0x7f) return "\u2421";
+  if (c.code < 0x20) {  // the pictures of control characters are in their order
+    std::string picture = "\u2400";
+    picture.back() = static_cast<char>(picture.back() + c.code);
+    return picture;
+  }
+  for (std::size_t i = 0; i < std::size(kLegible); i += 2) {
+    if (c.bytes == kLegible[i]) return std::string(kLegible[i + 1]);
+  }
+  return std::string(c.bytes);
+}
+
+}  // namespace
 
 std::string joined(const std::vector<std::string>& names) {
   if (names.empty()) return "none";
@@ -25,10 +80,35 @@ bool is_identifier(const std::string& word) {
          std::all_of(word.begin(), word.end(), letter);
 }
 
+std::string word_of(const std::string& text) {
+  std::string word;
+  for (std::size_t at = 0; at < text.size();) {
+    const Character c = character_at(text, at);
+    word += word_of(c);
+    at += c.bytes.size();
+  }
+  return word;
+}
+
+std::string loop_name(const std::string& func, const std::string& dim) { return func + kLoopMark + dim; }
+
+std::string printed(const std::string& name) {
+  std::string text = name;
+  std::replace(text.begin(), text.end(), kLoopMark, '.');
+  return text;
+}
+
+bool is_array_symbol(const std::string& name, const std::string& field) {
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  const std::string tail = "." + field + ".";
+  return digits < name.size() && digits > tail.size() &&
+         name.compare(digits - tail.size(), tail.size(), tail) == 0;
+}
+
 std::string UniqueNames::claim(const std::string& wanted) {
   std::string name = wanted;
   for (int count = 2; !taken_.insert(name).second; ++count) {
-    name = wanted + "." + std::to_string(count);
+    name = wanted + std::string(kDot) + std::to_string(count);
   }
   return name;
 }

@@ -11,6 +11,8 @@
 #include "dsl/compute_place.h"
 #include "dsl/deep_stack.h"
 #include "dsl/func_graph.h"
+#include "dsl/graph_names.h"
+#include "dsl/loop_words.h"
 #include "dsl/march_taps.h"
 #include "dsl/node_visit.h"
 #include "dsl/rounding.h"
@@ -31,7 +33,7 @@ const char* field_word(BufferField field) {
 class PipelineMaker {
  public:
   explicit PipelineMaker(const std::vector<std::shared_ptr<FunctionData>>& outputs)
-      : graph_(collect_graph(outputs)) {}
+      : graph_(collect_graph(outputs)), vars_(graph_), texts_(graph_) {}
 
   Pipeline run() {
     std::int64_t depth = 0;
@@ -50,16 +52,20 @@ class PipelineMaker {
  private:
   Pipeline make() {
     add_staged_wrappers();
-    names_.emplace(graph_);
+    names_.emplace(graph_, vars_, texts_);
     Pipeline pipeline;
     for (const auto& image : graph_.images) {
       pipeline.inputs.push_back({names_->of(image.get()), image});
+      pipeline.texts[names_->of(image.get())] = image->name;
     }
     for (const auto& param : graph_.params) {
       pipeline.params.push_back({names_->of(param.get()), param});
       param_names_.insert(pipeline.params.back().name);
     }
-    for (const auto& output : graph_.outputs) pipeline.outputs.push_back(names_->of(output.get()));
+    for (const auto& output : graph_.outputs) {
+      pipeline.outputs.push_back(names_->of(output.get()));
+      pipeline.texts[names_->of(output.get())] = output->name;
+    }
     for (const auto& f : graph_.funcs) {
       auto copy = copy_of(*f);
       copies_[f.get()] = copy;
@@ -77,7 +83,7 @@ class PipelineMaker {
     struct Window {
       Source source;
       std::shared_ptr<FunctionData> copy;
-      std::vector<std::string> pattern;  // the variable that each argument of the source is
+      std::vector<std::string> pattern;  // words: the variable that each argument of the source is
       std::string march;
     };
     std::vector<Window> windows;
@@ -109,11 +115,18 @@ class PipelineMaker {
            std::count_if(graph_.funcs.begin(), graph_.funcs.end(), reads_it) > 1;
   }
 
+  static std::vector<std::string> made_of(const Source& source, const char* what) {
+    std::vector<std::string> parts = name_parts(source);
+    parts.emplace_back(what);
+    return parts;
+  }
+
   /// What `f` reads under the user's name `name`.
-  [[nodiscard]] static std::optional<Source> source_named(const FunctionData& f, const std::string& name,
-                                                          const SourceLocation& where) {
+  [[nodiscard]] std::optional<Source> source_named(const FunctionData& f, const std::string& name,
+                                                   const SourceLocation& where) const {
+    const std::vector<Source> sources = sources_of(f, f.wrappers);
     std::optional<Source> found;
-    for (const auto& source : sources_of(f, f.wrappers)) {
+    for (const auto& source : sources) {
       if (source.name() != name) continue;
       if (found) {
         throw UserError(
@@ -121,6 +134,9 @@ class PipelineMaker {
             where);
       }
       found = source;
+    }
+    for (const auto& source : sources) {
+      if (!found && texts_.of(source) == name) found = source;
     }
     return found;
   }
@@ -143,7 +159,7 @@ class PipelineMaker {
         const bool windowed = std::any_of(reads.windows.begin(), reads.windows.end(),
                                           [&](const auto& w) { return w.source == *source; });
         if (needs_copy(*source) || (windowed && is_inline(*source))) {
-          auto wrapper = make_wrapper(source->name() + ".staged", *source, directive.where);
+          auto wrapper = make_wrapper(made_of(*source, "staged"), *source, directive.where);
           reads.wrappers.emplace_back(source->name(), wrapper);
           order.push_back(wrapper);
           held = {wrapper, nullptr};
@@ -172,7 +188,7 @@ class PipelineMaker {
   /// a window without a march and a second one.
   void add_window(const FunctionData& f, const directive::RegisterWindow& window,
                   const SourceLocation& where, Reads& reads,
-                  std::vector<std::shared_ptr<FunctionData>>& order) const {
+                  std::vector<std::shared_ptr<FunctionData>>& order) {
     const auto source = source_named(f, window.source, where);
     const std::string loop = march_loop(f, window.var);
     if (!source || loop.empty()) return;
@@ -187,7 +203,7 @@ class PipelineMaker {
       pattern = own_column(access->args, f.args, window.var);
     });
     if (pattern.empty()) return;
-    auto copy = make_wrapper(source->name() + ".window", *source, where);
+    auto copy = make_wrapper(made_of(*source, "window"), *source, where);
     copy->args = f.args;
     Definition& held = copy->definitions.front();
     held.args.clear();
@@ -199,20 +215,20 @@ class PipelineMaker {
       for (const auto& var : pattern) access.args.push_back(make_var(var));
       value = make_expr(value.type(), std::move(access));
     }
-    held.directives = {{directive::ComputeAt{{f.name, loop}}, where},
-                       {directive::StoreIn{MemoryType::Register}, where}};
     order.push_back(copy);
-    reads.windows.push_back({*source, copy, pattern, window.var});
+    reads.windows.push_back({*source, copy, vars_.of(pattern), vars_.of(window.var)});
+    const std::string walked = vars_.of(window.var) + loop.substr(window.var.size());
+    window_places_[copy.get()] = {&f, walked, where};
   }
 
-  /// The window that serves an access of `f`, or null.
+  /// The window that serves an access of `f`, whose arguments are words already, or null.
   [[nodiscard]] const Reads::Window* window_of(const FunctionData& f, const Access& access,
                                                const Source& source) const {
     const auto it = reads_.find(&f);
     if (it == reads_.end()) return nullptr;
     for (const auto& window : it->second.windows) {
       if (window.source != source) continue;
-      if (own_column(access.args, f.args, window.march) == window.pattern) return &window;
+      if (own_column(access.args, vars_.of(f.args), window.march) == window.pattern) return &window;
     }
     return nullptr;
   }
@@ -241,6 +257,9 @@ class PipelineMaker {
   void note_marches(const FunctionData& f, Pipeline& pipeline) const {
     const auto it = reads_.find(&f);
     if (it == reads_.end()) return;
+    for (const auto& [source, held] : it->second.held) {
+      if (held != source) pipeline.staged[names_->of(held)] = names_->of(source);
+    }
     for (const auto& window : it->second.windows) {
       pipeline.marched[names_->of(window.copy.get())].window_of = names_->of(window.source);
       const Source* held = held_by(it->second, window.source);
@@ -289,12 +308,23 @@ class PipelineMaker {
     return false;
   }
 
-  /// The unique name of the Func that a directive of `f` calls `name`; `name` itself if none is meant.
-  [[nodiscard]] std::string unique_func(const std::string& name, const FunctionData& f,
-                                        const SourceLocation& where) const {
+  /// The level that a directive of `f` names.
+  [[nodiscard]] LoopLevel level_named(const LoopLevel& level, const FunctionData& f,
+                                      const SourceLocation& where) const {
+    const FunctionData* g = func_named(level.func, f, where);
+    if (!g) return {names_->of_text(level.func), vars_.of(level.var)};
+    return {names_->of(g), LoopWords(*g, LoopWords::of_all, vars_).of(level.var)};
+  }
+
+  /// The Func that a directive of `f` calls `name`, or null. Users have no name for those made here.
+  [[nodiscard]] const FunctionData* func_named(const std::string& name, const FunctionData& f,
+                                               const SourceLocation& where) const {
     std::vector<const FunctionData*> named;
     for (const auto& g : graph_.funcs) {
-      if (g->name == name) named.push_back(g.get());
+      if (g->name == name && texts_.knows(g.get())) named.push_back(g.get());
+    }
+    for (const auto& g : graph_.funcs) {
+      if (named.empty() && texts_.knows(g.get()) && texts_.of(g.get()) == name) return g.get();
     }
     if (named.size() > 1) {
       std::erase_if(named, [&](const FunctionData* g) {
@@ -308,7 +338,7 @@ class PipelineMaker {
                                   f.name, named.size(), name),
                       where);
     }
-    return named.empty() ? name : names_->of(named.front());
+    return named.empty() ? nullptr : named.front();
   }
 
   [[nodiscard]] std::string unique_input(const std::string& name, const SourceLocation& where) const {
@@ -320,26 +350,33 @@ class PipelineMaker {
       }
       named = image.get();
     }
-    return named ? names_->of(named) : name;
+    return named ? names_->of(named) : names_->of_text(name);
   }
 
-  /// The unique name of what `f` reads as `name`; `name` itself if it reads no such source.
+  /// The unique name of what `f` reads as `name`.
   [[nodiscard]] std::string unique_source(const FunctionData& f, const std::string& name,
                                           const SourceLocation& where) const {
     const auto source = source_named(f, name, where);
-    return source ? names_->of(*source) : name;
+    return source ? names_->of(*source) : names_->of_text(name);
   }
 
-  /// The directives of `f` with unique names; those of `in` have done their work and go.
-  [[nodiscard]] std::vector<Directive> copy_directives(const FunctionData& f,
-                                                       const std::vector<Directive>& directives) const {
+  /// The directives of definition `i` of `f` with the pipeline's names; those of `in` have done their
+  /// work and go.
+  [[nodiscard]] std::vector<Directive> copy_directives(const FunctionData& f, std::size_t i) const {
+    if (const auto it = window_places_.find(&f); it != window_places_.end()) {
+      const auto& [host, loop, where] = it->second;
+      return {{directive::ComputeAt{{names_->of(host), loop}}, where},
+              {directive::StoreIn{MemoryType::Register}, where}};
+    }
+    const LoopWords loops(f, static_cast<int>(i), vars_);
     std::vector<Directive> result;
-    for (Directive copy : directives) {
+    for (Directive copy : f.definitions[i].directives) {
       if (std::holds_alternative<directive::In>(copy.op)) continue;
+      loops.put_into(copy);
       if (auto* at = std::get_if<directive::ComputeAt>(&copy.op)) {
-        at->level.func = unique_func(at->level.func, f, copy.where);
+        at->level = level_named(at->level, f, copy.where);
       } else if (auto* store = std::get_if<directive::StoreAt>(&copy.op)) {
-        store->level.func = unique_func(store->level.func, f, copy.where);
+        store->level = level_named(store->level, f, copy.where);
       } else if (auto* read_only = std::get_if<directive::ReadOnly>(&copy.op)) {
         read_only->source = unique_input(read_only->source, copy.where);
       } else if (auto* streamed = std::get_if<directive::StreamLoads>(&copy.op)) {
@@ -356,6 +393,8 @@ class PipelineMaker {
         if (const auto source = source_named(f, stage->source, copy.where)) {
           const Source* held = reads_.count(&f) > 0 ? held_by(reads_.at(&f), *source) : nullptr;
           stage->source = names_->of(held ? *held : *source);
+        } else {
+          stage->source = names_->of_text(stage->source);
         }
       }
       result.push_back(std::move(copy));
@@ -376,11 +415,13 @@ class PipelineMaker {
       }
       return make_expr(e.type(), std::move(copy));
     }
+    if (const auto* var = e.as<VarRef>()) return make_var(vars_.of(var->name), e.type());
     if (const auto* param = e.as<ParamRef>()) {
       return make_var(names_->of(param->param.get()), e.type());
     }
     if (const auto* rvar = e.as<RVarRef>()) {
-      return make_var(rvar->domain->dims.at(static_cast<std::size_t>(rvar->index)).name, e.type());
+      const auto named = with_words(rvar->domain);
+      return make_var(named->dims.at(static_cast<std::size_t>(rvar->index)).name, e.type());
     }
     if (const auto* field = e.as<ImageField>()) {
       return make_var(fmt::format("{}.{}.{}", names_->of(field->image.get()), field_word(field->field),
@@ -411,11 +452,12 @@ class PipelineMaker {
     Access placed = *access;
     if (window != nullptr) {
       placed.args.clear();
-      for (const auto& arg : f.args) placed.args.push_back(make_var(arg));
-      for (std::size_t i = 0; i < window->pattern.size(); ++i) {
-        if (window->pattern[i] != window->march) continue;
-        const auto at = std::find(f.args.begin(), f.args.end(), window->march) - f.args.begin();
-        placed.args[static_cast<std::size_t>(at)] = access->args[i];
+      for (const auto& arg : vars_.of(f.args)) {
+        const auto at = std::find(window->pattern.begin(), window->pattern.end(), arg);
+        const bool marched = arg == window->march;
+        placed.args.push_back(marched
+                                  ? access->args[static_cast<std::size_t>(at - window->pattern.begin())]
+                                  : make_var(arg));
       }
     }
     name_source(placed, source);
@@ -432,26 +474,37 @@ class PipelineMaker {
     auto copy = std::make_shared<FunctionData>();
     copy->name = names_->of(&f);
     copy->where = f.where;
-    copy->args = f.args;
+    copy->args = vars_.of(f.args);
     copy->types = f.types;
-    for (const auto& definition : f.definitions) {
+    for (std::size_t i = 0; i < f.definitions.size(); ++i) {
+      const Definition& definition = f.definitions[i];
       Definition d;
       for (const auto& arg : definition.args) d.args.push_back(place(rewrite(arg)));
       // Before any access is given to a window, whose coordinates are those of the marched Func: the
       // order of a sum is the algorithm's.
       for (const auto& value : definition.values) {
-        d.values.push_back(place(fix_rounding(rewrite(value), f.args.back(), is_param)));
+        d.values.push_back(place(fix_rounding(rewrite(value), copy->args.back(), is_param)));
       }
-      d.pure_vars = definition.pure_vars;
-      d.domain = definition.domain;
+      d.pure_vars = vars_.of(definition.pure_vars);
+      if (definition.domain) d.domain = with_words(definition.domain);
       d.where = definition.where;
-      d.directives = copy_directives(f, definition.directives);
+      d.directives = copy_directives(f, i);
       copy->definitions.push_back(std::move(d));
     }
     return copy;
   }
 
+  /// Where a window is kept: in that Func's loop of this name.
+  struct WindowPlace {
+    const FunctionData* host = nullptr;
+    std::string loop;
+    SourceLocation where;
+  };
+
   FuncGraph graph_;
+  const VarWords vars_;
+  const GraphTexts texts_;  // of the user's Funcs and `in` wrappers, and of the inputs
+  std::unordered_map<const FunctionData*, WindowPlace> window_places_;
   std::unordered_map<const FunctionData*, Reads> reads_;  // of the user's Funcs and `in` wrappers
   std::optional<GraphNames> names_;
   std::set<std::string> param_names_;

@@ -14,7 +14,7 @@ namespace mica {
 
 /// The algorithm that the compiler and the oracle both read. All Access nodes name their callee by
 /// a name unique in the pipeline; ParamRef, RVarRef and ImageField nodes have become VarRefs
-/// ("c0", "r.x", "u.min.0", "u.extent.1", "u.stride.2").
+/// ("c0", "r.x", "u.min.0", "u.extent.1", "u.stride.2"). Users' names have become words (dsl/names.h).
 struct Pipeline {
   struct Input {
     std::string name;
@@ -51,6 +51,10 @@ struct Pipeline {
   std::int64_t depth = 0;
   /// By name of the Func; of a Func whose scatter was refused, the Func's own.
   std::map<std::string, Marched> marched;
+  /// Copies that `stage` made -> what they are copies of.
+  std::map<std::string, std::string> staged;
+  /// Inputs and outputs -> what the user called them.
+  std::map<std::string, std::string> texts;
 
   [[nodiscard]] const FunctionData* find(const std::string& name) const;  ///< null if no Func
   [[nodiscard]] const Input* find_input(const std::string& name) const;
@@ -66,9 +70,9 @@ struct Pipeline {
 ///  - a `register_window`ed source gets a copy "<source>.window" in registers, which the taps at the
 ///    point's own column read; a `scatter`ed sum becomes partial sums "<func>.sum0", ...
 ///    (dsl/march_taps.h);
-///  - names become unique (a second "f" is "f.2"; inputs, outputs, other Funcs and Params in this
-///  order),
-///    in accesses and in directives;
+///  - users' names become words: any text is legal, and none is taken for a name that Mica makes
+///    (dsl/names.h, dsl/loop_words.h). Names become unique (a second "f" is "f·2"; inputs, outputs,
+///    other Funcs and Params in this order), in accesses and in directives;
 ///  - rounding is fixed (dsl/rounding.h).
 ///
 /// UserErrors: no output, an undefined Func, an output given twice, a Func that calls itself outside an

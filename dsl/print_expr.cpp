@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "dsl/function.h"
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 
 namespace mica {
@@ -169,7 +170,7 @@ class Printer {
     out_ += type.is_bool() ? (op.value != 0 ? "true" : "false") : std::to_string(op.value);
   }
   void print_op(Type type, const FloatImm& op, Strength) { out_ += float_text(type, op.value); }
-  void print_op(Type, const VarRef& op, Strength) { out_ += op.name; }
+  void print_op(Type, const VarRef& op, Strength) { out_ += printed(op.name); }
   void print_op(Type, const ParamRef& op, Strength) { out_ += op.param->name; }
   void print_op(Type, const RVarRef& op, Strength) {
     out_ += op.domain->dims.at(static_cast<std::size_t>(op.index)).name;
@@ -221,7 +222,7 @@ class Printer {
   }
   void print_op(Type, const Let& op, Strength limit) {
     bracketed(kLet > limit, [&] {
-      out_ += "let " + op.name + " = ";
+      out_ += "let " + printed(op.name) + " = ";
       print(op.value, kOr);
       out_ += " in ";
       print(op.body);

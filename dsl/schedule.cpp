@@ -13,7 +13,18 @@ namespace mica {
 
 namespace {
 
-std::string quoted(const std::string& name) { return is_identifier(name) ? name : "\"" + name + "\""; }
+std::string quoted(const std::string& text) {
+  std::string literal = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') literal += '\\';
+    literal += byte < ' ' || byte == 0x7f ? fmt::format("\\{:03o}", byte) : std::string(1, c);
+  }
+  return literal + '"';
+}
+
+/// A Var, which the text takes to be named as the loop is, or the loop's name.
+std::string var_or_name(const std::string& name) { return is_identifier(name) ? name : quoted(name); }
 
 /// ", TailStrategy::RoundUp", or nothing for Auto, which is every directive's default.
 std::string tail_argument(TailStrategy tail) {
@@ -28,11 +39,12 @@ std::string consumer_of(const std::string& wrapper, const std::string& source) {
 
 /// A variable that could hold the Func or input of this name.
 std::string handle(const std::string& name) {
-  std::string word = name;
-  for (char& c : word) {
-    if (c != '_' && !is_identifier(std::string("_") + c)) c = '_';
+  std::string word;
+  for (const char c : name) {
+    if ((static_cast<unsigned char>(c) & 0xc0) == 0x80) continue;  // a character's further bytes
+    word += is_identifier(std::string("_") + c) ? c : '_';
   }
-  return word;
+  return is_identifier(word) ? word : "_" + word;
 }
 
 std::string mark_name(LoopKind kind) {
@@ -50,47 +62,48 @@ std::string mark_name(LoopKind kind) {
 
 std::string factor_argument(int factor) { return factor == 0 ? "" : ", " + std::to_string(factor); }
 
-/// `name_of` gives the C++ expression for the Func or input of a name.
+/// `name_of` gives the C++ expression for the Func or input of a name, `loop` that for a loop.
 template <typename NameOf>
 struct DirectiveText {
   NameOf name_of;
+  std::string (*loop)(const std::string&);
 
   std::string operator()(const directive::Split& d) const {
-    return fmt::format(".split({}, {}, {}, {}{})", quoted(d.old_var), quoted(d.outer), quoted(d.inner),
+    return fmt::format(".split({}, {}, {}, {}{})", loop(d.old_var), loop(d.outer), loop(d.inner),
                        d.factor, tail_argument(d.tail));
   }
   std::string operator()(const directive::Fuse& d) const {
-    return fmt::format(".fuse({}, {}, {})", quoted(d.inner), quoted(d.outer), quoted(d.fused));
+    return fmt::format(".fuse({}, {}, {})", loop(d.inner), loop(d.outer), loop(d.fused));
   }
   std::string operator()(const directive::Reorder& d) const {
     std::vector<std::string> vars;
-    for (const auto& v : d.vars) vars.push_back(quoted(v));
+    for (const auto& v : d.vars) vars.push_back(loop(v));
     return vars.empty() ? ".reorder({})" : fmt::format(".reorder({})", joined(vars));
   }
   std::string operator()(const directive::MarkLoop& d) const {
-    return fmt::format(".{}({})", mark_name(d.kind), quoted(d.var));
+    return fmt::format(".{}({})", mark_name(d.kind), loop(d.var));
   }
   std::string operator()(const directive::GpuTile& d) const {
     std::vector<std::string> arguments;
-    for (const auto& v : d.vars) arguments.push_back(quoted(v));
+    for (const auto& v : d.vars) arguments.push_back(loop(v));
     for (int size : d.sizes) arguments.push_back(std::to_string(size));
     return fmt::format(".gpu_tile({}{})", joined(arguments), tail_argument(d.tail));
   }
   std::string operator()(const directive::Vectorize& d) const {
-    return fmt::format(".vectorize({}{}{})", quoted(d.var), factor_argument(d.width),
+    return fmt::format(".vectorize({}{}{})", loop(d.var), factor_argument(d.width),
                        d.width > 0 ? tail_argument(d.tail) : "");
   }
   std::string operator()(const directive::Unroll& d) const {
-    return fmt::format(".unroll({}{}{})", quoted(d.var), factor_argument(d.factor),
+    return fmt::format(".unroll({}{}{})", loop(d.var), factor_argument(d.factor),
                        d.factor > 0 ? tail_argument(d.tail) : "");
   }
   std::string operator()(const directive::ComputeInline&) const { return ".compute_inline()"; }
   std::string operator()(const directive::ComputeRoot&) const { return ".compute_root()"; }
   std::string operator()(const directive::ComputeAt& d) const {
-    return fmt::format(".compute_at({}, {})", name_of(d.level.func), quoted(d.level.var));
+    return fmt::format(".compute_at({}, {})", name_of(d.level.func), loop(d.level.var));
   }
   std::string operator()(const directive::StoreAt& d) const {
-    return fmt::format(".store_at({}, {})", name_of(d.level.func), quoted(d.level.var));
+    return fmt::format(".store_at({}, {})", name_of(d.level.func), loop(d.level.var));
   }
   std::string operator()(const directive::StoreRoot&) const { return ".store_root()"; }
   std::string operator()(const directive::StoreIn& d) const {
@@ -100,10 +113,10 @@ struct DirectiveText {
     return fmt::format("{}.in({})", name_of(d.source), name_of(consumer_of(d.wrapper, d.source)));
   }
   std::string operator()(const directive::AlignStorage& d) const {
-    return fmt::format(".align_storage({}, {})", quoted(d.var), d.elements);
+    return fmt::format(".align_storage({}, {})", loop(d.var), d.elements);
   }
   std::string operator()(const directive::Bound& d) const {
-    return fmt::format(".bound({}, {}, {})", quoted(d.var), d.min, d.extent);
+    return fmt::format(".bound({}, {}, {})", loop(d.var), d.min, d.extent);
   }
   std::string operator()(const directive::Stage& d) const {
     const std::string load = d.load == LoadPolicy::TwoStep ? "" : ", LoadPolicy::" + to_string(d.load);
@@ -119,10 +132,10 @@ struct DirectiveText {
     return fmt::format(".max_registers({})", d.count);
   }
   std::string operator()(const directive::March& d) const {
-    return fmt::format(".march({}{})", quoted(d.var), factor_argument(d.chunk));
+    return fmt::format(".march({}{})", loop(d.var), factor_argument(d.chunk));
   }
   std::string operator()(const directive::RegisterWindow& d) const {
-    return fmt::format(".register_window({}, {})", name_of(d.source), quoted(d.var));
+    return fmt::format(".register_window({}, {})", name_of(d.source), loop(d.var));
   }
   std::string operator()(const directive::Prefetch& d) const {
     return fmt::format(".pipeline({}, {})", name_of(d.source), d.depth);
@@ -130,14 +143,14 @@ struct DirectiveText {
   std::string operator()(const directive::Scatter& d) const {
     const std::string partials =
         d.partials == Partials::EveryPlane ? "" : ", Partials::" + to_string(d.partials);
-    return fmt::format(".scatter({}{})", quoted(d.var), partials);
+    return fmt::format(".scatter({}{})", loop(d.var), partials);
   }
   std::string operator()(const directive::Exchange& d) const {
-    return fmt::format(".shuffle({}, {})", name_of(d.source), quoted(d.var));
+    return fmt::format(".shuffle({}, {})", name_of(d.source), loop(d.var));
   }
   std::string operator()(const directive::OrderBlocks& d) const {
     std::vector<std::string> vars;
-    for (const auto& v : d.vars) vars.push_back(quoted(v));
+    for (const auto& v : d.vars) vars.push_back(loop(v));
     return fmt::format(".order_blocks({})", joined(vars));
   }
   std::string operator()(const directive::StreamLoads& d) const {
@@ -155,10 +168,16 @@ struct DirectiveText {
 }  // namespace
 
 std::string to_string(const Directive& directive) {
-  return std::visit(DirectiveText<std::string (*)(const std::string&)>{&handle}, directive.op);
+  return std::visit(DirectiveText<std::string (*)(const std::string&)>{&handle, &var_or_name},
+                    directive.op);
 }
 
-std::string to_string(const Schedule& schedule) {
+namespace {
+
+using HandleOf = std::function<std::string(const std::string&)>;
+
+std::string schedule_text(const Schedule& schedule, const HandleOf& handle_of,
+                          std::string (*loop)(const std::string&)) {
   // How C++ names a Func: wrappers through their sources, others by a variable.
   std::map<std::string, const directive::In*> wrappers;
   for (const auto& stage : schedule.stages) {
@@ -169,11 +188,11 @@ std::string to_string(const Schedule& schedule) {
   }
   std::function<std::string(const std::string&)> name_of = [&](const std::string& name) {
     const auto it = wrappers.find(name);
-    if (it == wrappers.end()) return handle(name);
+    if (it == wrappers.end()) return handle_of(name);
     const directive::In& in = *it->second;
     return fmt::format("{}.in({})", name_of(in.source), name_of(consumer_of(in.wrapper, in.source)));
   };
-  const DirectiveText<std::function<std::string(const std::string&)>> text{name_of};
+  const DirectiveText<HandleOf> text{name_of, loop};
 
   std::string result;
   for (const auto& stage : schedule.stages) {
@@ -194,6 +213,16 @@ std::string to_string(const Schedule& schedule) {
     result += chain + ";\n";
   }
   return result;
+}
+
+}  // namespace
+
+std::string to_string(const Schedule& schedule) {
+  return schedule_text(schedule, &handle, &var_or_name);
+}
+
+std::string to_string(const Schedule& schedule, const HandleOf& handle_of) {
+  return schedule_text(schedule, handle_of, &quoted);
 }
 
 std::string to_string(MemoryType memory) {

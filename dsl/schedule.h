@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <variant>
@@ -56,6 +57,11 @@ enum class LoopKind : std::uint8_t {
 enum class Partials : std::uint8_t { EveryPlane, Centre };
 
 /// A loop of a Func that another Func's computation is placed in.
+///
+/// Here and in all directives Funcs, inputs and loops go by the names that the user gave them, which may
+/// be any text. A loop that a directive makes and names itself, as "x.block" of gpu_tile or "z.march" of
+/// march, is meant by that text unless the user has called a loop or Var of the definition so. Of
+/// several Funcs of one name the second is "f·2".
 struct LoopLevel {
   std::string func;
   std::string var;
@@ -264,6 +270,10 @@ std::string to_string(const Directive& directive);
 /// chained statement a definition, `next.gpu_tile(x, y, 32, 8)\n    .vectorize(x, 4);`. A handle of a
 /// wrapper is written `u.in(next)`; characters that an identifier cannot have become `_`.
 std::string to_string(const Schedule& schedule);
+/// The same with `handle_of` for Funcs and inputs, by their names in the schedule, and no Vars: loops
+/// are named by strings.
+std::string to_string(const Schedule& schedule,
+                      const std::function<std::string(const std::string&)>& handle_of);
 std::string to_string(MemoryType memory);
 std::string to_string(TailStrategy tail);
 std::string to_string(LoadPolicy policy);

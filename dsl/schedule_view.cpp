@@ -282,10 +282,8 @@ std::string user_name(const ScheduleView& view, const std::string& name) {
   const auto& marched = view.pipeline().marched;
   const auto made = marched.find(name);
   if (made != marched.end() && !made->second.window_of.empty()) return made->second.window_of;
-  const FuncView* f = view.find(name);
-  if (!f || f->reads.size() != 1 || f->reads[0].size() != 1) return name;
-  const std::string& source = f->reads[0][0];
-  return name.rfind(source + ".staged", 0) == 0 ? source : name;
+  const auto staged = view.pipeline().staged.find(name);
+  return staged != view.pipeline().staged.end() ? staged->second : name;
 }
 
 std::string read_list(const ScheduleView& view, const FuncView& f) {

@@ -61,6 +61,7 @@ FuzzCase random_case(Random& random, const Target& target, bool illegal) {
     add_random_directives(pipeline, target.is_gpu() || random.below(8) == 0, directives, random);
   drawn.schedule = schedule_of(pipeline);
   if (random.below(4) == 0) drawn.bake = random_bake(arrays_of(drawn), illegal, random);
+  if (random.below(6) == 0) drawn.names = random_names(drawn.program, drawn.schedule, random);
   return drawn;
 }
 

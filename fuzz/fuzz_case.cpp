@@ -136,13 +136,15 @@ Schedule schedule_of(const TestPipeline& pipeline) {
 
 BoundCase bind(const FuzzCase& drawn) {
   BoundCase bound;
-  bound.pipeline = build(drawn.program);
+  bound.pipeline = build(drawn.program, drawn.names);
   bound.memory = bind_inputs(drawn, bound.pipeline);
-  put_schedule(bound.pipeline, drawn.schedule);
-  bound.expected =
-      std::make_unique<ExpectedOutputs>(build_reference(drawn.program, bound.pipeline.inputs).outputs,
-                                        output_boxes(drawn.program, drawn.boxes),
-                                        OutputLayout{drawn.margin, drawn.row_padding, drawn.transposed});
+  put_schedule(bound.pipeline, with_names(drawn.schedule, drawn.names));
+  // The oracle's names are the plain ones.
+  TestPipeline plain = build(drawn.program);
+  for (std::size_t i = 0; i < plain.inputs.size(); ++i) plain.inputs[i].set(bound.memory[i]->crop());
+  bound.expected = std::make_unique<ExpectedOutputs>(
+      build_reference(drawn.program, plain.inputs).outputs, output_boxes(drawn.program, drawn.boxes),
+      OutputLayout{drawn.margin, drawn.row_padding, drawn.transposed});
   return bound;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dsl/schedule.h"
+#include "fuzz/case_names.h"
 #include "fuzz/compare_memory.h"
 #include "fuzz/expected_outputs.h"
 #include "fuzz/known_shapes.h"
@@ -21,6 +22,7 @@ struct FuzzCase {
   std::uint64_t seed = 0;  ///< that it was drawn from
   Program program;
   Schedule schedule;
+  CaseNames names;  ///< the program and its schedule have plain ones
   Target target = Target::host();
   std::vector<Box> boxes;  ///< wanted of each output; see output_boxes
   /// Boxes of the inputs that boundary conditions complete; other inputs span what is read.

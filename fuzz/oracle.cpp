@@ -329,16 +329,16 @@ std::vector<AnyBuffer> interpret(const Func& func, const Box& box) {
   return buffers;
 }
 
-std::map<std::string, Box> demanded_inputs(const std::vector<Func>& funcs, const Box& box) {
+std::map<const ImageData*, Box> demanded_inputs(const std::vector<Func>& funcs, const Box& box) {
   const Pipeline pipeline = pipeline_of(funcs);
   Interpreter interpreter(pipeline, true);
   for (const std::string& name : pipeline.outputs) {
     corners_of(box).for_each([&](const Point& at) { interpreter.value(name, 0, at); });
   }
-  std::map<std::string, Box> result;
+  std::map<const ImageData*, Box> result;
   for (const auto& [name, state] : interpreter.inputs()) {
     if (!state.demanded) continue;
-    Box& demanded = result[name];
+    Box& demanded = result[state.input->image.get()];
     for (std::size_t d = 0; d < static_cast<std::size_t>(state.input->image->dimensions); ++d) {
       demanded.emplace_back(state.demanded->low[d], state.demanded->high[d] - state.demanded->low[d]);
     }

@@ -35,10 +35,10 @@ void interpret(const std::vector<Func>& funcs, const std::vector<AnyBuffer*>& ou
 /// Into new dense buffers over `box`, one per Tuple element.
 std::vector<AnyBuffer> interpret(const Func& func, const Box& box);
 
-/// The smallest box of each input, by name, that evaluating `funcs` over `box` reads; inputs that
-/// are not read are left out. Inputs are taken as zero and unbounded, so that this holds for
+/// The smallest box of each input that evaluating `funcs` over `box` reads; inputs that are not read are
+/// left out. Inputs are taken as zero and unbounded, so that this holds for
 /// algorithms whose indices depend neither on input values nor on the inputs' bounds.
-std::map<std::string, Box> demanded_inputs(const std::vector<Func>& funcs, const Box& box);
+std::map<const ImageData*, Box> demanded_inputs(const std::vector<Func>& funcs, const Box& box);
 
 /// A dense uninitialised buffer over `box`.
 AnyBuffer buffer_over(Type type, const Box& box);

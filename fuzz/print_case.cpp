@@ -46,25 +46,6 @@ std::string target_text(const Target& target) {
   return "";
 }
 
-/// Declares the loops that splits and fusions name.
-std::string loop_vars(const Schedule& schedule) {
-  std::set<std::string> names;
-  for (const StageSchedule& stage : schedule.stages) {
-    for (const Directive& directive : stage.directives) {
-      if (const auto* split = std::get_if<directive::Split>(&directive.op)) {
-        names.insert({split->outer, split->inner});
-      } else if (const auto* fuse = std::get_if<directive::Fuse>(&directive.op)) {
-        names.insert(fuse->fused);
-      }
-    }
-  }
-  std::string text;
-  for (const std::string& name : names) {
-    if (is_identifier(name) && name.size() > 1) text += "Var " + name + "(\"" + name + "\");\n";
-  }
-  return text;
-}
-
 std::string indented(const std::string& text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -94,7 +75,7 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
       "static_cast<T>(static_cast<float>(random() % "
       "10)); });\n"
       "  return buffer;\n}\n\nint main() {\n";
-  text += indented(to_string(drawn.program));
+  text += indented(to_string(drawn.program, drawn.names));
   const ArrayDims arrays = arrays_of(drawn);
   for (std::size_t i = 0; i < drawn.program.inputs.size(); ++i) {
     const auto& input = drawn.program.inputs[i];
@@ -122,7 +103,7 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
       "    for (auto& buffer : buffers) outputs.push_back(&buffer);\n"
       "    compile(funcs, target, options).run(outputs);\n  };\n";
   text += "  run({" + outputs + "}, Target::host(), plain);\n\n";
-  text += indented(loop_vars(drawn.schedule) + mica::to_string(drawn.schedule));
+  text += indented(mica::to_string(with_loop_names(drawn.schedule, drawn.names), handle_text));
   const auto bake = bake_of(drawn.bake, arrays);
   if (!bake.empty()) text += "  CompileOptions options;\n  options.bake = " + bake_text(bake) + ";\n";
   text += "  run({" + outputs + "}, " + target_text(drawn.target) + ", scheduled" +

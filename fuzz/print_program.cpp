@@ -104,7 +104,8 @@ std::string domain_text(const Domain& domain) {
 
 class StageText {
  public:
-  StageText(const Program& program, std::string self) : program_(program), self_(std::move(self)) {}
+  StageText(const Program& program, const CaseNames& names, std::string self)
+      : program_(program), called_(names), self_(std::move(self)) {}
 
   /// Coordinates in a reduction's scope are those of the RDom of this name.
   void enter(const std::string& reduction, const Domain& domain) {
@@ -139,9 +140,10 @@ class StageText {
         return "cast(" + type_text(term.type) + ", " + coordinate(term.at.at(0)) + ")";
       case Term::Kind::Parameter:
         if (term.type == Int(32)) {
-          return "Param<std::int32_t>(\"q\", " + integer(static_cast<std::int32_t>(term.value)) + ")";
+          return "Param<std::int32_t>(" + literal(called(called_, "q")) + ", " +
+                 integer(static_cast<std::int32_t>(term.value)) + ")";
         }
-        return "Param<float>(\"p\", " + decimal(term.value) + "F)";
+        return "Param<float>(" + literal(called(called_, "p")) + ", " + decimal(term.value) + "F)";
       case Term::Kind::Tap: return tap(term);
       case Term::Kind::Apply: break;
     }
@@ -169,8 +171,9 @@ class StageText {
   std::string reduction(const Term& term) {
     StageText inner = *this;
     inner.enter("s", term.domain);
-    return std::string("[&] { RDom s(") + domain_text(term.domain) + ", \"s\"); return " +
-           call(term.operation) + "(s, " + inner.operand(term, 0) + "); }()";
+    return std::string("[&] { RDom s(") + domain_text(term.domain) + ", " +
+           literal(called(called_, "s")) + "); return " + call(term.operation) + "(s, " +
+           inner.operand(term, 0) + "); }()";
   }
   [[nodiscard]] std::string tap(const Term& term) const {
     std::string text = self_;
@@ -192,6 +195,7 @@ class StageText {
   }
 
   const Program& program_;
+  const CaseNames& called_;
   std::string self_, reduction_;
   std::size_t dims_ = 0;
 };
@@ -219,7 +223,7 @@ std::string values_text(StageText& text, const std::vector<Term>& values,
   return texts.size() == 1 ? "Expr(" + texts[0] + ")" : "Tuple(" + joined_texts(texts) + ")";
 }
 
-std::string stage_text(const Program& program, const ProgramStage& stage) {
+std::string stage_text(const Program& program, const CaseNames& names, const ProgramStage& stage) {
   const std::string name = handle_text(stage.name);
   if (stage.boundary) {
     const auto& input = program.inputs[static_cast<std::size_t>(stage.input)];
@@ -227,17 +231,20 @@ std::string stage_text(const Program& program, const ProgramStage& stage) {
     return "Func " + name + " = BoundaryConditions::" + boundary_name(*stage.boundary) + "(" +
            input.name + (constant ? ", " + constant_text(input.type, 3) : "") + ");\n";
   }
-  StageText text(program, name);
+  StageText text(program, names, name);
   std::vector<std::string> vars;
   std::vector<Type> types;
   for (int d = 0; d < stage.dimensions; ++d) vars.push_back(variable_text(d, "", 0));
   for (const Term& term : stage.values) types.push_back(term.type);
-  std::string result = "Func " + name + "(\"" + stage.name + "\");\n" + name + "(" + joined_texts(vars) +
-                       ") = " + values_text(text, stage.values, types) + ";\n";
+  std::string result = "Func " + name + "(" + literal(called(names, stage.name)) + ");\n" + name + "(" +
+                       joined_texts(vars) + ") = " + values_text(text, stage.values, types) + ";\n";
   for (std::size_t u = 0; u < stage.updates.size(); ++u) {
     const auto& update = stage.updates[u];
     const std::string r = name + "_r" + std::to_string(u);
-    if (!update.domain.empty()) result += "RDom " + r + "(" + domain_text(update.domain) + ", \"r\");\n";
+    if (!update.domain.empty()) {
+      result +=
+          "RDom " + r + "(" + domain_text(update.domain) + ", " + literal(called(names, "r")) + ");\n";
+    }
     text.enter(r, update.domain);
     result += name + "(" + text.coordinates(update.at) +
               ") = " + values_text(text, update.values, types) + ";\n";
@@ -261,13 +268,17 @@ std::string handle_text(std::string name) {
   return name;
 }
 
-std::string to_string(const Program& program) {
-  std::string result = "Var x(\"x\"), y(\"y\"), z(\"z\"), w(\"w\");\n";
+std::string to_string(const Program& program, const CaseNames& names) {
+  std::vector<std::string> vars;
+  for (const auto& name : default_dimension_names()) {
+    vars.push_back(name + "(" + literal(called(names, name)) + ")");
+  }
+  std::string result = "Var " + joined_texts(vars) + ";\n";
   for (const auto& input : program.inputs) {
     result += "ImageParam " + input.name + "(" + type_text(input.type) + ", " +
-              std::to_string(input.dimensions) + ", \"" + input.name + "\");\n";
+              std::to_string(input.dimensions) + ", " + literal(called(names, input.name)) + ");\n";
   }
-  for (const ProgramStage& stage : program.stages) result += stage_text(program, stage);
+  for (const ProgramStage& stage : program.stages) result += stage_text(program, names, stage);
   return result;
 }
 

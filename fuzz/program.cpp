@@ -40,9 +40,9 @@ Expr constant(Type type, double value) {
   return type == Int(32) ? literal : cast(type, literal);
 }
 
-Expr parameter(Type type, double value) {
-  if (type == Int(32)) return Param<std::int32_t>("q", static_cast<std::int32_t>(value));
-  return Param<float>("p", static_cast<float>(value));
+Expr parameter(Type type, const std::string& name, double value) {
+  if (type == Int(32)) return Param<std::int32_t>(name, static_cast<std::int32_t>(value));
+  return Param<float>(name, static_cast<float>(value));
 }
 
 /// The coordinate inside [min, min + extent) that `x` reads.
@@ -105,12 +105,13 @@ Expr combined(const Term& term, const std::vector<Expr>& e) {
 
 class Builder {
  public:
-  explicit Builder(const Program& program) : program_(program) {
-    for (const auto& input : program_.inputs)
-      inputs_.emplace_back(input.type, input.dimensions, input.name);
+  Builder(const Program& program, const CaseNames& names) : program_(program), called_(names) {
+    for (const auto& input : program_.inputs) {
+      inputs_.emplace_back(input.type, input.dimensions, called(called_, input.name));
+    }
   }
-  Builder(const Program& program, std::vector<ImageParam> inputs)
-      : program_(program), inputs_(std::move(inputs)), is_reference_(true) {}
+  Builder(const Program& program, const CaseNames& names, std::vector<ImageParam> inputs)
+      : program_(program), called_(names), inputs_(std::move(inputs)), is_reference_(true) {}
 
   TestPipeline run() {
     TestPipeline result;
@@ -135,17 +136,17 @@ class Builder {
         case Boundary::MirrorInterior: return BoundaryConditions::mirror_interior(source);
       }
     }
-    Func f(stage.name);
+    Func f(called(called_, stage.name));
     Names names;
     for (int d = 0; d < stage.dimensions; ++d) {
-      names.pure.push_back(Var(default_dimension_names()[static_cast<std::size_t>(d)]));
+      names.pure.push_back(Var(called(called_, default_dimension_names()[static_cast<std::size_t>(d)])));
     }
     self_ = nullptr;
     f(names.pure) = Tuple(values(stage.values, names));
     self_ = &f;
     for (const ProgramStage::Update& update : stage.updates) {
       if (!update.domain.empty()) {
-        const RDom r = make_domain(update.domain, "r");
+        const RDom r = make_domain(update.domain, called(called_, "r"));
         for (int d = 0; d < r.dimensions(); ++d) names.reduction.push_back(r[d]);
       }
       std::vector<Expr> at;
@@ -186,12 +187,13 @@ class Builder {
     switch (term.kind) {
       case Term::Kind::Constant: return constant(term.type, term.value);
       case Term::Kind::Coordinate: return cast(term.type, coordinate(term.at.at(0), names));
-      case Term::Kind::Parameter: return parameter(term.type, term.value);
+      case Term::Kind::Parameter:
+        return parameter(term.type, called(called_, term.type == Int(32) ? "q" : "p"), term.value);
       case Term::Kind::Tap: return tap(term, names);
       case Term::Kind::Apply: break;
     }
     if (!term.domain.empty()) {
-      const RDom r = make_domain(term.domain, "s");
+      const RDom r = make_domain(term.domain, called(called_, "s"));
       Names inner = names;
       for (int d = 0; d < r.dimensions(); ++d) inner.reduction.push_back(r[d]);
       const Expr body = operand(term, 0, inner);
@@ -221,6 +223,7 @@ class Builder {
   }
 
   const Program& program_;
+  const CaseNames& called_;
   std::vector<ImageParam> inputs_;
   bool is_reference_ = false;
   std::vector<Func> funcs_;
@@ -269,9 +272,12 @@ Type operand_type(const Term& term, std::size_t i) {
   return term.type;
 }
 
-TestPipeline build(const Program& program) { return Builder(program).run(); }
 TestPipeline build_reference(const Program& program, const std::vector<ImageParam>& inputs) {
-  return Builder(program, inputs).run();
+  const CaseNames plain;
+  return Builder(program, plain, inputs).run();
+}
+TestPipeline build(const Program& program, const CaseNames& names) {
+  return Builder(program, names).run();
 }
 
 void for_each_term(const Term& term, const std::function<void(const Term&)>& visit) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dsl/type.h"
+#include "fuzz/case_names.h"
 #include "fuzz/test_pipeline.h"
 
 namespace mica::test {
@@ -143,8 +144,9 @@ bool takes(Operation operation, Type type);
 /// The type in which `term` takes operand i.
 Type operand_type(const Term& term, std::size_t i);
 
-/// The Funcs of a program, without directives; handles as TestPipeline has them, by the stages' names.
-TestPipeline build(const Program& program);
+/// The Funcs of a program, without directives; handles as TestPipeline has them, by the stages' names or
+/// what `names` calls them.
+TestPipeline build(const Program& program, const CaseNames& names = {});
 /// The same values of the same inputs, with boundary conditions defined by period and parity here rather
 /// than by the library.
 TestPipeline build_reference(const Program& program, const std::vector<ImageParam>& inputs);
@@ -165,7 +167,7 @@ std::int64_t points_to_compute(const Program& program, const std::vector<Box>& b
 /// Taps of each stage when all stages without updates that it reads are computed inline.
 std::vector<std::int64_t> inlined_taps(const Program& program);
 
-/// C++ statements that make inputs and Funcs under their names, with no directives.
-std::string to_string(const Program& program);
+/// C++ statements that make inputs and Funcs, with no directives. Variables have the plain names.
+std::string to_string(const Program& program, const CaseNames& names = {});
 
 }  // namespace mica::test

@@ -115,10 +115,10 @@ std::shared_ptr<void> bind_random(const ImageParam& image, const Box& box, std::
 std::vector<std::shared_ptr<void>> bind_demanded(const std::vector<Func>& funcs, const Box& output,
                                                  const std::vector<ImageParam>& images,
                                                  std::uint64_t seed, Contents contents, Layout layout) {
-  const std::map<std::string, Box> demanded = demanded_inputs(funcs, output);
+  const std::map<const ImageData*, Box> demanded = demanded_inputs(funcs, output);
   std::vector<std::shared_ptr<void>> memory;
   for (const ImageParam& image : images) {
-    const auto found = demanded.find(image.name());
+    const auto found = demanded.find(image.data().get());
     const Box box = found != demanded.end() ? found->second
                                             : Box(static_cast<std::size_t>(image.dimensions()), {0, 1});
     memory.push_back(bind_random(image, box, seed + memory.size(), contents, layout));

@@ -337,6 +337,13 @@ void smaller_boxes(const FuzzCase& c, Candidates& out) {
   }
 }
 
+void plainer_names(const FuzzCase& c, Candidates& out) {
+  for (const auto& entry : c.names) {
+    out.push_back(c);
+    out.back().names.erase(entry.first);
+  }
+}
+
 void plainer_data(const FuzzCase& c, Candidates& out) {
   if (c.contents != Contents::Small) {
     out.push_back(c);
@@ -357,8 +364,8 @@ void plainer_data(const FuzzCase& c, Candidates& out) {
 FuzzCase shrink(const FuzzCase& failed, const Outcome& outcome, double seconds, int seconds_a_case) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   const std::vector<void (*)(const FuzzCase&, Candidates&)> passes{
-      fewer_outputs, fewer_directives, less_known,   simpler_stages,    smaller_boxes,
-      simpler_terms, plainer_types,    plainer_data, simpler_directives};
+      plainer_names, fewer_outputs, fewer_directives, less_known,   simpler_stages,
+      smaller_boxes, simpler_terms, plainer_types,    plainer_data, simpler_directives};
   FuzzCase smallest = failed;
   for (bool smaller = true; smaller;) {
     smaller = false;

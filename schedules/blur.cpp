@@ -37,8 +37,8 @@ void shared_tile(Func& f, const Parameters& p) {
 void cpu_tile(Func& f, const Parameters& p) {
   const std::vector<Var> v = f.args();
   const int vec = static_cast<int>(p.at("vec"));
-  const std::string xo = v[0].name() + ".o", yo = v[1].name() + ".o", xi = v[0].name() + ".i",
-                    yi = v[1].name() + ".i";
+  const auto loop = [&](std::size_t i, const char* part) { return new_loop(f, v[i].name() + part); };
+  const std::string xo = loop(0, ".o"), yo = loop(1, ".o"), xi = loop(0, ".i"), yi = loop(1, ".i");
   f.tile(v[0], v[1], xo, yo, xi, yi, static_cast<int>(p.at("tile_x")), static_cast<int>(p.at("tile_y")))
       .vectorize(xi, vec)
       .parallel(yo);

@@ -58,6 +58,9 @@ struct MarchTile {
 /// planes a block (a Func of four dimensions: whole columns, the fourth dimension over blocks).
 void march_gpu(Func& func, const MarchTile& tile);
 
+/// A name for a loop that a recipe makes: `wanted`, numbered where a dimension of `func` is called so.
+std::string new_loop(const Func& func, const std::string& wanted);
+
 /// gpu_tile over the Func's dimensions (the third and fourth are fused) with `sizes` threads, and
 /// `vec` points of the first dimension a thread.
 void tile_gpu(Func& func, const std::vector<std::int64_t>& sizes, std::int64_t vec = 1);

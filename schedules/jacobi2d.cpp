@@ -7,13 +7,15 @@ namespace {
 // A row of threads walks the rows of a shared tile and strides along x.
 void strided_load(Func& f, const Parameters& p) {
   const std::vector<Var> v = f.args();
-  const std::string x = v[0].name(), y = v[1].name();
-  f.split(v[0], x + ".block", x + ".tile", static_cast<int>(p.at("tile_x")))
-      .split(x + ".tile", x + ".step", x + ".thread", static_cast<int>(p.at("threads")))
-      .split(v[1], y + ".block", y + ".row", static_cast<int>(p.at("tile_y")))
-      .reorder({x + ".step", y + ".row", x + ".thread", x + ".block", y + ".block"})
-      .gpu_blocks(x + ".block", y + ".block")
-      .gpu_threads(x + ".thread");
+  const auto loop = [&](std::size_t i, const char* part) { return new_loop(f, v[i].name() + part); };
+  const std::string block_x = loop(0, ".block"), block_y = loop(1, ".block"), tile = loop(0, ".tile"),
+                    step = loop(0, ".step"), thread = loop(0, ".thread"), row = loop(1, ".row");
+  f.split(v[0], block_x, tile, static_cast<int>(p.at("tile_x")))
+      .split(tile, step, thread, static_cast<int>(p.at("threads")))
+      .split(v[1], block_y, row, static_cast<int>(p.at("tile_y")))
+      .reorder({step, row, thread, block_x, block_y})
+      .gpu_blocks(block_x, block_y)
+      .gpu_threads(thread);
   for (const auto& input : inputs_of(f)) stage_source(f, input, LoadPolicy::Strided);
 }
 

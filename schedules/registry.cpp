@@ -5,6 +5,7 @@
 
 #include "dsl/func_graph.h"
 #include "dsl/march_taps.h"
+#include "dsl/names.h"
 #include "dsl/pipeline.h"
 #include "dsl/traverse.h"
 #include "schedules/families.h"
@@ -170,8 +171,10 @@ void prefetch_source(Func& func, const std::string& source, std::int64_t depth) 
 }
 
 void scatter_sum_of(Func& func, Partials partials) {
-  FunctionData trial = *make_pipeline({func.function()}).find(func.name());
-  if (!scatter_sum(trial, marched_var(func).name(), partials).refused.empty()) return;
+  const Pipeline pipeline = make_pipeline({func.function()});
+  FunctionData trial = *pipeline.find(pipeline.outputs.front());
+  const std::string march = trial.args[std::min<std::size_t>(trial.args.size() - 1, 2)];
+  if (!scatter_sum(trial, march, partials).refused.empty()) return;
   add(func, directive::Scatter{marched_var(func).name(), partials});
 }
 
@@ -189,10 +192,16 @@ void march_gpu(Func& func, const MarchTile& tile) {
   func.march(marched_var(func), v.size() == 4 ? 0 : static_cast<int>(tile.chunk));
 }
 
+std::string new_loop(const Func& func, const std::string& wanted) {
+  UniqueNames names;
+  for (const Var& v : func.args()) names.reserve(v.name());
+  return names.claim(wanted);
+}
+
 void tile_gpu(Func& func, const std::vector<std::int64_t>& sizes, std::int64_t vec) {
   std::vector<Var> v = func.args();
   if (v.size() == 4) {
-    const std::string fused = v[2].name() + "." + v[3].name();
+    const std::string fused = new_loop(func, v[2].name() + "." + v[3].name());
     func.fuse(v[2], v[3], fused);
     v = {v[0], v[1], Var(fused)};
   }

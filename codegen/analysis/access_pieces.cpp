@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/ir/traverse.h"
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 
 namespace mica::analysis {
@@ -82,7 +83,7 @@ class Walker {
     const Reading min = reader_.read(loop.min, region), extent = reader_.read(loop.extent, region);
     if (again(min, s, region) || again(extent, s, region)) return;
     if (!min.form || !extent.form) {
-      throw UserError("the loop " + loop.name + " runs from " + to_string(loop.min) + " for " +
+      throw UserError("the loop " + printed(loop.name) + " runs from " + to_string(loop.min) + " for " +
                       to_string(loop.extent) +
                       " iterations, which the given extents do not tell: give " +
                       "the values of its symbols");

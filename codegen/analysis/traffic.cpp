@@ -32,7 +32,9 @@ std::optional<std::int64_t> value_of(const Expr& e, const Symbols& symbols) {
 class SymbolTable {
  public:
   SymbolTable(const Program& program, const TrafficOptions& options)
-      : program_(program), options_(options), symbols_(options.symbols) {
+      : program_(program),
+        options_(options),
+        symbols_(with_array_names(options.symbols, program.pipeline)) {
     for (const auto& name : program.pipeline.outputs) add_output(*program.pipeline.find(name));
     for (const auto& input : program.pipeline.inputs) {
       add_box(input.name, input.name, static_cast<std::size_t>(input.image->dimensions));

@@ -7,6 +7,7 @@
 
 #include "dsl/constant_math.h"
 #include "dsl/limits.h"
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 
 namespace mica::analysis {
@@ -36,16 +37,6 @@ Range of_type(Type t) {
   if (t.is_uint()) return {0, span - 1};
   return {-span / 2, span / 2 - 1};
 }
-
-// Of symbols that the launch gives: "<buffer>.min.<d>", "<buffer>.extent.<d>".
-bool is_symbol(const std::string& name, const std::string& field) {
-  const auto at = name.rfind('.');
-  if (at == std::string::npos || at + 1 == name.size() || at < field.size()) return false;
-  return name.find_first_not_of("0123456789", at + 1) == std::string::npos &&
-         name.compare(at + 1 - field.size(), field.size(), field) == 0;
-}
-bool is_extent_symbol(const std::string& name) { return is_symbol(name, ".extent."); }
-bool is_min_symbol(const std::string& name) { return is_symbol(name, ".min."); }
 
 Side sum(Side a, Side b) {
   std::int64_t r = 0;
@@ -329,14 +320,14 @@ const Ranges::Entry* Ranges::entry(const std::string& name) const {
 
 Ranges::Range Ranges::find(const std::string& name) const {
   if (const Entry* found = entry(name)) return found->known;
-  if (is_extent_symbol(name)) return {0, std::nullopt};
+  if (is_array_symbol(name, "extent")) return {0, std::nullopt};
   return {};
 }
 
 Ranges::Range Ranges::limits(const std::string& name, Type type) const {
   if (const Entry* found = entry(name)) return found->limits;
-  if (is_extent_symbol(name)) return {0, kLargestExtent};
-  if (is_min_symbol(name)) return {-kLargestMin, kLargestMin};
+  if (is_array_symbol(name, "extent")) return {0, kLargestExtent};
+  if (is_array_symbol(name, "min")) return {-kLargestMin, kLargestMin};
   return of_type(type.element());
 }
 

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 
 namespace mica::ir {
@@ -48,8 +49,8 @@ class Printer {
 
  private:
   void statement(const For& loop, bool /*last*/) {
-    nested(std::string(ir::keyword(loop.kind)) + " " + loop.name + " in [" + mica::to_string(loop.min) +
-               ", " + mica::to_string(end_of(loop.min, loop.extent)) + ")",
+    nested(std::string(ir::keyword(loop.kind)) + " " + printed(loop.name) + " in [" +
+               mica::to_string(loop.min) + ", " + mica::to_string(end_of(loop.min, loop.extent)) + ")",
            loop.body);
   }
   void statement(const Store& store, bool /*last*/) {
@@ -68,7 +69,7 @@ class Printer {
     if (branch.else_case.defined()) nested("else", branch.else_case);
   }
   void statement(const LetStmt& let, bool last) {
-    scoped("let " + let.name + " = " + mica::to_string(let.value), let.body, last);
+    scoped("let " + printed(let.name) + " = " + mica::to_string(let.value), let.body, last);
   }
   void statement(const Allocate& a, bool last) {
     std::string head = "allocate " + std::string(keyword(a.memory)) + " " + mica::to_string(a.type) +

@@ -9,6 +9,7 @@
 #include "codegen/ir/print.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/ir/verify_expr.h"
+#include "dsl/names.h"
 
 namespace mica::ir {
 
@@ -367,7 +368,7 @@ std::vector<std::string> verify(const Kernel& kernel, Level level) {
 void throw_if_unsound(const std::vector<std::string>& violations, const std::string& after) {
   if (violations.empty()) return;
   std::string text = "the code after " + after + " is unsound:";
-  for (const std::string& v : violations) text += "\n  " + v;
+  for (const std::string& v : violations) text += "\n  " + printed(v);
   throw InternalError(text);
 }
 

@@ -12,8 +12,8 @@
 
 namespace mica::llvm_backend {
 
-/// PTX of all device kernels of `module`, each an entry point named ptx_name(its name). The same
-/// input gives the same text. Shared memory is dynamic: ir::shared_bytes(kernel) bytes at a launch.
+/// PTX of all device kernels of `module`, entry points named as ptx_names says. The same input gives the
+/// same text. Shared memory is dynamic: ir::shared_bytes(kernel) bytes at a launch.
 ///  sm           compute capability times ten: 80 ... 121; a number without a target of its own
 ///               gets the nearest one below; UserError below 80
 ///  ptx_version  times ten: 80 is PTX 8.0; 0: the lowest that serves `sm` and the kernels; UserError if
@@ -26,8 +26,11 @@ std::string emit_ptx(const ir::Module& module, int sm, int ptx_version);
 /// The newest PTX version (times ten) that LLVM writes, of those up to `at_most`; 0 if there is none.
 int newest_ptx_version(int at_most);
 
-/// The PTX identifier of a kernel: letters, digits, _ and $ stay, all else becomes _; a leading digit
-/// gets a _ before it.
+/// The PTX identifiers of a module's device kernels: letters, digits, _ and $ stay, each other character
+/// becomes _; a leading digit gets a _ before it, and a name that is taken a number after it.
+std::vector<std::string> ptx_names(const std::vector<std::string>& kernels);
+std::vector<std::string> ptx_names(const ir::Module& module);
+/// That of the only kernel of a module.
 std::string ptx_name(const std::string& kernel);
 
 using LoadedKernels = std::vector<std::pair<std::string, std::shared_ptr<LoadedKernel>>>;

@@ -172,14 +172,16 @@ std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
   llvm::Module code(module.name, context);
   code.setTargetTriple(machine->getTargetTriple());
   code.setDataLayout(machine->createDataLayout());
-  std::set<std::string> names;
+  std::set<std::string> known;
+  const std::vector<std::string> names = ptx_names(module);
+  auto name = names.begin();
   for (const ir::Kernel& kernel : module.kernels) {
     if (!kernel.on_device) continue;
-    if (!names.insert(ptx_name(kernel.name)).second) {
-      throw InternalError("two kernels have the PTX name " + ptx_name(kernel.name));
+    if (!known.insert(kernel.name).second) {
+      throw InternalError("two device kernels are named " + kernel.name);
     }
     check_kernel(kernel);
-    add_nvptx_kernel(code, kernel);
+    add_nvptx_kernel(code, kernel, *name++);
   }
   check_module(code);
   optimize_for_gpu(code, *machine);

@@ -90,8 +90,8 @@ LoadedKernels load_emulated_kernels(const ir::Module& module) {
       throw InternalError("two device kernels are named " + kernel.name);
     }
     check_kernel(kernel);
-    emulated.emplace_back(
-        &kernel, add_emulated_kernel(code->module(), kernel, code->facts(), kernel.name + ".thread"));
+    emulated.emplace_back(&kernel,
+                          add_emulated_kernel(code->module(), kernel, code->facts(), host_name(kernel)));
   }
   LoadedKernels loaded;
   if (emulated.empty()) return loaded;
@@ -99,8 +99,7 @@ LoadedKernels load_emulated_kernels(const ir::Module& module) {
   split_coroutines(code->module(), code->machine());
   code->compile(emulator_functions(), /*optimize=*/false);
   for (auto& [kernel, description] : emulated) {
-    description.entry =
-        reinterpret_cast<EmulatedKernel::Entry>(code->address_of(kernel->name + ".thread"));
+    description.entry = reinterpret_cast<EmulatedKernel::Entry>(code->address_of(host_name(*kernel)));
     loaded.emplace_back(kernel->name, std::make_shared<LoadedEmulatedKernel>(std::move(description),
                                                                              kernel->block, code));
   }

@@ -148,15 +148,15 @@ LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu) {
       throw InternalError("two host kernels are named " + kernel.name);
     }
     check_kernel(kernel);
-    add_host_kernel(code->module(), kernel, code->facts(), kernel.name);
+    add_host_kernel(code->module(), kernel, code->facts(), host_name(kernel));
   }
   LoadedKernels loaded;
   if (names.empty()) return loaded;
   code->compile();
   for (const ir::Kernel& kernel : module.kernels) {
     if (kernel.on_device) continue;
-    loaded.emplace_back(kernel.name, std::make_shared<LoadedHostKernel>(kernel.name, code,
-                                                                        code->address_of(kernel.name)));
+    void* const address = code->address_of(host_name(kernel));
+    loaded.emplace_back(kernel.name, std::make_shared<LoadedHostKernel>(kernel.name, code, address));
   }
   return loaded;
 }

@@ -6,6 +6,8 @@
 
 namespace mica::llvm_backend {
 
+std::string host_name(const ir::Kernel& kernel) { return "kernel." + kernel.name; }
+
 llvm::Function* make_function(llvm::Module& module, const std::string& name,
                               const std::vector<FunctionParam>& params, unsigned address_space) {
   llvm::LLVMContext& context = module.getContext();

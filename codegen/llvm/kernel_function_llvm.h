@@ -20,6 +20,9 @@ struct FunctionParam {
   MemoryType memory = MemoryType::Heap;
 };
 
+/// The name of a kernel's function on the CPU: none that LLVM, the C library or the runtime has.
+std::string host_name(const ir::Kernel& kernel);
+
 /// A void function of these parameters. Buffers are distinct memory (noalias), and those that are
 /// not written are readonly. `address_space` is that of buffer parameters.
 llvm::Function* make_function(llvm::Module& module, const std::string& name,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include <llvm/IR/CallingConv.h>
 #include <llvm/IR/ConstantRange.h>
@@ -74,14 +75,15 @@ llvm::Value* cluster_memory(Emitter& emitter, llvm::Value* base, llvm::Value* bl
   return emitter.builder().CreateIntrinsic(llvm::Intrinsic::nvvm_mapa_shared_cluster, {base, block});
 }
 
+constexpr const char* kSharedName = "mica_shared";
+
 /// The dynamic shared memory of the module's kernels; its size comes with a launch.
 llvm::GlobalVariable* shared_array(llvm::Module& module) {
-  constexpr const char* kName = "mica_shared";
-  if (llvm::GlobalVariable* found = module.getNamedGlobal(kName)) return found;
+  if (llvm::GlobalVariable* found = module.getNamedGlobal(kSharedName)) return found;
   auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0);
   auto* array = new llvm::GlobalVariable(  // the module owns it
-      module, bytes, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage, nullptr, kName, nullptr,
-      llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+      module, bytes, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage, nullptr, kSharedName,
+      nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
   array->setAlignment(llvm::Align(kSharedAlignment));
   return array;
 }
@@ -126,22 +128,43 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
 
 }  // namespace
 
-std::string ptx_name(const std::string& kernel) {
-  std::string name = kernel;
-  for (char& c : name) {
-    const bool legal = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
-    if (!legal) c = '_';
+std::vector<std::string> ptx_names(const std::vector<std::string>& kernels) {
+  std::vector<std::string> names;
+  std::set<std::string> taken{kSharedName};
+  for (const std::string& kernel : kernels) {
+    std::string name;
+    for (const char c : kernel) {
+      const auto byte = static_cast<unsigned char>(c);
+      if ((byte & 0xc0) == 0x80) continue;  // a character's further bytes
+      const bool legal = byte < 0x80 && (std::isalnum(byte) != 0 || c == '_' || c == '$');
+      name += legal ? c : '_';
+    }
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "_" + name;
+    std::string free = name;
+    for (int count = 2; !taken.insert(free).second; ++count) free = name + "_" + std::to_string(count);
+    names.push_back(free);
   }
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "_" + name;
-  return name;
+  return names;
 }
 
-void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel) {
+std::vector<std::string> ptx_names(const ir::Module& module) {
+  std::vector<std::string> kernels;
+  for (const ir::Kernel& kernel : module.kernels) {
+    if (kernel.on_device) kernels.push_back(kernel.name);
+  }
+  return ptx_names(kernels);
+}
+
+std::string ptx_name(const std::string& kernel) {
+  return ptx_names(std::vector<std::string>{kernel}).front();
+}
+
+void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std::string& name) {
   std::vector<FunctionParam> params = params_of(kernel);
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (kernel.params[i].texture) params[i] = {params[i].name, UInt(64), false, false, {}};
   }
-  llvm::Function* function = make_function(module, ptx_name(kernel.name), params, kGlobalSpace);
+  llvm::Function* function = make_function(module, name, params, kGlobalSpace);
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->addFnAttr("nvvm.maxntid", std::to_string(kernel.block[0]) + "," +
                                           std::to_string(kernel.block[1]) + "," +

@@ -1,6 +1,8 @@
 // The NVIDIA back end: kernels as functions of LLVM's NVPTX target.
 #pragma once
 
+#include <string>
+
 #include <llvm/IR/Module.h>
 
 #include "codegen/ir/kernel.h"
@@ -15,10 +17,10 @@ inline constexpr unsigned kSharedSpace = 3;
 inline constexpr int kClusterSm = 90;
 inline constexpr int kClusterPtx = 80;
 
-/// Adds the entry function ptx_name(kernel.name) of a device kernel to `module`.
+/// Adds the entry function `name` of a device kernel to `module`.
 /// Pointers are global addresses; nvvm.maxntid is always set, nvvm.minctasm and nvvm.maxnreg where
 /// the kernel asks for them; Shared Allocates lie in one dynamic array as ir::shared_layout says;
 /// Stack and Register Allocates are frame memory, which SROA turns into registers.
-void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel);
+void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std::string& name);
 
 }  // namespace mica::llvm_backend

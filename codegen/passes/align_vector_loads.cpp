@@ -5,6 +5,7 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
+#include "dsl/names.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
@@ -181,7 +182,7 @@ class Aligner {
     return unit;
   }
 
-  static bool is_stride(const std::string& name) { return name.find(".stride.") != std::string::npos; }
+  static bool is_stride(const std::string& name) { return is_array_symbol(name, "stride"); }
   // A coordinate times a stride: a whole number of rows.
   static bool is_row_offset(const Expr& atom) {
     const auto* product = atom.as<Binary>();

@@ -35,9 +35,11 @@ class Hints {
     if (const auto* store = s.as<ir::Store>()) {
       ir::Store marked = *store;
       marked.value = mark(store->value);
-      const std::string array = storage_name(func_.name, 0, func_.types.size());
-      const bool own = store->buffer == array || store->buffer.rfind(func_.name + ".", 0) == 0;
-      marked.streamed = stores_ && own && store->buffer.find(".sum") == std::string::npos;
+      bool own = false;
+      for (std::size_t i = 0; i < func_.types.size(); ++i) {
+        own = own || store->buffer == storage_name(func_.name, static_cast<int>(i), func_.types.size());
+      }
+      marked.streamed = stores_ && own;
       return ir::make_stmt(std::move(marked));
     }
     return ir::map_children(

@@ -43,7 +43,12 @@ void schedule_gpu(Definition& definition) {
   std::vector<std::string> vars = definition.pure_vars;
   if (vars.empty()) return;
   if (vars.size() == 4) {
-    const std::string fused = vars[2] + "." + vars[3];
+    std::string fused = vars[2] + "." + vars[3];
+    const auto is_taken = [&](const auto& dim) { return dim.name == fused; };
+    while (definition.domain &&
+           std::any_of(definition.domain->dims.begin(), definition.domain->dims.end(), is_taken)) {
+      fused += ".fused";
+    }
     add(definition, directive::Fuse{vars[2], vars[3], fused});
     vars = {vars[0], vars[1], fused};
   }

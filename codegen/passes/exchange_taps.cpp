@@ -49,9 +49,16 @@ struct Row {
 
 class Exchanger {
  public:
-  /// `dim` is the exchanged dimension of the source, `own_dim` that of the Func `func`.
-  Exchanger(std::string source, std::size_t dim, std::size_t own_dim, std::int64_t threads)
-      : source_(std::move(source)), dim_(dim), own_dim_(own_dim), threads_(threads) {}
+  /// `staged` is the copy of `source` that the Func holds, if any; `dim` is the exchanged dimension of
+  /// both, `own_dim` that of the Func.
+  Exchanger(const Pipeline& pipeline, std::string source, std::string staged, std::size_t dim,
+            std::size_t own_dim, std::int64_t threads)
+      : pipeline_(pipeline),
+        source_(std::move(source)),
+        staged_(std::move(staged)),
+        dim_(dim),
+        own_dim_(own_dim),
+        threads_(threads) {}
 
   ir::Stmt run(const ir::Stmt& s) {
     if (!s.defined()) return s;
@@ -97,7 +104,11 @@ class Exchanger {
   }
 
   [[nodiscard]] bool is_source(const std::string& array) const {
-    return array == source_ || array == source_ + ".staged";
+    return array == source_ || array == staged_;
+  }
+  [[nodiscard]] bool is_window(const std::string& array) const {
+    const auto made = pipeline_.marched.find(array);
+    return made != pipeline_.marched.end() && made->second.window_of == source_;
   }
 
   static bool same_place(const Load& a, const Load& b, std::size_t but) {
@@ -141,7 +152,7 @@ class Exchanger {
     std::optional<Load> held;
     walk(value, [&](const Expr& e) {
       const auto* load = e.as<Load>();
-      if (!load || load->buffer != source_ + ".window" || !same_place(row.tap, *load, dim_)) return;
+      if (!load || !is_window(load->buffer) || !same_place(row.tap, *load, dim_)) return;
       if (offset_of(*load, own) == std::int64_t{0}) held = *load;
     });
     if (held) return held;
@@ -250,7 +261,8 @@ class Exchanger {
     return ir::make_block(std::move(stmts));
   }
 
-  std::string source_;
+  const Pipeline& pipeline_;
+  std::string source_, staged_;
   std::size_t dim_, own_dim_;
   std::int64_t threads_;
   std::string thread_, lane_;      // the loops around: of the threads in x, of a vector (or none)
@@ -258,14 +270,26 @@ class Exchanger {
   int made_ = 0;
 };
 
+// The copy of `source` that a stage of `func` made; empty if none.
+std::string staged_copy(const Pipeline& pipeline, const FunctionData& func, const std::string& source) {
+  for (const auto& directive : func.definitions.front().directives) {
+    const auto* stage = std::get_if<directive::Stage>(&directive.op);
+    if (!stage) continue;
+    const auto made = pipeline.staged.find(stage->source);
+    if (made != pipeline.staged.end() && made->second == source) return made->first;
+  }
+  return {};
+}
+
 // The dimension of `source` that `func` reads at `var` plus a constant.
 std::optional<std::size_t> dimension_read(const Pipeline& pipeline, const FunctionData& func,
-                                          const std::string& source, const std::string& var) {
+                                          const std::string& source, const std::string& staged,
+                                          const std::string& var) {
   std::optional<std::size_t> dim;
   for (const auto& reader : pipeline.funcs) {
     for (const auto& definition : reader->definitions) {
       analysis::for_each_access(definition, [&](const Access& access) {
-        if (access.name != source && access.name != source + ".staged") return;
+        if (access.name != source && access.name != staged) return;
         if (access.name == source && reader.get() != &func) return;
         for (std::size_t d = 0; d < access.args.size(); ++d) {
           if (uses_var(access.args[d], var)) dim = d;
@@ -285,12 +309,14 @@ void exchange_taps(Program& program) {
     for (const auto& directive : func.definitions.front().directives) {
       const auto* exchange = std::get_if<directive::Exchange>(&directive.op);
       if (!exchange) continue;
-      const auto dim = dimension_read(program.pipeline, func, exchange->source, exchange->var);
+      const std::string staged = staged_copy(program.pipeline, func, exchange->source);
+      const auto dim = dimension_read(program.pipeline, func, exchange->source, staged, exchange->var);
       const auto own = std::find(func.args.begin(), func.args.end(), exchange->var);
       const std::int64_t threads = threads_in_x(nest.body);
       if (!dim || own == func.args.end() || threads % kWarp != 0) continue;
       const auto own_dim = static_cast<std::size_t>(own - func.args.begin());
-      nest.body = Exchanger(exchange->source, *dim, own_dim, threads).run(nest.body);
+      nest.body =
+          Exchanger(program.pipeline, exchange->source, staged, *dim, own_dim, threads).run(nest.body);
     }
   }
 }

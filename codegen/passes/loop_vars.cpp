@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/passes/simplify.h"
+#include "dsl/names.h"
 #include "dsl/operators.h"
 
 namespace mica::passes {
@@ -46,7 +47,7 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     }
   }
   for (const auto& dim : spec_.dims) {
-    loops_.push_back({dim.name, prefix_ + "." + dim.name, dim.kind, simplify(extents.at(dim.name))});
+    loops_.push_back({dim.name, loop_name(prefix_, dim.name), dim.kind, simplify(extents.at(dim.name))});
   }
   // A guarded split's outer variable stays below ceil(extent/factor) whenever the guard holds, so
   // taking it apart again needs no guard of its own. Where it may be moved inwards the guard holds for
@@ -96,7 +97,7 @@ int LoopVars::step_of(const std::string& dim, int from) const {
 
 Expr LoopVars::offset_at(const std::string& dim, int from) const {
   int i = step_of(dim, from);
-  if (i < 0) return make_var(prefix_ + "." + dim);
+  if (i < 0) return make_var(loop_name(prefix_, dim));
   const auto& step = spec_.steps[static_cast<std::size_t>(i)];
   const auto at = static_cast<std::size_t>(i);
   if (step.kind == SplitStep::Split) {
@@ -113,7 +114,7 @@ Expr LoopVars::offset_at(const std::string& dim, int from) const {
 void LoopVars::collect_loops(const std::string& dim, int from, std::set<std::string>& names) const {
   int i = step_of(dim, from);
   if (i < 0) {
-    names.insert(prefix_ + "." + dim);
+    names.insert(loop_name(prefix_, dim));
     return;
   }
   const auto& step = spec_.steps[static_cast<std::size_t>(i)];
@@ -130,7 +131,7 @@ Interval LoopVars::interval_at(const std::string& dim, int from,
   int i = step_of(dim, from);
   Expr zero = make_const(Int(32), std::int64_t{0});
   if (i < 0) {
-    std::string name = prefix_ + "." + dim;
+    std::string name = loop_name(prefix_, dim);
     Expr var = make_var(name);
     if (fixed.count(name)) return {var, var};
     for (const auto& loop : loops_) {

@@ -27,7 +27,7 @@ class LoopVars {
   struct Root {
     Expr base, extent;  ///< values are base ... base + extent - 1
   };
-  /// `prefix` goes before a loop's name: loop "x.block" of Func "f" is "f.x.block". `of_fixed_size`:
+  /// Loops have the names that loop_name gives them for `prefix`, the Func or "f.u1". `of_fixed_size`:
   /// intervals have constant sizes where splits do, though they may then reach past the last points.
   LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& roots, std::string prefix,
            bool of_fixed_size = false);

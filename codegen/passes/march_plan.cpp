@@ -168,8 +168,11 @@ class Planner {
   }
 
   UserError not_by_planes(const FunctionData& f, const Box& box, std::size_t d) const {
+    const auto text = [](const Expr& e) {
+      return to_string(substitute(e, kPlaneSymbol, make_var("plane")));
+    };
     return UserError(f.name + ", kept along the march of " + func_.name + " over " + var_ +
-                         ", is read at " + to_string(box[d].min) + " to " + to_string(box[d].max) +
+                         ", is read at " + text(box[d].min) + " to " + text(box[d].max) +
                          " in dimension " + std::to_string(d) + " (" + f.args[d] +
                          "); a march keeps planes that are read at " + var_ +
                          " + constant in one dimension: compute it at the root, or inline",

@@ -44,7 +44,7 @@ struct MarchPlan {
 };
 
 /// The name of the variable that stands for the plane in MarchStage::box.
-inline constexpr const char* kPlaneSymbol = "plane";
+inline constexpr const char* kPlaneSymbol = ".plane";
 
 /// `func` is marched along `var`. `placed` are the Funcs computed at the march loop and `inner` those
 /// computed inside it, in the pipeline's order; `own` gives the intervals of func's variables in one

@@ -6,6 +6,7 @@
 #include "codegen/passes/nest_frame.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/limits.h"
+#include "dsl/names.h"
 #include "dsl/node_visit.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
@@ -110,10 +111,10 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
     const Interval& need = needed[d];
     unclipped[var] = {range.min, analysis::extent_of(range)};
     if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
-      Expr low = make_var(prefix + "." + var + ".low"), high = make_var(prefix + "." + var + ".high");
-      lets.emplace_back(prefix + "." + var + ".low", simplify(max(range.min, need.min)));
-      lets.emplace_back(prefix + "." + var + ".high", simplify(min(range.max, need.max)));
-      range = {low, high};
+      const std::string loop = loop_name(prefix, var);
+      lets.emplace_back(loop + ".low", simplify(max(range.min, need.min)));
+      lets.emplace_back(loop + ".high", simplify(min(range.max, need.max)));
+      range = {make_var(loop + ".low"), make_var(loop + ".high")};
     }
     Expr extent = analysis::extent_of(range);
     if (!as_int(extent) && context.in_block) {

@@ -10,6 +10,7 @@
 
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
@@ -48,7 +49,7 @@ bool starts_whole(const Expr& first, std::int64_t lanes,
   return std::all_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
     if (term.second % lanes == 0) return true;
     const auto* var = term.first.template as<VarRef>();
-    return var && term.second == 1 && var->name.find(".min.") != std::string::npos;
+    return var && term.second == 1 && is_array_symbol(var->name, "min");
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
@@ -59,22 +60,24 @@ Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::
     return make_var(prefix + kThreadAxis[axis]);
   };
   auto step_loop = [&](const std::string& name, std::int64_t count) {
-    dealt.loops.push_back({prefix + "." + name, count, LoopKind::Serial});
-    return make_var(prefix + "." + name);
+    dealt.loops.push_back({name, count, LoopKind::Serial});
+    return make_var(name);
   };
   switch (policy) {
     case LoadPolicy::HaloThreads:
       for (std::size_t d = std::min<std::size_t>(dims, 3); d-- > 0;) {
         dealt.offset[d] = thread_loop(d, extent[d]);
       }
-      for (std::size_t d = dims; d-- > 3;) dealt.offset[d] = step_loop(args[d], extent[d]);
+      for (std::size_t d = dims; d-- > 3;)
+        dealt.offset[d] = step_loop(loop_name(prefix, args[d]), extent[d]);
       break;
     case LoadPolicy::Strided: {
       std::vector<Expr> thread(3);
       for (std::size_t d = 3; d-- > 0;) thread[d] = thread_loop(d, block[d]);
       for (std::size_t d = dims; d-- > 0;) {
         const std::int64_t width = d < 3 ? block[d] : 1;
-        dealt.offset[d] = step_loop(args[d], (extent[d] + width - 1) / width) * constant(width);
+        const std::string loop = loop_name(prefix, args[d]);
+        dealt.offset[d] = step_loop(loop, (extent[d] + width - 1) / width) * constant(width);
         if (d < 3) dealt.offset[d] = dealt.offset[d] + thread[d];
         if (extent[d] % width != 0) {
           dealt.condition = both(dealt.condition, dealt.offset[d] < constant(extent[d]));
@@ -92,8 +95,9 @@ Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::
       std::int64_t points = 1;
       for (auto count : extent) points *= count;
       for (std::size_t d = 3; d-- > 0;) thread_loop(d, crew.extents[d]);
-      Expr number = step_loop("step", (points + crew.count - 1) / crew.count) * constant(crew.count) +
-                    crew.number(prefix);
+      Expr number =
+          step_loop(prefix + ".step", (points + crew.count - 1) / crew.count) * constant(crew.count) +
+          crew.number(prefix);
       dealt.condition = crew.condition(prefix);
       if (points % crew.count != 0) dealt.condition = both(dealt.condition, number < constant(points));
       std::size_t last = dims - 1;
@@ -304,7 +308,7 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
   }
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) {
-      value[dim.name] = make_var(prefix + "." + dim.name) + constant(dim.min);
+      value[dim.name] = make_var(loop_name(prefix, dim.name)) + constant(dim.min);
     }
   }
   for (const auto& arg : func.args) {
@@ -330,8 +334,8 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
   }
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) {
-      stmt = ir::make_stmt(
-          ir::For{prefix + "." + dim.name, constant(0), constant(dim.extent), LoopKind::Serial, stmt});
+      stmt = ir::make_stmt(ir::For{loop_name(prefix, dim.name), constant(0), constant(dim.extent),
+                                   LoopKind::Serial, stmt});
     }
   }
   if (condition.defined()) stmt = ir::make_stmt(ir::If{simplify(condition), stmt, {}});

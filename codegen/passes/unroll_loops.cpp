@@ -1,6 +1,7 @@
 #include "codegen/passes/unroll_loops.h"
 
 #include "codegen/ir/traverse.h"
+#include "dsl/names.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
@@ -11,8 +12,8 @@ ir::Stmt unroll_loops(const ir::Stmt& stmt) {
   if (loop && loop->kind == LoopKind::Unrolled) {
     const auto* extent = as_int(loop->extent);
     if (!extent) {
-      throw UserError("unroll of " + loop->name + ": the loop's extent " + to_string(loop->extent) +
-                      " is not constant; give a factor: unroll(v, 4)");
+      throw UserError("unroll of " + printed(loop->name) + ": the loop's extent " +
+                      to_string(loop->extent) + " is not constant; give a factor: unroll(v, 4)");
     }
     ir::Stmt body = unroll_loops(loop->body);
     std::vector<ir::Stmt> copies;

@@ -205,9 +205,9 @@ std::vector<Box> boxes_of(const GpuCase& c) {
 /// Inputs whose rows are whole pieces of 16 bytes and start four elements before the box.
 std::vector<std::shared_ptr<void>> bind_aligned(const TestPipeline& p, const Box& box) {
   std::vector<std::shared_ptr<void>> memory;
-  const std::map<std::string, Box> read = demanded_inputs(p.outputs, box);
+  const std::map<const ImageData*, Box> read = demanded_inputs(p.outputs, box);
   for (const ImageParam& input : p.inputs) {
-    Box whole = read.at(input.name());
+    Box whole = read.at(input.data().get());
     const std::int64_t end = whole[0].first + whole[0].second;
     whole[0].first = box[0].first - kPiece;
     whole[0].second = (end - whole[0].first + kPiece - 1) / kPiece * kPiece;

@@ -7,6 +7,7 @@
 #include "codegen/ir/print.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
+#include "dsl/names.h"
 #include "tests/passes/lowered.h"
 
 namespace mica {
@@ -89,7 +90,7 @@ Statements step_of(const Func& f) {
       side_of(nest_after(f, "fuse_thread_loops"), true),
       [&](const ir::Stmt& s) {
         const auto* loop = s.as<ir::For>();
-        if (!loop || found || loop->name.rfind("next.z", 0) != 0) return;
+        if (!loop || found || loop->name.rfind(loop_name("next", "z"), 0) != 0) return;
         found = true;
         step = statements(loop->body);
         int stores = 0;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/ir/traverse.h"
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 #include "tests/passes/lowered.h"
 
@@ -122,8 +123,8 @@ Walk walk_of(const ir::Stmt& code, const std::string& output = "next") {
     std::vector<ir::Stmt> before;
     for (const auto& child : block->stmts) {
       const auto* loop = child.as<ir::For>();
-      const bool walks = loop && loop->kind == LoopKind::Serial && loop->name.rfind("next.z", 0) == 0 &&
-                         stores(child, output) > 0;
+      const bool walks = loop && loop->kind == LoopKind::Serial &&
+                         loop->name.rfind(loop_name("next", "z"), 0) == 0 && stores(child, output) > 0;
       if (walks) {
         walk = {ir::make_block(before), loop->body, stores(loop->body, output)};
         return;

@@ -114,10 +114,22 @@ TEST(EmitPtx, KernelNamesBecomePtxIdentifiers) {
   EXPECT_EQ(llvm_backend::ptx_name("next.s0"), "next_s0");
   EXPECT_EQ(llvm_backend::ptx_name("a$b_1"), "a$b_1");
   EXPECT_EQ(llvm_backend::ptx_name("2d"), "_2d");
+  EXPECT_EQ(llvm_backend::ptx_name("f·2"), "f_2");
+}
+
+TEST(EmitPtx, KernelsWhosePtxIdentifiersWouldBeOneGetNumbers) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(llvm_backend::ptx_names(Names{"a.b", "a_b", "a·b", "a_b_2"}),
+            (Names{"a_b", "a_b_2", "a_b_3", "a_b_2_2"}));
+  EXPECT_EQ(llvm_backend::ptx_names(Names{"mica_shared"}), Names{"mica_shared_2"});
   ir::Module module;
   module.kernels = {test::shared_reverse(32), test::shared_reverse(64)};
   module.kernels[0].name = "a.b";
   module.kernels[1].name = "a_b";
+  const std::string ptx = llvm_backend::emit_ptx(module, 90, 0);
+  EXPECT_TRUE(has(ptx, ".entry a_b(")) << ptx;
+  EXPECT_TRUE(has(ptx, ".entry a_b_2(")) << ptx;
+  module.kernels[1].name = "a.b";
   EXPECT_THROW(llvm_backend::emit_ptx(module, 90, 0), InternalError);
 }
 

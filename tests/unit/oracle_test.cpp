@@ -200,7 +200,7 @@ TEST(Oracle, TheDemandedBoxOfAnInputIsTheUnionOfItsTaps) {
   g(x, y) = u(x - 2, y) + u(x, y + 1);
   f(x, y) = g(2 * x, y) + g(2 * x + 1, y - 3);
   const auto demanded = demanded_inputs({f}, {{0, 4}, {10, 5}});
-  EXPECT_EQ(demanded.at("u"), (Box{{-2, 10}, {7, 9}}));
+  EXPECT_EQ(demanded.at(u.data().get()), (Box{{-2, 10}, {7, 9}}));
 }
 
 TEST(Oracle, ParamsAreReadWhenItRuns) {

@@ -61,20 +61,20 @@ TEST(Pipeline, NamesAreUniqueAcrossInputsFuncsAndParams) {
   middle(x) = first(x) * param;
   out(x) = middle(x) + second(x);
   const Pipeline p = pipeline_of({out});
-  EXPECT_EQ(input_names(p), (Names{"f", "f.2"}));
-  EXPECT_EQ(p.outputs, Names{"f.3"});
-  EXPECT_EQ(func_names(p), (Names{"f.4", "f.3"}));
+  EXPECT_EQ(input_names(p), (Names{"f", "f·2"}));
+  EXPECT_EQ(p.outputs, Names{"f·3"});
+  EXPECT_EQ(func_names(p), (Names{"f·4", "f·3"}));
   ASSERT_EQ(p.params.size(), 1U);
-  EXPECT_EQ(p.params[0].name, "f.5");
-  EXPECT_EQ(value(p, "f.4"), "f(x)*f.5");
-  EXPECT_EQ(value(p, "f.3"), "f.4(x) + f.2(x)");
+  EXPECT_EQ(p.params[0].name, "f·5");
+  EXPECT_EQ(value(p, "f·4"), "f(x)*f·5");
+  EXPECT_EQ(value(p, "f·3"), "f·4(x) + f·2(x)");
 }
 
 TEST(Pipeline, AParamNamedLikeAVarGetsAnotherName) {
   Param<int> param("x");
   Func f("f");
   f(x) = x + param;
-  EXPECT_EQ(value(pipeline_of({f}), "f"), "x + x.2");
+  EXPECT_EQ(value(pipeline_of({f}), "f"), "x + x·2");
 }
 
 TEST(Pipeline, RunTimeScalarsBecomeVariables) {
@@ -124,7 +124,7 @@ TEST(Pipeline, AnUpdatesReferenceToItselfHasTheUniqueName) {
   Func f("f");
   f(x) = u(x);
   f(x) += 1;
-  EXPECT_EQ(value(pipeline_of({f}), "f.2", 1), "f.2(x) + 1");
+  EXPECT_EQ(value(pipeline_of({f}), "f·2", 1), "f·2(x) + 1");
 }
 
 TEST(Pipeline, LaterChangesDoNotReachIt) {
@@ -215,8 +215,8 @@ TEST(Pipeline, TwoConsumersStageTheirOwnCopies) {
   b.compute_root().gpu_tile(x, 32).stage(u, MemoryType::Shared);
   const Pipeline p = pipeline_of({sink});
   EXPECT_EQ(stage_of(p, "a", 2).source, "u.staged");
-  EXPECT_EQ(stage_of(p, "b", 2).source, "u.staged.2");
-  EXPECT_EQ(value(p, "b"), "u.staged.2(x + 1)");
+  EXPECT_EQ(stage_of(p, "b", 2).source, "u.staged·2");
+  EXPECT_EQ(value(p, "b"), "u.staged·2(x + 1)");
 }
 
 TEST(Pipeline, LevelsNameFuncsByTheirUniqueNames) {
@@ -228,8 +228,8 @@ TEST(Pipeline, LevelsNameFuncsByTheirUniqueNames) {
   f.read_only(u);
   const Pipeline p = pipeline_of({f});
   EXPECT_EQ(std::get<directive::ComputeAt>(p.find("b")->definitions[0].directives[0].op).level.func,
-            "f.2");
-  EXPECT_EQ(std::get<directive::ReadOnly>(p.find("f.2")->definitions[0].directives[0].op).source, "f");
+            "f·2");
+  EXPECT_EQ(std::get<directive::ReadOnly>(p.find("f·2")->definitions[0].directives[0].op).source, "f");
 }
 
 TEST(Pipeline, SeveralOutputsShareTheirProducers) {

@@ -149,7 +149,7 @@ TEST(Schedule, TwoFuncsOfOneNameAreToldApart) {
   second.vectorize(x, 4);
   const Schedule s = second.schedule();
   ASSERT_EQ(s.stages.size(), 2U);
-  EXPECT_EQ(s.stages[0].func, "f.2");
+  EXPECT_EQ(s.stages[0].func, "f·2");
   EXPECT_EQ(s.stages[1].func, "f") << "the output keeps the name";
   second.clear_schedule();
   second.apply(s);

@@ -84,9 +84,15 @@ void print(const KernelTraffic& k, std::ostream& out) {
 
 ordered_json to_json(const Moved& moved) { return {{"read", moved.read}, {"written", moved.written}}; }
 
-ordered_json to_json(const KernelTraffic& k) {
+std::vector<std::string> ptx_names(const Traffic& traffic) {
+  std::vector<std::string> kernels;
+  for (const auto& k : traffic.kernels) kernels.push_back(k.name);
+  return llvm_backend::ptx_names(kernels);
+}
+
+ordered_json to_json(const KernelTraffic& k, const std::string& name) {
   ordered_json j;
-  j["name"] = llvm_backend::ptx_name(k.name);
+  j["name"] = name;
   j["grid"] = k.grid;
   j["threads"] = k.threads;
   j["block_points"] = k.block_points;
@@ -130,7 +136,10 @@ ordered_json to_json(const KernelTraffic& k) {
 ordered_json to_json(const Traffic& traffic) {
   ordered_json j;
   j["kernels"] = ordered_json::array();
-  for (const auto& kernel : traffic.kernels) j["kernels"].push_back(to_json(kernel));
+  const std::vector<std::string> names = ptx_names(traffic);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    j["kernels"].push_back(to_json(traffic.kernels[i], names[i]));
+  }
   j["computed"] = ordered_json::array();
   for (const auto& func : traffic.computed) {
     j["computed"].push_back({{"name", func.name},
@@ -148,8 +157,10 @@ ordered_json to_json(const Traffic& traffic) {
 ordered_json to_predictions(const Traffic& traffic) {
   ordered_json j;
   j["kernels"] = ordered_json::array();
-  for (const auto& k : traffic.kernels) {
-    j["kernels"].push_back({{"name", llvm_backend::ptx_name(k.name)},
+  const std::vector<std::string> names = ptx_names(traffic);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const KernelTraffic& k = traffic.kernels[i];
+    j["kernels"].push_back({{"name", names[i]},
                             {"l1_read", k.l1.read},
                             {"l1_write", k.l1.written},
                             {"l2_read", k.l2.read},
