@@ -10,18 +10,6 @@ namespace {
 Expr int_imm(Type type, std::int64_t value) { return make_expr(type, IntImm{value}); }
 Expr float_imm(Type type, double value) { return make_expr(type, FloatImm{value}); }
 
-// Functions of their own, so that the conversions stay inside the mode's lifetime.
-[[gnu::noinline]] double as_f32(std::int64_t value) {
-  return static_cast<double>(static_cast<float>(value));
-}
-[[gnu::noinline]] double as_f64(std::int64_t value) { return static_cast<double>(value); }
-
-double integer_as_float(Type type, std::int64_t value) {
-  const DefaultFloatMode mode;
-  // Rounding to f64 first would round twice for the narrower types.
-  return type.bits == 64 ? as_f64(value) : round_to_type(type, as_f32(value));
-}
-
 Expr broadcast(Type type, Expr scalar) {
   return type.is_scalar() ? scalar : make_expr(type, Broadcast{std::move(scalar)});
 }
@@ -55,18 +43,22 @@ Expr::Expr(std::int16_t value) : Expr(int_imm(Int(16), value)) {}
 Expr::Expr(std::uint16_t value) : Expr(int_imm(UInt(16), value)) {}
 Expr::Expr(std::int32_t value) : Expr(int_imm(Int(32), value)) {}
 Expr::Expr(std::int64_t value) : Expr(int_imm(Int(64), value)) {}
-Expr::Expr(float value) : Expr(float_imm(Float(32), static_cast<double>(value))) {}
+Expr::Expr(float value) : Expr(float_imm(Float(32), to_f64(value))) {}
 Expr::Expr(double value) : Expr(float_imm(Float(64), value)) {}
-Expr::Expr(float16 value) : Expr(float_imm(Float(16), static_cast<double>(static_cast<float>(value)))) {}
-Expr::Expr(bfloat16 value) : Expr(float_imm(BFloat(), static_cast<double>(static_cast<float>(value)))) {}
+Expr::Expr(float16 value) : Expr(float_imm(Float(16), to_f64(static_cast<float>(value)))) {}
+Expr::Expr(bfloat16 value) : Expr(float_imm(BFloat(), to_f64(static_cast<float>(value)))) {}
 
 Expr make_const(Type type, std::int64_t value) {
   const Type element = type.element();
   if (!element.is_float()) return broadcast(type, int_imm(element, wrap_to_type(element, value)));
-  return broadcast(type, float_imm(element, integer_as_float(element, value)));
+  // Rounding to f64 first would round twice for the narrower types.
+  const double rounded =
+      element.bits == 64 ? to_f64(value) : round_to_type(element, to_f64(to_f32(value)));
+  return broadcast(type, float_imm(element, rounded));
 }
 
 Expr make_const(Type type, double value) {
+  const DefaultFloatMode mode;
   const Type element = type.element();
   if (element.is_float()) return broadcast(type, float_imm(element, round_to_type(element, value)));
   if (element.is_bool()) return broadcast(type, int_imm(element, value != 0 ? 1 : 0));

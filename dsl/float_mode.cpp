@@ -2,6 +2,33 @@
 
 namespace mica {
 
+namespace {
+
+/// A function of its own, so that the conversion stays inside the mode's lifetime.
+template <typename To, typename From>
+[[gnu::noinline]] To as(From value) {
+  return static_cast<To>(value);
+}
+
+}  // namespace
+
+float to_f32(double value) {
+  const DefaultFloatMode mode;
+  return as<float>(value);
+}
+float to_f32(std::int64_t value) {
+  const DefaultFloatMode mode;
+  return as<float>(value);
+}
+double to_f64(float value) {
+  const DefaultFloatMode mode;
+  return as<double>(value);
+}
+double to_f64(std::int64_t value) {
+  const DefaultFloatMode mode;
+  return as<double>(value);
+}
+
 #if defined(__SSE2__)
 
 namespace {

@@ -1,6 +1,8 @@
 // The processor's floating-point mode, which a program may change for its own arithmetic.
 #pragma once
 
+#include <cstdint>
+
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #else
@@ -26,5 +28,11 @@ class DefaultFloatMode {
   std::fenv_t before_;
 #endif
 };
+
+/// C++'s conversions in the default mode.
+float to_f32(double value);
+float to_f32(std::int64_t value);
+double to_f64(float value);
+double to_f64(std::int64_t value);
 
 }  // namespace mica

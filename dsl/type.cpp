@@ -52,14 +52,6 @@ std::uint32_t f32_from_half(std::uint16_t h) {
   return sign | (static_cast<std::uint32_t>(top + 103) << 23) | ((mantissa << (23 - top)) & 0x7fffffu);
 }
 
-// A function of its own, so that the conversion stays inside the mode's lifetime.
-[[gnu::noinline]] float converted_to_float(double value) { return static_cast<float>(value); }
-
-float nearest_float(double value) {
-  const DefaultFloatMode mode;
-  return converted_to_float(value);
-}
-
 }  // namespace
 
 float16::float16(float value) : bits(half_from_f32(std::bit_cast<std::uint32_t>(value))) {}
@@ -115,10 +107,10 @@ std::int64_t wrap_to_type(Type type, std::int64_t value) {
 double round_to_type(Type type, double value) {
   internal_check(type.is_float(), "round_to_type needs a float type");
   if (type.bits == 64) return value;
-  const float single = nearest_float(value);
-  if (type.bits == 32) return static_cast<double>(single);
-  return static_cast<double>(type.code == TypeCode::BFloat ? static_cast<float>(bfloat16(single))
-                                                           : static_cast<float>(float16(single)));
+  const float single = to_f32(value);
+  if (type.bits == 32) return to_f64(single);
+  return to_f64(type.code == TypeCode::BFloat ? static_cast<float>(bfloat16(single))
+                                              : static_cast<float>(float16(single)));
 }
 
 }  // namespace mica

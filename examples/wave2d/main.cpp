@@ -26,6 +26,8 @@ struct Options {
   std::int64_t steps = 1000;
 };
 
+constexpr std::int64_t kMostSteps = 1'000'000'000'000;
+
 /// What the command line's own checks let pass: numbers that are none, and sizes of nothing.
 void check(const Options& o) {
   for (const std::int64_t n : o.shape) {
@@ -42,6 +44,9 @@ void check(const Options& o) {
   }
   if (!std::isfinite(o.source_depth) || !std::isfinite(o.source_distance)) {
     throw UserError("--source-depth and --source-distance are shares from 0 to 1");
+  }
+  if (o.steps > kMostSteps) {
+    throw UserError("--steps is more than " + std::to_string(kMostSteps));
   }
 }
 

@@ -63,7 +63,8 @@ foreach(bad IN ITEMS
     "PTX;ptx;stencil7;--ptx;-1" "PTX;ptx;stencil7;--ptx;1000000"
     "seconds;fuzz;--seconds;nan" "seconds;fuzz;--seconds;inf" "seconds;fuzz;--seconds;-1"
     "seconds;fuzz;--pairs;1;--shrink-seconds;nan" "pairs;fuzz;--pairs;-1" "pairs;fuzz;--pairs;nan"
-    "pairs;fuzz;--pairs;99999999999999999999" "seed;fuzz;--pairs;1;--seed;-1" "gpu9;fuzz;--target;gpu9")
+    "pairs;fuzz;--pairs;99999999999999999999" "seed;fuzz;--pairs;1;--seed;-1" "seed;fuzz;--pairs;1;--seed;18446744073709551616"
+    "size;traffic;pmpp/naive;--size;18446744073709551616" "gpu9;fuzz;--target;gpu9")
   list(POP_FRONT bad expected)
   execute_process(COMMAND "${PROGRAM}" ${bad} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE message TIMEOUT 60)
   if(NOT failed MATCHES "^[12]$" OR NOT message MATCHES "${expected}")

@@ -70,7 +70,7 @@ foreach(bad IN ITEMS
     "cannot read;--model;${WORK}/missing.raw" "check the shape;--model;${WORK}/host.raw;--shape;10;10"
     "gpu9;--target;gpu9" "it is a folder;--model;${WORK}" "version 0;--model;${WORK}/version0.npy"
     "version 9;--model;${WORK}/version9.npy" "extent of 0: it holds no samples;--model;${WORK}/empty.npy"
-    "12345678901234567890;--model;${WORK}/digits.npy" "-30;--model;${WORK}/negative.npy"
+    "12345678901234567890;--model;${WORK}/digits.npy" "-1.* in the shape;--model;${WORK}/negative.npy"
     "30x;--model;${WORK}/words.npy" "2\\^48 samples;--model;${WORK}/wrapped.npy"
     "velocity inf at sample 29;--model;${WORK}/infinite.npy"
     "velocity -?nan at sample 29;--model;${WORK}/not_a_number.npy" "1 dimensions;--model;${WORK}/line.npy"

@@ -1,6 +1,8 @@
 #include "runtime/cpu_device.h"
 
 #include <atomic>
+#include <cfenv>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -45,6 +47,36 @@ TEST(ParallelFor, CallsNest) {
   const auto row = [](std::int64_t, void* closure) { mica_parallel_for(count, 0, 64, closure); };
   mica_parallel_for(row, 0, 10, &counts);
   for (const auto& calls : counts.calls) EXPECT_EQ(calls.load(), 10);
+}
+
+/// Divides 1 by 3 in many iterations that take a while; how many quotients are not `expected`.
+int other_quotients(float expected) {
+  struct Quotients {
+    volatile float third = 3;
+    float expected = 0;
+    std::atomic<int> others{0};
+  } quotients;
+  quotients.expected = expected;
+  const auto divide = [](std::int64_t, void* closure) {
+    auto* q = static_cast<Quotients*>(closure);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    if (1 / q->third != q->expected) ++q->others;
+  };
+  mica_parallel_for(divide, 0, 200, &quotients);
+  return quotients.others;
+}
+
+TEST(ParallelFor, TheThreadsTakeOverTheCallersFloatingPointMode) {
+  volatile float third = 3;
+  const float nearest = 1 / third;
+  EXPECT_EQ(other_quotients(nearest), 0);
+  std::fesetround(FE_DOWNWARD);
+  const float below = 1 / third;
+  const int others = other_quotients(below);
+  std::fesetround(FE_TONEAREST);
+  EXPECT_NE(below, nearest);
+  EXPECT_EQ(others, 0);
+  EXPECT_EQ(other_quotients(nearest), 0);
 }
 
 TEST(ParallelFor, TheThreadsAreCounted) { EXPECT_GE(host_threads(), 1); }

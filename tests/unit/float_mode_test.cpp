@@ -80,8 +80,10 @@ void expect_the_same(const Make& make) {
       actual = make();
     }
     ASSERT_EQ(actual.size(), expected.size());
-    EXPECT_EQ(std::memcmp(actual.data(), expected.data(), actual.size() * sizeof(actual[0])), 0)
-        << mode.name;
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      ASSERT_EQ(std::memcmp(&actual[i], &expected[i], sizeof(actual[i])), 0)
+          << mode.name << ", element " << i << ": " << actual[i] << ", not " << expected[i];
+    }
   }
 }
 
@@ -105,15 +107,19 @@ TEST(FloatMode, IsTheDefaultWithinAndWhatItWasAfter) {
 TEST(FloatMode, ChangesNoConstant) {
   expect_the_same([] {
     std::vector<double> values;
-    volatile double tenth = 0.1;
+    volatile float subnormal = 1.23e-41F;
+    volatile double tenth = 0.1, tiny = 1.23e-316, small = 1.23e-41;
     volatile std::int64_t large = (std::int64_t{1} << 62) + 12345;
     ImageParam u(Float(32), 1, "u");
     for (const Type type : {Float(16), BFloat(), Float(32), Float(64)}) {
       values.push_back(make_const(type, double{tenth}).as<FloatImm>()->value);
       values.push_back(make_const(type, double{-tenth}).as<FloatImm>()->value);
       values.push_back(make_const(type, std::int64_t{large}).as<FloatImm>()->value);
-      values.push_back(make_const(type, tenth * 1e-300 * 1e-15).as<FloatImm>()->value);
-      values.push_back(round_to_type(type, tenth * 1e-40));
+      values.push_back(make_const(type, double{tiny}).as<FloatImm>()->value);
+      values.push_back(round_to_type(type, double{small}));
+      values.push_back(Expr(float{subnormal}).as<FloatImm>()->value);
+      values.push_back((u(x) * float{subnormal}).as<Binary>()->b.as<FloatImm>()->value);
+      values.push_back(static_cast<double>(as_int(make_const(Bool(), double{tiny}))[0]));
     }
     const Expr product = u(x) * double{tenth};
     values.push_back(product.as<Binary>()->b.as<FloatImm>()->value);
@@ -151,6 +157,7 @@ class Pipeline {
     } else {
       f_.vectorize(x, 8).parallel(y);
     }
+    const DefaultFloatMode mode;
     for (int j = 0; j <= kExtent; ++j) {
       for (int i = 0; i <= kExtent; ++i) {
         in_(i, j) = std::ldexp(1.0F + 0.37F * static_cast<float>(i) + 0.0123F * static_cast<float>(j),

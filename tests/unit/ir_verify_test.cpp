@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/ir/verify.h"
-#include "dsl/function.h"
+#include "dsl/func.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica {
@@ -149,9 +149,7 @@ TEST(IrVerify, NodesOfTheAlgorithmAreGoneInTime) {
   const Expr access = make_expr(Float(32), Access{"g", nullptr, nullptr, 0, {0, 0}, {}, false});
   EXPECT_EQ(fault(put2(0, 0, access), Level::LoopNest), "");
   EXPECT_FAULT(fault(put2(0, 0, access), Level::Loads), "access that is no load");
-  const auto data = std::make_shared<ParamData>();
-  data->name = "c";
-  data->type = Float(32);
+  const auto data = make_param("c", Float(32), {});
   const Expr param = make_expr(Float(32), ParamRef{data});
   EXPECT_FAULT(fault(put2(0, 0, param), Level::LoopNest), "ParamRef in c");
 }

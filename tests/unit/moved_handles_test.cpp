@@ -188,9 +188,9 @@ TEST(MovedHandles, ARealizationHasNoBuffers) {
 TEST(MovedHandles, ATimerHasNoTime) {
   GpuTimer timer(Target::host());
   GpuTimer taken = std::move(timer);
-  EXPECT_TRUE(fails_with([&] { timer.start(); }, {"timer", "moved"}));
-  EXPECT_TRUE(fails_with([&] { timer.stop(); }, {"timer", "moved"}));
-  EXPECT_TRUE(fails_with([&] { (void)timer.milliseconds(); }, {"timer", "moved"}));
+  EXPECT_TRUE(fails_with([&] { timer.start(); }, {"GpuTimer", "moved from"}));
+  EXPECT_TRUE(fails_with([&] { timer.stop(); }, {"GpuTimer", "moved from"}));
+  EXPECT_TRUE(fails_with([&] { (void)timer.milliseconds(); }, {"GpuTimer", "moved from"}));
   taken.start();
   taken.stop();
   EXPECT_GE(taken.milliseconds(), 0.0);

@@ -21,7 +21,7 @@ void add_bench(CLI::App& app) {
   command->add_option("--target", choice->target,
                       "cuda, cuda:N, host or emulator (default: the best there is)");
   command->add_option("--size", options.size, "points along each side (0: the case's own)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(natural_number());
   command->add_option("--runs", options.runs, "timed runs of each, interleaved")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();

@@ -18,6 +18,10 @@ void add_bench(CLI::App& app);  ///< mica bench [FILTER]: times schedules on a t
 /// failure
 void add_fuzz(CLI::App& app);
 
+/// Checks the text of an option: a whole number from 0 to 2^63 - 1, nothing else and not beyond, which
+/// CLI11 itself would take for another number.
+CLI::Validator natural_number();
+
 /// "tile_x=32,tile_y=8" pairs as parameters; UserError for text that is no name=integer.
 schedules::Parameters parse_parameters(const std::vector<std::string>& pairs);
 

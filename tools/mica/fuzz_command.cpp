@@ -19,10 +19,12 @@ void add_fuzz(CLI::App& app) {
   command->add_option("--seconds", options.seconds, "run for so long (0: no limit)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--pairs", options.cases,
-                      "run so many algorithms with a schedule each (0: no limit)");
+  command
+      ->add_option("--pairs", options.cases, "run so many algorithms with a schedule each (0: no limit)")
+      ->check(natural_number());
   command
       ->add_option("--seed", options.first_seed, "the first pair's seed; the next has the next number")
+      ->check(natural_number())
       ->capture_default_str();
   command->add_option("--target", choice->target, "host, emulator, cuda or cuda:N")
       ->capture_default_str();

@@ -1,4 +1,6 @@
 // mica list, dump and ptx.
+#include <charconv>
+#include <cstdint>
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -34,6 +36,18 @@ Target inspected_target(const std::string& text) {
 }
 
 }  // namespace
+
+CLI::Validator natural_number() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        std::int64_t value = -1;
+        const char* const last = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data(), last, value);
+        if (error == std::errc() && end == last && value >= 0) return "";
+        return text + " is no whole number from 0 to 2^63 - 1";
+      },
+      "NUMBER");
+}
 
 schedules::Parameters parse_parameters(const std::vector<std::string>& pairs) {
   schedules::Parameters parameters;

@@ -129,7 +129,7 @@ void print_json(const Subject& subject) {
 void add_options(CLI::App& command, Choice& choice) {
   command.add_option("name", choice.name, "schedule or case: see `mica list`")->required();
   command.add_option("--size", choice.size, "points along each side (0: the case's own)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(natural_number());
   command.add_option("--algorithm,-a", choice.algorithm, "algorithm to schedule");
   command.add_option("--param,-p", choice.parameters, "parameters, name=value");
 }
