@@ -72,7 +72,9 @@ ScheduleView::ScheduleView(const Pipeline& pipeline, Diagnostics& findings) : pi
     for (const auto& directive : consumer.func->definitions.front().directives) {
       const auto* stage = std::get_if<directive::Stage>(&directive.op);
       if (!stage || !reads_inside(consumer, stage->source)) continue;
+      // Producers come first: what stands behind the consumer cannot be held for it.
       for (auto& held : funcs_) {
+        if (&held == &consumer) break;
         if (held.name() != stage->source || held.staged_by || held.is_output) continue;
         held.staged_by = &consumer;
         held.stage = &directive;

@@ -467,4 +467,18 @@ TEST_F(ScheduleErrors, ApplyOfNamesThatAreNotThere) {
 }
 
 }  // namespace
+TEST(ScheduleErrors, AFuncStagedInItselfByAReaderComputedInsideIt) {
+  const Var x("x");
+  const Var y("y");
+  Func a("a");
+  Func b("b");
+  Func c("c");
+  a(x, y) = 1.0F;
+  b(x, y) = a(x, y);
+  c(x, y) = b(x, y);
+  a.stage(a, MemoryType::Shared);
+  b.compute_at(a, y);
+  EXPECT_FALSE(check_schedule(make_pipeline({c.function()}), true).empty());
+}
+
 }  // namespace mica
