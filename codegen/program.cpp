@@ -1,5 +1,8 @@
 #include "codegen/program.h"
 
+#include <algorithm>
+#include <set>
+
 #include "dsl/node_visit.h"
 
 namespace mica {
@@ -22,6 +25,14 @@ ArrayKind kind_of(const Plan& plan, const std::string& array) {
     if (t.name == array) return {t.type, t.extents.size()};
   }
   throw InternalError("the plan has no array " + array);
+}
+bool bakes_odd_stride(const LowerOptions& options, const std::string& array, int bytes) {
+  constexpr std::int64_t kAligned = 16;
+  return std::any_of(options.bake.begin(), options.bake.end(), [&](const auto& baked) {
+    const auto& [symbol, value] = baked;
+    const bool own = symbol.rfind(array + ".stride.", 0) == 0 && symbol != array + ".stride.0";
+    return own && value * bytes % kAligned != 0;
+  });
 }
 bool is_launch_value(const Plan& plan, const Expr& e) {
   std::set<std::string> known;

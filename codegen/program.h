@@ -90,6 +90,9 @@ struct ArrayKind {
   std::size_t rank = 0;
 };
 ArrayKind kind_of(const Plan& plan, const std::string& array);
+/// Is a stride of `array`, of elements of `bytes`, compiled in that does not keep rows 16 bytes aligned?
+/// (Such a stride may belong to a dimension of one point, whose rows the launch need not align.)
+bool bakes_odd_stride(const LowerOptions& options, const std::string& array, int bytes);
 /// Can the launch evaluate `e`: is each variable a symbol of an array or a scalar of the plan?
 bool is_launch_value(const Plan& plan, const Expr& e);
 /// Symbols of arrays as users write them, by the names of the pipeline: for an input that the user calls

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/deep_stack.h"
 #include "dsl/node_visit.h"
 
 namespace mica {
@@ -186,6 +187,18 @@ FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& output
   GraphCollector collector(graph);
   for (const auto& output : outputs) collector.enter(output, "", {});
   return graph;
+}
+
+std::int64_t depth_of(const FuncGraph& graph) {
+  std::int64_t depth = 0;
+  for (const auto& f : graph.funcs) {
+    std::int64_t deepest = 0;
+    for (const auto& definition : f->definitions) {
+      deepest = std::max({deepest, depth_of(definition.values), depth_of(definition.args)});
+    }
+    depth += deepest;
+  }
+  return depth;
 }
 
 }  // namespace mica

@@ -1,6 +1,7 @@
 // The Funcs, inputs and Params behind a set of outputs, as the user's handles point to them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -51,5 +52,7 @@ struct FuncGraph {
 };
 /// UserErrors: no output, one given twice, an undefined Func, a Func that reads itself through others.
 FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& outputs);
+/// How deep an expression may become when every Func is computed inline (dsl/deep_stack.h).
+std::int64_t depth_of(const FuncGraph& graph);
 
 }  // namespace mica

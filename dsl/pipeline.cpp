@@ -21,29 +21,13 @@ namespace mica {
 
 namespace {
 
-const char* field_word(BufferField field) {
-  switch (field) {
-    case BufferField::Min: return "min";
-    case BufferField::Extent: return "extent";
-    case BufferField::Stride: return "stride";
-  }
-  return "";
-}
-
 class PipelineMaker {
  public:
   explicit PipelineMaker(const std::vector<std::shared_ptr<FunctionData>>& outputs)
       : graph_(collect_graph(outputs)), vars_(graph_), texts_(graph_) {}
 
   Pipeline run() {
-    std::int64_t depth = 0;
-    for (const auto& f : graph_.funcs) {
-      std::int64_t deepest = 0;
-      for (const auto& definition : f->definitions) {
-        deepest = std::max({deepest, depth_of(definition.values), depth_of(definition.args)});
-      }
-      depth += deepest;
-    }
+    const std::int64_t depth = depth_of(graph_);
     Pipeline pipeline = made_with_stack_for(depth, [this] { return make(); });
     pipeline.depth = depth;
     return pipeline;
@@ -424,9 +408,7 @@ class PipelineMaker {
       return make_var(named->dims.at(static_cast<std::size_t>(rvar->index)).name, e.type());
     }
     if (const auto* field = e.as<ImageField>()) {
-      return make_var(fmt::format("{}.{}.{}", names_->of(field->image.get()), field_word(field->field),
-                                  field->dimension),
-                      e.type());
+      return make_var(field_symbol(names_->of(field->image.get()), *field), e.type());
     }
     return {};
   }
@@ -512,24 +494,6 @@ class PipelineMaker {
 };
 
 }  // namespace
-
-const FunctionData* Pipeline::find(const std::string& name) const {
-  for (const auto& f : funcs) {
-    if (f->name == name) return f.get();
-  }
-  return nullptr;
-}
-
-const Pipeline::Input* Pipeline::find_input(const std::string& name) const {
-  for (const auto& input : inputs) {
-    if (input.name == name) return &input;
-  }
-  return nullptr;
-}
-
-bool Pipeline::is_output(const std::string& name) const {
-  return std::find(outputs.begin(), outputs.end(), name) != outputs.end();
-}
 
 Pipeline make_pipeline(const std::vector<std::shared_ptr<FunctionData>>& outputs) {
   return PipelineMaker(outputs).run();

@@ -57,7 +57,11 @@ void bound_randomly(TestPipeline& pipeline, const std::map<std::string, Box>& bo
       const auto& [min, extent] = found->second[d];
       directive::Bound bound{func.function()->args[d], min, extent};
       if (wild && random.below(4) == 0) bound.min = unlikely_size(random);
-      if (wild && random.below(4) == 0) bound.extent = unlikely_size(random);
+      if (wild && random.below(4) == 0) {
+        // What is legal and huge would be computed.
+        const std::int64_t size = unlikely_size(random);
+        bound.extent = size > extent && size <= kLargestExtent ? kLargestExtent + 1 : size;
+      }
       func.function()->definitions.front().directives.push_back({bound, {}});
     }
   }

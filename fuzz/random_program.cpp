@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "fuzz/random_offsets.h"
+
 namespace mica::test {
 namespace {
 
@@ -192,41 +194,6 @@ class Generator {
     return apply(Operation::Cast, type, {std::move(term)});
   }
 
-  /// Offsets of a stencil's taps: a star, a box or scattered points.
-  std::vector<std::vector<int>> offsets(std::size_t dims, std::int64_t most) {
-    std::vector<std::vector<int>> result{std::vector<int>(dims, 0)};
-    const auto radius = static_cast<int>(random_.pick(std::vector<int>{1, 1, 1, 2, 2, 3, 4, 5}));
-    const auto full = [&] { return static_cast<std::int64_t>(result.size()) >= most; };
-    switch (random_.below(3)) {
-      case 0:
-        for (int r = 1; r <= radius; ++r) {
-          for (std::size_t d = 0; d < dims; ++d) {
-            for (const int side : {-r, r}) {
-              if (full()) return result;
-              result.emplace_back(dims, 0);
-              result.back()[d] = side;
-            }
-          }
-        }
-        break;
-      case 1: {
-        const int r = std::min(radius, 2);
-        for_each_point(Box(dims, {-r, 2 * r + 1}), [&](const std::vector<std::int64_t>& at) {
-          if (!full()) result.emplace_back(at.begin(), at.end());
-        });
-        break;
-      }
-      default:
-        for (std::int64_t n = random_.between(0, 6); n > 0 && !full(); --n) {
-          result.emplace_back();
-          for (std::size_t d = 0; d < dims; ++d) {
-            result.back().push_back(static_cast<int>(random_.between(-radius, radius)));
-          }
-        }
-    }
-    return result;
-  }
-
   /// w0*u(x, ...) + w1*u(x + c, ...) + ..., some weights fields of their own.
   Term stencil(Type type) {
     const int source = random_source();
@@ -236,7 +203,8 @@ class Generator {
         program_.is_stage(source) ? taps_[static_cast<std::size_t>(source) - program_.inputs.size()] : 1;
     const bool weighted_by_field = random_.below(6) == 0;
     std::optional<Term> total;
-    for (const auto& offset : offsets(centre.size(), std::max<std::int64_t>(1, left_ / cost))) {
+    for (const auto& offset :
+         random_offsets(centre.size(), std::max<std::int64_t>(1, left_ / cost), random_)) {
       std::vector<Index> at = centre;
       for (std::size_t d = 0; d < at.size(); ++d) at[d].offset += offset[d];
       Term term = converted(tap(source, std::move(at)), type);

@@ -113,6 +113,9 @@ Range range(const Linear& whole, Known& ranges, From from) {
 
 bool lies_in(const Range& r, Type type) {
   if (!r.min || !r.max) return false;
+  // Differences of what lies in half of 64 bits do not overflow either.
+  constexpr std::int64_t kHalf = std::int64_t{1} << 62;
+  if (type.bits >= 64) return *r.min >= -kHalf && *r.max < kHalf;
   const Range all = of_type(type.element());
   return (!all.min || *r.min >= *all.min) && (!all.max || *r.max <= *all.max);
 }

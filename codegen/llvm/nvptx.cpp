@@ -139,7 +139,11 @@ std::vector<std::string> ptx_names(const std::vector<std::string>& kernels) {
       const bool legal = byte < 0x80 && (std::isalnum(byte) != 0 || c == '_' || c == '$');
       name += legal ? c : '_';
     }
-    if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "_" + name;
+    // PTX takes _ and $ as a first character, not as the only one.
+    const bool lone = name == "_" || name == "$";
+    if (name.empty() || lone || std::isdigit(static_cast<unsigned char>(name[0])) != 0)
+      name = "_" + name;
+    if (name == "_") name = "__";
     std::string free = name;
     for (int count = 2; !taken.insert(free).second; ++count) free = name + "_" + std::to_string(count);
     names.push_back(free);

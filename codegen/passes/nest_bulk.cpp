@@ -60,8 +60,10 @@ bool NestBuilder::copies_in_bulk(const FunctionData& func, const Box& box,
   const Variant& variant = program_.options.variant;
   if (program_.placement.at(func.name).load != LoadPolicy::Bulk || !context.interior) return false;
   if (!variant.aligned || !variant.unit_stride || !context.row_origin.defined()) return false;
-  if (copied_array(program_, func).empty()) return false;
-  const std::int64_t lanes = kBulkBytes / func.types.front().bytes();
+  const std::string copied = copied_array(program_, func);
+  const int bytes = func.types.front().bytes();
+  if (copied.empty() || bakes_odd_stride(program_.options, copied, bytes)) return false;
+  const std::int64_t lanes = kBulkBytes / bytes;
   const std::int64_t align = storage_alignment(func, 0, 1);
   const bool exact = std::all_of(box.begin(), box.end(), [](const auto& interval) {
     return analysis::constant_difference(interval.max, interval.min).has_value();

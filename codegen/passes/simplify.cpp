@@ -92,7 +92,7 @@ class Simplifier {
   }
   // Do order and quotient of the form follow those of unbounded integers?
   [[nodiscard]] bool is_exact(const Linear& form, Type type, Integers integers) {
-    return integers == Integers::Exact || finder_.stays_in(form, type);
+    return (integers == Integers::Exact && type.bits <= 32) || finder_.stays_in(form, type);
   }
   [[nodiscard]] bool is_exact(const Expr& e) {
     return is_exact(analysis::linearize(e), e.type(), integers_of(e));

@@ -182,5 +182,42 @@ TEST(KnownShapes, OfNothing) {
   }
 }
 
+// A dimension of one point may have any stride; compiled in, it says nothing about where rows stand.
+TEST(KnownShapes, OddStridesOfOnePointAreNoRowsOfVectorsAndBulkCopies) {
+  const Var x("x");
+  const Var y("y");
+  const Var z("z");
+  for (const std::int64_t stride : {1, 3, 7}) {
+    for (const bool bulk : {false, true}) {
+      ImageParam u(Float(32), 3, "u");
+      Buffer<float> in(std::vector<BufferDim>{{-1, 40, 1}, {-1, 1, 41}, {2, 1, 43}});
+      fill_random(in, 3);
+      u.set(in);
+      Func f("f");
+      f(x, y, z) = u(x + 1, y, z) - u(x, y, z);
+      f.gpu_tile(x, y, z, 4, 1, 1);
+      if (bulk) {
+        f.stage(u, MemoryType::Shared, LoadPolicy::Bulk);
+      } else {
+        f.vectorize(x, 2);
+      }
+      Buffer<float> memory(
+          std::vector<BufferDim>{{-1, 40, 1}, {-1, 1, stride + 39}, {2, 1, stride + 40}});
+      fill_random(memory, 3);
+      u.set(memory);
+      CompileOptions options;
+      options.use_cache = false;
+      options.bake = {{"u.stride.1", stride + 39}, {"u.stride.2", stride + 40}};
+      Executable executable = compile(f, Target::gpu_emulator(), options);
+      Buffer<float> out(std::vector<BufferDim>{{-1, 39, 1}, {-1, 1, 39}, {2, 1, 39}});
+      executable.run(out);
+      for (std::int64_t i = -1; i < 38; ++i) {
+        ASSERT_EQ(out(i, -1, 2), memory(i + 1, -1, 2) - memory(i, -1, 2))
+            << i << " " << stride << " " << bulk;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mica::test

@@ -111,6 +111,16 @@ TEST(Overflow, Of64BitsWrapsToo) {
   }
 }
 
+TEST(Overflow, OfDifferencesOf64BitsDecidesNothing) {
+  const ImageParam u(Int(64), 1, "u");
+  const Var x("x");
+  const auto memory = bind_random(u, {{0, 9}}, 5);
+  Func f("f");
+  f(x) = clamp(clamp(u(x), cast(Int(64), 1), cast(Int(64), 1)), cast(Int(64), -4),
+               make_const(Int(64), std::numeric_limits<std::int64_t>::min()));
+  EXPECT_TRUE(matches_everywhere(f, {{0, 9}}));
+}
+
 TEST(Overflow, OfWhatIsDividedInAnIndexWraps) {
   const ImageParam u(Int(32), 1, "u");
   const Var x("x");
