@@ -18,7 +18,6 @@
 #include "dsl/rounding.h"
 
 namespace mica {
-
 namespace {
 
 class PipelineMaker {
@@ -27,9 +26,8 @@ class PipelineMaker {
       : graph_(collect_graph(outputs)), vars_(graph_), texts_(graph_) {}
 
   Pipeline run() {
-    const std::int64_t depth = depth_of(graph_);
-    Pipeline pipeline = made_with_stack_for(depth, [this] { return make(); });
-    pipeline.depth = depth;
+    Pipeline pipeline = made_with_stack_for(depth_of(graph_), [this] { return make(); });
+    pipeline.depth = depth_of(graph_);
     return pipeline;
   }
 
