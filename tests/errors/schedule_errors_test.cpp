@@ -468,17 +468,15 @@ TEST_F(ScheduleErrors, ApplyOfNamesThatAreNotThere) {
 
 }  // namespace
 TEST_F(ScheduleErrors, AFuncStagedInItselfByAReaderComputedInsideIt) {
-  const Var x("x");
-  const Var y("y");
-  Func a("a");
-  Func b("b");
-  Func c("c");
-  a(x, y) = 1.0F;
-  b(x, y) = a(x, y);
-  c(x, y) = b(x, y);
-  a.stage(a, MemoryType::Shared);
-  b.compute_at(a, y);
-  EXPECT_FALSE(check_schedule(make_pipeline({c.function()}), true).empty());
+  Func first("first");
+  Func second("second");
+  Func third("third");
+  first(x, y) = 1.0F;
+  second(x, y) = first(x, y);
+  third(x, y) = second(x, y);
+  first.stage(first, MemoryType::Shared);
+  second.compute_at(first, y);
+  EXPECT_FALSE(check_schedule(make_pipeline({third.function()}), true).empty());
 }
 
 }  // namespace mica
