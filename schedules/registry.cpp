@@ -24,17 +24,23 @@ const std::vector<Recipe>& registry() {
   return all;
 }
 
-const Recipe& find(const std::string& name) {
+namespace {
+
+const Recipe& recipe_named(const std::string& name, const SourceLocation& where) {
   for (const auto& recipe : registry()) {
     if (recipe.name == name) return recipe;
   }
   std::string names;
   for (const auto& recipe : registry()) names += (names.empty() ? "" : ", ") + recipe.name;
-  throw UserError("there is no schedule named " + name + "; the schedules are " + names);
+  throw UserError("there is no schedule named " + name + "; the schedules are " + names, where);
 }
 
+}  // namespace
+
+const Recipe& find(const std::string& name) { return recipe_named(name, {}); }
+
 void apply(Func& func, const std::string& name, const Parameters& parameters, CallSite at) {
-  const Recipe& recipe = find(name);
+  const Recipe& recipe = recipe_named(name, at);
   const int dims = func.dimensions();
   if (dims < recipe.min_dimensions || dims > recipe.max_dimensions) {
     throw UserError("schedule " + name + " is for Funcs of " + std::to_string(recipe.min_dimensions) +

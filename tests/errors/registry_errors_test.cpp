@@ -25,6 +25,7 @@ TEST(RegistryErrors, AnUnknownScheduleListsTheKnownOnes) {
   bench::Algorithm a = bench::make_algorithm("stencil7");
   const std::string text = message_of([&] { schedules::apply(a.output, "pmpp/fast"); });
   EXPECT_TRUE(has(text, "pmpp/fast") && has(text, "pmpp/naive")) << text;
+  EXPECT_TRUE(has(text, "registry_errors_test.cpp")) << "the user's line: " << text;
 }
 
 TEST(RegistryErrors, AnUnknownParameterListsTheLegalOnes) {
