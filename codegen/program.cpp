@@ -26,13 +26,13 @@ ArrayKind kind_of(const Plan& plan, const std::string& array) {
   }
   throw InternalError("the plan has no array " + array);
 }
-bool bakes_odd_stride(const LowerOptions& options, const std::string& array, int bytes) {
-  constexpr std::int64_t kAligned = 16;
-  return std::any_of(options.bake.begin(), options.bake.end(), [&](const auto& baked) {
-    const auto& [symbol, value] = baked;
-    const bool own = symbol.rfind(array + ".stride.", 0) == 0 && symbol != array + ".stride.0";
-    return own && value * bytes % kAligned != 0;
-  });
+int unit_of_baked_strides(const LowerOptions& options, const std::string& array, std::size_t rank,
+                          int unit) {
+  for (std::size_t d = 1; d < rank; ++d) {
+    const auto baked = options.bake.find(stride_symbol(array, d).as<VarRef>()->name);
+    while (baked != options.bake.end() && unit > 1 && baked->second % unit != 0) unit /= 2;
+  }
+  return unit;
 }
 bool is_launch_value(const Plan& plan, const Expr& e) {
   std::set<std::string> known;

@@ -90,9 +90,11 @@ struct ArrayKind {
   std::size_t rank = 0;
 };
 ArrayKind kind_of(const Plan& plan, const std::string& array);
-/// Is a stride of `array`, of elements of `bytes`, compiled in that does not keep rows 16 bytes aligned?
-/// (Such a stride may belong to a dimension of one point, whose rows the launch need not align.)
-bool bakes_odd_stride(const LowerOptions& options, const std::string& array, int bytes);
+/// The largest power of two up to `unit`, itself one, that divides every stride of `array` that is
+/// compiled in but the first: rows that stand other numbers of elements apart are no whole pieces of
+/// `unit`. (Such a stride may belong to a dimension of one point, whose rows the launch need not align.)
+int unit_of_baked_strides(const LowerOptions& options, const std::string& array, std::size_t rank,
+                          int unit);
 /// Can the launch evaluate `e`: is each variable a symbol of an array or a scalar of the plan?
 bool is_launch_value(const Plan& plan, const Expr& e);
 /// Symbols of arrays as users write them, by the names of the pipeline: for an input that the user calls

@@ -7,7 +7,6 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
-#include <source_location>
 #include <string>
 #include <utility>
 #include <variant>

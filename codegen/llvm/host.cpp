@@ -167,7 +167,7 @@ class HostKernel {
     return binding;
   }
 
-  /// value * factor, or the largest number where that is beyond it. Both are 0 or more.
+  /// value * factor, or the largest number where that is beyond 64 bits.
   llvm::Value* times(Builder& b, llvm::Value* value, std::int64_t factor) {
     llvm::Value* both = b.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, value,
                                                 b.getInt64(static_cast<std::uint64_t>(factor)));

@@ -156,7 +156,10 @@ class Aligner {
     if (!program_.options.variant.unit_stride) return 1;
     const bool parameter = local_.count(buffer) == 0;
     if (parameter && !program_.options.variant.aligned) return 1;
-    if (parameter && bakes_odd_stride(program_.options, buffer, bytes)) return 1;
+    if (parameter) {
+      const std::size_t rank = kind_of(program_.plan, buffer).rank;
+      unit = unit_of_baked_strides(program_.options, buffer, rank, unit);
+    }
     Expr origin;
     if (const auto folded = origins_.find(buffer); folded != origins_.end()) {
       if (!is_const(folded->second[0], 0)) origin = folded->second[0];

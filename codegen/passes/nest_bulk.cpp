@@ -33,7 +33,10 @@ std::string copied_array(const Program& program, const FunctionData& func) {
     const auto* var = access->args[d].as<VarRef>();
     if (!var || var->name != func.args[d]) return "";
   }
-  return program.pipeline.find_input(access->name) || program.is_root(access->name) ? access->name : "";
+  if (program.pipeline.find_input(access->name)) return access->name;
+  if (!program.is_root(access->name)) return "";
+  const std::size_t values = program.pipeline.find(access->name)->types.size();
+  return storage_name(access->name, access->value_index, values);
 }
 
 // Is `first`, an element of a row, a multiple of `lanes` elements from one that the launch finds
@@ -61,9 +64,9 @@ bool NestBuilder::copies_in_bulk(const FunctionData& func, const Box& box,
   if (program_.placement.at(func.name).load != LoadPolicy::Bulk || !context.interior) return false;
   if (!variant.aligned || !variant.unit_stride || !context.row_origin.defined()) return false;
   const std::string copied = copied_array(program_, func);
-  const int bytes = func.types.front().bytes();
-  if (copied.empty() || bakes_odd_stride(program_.options, copied, bytes)) return false;
-  const std::int64_t lanes = kBulkBytes / bytes;
+  if (copied.empty()) return false;
+  const int lanes = static_cast<int>(kBulkBytes) / func.types.front().bytes();
+  if (unit_of_baked_strides(program_.options, copied, box.size(), lanes) < lanes) return false;
   const std::int64_t align = storage_alignment(func, 0, 1);
   const bool exact = std::all_of(box.begin(), box.end(), [](const auto& interval) {
     return analysis::constant_difference(interval.max, interval.min).has_value();

@@ -75,6 +75,11 @@ execute_process(COMMAND "${PROGRAM}" list RESULT_VARIABLE failed OUTPUT_FILE /de
 if(NOT failed EQUAL 1 OR NOT message MATCHES "mica: what was to be printed")
   message(FATAL_ERROR "mica list with nowhere to print should say so, but: ${failed} ${message}")
 endif()
+execute_process(COMMAND "${CMAKE_COMMAND}" -E env MICA_TRACE=/dev/full "${PROGRAM}" bench pmpp/naive --target host --size 12
+                --runs 1 RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE message)
+if(failed OR NOT message MATCHES "cannot write the trace to /dev/full")
+  message(FATAL_ERROR "a trace that cannot be written should be reported, but: ${failed} ${message}")
+endif()
 # However short the time, something is tested.
 run(tested fuzz --seconds 0.000001 --target host)
 if(NOT tested MATCHES "^[1-9][0-9]* cases")

@@ -11,7 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
+#include "dsl/limits.h"
 #include "tests/support/check_targets.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/test_pipelines.h"
 
 namespace mica::test {
@@ -157,6 +159,37 @@ TEST(KnownShapes, OfEveryKindOfSchedule) {
       options.bake["u.stride.1"] = box[0].second + 8;
       for (const Target& target : all_targets()) {
         EXPECT_TRUE(run_matches(expected, p.outputs, box, target, Layout::Dense, options));
+      }
+    }
+  }
+}
+
+TEST(KnownShapes, AsLargeAsTheyMayBeAreCompiled) {
+  const std::vector<std::function<void(Func&)>> schedules{
+      [](Func&) {},
+      [](Func& f) { f.split("x", "o", "i", 7).parallel("y"); },
+      [](Func& f) { f.gpu_tile("x", "y", 32, 8).vectorize("x", 4); },
+      [](Func& f) { f.gpu_tile("x", 32).march("y", 16); },
+      [](Func& f) { f.gpu_tile("x", 32).march("y", 0); },
+  };
+  for (const std::int64_t min : {-kLargestMin, kLargestMin}) {
+    for (const auto& schedule : schedules) {
+      const Var x("x"), y("y");
+      const ImageParam u(Float(32), 2, "u");
+      Func f("f");
+      f(x, y) = u(x, y - 1) + u(x + 1, y);
+      schedule(f);
+      const auto keep = bind_random(u, {{-1, 12}, {-1, 12}}, 1);
+      CompileOptions options;
+      options.use_cache = false;
+      options.bake = {{"u.min.0", min},
+                      {"u.extent.0", kLargestExtent},
+                      {"u.stride.1", INT32_MIN},
+                      {"f.stride.1", INT32_MAX}};
+      f.bound(x, min, kLargestExtent).bound(y, min, kLargestExtent);
+      for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+        AnyBuffer out(Float(32), {8, 8});
+        EXPECT_TRUE(fails_with([&] { compile(f, target, options).run(out); }, {"1073741823"}));
       }
     }
   }

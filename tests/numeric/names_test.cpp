@@ -175,7 +175,7 @@ std::vector<std::string> awkward_names() {
       "\x1f", "f\x1fx", std::string(300, 'n'), std::string(300, '.'), "f.x" + std::string(300, 'n')};
 }
 
-const Box kBox{{-2, 71}, {1, 14}};
+const Box kBox{{-2, 38}, {1, 7}};
 
 std::string shown(const std::string& name) {
   std::string text;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -103,48 +104,71 @@ Func stencil(const ImageParam& u, Type type, int dimensions, int lanes) {
   return f;
 }
 
-class OddStrides : public testing::TestWithParam<std::tuple<std::size_t, int>> {};
+/// The strides of an array that are not 1 anyway, to be compiled in.
+void bake_strides(CompileOptions& options, const std::string& name, const AnyBuffer& array) {
+  for (int d = 1; d < array.dimensions(); ++d) {
+    options.bake[name + ".stride." + std::to_string(d)] = array.stride(d);
+  }
+}
 
-TEST_P(OddStrides, GiveTheBitsOfTheOracle) {
-  const VectorSchedule schedule = schedules()[std::get<0>(GetParam())];
-  const auto dimensions = static_cast<std::size_t>(std::get<1>(GetParam()));
+/// One executable runs on arrays of all strides; with `baked`, each has its own.
+void expect_the_bits_of_the_oracle(const VectorSchedule& schedule, std::size_t dimensions, Type type,
+                                   bool baked) {
   const auto lengths = std::array<std::int64_t, 4>{40, 4, 5, 3};
-  for (const Type type : {Float(32), Float(64), UInt(16)}) {
-    const int lanes = 16 / type.bytes();
-    ImageParam u(type, static_cast<int>(dimensions), "u");
-    Func f = stencil(u, type, static_cast<int>(dimensions), lanes);
-    Box box, read;
-    for (std::size_t d = 0; d < dimensions; ++d) {
-      box.emplace_back(d == 0 ? 0 : -1, lengths[d]);
-      read.emplace_back(d == 0 ? -lanes : -2, lengths[d] + (d == 0 ? 2 * lanes : 2));
-    }
-    Memory plain(type, read, dimensions, false);
-    u.set(plain.array());
-    const AnyBuffer expected = expected_values({f}, box).front();
-    schedule.apply(f, u, lanes);
-    for (const Target& target : all_targets()) {
-      if (schedule.gpu != target.is_gpu()) continue;
-      CompileOptions options;
-      options.use_cache = false;
-      Executable executable = compile(f, target, options);
-      // One executable for all, the first of which has no odd stride.
-      for (std::size_t odd = dimensions; odd > 0; --odd) {
-        for (const Odd whose : {Odd::Input, Odd::Output, Odd::CropOfInput, Odd::CropOfOutput}) {
-          const bool input = whose == Odd::Input || whose == Odd::CropOfInput;
-          const bool cropped = whose == Odd::CropOfInput || whose == Odd::CropOfOutput;
-          SCOPED_TRACE(to_string(type) + ", odd in dimension " + std::to_string(odd) + " of the " +
-                       (cropped ? "crop " : "") + (input ? "input" : "output") + " on " +
-                       to_string(target));
-          Memory in(type, read, input ? odd : dimensions, cropped && input);
-          Memory out(type, box, input ? dimensions : odd, cropped && !input);
-          u.set(in.array());
-          executable.run(out.array());
-          executable.synchronize();
-          EXPECT_TRUE(same_bits(expected, out.array()));
+  const int lanes = 16 / type.bytes();
+  ImageParam u(type, static_cast<int>(dimensions), "u");
+  Func f = stencil(u, type, static_cast<int>(dimensions), lanes);
+  Box box, read;
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    box.emplace_back(d == 0 ? 0 : -1, lengths[d]);
+    read.emplace_back(d == 0 ? -lanes : -2, lengths[d] + (d == 0 ? 2 * lanes : 2));
+  }
+  Memory plain(type, read, dimensions, false);
+  u.set(plain.array());
+  const AnyBuffer expected = expected_values({f}, box).front();
+  schedule.apply(f, u, lanes);
+  for (const Target& target : all_targets()) {
+    if (schedule.gpu != target.is_gpu()) continue;
+    CompileOptions options;
+    options.use_cache = false;
+    std::optional<Executable> executable;
+    // The first has no odd stride.
+    for (std::size_t odd = dimensions; odd > 0; --odd) {
+      for (const Odd whose : {Odd::Input, Odd::Output, Odd::CropOfInput, Odd::CropOfOutput}) {
+        const bool input = whose == Odd::Input || whose == Odd::CropOfInput;
+        const bool cropped = whose == Odd::CropOfInput || whose == Odd::CropOfOutput;
+        SCOPED_TRACE(to_string(type) + ", odd in dimension " + std::to_string(odd) + " of the " +
+                     (cropped ? "crop " : "") + (input ? "input" : "output") + " on " +
+                     to_string(target));
+        Memory in(type, read, input ? odd : dimensions, cropped && input);
+        Memory out(type, box, input ? dimensions : odd, cropped && !input);
+        u.set(in.array());
+        if (baked) {
+          bake_strides(options, "u", in.array());
+          bake_strides(options, "f", out.array());
+          executable.reset();
         }
+        if (!executable) executable = compile(f, target, options);
+        executable->run(out.array());
+        executable->synchronize();
+        EXPECT_TRUE(same_bits(expected, out.array()));
       }
     }
   }
+}
+
+class OddStrides : public testing::TestWithParam<std::tuple<std::size_t, int>> {};
+
+TEST_P(OddStrides, GiveTheBitsOfTheOracle) {
+  for (const Type type : {Float(32), Float(64), UInt(16)}) {
+    expect_the_bits_of_the_oracle(schedules()[std::get<0>(GetParam())],
+                                  static_cast<std::size_t>(std::get<1>(GetParam())), type, false);
+  }
+}
+
+TEST_P(OddStrides, ThatAreCompiledInGiveTheBitsOfTheOracle) {
+  expect_the_bits_of_the_oracle(schedules()[std::get<0>(GetParam())],
+                                static_cast<std::size_t>(std::get<1>(GetParam())), Float(32), true);
 }
 
 std::string name_of(const testing::TestParamInfo<OddStrides::ParamType>& tested) {

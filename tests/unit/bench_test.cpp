@@ -134,6 +134,7 @@ TEST(Chart, IsWrittenAsPng) {
   EXPECT_EQ(signature, "\x89PNG\r\n\x1a\n");
   EXPECT_GT(std::filesystem::file_size(path), 1000U);
   std::filesystem::remove(path);
+  EXPECT_TRUE(test::fails_with([&] { write_png(example(), "/dev/full"); }, {"/dev/full"}));
   EXPECT_TRUE(test::fails_with([&] { write_png(example(), "/no/such/folder/chart.png"); },
                                {"/no/such/folder/chart.png"}));
 }
