@@ -39,7 +39,8 @@ struct ImageData {
   mutable std::shared_ptr<AnyBuffer> bound;
 };
 
-/// A run-time scalar. `bits` holds the value's bytes in the low end; set by Param::set.
+/// A run-time scalar. `bits` holds the value's bytes in the low end; set by Param::set, at any time and
+/// by any thread, and read once a run.
 struct ParamData {
   std::string name;
   Type type;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "dsl/limits.h"
+#include "dsl/names.h"
 #include "runtime/run_plan.h"
 
 namespace mica {
@@ -18,18 +19,18 @@ SourceLocation place_of(const PlanBuffer& wanted) {
   return wanted.image != nullptr ? wanted.image->where : SourceLocation();
 }
 
-void check_kind(const PlanBuffer& wanted, const AnyBuffer& given) {
+void check_kind(const PlanBuffer& wanted, const AnyBuffer& given, const SourceLocation& where) {
   if (given.type() != wanted.type) {
     throw UserError(role(wanted) + " has elements of type " + to_string(wanted.type) +
                         ", but the buffer given holds " + given.describe() + ": give a buffer of " +
                         to_string(wanted.type),
-                    place_of(wanted));
+                    where);
   }
   if (given.dimensions() != wanted.dimensions) {
     throw UserError(role(wanted) + " has " + std::to_string(wanted.dimensions) +
                         " dimensions, but the buffer given has " + std::to_string(given.dimensions()) +
                         ": " + given.describe(),
-                    place_of(wanted));
+                    where);
   }
   for (std::size_t d = 0; d < given.dims().size(); ++d) {
     const BufferDim& dim = given.dims()[d];
@@ -38,14 +39,8 @@ void check_kind(const PlanBuffer& wanted, const AnyBuffer& given) {
                         " and extent " + std::to_string(dim.extent) + " in dimension " +
                         std::to_string(d) + ", but " + limits_text() +
                         ": give it more dimensions, or another min",
-                    place_of(wanted));
+                    where);
   }
-}
-
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 const AnyBuffer* output_named(const PlanBuffer& wanted, const std::vector<std::string>& outputs,
@@ -60,6 +55,65 @@ const AnyBuffer* output_named(const PlanBuffer& wanted, const std::vector<std::s
   return buffer;
 }
 
+/// The plan's inputs or scalars as users name them: "u, v"; "none".
+std::string inputs_of(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.image != nullptr) names.push_back(buffer.image->name);
+  }
+  return joined(names);
+}
+
+std::string scalars_of(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Plan::Scalar& scalar : plan.scalars) names.push_back(scalar.param->name);
+  return joined(names);
+}
+
+/// The one of `pairs` whose `member` is `wanted`; null if there is none.
+template <typename Pair, typename Data>
+const Pair* pair_of(const std::vector<Pair>& pairs, std::shared_ptr<const Data> Pair::*member,
+                    const Data* wanted) {
+  for (const Pair& pair : pairs) {
+    if ((pair.*member).get() == wanted) return &pair;
+  }
+  return nullptr;
+}
+
+/// UserErrors: one of `pairs` comes twice, or not `is_used`. `what`: "input" or "Param".
+template <typename Pair, typename Data, typename IsUsed>
+void check_pairs(const std::vector<Pair>& pairs, std::shared_ptr<const Data> Pair::*member,
+                 const std::string& what, const std::string& used, const IsUsed& is_used) {
+  for (const Pair& pair : pairs) {
+    const Data* data = (pair.*member).get();
+    if (const Pair* first = pair_of(pairs, member, data); first != &pair) {
+      throw UserError("the run is given " + what + " " + data->name + " twice, first" +
+                          line_of(SourceLocation(first->where)) + ": name it once",
+                      pair.where);
+    }
+    if (is_used(data)) continue;
+    throw UserError("the run is given " + what + " " + data->name +
+                        ", which the pipeline does not use: its " + what + "s are " + used,
+                    pair.where);
+  }
+}
+
+void check_options(const Plan& plan, const RunOptions& options) {
+  if (!options.inputs.empty()) {
+    check_pairs(options.inputs, &RunInput::image, "input", inputs_of(plan), [&](const ImageData* image) {
+      return std::any_of(plan.buffers.begin(), plan.buffers.end(),
+                         [&](const PlanBuffer& buffer) { return buffer.image.get() == image; });
+    });
+  }
+  if (!options.params.empty()) {
+    check_pairs(
+        options.params, &RunParam::param, "Param", scalars_of(plan), [&](const ParamData* param) {
+          return std::any_of(plan.scalars.begin(), plan.scalars.end(),
+                             [&](const Plan::Scalar& scalar) { return scalar.param.get() == param; });
+        });
+  }
+}
+
 }  // namespace
 
 bool lies_within_limits(std::int64_t min, std::int64_t extent) {
@@ -72,33 +126,45 @@ std::string limits_text() {
 }
 
 BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& outputs,
-                              const std::vector<AnyBuffer*>& given) {
+                              const std::vector<AnyBuffer*>& given, const RunOptions& options) {
   if (given.size() != outputs.size()) {
     throw UserError("the pipeline writes " + std::to_string(outputs.size()) + " buffers (" +
-                    join(outputs) + "), but the run was given " + std::to_string(given.size()));
+                    joined(outputs) + "), but the run was given " + std::to_string(given.size()));
   }
+  check_options(plan, options);
   BoundArguments bound;
   bound.nothing_to_do = true;
   bound.buffers.reserve(plan.buffers.size());
   for (const PlanBuffer& wanted : plan.buffers) {
     const AnyBuffer* buffer = nullptr;
+    SourceLocation where = place_of(wanted);
     if (wanted.is_output) {
       buffer = output_named(wanted, outputs, given);
       if (buffer->elements() > 0) bound.nothing_to_do = false;
     } else {
       internal_check(wanted.image != nullptr, "an input of the plan has no image");
-      bound.inputs.push_back(std::atomic_load(&wanted.image->bound));
-      buffer = bound.inputs.back().get();
+      if (const RunInput* own = pair_of(options.inputs, &RunInput::image, wanted.image.get())) {
+        buffer = &own->buffer;
+        where = own->where;
+      } else {
+        bound.inputs.push_back(std::atomic_load(&wanted.image->bound));
+        buffer = bound.inputs.back().get();
+      }
       if (buffer == nullptr || !buffer->defined()) {
-        throw UserError("input " + wanted.name + " is not set: call " + wanted.name + ".set(buffer)",
-                        place_of(wanted));
+        const std::string& name = wanted.image->name;
+        throw UserError("input " + wanted.name + " is not set: call " + name + ".set(buffer), or run(" +
+                            "output, {.inputs = {{" + name + ", buffer}}})",
+                        where);
       }
     }
-    check_kind(wanted, *buffer);
+    check_kind(wanted, *buffer, where);
     bound.buffers.push_back(buffer);
   }
   bound.scalars.reserve(plan.scalars.size());
-  for (const Plan::Scalar& scalar : plan.scalars) bound.scalars.push_back(scalar.param->bits);
+  for (const Plan::Scalar& scalar : plan.scalars) {
+    const RunParam* own = pair_of(options.params, &RunParam::param, scalar.param.get());
+    bound.scalars.push_back(own != nullptr ? own->bits : scalar.param->bits.load());
+  }
   return bound;
 }
 

@@ -126,7 +126,7 @@ std::shared_ptr<const ShapedRun> Executable::State::shaped_run(const BoundArgume
 void Executable::State::run(const std::vector<AnyBuffer*>& given, const RunOptions& options) {
   const TraceScope trace("run");
   const std::shared_ptr<const PreparedPlan> plan = plan_for(Variant{});
-  const BoundArguments bound = bind_arguments(plan->plan(), outputs, given);
+  const BoundArguments bound = bind_arguments(plan->plan(), outputs, given, options);
   if (bound.nothing_to_do) return;
   check_overlaps(plan->plan(), bound.buffers);
   const std::shared_ptr<const ShapedRun> shaped = shaped_run(bound);

@@ -13,10 +13,11 @@
 
 namespace mica {
 
-/// What one run works on, fixed when it begins: ImageParams and Params may be set again meanwhile.
+/// What one run works on, fixed when it begins: ImageParams and Params may be set again meanwhile, by
+/// any thread.
 struct BoundArguments {
   std::vector<const AnyBuffer*> buffers;  ///< in the order of Plan::buffers
-  /// Keeps the inputs among them alive.
+  /// Keeps alive the inputs among them that ImageParams held.
   std::vector<std::shared_ptr<const AnyBuffer>> inputs;
   std::vector<std::uint64_t> scalars;  ///< ParamData::bits in the order of Plan::scalars
   /// Every output has no elements: there is nothing to compute.
