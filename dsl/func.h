@@ -62,6 +62,7 @@ class ImageParam {
  public:
   /// UserError if the type is no user type or dimensions is outside 1..4.
   ImageParam(Type type, int dimensions, std::string name, CallSite at = CallSite::current());
+  explicit ImageParam(std::shared_ptr<const ImageData> data) : data_(std::move(data)) {}
   ImageParam(const ImageParam&) = default;
   ImageParam& operator=(const ImageParam&) = default;
   [[nodiscard]] const std::string& name() const { return data_->name; }
@@ -71,8 +72,8 @@ class ImageParam {
   /// set it at any time: a run keeps the one buffer that was set when it began. Runs that must not
   /// depend on what other threads set name their inputs themselves (RunOptions::inputs).
   void set(const AnyBuffer& buffer, CallSite at = CallSite::current());
-  /// Nothing is set any more; set's rules about threads hold.
-  void reset();
+  /// Nothing is set any more; set's rules about threads hold. Both: a UserError for AnyBuffer::input.
+  void reset(CallSite at = CallSite::current());
   /// The value at integer coordinates.
   Expr operator()(Expr x, CallSite at = CallSite::current()) const;
   Expr operator()(Expr x, Expr y, CallSite at = CallSite::current()) const;

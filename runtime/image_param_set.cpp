@@ -11,7 +11,16 @@ namespace mica {
 
 namespace {
 
+void check_settable(const ImageParam& input, const CallSite& at) {
+  if (!input.data()->is_buffer) return;
+  throw UserError(fmt::format("input {} stands for a buffer, {}, and cannot be set to another: use an "
+                              "ImageParam where the buffer changes from run to run",
+                              input.name(), input.data()->bound->describe()),
+                  at);
+}
+
 void check_buffer(const ImageParam& input, const AnyBuffer& buffer, const CallSite& at) {
+  check_settable(input, at);
   if (!buffer.defined()) {
     throw UserError(fmt::format("input {} is set to an undefined buffer", input.name()), at);
   }
@@ -30,7 +39,10 @@ void ImageParam::set(const AnyBuffer& buffer, CallSite at) {
   std::atomic_store(&data_->bound, std::make_shared<AnyBuffer>(buffer));
 }
 
-void ImageParam::reset() { std::atomic_store(&data_->bound, std::shared_ptr<AnyBuffer>()); }
+void ImageParam::reset(CallSite at) {
+  check_settable(*this, at);
+  std::atomic_store(&data_->bound, std::shared_ptr<AnyBuffer>());
+}
 
 RunInput::RunInput(const ImageParam& input, const AnyBuffer& buffer_arg, CallSite at)
     : image(input.data()), buffer(buffer_arg), where(at) {
