@@ -103,9 +103,12 @@ class AnyBuffer {
   // ---- in algorithms --------------------------------------------------------------------------------
   /// The input that stands for this very view of this very memory, for directives and boundary
   /// conditions: `f.stage(table.input(), MemoryType::Shared)`. Copies of a buffer have one input;
-  /// another crop has another, and so has another buffer of the same elements. It is called "buffer",
-  /// keeps the memory alive, and cannot be set to anything else. UserError for an undefined buffer.
+  /// another crop has another, and so has another buffer of the same elements. It is called "buffer"
+  /// or what whoever asks first calls it, keeps the memory alive, and cannot be set to anything else.
+  /// Directives tell buffers of one algorithm apart by name. UserErrors: an undefined buffer, an empty
+  /// name, an input that goes by another name as long as anything reads it.
   [[nodiscard]] ImageParam input(CallSite at = CallSite::current()) const;
+  [[nodiscard]] ImageParam input(const std::string& name, CallSite at = CallSite::current()) const;
 
   // ---- host side ----------------------------------------------------------------------------------
   /// Address of the element at the mins, after bringing the host copy up to date. Null when empty.

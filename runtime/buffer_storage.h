@@ -83,8 +83,9 @@ struct BufferStorage {
   [[nodiscard]] std::uint64_t device_address() const;
   [[nodiscard]] const Device* device_in_use() const;
 
-  /// AnyBuffer::input of `view`, which is of this storage; `where` it is asked for first.
-  std::shared_ptr<const ImageData> input_of(const AnyBuffer& view, const SourceLocation& where);
+  /// AnyBuffer::input of `view`, which is of this storage; `name` and `where` count if it is made now.
+  std::shared_ptr<const ImageData> input_of(const AnyBuffer& view, const std::string& name,
+                                            const SourceLocation& where);
 
   /// Address of the storage's start modulo kAddressPeriod, on the host and on devices, known before
   /// memory is made: Mica's own is aligned.

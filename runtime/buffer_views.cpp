@@ -19,6 +19,11 @@ void require_dimension(const AnyBuffer& buffer, const char* what, int d, const C
                   at);
 }
 
+void require_defined(const AnyBuffer& buffer, const CallSite& at) {
+  if (buffer.defined()) return;
+  throw UserError("an undefined buffer is read in an expression: give it extents first", at);
+}
+
 }  // namespace
 
 AnyBuffer AnyBuffer::sliced(int d, std::int64_t index, CallSite at) const {
@@ -51,18 +56,27 @@ AnyBuffer AnyBuffer::transposed(int d0, int d1, CallSite at) const {
 
 // ---- in algorithms ---------------------------------------------------------------------------------
 
+ImageParam AnyBuffer::input(const std::string& name, CallSite at) const {
+  if (name.empty()) throw UserError("the name of a buffer's input is empty", at);
+  require_defined(*this, at);
+  const ImageParam found(storage_->input_of(*this, name, at));
+  if (found.name() == name) return found;
+  throw UserError("a buffer, " + describe() + ", is to be called " + name +
+                      " in algorithms, but is called " + found.name() + line_of(found.data()->where) +
+                      ": give the name before it is read first",
+                  at);
+}
+
 ImageParam AnyBuffer::input(CallSite at) const {
-  if (!defined()) {
-    throw UserError("an undefined buffer is read in an expression: give it extents first", at);
-  }
-  return ImageParam(storage_->input_of(*this, at));
+  require_defined(*this, at);
+  return ImageParam(storage_->input_of(*this, "buffer", at));
 }
 
 Expr AnyBuffer::access(std::vector<Expr> args, const CallSite& at) const {
   return input(at)(std::move(args), at);
 }
 
-std::shared_ptr<const ImageData> BufferStorage::input_of(const AnyBuffer& view,
+std::shared_ptr<const ImageData> BufferStorage::input_of(const AnyBuffer& view, const std::string& name,
                                                          const SourceLocation& where) {
   const std::lock_guard lock(mutex_);
   for (const std::weak_ptr<const ImageData>& kept : inputs_) {
@@ -75,7 +89,7 @@ std::shared_ptr<const ImageData> BufferStorage::input_of(const AnyBuffer& view,
   }
   std::erase_if(inputs_, [](const auto& kept) { return kept.expired(); });
   auto image = std::make_shared<ImageData>();
-  image->name = "buffer";
+  image->name = name;
   image->type = view.type();
   image->dimensions = view.dimensions();
   image->where = where;

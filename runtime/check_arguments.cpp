@@ -1,10 +1,13 @@
 #include "runtime/check_arguments.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "dsl/limits.h"
 #include "dsl/names.h"
+#include "runtime/buffer_storage.h"
 #include "runtime/run_plan.h"
 
 namespace mica {
@@ -114,6 +117,59 @@ void check_options(const Plan& plan, const RunOptions& options) {
   }
 }
 
+std::string strides_of(const AnyBuffer& buffer) {
+  std::string text;
+  for (const BufferDim& dim : buffer.dims()) {
+    text += (text.empty() ? "" : ", ") + std::to_string(dim.stride);
+  }
+  return "(" + text + ")";
+}
+
+/// Bytes from the element of `input` to that of `output` at the output's mins, if both are in one
+/// memory.
+std::int64_t distance(const AnyBuffer& output, const AnyBuffer& input) {
+  std::int64_t elements = output.offset() - input.offset();
+  for (int d = 0; d < output.dimensions(); ++d) {
+    elements -= (output.min(d) - input.min(d)) * input.stride(d);
+  }
+  const auto from = std::bit_cast<std::uintptr_t>(input.storage()->host_address());
+  const auto to = std::bit_cast<std::uintptr_t>(output.storage()->host_address());
+  const bool same = output.storage() == input.storage();
+  return elements * output.type().bytes() + (same ? 0 : static_cast<std::int64_t>(to - from));
+}
+
+/// Why an output that overlaps another array cannot be that array's own memory, element for element, and
+/// the place of what is in the way; none if it can.
+std::optional<std::string> why_apart(const Plan& plan, const PlanBuffer& output, const AnyBuffer& to,
+                                     const PlanBuffer& other, const AnyBuffer& from,
+                                     const Target& target, SourceLocation& where) {
+  const auto pair =
+      std::find_if(plan.sharing.begin(), plan.sharing.end(), [&](const PlanSharing& sharing) {
+        return sharing.output == output.name && sharing.input == other.name;
+      });
+  if (pair == plan.sharing.end()) return "";
+  if (!pair->obstacle.empty()) {
+    where = pair->where;
+    return std::string(pair->obstacle + "; ");
+  }
+  for (int d = 0; d < to.dimensions(); ++d) {
+    if (to.extent(d) == 1 || to.stride(d) == from.stride(d)) continue;
+    return "it may take the place of that input, but their strides are " + strides_of(to) + " and " +
+           strides_of(from) + "; give views of equal strides or ";
+  }
+  if (const std::int64_t bytes = distance(to, from); bytes != 0) {
+    return "it may take the place of that input, but its elements lie " + std::to_string(bytes) +
+           " bytes from those of the same coordinates there; give views in which they have the same, "
+           "or ";
+  }
+  const bool on_host = target.backend != Backend::Cuda && to.storage()->host_address() != nullptr &&
+                       from.storage()->host_address() != nullptr;
+  if (to.storage() != from.storage() && !on_host) {
+    return "two buffers that wrap the same memory have a copy each on a GPU; give one buffer, or ";
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool lies_within_limits(std::int64_t min, std::int64_t extent) {
@@ -168,19 +224,28 @@ BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& 
   return bound;
 }
 
-void check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffers) {
+bool check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffers,
+                    const Target& target) {
+  bool in_place = false;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (!plan.buffers[i].is_output) continue;
     for (std::size_t j = 0; j < buffers.size(); ++j) {
       if (i == j || (plan.buffers[j].is_output && j < i)) continue;
-      if (buffers[i]->overlaps(*buffers[j])) {
-        throw UserError(role(plan.buffers[i]) + " " + buffers[i]->describe() + " shares memory with " +
-                            role(plan.buffers[j]) + " " + buffers[j]->describe() +
-                            ": write to a buffer of its own",
-                        place_of(plan.buffers[j]));
+      if (!buffers[i]->overlaps(*buffers[j])) continue;
+      const PlanBuffer &output = plan.buffers[i], &other = plan.buffers[j];
+      SourceLocation where = place_of(other);
+      const auto why = why_apart(plan, output, *buffers[i], other, *buffers[j], target, where);
+      if (!why) {
+        in_place = true;
+        continue;
       }
+      throw UserError(role(output) + " " + buffers[i]->describe() + " shares memory with " +
+                          role(other) + " " + buffers[j]->describe() + ": " + *why +
+                          "write to a buffer of its own",
+                      where);
     }
   }
+  return in_place;
 }
 
 void check_conditions(const PreparedPlan& plan, const HostValue* symbols) {

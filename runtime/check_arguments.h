@@ -27,8 +27,10 @@ std::string limits_text();
 BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& outputs,
                               const std::vector<AnyBuffer*>& given, const RunOptions& options);
 
-/// UserError if an output shares memory with an input or another output.
-void check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffers);
+/// Is an output the same memory as an input, which the plan and the two views allow? UserError if an
+/// output shares memory with an input in another way, or with another output.
+bool check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffers,
+                    const Target& target);
 
 /// UserError with the message of the first PlanCheck that does not hold for `symbols`.
 void check_conditions(const PreparedPlan& plan, const HostValue* symbols);

@@ -39,7 +39,10 @@ class Executable {
   /// Reads the buffers and scalars of `options`, else those that ImageParams and Params hold now, and
   /// writes `output`'s box. With an output of no elements nothing is launched.
   /// UserErrors before anything is launched: wrong type or dimensions, an input that is not set or
-  /// too small (consumer, tap, face and missing halo are named), output overlapping an input.
+  /// too small (consumer, tap, face and missing halo are named), an output overlapping another or an
+  /// input. An output may be an input's own memory, f(x, y) where u(x, y) lies, if f alone reads u, and
+  /// at u(x, y) only, which f's value then replaces (codegen/analysis/in_place.h has the rule); on a GPU
+  /// both are then views of one buffer. The message names the tap or directive that stands in the way.
   /// DeviceErrors: memory runs out, on the host too; the outputs' elements are unspecified after it.
   /// The caller's floating-point mode (fesetround, flushed subnormals, traps) changes nothing.
   void run(AnyBuffer& output, const RunOptions& options = {});

@@ -142,6 +142,24 @@ TEST(BufferInAlgorithm, CannotBeSetToAnother) {
   EXPECT_TRUE(fails_with(given, {"stands for a buffer"}, __LINE__ - 1));
 }
 
+TEST(BufferInAlgorithm, IsCalledWhatTheFirstCallsIt) {
+  const Var x("x");
+  const Buffer<int> table = counted_from(0), twin = counted_from(1);
+  const ImageParam named = table.input("table");
+  Func f("f");
+  f(x) = table(x) + twin(x);
+  EXPECT_EQ(table.input().name(), "table");
+  EXPECT_EQ(table.input("table").data(), named.data());
+  f.gpu_tile(x, 8).stage(named, MemoryType::Shared).stage(twin.input(), MemoryType::Shared);
+  Buffer<int> out(8);
+  f.realize(out, Target::gpu_emulator());
+  EXPECT_EQ(out(3), 7);
+  const auto renamed = [&] { (void)table.input("other"); };
+  const int line = __LINE__ - 1;
+  EXPECT_TRUE(fails_with(renamed, {"to be called other", "is called table (line"}, line));
+  EXPECT_TRUE(fails_with([&] { (void)table.input(""); }, {"name", "empty"}, __LINE__));
+}
+
 TEST(BufferInAlgorithm, MustBeDefinedAndReadWithACoordinateForEachDimension) {
   const Var x("x");
   const Buffer<int> undefined;
