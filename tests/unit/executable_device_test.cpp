@@ -22,11 +22,12 @@ using Log = std::vector<std::string>;
 
 const Target kGpu{Backend::Cuda, 0};
 
-/// next[i] = u[i] + 1 over the output's box of one dimension.
-std::shared_ptr<FakeKernel> add_one() {
-  return std::make_shared<FakeKernel>([](const FakeKernel::Launch& launch) {
-    const auto* u = reinterpret_cast<const float*>(launch.arguments[0]);
-    auto* next = reinterpret_cast<float*>(launch.arguments[1]);
+/// next[i] = u[i] + 1 over the output's box of one dimension; arguments `input` and `output` are the
+/// arrays.
+std::shared_ptr<FakeKernel> add_one(std::size_t input = 0, std::size_t output = 1) {
+  return std::make_shared<FakeKernel>([=](const FakeKernel::Launch& launch) {
+    const auto* u = reinterpret_cast<const float*>(launch.arguments[input]);
+    auto* next = reinterpret_cast<float*>(launch.arguments[output]);
     const auto min = static_cast<std::int64_t>(launch.arguments[3]);
     for (std::int64_t i = min; i < min + static_cast<std::int64_t>(launch.arguments[2]); ++i) {
       next[i] = u[i] + 1.0F;
@@ -65,6 +66,7 @@ TEST(ExecutableOnDevice, AnOutputInPlaceOfItsInputIsUploadedWhoeverComesFirst) {
   AddOne s;
   std::vector<KernelArgument>& arguments = s.pipeline.plan.launches[0].arguments;
   std::swap(arguments[0], arguments[1]);
+  s.pipeline.kernels["next"] = add_one(1, 0);
   s.pipeline.plan.sharing = {{"next", "u", "", {}}};
   Executable run = s.pipeline.executable(kGpu);
   run.run(s.u);
