@@ -3,13 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/fake_cuda.h"
 
 // As the project's own header declares them.
 struct ForeignTensor {
@@ -160,6 +163,36 @@ TEST(DLPack, AnEmptyTensorNeedsNoMemory) {
   tensor.managed.dl_tensor.data = nullptr;
   EXPECT_EQ(from_dlpack(&tensor.managed).elements(), 0);
   EXPECT_EQ(tensor.deleted, 1);
+}
+
+/// On the stand-in driver, which a process loads once.
+class DLPackOnCuda : public test::FakeGpuTest {};
+
+TEST_F(DLPackOnCuda, ATensorOnAGpuIsUsedWhereItLies) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto body = [] {
+    setenv("MICA_LIBCUDA", test::fake_cuda_path().c_str(), 1);
+    const Target gpu = Target::cuda(0);
+    Buffer<int> memory(8);
+    for (int i = 0; i < 8; ++i) memory(i) = 10 + i;
+    Tensor tensor({8});
+    const std::uint64_t address = memory.device_data(gpu, /*for_write=*/true);
+    tensor.managed.dl_tensor.device = {dlpack::kCuda, 0};
+    tensor.managed.dl_tensor.data = reinterpret_cast<void*>(address);
+    int wrong = 0;
+    {
+      Buffer<int> b = from_dlpack(&tensor.managed);
+      wrong += b.device_data(gpu, false) == address ? 0 : 1;
+      wrong += std::as_const(b)(7) == 17 ? 0 : 2;
+      b(0) = 5;
+      b.copy_to_device(gpu);
+      wrong += tensor.deleted == 0 ? 0 : 4;
+    }
+    wrong += tensor.deleted == 1 ? 0 : 8;
+    wrong += std::as_const(memory)(0) == 5 ? 0 : 16;
+    std::exit(wrong);
+  };
+  EXPECT_EXIT(body(), testing::ExitedWithCode(0), "");
 }
 
 class DLPackErrors : public ::testing::Test {
