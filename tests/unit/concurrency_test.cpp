@@ -262,6 +262,28 @@ TEST(Concurrency, OfCompilationsAndRunsOnTheEmulator) {
   EXPECT_EQ(work(Target::gpu_emulator(), [](const Func&) {}), 0);
 }
 
+TEST(Concurrency, OfAlgorithmsThatReadOneBuffer) {
+  Buffer<int> table(kExtent);
+  for (int i = 0; i < kExtent; ++i) table(i) = i;
+  const Buffer<int>& read = table;
+  EXPECT_EQ(wrong_threads([&](int t) {
+              for (int round = 0; round < kRounds; ++round) {
+                const Var x("x");
+                const ImageParam first = read.input();
+                if (read.input().data() != first.data()) return false;
+                Func f("f");
+                f(x) = read(x) * t + read.cropped({{1, kExtent - 1}})(x + 1);
+                Buffer<int> out(kExtent - 1);
+                f.realize(out, Target::host());
+                for (int i = 0; i < kExtent - 1; ++i) {
+                  if (out(i) != i * t + i + 1) return false;
+                }
+              }
+              return true;
+            }),
+            0);
+}
+
 /// On the stand-in driver, which a process loads once.
 class ConcurrencyOnCuda : public test::FakeGpuTest {};
 
