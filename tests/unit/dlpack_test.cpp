@@ -1,6 +1,7 @@
 // Buffers of other libraries' arrays, handed on as DLPack tensors.
 #include "runtime/dlpack.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -178,7 +179,7 @@ TEST_F(DLPackOnCuda, ATensorOnAGpuIsUsedWhereItLies) {
     Tensor tensor({8});
     const std::uint64_t address = memory.device_data(gpu, /*for_write=*/true);
     tensor.managed.dl_tensor.device = {dlpack::kCuda, 0};
-    tensor.managed.dl_tensor.data = reinterpret_cast<void*>(address);
+    tensor.managed.dl_tensor.data = std::bit_cast<void*>(static_cast<std::uintptr_t>(address));
     int wrong = 0;
     {
       Buffer<int> b = from_dlpack(&tensor.managed);
