@@ -60,14 +60,25 @@ Executable compiled(Func& f, const Target& target) {
 
 void Func::realize(AnyBuffer& output) { realize(output, Target::best()); }
 
-void Func::realize(AnyBuffer& output, const Target& target) {
-  realize(std::vector<AnyBuffer*>{&output}, target);
+void Func::realize(AnyBuffer& output, const Target& target) { realize(output, target, RunOptions()); }
+
+void Func::realize(AnyBuffer& output, const RunOptions& options) {
+  realize(output, Target::best(), options);
+}
+
+void Func::realize(AnyBuffer& output, const Target& target, const RunOptions& options) {
+  realize(std::vector<AnyBuffer*>{&output}, target, options);
 }
 
 void Func::realize(const std::vector<AnyBuffer*>& outputs) { realize(outputs, Target::best()); }
 
 void Func::realize(const std::vector<AnyBuffer*>& outputs, const Target& target) {
-  compiled(*this, target).run(outputs);
+  realize(outputs, target, RunOptions());
+}
+
+void Func::realize(const std::vector<AnyBuffer*>& outputs, const Target& target,
+                   const RunOptions& options) {
+  compiled(*this, target).run(outputs, options);
 }
 
 void Func::realize(std::initializer_list<AnyBuffer*> outputs) { realize(std::vector(outputs)); }
@@ -76,15 +87,30 @@ void Func::realize(std::initializer_list<AnyBuffer*> outputs, const Target& targ
   realize(std::vector(outputs), target);
 }
 
+void Func::realize(std::initializer_list<AnyBuffer*> outputs, const Target& target,
+                   const RunOptions& options) {
+  realize(std::vector(outputs), target, options);
+}
+
 Realization Func::realize(std::initializer_list<int> sizes) { return realize(std::vector(sizes)); }
 
 Realization Func::realize(std::initializer_list<int> sizes, const Target& target) {
   return realize(std::vector(sizes), target);
 }
 
+Realization Func::realize(std::initializer_list<int> sizes, const Target& target,
+                          const RunOptions& options) {
+  return realize(std::vector(sizes), target, options);
+}
+
 Realization Func::realize(const std::vector<int>& sizes) { return realize(sizes, Target::best()); }
 
 Realization Func::realize(const std::vector<int>& sizes, const Target& target) {
+  return realize(sizes, target, RunOptions());
+}
+
+Realization Func::realize(const std::vector<int>& sizes, const Target& target,
+                          const RunOptions& options) {
   if (static_cast<int>(sizes.size()) != dimensions()) {
     throw UserError(name() + " has " + std::to_string(dimensions()) +
                     " dimensions, but realize was given " + std::to_string(sizes.size()) +
@@ -96,7 +122,7 @@ Realization Func::realize(const std::vector<int>& sizes, const Target& target) {
     buffers.emplace_back(type, std::vector<std::int64_t>(sizes.begin(), sizes.end()));
   }
   for (auto& b : buffers) pointers.push_back(&b);
-  realize(pointers, target);
+  realize(pointers, target, options);
   return Realization(std::move(buffers));
 }
 

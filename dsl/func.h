@@ -23,6 +23,7 @@ template <typename T>
 class Buffer;       // runtime/buffer.h
 struct Target;      // runtime/target.h
 class Realization;  // runtime/buffer.h: the buffers of a Func's Tuple
+struct RunOptions;  // runtime/run_options.h: inputs and scalars of one run, its stream
 class Func;
 
 /// Several values of one Func: `f(x) = Tuple(a, b)`, read back as `f(x)[0]`.
@@ -61,15 +62,18 @@ class ImageParam {
  public:
   /// UserError if the type is no user type or dimensions is outside 1..4.
   ImageParam(Type type, int dimensions, std::string name, CallSite at = CallSite::current());
+  explicit ImageParam(std::shared_ptr<const ImageData> data) : data_(std::move(data)) {}
   ImageParam(const ImageParam&) = default;
   ImageParam& operator=(const ImageParam&) = default;
   [[nodiscard]] const std::string& name() const { return data_->name; }
   [[nodiscard]] Type type() const { return data_->type; }
   [[nodiscard]] int dimensions() const { return data_->dimensions; }
-  /// The buffer that runs read from now on; a UserError if type or dimensions differ.
-  /// A run that another thread has begun keeps the buffer that was set when it began.
+  /// The buffer that runs read from now on; a UserError if type or dimensions differ. Any thread may
+  /// set it at any time: a run keeps the one buffer that was set when it began. Runs that must not
+  /// depend on what other threads set name their inputs themselves (RunOptions::inputs).
   void set(const AnyBuffer& buffer, CallSite at = CallSite::current());
-  void reset();
+  /// Nothing is set any more; set's rules about threads hold. Both: a UserError for AnyBuffer::input.
+  void reset(CallSite at = CallSite::current());
   /// The value at integer coordinates.
   Expr operator()(Expr x, CallSite at = CallSite::current()) const;
   Expr operator()(Expr x, Expr y, CallSite at = CallSite::current()) const;
@@ -124,7 +128,8 @@ class Param {
   }
   Param(const Param&) = default;
   Param& operator=(const Param&) = default;
-  /// A run that another thread has begun keeps the value that was set when it began.
+  /// Any thread may set it at any time: a run keeps the one value that was set when it began. Runs that
+  /// must not depend on what other threads set name their values themselves (RunOptions::params).
   void set(T value) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof(T));
@@ -420,19 +425,26 @@ class Func : public Stage {
   /// Computes the Func over `output`'s box into it; points outside the box of a cropped buffer stay
   /// untouched. Compiles on first use for each target. Target::best() when none is given, or the
   /// target the environment variable MICA_TARGET names. Several threads may realize one Func at once,
-  /// into different outputs.
+  /// into different outputs, with inputs and scalars of each's own where the options name them.
   void realize(AnyBuffer& output);
   void realize(AnyBuffer& output, const Target& target);
+  void realize(AnyBuffer& output, const RunOptions& options);
+  void realize(AnyBuffer& output, const Target& target, const RunOptions& options);
   /// Into the buffers of a Tuple's elements: f.realize({&a, &b}).
   void realize(const std::vector<AnyBuffer*>& outputs);
   void realize(const std::vector<AnyBuffer*>& outputs, const Target& target);
+  void realize(const std::vector<AnyBuffer*>& outputs, const Target& target, const RunOptions& options);
   void realize(std::initializer_list<AnyBuffer*> outputs);
   void realize(std::initializer_list<AnyBuffer*> outputs, const Target& target);
+  void realize(std::initializer_list<AnyBuffer*> outputs, const Target& target,
+               const RunOptions& options);
   /// Into new buffers over [0, size) in each dimension: f.realize({512, 512}).
   Realization realize(const std::vector<int>& sizes);
   Realization realize(const std::vector<int>& sizes, const Target& target);
+  Realization realize(const std::vector<int>& sizes, const Target& target, const RunOptions& options);
   Realization realize(std::initializer_list<int> sizes);
   Realization realize(std::initializer_list<int> sizes, const Target& target);
+  Realization realize(std::initializer_list<int> sizes, const Target& target, const RunOptions& options);
   /// The scheduled loops as text, one line a loop, for Target::best() or a given one.
   [[nodiscard]] std::string print_loop_nest() const;
   [[nodiscard]] std::string print_loop_nest(const Target& target) const;

@@ -37,9 +37,12 @@ struct ImageData {
   /// Set by ImageParam::set, at any time and by any thread: runs read it with std::atomic_load, and the
   /// buffer that it points to is not changed. Not part of the algorithm.
   mutable std::shared_ptr<AnyBuffer> bound;
+  /// The input stands for the buffer that it is bound to (AnyBuffer::input), and is never set again.
+  bool is_buffer = false;
 };
 
-/// A run-time scalar. `bits` holds the value's bytes in the low end; set by Param::set.
+/// A run-time scalar. `bits` holds the value's bytes in the low end; set by Param::set, at any time and
+/// by any thread, and read once a run.
 struct ParamData {
   std::string name;
   Type type;

@@ -74,7 +74,8 @@ AnyBuffer::AnyBuffer(Type type, const std::vector<BufferDim>& dims) : type_(type
   storage_ = std::make_shared<BufferStorage>(std::move(layout));
 }
 
-AnyBuffer AnyBuffer::wrap_host(Type type, void* host, const std::vector<BufferDim>& dims) {
+AnyBuffer AnyBuffer::wrap_host(Type type, void* host, const std::vector<BufferDim>& dims,
+                               std::shared_ptr<void> owner) {
   StorageLayout layout = layout_of(type, dims);
   if (host == nullptr && layout.span > 0) {
     throw UserError("a null pointer cannot be wrapped as a buffer of " + to_string(type) + " " +
@@ -85,14 +86,16 @@ AnyBuffer AnyBuffer::wrap_host(Type type, void* host, const std::vector<BufferDi
   buffer.dims_ = dims;
   buffer.offset_ = layout.offset;
   auto* start = static_cast<std::byte*>(host) - layout.offset * layout.element_bytes;
-  buffer.storage_ = std::make_shared<BufferStorage>(std::move(layout), static_cast<void*>(start));
+  buffer.storage_ =
+      std::make_shared<BufferStorage>(std::move(layout), static_cast<void*>(start), std::move(owner));
   return buffer;
 }
 
 AnyBuffer AnyBuffer::wrap_device(Type type, std::uint64_t device_ptr, const std::vector<BufferDim>& dims,
-                                 const Target& target) {
+                                 const Target& target, std::shared_ptr<void> owner) {
   if (!has_own_memory(target)) {
-    return wrap_host(type, std::bit_cast<void*>(static_cast<std::uintptr_t>(device_ptr)), dims);
+    return wrap_host(type, std::bit_cast<void*>(static_cast<std::uintptr_t>(device_ptr)), dims,
+                     std::move(owner));
   }
   StorageLayout layout = layout_of(type, dims);
   if (device_ptr == 0 && layout.span > 0) {
@@ -105,7 +108,8 @@ AnyBuffer AnyBuffer::wrap_device(Type type, std::uint64_t device_ptr, const std:
   buffer.offset_ = layout.offset;
   const std::uint64_t start =
       device_ptr - static_cast<std::uint64_t>(layout.offset * layout.element_bytes);
-  buffer.storage_ = std::make_shared<BufferStorage>(std::move(layout), device_for(target), start);
+  buffer.storage_ =
+      std::make_shared<BufferStorage>(std::move(layout), device_for(target), start, std::move(owner));
   return buffer;
 }
 

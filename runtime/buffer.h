@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dsl/diagnostics.h"
+#include "dsl/expr.h"
 #include "dsl/type.h"
 #include "runtime/target.h"
 
@@ -29,6 +30,7 @@ struct BufferDim {
 /// Dimensions of a dense array with mins 0: dimension 0 fastest. UserErrors as AnyBuffer's.
 std::vector<BufferDim> dense_dims(const std::vector<std::int64_t>& extents);
 
+class ImageParam;      // dsl/func.h
 struct BufferStorage;  // runtime/buffer_storage.h: memory of one allocation on each side
 
 /// A typed view of shared storage whose element type is known at run time only. Copies share the
@@ -58,13 +60,16 @@ class AnyBuffer {
       : AnyBuffer(type, std::vector<BufferDim>(dims)) {}
   /// Memory of the user's, not owned; Mica touches no byte between the elements that `dims` names.
   /// `host` points at the element at the mins. After a run on a GPU, call copy_to_host() before
-  /// reading through a pointer of your own.
-  static AnyBuffer wrap_host(Type type, void* host, const std::vector<BufferDim>& dims);
+  /// reading through a pointer of your own. `owner`, if there is one, is kept until the last buffer and
+  /// expression that use the memory are gone.
+  static AnyBuffer wrap_host(Type type, void* host, const std::vector<BufferDim>& dims,
+                             std::shared_ptr<void> owner = nullptr);
   /// Device memory of the user's (a CUdeviceptr as integer, of the element at the mins), not owned.
   /// host_data() copies it into host memory of Mica's; copy_to_device() brings changes back. On a
-  /// target without memory of its own this is wrap_host.
+  /// target without memory of its own this is wrap_host. `owner` as there; Mica's own work on the memory
+  /// has ended when it goes.
   static AnyBuffer wrap_device(Type type, std::uint64_t device_ptr, const std::vector<BufferDim>& dims,
-                               const Target& target);
+                               const Target& target, std::shared_ptr<void> owner = nullptr);
 
   /// Allocates `extents` interior points with `halo` more on each side: mins are -halo. The first
   /// interior point of every row is aligned to 128 bytes and the pitch is padded to match.
@@ -87,8 +92,23 @@ class AnyBuffer {
       const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) const;
   /// The same memory with other mins.
   [[nodiscard]] AnyBuffer translated(const std::vector<std::int64_t>& mins) const;
+  /// The view of the elements whose coordinate d is `index`, with one dimension less; shares memory.
+  /// UserErrors: no such dimension or index, a buffer of one dimension.
+  [[nodiscard]] AnyBuffer sliced(int d, std::int64_t index, CallSite at = CallSite::current()) const;
+  /// The view with dimensions d0 and d1 exchanged; shares memory. UserError for no such dimension.
+  [[nodiscard]] AnyBuffer transposed(int d0, int d1, CallSite at = CallSite::current()) const;
   /// Same elements in freshly allocated host memory.
   [[nodiscard]] AnyBuffer copy() const;
+
+  // ---- in algorithms --------------------------------------------------------------------------------
+  /// The input that stands for this very view of this very memory, for directives and boundary
+  /// conditions: `f.stage(table.input(), MemoryType::Shared)`. Copies of a buffer have one input;
+  /// another crop has another, and so has another buffer of the same elements. It is called "buffer"
+  /// or what whoever asks first calls it, keeps the memory alive, and cannot be set to anything else.
+  /// Directives tell buffers of one algorithm apart by name. UserErrors: an undefined buffer, an empty
+  /// name, an input that goes by another name as long as anything reads it.
+  [[nodiscard]] ImageParam input(CallSite at = CallSite::current()) const;
+  [[nodiscard]] ImageParam input(const std::string& name, CallSite at = CallSite::current()) const;
 
   // ---- host side ----------------------------------------------------------------------------------
   /// Address of the element at the mins, after bringing the host copy up to date. Null when empty.
@@ -124,6 +144,8 @@ class AnyBuffer {
   [[nodiscard]] bool covers_storage() const;
 
  protected:
+  /// input()(args).
+  [[nodiscard]] Expr access(std::vector<Expr> args, const CallSite& at) const;
   /// host_data_for_write without bringing over elements that the caller overwrites all.
   void* host_data_for_overwrite();
   /// UserErrors: another element type; coordinates of another number, or out of range.
@@ -136,7 +158,13 @@ class AnyBuffer {
   std::shared_ptr<BufferStorage> storage_;
 };
 
-/// AnyBuffer with a static element type: element access on the host.
+/// A coordinate of an element, rather than an expression.
+template <typename I>
+concept BufferIndex = requires(I i) {
+  static_cast<std::int64_t>(i);
+};
+
+/// AnyBuffer with a static element type: element access on the host, and accesses in algorithms.
 template <typename T>
 class Buffer : public AnyBuffer {
  public:
@@ -159,8 +187,8 @@ class Buffer : public AnyBuffer {
   Buffer(T* host, const std::vector<BufferDim>& dims)
       : AnyBuffer(AnyBuffer::wrap_host(type_of<T>(), host, dims)) {}
   static Buffer wrap_device(std::uint64_t device_ptr, const std::vector<BufferDim>& dims,
-                            const Target& target) {
-    return Buffer(AnyBuffer::wrap_device(type_of<T>(), device_ptr, dims, target));
+                            const Target& target, std::shared_ptr<void> owner = nullptr) {
+    return Buffer(AnyBuffer::wrap_device(type_of<T>(), device_ptr, dims, target, std::move(owner)));
   }
   static Buffer with_halo(const std::vector<std::int64_t>& extents,
                           const std::vector<std::int64_t>& halo) {
@@ -172,6 +200,12 @@ class Buffer : public AnyBuffer {
   [[nodiscard]] Buffer translated(const std::vector<std::int64_t>& mins) const {
     return Buffer(AnyBuffer::translated(mins));
   }
+  [[nodiscard]] Buffer sliced(int d, std::int64_t index, CallSite at = CallSite::current()) const {
+    return Buffer(AnyBuffer::sliced(d, index, at));
+  }
+  [[nodiscard]] Buffer transposed(int d0, int d1, CallSite at = CallSite::current()) const {
+    return Buffer(AnyBuffer::transposed(d0, d1, at));
+  }
   [[nodiscard]] Buffer copy() const { return Buffer(AnyBuffer::copy()); }
 
   [[nodiscard]] T* data() { return static_cast<T*>(host_data_for_write()); }
@@ -180,13 +214,25 @@ class Buffer : public AnyBuffer {
   /// checks the host/device state; loops over many elements take `data()` once or `for_each`.
   /// UserError for a wrong number of coordinates; unless NDEBUG is defined, also for one out of
   /// range.
-  template <typename... I>
+  template <BufferIndex... I>
   T& operator()(I... i) {
     return data()[offset_of({static_cast<std::int64_t>(i)...})];
   }
-  template <typename... I>
+  template <BufferIndex... I>
   const T& operator()(I... i) const {
     return data()[offset_of({static_cast<std::int64_t>(i)...})];
+  }
+  /// The value in an algorithm, where one coordinate at least is a Var or another expression, as
+  /// `f(x) = table(x % 4, 0)`: input()(x, y), read in place whenever the algorithm runs.
+  Expr operator()(Expr x, CallSite at = CallSite::current()) const { return access({std::move(x)}, at); }
+  Expr operator()(Expr x, Expr y, CallSite at = CallSite::current()) const {
+    return access({std::move(x), std::move(y)}, at);
+  }
+  Expr operator()(Expr x, Expr y, Expr z, CallSite at = CallSite::current()) const {
+    return access({std::move(x), std::move(y), std::move(z)}, at);
+  }
+  Expr operator()(Expr x, Expr y, Expr z, Expr w, CallSite at = CallSite::current()) const {
+    return access({std::move(x), std::move(y), std::move(z), std::move(w)}, at);
   }
   /// Calls fn(element&, coordinates) for every element, dimension 0 fastest.
   void for_each(const std::function<void(T&, const std::array<std::int64_t, 4>&)>& fn);

@@ -71,15 +71,18 @@ std::int64_t StorageLayout::elements() const {
 BufferStorage::BufferStorage(StorageLayout layout, Lifetime lifetime, Stream stream)
     : layout_(std::move(layout)), lifetime_(lifetime), stream_(stream) {}
 
-BufferStorage::BufferStorage(StorageLayout layout, void* host)
+BufferStorage::BufferStorage(StorageLayout layout, void* host, std::shared_ptr<void> owner)
     : layout_(std::move(layout)),
+      owner_(std::move(owner)),
       user_host_(true),
       host_phase_(phase_of(std::bit_cast<std::uintptr_t>(host))),
       state_(kHostDirty),
       host_(host) {}
 
-BufferStorage::BufferStorage(StorageLayout layout, std::shared_ptr<Device> device, std::uint64_t address)
+BufferStorage::BufferStorage(StorageLayout layout, std::shared_ptr<Device> device, std::uint64_t address,
+                             std::shared_ptr<void> owner)
     : layout_(std::move(layout)),
+      owner_(std::move(owner)),
       user_device_(true),
       device_phase_(phase_of(address)),
       state_(kDeviceDirty),
@@ -89,6 +92,7 @@ BufferStorage::BufferStorage(StorageLayout layout, std::shared_ptr<Device> devic
 BufferStorage::~BufferStorage() {
   try {
     if (device_ != nullptr && !user_device_) device_->release(address_, layout_.bytes(), stream_);
+    if (user_device_ && owner_ != nullptr && queued()) device_->synchronize({});
   } catch (const Error&) {
     // The device is gone, and its memory with it.
   }

@@ -13,6 +13,8 @@
 
 namespace mica {
 
+struct ImageData;  // dsl/function.h
+
 /// Addresses are told apart modulo this many bytes where alignment matters.
 inline constexpr std::size_t kAddressPeriod = 256;
 
@@ -26,7 +28,7 @@ enum class MemoryUse : std::uint8_t {
 /// How the elements of a storage lie in its bytes.
 struct StorageLayout {
   int element_bytes = 1;
-  /// The view that the storage was made for; every other view is a crop of it.
+  /// The view that the storage was made for; every other view is a part of it.
   std::vector<BufferDim> dims;
   /// Elements from the storage's start to the view's element at the mins.
   std::int64_t offset = 0;
@@ -48,9 +50,11 @@ struct BufferStorage {
   };
   /// Memory of Mica's; `stream` matters for temporaries only.
   explicit BufferStorage(StorageLayout layout, Lifetime lifetime = Lifetime::Buffer, Stream stream = {});
-  /// Memory of the user's: `host` or (`device`, `address`) is the storage's start.
-  BufferStorage(StorageLayout layout, void* host);
-  BufferStorage(StorageLayout layout, std::shared_ptr<Device> device, std::uint64_t address);
+  /// Memory of the user's: `host` or (`device`, `address`) is the storage's start. `owner` is kept as
+  /// long as the storage is and work in the device's own stream may use it.
+  BufferStorage(StorageLayout layout, void* host, std::shared_ptr<void> owner = nullptr);
+  BufferStorage(StorageLayout layout, std::shared_ptr<Device> device, std::uint64_t address,
+                std::shared_ptr<void> owner = nullptr);
   ~BufferStorage();
   BufferStorage(const BufferStorage&) = delete;
   BufferStorage& operator=(const BufferStorage&) = delete;
@@ -79,6 +83,10 @@ struct BufferStorage {
   [[nodiscard]] std::uint64_t device_address() const;
   [[nodiscard]] const Device* device_in_use() const;
 
+  /// AnyBuffer::input of `view`, which is of this storage; `name` and `where` count if it is made now.
+  std::shared_ptr<const ImageData> input_of(const AnyBuffer& view, const std::string& name,
+                                            const SourceLocation& where);
+
   /// Address of the storage's start modulo kAddressPeriod, on the host and on devices, known before
   /// memory is made: Mica's own is aligned.
   [[nodiscard]] std::int64_t host_phase() const { return host_phase_; }
@@ -98,7 +106,8 @@ struct BufferStorage {
 
   const StorageLayout layout_;
   const Lifetime lifetime_ = Lifetime::Buffer;
-  const Stream stream_;  // order of a temporary's device memory
+  const Stream stream_;                // order of a temporary's device memory
+  const std::shared_ptr<void> owner_;  // of the user's memory
   const bool user_host_ = false, user_device_ = false;
   const std::int64_t host_phase_ = 0, device_phase_ = 0;
 
@@ -107,6 +116,7 @@ struct BufferStorage {
   std::atomic<void*> host_{nullptr};  // set once
   std::shared_ptr<Device> device_;    // where address_ is
   std::uint64_t address_ = 0;
+  std::vector<std::weak_ptr<const ImageData>> inputs_;  // those that expressions still use
 };
 
 }  // namespace mica

@@ -9,6 +9,7 @@
 #include "runtime/buffer.h"
 #include "runtime/evaluate.h"
 #include "runtime/plan.h"
+#include "runtime/run_options.h"
 #include "runtime/run_plan.h"
 
 namespace mica {
@@ -18,15 +19,18 @@ bool lies_within_limits(std::int64_t min, std::int64_t extent);
 /// "a min lies in ... and an extent is at most ...".
 std::string limits_text();
 
-/// Finds the buffers and values that ImageParams and Params hold now, and the outputs given for the
-/// names `outputs`.
+/// Finds the buffers and values of `options`, which must outlive the result, or else those that
+/// ImageParams and Params hold now, and the outputs given for the names `outputs`.
 /// UserErrors: another number of outputs, an undefined output, an input that is not set, another
-/// element type, another number of dimensions, coordinates beyond the limits.
+/// element type, another number of dimensions, coordinates beyond the limits, an input or a Param that
+/// `options` name twice or that the plan does not have.
 BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& outputs,
-                              const std::vector<AnyBuffer*>& given);
+                              const std::vector<AnyBuffer*>& given, const RunOptions& options);
 
-/// UserError if an output shares memory with an input or another output.
-void check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffers);
+/// Is an output the same memory as an input, which the plan and the two views allow? UserError if an
+/// output shares memory with an input in another way, or with another output.
+bool check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffers,
+                    const Target& target);
 
 /// UserError with the message of the first PlanCheck that does not hold for `symbols`.
 void check_conditions(const PreparedPlan& plan, const HostValue* symbols);

@@ -164,9 +164,14 @@ bool EmulatedCluster::check_shared(const void* address, std::int32_t index, std:
                     : shared_shadow_.read(offset, bytes, thread, conflict_);
 }
 
+std::optional<GlobalShadow>& EmulatedCluster::shadow_of(int parameter) {
+  const EmulatedParameter& p = kernel_.parameters[static_cast<std::size_t>(parameter)];
+  return global_shadow_[static_cast<std::size_t>(p.written_with >= 0 ? p.written_with : parameter)];
+}
+
 bool EmulatedCluster::check_global(const void* address, std::int32_t index, std::int32_t thread) {
   const EmulatedAccess& a = access(index);
-  std::optional<GlobalShadow>& shadow = global_shadow_[static_cast<std::size_t>(a.parameter)];
+  std::optional<GlobalShadow>& shadow = shadow_of(a.parameter);
   if (!shadow) return true;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   conflict_address_ = static_cast<const std::byte*>(address);
@@ -266,7 +271,7 @@ bool EmulatedCluster::begin_copy(std::int32_t thread, const CopyRequest& request
   }
   const CopyPlace place{in_cluster, static_cast<const std::byte*>(request.from),
                         static_cast<std::size_t>(bytes)};
-  std::optional<GlobalShadow>& source = global_shadow_[static_cast<std::size_t>(from.parameter)];
+  std::optional<GlobalShadow>& source = shadow_of(from.parameter);
   conflict_at_source_ = source && !source->read(at, static_cast<int>(request.count), thread, conflict_);
   if (conflict_at_source_) return false;
   if (request.barrier != nullptr) {

@@ -91,6 +91,8 @@ class EmulatedCluster {
   bool bulk_wait(std::int32_t thread, const BarrierCell& cell, std::int32_t parity);
 
  private:
+  /// Who touched the parameter's elements, together with those of others that may be the same memory.
+  std::optional<GlobalShadow>& shadow_of(int parameter);
   void run_cluster(std::uint64_t cluster);
   /// Lets the threads of `list` run, in a random order.
   void resume(std::vector<std::int32_t>& list);
@@ -132,7 +134,7 @@ class EmulatedCluster {
   SharedShadow shared_shadow_;
   std::vector<std::byte> shared_;
   std::byte* shared_start_ = nullptr;
-  std::vector<std::optional<GlobalShadow>> global_shadow_;  // by parameter
+  std::vector<std::optional<GlobalShadow>> global_shadow_;  // by parameter; see shadow_of
   EmulatedCopies copies_;
   EmulatedBulk bulk_;
   EmulatedBarriers barriers_;

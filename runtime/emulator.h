@@ -54,7 +54,13 @@ struct EmulatedParameter {
   bool is_written = false;
   int element_bytes = 0;
   int scalar_bytes = 0;  ///< scalars: 4 for i32, 8 for i64, 0 for others
+  /// The first of the written parameters that may be the same memory; -1: none.
+  int written_with = -1;
 };
+/// May threads write the parameter's elements while others read or write them?
+inline bool is_watched(const EmulatedParameter& p) {
+  return p.is_pointer && (p.is_written || p.written_with >= 0);
+}
 
 /// A compiled kernel.
 struct EmulatedKernel {

@@ -126,9 +126,9 @@ std::shared_ptr<const ShapedRun> Executable::State::shaped_run(const BoundArgume
 void Executable::State::run(const std::vector<AnyBuffer*>& given, const RunOptions& options) {
   const TraceScope trace("run");
   const std::shared_ptr<const PreparedPlan> plan = plan_for(Variant{});
-  const BoundArguments bound = bind_arguments(plan->plan(), outputs, given);
+  BoundArguments bound = bind_arguments(plan->plan(), outputs, given, options);
   if (bound.nothing_to_do) return;
-  check_overlaps(plan->plan(), bound.buffers);
+  bound.in_place = check_overlaps(plan->plan(), bound.buffers, target);
   const std::shared_ptr<const ShapedRun> shaped = shaped_run(bound);
   launch_run(*shaped, bound, target, open_device(), options.stream);
 }

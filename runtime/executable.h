@@ -9,6 +9,7 @@
 #include "runtime/buffer.h"
 #include "runtime/device.h"
 #include "runtime/plan.h"
+#include "runtime/run_options.h"
 
 namespace mica {
 
@@ -22,17 +23,9 @@ struct CompiledVariant {
 /// buffers and scalars. Called from several threads, never twice at once for one variant.
 using VariantCompiler = std::function<std::shared_ptr<const CompiledVariant>(const Variant&)>;
 
-/// How one run is carried out.
-struct RunOptions {
-  /// A stream of the user's; the run is then only enqueued (pipelines with host launches wait for
-  /// the device between them). Synchronise the stream before the buffers are read on the host, used
-  /// in a run on another stream, or freed. Work that Mica enqueued earlier on a stream of its own is
-  /// waited for. Without a stream the run is complete, for host readers, when the output buffer is
-  /// next read.
-  Stream stream;
-};
-
-/// Copies share the compiled code. run() may be called from several threads with different outputs.
+/// Copies share the compiled code. run() may be called from several threads with different outputs; each
+/// run works on the buffers and values that its options name and, for the rest, on those that
+/// ImageParams and Params hold when it begins.
 class Executable {
  public:
   Executable() = default;
@@ -43,10 +36,13 @@ class Executable {
   Executable(Target target, std::vector<std::string> outputs, VariantCompiler compiler,
              std::shared_ptr<Device> device);
 
-  /// Reads the buffers and scalars that ImageParams and Params hold now, writes `output`'s box. With
-  /// an output of no elements nothing is launched.
+  /// Reads the buffers and scalars of `options`, else those that ImageParams and Params hold now, and
+  /// writes `output`'s box. With an output of no elements nothing is launched.
   /// UserErrors before anything is launched: wrong type or dimensions, an input that is not set or
-  /// too small (consumer, tap, face and missing halo are named), output overlapping an input.
+  /// too small (consumer, tap, face and missing halo are named), an output overlapping another or an
+  /// input. An output may be an input's own memory, f(x, y) where u(x, y) lies, if f alone reads u, and
+  /// at u(x, y) only, which f's value then replaces (codegen/analysis/in_place.h has the rule); on a GPU
+  /// both are then views of one buffer. The message names the tap or directive that stands in the way.
   /// DeviceErrors: memory runs out, on the host too; the outputs' elements are unspecified after it.
   /// The caller's floating-point mode (fesetround, flushed subnormals, traps) changes nothing.
   void run(AnyBuffer& output, const RunOptions& options = {});

@@ -14,8 +14,8 @@ struct RunArray {
   BufferStorage* storage = nullptr;
   std::int64_t offset = 0;  // elements from the storage's start to the element at the mins
   std::int64_t element_bytes = 1;
-  bool covers_storage = false;
-  bool written = false;  // by an earlier launch of this run
+  bool covers_storage = false;  // and holds nothing that the run reads
+  bool written = false;         // by an earlier launch of this run
 };
 
 class Launcher {
@@ -30,7 +30,7 @@ class Launcher {
     arrays_.reserve(bound.buffers.size() + run.temporaries.size());
     for (const AnyBuffer* buffer : bound.buffers) {
       arrays_.push_back({buffer->storage().get(), buffer->offset(), buffer->type().bytes(),
-                         buffer->covers_storage(), false});
+                         buffer->covers_storage() && !bound.in_place, false});
     }
     for (const StorageLayout& layout : run.temporaries) {
       temporaries_.push_back(

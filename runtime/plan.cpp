@@ -48,7 +48,7 @@ std::string to_string(const Variant& variant) {
   text += variant.aligned ? " aligned" : " unaligned";
   text += variant.grid3 ? " grid3" : " grid1";
   text += variant.unit_stride ? " unit_stride" : " any_stride";
-  return text;
+  return text + (variant.separate ? "" : " in_place");
 }
 
 std::string to_string(const Plan& plan) {
@@ -68,6 +68,9 @@ std::string to_string(const Plan& plan) {
   for (const PlanAlignment& alignment : plan.alignments) {
     text += "align " + alignment.buffer + list(alignment.at) + " to " + std::to_string(alignment.bytes) +
             " bytes\n";
+  }
+  for (const PlanSharing& pair : plan.sharing) {
+    if (pair.obstacle.empty()) text += "output " + pair.output + " may be input " + pair.input + "\n";
   }
   for (const PlanLaunch& launch : plan.launches) text += launch_text(launch);
   return text;

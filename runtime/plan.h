@@ -91,6 +91,8 @@ struct Variant {
   bool grid3 = true;
   /// Every array's dimension 0 has stride 1.
   bool unit_stride = true;
+  /// No output shares memory with an input.
+  bool separate = true;
   friend auto operator<=>(const Variant&, const Variant&) = default;
 };
 
@@ -100,6 +102,14 @@ struct PlanAlignment {
   std::string buffer;
   std::vector<Expr> at;
   int bytes = 16;
+};
+
+/// May an output be the same memory as an input of its element type and number of dimensions, each
+/// element of the one in the place of the element of the other that has its coordinates?
+struct PlanSharing {
+  std::string output, input;
+  std::string obstacle;       ///< why not; empty: it may
+  SourceLocation where = {};  ///< of the obstacle
 };
 
 /// One run of a pipeline. All names are unique in it.
@@ -114,11 +124,14 @@ struct Plan {
   std::vector<PlanLaunch> launches;
   std::vector<PlanCheck> checks;
   std::vector<PlanAlignment> alignments;
+  std::vector<PlanSharing> sharing;  ///< a pair that is not here has nothing in common
 };
 
-/// "index32 aligned grid3 unit_stride", or the words of the assumptions that are off.
+/// "index32 aligned grid3 unit_stride", or the words of the assumptions that are off; and "in_place"
+/// where an output may share memory with an input.
 std::string to_string(const Variant& variant);
-/// One line an array, scalar, check, alignment and launch, in the plan's order.
+/// One line an array, scalar, check, alignment, pair that may share memory, and launch, in the plan's
+/// order.
 std::string to_string(const Plan& plan);
 
 }  // namespace mica

@@ -152,7 +152,8 @@ std::shared_ptr<const PreparedPlan> prepare_plan(std::shared_ptr<const CompiledV
 std::vector<std::int64_t> shape_key(const PreparedPlan& plan, const BoundArguments& bound) {
   std::vector<std::int64_t> key;
   key.reserve(bound.buffers.size() * (3 * static_cast<std::size_t>(kMaxDimensions) + 2) +
-              plan.shape_scalars.size());
+              plan.shape_scalars.size() + 1);
+  key.push_back(bound.in_place ? 1 : 0);
   for (const AnyBuffer* buffer : bound.buffers) {
     for (const BufferDim& dim : buffer->dims()) {
       key.push_back(dim.min);

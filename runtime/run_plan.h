@@ -13,14 +13,17 @@
 
 namespace mica {
 
-/// What one run works on, fixed when it begins: ImageParams and Params may be set again meanwhile.
+/// What one run works on, fixed when it begins: ImageParams and Params may be set again meanwhile, by
+/// any thread.
 struct BoundArguments {
   std::vector<const AnyBuffer*> buffers;  ///< in the order of Plan::buffers
-  /// Keeps the inputs among them alive.
+  /// Keeps alive the inputs among them that ImageParams held.
   std::vector<std::shared_ptr<const AnyBuffer>> inputs;
   std::vector<std::uint64_t> scalars;  ///< ParamData::bits in the order of Plan::scalars
   /// Every output has no elements: there is nothing to compute.
   bool nothing_to_do = false;
+  /// An output is the same memory as an input.
+  bool in_place = false;
 };
 
 /// A plan's arrays are numbered: its buffers in order, then its temporaries.
@@ -103,7 +106,7 @@ struct ShapedRun {
 };
 
 /// Everything that decides a ShapedRun: mins, extents, strides and address alignment of the buffers,
-/// and the scalars that shapes depend on.
+/// whether an output is the memory of an input, and the scalars that shapes depend on.
 std::vector<std::int64_t> shape_key(const PreparedPlan& plan, const BoundArguments& bound);
 
 /// Evaluates `plan` for these arguments, making its checks first. UserErrors: a check that does not

@@ -136,6 +136,7 @@ class Shaper {
     // A variant with fewer assumptions serves whatever one with more would: only turn them off.
     Variant& wanted = out_.wanted;
     wanted = plan_.variant;
+    if (bound_.in_place) wanted.separate = false;
     for (const Array& array : arrays_) {
       if (array.dims.front().stride != 1) wanted.unit_stride = false;
     }

@@ -5,6 +5,7 @@
 #include "dsl/finite_difference.h"
 #include "dsl/func.h"
 #include "runtime/buffer.h"
+#include "runtime/dlpack.h"
 #include "runtime/executable.h"
 #include "runtime/target.h"
 #include "schedules/registry.h"

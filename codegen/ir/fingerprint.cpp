@@ -49,10 +49,11 @@ class Writer {
         s, [&](const Stmt& child) { stmt(child); }, [&](const Expr& e) { expr(e); });
   }
   void parameter(const KernelParam& p) {
-    const auto& [its_name, its_type, is_pointer, is_written, read_only, texture] = p;
+    const auto& [its_name, its_type, is_pointer, is_written, read_only, texture, shared] = p;
     name(its_name);
     type(its_type);
-    numbers({is_pointer ? 1 : 0, is_written ? 1 : 0, read_only ? 1 : 0, texture ? 1 : 0});
+    numbers(
+        {is_pointer ? 1 : 0, is_written ? 1 : 0, read_only ? 1 : 0, texture ? 1 : 0, shared ? 1 : 0});
   }
 
   void payload(const For& op) {

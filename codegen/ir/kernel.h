@@ -22,6 +22,8 @@ struct KernelParam {
   /// texture_origin(name), which every such kernel has, says which of the texture's elements is the one
   /// from which indices count. Elsewhere it is a pointer like others, and the origin means nothing.
   bool texture = false;
+  /// The array may be the same memory as another parameter that is shared.
+  bool shared = false;
 };
 /// "<name>.texture.origin"
 std::string texture_origin(const std::string& name);

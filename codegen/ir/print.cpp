@@ -177,6 +177,7 @@ std::string to_string(const Kernel& kernel) {
     if (p.is_written) params += " written";
     if (p.read_only) params += " read_only";
     if (p.texture) params += " texture";
+    if (p.shared) params += " shared";
   }
   std::string head =
       std::string(kernel.on_device ? "kernel " : "host kernel ") + kernel.name + "(" + params + ")";

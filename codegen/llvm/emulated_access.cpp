@@ -143,7 +143,7 @@ void ThreadFunction::check(Emitter& emitter, const MemoryAccess& a) {
     case EmulatedAccess::Memory::Private: return;
     case EmulatedAccess::Memory::Shared: function = "emulator_check_shared"; break;
     case EmulatedAccess::Memory::Global:
-      if (!kernel_.params[static_cast<std::size_t>(access.parameter)].is_written) return;
+      if (!is_watched(result_.parameters[static_cast<std::size_t>(access.parameter)])) return;
       function = "emulator_check_global";
       break;
   }

@@ -123,6 +123,15 @@ llvm::CallInst* ThreadFunction::call(Builder& b, const char* name, llvm::Type* r
   return made;
 }
 
+int ThreadFunction::written_with(const ir::KernelParam& p) const {
+  if (!p.shared) return -1;
+  for (std::size_t i = 0; i < kernel_.params.size(); ++i) {
+    const ir::KernelParam& other = kernel_.params[i];
+    if (other.shared && other.is_written && other.type == p.type) return static_cast<int>(i);
+  }
+  return -1;
+}
+
 void ThreadFunction::describe_kernel() {
   result_.name = kernel_.name;
   result_.shared_bytes = static_cast<std::size_t>(ir::shared_bytes(kernel_));
@@ -130,7 +139,8 @@ void ThreadFunction::describe_kernel() {
   for (int d = 0; d < 3; ++d) result_.cluster[d] = static_cast<std::uint32_t>(kernel_.cluster[d]);
   result_.has_named_barriers = has_named_barriers(kernel_.body);
   for (const ir::KernelParam& p : kernel_.params) {
-    result_.parameters.push_back({p.name, p.is_pointer, p.is_written, p.type.bytes(), scalar_bytes(p)});
+    result_.parameters.push_back(
+        {p.name, p.is_pointer, p.is_written, p.type.bytes(), scalar_bytes(p), written_with(p)});
   }
 }
 

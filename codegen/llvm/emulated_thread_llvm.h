@@ -28,6 +28,8 @@ class ThreadFunction {
 
   // emulated_thread.cpp
   void describe_kernel();
+  /// EmulatedParameter::written_with.
+  [[nodiscard]] int written_with(const ir::KernelParam& p) const;
   void begin();
   void bind(Emitter& emitter);
   void finish();

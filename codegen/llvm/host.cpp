@@ -203,9 +203,10 @@ class HostKernel {
     const auto use_buffer = [&](const std::string& name, bool written) {
       const BufferBinding* binding = emitter.find_buffer(name);
       if (binding == nullptr) return;  // allocated in the body
-      FunctionParam& p =
-          buffers.try_emplace(name, FunctionParam{name, binding->type, true, false, binding->memory})
-              .first->second;
+      FunctionParam& p = buffers
+                             .try_emplace(name, FunctionParam{name, binding->type, true, false,
+                                                              binding->memory, binding->shared})
+                             .first->second;
       p.is_written = p.is_written || written;
     };
     ir::walk(

@@ -23,7 +23,7 @@ llvm::Function* make_function(llvm::Module& module, const std::string& name,
   function->addFnAttr(llvm::Attribute::NoUnwind);
   for (unsigned i = 0; i < params.size(); ++i) {
     function->getArg(i)->setName(params[i].name);
-    if (!params[i].is_buffer) continue;
+    if (!params[i].is_buffer || params[i].shared) continue;
     function->addParamAttr(i, llvm::Attribute::NoAlias);
     if (!params[i].is_written) function->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
@@ -35,7 +35,8 @@ void bind_params(Emitter& emitter, const std::vector<FunctionParam>& params, uns
     const FunctionParam& p = params[i];
     llvm::Value* value = emitter.function().getArg(first + i);
     if (p.is_buffer) {
-      emitter.bind(p.name, BufferBinding{value, p.type, !p.is_written, p.memory});
+      emitter.bind(
+          p.name, BufferBinding{value, p.type, !p.is_written && !p.shared, p.memory, nullptr, p.shared});
     } else {
       emitter.bind(p.name, value);
     }
@@ -45,7 +46,7 @@ void bind_params(Emitter& emitter, const std::vector<FunctionParam>& params, uns
 std::vector<FunctionParam> params_of(const ir::Kernel& kernel) {
   std::vector<FunctionParam> params;
   for (const ir::KernelParam& p : kernel.params) {
-    params.push_back({p.name, p.type, p.is_pointer, p.is_written, MemoryType::Heap});
+    params.push_back({p.name, p.type, p.is_pointer, p.is_written, MemoryType::Heap, p.shared});
   }
   return params;
 }

@@ -18,13 +18,14 @@ struct FunctionParam {
   bool is_buffer = false;
   bool is_written = false;
   MemoryType memory = MemoryType::Heap;
+  bool shared = false;  ///< maybe the same memory as another shared one
 };
 
 /// The name of a kernel's function on the CPU: none that LLVM, the C library or the runtime has.
 std::string host_name(const ir::Kernel& kernel);
 
-/// A void function of these parameters. Buffers are distinct memory (noalias), and those that are
-/// not written are readonly. `address_space` is that of buffer parameters.
+/// A void function of these parameters. Buffers that are not shared are distinct memory (noalias), and
+/// those that are not written are readonly. `address_space` is that of buffer parameters.
 llvm::Function* make_function(llvm::Module& module, const std::string& name,
                               const std::vector<FunctionParam>& params, unsigned address_space);
 

@@ -25,6 +25,8 @@ struct BufferBinding {
   /// Where this is set, `base` is a texture object, and flat element 0 is its element of this number
   /// (i64).
   llvm::Value* texture_origin = nullptr;
+  /// It may be the same memory as another that is shared.
+  bool shared = false;
 };
 
 /// One load or store instruction: `count` neighbouring elements from `pointer` on.

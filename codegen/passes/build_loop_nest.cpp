@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "codegen/analysis/in_place.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/simplify.h"
@@ -123,6 +124,7 @@ void build_loop_nest(Program& program) {
     program.plan.scalars.push_back({scalar.name, scalar.param});
   }
   for (const auto& name : program.pipeline.outputs) add_output(program, *program.pipeline.find(name));
+  program.plan.sharing = analysis::find_sharing(program);
 
   NestBuilder builder(program, program.plan.checks);
   for (const auto& func : program.pipeline.funcs) {

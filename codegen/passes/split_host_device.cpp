@@ -136,6 +136,15 @@ int registers_of_thread(const int (&block)[3], const DeviceLimits& limits) {
   return limits.registers / (warps * kWarp) / kUnit * kUnit;
 }
 
+// May the array be the same memory as another that the kernel uses?
+bool may_be_shared(const Program& program, const std::string& array) {
+  if (program.options.variant.separate) return false;
+  const auto& pairs = program.plan.sharing;
+  return std::any_of(pairs.begin(), pairs.end(), [&](const PlanSharing& pair) {
+    return pair.obstacle.empty() && (pair.output == array || pair.input == array);
+  });
+}
+
 void add_scalar(Nest& nest, PlanLaunch& launch, const std::string& name, Type type) {
   for (const auto& p : nest.kernel.params) {
     if (p.name == name) return;
@@ -198,6 +207,7 @@ void split_host_device(Program& program) {
       param.is_pointer = true;
       param.is_written = array.written;
       param.read_only = hints.read_only.count(array.name) > 0;
+      param.shared = may_be_shared(program, array.name);
       nest.kernel.params.push_back(param);
       KernelArgument argument;
       argument.kind = KernelArgument::Kind::Pointer;

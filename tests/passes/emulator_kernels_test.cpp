@@ -40,6 +40,7 @@ struct TestKernel {
   std::vector<float> u, out;
   std::int32_t min = -1, u_extent, out_min = 0, out_extent, n;
   std::uint32_t blocks;
+  bool in_place = false;  // out is the memory of u
 
   TestKernel(const Stmt& body, int blocks_wanted)
       : u_extent(blocks_wanted * kThreads + 2),
@@ -70,7 +71,7 @@ struct TestKernel {
     shape.block[0] = kThreads;
     shape.shared_bytes = static_cast<std::uint32_t>(ir::shared_bytes(kernel));
     float* u_at_zero = u.data() + 1;
-    float* out_at_zero = out.data();
+    float* out_at_zero = in_place ? u_at_zero : out.data();
     void* arguments[] = {&u_at_zero, &out_at_zero, &min, &u_extent, &out_min, &out_extent, &n};
     loaded.at(0).second->launch(shape, arguments, 7, {});
   }
@@ -132,6 +133,20 @@ TEST(EmulatorKernels, ATapOutsideTheTileIsOutOfRange) {
                 "and tile holds [0..9]"),
             std::string::npos)
       << fault;
+}
+
+TEST(EmulatorKernels, InTheMemoryOfAnInputAnotherPointOfItIsARace) {
+  const auto fault_of = [](const Expr& tap, bool shared) {
+    TestKernel k(store("out", x(), load("u", tap) + 1.0F), 2);
+    k.in_place = true;
+    k.kernel.params[0].shared = k.kernel.params[1].shared = shared;
+    return k.fault();
+  };
+  EXPECT_EQ(fault_of(x(), true), "");
+  for (const Expr& beside : {x() + 1, x() - 1}) {
+    EXPECT_NE(fault_of(beside, true).find("race in kernel blur"), std::string::npos);
+    EXPECT_EQ(fault_of(beside, false), "") << "the kernel is told that the two are apart";
+  }
 }
 
 TEST(EmulatorKernels, AStorePastTheOutputIsOutOfRangeAndNotCarriedOut) {

@@ -185,6 +185,67 @@ int set_while_others_run(const Target& target) {
   return wrong;
 }
 
+/// Runs of one Executable, each with an input, a scalar and a scalar that its shapes depend on of its
+/// own, while another thread sets others: far(x) = 3 * near(x + 1) + near(x - 1), near(x) = u(x) * c +
+/// d, in two kernels, over boxes of several sizes. Returns how many threads were given a wrong value.
+int run_with_own_inputs(const Target& target) {
+  const Var x("x");
+  ImageParam u(Int(32), 1, "u");
+  Param<int> c("c", -1), d("d", -1), width("width", 0);
+  Func near("near"), far("far");
+  near(x) = u(x) * c + d;
+  far(x) = 3 * near(x + 1) + near(x - 1) + select(x < width, 0, 0);
+  near.compute_root();
+  if (target.is_gpu()) {
+    near.gpu_tile(x, 32);
+    far.gpu_tile(x, 32);
+  } else {
+    far.parallel(x, 16);
+  }
+  Executable executable = compile(far, target);
+  std::atomic<int> running{kThreads - 1};
+  return wrong_threads([&](int t) {
+    if (t == kThreads - 1) {
+      Buffer<int> wrong(kExtent + 2);
+      wrong.fill(-1000);
+      for (int round = 0; running > 0; ++round) {
+        u.set(wrong);
+        c.set(round);
+        d.set(round);
+        width.set(round);
+        if (round % 2 == 0) u.reset();
+      }
+      return true;
+    }
+    bool right = true;
+    for (int round = 0; round < 20 * kRounds; ++round) {
+      const int extent = kExtent - (round + t) % 5, k = 100 * t + round;
+      Buffer<int> input(extent + 2), out(extent);
+      for (int i = 0; i < extent + 2; ++i) input(i) = i - 1 + k;
+      const RunOptions options{.inputs = {{u, input.translated({-1})}},
+                               .params = {{c, k}, {d, t}, {width, round % 3}}};
+      if (round % 2 == 0) {
+        executable.run(out, options);
+      } else {
+        far.realize(out, target, options);
+      }
+      for (int i = 0; i < extent; ++i) {
+        right = right && out(i) == 3 * ((i + 1 + k) * k + t) + (i - 1 + k) * k + t;
+      }
+    }
+    --running;
+    return right;
+  });
+}
+
+TEST(Concurrency, OfRunsWithInputsOfTheirOwnOnTheHost) {
+  EXPECT_EQ(run_with_own_inputs(Target::host()), 0);
+}
+
+TEST(Concurrency, OfRunsWithInputsOfTheirOwnOnTheEmulator) {
+  EXPECT_EQ(run_with_own_inputs(Target::gpu_emulator()), 0);
+}
+
 TEST(Concurrency, OfSettingInputsWhileOthersRunOnTheHost) {
   EXPECT_EQ(set_while_others_run(Target::host()), 0);
 }

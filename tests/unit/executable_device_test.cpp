@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "runtime/buffer_storage.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/fake_pipeline.h"
 
 namespace mica {
@@ -20,11 +22,12 @@ using Log = std::vector<std::string>;
 
 const Target kGpu{Backend::Cuda, 0};
 
-/// next[i] = u[i] + 1 over the output's box of one dimension.
-std::shared_ptr<FakeKernel> add_one() {
-  return std::make_shared<FakeKernel>([](const FakeKernel::Launch& launch) {
-    const auto* u = reinterpret_cast<const float*>(launch.arguments[0]);
-    auto* next = reinterpret_cast<float*>(launch.arguments[1]);
+/// next[i] = u[i] + 1 over the output's box of one dimension; arguments `input` and `output` are the
+/// arrays.
+std::shared_ptr<FakeKernel> add_one(std::size_t input = 0, std::size_t output = 1) {
+  return std::make_shared<FakeKernel>([=](const FakeKernel::Launch& launch) {
+    const auto* u = reinterpret_cast<const float*>(launch.arguments[input]);
+    auto* next = reinterpret_cast<float*>(launch.arguments[output]);
     const auto min = static_cast<std::int64_t>(launch.arguments[3]);
     for (std::int64_t i = min; i < min + static_cast<std::int64_t>(launch.arguments[2]); ++i) {
       next[i] = u[i] + 1.0F;
@@ -57,6 +60,36 @@ TEST(ExecutableOnDevice, AWholeOutputIsNotUploadedAndComesBackWhenRead) {
   EXPECT_EQ(s.pipeline.device->take_log(), (Log{"download 64", "synchronize"}));
   run.run(next);
   EXPECT_EQ(s.pipeline.device->take_log(), Log{}) << "everything is on the device";
+}
+
+TEST(ExecutableOnDevice, AnOutputInPlaceOfItsInputIsUploadedWhoeverComesFirst) {
+  AddOne s;
+  std::vector<KernelArgument>& arguments = s.pipeline.plan.launches[0].arguments;
+  std::swap(arguments[0], arguments[1]);
+  s.pipeline.kernels["next"] = add_one(1, 0);
+  s.pipeline.plan.sharing = {{"next", "u", "", {}}};
+  Executable run = s.pipeline.executable(kGpu);
+  run.run(s.u);
+  EXPECT_EQ(s.pipeline.device->take_log(), (Log{"allocate 64", "upload 64"}));
+  EXPECT_EQ(std::as_const(s.u)(15), 16.0F);
+  Buffer<float> next(16);
+  run.run(next);
+  EXPECT_EQ(std::as_const(next)(15), 17.0F);
+  std::vector<bool> separate;
+  for (const Variant& variant : s.pipeline.compiled()) separate.push_back(variant.separate);
+  EXPECT_EQ(separate, (std::vector<bool>{true, false})) << "shapes are known for each apart";
+}
+
+TEST(ExecutableOnDevice, TwoBuffersOfOneHostMemoryAreNotOneThere) {
+  AddOne s;
+  s.pipeline.plan.sharing = {{"next", "u", "", {}}};
+  std::vector<float> mine(16);
+  const std::vector<BufferDim> all = {{0, 16, 1}};
+  s.pipeline.set_u(Buffer<float>(mine.data(), all));
+  Buffer<float> next(mine.data(), all);
+  EXPECT_TRUE(test::fails_with([&] { s.pipeline.executable(kGpu).run(next); },
+                               {"shares memory with input u", "a copy each on a GPU", "one buffer"}));
+  s.pipeline.executable().run(next);
 }
 
 TEST(ExecutableOnDevice, ACroppedOutputKeepsTheRest) {

@@ -1,0 +1,215 @@
+#include "codegen/analysis/in_place.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "dsl/loop_dims.h"
+#include "dsl/node_visit.h"
+#include "dsl/traverse.h"
+
+namespace mica::analysis {
+namespace {
+
+/// What is in the way, and where the user said it.
+struct Obstacle {
+  std::string text;
+  SourceLocation where;
+};
+using MaybeObstacle = std::optional<Obstacle>;
+
+std::string call_text(const std::string& name, const std::vector<std::string>& args) {
+  std::string text = name + "(";
+  for (std::size_t i = 0; i < args.size(); ++i) text += (i ? ", " : "") + args[i];
+  return text + ")";
+}
+
+std::string tap_text(const Access& access) {
+  std::vector<std::string> args;
+  for (const Expr& arg : access.args) args.push_back(to_string(arg));
+  return call_text(access.name, args);
+}
+
+bool is_own_point(const Access& access, const FunctionData& func) {
+  if (access.args.size() != func.args.size()) return false;
+  for (std::size_t d = 0; d < func.args.size(); ++d) {
+    const auto* var = access.args[d].as<VarRef>();
+    if (var == nullptr || var->name != func.args[d]) return false;
+  }
+  return true;
+}
+
+/// A place where an input is read: in definition `index` of `reader`, in its value `value` or, none, on
+/// its left-hand side.
+struct Tap {
+  const FunctionData* reader = nullptr;
+  std::size_t index = 0;
+  std::optional<std::size_t> value;
+  const Access* access = nullptr;
+};
+
+/// By input, every place where what is computed reads it.
+std::map<std::string, std::vector<Tap>> find_taps(const Program& program) {
+  std::map<std::string, std::vector<Tap>> taps;
+  for (const auto& reader : program.pipeline.funcs) {
+    if (program.required.count(reader->name) == 0) continue;
+    for (std::size_t i = 0; i < reader->definitions.size(); ++i) {
+      const Definition& definition = reader->definitions[i];
+      const auto collect = [&](const std::vector<Expr>& roots, std::optional<std::size_t> value) {
+        visit_nodes(roots, [&](const Expr& e) {
+          const auto* access = e.as<Access>();
+          if (access == nullptr || access->image == nullptr) return;
+          taps[access->name].push_back({reader.get(), i, value, access});
+        });
+      };
+      for (std::size_t v = 0; v < definition.values.size(); ++v) collect({definition.values[v]}, v);
+      collect(definition.args, std::nullopt);
+    }
+  }
+  return taps;
+}
+
+/// One output, element `value` of `func`, and one input, read at `taps`.
+class Pair {
+ public:
+  Pair(const Program& program, const FunctionData& func, std::size_t value, std::string input)
+      : program_(program), func_(func), value_(value), input_(std::move(input)) {}
+
+  [[nodiscard]] MaybeObstacle obstacle(const std::vector<Tap>& taps) const {
+    for (const Tap& tap : taps) {
+      if (auto found = obstacle_of(*tap.reader, tap.index, tap.value, *tap.access)) return found;
+    }
+    if (!program_.is_root(func_.name)) {
+      return Obstacle{func_.name + " is computed inside other loops", func_.where};
+    }
+    if (auto found = second_visit()) return found;
+    return unordered_load();
+  }
+
+ private:
+  /// Why the tap is not the one that is allowed.
+  [[nodiscard]] MaybeObstacle obstacle_of(const FunctionData& reader, std::size_t index,
+                                          std::optional<std::size_t> value, const Access& access) const {
+    const std::string tap = tap_text(access);
+    if (&reader != &func_) return obstacle_of_another(reader, tap, access.where);
+    if (index > 0) {
+      return Obstacle{
+          fmt::format("update {} of {} reads {} after it was written over", index, func_.name, tap),
+          access.where};
+    }
+    if (!is_own_point(access, func_)) {
+      return Obstacle{fmt::format("{} reads {}, and may write over nothing but {}",
+                                  call_text(func_.name, func_.args), tap, call_text(input_, func_.args)),
+                      access.where};
+    }
+    if (value != value_) {
+      return Obstacle{fmt::format("value {} of {} reads {}, which value {} would write over",
+                                  value.value(), func_.name, tap, value_),
+                      access.where};
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] MaybeObstacle obstacle_of_another(const FunctionData& reader, const std::string& tap,
+                                                  const SourceLocation& where) const {
+    const auto& staged = program_.pipeline.staged;
+    const auto& marched = program_.pipeline.marched;
+    const auto window = marched.find(reader.name);
+    if (staged.count(reader.name) > 0) {
+      return Obstacle{fmt::format("stage({}) reads it ahead of the points that write over it", input_),
+                      reader.where};
+    }
+    if (window != marched.end() && window->second.window_of == input_) {
+      return Obstacle{
+          fmt::format("register_window({}) reads it ahead of the points that write over it", input_),
+          reader.where};
+    }
+    return Obstacle{fmt::format("{} reads {}, too, and only {} may read what it writes over",
+                                call_text(reader.name, reader.args), tap, func_.name),
+                    where};
+  }
+
+  /// A directive by which the loops come to a point twice, or to others.
+  [[nodiscard]] MaybeObstacle second_visit() const {
+    Diagnostics findings;
+    const LoopNestSpec spec = expand_loops(func_, 0, findings);
+    const bool on_gpu = std::any_of(spec.dims.begin(), spec.dims.end(), [](const LoopDim& dim) {
+      return dim.kind == LoopKind::GpuBlock || dim.kind == LoopKind::GpuThread;
+    });
+    for (const SplitStep& step : spec.steps) {
+      // Blocks and threads are never moved inwards.
+      const bool shifts = step.tail == TailStrategy::ShiftInwards && !on_gpu;
+      if (!shifts && step.tail != TailStrategy::RoundUp) continue;
+      return Obstacle{fmt::format("TailStrategy::{} computes {}", to_string(step.tail),
+                                  shifts ? "some points a second time, from what was written over them"
+                                         : "points past the output's"),
+                      tail_place(step.tail)};
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] SourceLocation tail_place(TailStrategy tail) const {
+    for (const Directive& directive : func_.definitions.front().directives) {
+      const bool has_it = std::visit(
+          [&](const auto& op) {
+            if constexpr (requires { op.tail; }) return op.tail == tail;
+            return false;
+          },
+          directive.op);
+      if (has_it) return directive.where;
+    }
+    return func_.where;
+  }
+
+  [[nodiscard]] MaybeObstacle unordered_load() const {
+    for (const Directive& directive : func_.definitions.front().directives) {
+      const auto* read_only = std::get_if<directive::ReadOnly>(&directive.op);
+      const auto* texture = std::get_if<directive::Texture>(&directive.op);
+      if (read_only != nullptr && read_only->source == input_) {
+        return Obstacle{fmt::format("read_only({}) is for memory that nobody writes", input_),
+                        directive.where};
+      }
+      if (texture != nullptr && texture->source == input_) {
+        return Obstacle{fmt::format("texture({}) is for memory that nobody writes", input_),
+                        directive.where};
+      }
+    }
+    return std::nullopt;
+  }
+
+  const Program& program_;
+  const FunctionData& func_;
+  const std::size_t value_;
+  const std::string input_;
+};
+
+}  // namespace
+
+std::vector<PlanSharing> find_sharing(const Program& program) {
+  std::map<std::string, std::vector<Tap>> taps = find_taps(program);
+  std::vector<PlanSharing> pairs;
+  for (const std::string& output : program.pipeline.outputs) {
+    const FunctionData& func = *program.pipeline.find(output);
+    for (std::size_t i = 0; i < func.types.size(); ++i) {
+      for (const Pipeline::Input& input : program.pipeline.inputs) {
+        if (input.image->type != func.types[i] || input.image->dimensions != func.dimensions()) continue;
+        const MaybeObstacle obstacle = Pair(program, func, i, input.name).obstacle(taps[input.name]);
+        PlanSharing pair;
+        pair.output = storage_name(output, static_cast<int>(i), func.types.size());
+        pair.input = input.name;
+        if (obstacle) {
+          pair.obstacle = obstacle->text;
+          pair.where = obstacle->where;
+        }
+        pairs.push_back(std::move(pair));
+      }
+    }
+  }
+  return pairs;
+}
+
+}  // namespace mica::analysis
