@@ -16,6 +16,7 @@
 #include "codegen/passes/legalize_half.h"
 #include "codegen/passes/map_gpu_axes.h"
 #include "codegen/passes/partition_loops.h"
+#include "codegen/passes/place_funcs.h"
 #include "codegen/passes/simplify.h"
 #include "codegen/passes/split_host_device.h"
 #include "codegen/passes/unroll_loops.h"
@@ -45,6 +46,7 @@ const std::vector<Pass>& pass_list() {
   static const std::vector<Pass> list = {
       // The algorithm: what is computed where.
       {"check_schedule", check_legality},
+      {"place_funcs", passes::place_funcs},
       {"inline_funcs", passes::inline_funcs},
       {"default_schedule", passes::default_schedule},
       {"infer_bounds", passes::infer_bounds},

@@ -88,6 +88,10 @@ class Printer {
 
 std::string print_loops(const Program& program) {
   Printer printer;
+  for (const auto& [func, placement] : program.placement) {
+    if (placement.reason.empty()) continue;
+    printer.text += "// " + func + " is computed ahead: " + placement.reason + "\n";
+  }
   for (const auto& nest : program.nests) printer.run(nest.body, 0);
   return printer.text;
 }

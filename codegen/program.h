@@ -47,6 +47,7 @@ struct Placement {
   std::string filled_from;
   std::vector<std::string> column = {};  ///< of Pipeline::Marched
   SourceLocation where;                  ///< the directive that decided
+  std::string reason = {};               ///< why, where no directive did and the choice is worth a word
 };
 
 /// One loop nest at root: the computation of one Func and all that is computed inside it.

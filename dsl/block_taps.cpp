@@ -95,7 +95,7 @@ std::vector<Access> taps_of(const ScheduleView& view, const FuncView& f, const s
 
 std::string tap_text(const Access& tap) {
   std::string text;
-  for (const auto& arg : tap.args) text += (text.empty() ? "" : ", ") + to_string(arg);
+  for (const auto& arg : tap.args) text += (text.empty() ? "" : ", ") + brief(arg);
   return "(" + text + ")";
 }
 

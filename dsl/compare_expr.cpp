@@ -150,6 +150,10 @@ class Comparison {
 
 int compare(const Expr& a, const Expr& b) { return Comparison().of(a, b); }
 
-bool equal(const Expr& a, const Expr& b) { return compare(a, b) == 0; }
+bool equal(const Expr& a, const Expr& b) {
+  if (a.same_as(b)) return true;
+  if (!a.defined() || !b.defined() || a.node().hash != b.node().hash) return false;
+  return compare(a, b) == 0;
+}
 
 }  // namespace mica

@@ -224,8 +224,11 @@ struct ExprNode {
                           Reinterpret, WarpShuffle>;
   Type type;
   Op op;
+  /// Of the structure, the same for nodes that are equal (dsl/traverse.h): what tells two of them apart
+  /// without a walk.
+  std::size_t hash;
 
-  ExprNode(Type of, Op what) : type(of), op(std::move(what)) {}
+  ExprNode(Type of, Op what);
   ExprNode(const ExprNode&) = delete;
   ExprNode& operator=(const ExprNode&) = delete;
   /// Frees what only this node holds without a call for each level of it.

@@ -87,7 +87,7 @@ void define_pure(FunctionData& f, const std::vector<Expr>& args, std::vector<Exp
     if (!var) {
       throw UserError(fmt::format("{} is {}, but the first definition of a Func has a plain Var for "
                                   "each dimension: write {}(x, ...) = ... first, then the update",
-                                  argument_name(f, i), to_string(args[i]), f.name),
+                                  argument_name(f, i), brief(args[i]), f.name),
                       where);
     }
     const auto& vars = definition.pure_vars;

@@ -12,7 +12,7 @@ namespace {
 // `e` as text that fits in a message.
 std::string excerpt(const Expr& e) {
   constexpr std::size_t kLongest = 60;
-  std::string text = to_string(e);
+  std::string text = to_string(e, kLongest);
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return text;
 }

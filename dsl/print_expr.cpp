@@ -121,12 +121,16 @@ const char* field_name(BufferField field) {
 
 class Printer {
  public:
-  explicit Printer(std::string& out) : out_(out) {}
+  Printer(std::string& out, std::size_t most) : out_(out), most_(most) {}
 
   // Writes `e`, in parentheses if it binds weaker than `limit`.
   void print(const Expr& e, Strength limit = kLet) {
     if (!e.defined()) {
       out_ += "<undefined>";
+      return;
+    }
+    if (out_.size() >= most_) {
+      out_ += "...";
       return;
     }
     const Type type = e.type();
@@ -262,13 +266,14 @@ class Printer {
   }
 
   std::string& out_;
+  std::size_t most_;
 };
 
 }  // namespace
 
-std::string to_string(const Expr& e) {
+std::string to_string(const Expr& e, std::size_t most) {
   std::string out;
-  Printer(out).print(e);
+  Printer(out, most).print(e);
   return out;
 }
 

@@ -70,7 +70,7 @@ Expr to_lanes(int lanes, const Expr& e) {
   if (e.type().lanes == lanes) return e;
   if (!e.type().is_scalar()) {
     throw UserError("operands have " + std::to_string(e.type().lanes) + " and " + std::to_string(lanes) +
-                    " lanes: " + to_string(e) + "; use scalars, and vectorize() in the schedule");
+                    " lanes: " + brief(e) + "; use scalars, and vectorize() in the schedule");
   }
   return make_expr(e.type().with_lanes(lanes), Broadcast{e});
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -238,6 +239,7 @@ class IntervalFinder {
     if (e.as<FloatImm>()) return point(e);
     const auto* op = e.as<Binary>();
     if (op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max)) return of_min_max(*op);
+    if (const Interval line = of_line(e); line.bounded()) return line;
     if (const auto* select = e.as<Select>()) {
       const Interval a = run(select->if_true), b = run(select->if_false);
       return a.bounded() && b.bounded() ? Interval{min(a.min, b.min), max(a.max, b.max)} : Interval{};
@@ -256,6 +258,51 @@ class IntervalFinder {
     }
     if (const auto* strict = e.as<Strict>()) return run(strict->value);
     return evaluated(e);
+  }
+
+  // Of a float times, divided by or plus a constant: rounding is monotone.
+  Interval of_line(const Expr& e) {
+    const auto number = [](const Expr& part) -> std::optional<double> {
+      const auto* imm = part.as<FloatImm>();
+      if (!imm || !std::isfinite(imm->value)) return std::nullopt;
+      return imm->value;
+    };
+    const auto over = [&](const Expr& varying, bool falls,
+                          const std::function<Expr(const Expr&)>& line) {
+      const Interval a = run(varying);
+      if (!a.bounded()) return Interval{};
+      return falls ? Interval{line(a.max), line(a.min)} : Interval{line(a.min), line(a.max)};
+    };
+    if (const auto* op = e.as<Fma>()) {
+      if (!number(op->c)) return {};
+      const bool left = number(op->a).has_value();
+      const auto factor = left ? number(op->a) : number(op->b);
+      if (!factor) return {};
+      return over(left ? op->b : op->a, *factor < 0, [&](const Expr& end) {
+        return make_expr(e.type(), left ? Fma{op->a, end, op->c} : Fma{end, op->b, op->c});
+      });
+    }
+    const auto* op = e.as<Binary>();
+    if (!op) return {};
+    const auto right = number(op->b), first = number(op->a);
+    const auto with = [&](bool at_right) {
+      return [&, at_right](const Expr& end) {
+        return make_expr(e.type(), at_right ? Binary{op->op, end, op->b} : Binary{op->op, op->a, end});
+      };
+    };
+    switch (op->op) {
+      case BinaryOp::Add:
+        if (right) return over(op->a, false, with(true));
+        return first ? over(op->b, false, with(false)) : Interval{};
+      case BinaryOp::Sub:
+        if (right) return over(op->a, false, with(true));
+        return first ? over(op->b, true, with(false)) : Interval{};
+      case BinaryOp::Mul:
+        if (right) return over(op->a, *right < 0, with(true));
+        return first ? over(op->b, *first < 0, with(false)) : Interval{};
+      case BinaryOp::Div: return right && *right != 0 ? over(op->a, *right < 0, with(true)) : Interval{};
+      default: return {};
+    }
   }
 
   const Scope& scope_;

@@ -49,7 +49,7 @@ class ExprVerifier {
 
  private:
   void require(const Expr& e, bool holds, const std::string& what) {
-    if (!holds) found_.push_back(what + " in " + to_string(e));
+    if (!holds) found_.push_back(what + " in " + brief(e));
   }
   /// At the back end f16 and bf16 are moved and cast only.
   void computes(const Expr& e, Type type) {

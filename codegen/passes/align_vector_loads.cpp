@@ -68,6 +68,7 @@ class Aligner {
     if (unit > 1) unit = std::min(unit_of(copy.from, copy.from_index[0], unit, type.bytes()), unit);
     if (unit > 1) unit = std::min(unit_of(copy.to, copy.to_index[0], unit, type.bytes()), unit);
     const bool asynchronous = unit * type.bytes() >= ir::kNarrowestCopy;
+    if (!asynchronous) unit = 1;
     std::vector<ir::Stmt> pieces;
     for (int i = 0; i < copy.count; i += unit) {
       auto moved = [&](std::vector<Expr> at) {

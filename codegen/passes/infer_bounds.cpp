@@ -29,8 +29,8 @@ std::string call_text(const FunctionData& func) {
 void check_bounded(const FunctionData& consumer, const Access& access, std::size_t d,
                    const Interval& interval) {
   if (interval.bounded()) return;
-  throw UserError("the index " + to_string(access.args[d]) + " in dimension " + std::to_string(d) +
-                      " of " + access.name + ", read by " + call_text(consumer) +
+  throw UserError("the index " + brief(access.args[d]) + " in dimension " + std::to_string(d) + " of " +
+                      access.name + ", read by " + call_text(consumer) +
                       ", depends on data, or leaves 32 bits, and nothing bounds it; clamp it: "
                       "clamp(index, low, high)",
                   access.where);
@@ -65,7 +65,7 @@ void emit_checks(Program& program, const std::string& array, bool is_input, std:
     check.where = face.access->where;
     std::string tap = face.access->name + "(";
     for (std::size_t i = 0; i < face.access->args.size(); ++i) {
-      tap += (i ? ", " : "") + to_string(face.access->args[i]);
+      tap += (i ? ", " : "") + brief(face.access->args[i]);
     }
     check.message = call_text(*face.consumer) + " reads " + tap + ") as far as index {0} in dimension " +
                     std::to_string(d) + ", but " + (is_input ? "input " : "output ") + array +
@@ -134,7 +134,7 @@ void check_writes(Program& program, const FunctionData& func, const std::string&
       Interval written = analysis::interval_of(definition.args[d], scope);
       if (!written.bounded()) {
         throw UserError("update " + std::to_string(i) + " of " + func.name + " writes at index " +
-                            to_string(definition.args[d]) + ", which nothing bounds; clamp it",
+                            brief(definition.args[d]) + ", which nothing bounds; clamp it",
                         definition.where);
       }
       PlanCheck check;
@@ -162,7 +162,7 @@ Box with_updates(const FunctionData& func, const Box& box) {
     for (std::size_t d = 0; d < written.size(); ++d) {
       if (!written[d].bounded()) {
         throw UserError("update " + std::to_string(i) + " of " + func.name + " writes at " +
-                            to_string(definition.args[d]) + ", which nothing bounds; clamp it",
+                            brief(definition.args[d]) + ", which nothing bounds; clamp it",
                         definition.where);
       }
     }

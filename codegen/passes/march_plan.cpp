@@ -211,7 +211,7 @@ class Planner {
         }
         if (own) return;
         std::string tap;
-        for (const auto& arg : access.args) tap += (tap.empty() ? "" : ", ") + to_string(arg);
+        for (const auto& arg : access.args) tap += (tap.empty() ? "" : ", ") + brief(arg);
         throw UserError(f.name + " is kept in registers along the march of " + func_.name +
                             ", where a thread holds its own points only, and " + reader.name +
                             " reads it at (" + tap + "); keep it in MemoryType::Shared",

@@ -70,7 +70,7 @@ std::optional<Program> NestBuilder::without_stages(const std::string& name) cons
     if (find(func).definitions.size() != 1) return std::nullopt;
     placement = Placement();
   }
-  substitute_inlined(direct);
+  inline_funcs(direct);
   std::size_t taps = 0;
   for (const auto& definition : direct.pipeline.find(name)->definitions) {
     analysis::for_each_access(definition, [&](const Access&) { ++taps; });

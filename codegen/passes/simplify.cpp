@@ -23,7 +23,7 @@ class Simplifier {
 
  private:
   Expr run_new(const Expr& e) {
-    if (is_index_sum(e)) return analysis::to_expr(sum(e), e.type());
+    if (is_index_sum(e)) return unless_same(e, analysis::to_expr(sum(e), e.type()));
     Expr r = children(e);
     if (const auto* binary = r.as<Binary>()) return fold_binary(r, *binary);
     if (const auto* compare_ = r.as<Compare>()) return fold_compare(r, *compare_);
@@ -74,6 +74,9 @@ class Simplifier {
     return unary && unary->op == UnaryOp::Neg;
   }
 
+  // What is simple already stays the node that it is, so that what shares it goes on sharing it.
+  static Expr unless_same(const Expr& e, Expr simple) { return equal(e, simple) ? e : simple; }
+
   // The linear form of a sum with every atom simplified (atoms may turn out to be sums).
   Linear sum(const Expr& e) {
     Linear result;
@@ -116,7 +119,7 @@ class Simplifier {
       return e;
     }
     if (!is_index_type(type)) return e;
-    if (is_index_sum(e)) return analysis::to_expr(analysis::linearize(e), type);
+    if (is_index_sum(e)) return unless_same(e, analysis::to_expr(analysis::linearize(e), type));
     const auto* a = as_int(op.a);
     const auto* b = as_int(op.b);
     if (a && b) {
@@ -200,7 +203,7 @@ class Simplifier {
     const auto r = finder_.range_of(rest, Integers::Wrap);
     Expr simple = analysis::to_expr(rest, e.type());
     if (r.min && r.max && *r.min >= 0 && *r.max < k) return simple;
-    return make_expr(e.type(), Binary{BinaryOp::Mod, simple, make_const(e.type(), k)});
+    return unless_same(e, make_expr(e.type(), Binary{BinaryOp::Mod, simple, make_const(e.type(), k)}));
   }
 
   Expr fold_compare(const Expr& e, const Compare& op) {

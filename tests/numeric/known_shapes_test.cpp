@@ -164,6 +164,30 @@ TEST(KnownShapes, OfEveryKindOfSchedule) {
   }
 }
 
+TEST(KnownShapes, OfRowsThatAsyncCopiesFitInHalf) {
+  const Var x("x");
+  const Var y("y");
+  for (const Type type : {UInt(8), UInt(16), Float(32)}) {
+    for (const std::int64_t stride : {41, 42, 44, 48}) {
+      ImageParam u(type, 2, "u");
+      AnyBuffer in(type, std::vector<BufferDim>{{-3, 41, 1}, {0, 1, stride}});
+      fill_random(in, 1);
+      u.set(in);
+      Func f("f");
+      f(x, y) = u(x, y) - u(x - 2, y);
+      const Box box{{0, 37}, {0, 1}};
+      const auto expected = expected_values({f}, box);
+      f.gpu_tile(x, 4).march(y, 1).stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
+      CompileOptions options;
+      options.bake = {{"u.stride.1", stride}};
+      for (const Target& target : all_targets()) {
+        EXPECT_TRUE(run_matches(expected, {f}, box, target, Layout::Dense, options))
+            << to_string(type) << " " << stride;
+      }
+    }
+  }
+}
+
 TEST(KnownShapes, AsLargeAsTheyMayBeAreCompiled) {
   const std::vector<std::function<void(Func&)>> schedules{
       [](Func&) {},

@@ -171,6 +171,25 @@ TEST_P(OddStrides, ThatAreCompiledInGiveTheBitsOfTheOracle) {
                                 static_cast<std::size_t>(std::get<1>(GetParam())), Float(32), true);
 }
 
+// A piece narrower than four bytes is no asynchronous copy: its elements are copied one by one.
+TEST(OddOffsets, OfAsyncCopiesGiveTheBitsOfTheOracle) {
+  const Var x("x");
+  for (const Type type : {Bool(), UInt(8), UInt(16), Float(32)}) {
+    for (const int offset : {1, 2, 3, 4, 6}) {
+      ImageParam u(type, 1, "u");
+      const auto memory = bind_random(u, {{0, 80}}, 1);
+      Func f("f");
+      f(x) = u(x + offset);
+      const auto expected = expected_values({f}, {{0, 70}});
+      f.gpu_tile(x, 32, TailStrategy::ShiftInwards).stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
+      for (const Target& target : all_targets()) {
+        EXPECT_TRUE(run_matches(expected, {f}, {{0, 70}}, target, Layout::Dense))
+            << to_string(type) << " " << offset;
+      }
+    }
+  }
+}
+
 std::string name_of(const testing::TestParamInfo<OddStrides::ParamType>& tested) {
   const VectorSchedule schedule = schedules()[std::get<0>(tested.param)];
   return schedule.name + (schedule.gpu ? "_gpu_" : "_host_") +

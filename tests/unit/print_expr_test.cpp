@@ -83,6 +83,16 @@ TEST(PrintExpr, FloatsAreTheShortestThatReadBackInTheirType) {
   EXPECT_EQ(to_string(Expr(std::numeric_limits<double>::quiet_NaN())), "nan");
 }
 
+TEST(PrintExpr, WhatIsTooLongIsCut) {
+  Expr e = x();
+  for (int i = 0; i < 100; ++i) e = min(e * e, e + 1);
+  const std::string text = brief(e);
+  EXPECT_LT(text.size(), 1500U);
+  EXPECT_NE(text.find("..."), std::string::npos);
+  EXPECT_EQ(brief(x() + 1), "x + 1");
+  EXPECT_LT(to_string(e, 10).size(), 1500U);
+}
+
 TEST(PrintExpr, IntegersAndBools) {
   EXPECT_EQ(to_string(Expr(std::numeric_limits<std::int64_t>::min())), "-9223372036854775808");
   EXPECT_EQ(to_string(Expr(true)), "true");

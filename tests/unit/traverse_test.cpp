@@ -102,6 +102,7 @@ TEST(Compare, IsZeroForEqualTreesOfEveryKind) {
   for (std::size_t i = 0; i < left.size(); ++i) {
     EXPECT_FALSE(left[i].same_as(right[i]));
     EXPECT_EQ(compare(left[i], right[i]), 0) << to_string(left[i]);
+    EXPECT_TRUE(equal(left[i], right[i])) << to_string(left[i]);
     EXPECT_TRUE(equal(left[i], right[i]));
   }
 }
@@ -117,6 +118,7 @@ TEST(Compare, IsATotalOrder) {
   for (const Expr& a : all) {
     for (const Expr& b : all) {
       EXPECT_EQ(compare(a, b), -compare(b, a));
+      EXPECT_EQ(compare(a, b) == 0, equal(a, b));
       EXPECT_EQ(compare(a, b) == 0, to_string(a) == to_string(b) && (a.defined() == b.defined()) &&
                                         (!a.defined() || a.type() == b.type()))
           << to_string(a) << " and " << to_string(b);

@@ -1,0 +1,116 @@
+// Which Funcs are computed ahead of their readers when no directive says so.
+#include "codegen/passes/place_funcs.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "codegen/lower.h"
+#include "dsl/func.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x"), y("y");
+
+/// The mean of the (2n + 1)^2 points around (x, y).
+Expr box_of(const Func& f, int n) {
+  const RDom r({{-n, 2 * n + 1}, {-n, 2 * n + 1}});
+  return sum(r, f(x + r.x, y + r.y));
+}
+
+class PlaceFuncs : public ::testing::Test {
+ protected:
+  PlaceFuncs() {
+    worked_(x, y) = 2.0F * u_(x, y) + u_(x + 1, y);
+    moved_(x, y) = u_(clamp(x, 0, 9), y);
+  }
+  static bool is_inline(const Func& output, const std::string& func) {
+    const LowerOptions options{Target::host(), Variant{}, {}, DeviceLimits{}};
+    const Program program = lower(make_pipeline({output.function()}), options, "place_funcs");
+    const Placement& placement = program.placement.at(func);
+    EXPECT_EQ(placement.reason.empty(), placement.level == Placement::Level::Inline || func == "f");
+    return placement.level == Placement::Level::Inline;
+  }
+
+  ImageParam u_{Float(32), 2, "u"};
+  Func worked_{"worked"}, moved_{"moved"}, f_{"f"};
+};
+
+TEST_F(PlaceFuncs, ReadAtAFewDozenPointsAreInline) {
+  f_(x, y) = box_of(worked_, 2);
+  EXPECT_TRUE(is_inline(f_, "worked"));
+}
+
+TEST_F(PlaceFuncs, ReadAtMorePointsAreComputedAhead) {
+  f_(x, y) = box_of(worked_, 3);
+  EXPECT_FALSE(is_inline(f_, "worked"));
+}
+
+TEST_F(PlaceFuncs, SayingSoInTheLoopNest) {
+  f_(x, y) = box_of(worked_, 3);
+  EXPECT_NE(f_.print_loop_nest(Target::host())
+                .find("// worked is computed ahead: inline it would be computed more than 40 times"),
+            std::string::npos);
+}
+
+TEST_F(PlaceFuncs, StayWhereTheScheduleSays) {
+  f_(x, y) = box_of(worked_, 3);
+  worked_.compute_inline();
+  EXPECT_TRUE(is_inline(f_, "worked"));
+}
+
+TEST_F(PlaceFuncs, ThatOnlyMoveValuesAreInline) {
+  f_(x, y) = box_of(moved_, 3);
+  EXPECT_TRUE(is_inline(f_, "moved"));
+}
+
+TEST_F(PlaceFuncs, CountTheSamePointOnce) {
+  Func first("first"), second("second");
+  first(x, y) = worked_(x, y) * worked_(x + 1, y);
+  second(x, y) = first(x, y) + first(x + 1, y) * first(x, y);
+  f_(x, y) = box_of(second, 1) + second(x, y);
+  // 9 points of second, 12 of first, 15 of worked.
+  EXPECT_TRUE(is_inline(f_, "worked"));
+}
+
+TEST_F(PlaceFuncs, CountThroughOtherInlineFuncs) {
+  Func middle("middle");
+  middle(x, y) = box_of(worked_, 1);
+  f_(x, y) = box_of(middle, 1) + middle(x + 9, y) + middle(x, y + 9);
+  // 11 points of middle, 9 of worked for each, 43 different ones.
+  EXPECT_TRUE(is_inline(f_, "middle"));
+  EXPECT_FALSE(is_inline(f_, "worked"));
+}
+
+TEST_F(PlaceFuncs, WithoutBoundsAreInline) {
+  Func table("table");
+  table(x) = 2.0F * cast<float>(x);
+  const RDom r({{-3, 7}, {-3, 7}});
+  f_(x, y) = sum(r, table(cast<int>(u_(x + r.x, y + r.y))));
+  EXPECT_TRUE(is_inline(f_, "table"));
+}
+
+TEST_F(PlaceFuncs, WhoseBoxWouldHoldMoreThanIsReadAreInline) {
+  const RDom r({{0, 7}, {0, 7}});
+  f_(x, y) = sum(r, worked_(100 * x + r.x, y + r.y));
+  EXPECT_TRUE(is_inline(f_, "worked"));
+  Func diagonal("diagonal");
+  diagonal(x, y) = sum(r, worked_(x + r.x, x + r.y));
+  EXPECT_TRUE(is_inline(diagonal, "worked"));
+}
+
+TEST_F(PlaceFuncs, ReadInAReductionCountItsIterations) {
+  const RDom r({{-3, 7}, {-3, 7}});
+  f_(x, y) = 0.0F;
+  f_(x, y) += worked_(x + r.x, y + r.y);
+  EXPECT_FALSE(is_inline(f_, "worked"));
+  Func small("f");
+  const RDom s({{-1, 3}, {-1, 3}});
+  small(x, y) = 0.0F;
+  small(x, y) += worked_(x + s.x, y + s.y);
+  EXPECT_TRUE(is_inline(small, "worked"));
+}
+
+}  // namespace
+}  // namespace mica::test

@@ -1,0 +1,165 @@
+// Each ported code gives the oracle's bits with no schedule at all, keeps what its field knows it keeps,
+// and is ready to run in the time that a user waits without noticing.
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/ported/programs.h"
+#include "tests/support/check_targets.h"
+
+namespace mica::test {
+namespace {
+
+/// Fills `input` over `box` with value(coordinates).
+AnyBuffer bind_values(const ImageParam& input, const Box& box,
+                      const std::function<float(const std::vector<std::int64_t>&)>& value) {
+  std::vector<BufferDim> dims;
+  std::int64_t stride = 1;
+  for (const auto& [min, extent] : box) {
+    dims.push_back({min, extent, stride});
+    stride *= extent;
+  }
+  Buffer<float> buffer(dims);
+  buffer.for_each([&](float& element, const auto& at) {
+    element = value(std::vector<std::int64_t>(at.begin(), at.end()));
+  });
+  ImageParam(input).set(buffer);
+  return buffer;
+}
+
+/// Seconds until `output` has run once, with nothing in the cache.
+double seconds_to_first_run(const Func& output, const std::vector<std::int64_t>& sizes) {
+  std::vector<AnyBuffer> buffers;
+  std::vector<AnyBuffer*> pointers;
+  for (const Type type : output.types()) buffers.emplace_back(type, sizes);
+  for (auto& buffer : buffers) pointers.push_back(&buffer);
+  CompileOptions options;
+  options.use_cache = false;
+  const auto start = std::chrono::steady_clock::now();
+  compile(output, Target::host(), options).run(pointers);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("%s: ready in %.2f s\n", output.name().c_str(), seconds);
+  return seconds;
+}
+
+// Passes that verify what they made take several times as long, and so do sanitizers: these bounds are
+// for what grows without bounds. tests/perf has the times themselves.
+constexpr double kPatience = 60;
+
+TEST(Ported, LatticeBoltzmann) {
+  const Ported step = d3q19(0.6F);
+  const auto weight = [](const std::vector<std::int64_t>& at) {
+    const auto wave = static_cast<float>(std::sin(0.7 * static_cast<double>(at[0] + 2 * at[1] - at[2])));
+    return static_cast<float>(d3q19_weight(static_cast<int>(at[3]))) * (1.0F + 0.01F * wave);
+  };
+  const auto memory = bind_values(step.inputs[0], {{-1, 14}, {-1, 8}, {-1, 7}, {0, 19}}, weight);
+  EXPECT_TRUE(matches_oracle({step.output}, {{0, 12}, {0, 6}, {0, 5}}, Target::host()));
+  EXPECT_LT(seconds_to_first_run(step.output, {12, 6, 5}), kPatience);
+
+  // Collisions keep mass and momentum: those that stream to a point are those that leave it.
+  const auto values = expected_values({step.output}, {{0, 12}, {0, 6}, {0, 5}});
+  const Buffer<float> in(memory);
+  const auto& c = d3q19_velocities();
+  for (const auto& at : std::vector<std::vector<int>>{{0, 0, 0}, {5, 3, 2}, {11, 5, 4}}) {
+    double mass = 0, arrived = 0, momentum = 0, brought = 0;
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      const double out = Buffer<float>(values[i])(at[0], at[1], at[2]);
+      const double from = in(at[0] - c[i][0], at[1] - c[i][1], at[2] - c[i][2], static_cast<int>(i));
+      mass += out;
+      arrived += from;
+      momentum += c[i][0] * out;
+      brought += c[i][0] * from;
+    }
+    EXPECT_NEAR(mass, arrived, 1e-5);
+    EXPECT_NEAR(momentum, brought, 1e-5);
+  }
+}
+
+TEST(Ported, BilateralGrid) {
+  const Ported filter = bilateral_grid(4, 0.1F);
+  // A step that the filter keeps, with noise that it takes away.
+  const auto image = [](const std::vector<std::int64_t>& at) {
+    const float noise = 0.02F * static_cast<float>((at[0] * 7 + at[1] * 13) % 5 - 2);
+    return (at[0] < 12 ? 0.2F : 0.8F) + noise;
+  };
+  const auto memory = bind_values(filter.inputs[0], {{0, 24}, {0, 20}}, image);
+  EXPECT_TRUE(matches_oracle({filter.output}, {{0, 24}, {0, 20}}, Target::host()));
+  EXPECT_LT(seconds_to_first_run(filter.output, {24, 20}), kPatience);
+  const Buffer<float> smooth(expected_values({filter.output}, {{0, 24}, {0, 20}}).front());
+  for (int y = 0; y < 20; ++y) {
+    EXPECT_NEAR(smooth(4, y), 0.2F, 0.02F);
+    EXPECT_NEAR(smooth(20, y), 0.8F, 0.02F);
+    EXPECT_GT(smooth(13, y) - smooth(10, y), 0.5F);
+  }
+}
+
+TEST(Ported, LocalLaplacian) {
+  const Ported filter = local_laplacian(4, 4, 1.0F / 3, 1.0F);
+  const auto memory = bind_random(filter.inputs[0], {{0, 24}, {0, 20}, {0, 3}}, 1);
+  EXPECT_TRUE(matches_oracle({filter.output}, {{0, 24}, {0, 20}, {0, 3}}, Target::host()));
+  const Ported deep = local_laplacian(8, 8, 1.0F / 7, 1.0F);
+  const auto large = bind_random(deep.inputs[0], {{0, 64}, {0, 48}, {0, 3}}, 1);
+  EXPECT_LT(seconds_to_first_run(deep.output, {64, 48, 3}), kPatience);
+}
+
+TEST(Ported, Harris) {
+  const Ported detector = harris();
+  // A bright quadrant: its corner scores, its edges do not.
+  const auto image = [](const std::vector<std::int64_t>& at) {
+    return at[0] >= 8 && at[1] >= 8 ? 1.0F : 0.0F;
+  };
+  const auto memory = bind_values(detector.inputs[0], {{-2, 20}, {-2, 20}}, image);
+  EXPECT_TRUE(matches_oracle({detector.output}, {{0, 16}, {0, 16}}, Target::host()));
+  EXPECT_LT(seconds_to_first_run(detector.output, {16, 16}), kPatience);
+  const Buffer<float> score(expected_values({detector.output}, {{0, 16}, {0, 16}}).front());
+  EXPECT_GT(score(8, 8), 0.1F);
+  EXPECT_LT(score(8, 14), 0.0F);
+  EXPECT_EQ(score(3, 3), 0.0F);
+}
+
+TEST(Ported, Unsharp) {
+  const Ported filter = unsharp();
+  const auto memory = bind_values(filter.inputs[0], {{0, 24}, {0, 16}, {0, 3}},
+                                  [](const auto& at) { return 0.25F * static_cast<float>(at[2] + 1); });
+  EXPECT_TRUE(matches_oracle({filter.output}, {{0, 24}, {0, 16}, {0, 3}}, Target::host()));
+  EXPECT_LT(seconds_to_first_run(filter.output, {24, 16, 3}), kPatience);
+  // What has no detail stays as it is, but for the weights of the truncated Gaussian.
+  const Buffer<float> sharp(expected_values({filter.output}, {{0, 24}, {0, 16}, {0, 3}}).front());
+  EXPECT_NEAR(sharp(12, 8, 1), 0.5F, 0.03F);
+}
+
+TEST(Ported, TenSweepsOneAfterAnother) {
+  const Ported ten = sweeps(10);
+  const auto memory = bind_random(ten.inputs[0], {{-10, 40}, {-10, 32}}, 1);
+  EXPECT_TRUE(matches_oracle({ten.output}, {{0, 20}, {0, 12}}, Target::host()));
+  EXPECT_LT(seconds_to_first_run(ten.output, {20, 12}), kPatience);
+}
+
+TEST(Ported, Magnetohydrodynamics) {
+  const Ported sweep = mhd_sweep();
+  const auto state = [](const std::vector<std::int64_t>& at) {
+    const auto wave = static_cast<float>(std::sin(0.4 * static_cast<double>(at[0] + at[1])));
+    const float rest[] = {1.0F, 0.1F, -0.2F, 0.05F, 0.5F, 0.3F, -0.1F, 2.5F};
+    return rest[at[2]] * (1.0F + 0.1F * wave);
+  };
+  const auto memory = bind_values(sweep.inputs[0], {{-5, 42}, {0, 3}, {0, 8}}, state);
+  EXPECT_TRUE(matches_oracle({sweep.output}, {{0, 32}, {0, 3}}, Target::host()));
+  EXPECT_LT(seconds_to_first_run(sweep.output, {32, 3}), kPatience);
+  // A uniform state does not change.
+  const auto rest = bind_values(sweep.inputs[0], {{-5, 42}, {0, 3}, {0, 8}}, [&](const auto& at) {
+    return state({0, 0, at[2]});
+  });
+  for (const auto& rate : expected_values({sweep.output}, {{0, 8}, {0, 2}})) {
+    EXPECT_EQ(Buffer<float>(rate)(3, 1), 0.0F);
+  }
+}
+
+}  // namespace
+}  // namespace mica::test
