@@ -19,6 +19,7 @@
 #include "codegen/passes/place_funcs.h"
 #include "codegen/passes/simplify.h"
 #include "codegen/passes/split_host_device.h"
+#include "codegen/passes/split_interiors.h"
 #include "codegen/passes/unroll_loops.h"
 #include "codegen/passes/unroll_marches.h"
 #include "codegen/passes/vectorize_loops.h"
@@ -55,13 +56,14 @@ const std::vector<Pass>& pass_list() {
       {"build_loop_nest", passes::build_loop_nest},
       {"bake_symbols", passes::bake_symbols},
       {"simplify_loops", each_nest<passes::simplify>},
+      {"partition_loops", passes::partition_loops},
+      {"split_interiors", passes::split_interiors},
       {"unroll_marches", passes::unroll_marches},
       {"unroll_loops", each_nest<passes::unroll_loops>},
       {"simplify_unrolled", each_nest<passes::simplify>},
       {"exchange_taps", passes::exchange_taps},
       {"flatten_storage", passes::flatten_storage},
       {"vectorize_loops", each_nest<passes::vectorize_loops>},
-      {"partition_loops", passes::partition_loops},
       // Threads: what only a GPU needs.
       {"align_vector_loads", passes::align_vector_loads},
       {"fuse_thread_loops", passes::fuse_thread_loops},

@@ -58,6 +58,54 @@ TEST_P(Boundary, OfA2dStencil) {
   EXPECT_TRUE(check_all_targets(f, {{-5, 34}, {0, 19}}));
 }
 
+TEST_P(Boundary, UnderHostSchedulesAtTheEdgesAndInside) {
+  const Var x("x");
+  const Var y("y");
+  const std::vector<std::function<void(Func&)>> schedules{
+      [](Func&) {},
+      [](Func& f) { f.serial("x"); },
+      [](Func& f) { f.vectorize("x", 8); },
+      [](Func& f) { f.vectorize("x", 4).unroll("x", 3).parallel("y", 70); },
+      [](Func& f) { f.tile("x", "y", "xo", "yo", "xi", "yi", 24, 8).vectorize("xi", 8).parallel("yo"); },
+      [](Func& f) { f.reorder("y", "x"); },
+      [](Func& f) { f.vectorize("x", 16, TailStrategy::ShiftInwards).reorder("y", "x"); },
+      [](Func& f) { f.fuse("x", "y", "t").parallel("t", 100); }};
+  const std::vector<Box> boxes{{{0, 150}, {0, 90}},     // all of it
+                               {{-9, 170}, {-4, 99}},   // more
+                               {{20, 97}, {10, 70}},    // its inside
+                               {{140, 80}, {-80, 83}},  // a corner
+                               {{200, 70}, {5, 3}},     // outside
+                               {{-1, 1}, {0, 1}}};
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    const ImageParam u(Float(32), 2, "u");
+    const auto memory = bind_random(u, {{0, 150}, {0, 90}}, 3);
+    Func b = GetParam().make(u);
+    Func f("f");
+    f(x, y) = b(x - 2, y) + b(x + 1, y) * 0.5F - b(x, y - 1) + b(x, y + 3) * b(x, y) +
+              select(x > 3 && y < 60, 1.5F, cast<float>(min(x, 77) + clamp(y, 2, 50)));
+    for (const auto& box : boxes) {
+      f.clear_schedule();
+      const auto expected = expected_values({f}, box);
+      schedules[i](f);
+      EXPECT_TRUE(run_matches(expected, {f}, box, Target::host())) << i;
+    }
+  }
+}
+
+TEST_P(Boundary, InAReductionOnTheHost) {
+  const Var x("x");
+  const ImageParam u(Float(32), 1, "u");
+  const auto memory = bind_random(u, {{-7, 333}}, 8);
+  Func b = GetParam().make(u);
+  Func f("f");
+  const RDom r({{-80, 161}});
+  f(x) = 0.0F;
+  f(x) += b(x + r) * 0.5F;
+  EXPECT_TRUE(matches_oracle({f}, {{-20, 360}}, Target::host()));
+  f.update().vectorize(x, 8);
+  EXPECT_TRUE(matches_oracle({f}, {{-20, 360}}, Target::host()));
+}
+
 TEST_P(Boundary, OfA3dStencil) {
   const Var x("x");
   const Var y("y");

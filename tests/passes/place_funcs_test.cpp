@@ -54,6 +54,18 @@ TEST_F(PlaceFuncs, SayingSoInTheLoopNest) {
             std::string::npos);
 }
 
+TEST_F(PlaceFuncs, OfManyOperationsAreComputedOnce) {
+  Expr e = u_(x, y);
+  for (int i = 0; i < 150; ++i) e = e * u_(x, y) + 1.0F;
+  Func much("much");
+  much(x, y) = e;
+  f_(x, y) = much(x, y) + much(x, y) * 2.0F;
+  EXPECT_TRUE(is_inline(f_, "much"));
+  Func twice("f");
+  twice(x, y) = much(x, y) + much(x + 1, y);
+  EXPECT_FALSE(is_inline(twice, "much"));
+}
+
 TEST_F(PlaceFuncs, StayWhereTheScheduleSays) {
   f_(x, y) = box_of(worked_, 3);
   worked_.compute_inline();
@@ -75,12 +87,15 @@ TEST_F(PlaceFuncs, CountTheSamePointOnce) {
 }
 
 TEST_F(PlaceFuncs, CountThroughOtherInlineFuncs) {
-  Func middle("middle");
-  middle(x, y) = box_of(worked_, 1);
-  f_(x, y) = box_of(middle, 1) + middle(x + 9, y) + middle(x, y + 9);
-  // 11 points of middle, 9 of worked for each, 43 different ones.
+  Func light("light"), middle("middle");
+  light(x, y) = 2.0F * u_(x, y);
+  middle(x, y) = light(x - 1, y) + light(x, y) + light(x + 1, y);
+  Expr far = middle(x + 9, y);
+  for (int i = 2; i < 10; ++i) far += middle(x + 9 * i, y);
+  f_(x, y) = box_of(middle, 1) + far;
+  // 18 points of middle, 3 of light for each, 42 different ones.
   EXPECT_TRUE(is_inline(f_, "middle"));
-  EXPECT_FALSE(is_inline(f_, "worked"));
+  EXPECT_FALSE(is_inline(f_, "light"));
 }
 
 TEST_F(PlaceFuncs, WithoutBoundsAreInline) {

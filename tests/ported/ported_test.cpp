@@ -119,7 +119,7 @@ TEST(Ported, Harris) {
   EXPECT_TRUE(matches_oracle({detector.output}, {{0, 16}, {0, 16}}, Target::host()));
   EXPECT_LT(seconds_to_first_run(detector.output, {16, 16}), kPatience);
   const Buffer<float> score(expected_values({detector.output}, {{0, 16}, {0, 16}}).front());
-  EXPECT_GT(score(8, 8), 0.1F);
+  EXPECT_GT(score(8, 8), 0.05F);
   EXPECT_LT(score(8, 14), 0.0F);
   EXPECT_EQ(score(3, 3), 0.0F);
 }

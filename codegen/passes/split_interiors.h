@@ -1,0 +1,31 @@
+// split_interiors: on the host, a loop whose iterations mostly stay inside of what its expressions ask
+// for is split into edges and an interior, where clamps, remainders and tests for inside are gone and
+// vectors of neighbours are one load.
+//
+//   before  for x in [0, n): f[x] = u[max(min(x - 1, u.extent.0 - 1), 0)]
+//   after   for x in [0, a): f[x] = u[max(min(x - 1, u.extent.0 - 1), 0)]
+//           for x in [a, b): f[x] = u[x - 1]
+//           for x in [b, n): f[x] = u[max(min(x - 1, u.extent.0 - 1), 0)]
+//                                        a = clamp(1, 0, n), b = clamp(u.extent.0 + 1, a, n)
+//
+// A min or max of a coordinate that follows the loop and one that does not, a remainder of one, and a
+// comparison that cannot wrap give inequalities in the loop's variable; all of them hold in [a, b),
+// whose ends are worked out in 64 bits. Outer loops ask `if a <= y < b` instead, once an iteration.
+// Loops of a few iterations stay whole, and so does what would grow beyond kLargestSplit nodes.
+//
+// Requires: simplify_loops; a vector's tail is a loop of its own (partition_loops). Ensures: the same
+// iterations in the same order, the same values.
+#pragma once
+
+#include <cstddef>
+
+#include "codegen/program.h"
+
+namespace mica::passes {
+
+/// Nodes of expressions that the copies of a nest may have together.
+constexpr std::size_t kLargestSplit = 20'000;
+
+void split_interiors(Program& program);
+
+}  // namespace mica::passes

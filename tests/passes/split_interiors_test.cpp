@@ -1,0 +1,80 @@
+// Host loops with boundary conditions: the interior has none.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "dsl/func.h"
+#include "tests/passes/lowered.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x"), y("y");
+
+std::string code(const Func& f) { return to_string(lowered(f, Backend::Host, "split_interiors")); }
+
+/// The lines of `text` that store to f and hold none of the words.
+int plain_stores(const std::string& text) {
+  int plain = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string line = text.substr(begin, end - begin);
+    const bool stores = line.find("f[") != std::string::npos && line.find(" = ") != std::string::npos;
+    const auto has = [&](const char* word) { return line.find(word) != std::string::npos; };
+    if (stores && !has("min(") && !has("max(") && !has("%") && !has("select(")) ++plain;
+    begin = end + 1;
+  }
+  return plain;
+}
+
+class SplitInteriors : public ::testing::Test {
+ protected:
+  void define(const Func& b) { f_(x, y) = b(x - 1, y) + b(x + 1, y) + b(x, y - 1); }
+  ImageParam u_{Float(32), 2, "u"};
+  Func f_{"f"};
+};
+
+TEST_F(SplitInteriors, OfEveryBoundaryConditionHaveNoneOfIt) {
+  using namespace BoundaryConditions;
+  for (const Func& b : {repeat_edge(u_), repeat_image(u_), mirror_image(u_), mirror_interior(u_),
+                        constant_exterior(u_, 2.0F)}) {
+    Func f("f");
+    f(x, y) = b(x - 1, y) + b(x + 1, y) + b(x, y - 1);
+    const std::string text = to_string(lowered(f, Backend::Host, "simplify_unrolled"));
+    // In the loop over vectors; in the points of vectors at either edge and in those of the tail's edge.
+    EXPECT_GE(plain_stores(text), 1) << b.name() << "\n" << text;
+  }
+}
+
+TEST_F(SplitInteriors, AskOnceARow) {
+  define(BoundaryConditions::repeat_edge(u_));
+  const std::string text = code(f_);
+  EXPECT_NE(text.find("if f.y.inside <= f.y && f.y < f.y.outside"), std::string::npos) << text;
+}
+
+TEST_F(SplitInteriors, OfLoopsWithoutConditionsDoNotExist) {
+  f_(x, y) = u_(x - 1, y) + u_(x + 1, y);
+  EXPECT_EQ(code(f_).find("inside"), std::string::npos);
+}
+
+TEST_F(SplitInteriors, OfAFewIterationsDoNotExist) {
+  define(BoundaryConditions::repeat_edge(u_));
+  f_.bound(x, 0, 32).bound(y, 0, 32);
+  EXPECT_EQ(code(f_).find("inside"), std::string::npos);
+}
+
+TEST_F(SplitInteriors, OfDataDoNotExist) {
+  const ImageParam at(Int(32), 1, "at");
+  f_(x, y) = u_(clamp(at(x), 0, 9), y);
+  EXPECT_EQ(code(f_).find("inside"), std::string::npos);
+}
+
+TEST_F(SplitInteriors, AreNotMadeInKernels) {
+  define(BoundaryConditions::repeat_edge(u_));
+  f_.gpu_tile(x, y, 32, 8);
+  const std::string text = to_string(lowered(f_, Backend::GpuEmulator, "split_interiors"));
+  EXPECT_EQ(text.find("inside"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mica::test
