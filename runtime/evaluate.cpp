@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <unordered_set>
 #include <utility>
 
+#include "dsl/node_visit.h"
+#include "dsl/traverse.h"
 #include "runtime/host_arithmetic.h"
 
 namespace mica {
@@ -52,6 +55,7 @@ class HostProgramBuilder {
       : program_(program), symbols_(symbols), integers_(integers) {}
 
   void build(const Expr& e) {
+    find_shared(e);
     emit(e);
     std::sort(program_.uses_.begin(), program_.uses_.end());
     const auto end = std::unique(program_.uses_.begin(), program_.uses_.end());
@@ -71,7 +75,35 @@ class HostProgramBuilder {
     program_.code_.push_back(step);
   }
 
+  // Operations that several others use.
+  void find_shared(const Expr& e) {
+    std::unordered_set<const ExprNode*> met;
+    visit_nodes({e}, [&](const Expr& node) {
+      for_each_child(node, [&](const Expr& child) {
+        bool leaf = true;
+        for_each_child(child, [&](const Expr&) { leaf = false; });
+        if (!leaf && !met.insert(child.ptr().get()).second) shared_.insert(child.ptr().get());
+      });
+    });
+  }
+
+  // What is used several times is computed once and kept; in a let, whose name may mean another value
+  // elsewhere, each time.
   void emit(const Expr& e) {
+    if (!locals_.empty() || shared_.count(e.ptr().get()) == 0) return emit_new(e);
+    const std::pair key(e.ptr().get(), integers_);
+    auto kept = kept_.find(key);
+    if (kept == kept_.end()) {
+      emit_new(e);
+      const int slot = static_cast<int>(program_.locals_++);
+      program_.code_.push_back({Op::SetLocal, 0, e.type(), e.type(), slot});
+      --depth_;
+      kept = kept_.emplace(key, slot).first;
+    }
+    push({Op::Local, 0, e.type(), e.type(), kept->second}, 0);
+  }
+
+  void emit_new(const Expr& e) {
     const Type type = e.type();
     if (!type.is_scalar()) refuse("a vector");
     std::visit(Overloaded{
@@ -174,7 +206,9 @@ class HostProgramBuilder {
   HostProgram& program_;
   const SymbolTable& symbols_;
   Integers integers_;
-  std::vector<std::pair<std::string, int>> locals_;  // innermost last
+  std::vector<std::pair<std::string, int>> locals_;  // of lets, innermost last
+  std::unordered_set<const ExprNode*> shared_;
+  std::map<std::pair<const ExprNode*, Integers>, int> kept_;  // for lookup only
   std::size_t depth_ = 0;
 };
 
