@@ -229,5 +229,18 @@ TEST(Evaluate, AProgramNamesTheSymbolsItUses) {
   EXPECT_EQ(program.uses(), (std::vector<int>{0, 2}));
 }
 
+TEST(HostProgram, ComputesWhatIsSharedOnce) {
+  Expr e = make_var("n");
+  for (int i = 0; i < 200; ++i) e = min(e + e % 7, e * 2 - 5) + max(e, 3) % 11;
+  std::int64_t n = 9;
+  const auto mod = [](std::int64_t a, std::int64_t k) { return (a % k + k) % k; };
+  const auto wrapped = [](std::int64_t a) { return std::int64_t{static_cast<std::int32_t>(a)}; };
+  for (int i = 0; i < 200; ++i) {
+    n = wrapped(std::min(wrapped(n + mod(n, 7)), wrapped(n * 2 - 5)) +
+                mod(std::max<std::int64_t>(n, 3), 11));
+  }
+  EXPECT_EQ(evaluate_int(e, {{"n", 9}}), n);
+}
+
 }  // namespace
 }  // namespace mica
