@@ -142,6 +142,7 @@ class CallCounter {
 
   void run() {
     count_operations();
+    find_bound_to_loops();
     const auto& funcs = program_.pipeline.funcs;
     for (auto it = funcs.rbegin(); it != funcs.rend(); ++it) {
       const FunctionData& func = **it;
@@ -171,7 +172,7 @@ class CallCounter {
   void decide(const FunctionData& func, Placement& placement) {
     const bool chosen = compute_place(func, false).directive != nullptr;
     const Calls& calls = calls_[func.name];
-    if (chosen || only_moves(func)) return;
+    if (chosen || bound_.count(func.name) > 0 || only_moves(func)) return;
     const double count = calls.count / calls.points;
     const double operations = operations_.at(func.name) * count;
     std::string much;
@@ -185,6 +186,23 @@ class CallCounter {
     if (much.empty()) return;
     placement.level = Placement::Level::Root;
     placement.reason = "inline it would be computed " + much + " for a point of what reads it";
+  }
+
+  // Funcs that read, themselves or through others that are inline, what exists inside another Func's
+  // loops alone: there is no computing them ahead.
+  void find_bound_to_loops() {
+    for (const auto& func : program_.pipeline.funcs) {
+      for (const auto& definition : func->definitions) {
+        analysis::for_each_access(definition, [&](const Access& access) {
+          const auto callee = program_.placement.find(access.name);
+          if (callee == program_.placement.end()) return;
+          const Placement::Level level = callee->second.level;
+          const bool inside = level == Placement::Level::At;
+          const bool reaches = level == Placement::Level::Inline && bound_.count(access.name) > 0;
+          if (inside || reaches) bound_.insert(func->name);
+        });
+      }
+    }
   }
 
   // About how many operations a value of each Func takes, those of Funcs inlined in it counted in.
@@ -306,6 +324,7 @@ class CallCounter {
   }
 
   Program& program_;
+  std::set<std::string> bound_;  // see find_bound_to_loops
   std::map<std::string, double> operations_;
   std::map<std::string, Calls> calls_;
 };

@@ -10,8 +10,8 @@
 //   after   b inline (27 times for a point of f), f at the root (with b in g it would be 125 times)
 //
 // A Func that only moves values (a tap, clamped or chosen) stays inline however often it is read, and so
-// does one whose box could hold more points than are read: an index that nothing bounds, or one variable
-// in two of its indices.
+// does one whose box could hold more points than are read (an index that nothing bounds, one variable in
+// two of its indices), and one that reads what is computed inside another Func's loops.
 //
 // Requires: rounding is fixed (make_pipeline), so that no choice changes a bit. Ensures: `placement` has
 // every Func of the pipeline; where the choice was made by counting, Placement::reason says so.

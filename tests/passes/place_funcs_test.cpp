@@ -115,6 +115,19 @@ TEST_F(PlaceFuncs, WhoseBoxWouldHoldMoreThanIsReadAreInline) {
   EXPECT_TRUE(is_inline(diagonal, "worked"));
 }
 
+TEST_F(PlaceFuncs, ThatReadWhatIsComputedInsideLoopsAreInline) {
+  Func between("between"), inside("inside");
+  inside(x, y) = 3.0F * u_(x, y);
+  worked_ = Func("worked");
+  worked_(x, y) = inside(x, y) + 1.0F;
+  between(x, y) = 2.0F * worked_(x, y) + inside(x, y);
+  f_(x, y) = box_of(between, 3);
+  EXPECT_FALSE(is_inline(f_, "between"));
+  inside.compute_at(f_, y);
+  EXPECT_TRUE(is_inline(f_, "between"));
+  EXPECT_TRUE(is_inline(f_, "worked"));
+}
+
 TEST_F(PlaceFuncs, ReadInAReductionCountItsIterations) {
   const RDom r({{-3, 7}, {-3, 7}});
   f_(x, y) = 0.0F;
