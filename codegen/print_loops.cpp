@@ -92,7 +92,14 @@ std::string print_loops(const Program& program) {
     if (placement.reason.empty()) continue;
     printer.text += "// " + func + " is computed ahead: " + placement.reason + "\n";
   }
-  for (const auto& nest : program.nests) printer.run(nest.body, 0);
+  for (const auto& nest : program.nests) {
+    if (program.options.target.is_gpu() && !nest.on_device) {
+      printer.text +=
+          "// on the host, since no loop of this is given to the GPU: the GPU waits, and copies, for "
+          "it\n";
+    }
+    printer.run(nest.body, 0);
+  }
   return printer.text;
 }
 

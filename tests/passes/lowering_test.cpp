@@ -215,6 +215,23 @@ TEST(MapGpuAxes, ALargeGridIsNumberedAlongX) {
   EXPECT_EQ(count(to_string(program), "block.y"), 0);
 }
 
+TEST(PrintLoopNest, MarksWhatRunsOnTheHostOfAGpu) {
+  const Var x("x");
+  const ImageParam u(Float(32), 1, "u");
+  Func before("before"), f("f");
+  before(x) = u(x) * 2.0F;
+  f(x) = before(x) + before(x + 1);
+  before.compute_root().serial(x);
+  f.gpu_tile(x, 32);
+  const std::string mark = "// on the host, since no loop of this";
+  const std::string text = f.print_loop_nest(Target::gpu_emulator());
+  const std::size_t at = text.find(mark);
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_LT(at, text.find("produce before")) << text;
+  EXPECT_EQ(text.find(mark, at + 1), std::string::npos) << text;
+  EXPECT_EQ(f.print_loop_nest(Target::host()).find(mark), std::string::npos);
+}
+
 TEST(PartitionLoops, TakesTheVectorConditionOutOfTheLoop) {
   Row r(1);
   r.f.vectorize(r.x, 8);
