@@ -74,8 +74,10 @@ std::shared_ptr<const CompiledVariant> load_variant(const ir::Module& module, st
   auto compiled = std::make_shared<CompiledVariant>();
   ir::Module on_host = part_of(module, false), on_device = part_of(module, true);
   if (!on_host.kernels.empty()) {
-    compiled->kernels =
-        made_with_stack_for(depth, [&] { return llvm_backend::load_host_kernels(on_host); });
+    const KernelCache cache = options.use_cache ? KernelCache::from_environment() : KernelCache({});
+    compiled->kernels = made_with_stack_for(depth, [&] {
+      return llvm_backend::load_host_kernels(on_host, llvm_backend::HostCpu::Native, cache);
+    });
   }
   if (!on_device.kernels.empty()) {
     auto loaded =

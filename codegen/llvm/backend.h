@@ -9,6 +9,7 @@
 
 #include "codegen/ir/kernel.h"
 #include "runtime/device.h"
+#include "runtime/kernel_cache.h"
 
 namespace mica::llvm_backend {
 
@@ -38,7 +39,10 @@ using LoadedKernels = std::vector<std::pair<std::string, std::shared_ptr<LoadedK
 /// Machine code for this CPU through ORC for the host kernels of `module`, ready to launch.
 /// Baseline uses only what every 64-bit CPU of this family has; its results are the same.
 enum class HostCpu : std::uint8_t { Native, Baseline };
-LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu = HostCpu::Native);
+/// Machine code that `cache` holds for these kernels, this CPU and this binary is taken; what is made is
+/// stored there.
+LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu = HostCpu::Native,
+                                const KernelCache& cache = KernelCache({}));
 
 /// The device kernels as coroutines on the CPU with every access checked; launch() throws EmulatorError
 /// with the kernel, array, coordinates and threads of a race, an uninitialised read or an index out of

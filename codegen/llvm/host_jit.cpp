@@ -1,13 +1,17 @@
 #include <cerrno>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
+#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
 #include <llvm/ExecutionEngine/Orc/ThreadSafeModule.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
+#include "codegen/ir/fingerprint.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/host_jit_llvm.h"
 #include "codegen/llvm/host_llvm.h"
@@ -77,6 +81,25 @@ class LoadedHostKernel : public LoadedKernel {
   std::int64_t (*entry_)(void* const*);  // see add_host_kernel
 };
 
+/// A compiler that leaves a copy of the machine code that it makes in `object`.
+class KeepingCompiler : public llvm::orc::IRCompileLayer::IRCompiler {
+ public:
+  KeepingCompiler(std::unique_ptr<llvm::TargetMachine> machine, std::shared_ptr<std::string> object)
+      : IRCompiler(llvm::orc::irManglingOptionsFromTargetOptions(machine->Options)),
+        machine_(std::move(machine)),
+        object_(std::move(object)) {}
+
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> operator()(llvm::Module& module) override {
+    auto made = llvm::orc::SimpleCompiler(*machine_)(module);
+    if (made) *object_ = (*made)->getBuffer().str();
+    return made;
+  }
+
+ private:
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  std::shared_ptr<std::string> object_;
+};
+
 llvm::orc::JITTargetMachineBuilder describe_cpu(HostCpu cpu) {
   if (cpu == HostCpu::Baseline) {
     return llvm::orc::JITTargetMachineBuilder(llvm::Triple(llvm::sys::getProcessTriple()));
@@ -95,10 +118,18 @@ HostCode::HostCode(const std::string& name, HostCpu cpu) {
   const std::string features = builder.getFeatures().getString();
   facts_.native_half = features.find("+f16c") != std::string::npos;
   facts_.native_f64_minimum = true;
+  cpu_ = builder.getCPU() + " " + features;
   machine_ = check(builder.createTargetMachine(), "no code generator for this CPU");
   jit_ = check(llvm::orc::LLJITBuilder()
                    .setJITTargetMachineBuilder(std::move(builder))
                    .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                   .setCompileFunctionCreator(
+                       [object = object_](llvm::orc::JITTargetMachineBuilder made)
+                           -> llvm::Expected<std::unique_ptr<llvm::orc::IRCompileLayer::IRCompiler>> {
+                         auto machine = made.createTargetMachine();
+                         if (!machine) return machine.takeError();
+                         return std::make_unique<KeepingCompiler>(std::move(*machine), object);
+                       })
                    .create(),
                "ORC did not start");
   context_ = std::make_unique<llvm::LLVMContext>();
@@ -120,6 +151,19 @@ void HostCode::compile(const std::vector<RuntimeFunction>& functions, bool optim
     f.addFnAttr(llvm::Attribute::NoInline);
   }
 
+  define_runtime(functions);
+  check(jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module_), std::move(context_))),
+        "module");
+}
+
+void HostCode::load(const std::string& object) {
+  module_.reset();
+  context_.reset();
+  define_runtime({});
+  check(jit_->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "cached")), "machine code");
+}
+
+void HostCode::define_runtime(const std::vector<RuntimeFunction>& functions) {
   std::vector<RuntimeFunction> known = {runtime_function("mica_parallel_for", &mica_parallel_for),
                                         runtime_function("mica_allocate", &mica_allocate),
                                         runtime_function("mica_free", &mica_free)};
@@ -131,33 +175,64 @@ void HostCode::compile(const std::vector<RuntimeFunction>& functions, bool optim
   }
   llvm::orc::JITDylib& library = jit_->getMainJITDylib();
   check(library.define(llvm::orc::absoluteSymbols(std::move(symbols))), "runtime functions");
-  check(jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module_), std::move(context_))),
-        "module");
 }
 
 void* HostCode::address_of(const std::string& function) {
   return check(jit_->lookup(function), "machine code").toPtr<void*>();
 }
 
-LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu) {
-  auto code = std::make_shared<HostCode>(module.name, cpu);
+namespace {
+
+std::vector<const ir::Kernel*> host_kernels(const ir::Module& module) {
+  std::vector<const ir::Kernel*> kernels;
   std::set<std::string> names;
   for (const ir::Kernel& kernel : module.kernels) {
     if (kernel.on_device) continue;
     if (!names.insert(kernel.name).second) {
       throw InternalError("two host kernels are named " + kernel.name);
     }
-    check_kernel(kernel);
-    add_host_kernel(code->module(), kernel, code->facts(), host_name(kernel));
+    kernels.push_back(&kernel);
   }
+  return kernels;
+}
+
+LoadedKernels launchable(const std::shared_ptr<HostCode>& code,
+                         const std::vector<const ir::Kernel*>& kernels) {
   LoadedKernels loaded;
-  if (names.empty()) return loaded;
-  code->compile();
-  for (const ir::Kernel& kernel : module.kernels) {
-    if (kernel.on_device) continue;
-    void* const address = code->address_of(host_name(kernel));
-    loaded.emplace_back(kernel.name, std::make_shared<LoadedHostKernel>(kernel.name, code, address));
+  for (const ir::Kernel* kernel : kernels) {
+    void* const address = code->address_of(host_name(*kernel));
+    loaded.emplace_back(kernel->name, std::make_shared<LoadedHostKernel>(kernel->name, code, address));
   }
+  return loaded;
+}
+
+}  // namespace
+
+LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu, const KernelCache& cache) {
+  const std::vector<const ir::Kernel*> kernels = host_kernels(module);
+  if (kernels.empty()) return {};
+  auto code = std::make_shared<HostCode>(module.name, cpu);
+  CacheKey key;
+  const bool cached = !cache.folder().empty();
+  if (cached) {
+    key.add("host", version()).add("cpu", code->cpu());
+    for (const ir::Kernel* kernel : kernels) key.add("kernel", ir::fingerprint(*kernel));
+    if (const std::optional<std::string> object = cache.load(key)) {
+      try {
+        code->load(*object);
+        return launchable(code, kernels);
+      } catch (const InternalError&) {  // what does not link is made anew
+        code = std::make_shared<HostCode>(module.name, cpu);
+      }
+    }
+  }
+  for (const ir::Kernel* kernel : kernels) {
+    check_kernel(*kernel);
+    add_host_kernel(code->module(), *kernel, code->facts(), host_name(*kernel));
+  }
+  code->compile();
+  LoadedKernels loaded = launchable(code, kernels);
+  if (cached) cache.store(key, code->object());
   return loaded;
 }
 

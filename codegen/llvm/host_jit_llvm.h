@@ -36,10 +36,21 @@ class HostCode {
 
   /// Verifies, optimises (unless the module already is) and compiles; module() is gone afterwards.
   void compile(const std::vector<RuntimeFunction>& functions = {}, bool optimize = true);
-  /// After compile: the address of an external function. InternalError if there is none.
+  /// In place of compile: machine code that object() of an equal module for this CPU gave; module() is
+  /// gone afterwards.
+  void load(const std::string& object);
+  /// After compile or load: the address of an external function. InternalError if there is none.
   [[nodiscard]] void* address_of(const std::string& function);
+  /// After compile and the first address_of: the machine code, to be linked again in any process.
+  [[nodiscard]] const std::string& object() const { return *object_; }
+  /// The CPU's name and features, as LLVM writes them.
+  [[nodiscard]] const std::string& cpu() const { return cpu_; }
 
  private:
+  void define_runtime(const std::vector<RuntimeFunction>& functions);
+
+  std::string cpu_;
+  std::shared_ptr<std::string> object_ = std::make_shared<std::string>();
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::unique_ptr<llvm::TargetMachine> machine_;
   std::unique_ptr<llvm::LLVMContext> context_;

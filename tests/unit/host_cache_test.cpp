@@ -1,0 +1,97 @@
+// Machine code for the host is kept on disk: the second process links what the first one made.
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codegen/compile.h"
+#include "tests/support/temporary_folder.h"
+
+namespace mica {
+namespace {
+
+namespace fs = std::filesystem;
+
+class HostCache : public ::testing::Test {
+ protected:
+  HostCache() { setenv("MICA_CACHE_DIR", (folder_.path() / "cache").c_str(), 1); }
+  ~HostCache() override {
+    if (before_.empty()) {
+      unsetenv("MICA_CACHE_DIR");
+    } else {
+      setenv("MICA_CACHE_DIR", before_.c_str(), 1);
+    }
+  }
+
+  /// k * x + 1 at x = 5, by a pipeline that is compiled anew.
+  static float value(float k, bool use_cache = true) {
+    const Var x("x");
+    Func f("f");
+    f(x) = k * cast<float>(x) + 1.0F;
+    CompileOptions options;
+    options.use_cache = use_cache;
+    Buffer<float> out(37);
+    compile(f, Target::host(), options).run(out);
+    return out(5);
+  }
+
+  [[nodiscard]] std::vector<fs::path> entries() const {
+    std::vector<fs::path> files;
+    if (!fs::exists(folder_.path() / "cache")) return files;
+    for (const auto& entry : fs::directory_iterator(folder_.path() / "cache")) {
+      if (entry.path().extension() == ".bin") files.push_back(entry.path());
+    }
+    return files;
+  }
+
+ private:
+  const std::string before_ = std::getenv("MICA_CACHE_DIR") ? std::getenv("MICA_CACHE_DIR") : "";
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(HostCache, HoldsOneEntryForEachPipeline) {
+  EXPECT_EQ(value(2), 11.0F);
+  EXPECT_EQ(entries().size(), 1U);
+  EXPECT_EQ(value(2), 11.0F);
+  EXPECT_EQ(entries().size(), 1U);
+  EXPECT_EQ(value(3), 16.0F);
+  EXPECT_EQ(entries().size(), 2U);
+}
+
+TEST_F(HostCache, IsReadByWhoComesNext) {
+  EXPECT_EQ(value(2), 11.0F);
+  ASSERT_EQ(entries().size(), 1U);
+  const fs::path entry = entries().front();
+  const auto old = fs::last_write_time(entry) - std::chrono::hours(5);
+  fs::last_write_time(entry, old);
+  EXPECT_EQ(value(2), 11.0F);
+  EXPECT_GT(fs::last_write_time(entry), old + std::chrono::hours(4));
+}
+
+TEST_F(HostCache, IsLeftAloneWhenAskedTo) {
+  EXPECT_EQ(value(2, false), 11.0F);
+  EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(HostCache, WithADamagedEntryGivesTheRightValues) {
+  EXPECT_EQ(value(2), 11.0F);
+  ASSERT_EQ(entries().size(), 1U);
+  const fs::path entry = entries().front();
+  const auto size = fs::file_size(entry);
+  {
+    std::fstream file(entry, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(size / 2));
+    file.write("damaged", 7);
+  }
+  EXPECT_EQ(value(2), 11.0F);
+  fs::resize_file(entry, size / 3);
+  EXPECT_EQ(value(2), 11.0F);
+  EXPECT_EQ(fs::file_size(entry), size);
+}
+
+}  // namespace
+}  // namespace mica
