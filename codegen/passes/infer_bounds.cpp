@@ -69,10 +69,11 @@ void emit_checks(Program& program, const std::string& array, bool is_input, std:
     }
     check.message = call_text(*face.consumer) + " reads " + tap + ") as far as index {0} in dimension " +
                     std::to_string(d) + ", but " + (is_input ? "input " : "output ") + array +
-                    (low ? " starts at {1}" : " ends at {1}") +
-                    ": {2} more points of halo are needed on its " + (low ? "low" : "high") +
-                    " side. Realize onto an interior crop, give " + array +
-                    " a halo, or read it through a boundary condition";
+                    (low ? " starts at {1}" : " ends at {1}") + ": on its " + (low ? "low" : "high") +
+                    " side it is short by {2}. " +
+                    (is_input ? "Realize onto an interior crop, give " + array +
+                                    " a wider halo, or read it through a boundary condition"
+                              : "Realize " + array + " over a box that is larger by that");
     program.plan.checks.push_back(std::move(check));
   }
 }

@@ -372,6 +372,28 @@ TEST_F(LoweringErrors, BakedValuesThatNoArrayHas) {
     refused("u.stride.1", value, "a stride must be from -2147483648 to 2147483647");
   }
 }
+TEST_F(LoweringErrors, ATapBeyondAnInputSaysWhatToDoAboutAnInput) {
+  ImageParam v(Float(32), 1, "v");
+  Func f("f");
+  f(x) = v(x + 1);
+  v.set(Buffer<float>(8));
+  Buffer<float> out(8);
+  EXPECT_TRUE(fails_with([&] { f.realize(out, Target::host()); },
+                         {"f(x) reads v(x + 1) as far as index 8", "input v ends at 7",
+                          "on its high side it is short by 1", "give v a wider halo"}));
+}
+TEST_F(LoweringErrors, ATapBeyondAnOutputSaysWhatToDoAboutAnOutput) {
+  Func f("f"), g("g");
+  f(x) = cast<float>(x);
+  g(x) = f(x - 2);
+  Buffer<float> first(8), second(8);
+  EXPECT_TRUE(fails_with(
+      [&] {
+        compile({f, g}, Target::host()).run({&first, &second});
+      },
+      {"g(x) reads f(x - 2) as far as index -2", "output f starts at 0",
+       "on its low side it is short by 2", "Realize f over a box that is larger"}));
+}
 
 }  // namespace
 }  // namespace mica
