@@ -93,12 +93,6 @@ std::vector<Access> taps_of(const ScheduleView& view, const FuncView& f, const s
   return taps;
 }
 
-std::string tap_text(const Access& tap) {
-  std::string text;
-  for (const auto& arg : tap.args) text += (text.empty() ? "" : ", ") + brief(arg);
-  return "(" + text + ")";
-}
-
 std::vector<std::optional<Reach>> reach_of(const ScheduleView& view, const FuncView& f,
                                            const std::string& source) {
   std::map<std::string, Reaches> reaches;

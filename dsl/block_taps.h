@@ -23,9 +23,6 @@ std::optional<std::int64_t> block_points(const LoopNestSpec& nest, const std::st
 /// order written. A stage or window of the source counts as the source.
 std::vector<Access> taps_of(const ScheduleView& view, const FuncView& f, const std::string& source);
 
-/// "(x + 1, y, z)".
-std::string tap_text(const Access& tap);
-
 /// An index of a source: `var` of the Func that has the blocks, plus low ... high.
 struct Reach {
   std::string var;

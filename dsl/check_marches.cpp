@@ -9,6 +9,7 @@
 #include "dsl/march_taps.h"
 #include "dsl/names.h"
 #include "dsl/schedule_view.h"
+#include "dsl/tap_text.h"
 
 namespace mica {
 
@@ -28,7 +29,7 @@ std::string tap_list(const std::vector<Access>& taps) {
       texts.emplace_back("...");
       break;
     }
-    texts.push_back(tap_text(tap));
+    texts.push_back(args_text(tap.args));
   }
   return joined(texts);
 }
@@ -323,7 +324,7 @@ class MarchChecker {
     report(
         fmt::format("the tap {} of {} lies {} points beside, and the neighbouring thread holds {}: "
                     "vectorize({}, {}), or stage({}, MemoryType::Shared) instead",
-                    tap_text(*farthest), d.source, distance, width, d.var, enough, d.source));
+                    args_text(farthest->args), d.source, distance, width, d.var, enough, d.source));
   }
 
   template <typename D>

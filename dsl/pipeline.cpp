@@ -26,9 +26,7 @@ class PipelineMaker {
       : graph_(collect_graph(outputs)), vars_(graph_), texts_(graph_) {}
 
   Pipeline run() {
-    Pipeline pipeline = made_with_stack_for(depth_of(graph_), [this] { return make(); });
-    pipeline.depth = depth_of(graph_);
-    return pipeline;
+    return made_with_stack_for(depth_, [this] { return make(); });
   }
 
  private:
@@ -36,6 +34,7 @@ class PipelineMaker {
     add_staged_wrappers();
     names_.emplace(graph_, vars_, texts_);
     Pipeline pipeline;
+    pipeline.depth = depth_;
     for (const auto& image : graph_.images) {
       pipeline.inputs.push_back({names_->of(image.get()), image});
       pipeline.texts[names_->of(image.get())] = image->name;
@@ -482,6 +481,7 @@ class PipelineMaker {
   };
 
   FuncGraph graph_;
+  const std::int64_t depth_ = depth_of(graph_);
   const VarWords vars_;
   const GraphTexts texts_;  // of the user's Funcs and `in` wrappers, and of the inputs
   std::unordered_map<const FunctionData*, WindowPlace> window_places_;

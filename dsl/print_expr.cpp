@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "dsl/function.h"
+#include "dsl/graph_names.h"
 #include "dsl/names.h"
 #include "dsl/traverse.h"
 
@@ -110,15 +111,6 @@ std::string float_text(Type type, double value) {
   return type.bits == 64 ? shortest(value) : shortest(static_cast<float>(value));
 }
 
-const char* field_name(BufferField field) {
-  switch (field) {
-    case BufferField::Min: return "min";
-    case BufferField::Extent: return "extent";
-    case BufferField::Stride: return "stride";
-  }
-  return "";
-}
-
 class Printer {
  public:
   Printer(std::string& out, std::size_t most) : out_(out), most_(most) {}
@@ -179,9 +171,7 @@ class Printer {
   void print_op(Type, const RVarRef& op, Strength) {
     out_ += op.domain->dims.at(static_cast<std::size_t>(op.index)).name;
   }
-  void print_op(Type, const ImageField& op, Strength) {
-    out_ += op.image->name + "." + field_name(op.field) + "." + std::to_string(op.dimension);
-  }
+  void print_op(Type, const ImageField& op, Strength) { out_ += field_symbol(op.image->name, op); }
   void print_op(Type type, const Cast& op, Strength) {
     call("cast<" + to_string(type) + ">", {&op.value});
   }

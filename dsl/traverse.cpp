@@ -1,5 +1,9 @@
 #include "dsl/traverse.h"
 
+#include <bit>
+#include <cstdint>
+#include <functional>
+
 namespace mica {
 namespace {
 
@@ -65,6 +69,50 @@ void for_each_child_of(const ExprNode& node, FunctionRef<void(const Expr&)> visi
 void for_each_child(const Expr& e, FunctionRef<void(const Expr&)> visit) {
   for_each_child_of(e.node(), visit);
 }
+
+namespace {
+
+// Mixed bits of the structure: what compare calls equal gives the same ones, since names count where it
+// compares them, and what only says where a node came from does not.
+class Hasher {
+ public:
+  explicit Hasher(const ExprNode& node) {
+    const Type type = node.type;
+    add(node.op.index());
+    add(static_cast<std::uint64_t>(type.code) << 32 | static_cast<std::uint64_t>(type.bits) << 16 |
+        static_cast<std::uint64_t>(type.lanes));
+    std::visit(*this, node.op);
+    for_each_child_of(node, [this](const Expr& child) { add(child.defined() ? child->hash : 0); });
+  }
+  [[nodiscard]] std::size_t value() const { return static_cast<std::size_t>(state_); }
+
+  // What a node says itself.
+  template <typename Op>
+  void operator()(const Op& op) {
+    if constexpr (requires { op.op; }) add(static_cast<std::uint64_t>(op.op));
+    if constexpr (requires { op.name; }) add(op.name);
+    if constexpr (requires { op.value_index; }) add(static_cast<std::uint64_t>(op.value_index));
+  }
+  void operator()(const IntImm& op) { add(static_cast<std::uint64_t>(op.value)); }
+  void operator()(const FloatImm& op) { add(std::bit_cast<std::uint64_t>(op.value)); }
+  void operator()(const Load& op) { add(op.buffer); }
+
+ private:
+  void add(std::uint64_t bits) {
+    // The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+    state_ += bits + 0x9e3779b97f4a7c15U;
+    state_ = (state_ ^ (state_ >> 30)) * 0xbf58476d1ce4e5b9U;
+    state_ = (state_ ^ (state_ >> 27)) * 0x94d049bb133111ebU;
+    state_ ^= state_ >> 31;
+  }
+  void add(const std::string& text) { add(std::hash<std::string>()(text)); }
+
+  std::uint64_t state_ = 0;
+};
+
+}  // namespace
+
+ExprNode::ExprNode(Type of, Op what) : type(of), op(std::move(what)), hash(Hasher(*this).value()) {}
 
 ExprNode::~ExprNode() {
   std::vector<Expr> left;

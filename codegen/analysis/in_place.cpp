@@ -10,7 +10,7 @@
 
 #include "dsl/loop_dims.h"
 #include "dsl/node_visit.h"
-#include "dsl/traverse.h"
+#include "dsl/tap_text.h"
 
 namespace mica::analysis {
 namespace {
@@ -21,18 +21,6 @@ struct Obstacle {
   SourceLocation where;
 };
 using MaybeObstacle = std::optional<Obstacle>;
-
-std::string call_text(const std::string& name, const std::vector<std::string>& args) {
-  std::string text = name + "(";
-  for (std::size_t i = 0; i < args.size(); ++i) text += (i ? ", " : "") + args[i];
-  return text + ")";
-}
-
-std::string tap_text(const Access& access) {
-  std::vector<std::string> args;
-  for (const Expr& arg : access.args) args.push_back(to_string(arg));
-  return call_text(access.name, args);
-}
 
 bool is_own_point(const Access& access, const FunctionData& func) {
   if (access.args.size() != func.args.size()) return false;
@@ -94,28 +82,27 @@ class Pair {
   /// Why the tap is not the one that is allowed.
   [[nodiscard]] MaybeObstacle obstacle_of(const FunctionData& reader, std::size_t index,
                                           std::optional<std::size_t> value, const Access& access) const {
-    const std::string tap = tap_text(access);
-    if (&reader != &func_) return obstacle_of_another(reader, tap, access.where);
+    if (&reader != &func_) return obstacle_of_another(reader, access);
     if (index > 0) {
-      return Obstacle{
-          fmt::format("update {} of {} reads {} after it was written over", index, func_.name, tap),
-          access.where};
+      return Obstacle{fmt::format("update {} of {} reads {} after it was written over", index,
+                                  func_.name, tap_text(access)),
+                      access.where};
     }
     if (!is_own_point(access, func_)) {
-      return Obstacle{fmt::format("{} reads {}, and may write over nothing but {}",
-                                  call_text(func_.name, func_.args), tap, call_text(input_, func_.args)),
+      return Obstacle{fmt::format("{} reads {}, and may write over nothing but {}", call_text(func_),
+                                  tap_text(access), call_text(input_, func_.args)),
                       access.where};
     }
     if (value != value_) {
       return Obstacle{fmt::format("value {} of {} reads {}, which value {} would write over",
-                                  value.value(), func_.name, tap, value_),
+                                  value.value(), func_.name, tap_text(access), value_),
                       access.where};
     }
     return std::nullopt;
   }
 
-  [[nodiscard]] MaybeObstacle obstacle_of_another(const FunctionData& reader, const std::string& tap,
-                                                  const SourceLocation& where) const {
+  [[nodiscard]] MaybeObstacle obstacle_of_another(const FunctionData& reader,
+                                                  const Access& access) const {
     const auto& staged = program_.pipeline.staged;
     const auto& marched = program_.pipeline.marched;
     const auto window = marched.find(reader.name);
@@ -129,8 +116,8 @@ class Pair {
           reader.where};
     }
     return Obstacle{fmt::format("{} reads {}, too, and only {} may read what it writes over",
-                                call_text(reader.name, reader.args), tap, func_.name),
-                    where};
+                                call_text(reader), tap_text(access), func_.name),
+                    access.where};
   }
 
   /// A directive by which the loops come to a point twice, or to others.

@@ -81,7 +81,7 @@ class LoadedHostKernel : public LoadedKernel {
   std::int64_t (*entry_)(void* const*);  // see add_host_kernel
 };
 
-/// A compiler that leaves a copy of the machine code that it makes in `object`.
+/// A compiler that leaves a copy of the machine code that it makes in `object`, unless that is null.
 class KeepingCompiler : public llvm::orc::IRCompileLayer::IRCompiler {
  public:
   KeepingCompiler(std::unique_ptr<llvm::TargetMachine> machine, std::shared_ptr<std::string> object)
@@ -91,7 +91,7 @@ class KeepingCompiler : public llvm::orc::IRCompileLayer::IRCompiler {
 
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> operator()(llvm::Module& module) override {
     auto made = llvm::orc::SimpleCompiler(*machine_)(module);
-    if (made) *object_ = (*made)->getBuffer().str();
+    if (made && object_) *object_ = (*made)->getBuffer().str();
     return made;
   }
 
@@ -109,8 +109,9 @@ llvm::orc::JITTargetMachineBuilder describe_cpu(HostCpu cpu) {
 
 }  // namespace
 
-HostCode::HostCode(const std::string& name, HostCpu cpu) {
+HostCode::HostCode(const std::string& name, HostCpu cpu, bool keep_object) {
   initialize_native();
+  if (keep_object) object_ = std::make_shared<std::string>();
   llvm::orc::JITTargetMachineBuilder builder = describe_cpu(cpu);
   builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   builder.setCodeModel(llvm::CodeModel::Small);  // a module's sections lie next to each other
@@ -211,9 +212,9 @@ LoadedKernels launchable(const std::shared_ptr<HostCode>& code,
 LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu, const KernelCache& cache) {
   const std::vector<const ir::Kernel*> kernels = host_kernels(module);
   if (kernels.empty()) return {};
-  auto code = std::make_shared<HostCode>(module.name, cpu);
   CacheKey key;
   const bool cached = !cache.folder().empty();
+  auto code = std::make_shared<HostCode>(module.name, cpu, cached);
   if (cached) {
     key.add("host", version()).add("cpu", code->cpu());
     for (const ir::Kernel* kernel : kernels) key.add("kernel", ir::fingerprint(*kernel));
@@ -222,7 +223,7 @@ LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu, const Ker
         code->load(*object);
         return launchable(code, kernels);
       } catch (const InternalError&) {  // what does not link is made anew
-        code = std::make_shared<HostCode>(module.name, cpu);
+        code = std::make_shared<HostCode>(module.name, cpu, cached);
       }
     }
   }
@@ -232,7 +233,7 @@ LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu, const Ker
   }
   code->compile();
   LoadedKernels loaded = launchable(code, kernels);
-  if (cached) cache.store(key, code->object());
+  if (cached) cache.store(key, code->take_object());
   return loaded;
 }
 

@@ -26,8 +26,9 @@ struct RuntimeFunction {
 /// keep addresses keep it too.
 class HostCode {
  public:
-  /// An empty module for this CPU, with all its features or those of the family's oldest.
-  explicit HostCode(const std::string& name, HostCpu cpu = HostCpu::Native);
+  /// An empty module for this CPU, with all its features or those of the family's oldest. What is to
+  /// take_object says so here.
+  explicit HostCode(const std::string& name, HostCpu cpu = HostCpu::Native, bool keep_object = false);
 
   [[nodiscard]] llvm::Module& module() { return *module_; }
   /// What this CPU does in hardware.
@@ -36,13 +37,13 @@ class HostCode {
 
   /// Verifies, optimises (unless the module already is) and compiles; module() is gone afterwards.
   void compile(const std::vector<RuntimeFunction>& functions = {}, bool optimize = true);
-  /// In place of compile: machine code that object() of an equal module for this CPU gave; module() is
-  /// gone afterwards.
+  /// In place of compile: machine code that take_object of an equal module for this CPU gave; module()
+  /// is gone afterwards.
   void load(const std::string& object);
   /// After compile or load: the address of an external function. InternalError if there is none.
   [[nodiscard]] void* address_of(const std::string& function);
-  /// After compile and the first address_of: the machine code, to be linked again in any process.
-  [[nodiscard]] const std::string& object() const { return *object_; }
+  /// After compile and the first address_of, once: the machine code, to be linked again in any process.
+  [[nodiscard]] std::string take_object() { return std::move(*object_); }
   /// The CPU's name and features, as LLVM writes them.
   [[nodiscard]] const std::string& cpu() const { return cpu_; }
 
@@ -50,7 +51,7 @@ class HostCode {
   void define_runtime(const std::vector<RuntimeFunction>& functions);
 
   std::string cpu_;
-  std::shared_ptr<std::string> object_ = std::make_shared<std::string>();
+  std::shared_ptr<std::string> object_;  // null: not kept
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::unique_ptr<llvm::TargetMachine> machine_;
   std::unique_ptr<llvm::LLVMContext> context_;

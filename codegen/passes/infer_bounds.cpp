@@ -2,6 +2,7 @@
 
 #include "codegen/passes/simplify.h"
 #include "dsl/operators.h"
+#include "dsl/tap_text.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
@@ -17,13 +18,6 @@ Box buffer_box(const std::string& buffer, int dimensions) {
     box.push_back({min, simplify(min + extent_symbol(buffer, d) - 1)});
   }
   return box;
-}
-
-// The Vars of the consumer's definition as the user sees them: "next(x, y, z)".
-std::string call_text(const FunctionData& func) {
-  std::string text = func.name + "(";
-  for (std::size_t i = 0; i < func.args.size(); ++i) text += (i ? ", " : "") + func.args[i];
-  return text + ")";
 }
 
 void check_bounded(const FunctionData& consumer, const Access& access, std::size_t d,
@@ -63,12 +57,9 @@ void emit_checks(Program& program, const std::string& array, bool is_input, std:
     Expr missing = low ? min - face.reach : face.reach - max;
     check.values = {face.reach, low ? min : max, missing};
     check.where = face.access->where;
-    std::string tap = face.access->name + "(";
-    for (std::size_t i = 0; i < face.access->args.size(); ++i) {
-      tap += (i ? ", " : "") + brief(face.access->args[i]);
-    }
-    check.message = call_text(*face.consumer) + " reads " + tap + ") as far as index {0} in dimension " +
-                    std::to_string(d) + ", but " + (is_input ? "input " : "output ") + array +
+    check.message = call_text(*face.consumer) + " reads " + tap_text(*face.access) +
+                    " as far as index {0} in dimension " + std::to_string(d) + ", but " +
+                    (is_input ? "input " : "output ") + array +
                     (low ? " starts at {1}" : " ends at {1}") + ": on its " + (low ? "low" : "high") +
                     " side it is short by {2}. " +
                     (is_input ? "Realize onto an interior crop, give " + array +

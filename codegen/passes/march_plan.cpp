@@ -6,6 +6,7 @@
 #include "codegen/passes/simplify.h"
 #include "dsl/march_taps.h"
 #include "dsl/operators.h"
+#include "dsl/tap_text.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
@@ -210,11 +211,9 @@ class Planner {
           own = offset && (*offset == 0 || func_.args[d] == var_);
         }
         if (own) return;
-        std::string tap;
-        for (const auto& arg : access.args) tap += (tap.empty() ? "" : ", ") + brief(arg);
         throw UserError(f.name + " is kept in registers along the march of " + func_.name +
                             ", where a thread holds its own points only, and " + reader.name +
-                            " reads it at (" + tap + "); keep it in MemoryType::Shared",
+                            " reads it at " + args_text(access.args) + "; keep it in MemoryType::Shared",
                         program_.placement.at(f.name).where);
       });
     }

@@ -149,7 +149,7 @@ class CallCounter {
       Placement& placement = program_.placement.at(func.name);
       if (placement.level == Placement::Level::Inline) decide(func, placement);
       if (placement.level == Placement::Level::Inline) {
-        for (const auto& call : calls_[func.name].all) add_calls_of(func, call);
+        add_calls_of(func, calls_[func.name].all);
       } else {
         add_calls_of(func);
       }
@@ -176,8 +176,7 @@ class CallCounter {
     const double count = calls.count / calls.points;
     const double operations = operations_.at(func.name) * count;
     std::string much;
-    if (count > static_cast<double>(kMostInlineCalls) ||
-        (calls.all.size() >= kManyCalls && calls.points < kUnknown)) {
+    if (count > static_cast<double>(kMostInlineCalls) || (is_full(calls) && calls.points < kUnknown)) {
       much = "more than " + std::to_string(kMostInlineCalls) + " times";
     } else if (count > 1 && operations > static_cast<double>(kMostInlineOperations)) {
       much = std::to_string(std::lround(count)) + " times, in more than " +
@@ -248,20 +247,28 @@ class CallCounter {
       });
     }
   }
-  // The calls that it makes inlined at `call`.
-  void add_calls_of(const FunctionData& func, const Call& call) {
+  // The calls that it makes inlined at each of `calls`.
+  void add_calls_of(const FunctionData& func, const std::vector<Call>& calls) {
     for_each_inlined(func.definitions.front(), [&](const Access& access) {
-      Call inner{call.reader, call.definition, {}};
-      for (const auto& arg : access.args) {
-        inner.args.push_back(simplify(substitute(arg, [&](const std::string& name) -> Expr {
-          const auto found = std::find(func.args.begin(), func.args.end(), name);
-          if (found == func.args.end()) return {};
-          return call.args[static_cast<std::size_t>(found - func.args.begin())];
-        })));
+      for (const Call& call : calls) {
+        if (is_full(calls_[access.name])) return;
+        add(access.name, {call.reader, call.definition, args_at(func, access, call)});
       }
-      add(access.name, std::move(inner));
     });
   }
+  static std::vector<Expr> args_at(const FunctionData& func, const Access& access, const Call& call) {
+    std::vector<Expr> args;
+    for (const auto& arg : access.args) {
+      args.push_back(simplify(substitute(arg, [&](const std::string& name) -> Expr {
+        const auto found = std::find(func.args.begin(), func.args.end(), name);
+        if (found == func.args.end()) return {};
+        return call.args[static_cast<std::size_t>(found - func.args.begin())];
+      })));
+    }
+    return args;
+  }
+
+  static bool is_full(const Calls& calls) { return calls.all.size() >= kManyCalls; }
 
   void for_each_inlined(const Definition& definition, const std::function<void(const Access&)>& visit) {
     analysis::for_each_access(definition, [&](const Access& access) {
@@ -273,7 +280,7 @@ class CallCounter {
 
   void add(const std::string& func, Call call) {
     Calls& calls = calls_[func];
-    if (calls.all.size() >= kManyCalls) return;
+    if (is_full(calls)) return;
     const auto same = [&](const Call& other) {
       return other.definition == call.definition &&
              std::equal(other.args.begin(), other.args.end(), call.args.begin(), call.args.end(), equal);

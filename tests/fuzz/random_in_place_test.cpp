@@ -1,6 +1,6 @@
 // Shared pipelines whose result is added to an input and takes its place, under random schedules: a run
-// is refused with what stands in the way, or gives the oracle's bits. MICA_FUZZ_PAIRS and MICA_FUZZ_SEED
-// as for random_schedules_test.cpp.
+// is refused with what stands in the way, or gives the oracle's bits.
+// random_pairs.h says how many are drawn.
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -9,18 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/compare_memory.h"
-#include "fuzz/random_schedules.h"
-#include "tests/support/check_targets.h"
-#include "tests/support/environment.h"
-#include "tests/support/test_pipelines.h"
+#include "tests/fuzz/random_pairs.h"
 
 namespace mica::test {
 namespace {
-
-std::uint64_t pairs() { return number_from_environment("MICA_FUZZ_PAIRS", 25); }
-std::uint64_t first_seed() { return number_from_environment("MICA_FUZZ_SEED", 1); }
-
-enum class Side { Host, Gpu };
 
 /// Copies the elements of `from`, whose box `to` has.
 void put(const AnyBuffer& from, AnyBuffer to, std::size_t d, std::int64_t from_at, std::int64_t to_at) {
@@ -56,7 +48,7 @@ ImageParam add_result(TestPipeline& p) {
 bool run_pair(std::uint64_t seed, Side side) {
   Random random(seed);
   const PipelineMaker& maker = random.pick(pipeline_makers());
-  SCOPED_TRACE("pipeline " + maker.name + ", MICA_FUZZ_SEED=" + std::to_string(seed));
+  SCOPED_TRACE(trace_of(maker, seed));
   TestPipeline p = maker.make();
   if (p.outputs.size() > 1 || p.output().types().size() > 1 || p.output().types().front().is_bool()) {
     return false;
@@ -73,13 +65,9 @@ bool run_pair(std::uint64_t seed, Side side) {
   AnyBuffer wanted = memory.copy();
   e.set(before);
   put(expected_values(p.outputs, box).front(), wanted.cropped(box), box.size() - 1, 0, 0);
-  if (side == Side::Host) {
-    schedule_randomly_for_host(p, random);
-  } else {
-    schedule_randomly_for_gpu(p, random);
-  }
+  const std::vector<Target> targets = schedule_for(side, p, random);
   const std::string schedule = to_string(p.output().schedule());
-  for (const Target& target : side == Side::Host ? std::vector{Target::host()} : gpu_targets()) {
+  for (const Target& target : targets) {
     AnyBuffer own = before.copy();
     AnyBuffer out = own.cropped(box);
     Executable run;

@@ -1,24 +1,13 @@
-// Shared pipelines under random schedules against the oracle. MICA_FUZZ_PAIRS sets how many pairs of
-// a pipeline and a schedule each test tries, MICA_FUZZ_SEED the first seed; a failure prints its own
-// seed, which with MICA_FUZZ_PAIRS=1 repeats it alone.
-#include "fuzz/random_schedules.h"
-
+// Shared pipelines under random schedules against the oracle; random_pairs.h says how many.
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "fuzz/known_shapes.h"
-#include "tests/support/check_targets.h"
-#include "tests/support/environment.h"
-#include "tests/support/test_pipelines.h"
+#include "tests/fuzz/random_pairs.h"
 
 namespace mica::test {
 namespace {
-
-std::uint64_t pairs() { return number_from_environment("MICA_FUZZ_PAIRS", 25); }
-std::uint64_t first_seed() { return number_from_environment("MICA_FUZZ_SEED", 1); }
-
-enum class Side { Host, Gpu };
 
 /// The arrays of a run, but for the outputs' strides.
 ArrayDims arrays_of(const TestPipeline& p, const Box& box) {
@@ -34,7 +23,7 @@ ArrayDims arrays_of(const TestPipeline& p, const Box& box) {
 void run_pair(std::uint64_t seed, Side side) {
   Random random(seed);
   const PipelineMaker& maker = random.pick(pipeline_makers());
-  SCOPED_TRACE("pipeline " + maker.name + ", MICA_FUZZ_SEED=" + std::to_string(seed));
+  SCOPED_TRACE(trace_of(maker, seed));
   TestPipeline p = maker.make();
   const Box box = random_box(maker.dimensions, random);
   const auto memory = p.bind(box, random.next(), random.coin() ? Contents::Ordinary : Contents::Special,
@@ -55,13 +44,7 @@ void run_pair(std::uint64_t seed, Side side) {
       });
     }
   }
-  if (side == Side::Host) {
-    schedule_randomly_for_host(p, random);
-    EXPECT_TRUE(run_matches(expected, p.outputs, box, Target::host(), Layout::Embedded, options));
-    return;
-  }
-  schedule_randomly_for_gpu(p, random);
-  for (const Target& target : gpu_targets()) {
+  for (const Target& target : schedule_for(side, p, random)) {
     EXPECT_TRUE(run_matches(expected, p.outputs, box, target, Layout::Embedded, options));
   }
 }

@@ -1,4 +1,6 @@
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "tests/ported/programs.h"
 
@@ -7,39 +9,44 @@ namespace {
 
 using namespace BoundaryConditions;
 
+/// Reads a Func of (x, y, rest...) at (i, j, rest...), and defines one.
+class Plane {
+ public:
+  explicit Plane(std::vector<Var> rest) : rest_(std::move(rest)) {}
+  Expr at(const Func& f, const Expr& i, const Expr& j) const { return f(args(i, j)); }
+  void define(const Func& f, const Expr& value) const { f(args(Var("x"), Var("y"))) = value; }
+
+ private:
+  [[nodiscard]] std::vector<Expr> args(const Expr& i, const Expr& j) const {
+    std::vector<Expr> all{i, j};
+    all.insert(all.end(), rest_.begin(), rest_.end());
+    return all;
+  }
+  std::vector<Var> rest_;
+};
+
 /// Half the size: weights 1 3 3 1 in both directions.
-Func downsample(const Func& f, const std::vector<Var>& rest) {
+Func downsample(const Func& f, const Plane& plane) {
   const Var x("x"), y("y");
-  const auto at = [&](const Func& g, const Expr& i, const Expr& j) -> Expr {
-    std::vector<Expr> args{i, j};
-    args.insert(args.end(), rest.begin(), rest.end());
-    return g(args);
-  };
   Func across("down_x"), down("down");
-  std::vector<Expr> args{x, y};
-  args.insert(args.end(), rest.begin(), rest.end());
-  across(args) =
-      (at(f, 2 * x - 1, y) + 3.0F * (at(f, 2 * x, y) + at(f, 2 * x + 1, y)) + at(f, 2 * x + 2, y)) /
-      8.0F;
-  down(args) = (at(across, x, 2 * y - 1) + 3.0F * (at(across, x, 2 * y) + at(across, x, 2 * y + 1)) +
-                at(across, x, 2 * y + 2)) /
-               8.0F;
+  plane.define(across,
+               (plane.at(f, 2 * x - 1, y) + 3.0F * (plane.at(f, 2 * x, y) + plane.at(f, 2 * x + 1, y)) +
+                plane.at(f, 2 * x + 2, y)) /
+                   8.0F);
+  plane.define(down, (plane.at(across, x, 2 * y - 1) +
+                      3.0F * (plane.at(across, x, 2 * y) + plane.at(across, x, 2 * y + 1)) +
+                      plane.at(across, x, 2 * y + 2)) /
+                         8.0F);
   return down;
 }
 
 /// Twice the size, linear in between.
-Func upsample(const Func& f, const std::vector<Var>& rest) {
+Func upsample(const Func& f, const Plane& plane) {
   const Var x("x"), y("y");
-  const auto at = [&](const Func& g, const Expr& i, const Expr& j) -> Expr {
-    std::vector<Expr> args{i, j};
-    args.insert(args.end(), rest.begin(), rest.end());
-    return g(args);
-  };
   Func across("up_x"), up("up");
-  std::vector<Expr> args{x, y};
-  args.insert(args.end(), rest.begin(), rest.end());
-  across(args) = 0.25F * at(f, x / 2 - 1 + 2 * (x % 2), y) + 0.75F * at(f, x / 2, y);
-  up(args) = 0.25F * at(across, x, y / 2 - 1 + 2 * (y % 2)) + 0.75F * at(across, x, y / 2);
+  plane.define(across, 0.25F * plane.at(f, x / 2 - 1 + 2 * (x % 2), y) + 0.75F * plane.at(f, x / 2, y));
+  plane.define(
+      up, 0.25F * plane.at(across, x, y / 2 - 1 + 2 * (y % 2)) + 0.75F * plane.at(across, x, y / 2));
   return up;
 }
 
@@ -57,14 +64,13 @@ Ported bilateral_grid(int cell, float step) {
   histogram(x, y, z, c) = 0.0F;
   histogram(x, y, bin, c) += select(c == 0, value, 1.0F);
 
-  const auto blur = [](const std::string& name, const std::function<Expr(int)>& tap) {
-    (void)name;
+  const auto blur = [](const std::function<Expr(int)>& tap) {
     return tap(-2) + tap(-1) * 4.0F + tap(0) * 6.0F + tap(1) * 4.0F + tap(2);
   };
   Func blurz("blurz"), blurx("blurx"), blury("blury");
-  blurz(x, y, z, c) = blur("z", [&](int i) { return Expr(histogram(x, y, z + i, c)); });
-  blurx(x, y, z, c) = blur("x", [&](int i) { return Expr(blurz(x + i, y, z, c)); });
-  blury(x, y, z, c) = blur("y", [&](int i) { return Expr(blurx(x, y + i, z, c)); });
+  blurz(x, y, z, c) = blur([&](int i) { return Expr(histogram(x, y, z + i, c)); });
+  blurx(x, y, z, c) = blur([&](int i) { return Expr(blurz(x + i, y, z, c)); });
+  blury(x, y, z, c) = blur([&](int i) { return Expr(blurx(x, y + i, z, c)); });
 
   const Expr here = clamp(input(x, y), 0.0F, 1.0F);
   const Expr zv = here * (1.0F / step);
@@ -107,13 +113,13 @@ Ported local_laplacian(int levels, int steps, float alpha, float beta) {
   g[0](x, y, k) = beta * (gray(x, y) - level) + level + remap(index - 256 * k);
   gray_levels[0] = gray;
   for (std::size_t j = 1; j < n; ++j) {
-    g[j] = downsample(g[j - 1], {k});
-    gray_levels[j] = downsample(gray_levels[j - 1], {});
+    g[j] = downsample(g[j - 1], Plane({k}));
+    gray_levels[j] = downsample(gray_levels[j - 1], Plane(std::vector<Var>{}));
   }
   lap[n - 1] = g[n - 1];
   for (std::size_t j = n - 1; j-- > 0;) {
     lap[j] = Func("lap" + std::to_string(j));
-    lap[j](x, y, k) = g[j](x, y, k) - upsample(g[j + 1], {k})(x, y, k);
+    lap[j](x, y, k) = g[j](x, y, k) - upsample(g[j + 1], Plane({k}))(x, y, k);
   }
   for (std::size_t j = 0; j < n; ++j) {
     const Expr at = gray_levels[j](x, y) * static_cast<float>(steps - 1);
@@ -125,7 +131,7 @@ Ported local_laplacian(int levels, int steps, float alpha, float beta) {
   out[n - 1] = out_lap[n - 1];
   for (std::size_t j = n - 1; j-- > 0;) {
     out[j] = Func("out" + std::to_string(j));
-    out[j](x, y) = upsample(out[j + 1], {})(x, y) + out_lap[j](x, y);
+    out[j](x, y) = upsample(out[j + 1], Plane(std::vector<Var>{}))(x, y) + out_lap[j](x, y);
   }
   Func result("local_laplacian");
   const float eps = 0.01F;

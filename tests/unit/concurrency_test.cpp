@@ -136,6 +136,18 @@ int work(const Target& target, const std::function<void(const Func&)>& announce)
   return wrong;
 }
 
+/// `far`, which reads `near`, compiled to a kernel for each of the two; both are over x.
+Executable compile_in_two(Func near, Func far, const Target& target) {
+  near.compute_root();
+  if (target.is_gpu()) {
+    near.gpu_tile("x", 32);
+    far.gpu_tile("x", 32);
+  } else {
+    far.parallel("x", 16);
+  }
+  return compile(far, target);
+}
+
 /// Runs while other threads set the input and the scalar: each is of one input and one scalar that were
 /// set when it began. far(x) = (u(x) + c) * 1000 + c with u = 1 ... kThreads everywhere, in two kernels.
 int set_while_others_run(const Target& target) {
@@ -145,14 +157,7 @@ int set_while_others_run(const Target& target) {
   Func near("near"), far("far");
   near(x) = u(x) + c;
   far(x) = near(x) * 1000 + c + select(x < width, 0, 0);
-  near.compute_root();
-  if (target.is_gpu()) {
-    near.gpu_tile(x, 32);
-    far.gpu_tile(x, 32);
-  } else {
-    far.parallel(x, 16);
-  }
-  Executable executable = compile(far, target);
+  Executable executable = compile_in_two(near, far, target);
   const auto fresh = [](int value) {
     Buffer<int> buffer(kExtent + 10 * value);
     buffer.fill(value);
@@ -195,14 +200,7 @@ int run_with_own_inputs(const Target& target) {
   Func near("near"), far("far");
   near(x) = u(x) * c + d;
   far(x) = 3 * near(x + 1) + near(x - 1) + select(x < width, 0, 0);
-  near.compute_root();
-  if (target.is_gpu()) {
-    near.gpu_tile(x, 32);
-    far.gpu_tile(x, 32);
-  } else {
-    far.parallel(x, 16);
-  }
-  Executable executable = compile(far, target);
+  Executable executable = compile_in_two(near, far, target);
   std::atomic<int> running{kThreads - 1};
   return wrong_threads([&](int t) {
     if (t == kThreads - 1) {
