@@ -1,217 +1,29 @@
 #include "codegen/passes/split_interiors.h"
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "codegen/analysis/intervals.h"
+#include "codegen/analysis/interiors.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
-#include "dsl/names.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
 namespace {
 
-using analysis::Interval;
+using analysis::Inequality;
+using analysis::Interior;
 using analysis::Linear;
 using analysis::Ranges;
-using analysis::Scope;
 
 constexpr std::int64_t kFewIterations = 64;
-constexpr std::size_t kMostTries = 1000;  // to find inequalities in one loop
-
-/// What holds in the interior: factor*v + rest >= 0, in integers without bounds.
-struct Inequality {
-  std::int64_t factor = 0;
-  Linear rest;
-};
-
-/// Expressions of one loop's body as they are in the interior.
-class Interior {
- public:
-  Interior(const ir::For& loop, const Ranges& ranges) : loop_(loop), ranges_(ranges) {
-    ir::walk(
-        loop.body,
-        [&](const ir::Stmt& s) {
-          if (const auto* inner = s.as<ir::For>()) add_inner(*inner);
-          if (const auto* let = s.as<ir::LetStmt>()) unknown_.insert(let->name);
-        },
-        nullptr);
-  }
-
-  ir::Stmt run(const ir::Stmt& s) {
-    if (const auto* store = s.as<ir::Store>()) {
-      ir::Store copy = *store;
-      copy.value = run(store->value, false);
-      return copy.value.same_as(store->value) ? s : ir::make_stmt(std::move(copy));
-    }
-    if (const auto* let = s.as<ir::LetStmt>()) {
-      const Expr value = run(let->value, false);
-      const ir::Stmt body = run(let->body);
-      if (value.same_as(let->value) && body.same_as(let->body)) return s;
-      return ir::make_stmt(ir::LetStmt{let->name, value, body});
-    }
-    return ir::map_children(
-        s, [this](const ir::Stmt& child) { return run(child); }, [](const Expr& e) { return e; });
-  }
-  [[nodiscard]] const std::vector<Inequality>& inequalities() const { return inequalities_; }
-
- private:
-  void add_inner(const ir::For& inner) {
-    const auto* extent = as_int(inner.extent);
-    if (extent && *extent > 0) {
-      const Expr last = make_const(Int(32), *extent - 1);
-      inner_[inner.name] = {inner.min, is_const(inner.min, 0) ? last : simplify(inner.min + last)};
-    } else {
-      unknown_.insert(inner.name);
-    }
-  }
-
-  Expr run(const Expr& e, bool coordinate) {
-    return memo_[coordinate ? 1 : 0](e, [&] { return run_new(e, coordinate); });
-  }
-
-  Expr run_new(const Expr& e, bool coordinate) {
-    if (const auto* load = e.as<Load>()) {
-      Load copy = *load;
-      for (auto* list : {&copy.index, &copy.logical}) {
-        for (auto& at : *list) at = run(at, true);
-      }
-      const bool same = std::equal(copy.index.begin(), copy.index.end(), load->index.begin(),
-                                   [](const Expr& a, const Expr& b) { return a.same_as(b); });
-      return same ? e : make_expr(e.type(), std::move(copy));
-    }
-    const auto* mod = e.as<Binary>();
-    // The dividend of a remainder may wrap, other coordinates not.
-    const bool inside = coordinate && !(mod && mod->op == BinaryOp::Mod);
-    Expr r = map_children(e, [&](const Expr& child) { return run(child, inside); });
-    if (const auto* op = r.as<Binary>(); op && r.type() == Int(32))
-      return run_binary(r, *op, coordinate);
-    if (const auto* op = r.as<Compare>(); op && op->a.type() == Int(32)) return run_compare(r, *op);
-    return r;
-  }
-
-  Expr run_binary(const Expr& e, const Binary& op, bool coordinate) {
-    if (op.op == BinaryOp::Mod && coordinate && !follows(op.b) && follows(op.a)) {
-      const bool small = assume(op.b - 1, op.a) && assume(op.a, Expr(0));
-      return small ? op.a : e;
-    }
-    if (op.op != BinaryOp::Min && op.op != BinaryOp::Max) return e;
-    if (!coordinate && !(ranges_.never_wraps(op.a) && ranges_.never_wraps(op.b))) {
-      return e;
-    }
-    if (!follows(op.a) && !follows(op.b)) return e;
-    // Of two that follow, the one that an extent pushes up is the bound.
-    const bool both = follows(op.a) && follows(op.b);
-    if (both && (op.op == BinaryOp::Max || reaches_up(op.a) == reaches_up(op.b))) return e;
-    const bool first = both ? reaches_up(op.b) : follows(op.a);
-    const Expr& moving = first ? op.a : op.b;
-    const Expr& still = first ? op.b : op.a;
-    const bool holds = op.op == BinaryOp::Min ? assume(still, moving) : assume(moving, still);
-    return holds ? moving : e;
-  }
-
-  // A bound that an extent pushes up is passed late in the loop, another one early: the longer part is
-  // the interior.
-  Expr run_compare(const Expr& e, const Compare& op) {
-    if (follows(op.a) == follows(op.b)) return e;
-    if (!ranges_.never_wraps(op.a) || !ranges_.never_wraps(op.b)) return e;
-    Expr low = op.a, high = op.b;  // low < high or low <= high
-    bool or_equal = op.op == CompareOp::Le || op.op == CompareOp::Ge;
-    switch (op.op) {
-      case CompareOp::Lt:
-      case CompareOp::Le: break;
-      case CompareOp::Gt:
-      case CompareOp::Ge: std::swap(low, high); break;
-      default: return e;
-    }
-    const bool late = reaches_up(follows(low) ? high : low);
-    // `low` follows: true before the bound. `high` follows: true after it.
-    const bool holds = follows(low) ? late : !late;
-    const bool assumed =
-        holds ? assume(or_equal ? high : high - 1, low) : assume(or_equal ? low - 1 : low, high);
-    return assumed ? make_const(Bool(), std::int64_t{holds}) : e;
-  }
-
-  static bool reaches_up(const Expr& bound) {
-    const Linear form = analysis::linearize(bound);
-    return std::any_of(form.terms.begin(), form.terms.end(), [](const auto& term) {
-      const auto* var = term.first.template as<VarRef>();
-      return term.second > 0 && var && is_array_symbol(var->name, "extent");
-    });
-  }
-
-  bool follows(const Expr& e) {
-    if (const auto* var = e.as<VarRef>()) return var->name == loop_.name;
-    const auto found = follows_.find(e.ptr().get());
-    if (found != follows_.end()) return found->second.second;
-    bool result = false;
-    for_each_child(e, [&](const Expr& child) { result = result || follows(child); });
-    follows_.emplace(e.ptr().get(), std::pair(e, result));
-    return result;
-  }
-
-  /// Takes low <= high for granted, for all iterations of the inner loops, if that can be said by an
-  /// inequality in the loop's variable.
-  bool assume(const Expr& high, const Expr& low) {
-    if (++tries_ > kMostTries) return false;
-    const Interval above = analysis::interval_of(high, inner_);
-    const Interval below = analysis::interval_of(low, inner_);
-    if (!above.min.defined() || !below.max.defined()) return false;
-    Inequality found;
-    found.rest = analysis::linearize(above.min);
-    found.rest.add(analysis::linearize(below.max), -1);
-    found.factor = found.rest.take(loop_.name);
-    if (found.factor == 0) return false;
-    for (const auto& term : found.rest.terms) {
-      if (follows(term.first) || !is_known(term.first)) return false;
-    }
-    for (auto& other : inequalities_) {
-      if (other.factor != found.factor || !same_terms(other.rest, found.rest)) continue;
-      other.rest.constant = std::min(other.rest.constant, found.rest.constant);
-      return true;
-    }
-    inequalities_.push_back(std::move(found));
-    return true;
-  }
-
-  // Has the expression a value before the loop begins?
-  [[nodiscard]] bool is_known(const Expr& e) const {
-    bool known = true;
-    mica::walk(e, [&](const Expr& node) {
-      const auto* var = node.as<VarRef>();
-      if (node.as<Load>() || (var && (unknown_.count(var->name) || inner_.count(var->name))))
-        known = false;
-    });
-    return known;
-  }
-
-  static bool same_terms(const Linear& a, const Linear& b) {
-    if (a.terms.size() != b.terms.size()) return false;
-    return std::all_of(a.terms.begin(), a.terms.end(), [&](const auto& term) {
-      return std::any_of(b.terms.begin(), b.terms.end(), [&](const auto& other) {
-        return term.second == other.second && equal(term.first, other.first);
-      });
-    });
-  }
-
-  const ir::For& loop_;
-  analysis::RangeFinder ranges_;
-  Scope inner_;                    // loops of constant extents inside this one
-  std::set<std::string> unknown_;  // other names that are bound inside
-  std::vector<Inequality> inequalities_;
-  std::size_t tries_ = 0;
-  RewriteMemo memo_[2];
-  // Keyed by address for lookup only; the Expr of a value keeps the node alive.
-  std::unordered_map<const ExprNode*, std::pair<Expr, bool>> follows_;
-};
+constexpr std::size_t kMostCopies = 15;
 
 Expr wide(const Expr& e) { return cast(Int(64), e); }
 Expr wide(std::int64_t value) { return make_const(Int(64), value); }
@@ -244,9 +56,65 @@ std::size_t size_of(const ir::Stmt& s) {
   return nodes;
 }
 
+bool mentions(const Expr& e, const std::string& name) {
+  bool found = false;
+  mica::walk(e, [&](const Expr& node) {
+    const auto* var = node.as<VarRef>();
+    found = found || (var && var->name == name);
+  });
+  return found;
+}
+
+/// A loop over vectors whose points lie on one line: everything in it depends on width*x + lane only. So
+/// a vector may begin at any point of the line, and be computed twice.
+struct Line {
+  std::string lane;
+  std::int64_t width = 0;
+  ir::Stmt inside;                       ///< a point, where the inequalities hold
+  std::vector<Inequality> inequalities;  ///< in x, with the lane in their rests
+};
+
+// Does every expression of the statement depend on width*x + lane only?
+bool is_on_line(const ir::Stmt& s, const std::string& x, const std::string& lane, std::int64_t width) {
+  bool same = true;
+  const auto moved = [&](const std::string& name) {
+    if (name == x) return make_var(x) + 1;
+    return name == lane ? make_var(lane) - make_const(Int(32), width) : Expr();
+  };
+  std::function<ir::Stmt(const ir::Stmt&)> visit = [&](const ir::Stmt& child) {
+    return ir::map_children(child, visit, [&](const Expr& e) {
+      same = same && equal(simplify(substitute(e, moved)), simplify(e));
+      return e;
+    });
+  };
+  visit(s);
+  return same;
+}
+
+// Nothing but stores that may be repeated: of arrays that nothing here reads.
+bool is_repeatable(const ir::Stmt& body) {
+  std::set<std::string> stored, loaded;
+  bool plain = true;
+  ir::walk(
+      body,
+      [&](const ir::Stmt& s) {
+        const auto* store = s.as<ir::Store>();
+        if (store) stored.insert(store->buffer);
+        plain = plain && (store ? !store->streamed : s.as<ir::Block>() || s.as<ir::LetStmt>());
+      },
+      [&](const Expr& e) {
+        if (const auto* load = e.as<Load>()) loaded.insert(load->buffer);
+      });
+  return plain && std::none_of(stored.begin(), stored.end(),
+                               [&](const std::string& name) { return loaded.count(name) > 0; });
+}
+
 class Splitter {
  public:
-  explicit Splitter(std::size_t size) : size_(size) {}
+  /// `size`: of the nest. `fewest_copies`: only innermost loops are split, into three parts of which two
+  /// share their code. `separate`: no output is the memory of an input.
+  Splitter(std::size_t size, bool fewest_copies, bool separate)
+      : size_(size), fewest_copies_(fewest_copies), separate_(separate) {}
 
   ir::Stmt run(const ir::Stmt& s) {
     const auto* loop = s.as<ir::For>();
@@ -269,13 +137,22 @@ class Splitter {
  private:
   ir::Stmt run_loop(const ir::Stmt& s, const ir::For& loop) {
     const auto count = analysis::range_of(loop.extent, ranges_).max;
+    const bool innermost = is_innermost(loop.body);
     const bool splits = (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) &&
-                        !(count && *count <= few_) && !allocates(loop.body);
+                        !(count && *count <= few_) && !allocates(loop.body) &&
+                        (innermost || !fewest_copies_);
     if (splits) {
-      Interior interior(loop, ranges_);
+      Interior interior(loop.name, loop.body, ranges_);
       const ir::Stmt inside = interior.run(loop.body);
-      const std::size_t grown = size_ + (is_innermost(loop.body) ? 4 : 1) * size_of(loop.body);
-      if (!interior.inequalities().empty() && grown <= kLargestSplit) {
+      const auto line = line_of(loop, interior.failures());
+      const std::size_t copies = line ? 3 : innermost && !fewest_copies_ ? 4 : 1;
+      const std::size_t grown = size_ + copies * size_of(loop.body);
+      const bool fits = fewest_copies_ || grown <= kLargestSplit;
+      if (fits && line) {
+        size_ = grown;
+        return split_line(loop, *line);
+      }
+      if (fits && !interior.inequalities().empty()) {
         size_ = grown;
         return split(loop, inside, ends_of(loop, interior.inequalities()));
       }
@@ -286,25 +163,127 @@ class Splitter {
   }
 
   ir::Stmt split(const ir::For& loop, const ir::Stmt& inside, const std::pair<Expr, Expr>& ends) {
-    const std::string first = loop.name + ".inside", last = loop.name + ".outside";
-    const Expr begin = make_var(first), end = make_var(last), at = make_var(loop.name);
-    const auto with_ends = [&](const ir::Stmt& body) {
-      return ir::make_stmt(
-          ir::LetStmt{first, ends.first, ir::make_stmt(ir::LetStmt{last, ends.second, body})});
-    };
-    if (loop.kind == LoopKind::Serial && is_innermost(loop.body)) {
-      const auto part = [&](const Expr& from, const Expr& to, const ir::Stmt& body) {
-        return ir::make_stmt(ir::For{loop.name, from, simplify(to - from), loop.kind, body});
-      };
-      // Of a vector at an edge most points are inside: one by one, they need no clamp either.
-      const std::int64_t few = std::exchange(few_, 1);
-      const ir::Stmt edge = run(one_by_one(loop.body));
-      few_ = few;
-      return with_ends(ir::make_block({part(loop.min, begin, edge), part(begin, end, inside),
-                                       part(end, simplify(loop.min + loop.extent), edge)}));
+    const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop)), at = make_var(loop.name);
+    const auto with_ends = [&](const ir::Stmt& body) { return let_ends(loop, ends, body); };
+    if (fewest_copies_ || (loop.kind == LoopKind::Serial && is_innermost(loop.body))) {
+      const ir::Stmt points = points_of(loop.body);
+      return with_ends(in_parts(loop, inside, [&](const Expr&) { return points; }));
     }
     const ir::Stmt chosen = ir::make_stmt(ir::If{begin <= at && at < end, run(inside), run(loop.body)});
     return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, with_ends(chosen)});
+  }
+
+  // Of a vector at an edge most points are inside: one by one, they need no clamp either.
+  ir::Stmt points_of(const ir::Stmt& body) {
+    const std::int64_t few = std::exchange(few_, 1);
+    ir::Stmt points = run(one_by_one(body));
+    few_ = few;
+    return points;
+  }
+
+  static std::string first_of(const ir::For& loop) { return loop.name + ".inside"; }
+  static std::string last_of(const ir::For& loop) { return loop.name + ".outside"; }
+  static ir::Stmt let_ends(const ir::For& loop, const std::pair<Expr, Expr>& ends,
+                           const ir::Stmt& body) {
+    return let(first_of(loop), ends.first, let(last_of(loop), ends.second, body));
+  }
+  static ir::Stmt let(const std::string& name, const Expr& value, const ir::Stmt& body) {
+    return ir::make_stmt(ir::LetStmt{name, value, body});
+  }
+
+  static ir::Stmt part(const ir::For& loop, const Expr& from, const Expr& to, const ir::Stmt& body) {
+    return ir::make_stmt(ir::For{loop.name, from, simplify(to - from), loop.kind, body});
+  }
+
+  // The parts one after the other. `edge(left)` is the body at the left edge where that Expr holds, else
+  // at the right one: with the fewest copies, both by the same code.
+  template <typename Edge>
+  ir::Stmt in_parts(const ir::For& loop, const ir::Stmt& inside, Edge edge) const {
+    const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop));
+    const Expr stop = simplify(loop.min + loop.extent);
+    const ir::Stmt interior = part(loop, begin, end, inside);
+    if (!fewest_copies_) {
+      return ir::make_block({part(loop, loop.min, begin, edge(make_const(Bool(), 1))), interior,
+                             part(loop, end, stop, edge(make_const(Bool(), 0)))});
+    }
+    const std::string name = loop.name + ".part";
+    const Expr left = make_var(name) == 0, is_interior = make_var(name) == 1;
+    const ir::Stmt edges =
+        part(loop, select(left, loop.min, end), select(left, begin, stop), edge(left));
+    return ir::make_stmt(ir::For{name, Expr(0), Expr(3), LoopKind::Serial,
+                                 ir::make_stmt(ir::If{is_interior, interior, edges})});
+  }
+
+  std::optional<Line> line_of(const ir::For& loop, std::size_t failures) {
+    const auto* vector = loop.body.as<ir::For>();
+    if (!separate_ || loop.kind != LoopKind::Serial || !vector || vector->kind != LoopKind::Vectorized ||
+        !is_const(vector->min, 0) || !is_repeatable(vector->body)) {
+      return {};
+    }
+    Line line;
+    line.lane = vector->name;
+    line.width = *as_int(vector->extent);
+    analysis::push_loop(ranges_, vector->name, vector->min, vector->extent);
+    Interior points(loop.name, vector->body, ranges_);
+    line.inside = points.run(vector->body);
+    ranges_.pop();
+    line.inequalities = points.inequalities();
+    const auto along = [&](const Inequality& one) {
+      Linear rest = one.rest;
+      return rest.take(line.lane) * line.width == one.factor &&
+             std::none_of(rest.terms.begin(), rest.terms.end(),
+                          [&](const auto& term) { return mentions(term.first, line.lane); });
+    };
+    const bool legal = !line.inequalities.empty() && points.failures() <= failures &&
+                       std::all_of(line.inequalities.begin(), line.inequalities.end(), along) &&
+                       is_on_line(line.inside, loop.name, line.lane, line.width);
+    return legal ? std::optional(line) : std::nullopt;
+  }
+
+  // Vectors inside; beside them, a vector that is moved until it is inside; what is left, point by
+  // point.
+  ir::Stmt split_line(const ir::For& loop, const Line& line) const {
+    std::vector<Inequality> whole = line.inequalities;  // for all lanes
+    const Expr at = make_var(loop.name), width = wide(line.width);
+    Expr low = wide(0), high = width;  // the lanes that are inside
+    for (auto& one : whole) {
+      const std::int64_t step = one.rest.take(line.lane);
+      const Expr value = wide(at) * wide(one.factor) + wide(one.rest);
+      if (step > 0) {
+        low = max(low, (wide(step - 1) - value) / wide(step));
+      } else {
+        high = min(high, value / wide(-step) + wide(1));
+        one.rest.constant += step * (line.width - 1);
+      }
+    }
+    const auto edge = [&](const Expr& left) {
+      const Expr cut = max(min(select(left, low, high), width), wide(0));
+      return edge_of_line(loop, line, left, cast(Int(32), cut));
+    };
+    return let_ends(loop, ends_of(loop, whole), in_parts(loop, vector(line, line.inside), edge));
+  }
+
+  // `first_lane`: where the interior begins in the vector to its left, or ends in the one to its right.
+  static ir::Stmt edge_of_line(const ir::For& loop, const Line& line, const Expr& left,
+                               const Expr& first_lane) {
+    const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop));
+    const std::string near_name = loop.name + ".near", cut_name = loop.name + ".cut";
+    const Expr near = make_var(near_name) == 1, cut = make_var(cut_name), at = make_var(loop.name);
+    const Expr lanes = make_const(Int(32), line.width);
+    const Expr is_near = begin < end && at == select(left, begin - 1, end);
+    const Expr from = select(left, Expr(0), cut), to = select(left, cut, lanes);
+    const ir::Stmt points = ir::make_stmt(
+        ir::For{line.lane, from, simplify(to - from), LoopKind::Serial, loop.body.as<ir::For>()->body});
+    const Expr moved = make_var(line.lane) + select(left, cut, cut - lanes);
+    const ir::Stmt beside = vector(line, ir::substitute(line.inside, line.lane, moved));
+    return let(near_name, select(is_near, Expr(1), Expr(0)),
+               let(cut_name, select(near, first_lane, select(left, lanes, Expr(0))),
+                   ir::make_block({points, ir::make_stmt(ir::If{near, beside, {}})})));
+  }
+
+  static ir::Stmt vector(const Line& line, const ir::Stmt& point) {
+    return ir::make_stmt(
+        ir::For{line.lane, Expr(0), make_const(Int(32), line.width), LoopKind::Vectorized, point});
   }
 
   // No loop inside takes more than a few iterations.
@@ -336,14 +315,21 @@ class Splitter {
 
   Ranges ranges_;
   std::size_t size_;
+  bool fewest_copies_, separate_;
   std::int64_t few_ = kFewIterations;  // loops of no more iterations stay whole
 };
+
+// A nest with room for the copies that two or three nested loops make; a larger one has edges in its
+// innermost loops only, where they cost vectors: in outer loops they cost a few operations a row.
+bool has_room(std::size_t size) { return size * kMostCopies <= kLargestSplit; }
 
 }  // namespace
 
 void split_interiors(Program& program) {
   for (auto& nest : program.nests) {
-    if (!nest.on_device) nest.body = Splitter(size_of(nest.body)).run(nest.body);
+    if (nest.on_device) continue;
+    const std::size_t size = size_of(nest.body);
+    nest.body = Splitter(size, !has_room(size), program.options.variant.separate).run(nest.body);
   }
 }
 

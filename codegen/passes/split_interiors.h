@@ -8,13 +8,16 @@
 //           for x in [b, n): f[x] = u[max(min(x - 1, u.extent.0 - 1), 0)]
 //                                        a = clamp(1, 0, n), b = clamp(u.extent.0 + 1, a, n)
 //
-// A min or max of a coordinate that follows the loop and one that does not, a remainder of one, and a
-// comparison that cannot wrap give inequalities in the loop's variable; all of them hold in [a, b),
+// codegen/analysis/interiors finds inequalities in the loop's variable; all of them hold in [a, b),
 // whose ends are worked out in 64 bits. Outer loops ask `if a <= y < b` instead, once an iteration.
-// Loops of a few iterations stay whole, and so does what would grow beyond kLargestSplit nodes.
+// Beside the interior of a loop over vectors, a vector is moved until it is inside, where its points may
+// be computed twice: so only the points that need the condition are computed with it. Loops of a few
+// iterations stay whole. In a nest so large that the copies would come to more than kLargestSplit nodes,
+// only innermost loops are split, and both of their edges share one copy of the code: the conditions of
+// outer loops cost a few operations a row.
 //
 // Requires: simplify_loops; a vector's tail is a loop of its own (partition_loops). Ensures: the same
-// iterations in the same order, the same values.
+// values; the same iterations in the same order, but for the vectors that were moved.
 #pragma once
 
 #include <cstddef>

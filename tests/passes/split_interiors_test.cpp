@@ -1,5 +1,6 @@
 // Host loops with boundary conditions: the interior has none.
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -67,6 +68,64 @@ TEST_F(SplitInteriors, OfDataDoNotExist) {
   const ImageParam at(Int(32), 1, "at");
   f_(x, y) = u_(clamp(at(x), 0, 9), y);
   EXPECT_EQ(code(f_).find("inside"), std::string::npos);
+}
+
+TEST_F(SplitInteriors, MoveVectorsThatStickOut) {
+  define(BoundaryConditions::repeat_edge(u_));
+  const std::string text = code(f_);
+  EXPECT_NE(text.find("f.x.vec + f.x.cut"), std::string::npos) << text;
+  EXPECT_NE(text.find("f.x.vec + (f.x.cut - "), std::string::npos) << text;
+}
+
+// A moved vector computes points of its neighbour again: not where that would read what it has written.
+TEST_F(SplitInteriors, MoveNoVectorsOfUpdatesOrInPlace) {
+  const Func b = BoundaryConditions::repeat_edge(u_);
+  f_(x, y) = b(x - 1, y);
+  f_(x, y) += b(x + 1, y);
+  const std::string update = code(f_);
+  EXPECT_EQ(update.find("f.u1.x.vec + f.u1.x.cut"), std::string::npos) << update;
+
+  const ImageParam v(Float(32), 2, "v");
+  Func in_place("f");
+  in_place(x, y) = v(x, y) + b(x - 1, y);
+  LowerOptions options;
+  options.target = Target::host();
+  options.variant.separate = false;
+  const auto text = to_string(lower(make_pipeline({in_place.function()}), options, "split_interiors"));
+  EXPECT_EQ(text.find(".cut"), std::string::npos) << text;
+  EXPECT_NE(text.find("f.x.inside"), std::string::npos) << text;
+}
+
+// Five coupled fields: too large a body for many copies, and a copy without the condition still.
+TEST_F(SplitInteriors, OfLargeBodiesAreInTheInnermostLoop) {
+  std::vector<Func> fields;
+  for (int i = 0; i < 5; ++i) {
+    fields.push_back(
+        BoundaryConditions::repeat_image(ImageParam(Float(32), 2, "u" + std::to_string(i))));
+  }
+  std::vector<Expr> values;
+  for (int i = 0; i < 5; ++i) {
+    Expr e = 0.0F;
+    for (int j = 0; j < 5; ++j) {
+      for (int reach = 1; reach <= 8; ++reach) {
+        e = e + static_cast<float>(i + j) * fields[j](x - reach, y) * fields[i](x + reach, y);
+      }
+    }
+    values.push_back(e);
+  }
+  f_(x, y) = Tuple(values);
+  const std::string text = to_string(lowered(f_, Backend::Host, "split_interiors"));
+  std::size_t plain = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string line = text.substr(begin, end - begin);
+    const bool computes = line.find("f.value0 = ") != std::string::npos;
+    if (computes && line.find("% u4.extent.0") == std::string::npos) ++plain;
+    begin = end + 1;
+  }
+  EXPECT_NE(text.find("f.x.inside"), std::string::npos);
+  EXPECT_EQ(text.find("f.y.inside"), std::string::npos) << "outer loops are not copied";
+  EXPECT_EQ(plain, 2U) << "inside, and in the vector beside it";
 }
 
 TEST_F(SplitInteriors, AreNotMadeInKernels) {

@@ -1,0 +1,187 @@
+#include "codegen/analysis/interiors.h"
+
+#include <algorithm>
+
+#include "codegen/ir/traverse.h"
+#include "codegen/passes/simplify.h"
+#include "dsl/names.h"
+#include "dsl/operators.h"
+
+namespace mica::analysis {
+namespace {
+
+constexpr std::size_t kMostTries = 1000;  // to find inequalities in one loop
+
+bool reaches_up(const Expr& bound) {
+  const Linear form = linearize(bound);
+  return std::any_of(form.terms.begin(), form.terms.end(), [](const auto& term) {
+    const auto* var = term.first.template as<VarRef>();
+    return term.second > 0 && var && is_array_symbol(var->name, "extent");
+  });
+}
+
+bool same_terms(const Linear& a, const Linear& b) {
+  if (a.terms.size() != b.terms.size()) return false;
+  return std::all_of(a.terms.begin(), a.terms.end(), [&](const auto& term) {
+    return std::any_of(b.terms.begin(), b.terms.end(), [&](const auto& other) {
+      return term.second == other.second && equal(term.first, other.first);
+    });
+  });
+}
+
+}  // namespace
+
+Interior::Interior(std::string variable, const ir::Stmt& body, const Ranges& ranges)
+    : variable_(std::move(variable)), ranges_(ranges) {
+  ir::walk(
+      body,
+      [&](const ir::Stmt& s) {
+        if (const auto* inner = s.as<ir::For>()) add_inner(*inner);
+        if (const auto* let = s.as<ir::LetStmt>()) unknown_.insert(let->name);
+      },
+      nullptr);
+}
+
+ir::Stmt Interior::run(const ir::Stmt& s) {
+  if (const auto* store = s.as<ir::Store>()) {
+    ir::Store copy = *store;
+    copy.value = run(store->value, false);
+    return copy.value.same_as(store->value) ? s : ir::make_stmt(std::move(copy));
+  }
+  if (const auto* let = s.as<ir::LetStmt>()) {
+    const Expr value = run(let->value, false);
+    const ir::Stmt body = run(let->body);
+    if (value.same_as(let->value) && body.same_as(let->body)) return s;
+    return ir::make_stmt(ir::LetStmt{let->name, value, body});
+  }
+  return ir::map_children(
+      s, [this](const ir::Stmt& child) { return run(child); }, [](const Expr& e) { return e; });
+}
+
+void Interior::add_inner(const ir::For& inner) {
+  const auto* extent = as_int(inner.extent);
+  if (extent && *extent > 0) {
+    const Expr last = make_const(Int(32), *extent - 1);
+    inner_[inner.name] = {inner.min, is_const(inner.min, 0) ? last : passes::simplify(inner.min + last)};
+  } else {
+    unknown_.insert(inner.name);
+  }
+}
+
+Expr Interior::run(const Expr& e, bool coordinate) {
+  return memo_[coordinate ? 1 : 0](e, [&] { return run_new(e, coordinate); });
+}
+
+Expr Interior::run_new(const Expr& e, bool coordinate) {
+  if (const auto* load = e.as<Load>()) {
+    Load copy = *load;
+    for (auto* list : {&copy.index, &copy.logical}) {
+      for (auto& at : *list) at = run(at, true);
+    }
+    const bool same = std::equal(copy.index.begin(), copy.index.end(), load->index.begin(),
+                                 [](const Expr& a, const Expr& b) { return a.same_as(b); });
+    return same ? e : make_expr(e.type(), std::move(copy));
+  }
+  const auto* mod = e.as<Binary>();
+  // The dividend of a remainder may wrap, other coordinates not.
+  const bool inside = coordinate && !(mod && mod->op == BinaryOp::Mod);
+  Expr r = map_children(e, [&](const Expr& child) { return run(child, inside); });
+  if (const auto* op = r.as<Binary>(); op && r.type() == Int(32)) return run_binary(r, *op, coordinate);
+  if (const auto* op = r.as<Compare>(); op && op->a.type() == Int(32)) return run_compare(r, *op);
+  return r;
+}
+
+Expr Interior::run_binary(const Expr& e, const Binary& op, bool coordinate) {
+  if (op.op == BinaryOp::Mod && coordinate && !follows(op.b) && follows(op.a)) {
+    const bool small = assume(op.b - 1, op.a) && assume(op.a, Expr(0));
+    return small ? op.a : e;
+  }
+  if (op.op != BinaryOp::Min && op.op != BinaryOp::Max) return e;
+  if (!coordinate && !(ranges_.never_wraps(op.a) && ranges_.never_wraps(op.b))) {
+    return e;
+  }
+  if (!follows(op.a) && !follows(op.b)) return e;
+  // Of two that follow, the one that an extent pushes up is the bound.
+  const bool both = follows(op.a) && follows(op.b);
+  if (both && (op.op == BinaryOp::Max || reaches_up(op.a) == reaches_up(op.b))) return e;
+  const bool first = both ? reaches_up(op.b) : follows(op.a);
+  const Expr& moving = first ? op.a : op.b;
+  const Expr& still = first ? op.b : op.a;
+  const bool holds = op.op == BinaryOp::Min ? assume(still, moving) : assume(moving, still);
+  return holds ? moving : e;
+}
+
+// A bound that an extent pushes up is passed late in the loop, another one early: the longer part is
+// the interior.
+Expr Interior::run_compare(const Expr& e, const Compare& op) {
+  if (follows(op.a) == follows(op.b)) return e;
+  if (!ranges_.never_wraps(op.a) || !ranges_.never_wraps(op.b)) return e;
+  Expr low = op.a, high = op.b;  // low < high or low <= high
+  bool or_equal = op.op == CompareOp::Le || op.op == CompareOp::Ge;
+  switch (op.op) {
+    case CompareOp::Lt:
+    case CompareOp::Le: break;
+    case CompareOp::Gt:
+    case CompareOp::Ge: std::swap(low, high); break;
+    default: return e;
+  }
+  const bool late = reaches_up(follows(low) ? high : low);
+  // `low` follows: true before the bound. `high` follows: true after it.
+  const bool holds = follows(low) ? late : !late;
+  const bool assumed =
+      holds ? assume(or_equal ? high : high - 1, low) : assume(or_equal ? low - 1 : low, high);
+  return assumed ? make_const(Bool(), std::int64_t{holds}) : e;
+}
+
+bool Interior::follows(const Expr& e) {
+  if (const auto* var = e.as<VarRef>()) return var->name == variable_;
+  const auto found = follows_.find(e.ptr().get());
+  if (found != follows_.end()) return found->second.second;
+  bool result = false;
+  for_each_child(e, [&](const Expr& child) { result = result || follows(child); });
+  follows_.emplace(e.ptr().get(), std::pair(e, result));
+  return result;
+}
+
+// Takes low <= high for granted, for all iterations of the inner loops, if that can be said by an
+// inequality in the loop's variable.
+bool Interior::assume(const Expr& high, const Expr& low) {
+  const bool holds = try_assume(high, low);
+  if (!holds) ++failures_;
+  return holds;
+}
+
+bool Interior::try_assume(const Expr& high, const Expr& low) {
+  if (++tries_ > kMostTries) return false;
+  const Interval above = interval_of(high, inner_);
+  const Interval below = interval_of(low, inner_);
+  if (!above.min.defined() || !below.max.defined()) return false;
+  Inequality found;
+  found.rest = linearize(above.min);
+  found.rest.add(linearize(below.max), -1);
+  found.factor = found.rest.take(variable_);
+  if (found.factor == 0) return false;
+  for (const auto& term : found.rest.terms) {
+    if (follows(term.first) || !is_known(term.first)) return false;
+  }
+  for (auto& other : inequalities_) {
+    if (other.factor != found.factor || !same_terms(other.rest, found.rest)) continue;
+    other.rest.constant = std::min(other.rest.constant, found.rest.constant);
+    return true;
+  }
+  inequalities_.push_back(std::move(found));
+  return true;
+}
+
+// Has the expression a value before the loop begins?
+bool Interior::is_known(const Expr& e) const {
+  bool known = true;
+  mica::walk(e, [&](const Expr& node) {
+    const auto* var = node.as<VarRef>();
+    if (node.as<Load>() || (var && (unknown_.count(var->name) || inner_.count(var->name))))
+      known = false;
+  });
+  return known;
+}
+
+}  // namespace mica::analysis

@@ -1,0 +1,62 @@
+// interiors: which iterations of a loop stay inside of what its expressions ask for, and what the body
+// is there: a min or max of a coordinate that follows the loop and one that does not, a remainder of
+// one, and a comparison that cannot wrap give inequalities in the loop's variable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "codegen/analysis/intervals.h"
+#include "codegen/analysis/linear.h"
+#include "codegen/analysis/value_ranges.h"
+#include "codegen/ir/stmt.h"
+#include "dsl/traverse.h"
+
+namespace mica::analysis {
+
+/// What holds in the interior: factor*v + rest >= 0, in integers without bounds.
+struct Inequality {
+  std::int64_t factor = 0;
+  Linear rest;
+};
+
+/// The body of a loop over `variable` as it is where the inequalities hold: those of an expression for
+/// all iterations of the loops of constant extents inside `body`.
+class Interior {
+ public:
+  /// `ranges`: of the names around the loop and of `variable`.
+  Interior(std::string variable, const ir::Stmt& body, const Ranges& ranges);
+
+  ir::Stmt run(const ir::Stmt& s);
+  [[nodiscard]] const std::vector<Inequality>& inequalities() const { return inequalities_; }
+  /// How many expressions follow the loop, but are no inequality in its variable.
+  [[nodiscard]] std::size_t failures() const { return failures_; }
+
+ private:
+  void add_inner(const ir::For& inner);
+  Expr run(const Expr& e, bool coordinate);
+  Expr run_new(const Expr& e, bool coordinate);
+  Expr run_binary(const Expr& e, const Binary& op, bool coordinate);
+  Expr run_compare(const Expr& e, const Compare& op);
+  bool follows(const Expr& e);
+  bool assume(const Expr& high, const Expr& low);
+  bool try_assume(const Expr& high, const Expr& low);
+  [[nodiscard]] bool is_known(const Expr& e) const;
+
+  std::string variable_;
+  RangeFinder ranges_;
+  Scope inner_;                    // loops of constant extents inside this one
+  std::set<std::string> unknown_;  // other names that are bound inside
+  std::vector<Inequality> inequalities_;
+  std::size_t tries_ = 0, failures_ = 0;
+  RewriteMemo memo_[2];
+  // Keyed by address for lookup only; the Expr of a value keeps the node alive.
+  std::unordered_map<const ExprNode*, std::pair<Expr, bool>> follows_;
+};
+
+}  // namespace mica::analysis
