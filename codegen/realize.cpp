@@ -103,6 +103,14 @@ Realization Func::realize(std::initializer_list<int> sizes, const Target& target
   return realize(std::vector(sizes), target, options);
 }
 
+Realization Func::realize() { return realize(Target::best()); }
+
+Realization Func::realize(const Target& target) {
+  if (function_->is_scalar) return realize(std::vector<int>{1}, target);
+  throw UserError(name() + " has " + std::to_string(dimensions()) +
+                  " dimensions, but realize was given no sizes; give one for each dimension");
+}
+
 Realization Func::realize(const std::vector<int>& sizes) { return realize(sizes, Target::best()); }
 
 Realization Func::realize(const std::vector<int>& sizes, const Target& target) {

@@ -1,97 +1,308 @@
-// Boundary conditions: each is an inline Func that reads its source at coordinates inside the box.
+// Boundary conditions: each is an inline Func that reads its source at coordinates inside a box.
+#include "dsl/boundary.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
 #include <fmt/format.h>
 
-#include "dsl/func.h"
+#include "dsl/func_graph.h"
+#include "dsl/names.h"
 #include "dsl/node_visit.h"
+#include "dsl/traverse.h"
 
 namespace mica::BoundaryConditions {
 
 namespace {
 
-std::vector<Var> vars_of(const ImageParam& source) {
-  std::vector<Var> vars;
-  for (int d = 0; d < source.dimensions(); ++d) {
-    vars.emplace_back(default_dimension_names()[static_cast<std::size_t>(d)]);
+/// min <= x <= max along one dimension.
+struct Range {
+  Expr min, extent;
+  [[nodiscard]] Expr max() const { return min + extent - 1; }
+};
+using Ranges = std::vector<std::optional<Range>>;  // empty: no condition
+
+/// What a condition is put on: an input, or a Func.
+class Source {
+ public:
+  explicit Source(const ImageParam& input)
+      : image_(input), name_(input.name()), types_{input.type()}, dimensions_(input.dimensions()) {
+    const auto& names = default_dimension_names();
+    vars_.assign(names.begin(), names.begin() + dimensions_);
+    if (input.data()) box_ = input.data();
   }
-  return vars;
+  Source(const Func& func, const char* condition, const SourceLocation& where)
+      : func_(func), name_(func.name()) {
+    if (!func.defined()) {
+      throw UserError(fmt::format("{} of {}, which is not defined: write {}(...) = ... first", condition,
+                                  name_, name_),
+                      where);
+    }
+    types_ = func.types();
+    dimensions_ = func.dimensions();
+    vars_ = func.function()->args;
+    box_ = func.function()->box_of;
+  }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::size_t dimensions() const { return static_cast<std::size_t>(dimensions_); }
+  [[nodiscard]] const std::vector<std::string>& vars() const { return vars_; }
+  [[nodiscard]] const std::vector<Type>& types() const { return types_; }
+  [[nodiscard]] const std::shared_ptr<const ImageData>& box() const { return box_; }
+  /// The names of which that of a condition is made.
+  [[nodiscard]] std::vector<std::string> made_of() const {
+    return image_ ? std::vector{name_} : name_parts({func_->function(), nullptr});
+  }
+  [[nodiscard]] std::optional<Range> own_range(std::size_t d) const {
+    if (!box_) return {};
+    const auto dim = ImageParam(box_).dim(static_cast<int>(d));
+    return Range{dim.min(), dim.extent()};
+  }
+  [[nodiscard]] std::vector<Expr> at(const std::vector<Expr>& args, CallSite where) const {
+    if (image_) return {(*image_)(args, where)};
+    const FuncRef ref = (*func_)(args, where);
+    std::vector<Expr> values;
+    for (int i = 0; i < ref.size(); ++i) values.push_back(ref[i]);
+    return values;
+  }
+
+ private:
+  std::optional<ImageParam> image_;
+  std::optional<Func> func_;
+  std::string name_;
+  std::vector<Type> types_;
+  int dimensions_ = 0;
+  std::vector<std::string> vars_;
+  std::shared_ptr<const ImageData> box_;
+};
+
+Ranges own_ranges(const Source& source) {
+  Ranges ranges;
+  for (std::size_t d = 0; d < source.dimensions(); ++d) ranges.push_back(source.own_range(d));
+  return ranges;
+}
+
+/// The dimension that entry `i` of the list means.
+std::size_t dimension_of(const Source& source, const BoundaryRange& entry, std::size_t i,
+                         const std::string& what, const SourceLocation& where) {
+  if (entry.along.empty()) return i;
+  const auto found = std::find(source.vars().begin(), source.vars().end(), entry.along);
+  if (found != source.vars().end()) return static_cast<std::size_t>(found - source.vars().begin());
+  throw UserError(fmt::format("{}: {} is no dimension of {}, whose dimensions are {}", what, entry.along,
+                              source.name(), joined(source.vars())),
+                  where);
+}
+
+Expr bound_of(const Expr& e, const char* which, std::size_t d, const std::string& what,
+              const SourceLocation& where) {
+  const Expr bound = e.defined() ? match_type(e, Int(32)) : Expr();
+  if (!bound.defined()) {
+    throw UserError(fmt::format("{}: the {} of dimension {} is {}; it must be an i32", what, which, d,
+                                e.defined() ? to_string(e.type()) : "an undefined Expr"),
+                    where);
+  }
+  visit_nodes({bound}, [&](const Expr& node) {
+    const auto* var = node.as<VarRef>();
+    const auto* access = node.as<Access>();
+    if (!var && !access && !node.as<RVarRef>()) return;
+    throw UserError(
+        fmt::format(
+            "{}: the {} of dimension {}, {}, depends on {}; a range is {{min, extent}} or {{}} "
+            "for each dimension, in constants, Params and inputs' mins and extents, or {{x}} for "
+            "the source's own range along x",
+            what, which, d, brief(bound), access ? access->name : brief(node)),
+        where);
+  });
+  return bound;
+}
+
+Ranges ranges_of(const Source& source, const BoundaryRanges& list, const char* condition,
+                 const SourceLocation& where) {
+  const std::string what = fmt::format("{} of {}", condition, source.name());
+  if (list.size() > source.dimensions()) {
+    throw UserError(fmt::format("{}: {} for a source of {}", what, counted(list.size(), "range"),
+                                counted(source.dimensions(), "dimension")),
+                    where);
+  }
+  Ranges ranges(source.dimensions());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const BoundaryRange& entry = list[i];
+    if (entry.along.empty() && !entry.min.defined() && !entry.extent.defined()) continue;
+    const std::size_t d = dimension_of(source, entry, i, what, where);
+    if (ranges[d]) {
+      throw UserError(fmt::format("{}: dimension {} ({}) has two ranges", what, d, source.vars()[d]),
+                      where);
+    }
+    if (entry.min.defined() || entry.extent.defined()) {
+      // An extent below 1 leaves the edge at min.
+      const Expr extent = bound_of(entry.extent, "extent", d, what, where);
+      ranges[d] = Range{bound_of(entry.min, "min", d, what, where),
+                        as_int(extent) ? (*as_int(extent) < 1 ? Expr(1) : extent) : max(extent, 1)};
+    } else if (auto own = source.own_range(d)) {
+      ranges[d] = std::move(own);
+    } else {
+      throw UserError(fmt::format("{}: {} is a Func, which has no range of its own along {}: write "
+                                  "{{{}, min, extent}}",
+                                  what, source.name(), entry.along, entry.along),
+                      where);
+    }
+  }
+  return ranges;
 }
 
 /// An undefined Func named "<source>.<kind>".
-Func named_after(const ImageParam& source, const char* kind, CallSite at) {
+Func named_after(const Source& source, const char* kind, CallSite at) {
   Func f(source.name() + "." + kind, at);
-  f.function()->made_of = {source.name(), kind};
+  f.function()->made_of = source.made_of();
+  f.function()->made_of.emplace_back(kind);
+  f.function()->box_of = source.box();
   return f;
 }
 
-/// f(x, ...) = source(at(x, dim 0), ...), named "<source>.<kind>".
-template <typename Inside>
-Func reading_at(const ImageParam& source, const char* kind, CallSite at, Inside inside) {
-  Func f = named_after(source, kind, at);
-  const std::vector<Var> vars = vars_of(source);
+using Inside = std::function<Expr(const Expr& x, const Range& range)>;
+
+/// The source at the coordinates that `inside` takes into the ranges.
+std::vector<Expr> read_inside(const Source& source, const Ranges& ranges, const Inside& inside,
+                              CallSite at) {
   std::vector<Expr> args;
-  for (int d = 0; d < source.dimensions(); ++d) {
-    args.push_back(inside(Expr(vars[static_cast<std::size_t>(d)]), source.dim(d)));
+  for (std::size_t d = 0; d < ranges.size(); ++d) {
+    const Expr x = make_var(source.vars()[d]);
+    args.push_back(ranges[d] ? inside(x, *ranges[d]) : x);
   }
-  f({vars.begin(), vars.end()}, at) = source(args, at);
+  return source.at(args, at);
+}
+
+Func define(Func f, const Source& source, const std::vector<Expr>& values, CallSite at) {
+  std::vector<Expr> vars;
+  for (const auto& name : source.vars()) vars.push_back(make_var(name));
+  if (values.size() == 1) {
+    f(vars, at) = values[0];
+  } else {
+    f(vars, at) = Tuple(values);
+  }
   return f;
 }
 
-Expr clamped(const Expr& x, const ImageParam::Dimension& dim) { return clamp(x, dim.min(), dim.max()); }
+Expr clamped(const Expr& x, const Range& range) { return clamp(x, range.min, range.max()); }
 
-}  // namespace
+Expr wrapped(const Expr& x, const Range& range) { return range.min + (x - range.min) % range.extent; }
 
-Func repeat_edge(const ImageParam& source, CallSite at) {
-  return reading_at(source, "repeat_edge", at, clamped);
+// Mirrored offsets lie inside by construction; the clamp changes no value, and lets the bounds of the
+// access be read off.
+Expr mirrored(const Expr& x, const Range& range) {
+  // Offsets repeat with period 2*extent; the second half runs backwards.
+  const Expr offset = (x - range.min) % (2 * range.extent);
+  return clamped(range.min + min(offset, 2 * range.extent - 1 - offset), range);
 }
 
-Func constant_exterior(const ImageParam& source, Expr value, CallSite at) {
+Expr mirrored_about_edge(const Expr& x, const Range& range) {
+  // Period 2*extent - 2; an extent of 1 gives period 0, and a remainder by 0 is 0.
+  const Expr period = 2 * range.extent - 2;
+  const Expr offset = (x - range.min) % period;
+  return clamped(range.min + min(offset, period - offset), range);
+}
+
+Func reading_at(const Source& source, const Ranges& ranges, const char* kind, CallSite at,
+                const Inside& inside) {
+  return define(named_after(source, kind, at), source, read_inside(source, ranges, inside, at), at);
+}
+
+Func with_exterior(const Source& source, const Expr& value, const Ranges& ranges, CallSite at) {
   if (!value.defined()) {
     throw UserError(
         fmt::format("constant_exterior of {}: the value is an undefined Expr", source.name()), at);
   }
-  const Expr outside = match_type(value, source.type());
-  if (!outside.defined()) {
-    throw UserError(fmt::format("constant_exterior of {}: the value is {}, the input {}: cast the value",
-                                source.name(), to_string(value.type()), to_string(source.type())),
-                    at);
-  }
-  Func f = named_after(source, "constant_exterior", at);
-  const std::vector<Var> vars = vars_of(source);
   Expr is_inside;
-  std::vector<Expr> args;
-  for (int d = 0; d < source.dimensions(); ++d) {
-    const Expr x = vars[static_cast<std::size_t>(d)];
-    const Expr here = x >= source.dim(d).min() && x <= source.dim(d).max();
+  for (std::size_t d = 0; d < ranges.size(); ++d) {
+    if (!ranges[d]) continue;
+    const Expr x = make_var(source.vars()[d]);
+    const Expr here = x >= ranges[d]->min && x <= ranges[d]->max();
     is_inside = is_inside.defined() ? is_inside && here : here;
-    args.push_back(clamped(x, source.dim(d)));
   }
-  f({vars.begin(), vars.end()}, at) = select(is_inside, source(args, at), outside);
-  return f;
+  std::vector<Expr> values;
+  const std::vector<Expr> inside = read_inside(source, ranges, clamped, at);
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    const Type type = source.types()[i];
+    const Expr outside = match_type(value, type);
+    if (!outside.defined()) {
+      throw UserError(
+          fmt::format("constant_exterior of {}: the value is {}, the {} {}: cast the value",
+                      source.name(), to_string(value.type()),
+                      inside.size() > 1 ? fmt::format("element {}", i) : "source", to_string(type)),
+          at);
+    }
+    values.push_back(is_inside.defined() ? select(is_inside, inside[i], outside) : inside[i]);
+  }
+  return define(named_after(source, "constant_exterior", at), source, values, at);
+}
+
+Func on_input(const ImageParam& input, const BoundaryRanges* list, const char* kind, CallSite at,
+              const Inside& inside) {
+  const Source source(input);
+  return reading_at(source, list ? ranges_of(source, *list, kind, at) : own_ranges(source), kind, at,
+                    inside);
+}
+
+Func on_func(const Func& func, const BoundaryRanges& list, const char* kind, CallSite at,
+             const Inside& inside) {
+  const Source source(func, kind, at);
+  return reading_at(source, ranges_of(source, list, kind, at), kind, at, inside);
+}
+
+}  // namespace
+
+Func repeat_edge(const ImageParam& source, CallSite at) {
+  return on_input(source, nullptr, "repeat_edge", at, clamped);
+}
+Func repeat_edge(const ImageParam& source, const BoundaryRanges& ranges, CallSite at) {
+  return on_input(source, &ranges, "repeat_edge", at, clamped);
+}
+Func repeat_edge(const Func& source, const BoundaryRanges& ranges, CallSite at) {
+  return on_func(source, ranges, "repeat_edge", at, clamped);
+}
+
+Func constant_exterior(const ImageParam& source, Expr value, CallSite at) {
+  const Source input(source);
+  return with_exterior(input, value, own_ranges(input), at);
+}
+Func constant_exterior(const ImageParam& source, Expr value, const BoundaryRanges& ranges, CallSite at) {
+  const Source input(source);
+  return with_exterior(input, value, ranges_of(input, ranges, "constant_exterior", at), at);
+}
+Func constant_exterior(const Func& source, Expr value, const BoundaryRanges& ranges, CallSite at) {
+  const Source func(source, "constant_exterior", at);
+  return with_exterior(func, value, ranges_of(func, ranges, "constant_exterior", at), at);
 }
 
 Func repeat_image(const ImageParam& source, CallSite at) {
-  return reading_at(source, "repeat_image", at, [](const Expr& x, const ImageParam::Dimension& dim) {
-    return dim.min() + (x - dim.min()) % dim.extent();
-  });
+  return on_input(source, nullptr, "repeat_image", at, wrapped);
+}
+Func repeat_image(const ImageParam& source, const BoundaryRanges& ranges, CallSite at) {
+  return on_input(source, &ranges, "repeat_image", at, wrapped);
+}
+Func repeat_image(const Func& source, const BoundaryRanges& ranges, CallSite at) {
+  return on_func(source, ranges, "repeat_image", at, wrapped);
 }
 
-// Mirrored offsets lie inside by construction; the clamp changes no value, and lets the bounds of the
-// access be read off.
 Func mirror_image(const ImageParam& source, CallSite at) {
-  // Offsets repeat with period 2*extent; the second half runs backwards.
-  return reading_at(source, "mirror_image", at, [](const Expr& x, const ImageParam::Dimension& dim) {
-    const Expr offset = (x - dim.min()) % (2 * dim.extent());
-    return clamped(dim.min() + min(offset, 2 * dim.extent() - 1 - offset), dim);
-  });
+  return on_input(source, nullptr, "mirror_image", at, mirrored);
+}
+Func mirror_image(const ImageParam& source, const BoundaryRanges& ranges, CallSite at) {
+  return on_input(source, &ranges, "mirror_image", at, mirrored);
+}
+Func mirror_image(const Func& source, const BoundaryRanges& ranges, CallSite at) {
+  return on_func(source, ranges, "mirror_image", at, mirrored);
 }
 
 Func mirror_interior(const ImageParam& source, CallSite at) {
-  // Period 2*extent - 2; an extent of 1 gives period 0, and a remainder by 0 is 0.
-  return reading_at(source, "mirror_interior", at, [](const Expr& x, const ImageParam::Dimension& dim) {
-    const Expr period = 2 * dim.extent() - 2;
-    const Expr offset = (x - dim.min()) % period;
-    return clamped(dim.min() + min(offset, period - offset), dim);
-  });
+  return on_input(source, nullptr, "mirror_interior", at, mirrored_about_edge);
+}
+Func mirror_interior(const ImageParam& source, const BoundaryRanges& ranges, CallSite at) {
+  return on_input(source, &ranges, "mirror_interior", at, mirrored_about_edge);
+}
+Func mirror_interior(const Func& source, const BoundaryRanges& ranges, CallSite at) {
+  return on_func(source, ranges, "mirror_interior", at, mirrored_about_edge);
 }
 
 }  // namespace mica::BoundaryConditions

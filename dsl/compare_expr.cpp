@@ -75,8 +75,8 @@ class Comparison {
     if (const int order = three_way(left.size(), right.size())) return order;
     for (std::size_t i = 0; i < left.size(); ++i) {
       if (const int order = three_way(left[i].name, right[i].name)) return order;
-      if (const int order = three_way(left[i].min, right[i].min)) return order;
-      if (const int order = three_way(left[i].extent, right[i].extent)) return order;
+      if (const int order = of(left[i].min, right[i].min)) return order;
+      if (const int order = of(left[i].extent, right[i].extent)) return order;
     }
     return 0;
   }

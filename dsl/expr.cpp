@@ -1,6 +1,9 @@
 #include "dsl/expr.h"
 
 #include <cmath>
+#include <cstdint>
+
+#include <fmt/format.h>
 
 #include "dsl/float_mode.h"
 
@@ -79,7 +82,11 @@ bool is_const(const Expr& e, std::int64_t value) {
 }
 
 Var::Var(std::string name, CallSite at) : name_(std::move(name)) {
-  if (name_.empty()) throw UserError("a Var needs a name: Var x(\"x\")", at);
+  if (name_.empty()) throw UserError("a Var needs a name: Var x(\"x\"), or none: Var x", at);
+}
+
+Var::Var() : unnamed_(std::make_shared<char>()) {
+  name_ = fmt::format("v#{:x}", reinterpret_cast<std::uintptr_t>(unnamed_.get()));
 }
 
 }  // namespace mica

@@ -110,6 +110,8 @@ struct FloatImm {
 /// launch supplies ("u.min.0", "u.extent.1", "u.stride.2", a Param's name).
 struct VarRef {
   std::string name;
+  /// Keeps the name of a Var without one from being given to another.
+  std::shared_ptr<const void> unnamed = {};
 };
 /// A run-time scalar of the user's.
 struct ParamRef {
@@ -274,15 +276,19 @@ class Var {
  public:
   /// UserError for an empty name.
   explicit Var(std::string name, CallSite at = CallSite::current());
+  /// Differs from every other Var. Its text is "v#" and a number that differs from run to run, "v" in
+  /// loop nests: give a name to what a schedule file names.
+  Var();
   Var(const Var&) = default;
   Var& operator=(const Var&) = default;
   [[nodiscard]] const std::string& name() const { return name_; }
-  operator Expr() const { return make_var(name_); }  // NOLINT
+  operator Expr() const { return make_expr(Int(32), VarRef{name_, unnamed_}); }  // NOLINT
   /// `a == b` is the language's comparison of their values, as for any Expr.
   [[nodiscard]] bool same_as(const Var& other) const { return name_ == other.name_; }
 
  private:
   std::string name_;
+  std::shared_ptr<const void> unnamed_;
 };
 
 }  // namespace mica

@@ -35,6 +35,7 @@ std::vector<Var> Func::args() const {
   return vars;
 }
 
+FuncRef Func::operator()(CallSite at) const { return FuncRef(function_, {}, at); }
 FuncRef Func::operator()(Expr x, CallSite at) const { return FuncRef(function_, {std::move(x)}, at); }
 FuncRef Func::operator()(Expr x, Expr y, CallSite at) const {
   return FuncRef(function_, {std::move(x), std::move(y)}, at);

@@ -1,6 +1,7 @@
-// Func, ImageParam, Param, RDom and Tuple: the handles with which users write algorithms and
-// schedules. Copies of a handle stand for one thing; a handle that was moved from stays what it was,
-// which is why these classes declare copies only.
+// Func, ImageParam, Param and Tuple, and with dsl/rdom.h and dsl/boundary.h RDom and boundary
+// conditions: the handles with which users write algorithms and schedules. Copies of a handle stand for
+// one thing; a handle that was moved from stays what it was, which is why these classes declare copies
+// only.
 #pragma once
 
 #include <bit>
@@ -149,51 +150,6 @@ class Param {
   std::shared_ptr<const ParamData> data_;
 };
 
-/// One dimension of an RDom.
-class RVar {
- public:
-  /// UserError for null or a dimension that the domain does not have.
-  RVar(std::shared_ptr<const RDomData> domain, int index, CallSite at = CallSite::current());
-  RVar(const RVar&) = default;
-  RVar& operator=(const RVar&) = default;
-  [[nodiscard]] const std::string& name() const {
-    return domain_->dims[static_cast<std::size_t>(index_)].name;
-  }
-  operator Expr() const { return make_expr(Int(32), RVarRef{domain_, index_}); }  // NOLINT
-
- private:
-  std::shared_ptr<const RDomData> domain_;
-  int index_;
-};
-
-/// A box of integers with constant bounds to sum or iterate over: {{min, extent}, ...}.
-class RDom {
- public:
-  /// UserError for an empty list, more than 4 dimensions, an extent below 1 or a min or extent beyond
-  /// dsl/limits.h.
-  RDom(std::initializer_list<std::pair<std::int64_t, std::int64_t>> ranges, std::string name = "r",
-       CallSite at = CallSite::current());
-  RDom(const RDom&) = default;
-  RDom& operator=(const RDom&) = default;
-  [[nodiscard]] int dimensions() const { return static_cast<int>(data_->dims.size()); }
-  [[nodiscard]] RVar operator[](int i) const;
-  operator Expr() const { return (*this)[0]; }  // NOLINT: a 1-D domain is its variable
-  [[nodiscard]] const std::shared_ptr<const RDomData>& data() const { return data_; }
-
- private:
-  std::shared_ptr<const RDomData> data_;
-
- public:
-  RVar x, y, z, w;  // the dimensions by name; those a domain lacks repeat its last
-};
-
-/// The sum of `value` over `domain`, terms in the domain's order (first dimension fastest), written
-/// out term by term: at most 4,096 terms; a UserError beyond says to use an update definition.
-Expr sum(const RDom& domain, Expr value, CallSite at = CallSite::current());
-/// The same with min / max as the operator.
-Expr minimum(const RDom& domain, Expr value, CallSite at = CallSite::current());
-Expr maximum(const RDom& domain, Expr value, CallSite at = CallSite::current());
-
 /// `f(x, y)`: an Expr when read, a definition when assigned to.
 class FuncRef {
  public:
@@ -203,13 +159,14 @@ class FuncRef {
   Func operator=(Expr value);
   Func operator=(const Tuple& values);
   Func operator=(const FuncRef& value);
-  /// Update definitions; an undefined Func starts from 0 (+=, -=) or 1 (*=).
+  /// Update definitions; an undefined Func starts from 0 (+=, -=) or 1 (*=, /=).
   Func operator+=(Expr value);
   Func operator-=(Expr value);
   Func operator*=(Expr value);
+  Func operator/=(Expr value);
   operator Expr() const;  // NOLINT: reading a one-valued Func
-  /// Element i of a Func with several values.
-  [[nodiscard]] Expr operator[](int i) const;
+  /// Element i of a Func with several values. Const: one element alone cannot be defined.
+  [[nodiscard]] const Expr operator[](int i) const;  // NOLINT(readability-const-return-type)
   [[nodiscard]] int size() const;
   FuncRef(const FuncRef&) = default;
 
@@ -297,6 +254,9 @@ class Func : public Stage {
   [[nodiscard]] const std::vector<Type>& types() const { return function_->types; }
   [[nodiscard]] std::vector<Var> args() const;
 
+  /// A Func without arguments is a single value, kept in one dimension of one point: realize it into a
+  /// buffer of one element. total() += u(r.x, r.y).
+  FuncRef operator()(CallSite at = CallSite::current()) const;
   FuncRef operator()(Expr x, CallSite at = CallSite::current()) const;
   FuncRef operator()(Expr x, Expr y, CallSite at = CallSite::current()) const;
   FuncRef operator()(Expr x, Expr y, Expr z, CallSite at = CallSite::current()) const;
@@ -443,6 +403,9 @@ class Func : public Stage {
   Realization realize(const std::vector<int>& sizes, const Target& target);
   Realization realize(const std::vector<int>& sizes, const Target& target, const RunOptions& options);
   Realization realize(std::initializer_list<int> sizes);
+  /// A Func without arguments, into new buffers of one element. UserError for another Func.
+  Realization realize();
+  Realization realize(const Target& target);
   Realization realize(std::initializer_list<int> sizes, const Target& target);
   Realization realize(std::initializer_list<int> sizes, const Target& target, const RunOptions& options);
   /// The scheduled loops as text, one line a loop, for Target::best() or a given one.
@@ -452,18 +415,7 @@ class Func : public Stage {
   [[nodiscard]] std::string compile_to_lowered_stmt(const Target& target) const;
 };
 
-/// Values of a Func outside an input's box. Each returns a Func of the input's dimensions.
-namespace BoundaryConditions {
-/// The nearest element: f(x) = u(clamp(x, min, max)).
-Func repeat_edge(const ImageParam& source, CallSite at = CallSite::current());
-/// `value` outside.
-Func constant_exterior(const ImageParam& source, Expr value, CallSite at = CallSite::current());
-/// The image repeated: u(min + (x - min) mod extent).
-Func repeat_image(const ImageParam& source, CallSite at = CallSite::current());
-/// Mirrored with the edge element twice: ... b a | a b c | c b ...
-Func mirror_image(const ImageParam& source, CallSite at = CallSite::current());
-/// Mirrored about the edge element: ... c b | a b c | b a ...
-Func mirror_interior(const ImageParam& source, CallSite at = CallSite::current());
-}  // namespace BoundaryConditions
-
 }  // namespace mica
+
+#include "dsl/boundary.h"
+#include "dsl/rdom.h"

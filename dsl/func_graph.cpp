@@ -38,6 +38,10 @@ class GraphCollector {
     for (const auto& definition : f->definitions) {
       scan(*f, definition.args);
       scan(*f, definition.values);
+      for (const auto& dim :
+           definition.domain ? definition.domain->dims : std::vector<RDomData::Dim>()) {
+        scan(*f, {dim.min, dim.extent});
+      }
     }
     done_[f.get()] = true;
     graph_.funcs.push_back(f);

@@ -15,6 +15,7 @@ namespace mica {
 namespace {
 
 constexpr std::size_t kMaxFuncDimensions = 4;
+constexpr const char* kOnlyPoint = "_";  // the Var of a Func without arguments
 
 /// "argument 2 of f", counted from 1.
 std::string argument_name(const FunctionData& f, std::size_t i) {
@@ -171,7 +172,7 @@ Expr with_self_references(const FunctionData& f, const std::vector<std::string>&
   NodeRewriter rewrite([&](const Expr& e) -> Expr {
     const auto* access = e.as<Access>();
     if (!access || access->function.get() != &f) return {};
-    for (std::size_t i = 0; i < f.args.size(); ++i) {
+    for (std::size_t i = 0; i < f.args.size() && !f.is_scalar; ++i) {
       if (std::find(pure_vars.begin(), pure_vars.end(), f.args[i]) == pure_vars.end()) continue;
       const auto* var = access->args[i].as<VarRef>();
       if (var && var->name == f.args[i]) continue;
@@ -184,9 +185,31 @@ Expr with_self_references(const FunctionData& f, const std::vector<std::string>&
     Access self = *access;
     self.function = nullptr;
     self.is_self = true;
+    if (f.is_scalar) self.args = {make_var(f.args.front())};
     return make_expr(e.type(), std::move(self));
   });
   return rewrite(value);
+}
+
+/// What an update over a domain with a condition stores: where it does not hold, what was there.
+std::vector<Expr> where_domain_says(const FunctionData& f, const std::vector<Expr>& args,
+                                    std::vector<Expr> values, const SourceLocation& where) {
+  std::vector<Expr> all = args;
+  all.insert(all.end(), values.begin(), values.end());
+  const auto domains = domains_of(all);
+  if (domains.size() != 1 || !domains[0]->condition.defined()) return values;
+  for (std::size_t i = 0; i < values.size() && i < f.types.size(); ++i) {
+    const Expr value = match_type(values[i], f.types[i]);
+    if (!value.defined()) continue;  // reported by in_types
+    Access before;
+    before.name = f.name;
+    before.is_self = true;
+    before.value_index = static_cast<int>(i);
+    before.args = args;
+    before.where = where;
+    values[i] = select(domains[0]->condition, value, make_expr(f.types[i], std::move(before)));
+  }
+  return values;
 }
 
 void define_update(FunctionData& f, const std::vector<Expr>& args, const std::vector<Expr>& values,
@@ -197,7 +220,7 @@ void define_update(FunctionData& f, const std::vector<Expr>& args, const std::ve
   for (const auto& arg : args) {
     definition.args.push_back(with_self_references(f, definition.pure_vars, arg, where));
   }
-  for (const auto& value : in_types(f, values, where)) {
+  for (const auto& value : in_types(f, where_domain_says(f, args, values, where), where)) {
     definition.values.push_back(with_self_references(f, definition.pure_vars, value, where));
   }
   std::vector<Expr> all = definition.args;
@@ -274,10 +297,25 @@ void define_start(FunctionData& f, const std::vector<Expr>& args, const Expr& va
 
 FuncRef::FuncRef(std::shared_ptr<FunctionData> function, std::vector<Expr> args, SourceLocation where)
     : function_(std::move(function)), where_(std::move(where)) {
-  const FunctionData& f = *function_;
-  if (args.empty() || args.size() > kMaxFuncDimensions) {
+  FunctionData& f = *function_;
+  if (args.empty()) {
+    if (f.defined() && !f.is_scalar) {
+      throw UserError(fmt::format("{} is used without arguments, but it has {}: {}", f.name,
+                                  counted(f.args.size(), "dimension"), joined(f.args)),
+                      where_);
+    }
+    f.is_scalar = true;
+    args_.push_back(make_var(kOnlyPoint));
+    return;
+  }
+  if (args.size() > kMaxFuncDimensions) {
     throw UserError(fmt::format("{} is used with {}; a Func has 1 to {} dimensions", f.name,
                                 counted(args.size(), "argument"), kMaxFuncDimensions),
+                    where_);
+  }
+  if (f.defined() && f.is_scalar) {
+    throw UserError(fmt::format("{} is used with {}, but it is a single value: write {}()", f.name,
+                                counted(args.size(), "argument"), f.name),
                     where_);
   }
   if (f.defined() && args.size() != f.args.size()) {
@@ -323,6 +361,11 @@ Func FuncRef::operator*=(Expr value) {
   return *this = Expr(*this) * value;
 }
 
+Func FuncRef::operator/=(Expr value) {
+  if (!function_->defined()) define_start(*function_, args_, value, 1, where_);
+  return *this = Expr(*this) / value;
+}
+
 FuncRef::operator Expr() const {
   if (function_->types.size() > 1) {
     throw UserError(fmt::format("{} has {}: name one of them, {}(...)[0]", function_->name,
@@ -332,7 +375,7 @@ FuncRef::operator Expr() const {
   return (*this)[0];
 }
 
-Expr FuncRef::operator[](int i) const {
+const Expr FuncRef::operator[](int i) const {  // NOLINT(readability-const-return-type)
   const FunctionData& f = *function_;
   if (!f.defined()) {
     throw UserError(
@@ -348,7 +391,7 @@ Expr FuncRef::operator[](int i) const {
   access.name = f.name;
   access.function = function_;
   access.value_index = i;
-  access.args = args_;
+  access.args = f.is_scalar ? std::vector{Expr(0)} : args_;
   access.where = where_;
   return make_expr(f.types[static_cast<std::size_t>(i)], std::move(access));
 }

@@ -17,14 +17,21 @@ namespace mica {
 class AnyBuffer;      // runtime/buffer.h
 struct CompiledFunc;  // codegen/realize.cpp
 
-/// The constant box a reduction runs over: dimension i takes min <= r < min + extent.
+/// The box a reduction runs over: dimension i takes min <= r < min + extent, none if extent is below 1.
 struct RDomData {
   struct Dim {
     std::string name;
-    std::int64_t min = 0, extent = 0;
+    /// i32, of constants, Params and inputs' fields: what a launch knows.
+    Expr min, extent;
+    /// The extent if it is a constant, else 0.
+    [[nodiscard]] std::int64_t constant_extent() const;
+    /// max(extent, 0).
+    [[nodiscard]] Expr count() const;
   };
   std::string name;
   std::vector<Dim> dims;
+  /// Undefined: all points. Definitions take it over when they are made.
+  mutable Expr condition;
   SourceLocation where;
 };
 
@@ -74,6 +81,10 @@ class FunctionData {
   SourceLocation where;
   /// Dimension names: the pure definition's Vars.
   std::vector<std::string> args;
+  /// Written without arguments, f(): one dimension of one point.
+  bool is_scalar = false;
+  /// Of boundary conditions: the input whose box they keep to. Null: the box that the user gave.
+  std::shared_ptr<const ImageData> box_of;
   std::vector<Type> types;
   /// [0] is the pure definition.
   std::vector<Definition> definitions;

@@ -42,7 +42,8 @@ GraphTexts::GraphTexts(const FuncGraph& graph) {
 VarWords::VarWords(const FuncGraph& graph) {
   UniqueNames unique;
   const auto add = [&](const std::string& text) {
-    if (words_.count(text) == 0) words_[text] = unique.claim(word_of(text));
+    // Of a Var without a name, "v#55c0", what stands before its number.
+    if (words_.count(text) == 0) words_[text] = unique.claim(word_of(text.substr(0, text.find('#', 1))));
   };
   for (const auto& f : graph.funcs) {
     for (const auto& arg : f->args) add(arg);

@@ -117,7 +117,7 @@ void LoopExpander::add_initial_loops() {
   const auto& definition = f_.definitions.at(static_cast<std::size_t>(definition_));
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) {
-      dims().push_back({dim.name, LoopKind::Serial, true, dim.extent, definition.where});
+      dims().push_back({dim.name, LoopKind::Serial, true, dim.constant_extent(), definition.where});
     }
   }
   for (const auto& var : definition.pure_vars) {

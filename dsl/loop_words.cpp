@@ -31,9 +31,8 @@ LoopWords::LoopWords(const FunctionData& f, int definition, const VarWords& vars
 
 void LoopWords::add_domain(const Definition& definition) {
   if (!definition.domain) return;
-  const auto named = with_words(definition.domain);
-  for (std::size_t i = 0; i < named->dims.size(); ++i) {
-    words_.emplace(definition.domain->dims[i].name, named->dims[i].name);
+  for (std::size_t i = 0; i < definition.domain->dims.size(); ++i) {
+    words_.emplace(definition.domain->dims[i].name, word_of_dimension(*definition.domain, i));
   }
 }
 
@@ -80,11 +79,20 @@ void LoopWords::put_into(Directive& directive) const {
   }
 }
 
-std::shared_ptr<const RDomData> with_words(const std::shared_ptr<const RDomData>& domain) {
+std::shared_ptr<const RDomData> with_words(const std::shared_ptr<const RDomData>& domain,
+                                           const std::function<Expr(const Expr&)>& copy) {
   auto named = std::make_shared<RDomData>(*domain);
   named->name = word_of(domain->name);
-  for (auto& dim : named->dims) dim.name = named->name + dim.name.substr(domain->name.size());
+  named->condition = {};  // part of the definitions
+  for (std::size_t d = 0; d < named->dims.size(); ++d) {
+    RDomData::Dim& dim = named->dims[d];
+    dim = {word_of_dimension(*domain, d), copy(dim.min), copy(dim.extent)};
+  }
   return named;
+}
+
+std::string word_of_dimension(const RDomData& domain, std::size_t d) {
+  return word_of(domain.name) + domain.dims.at(d).name.substr(domain.name.size());
 }
 
 }  // namespace mica

@@ -5,7 +5,9 @@
 // loop that gpu_tile, vectorize, unroll, march or parallel makes and calls so.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,10 @@ class LoopWords {
   std::map<std::string, std::string> words_;
 };
 
-/// The domain with its name as a word.
-std::shared_ptr<const RDomData> with_words(const std::shared_ptr<const RDomData>& domain);
+/// The domain with its name as a word, and its bounds as `copy` gives them back.
+std::shared_ptr<const RDomData> with_words(const std::shared_ptr<const RDomData>& domain,
+                                           const std::function<Expr(const Expr&)>& copy);
+/// The name in it of dimension `d`.
+std::string word_of_dimension(const RDomData& domain, std::size_t d);
 
 }  // namespace mica

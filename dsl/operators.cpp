@@ -1,6 +1,7 @@
 #include "dsl/operators.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "dsl/constant_math.h"
 #include "dsl/promote.h"
@@ -124,8 +125,15 @@ Expr unary(UnaryOp op, Expr a) {
   return make_expr(type, Unary{op, std::move(a)});
 }
 
+/// An integer as the float that math functions compute in.
+Expr as_float(Expr a) {
+  if (!a.type().is_integer()) return a;
+  return cast(a.type().bits > 32 ? Float(64) : Float(32), std::move(a));
+}
+
 Expr float_function(UnaryOp op, const char* name, Expr a) {
   require_defined(name, a);
+  a = as_float(std::move(a));
   require_float(name, a);
   return unary(op, std::move(a));
 }
@@ -275,8 +283,62 @@ Expr sin(Expr a) { return float_function(UnaryOp::Sin, "sin", std::move(a)); }
 Expr cos(Expr a) { return float_function(UnaryOp::Cos, "cos", std::move(a)); }
 Expr tanh(Expr a) { return float_function(UnaryOp::Tanh, "tanh", std::move(a)); }
 
+Expr mux(Expr index, const std::vector<Expr>& values) {
+  require_defined("mux", index);
+  require_integer("mux", index, "cast the index to an integer type");
+  if (values.empty()) throw UserError("mux of no values: it needs at least one");
+  Expr result = values.back();
+  for (std::size_t i = values.size() - 1; i-- > 0;) {
+    result = select(index <= make_const(index.type(), static_cast<std::int64_t>(i)), values[i], result);
+  }
+  return result;
+}
+
+namespace {
+
+/// zero + (one - zero)*weight/greatest, rounded, in integers that hold all of it.
+Expr lerp_exactly(const Expr& zero, const Expr& one, const Expr& weight) {
+  const Type type = zero.type();
+  const Type wide = type.bits > 8 ? Int(64) : Int(32);
+  const std::int64_t greatest = (std::int64_t{1} << type.bits) - 1;
+  const Expr w = cast(wide, weight), all = make_const(wide, greatest);
+  const Expr sum = cast(wide, zero) * (all - w) + cast(wide, one) * w;
+  return cast(type, (sum + make_const(wide, greatest / 2)) / all);
+}
+
+}  // namespace
+
+Expr lerp(Expr zero, Expr one, Expr weight) {
+  match_types("lerp", zero, one);
+  require_defined("lerp", weight);
+  require_number("lerp", zero);
+  const Type type = zero.type();
+  if (type.is_uint() && weight.type() == type) return lerp_exactly(zero, one, weight);
+  if (!weight.type().is_float()) {
+    throw UserError("lerp of " + to_string(type) + " with a weight of " + to_string(weight.type()) +
+                    ": the weight must be a float from 0 to 1" +
+                    (type.is_uint() ? ", or a " + to_string(type) + ", whose greatest value is 1" : ""));
+  }
+  if (type.is_float()) {
+    match_types("lerp", zero, weight);
+    match_types("lerp", one, weight);
+    return zero * (1 - weight) + one * weight;
+  }
+  const Type in = type.bits > 16 ? Float(64) : Float(32);
+  const Expr w = cast(in, weight);
+  return cast(type, round(cast(in, zero) * (1 - w) + cast(in, one) * w));
+}
+
+std::ostream& operator<<(std::ostream& out, const Expr& e) {
+  return out << (e.defined() ? brief(e) : "(undefined Expr)");
+}
+std::ostream& operator<<(std::ostream& out, const Var& v) { return out << v.name(); }
+std::ostream& operator<<(std::ostream& out, const Type& type) { return out << to_string(type); }
+
 Expr pow(Expr base, Expr exponent) {
   match_types("pow", base, exponent);
+  base = as_float(std::move(base));
+  exponent = as_float(std::move(exponent));
   require_float("pow", base);
   return make_binary(BinaryOp::Pow, std::move(base), std::move(exponent));
 }

@@ -10,6 +10,9 @@
 // the operation does not take; the message says what to write instead.
 #pragma once
 
+#include <iosfwd>
+#include <vector>
+
 #include "dsl/expr.h"
 
 namespace mica {
@@ -83,8 +86,18 @@ Expr fma(Expr a, Expr b, Expr c);
 /// Keeps the written order and rounding of `value`: no reordering, no contraction to fma.
 Expr strict(Expr value);
 
-// Float functions; an integer operand is an error that says to cast it. sqrt is correctly rounded.
-// exp, log, sin, cos, pow and tanh are within 2 ulp, and their bits are the same on every target.
+/// values[index]; the first for an index below 0, the last for one beyond. All are evaluated. UserError
+/// for no values or an index that is no integer.
+Expr mux(Expr index, const std::vector<Expr>& values);
+/// Linear interpolation: `zero` at weight 0, `one` at the greatest weight. Floats: a float weight from 0
+/// to 1, zero*(1 - weight) + one*weight. Integers of up to 16 bits, wider ones in f64: a float weight,
+/// computed in f32 and rounded to even; of u8 and u16 also a weight of the same type, whose greatest
+/// value stands for 1, computed exactly and rounded.
+Expr lerp(Expr zero, Expr one, Expr weight);
+
+// Float functions; an integer operand is converted, to f64 if it is an i64, else to f32. sqrt is
+// correctly rounded. exp, log, sin, cos, pow and tanh are within 2 ulp, and their bits are the same on
+// every target.
 Expr sqrt(Expr a);
 Expr floor(Expr a);
 Expr ceil(Expr a);
@@ -96,5 +109,10 @@ Expr sin(Expr a);
 Expr cos(Expr a);
 Expr tanh(Expr a);
 Expr pow(Expr base, Expr exponent);
+
+/// The expression as text, up to a few lines of it; the name of a Var; the type.
+std::ostream& operator<<(std::ostream& out, const Expr& e);
+std::ostream& operator<<(std::ostream& out, const Var& v);
+std::ostream& operator<<(std::ostream& out, const Type& type);
 
 }  // namespace mica

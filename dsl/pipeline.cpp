@@ -401,8 +401,7 @@ class PipelineMaker {
       return make_var(names_->of(param->param.get()), e.type());
     }
     if (const auto* rvar = e.as<RVarRef>()) {
-      const auto named = with_words(rvar->domain);
-      return make_var(named->dims.at(static_cast<std::size_t>(rvar->index)).name, e.type());
+      return make_var(word_of_dimension(*rvar->domain, static_cast<std::size_t>(rvar->index)));
     }
     if (const auto* field = e.as<ImageField>()) {
       return make_var(field_symbol(names_->of(field->image.get()), *field), e.type());
@@ -465,7 +464,9 @@ class PipelineMaker {
         d.values.push_back(place(fix_rounding(rewrite(value), copy->args.back(), is_param)));
       }
       d.pure_vars = vars_.of(definition.pure_vars);
-      if (definition.domain) d.domain = with_words(definition.domain);
+      if (definition.domain) {
+        d.domain = with_words(definition.domain, [&](const Expr& bound) { return rewrite(bound); });
+      }
       d.where = definition.where;
       d.directives = copy_directives(f, i);
       copy->definitions.push_back(std::move(d));

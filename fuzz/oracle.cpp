@@ -26,6 +26,7 @@ struct DefinitionCode {
   const Definition* definition = nullptr;
   std::vector<std::string> variables;  ///< pure Vars, then the reduction's
   Tape tape;                           ///< arguments of the left-hand side, then values
+  Tape bounds;                         ///< the domain's: min, extent, min, extent, ...
 };
 
 struct FuncState {
@@ -68,7 +69,15 @@ class Interpreter {
       if (definition.domain) {
         for (const auto& dim : definition.domain->dims) code.variables.push_back(dim.name);
       }
-      code.tape = compile(state, definition, code.variables);
+      std::vector<Expr> all = definition.args;
+      all.insert(all.end(), definition.values.begin(), definition.values.end());
+      code.tape = compile(state, all, code.variables);
+      std::vector<Expr> bounds;
+      for (std::size_t r = 0; definition.domain && r < definition.domain->dims.size(); ++r) {
+        bounds.push_back(definition.domain->dims[r].min);
+        bounds.push_back(definition.domain->dims[r].extent);
+      }
+      code.bounds = compile(state, bounds, {});
       state.definitions.push_back(std::move(code));
     }
     for (std::size_t u = 1; u < func.definitions.size(); ++u) {
@@ -76,7 +85,7 @@ class Interpreter {
     }
   }
 
-  Tape compile(FuncState& self, const Definition& definition,
+  Tape compile(FuncState& self, const std::vector<Expr>& exprs,
                const std::vector<std::string>& variables) {
     const TapeEnvironment environment{
         [&](const std::string& name) {
@@ -85,9 +94,7 @@ class Interpreter {
         },
         [&](const std::string& name, Type type) { return symbol(name, type); },
         [&](const Access& access, Type type) { return reader(self, access, type); }};
-    std::vector<Expr> all = definition.args;
-    all.insert(all.end(), definition.values.begin(), definition.values.end());
-    return {all, environment};
+    return {exprs, environment};
   }
 
   Value symbol(const std::string& name, Type type) const {
@@ -230,11 +237,14 @@ class Interpreter {
     Corners reduction;
     const auto& domain = update.definition->domain;
     const std::size_t dims = domain ? domain->dims.size() : 0;
-    for (std::size_t r = 0; r < dims; ++r) {
-      reduction.low[r] = domain->dims[r].min;
-      reduction.high[r] = domain->dims[r].min + domain->dims[r].extent;
-    }
     std::vector<Value> results;
+    update.bounds.evaluate(nullptr, results);
+    for (std::size_t r = 0; r < dims; ++r) {
+      if (results[2 * r + 1].i < 1) return;
+      reduction.low[r] = results[2 * r].i;
+      reduction.high[r] = results[2 * r].i + results[2 * r + 1].i;
+    }
+    results.clear();
     const std::size_t args = update.definition->args.size();
     loops.for_each([&](const Point& p) {
       reduction.for_each([&](const Point& r) {

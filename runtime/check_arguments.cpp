@@ -19,14 +19,16 @@ std::string role(const PlanBuffer& wanted) {
 }
 
 SourceLocation place_of(const PlanBuffer& wanted) {
-  return wanted.image != nullptr ? wanted.image->where : SourceLocation();
+  return wanted.image != nullptr ? wanted.image->where : wanted.where;
 }
 
 void check_kind(const PlanBuffer& wanted, const AnyBuffer& given, const SourceLocation& where) {
   if (given.type() != wanted.type) {
-    throw UserError(role(wanted) + " has elements of type " + to_string(wanted.type) +
+    const std::string why = wanted.why_type.empty() ? "" : " (" + wanted.why_type + ")";
+    throw UserError(role(wanted) + " has elements of type " + to_string(wanted.type) + why +
                         ", but the buffer given holds " + given.describe() + ": give a buffer of " +
-                        to_string(wanted.type),
+                        to_string(wanted.type) +
+                        (why.empty() ? "" : ", or cast what is wider than the rest"),
                     where);
   }
   if (given.dimensions() != wanted.dimensions) {

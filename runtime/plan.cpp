@@ -48,6 +48,9 @@ std::string to_string(const Variant& variant) {
   text += variant.aligned ? " aligned" : " unaligned";
   text += variant.grid3 ? " grid3" : " grid1";
   text += variant.unit_stride ? " unit_stride" : " any_stride";
+  for (const Variant::Inner& inner : variant.inner) {
+    text += " " + std::to_string(inner.stride) + ":" + std::to_string(inner.unit);
+  }
   return text + (variant.separate ? "" : " in_place");
 }
 

@@ -20,6 +20,8 @@ struct PlanBuffer {
   int dimensions = 0;
   bool is_output = false;
   std::shared_ptr<const ImageData> image;  ///< inputs
+  SourceLocation where = {};               ///< outputs: the Func's
+  std::string why_type = {};               ///< outputs: what a wide type comes from, or nothing
 };
 
 /// Memory of a Func computed at root, made anew each run from the pool. It has the same symbols as
@@ -93,6 +95,14 @@ struct Variant {
   bool unit_stride = true;
   /// No output shares memory with an input.
   bool separate = true;
+  /// Where unit_stride is off, of each of the plan's buffers: the stride of dimension 0 if it is 1 to 4,
+  /// else 0, and the dimension of stride 1 if it is another, else 0. So pixels of interleaved channels
+  /// have {3, 2}. Empty where all strides are unknown.
+  struct Inner {
+    std::uint8_t stride = 0, unit = 0;
+    friend auto operator<=>(const Inner&, const Inner&) = default;
+  };
+  std::vector<Inner> inner = {};
   friend auto operator<=>(const Variant&, const Variant&) = default;
 };
 

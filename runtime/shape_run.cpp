@@ -132,6 +132,25 @@ class Shaper {
     return !sides.device || (array.device_phase + bytes) % wanted.bytes == 0;
   }
 
+  [[nodiscard]] std::vector<Variant::Inner> inner_strides() const {
+    constexpr std::int64_t kWidest = 4;
+    std::vector<Variant::Inner> all;
+    for (std::size_t i = 0; i < plan_.plan().buffers.size(); ++i) {
+      const std::vector<BufferDim>& dims = arrays_[i].dims;
+      Variant::Inner inner;
+      const std::int64_t stride = dims.front().stride;
+      if (stride >= 1 && stride <= kWidest) inner.stride = static_cast<std::uint8_t>(stride);
+      for (std::size_t d = 1; d < dims.size() && stride != 1; ++d) {
+        if (dims[d].stride == 1 && inner.unit == 0) inner.unit = static_cast<std::uint8_t>(d);
+      }
+      all.push_back(inner);
+    }
+    const bool known = std::any_of(all.begin(), all.end(), [](const Variant::Inner& inner) {
+      return inner.stride > 1 || inner.unit > 0;
+    });
+    return known ? all : std::vector<Variant::Inner>();
+  }
+
   void choose_variant() {
     // A variant with fewer assumptions serves whatever one with more would: only turn them off.
     Variant& wanted = out_.wanted;
@@ -140,6 +159,7 @@ class Shaper {
     for (const Array& array : arrays_) {
       if (array.dims.front().stride != 1) wanted.unit_stride = false;
     }
+    if (!wanted.unit_stride) wanted.inner = inner_strides();
     for (const PreparedPlan::Launch& launch : plan_.launches) {
       for (const PreparedPlan::Argument& argument : launch.arguments) {
         if (argument.array < 0) continue;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/passes/simplify.h"
+#include "dsl/limits.h"
 #include "dsl/node_visit.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
@@ -81,12 +82,28 @@ void for_each_access(const Definition& definition, const std::function<void(cons
   for (const auto& e : definition.args) look(e);
 }
 
+Interval index_interval(const Definition& definition, const Expr& index, const Scope& scope) {
+  const Interval all = interval_of(index, scope);
+  if (!definition.domain || !all.bounded()) return all;
+  bool depends = false;
+  Expr is_some;
+  for (const auto& dim : definition.domain->dims) {
+    depends = depends || uses_var(index, dim.name);
+    if (dim.constant_extent() > 0) continue;
+    const Expr here = dim.extent >= 1;
+    is_some = is_some.defined() ? is_some && here : here;
+  }
+  if (!depends || !is_some.defined()) return all;
+  const Expr none = make_const(Int(32), kLargestMin);
+  return {select(is_some, all.min, none), select(is_some, all.max, 0 - none)};
+}
+
 Box accessed_box(const Definition& definition, const std::string& name, const Scope& scope) {
   Box box;
   for_each_access(definition, [&](const Access& access) {
     if (access.name != name) return;
     Box one;
-    for (const auto& arg : access.args) one.push_back(interval_of(arg, scope));
+    for (const auto& arg : access.args) one.push_back(index_interval(definition, arg, scope));
     unite(box, one);
   });
   return box;
@@ -101,7 +118,7 @@ Scope definition_scope(const FunctionData& func, const Definition& definition, c
   }
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) {
-      scope[dim.name] = {make_const(Int(32), dim.min), make_const(Int(32), dim.min + dim.extent - 1)};
+      scope[dim.name] = {dim.min, dim.min + dim.count() - 1};
     }
   }
   return scope;

@@ -165,7 +165,7 @@ class Writer {
     number(std::bit_cast<std::int64_t>(value));
   }
   void payload(const VarRef& op) {
-    const auto& [its_name] = op;
+    const auto& [its_name, unnamed] = op;
     name(its_name);
   }
   void payload(const Let& op) {

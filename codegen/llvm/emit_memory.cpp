@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <map>
 #include <optional>
 
 #include <llvm/IR/Constants.h>
@@ -9,7 +10,9 @@
 #include <llvm/IR/Instructions.h>
 
 #include "codegen/llvm/emitter_llvm.h"
+#include "codegen/llvm/lane_index.h"
 #include "codegen/llvm/types_llvm.h"
+#include "dsl/traverse.h"
 #include "runtime/plan.h"
 
 namespace mica::llvm_backend {
@@ -75,26 +78,16 @@ SplitIndex split_constant(const Expr& e) {
   return {e, 0};
 }
 
-/// A vector index as base + lane * stride with scalar base and constant stride, where it is one.
-struct LaneIndex {
-  Expr base;
-  std::int64_t stride = 0;
-};
-
-std::optional<LaneIndex> as_lanes(const Expr& e) {
-  if (const Ramp* ramp = e.as<Ramp>()) {
-    const std::int64_t* stride = as_int(ramp->stride);
-    if (stride == nullptr) return std::nullopt;
-    return LaneIndex{ramp->base, *stride};
-  }
-  if (const Broadcast* broadcast = e.as<Broadcast>()) return LaneIndex{broadcast->value, 0};
-  const Binary* op = e.as<Binary>();
-  if (op == nullptr || (op->op != BinaryOp::Add && op->op != BinaryOp::Sub)) return std::nullopt;
-  const std::optional<LaneIndex> a = as_lanes(op->a);
-  const std::optional<LaneIndex> b = as_lanes(op->b);
-  if (!a || !b) return std::nullopt;
-  const std::int64_t stride = op->op == BinaryOp::Add ? a->stride + b->stride : a->stride - b->stride;
-  return LaneIndex{make_expr(e.type().element(), Binary{op->op, a->base, b->base}), stride};
+/// Does the store read the array `name`?
+bool reads(const ir::Store& store, const std::string& name) {
+  bool found = false;
+  const auto look = [&](const Expr& e) {
+    const auto* load = e.as<Load>();
+    found = found || (load && load->buffer == name);
+  };
+  walk(store.value, look);
+  for (const Expr& index : store.index) walk(index, look);
+  return found;
 }
 
 /// Bytes by which the element `elements` after one aligned to `alignment` bytes is aligned.
@@ -130,8 +123,9 @@ template <typename Function>
 void Emitter::for_each_lane(const BufferBinding& binding, const Expr& index, int lanes,
                             Function&& function) {
   llvm::Type* element = memory_type(context(), binding.type);
-  if (const std::optional<LaneIndex> form = as_lanes(index)) {
-    llvm::Value* first = address(binding, form->base);
+  const std::optional<LaneIndex> form = lane_index(index);
+  if (form && form->bases.size() == 1) {
+    llvm::Value* first = address(binding, form->bases[0]);
     for (int lane = 0; lane < lanes; ++lane) {
       const auto offset = static_cast<std::uint64_t>(form->stride * lane);
       function(offset == 0 ? first : builder_.CreateGEP(element, first, builder_.getInt64(offset)),
@@ -252,6 +246,75 @@ llvm::Value* Emitter::load_texture(const BufferBinding& from, Type type, const E
   return result;
 }
 
+/// A vector of which lane i is element stride*i from the one at `first`, by loads of neighbours: of all
+/// from the first lane's to the last's, and of no others. Null where that is no gain.
+llvm::Value* Emitter::load_strided(MemoryAccess access, Type type, const Expr& first,
+                                   std::int64_t stride, int alignment) {
+  constexpr std::int64_t kWidestStride = 4;
+  const int lanes = type.lanes, bytes = type.bytes();
+  access.pointer = address(access.binding, first);
+  access.count = lanes;
+  if (stride == 1) {
+    access.alignment = alignment;
+    return load_elements(access, type, alignment);
+  }
+  if (stride == 0) {
+    access.count = 1;
+    return builder_.CreateVectorSplat(static_cast<unsigned>(lanes),
+                                      load_elements(access, type.element(), bytes));
+  }
+  if (!hooks_.facts.dense_accesses || stride < 0 || stride > kWidestStride || lanes < stride)
+    return nullptr;
+  llvm::Type* element = memory_type(context(), type.element());
+  llvm::Value* begin = access.pointer;
+  const std::int64_t span = (lanes - 1) * stride + 1;
+  llvm::Value* result = nullptr;
+  for (std::int64_t piece = 0; piece < stride; ++piece) {
+    const bool is_last = piece + 1 == stride;
+    const std::int64_t start = is_last ? span - lanes : piece * lanes;
+    access.pointer =
+        builder_.CreateGEP(element, begin, builder_.getInt64(static_cast<std::uint64_t>(start)));
+    llvm::Value* loaded = load_elements(access, type, bytes);
+    std::vector<int> picked(static_cast<std::size_t>(lanes), -1);
+    for (int lane = 0; lane < lanes; ++lane) {
+      const std::int64_t at = lane * stride;
+      const bool here = is_last ? at >= piece * lanes : at / lanes == piece;
+      if (here)
+        picked[static_cast<std::size_t>(lane)] = static_cast<int>(at - start) + (result ? lanes : 0);
+      if (!here && result && at < piece * lanes) picked[static_cast<std::size_t>(lane)] = lane;
+    }
+    result = builder_.CreateShuffleVector(result ? result : loaded, loaded, picked);
+  }
+  return result;
+}
+
+/// The lanes of an index with a form, or null: those of each base by load_strided, then interleaved.
+llvm::Value* Emitter::load_dense(const MemoryAccess& access, Type type, const LaneIndex& form,
+                                 int alignment) {
+  const auto parts = static_cast<int>(form.bases.size());
+  const int bytes = type.bytes();
+  if (parts > 1 && (!hooks_.facts.dense_accesses || type.lanes % parts != 0)) return nullptr;
+  const Type part = type.with_lanes(type.lanes / parts);
+  if (part.is_scalar()) return nullptr;
+  std::vector<llvm::Value*> loaded;
+  for (const Expr& base : form.bases) {
+    loaded.push_back(
+        load_strided(access, part, base, form.stride, parts == 1 ? alignment * bytes : bytes));
+    if (loaded.back() == nullptr) return nullptr;
+  }
+  // Parts i and i + half together, until one is left.
+  for (; loaded.size() > 1; loaded.resize(loaded.size() / 2)) {
+    const std::size_t half = loaded.size() / 2;
+    const int lanes = type.lanes / static_cast<int>(loaded.size());
+    std::vector<int> picked;
+    for (int lane = 0; lane < lanes; ++lane) picked.insert(picked.end(), {lane, lane + lanes});
+    for (std::size_t i = 0; i < half; ++i) {
+      loaded[i] = builder_.CreateShuffleVector(loaded[i], loaded[i + half], picked);
+    }
+  }
+  return loaded.front();
+}
+
 llvm::Value* Emitter::load(Type type, const Load& load) {
   const BufferBinding& from = buffer(load.buffer);
   if (load.index.size() != 1) throw InternalError("load of " + load.buffer + " is not flattened");
@@ -263,17 +326,10 @@ llvm::Value* Emitter::load(Type type, const Load& load) {
     access.pointer = address(from, index);
     return load_elements(access, type, load.alignment * bytes);
   }
-  const std::optional<LaneIndex> form = as_lanes(index);
-  if (form && form->stride == 1) {
-    access.pointer = address(from, form->base);
-    access.alignment = load.alignment * bytes;
-    return load_elements(access, type, load.alignment * bytes);
+  if (const std::optional<LaneIndex> form = lane_index(index)) {
+    if (llvm::Value* dense = load_dense(access, type, *form, load.alignment)) return dense;
   }
   access.count = 1;
-  if (form && form->stride == 0) {
-    access.pointer = address(from, form->base);
-    return builder_.CreateVectorSplat(type.lanes, load_elements(access, type.element(), bytes));
-  }
   llvm::Value* result = llvm::PoisonValue::get(register_type(context(), type));
   for_each_lane(from, index, type.lanes, [&](llvm::Value* pointer, int lane) {
     access.pointer = pointer;
@@ -282,6 +338,76 @@ llvm::Value* Emitter::load(Type type, const Load& load) {
                                           static_cast<std::uint64_t>(lane));
   });
   return result;
+}
+
+/// Where stmts[first] and those after it store vectors whose lanes are apart by as many elements as
+/// there are stores, each between the others': emits one store of neighbours, and returns how many these
+/// are.
+std::size_t Emitter::store_interleaved(const std::vector<ir::Stmt>& stmts, std::size_t first) {
+  constexpr std::size_t kMostChannels = 4;
+  const auto* head = stmts[first].as<ir::Store>();
+  if (!hooks_.facts.dense_accesses || !head || head->value.type().is_scalar()) return 0;
+  const auto form = lane_index(head->index[0]);
+  const auto channels = form ? static_cast<std::size_t>(std::max<std::int64_t>(form->stride, 0)) : 0;
+  if (channels < 2 || channels > kMostChannels || first + channels > stmts.size()) return 0;
+
+  struct Channel {
+    std::int64_t offset;
+    const ir::Store* store;
+    Expr base;
+  };
+  std::vector<Channel> order;
+  const Expr rest = split_constant(form->bases[0]).rest;
+  for (std::size_t i = 0; i < channels; ++i) {
+    const auto* store = stmts[first + i].as<ir::Store>();
+    if (!store || store->buffer != head->buffer || store->value.type() != head->value.type()) return 0;
+    if (store->streamed || store->block.defined() || reads(*store, head->buffer)) return 0;
+    const auto lanes = lane_index(store->index[0]);
+    if (!lanes || lanes->bases.size() != 1 || lanes->stride != form->stride) return 0;
+    const SplitIndex split = split_constant(lanes->bases[0]);
+    const bool same =
+        rest.defined() ? split.rest.defined() && equal(rest, split.rest) : !split.rest.defined();
+    if (!same) return 0;
+    order.push_back({split.constant, store, lanes->bases[0]});
+  }
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  for (std::size_t c = 1; c < channels; ++c) {
+    if (order[c].offset != order[0].offset + static_cast<std::int64_t>(c)) return 0;
+  }
+
+  std::map<const ir::Store*, llvm::Value*> values;
+  for (std::size_t i = 0; i < channels; ++i) {
+    const auto* store = stmts[first + i].as<ir::Store>();
+    values[store] = emit(store->value);
+  }
+  const Type type = head->value.type();
+  const auto lanes = static_cast<std::size_t>(type.lanes);
+  // All channels one after the other, a pair at a time; then lane by lane.
+  std::vector<llvm::Value*> parts;
+  for (const Channel& channel : order) parts.push_back(values[channel.store]);
+  for (std::size_t width = lanes; parts.size() > 1; width *= 2) {
+    std::vector<llvm::Value*> joined;
+    for (std::size_t i = 0; i < parts.size(); i += 2) {
+      std::vector<int> all;
+      for (std::size_t lane = 0; lane < 2 * width; ++lane) all.push_back(static_cast<int>(lane));
+      llvm::Value* other =
+          i + 1 < parts.size() ? parts[i + 1] : llvm::PoisonValue::get(parts[i]->getType());
+      joined.push_back(builder_.CreateShuffleVector(parts[i], other, all));
+    }
+    parts = std::move(joined);
+  }
+  std::vector<int> picked;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    for (std::size_t c = 0; c < channels; ++c) picked.push_back(static_cast<int>(c * lanes + lane));
+  }
+  llvm::Value* value = builder_.CreateShuffleVector(parts.front(), picked);
+  const Type whole = type.with_lanes(static_cast<int>(lanes * channels));
+  const BufferBinding& to = buffer(head->buffer);
+  const MemoryAccess access{head->buffer, to, true,         address(to, order[0].base),
+                            whole.lanes,  0,  head->logical};
+  store_elements(access, whole, value, type.bytes());
+  return channels;
 }
 
 void Emitter::statement(const ir::Store& store) {
@@ -302,9 +428,9 @@ void Emitter::statement(const ir::Store& store) {
     store_elements(access, type, value, store.alignment * bytes);
     return;
   }
-  const std::optional<LaneIndex> form = as_lanes(index);
-  if (form && form->stride == 1) {
-    access.pointer = address(to, form->base);
+  const std::optional<LaneIndex> form = lane_index(index);
+  if (form && form->stride == 1 && form->bases.size() == 1) {
+    access.pointer = address(to, form->bases[0]);
     access.alignment = store.alignment * bytes;
     store_elements(access, type, value, store.alignment * bytes);
     return;

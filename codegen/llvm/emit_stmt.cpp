@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
 
@@ -88,7 +90,11 @@ void Emitter::emit_serial(const ir::For& loop) {
 }
 
 void Emitter::statement(const ir::Block& block) {
-  for (const ir::Stmt& s : block.stmts) emit(s);
+  for (std::size_t i = 0; i < block.stmts.size();) {
+    const std::size_t stored = store_interleaved(block.stmts, i);
+    if (stored == 0) emit(block.stmts[i]);
+    i += std::max<std::size_t>(stored, 1);
+  }
 }
 
 void Emitter::statement(const ir::If& branch) {

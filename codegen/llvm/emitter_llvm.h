@@ -12,6 +12,7 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Module.h>
 
+#include "codegen/llvm/lane_index.h"
 #include "codegen/llvm/target_hooks_llvm.h"
 
 namespace mica::llvm_backend {
@@ -99,6 +100,10 @@ class Emitter {
   llvm::Value* load_texture(const BufferBinding& from, Type type, const Expr& index);
   llvm::Value* load_piece(const MemoryAccess& access, Type type, llvm::Value* pointer, int alignment);
   llvm::Value* load_elements(const MemoryAccess& access, Type type, int alignment);
+  std::size_t store_interleaved(const std::vector<ir::Stmt>& stmts, std::size_t first);
+  llvm::Value* load_strided(MemoryAccess access, Type type, const Expr& first, std::int64_t stride,
+                            int alignment);
+  llvm::Value* load_dense(const MemoryAccess& access, Type type, const LaneIndex& form, int alignment);
   void store_elements(const MemoryAccess& access, Type type, llvm::Value* value, int alignment);
   template <typename Function>
   void for_each_lane(const BufferBinding& buffer, const Expr& index, int lanes, Function&& function);

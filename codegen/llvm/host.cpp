@@ -46,6 +46,7 @@ class HostKernel {
   HostKernel(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts, std::string name)
       : module_(module), kernel_(kernel), name_(std::move(name)) {
     hooks_.facts = facts;
+    hooks_.facts.dense_accesses = true;
     hooks_.loop = [this](Emitter& e, const ir::For& loop) { emit_loop(e, loop); };
     hooks_.allocate = [this](Emitter& e, const ir::Allocate& a) { return allocate(e, a); };
     hooks_.streamed_store = [this](Emitter& e, const MemoryAccess& /*access*/, llvm::Value* pointer,

@@ -119,6 +119,7 @@ HostCode::HostCode(const std::string& name, HostCpu cpu, bool keep_object) {
   const std::string features = builder.getFeatures().getString();
   facts_.native_half = features.find("+f16c") != std::string::npos;
   facts_.native_f64_minimum = true;
+  facts_.native_saturation = false;
   cpu_ = builder.getCPU() + " " + features;
   machine_ = check(builder.createTargetMachine(), "no code generator for this CPU");
   jit_ = check(llvm::orc::LLJITBuilder()

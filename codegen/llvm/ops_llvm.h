@@ -17,6 +17,12 @@ struct TargetFacts {
   /// Accesses are cut into aligned pieces of a power-of-two number of lanes and at most 16 bytes;
   /// else any vector is accessed at once.
   bool small_accesses = false;
+  /// Vectors whose lanes are apart are loaded with what lies between, and stored together where several
+  /// fill each other's gaps; else lane by lane.
+  bool dense_accesses = false;
+  /// Conversions of vectors from float to integer that saturate are instructions; else compare and
+  /// select.
+  bool native_saturation = true;
   /// The 32-bit registers that values may wait in before they are used; 0: there are no such registers
   /// to manage, or another scheduler does.
   int load_registers = 0;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "codegen/analysis/in_place.h"
+#include "codegen/analysis/type_origin.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/simplify.h"
@@ -71,6 +72,8 @@ void add_output(Program& program, const FunctionData& func) {
     buffer.type = func.types[i];
     buffer.dimensions = func.dimensions();
     buffer.is_output = true;
+    buffer.where = func.where;
+    buffer.why_type = analysis::type_origin(program.pipeline, func, i);
     program.plan.buffers.push_back(buffer);
     if (i == 0) continue;
     // The loops run over the first buffer's box.

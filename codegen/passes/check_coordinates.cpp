@@ -27,11 +27,18 @@ class CoordinateChecks {
 
   void run() {
     for (const auto& func : program_.pipeline.funcs) {
+      for (const auto& definition : func->definitions) {
+        domains_of_runs_ = domains_of_runs_ || no_points(definition).defined();
+      }
+    }
+    for (const auto& func : program_.pipeline.funcs) {
       const auto box = program_.required.find(func->name);
       if (box == program_.required.end()) continue;
+      nothing_ = {};
       if (!program_.is_root(func->name)) check_box(*func, box->second);
       for (const auto& definition : func->definitions) {
         const auto scope = analysis::definition_scope(*func, definition, box->second);
+        nothing_ = either(no_points(definition), domains_of_runs_ ? no_points(box->second) : Expr());
         analysis::for_each_access(definition, [&](const Access& access) {
           for (const Expr& index : access.args)
             check_index(*func, access.name, index, scope, access.where);
@@ -44,12 +51,30 @@ class CoordinateChecks {
   }
 
  private:
+  static Expr either(const Expr& a, const Expr& b) {
+    return !a.defined() ? b : !b.defined() ? a : a || b;
+  }
+  /// Is a domain empty whose extents the run knows? Undefined: never.
+  static Expr no_points(const Definition& definition) {
+    Expr empty;
+    for (const auto& dim : definition.domain ? definition.domain->dims : std::vector<RDomData::Dim>()) {
+      if (dim.constant_extent() == 0) empty = either(empty, dim.extent < 1);
+    }
+    return empty;
+  }
+  static Expr no_points(const analysis::Box& box) {
+    Expr empty;
+    for (const Interval& range : box) empty = either(empty, range.min > range.max);
+    return empty;
+  }
+
   void add(const Interval& interval, std::int64_t low, std::int64_t high, std::string message,
            const SourceLocation& where) {
     if (!seen_.insert({to_string(interval.min), to_string(interval.max)}).second) return;
     PlanCheck check;
     const Type type = interval.min.type();
     check.holds = interval.min >= make_const(type, low) && interval.max <= make_const(type, high);
+    if (nothing_.defined()) check.holds = nothing_ || check.holds;
     check.values = {interval.min, interval.max};
     check.message = std::move(message);
     check.where = where;
@@ -84,6 +109,8 @@ class CoordinateChecks {
   }
 
   Program& program_;
+  bool domains_of_runs_ = false;
+  Expr nothing_;  // holds where what is looked at is not carried out
   std::set<std::pair<std::string, std::string>> seen_;  // what the same launch has checked
 };
 

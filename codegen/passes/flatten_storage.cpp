@@ -1,6 +1,8 @@
 #include "codegen/passes/flatten_storage.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "codegen/ir/traverse.h"
@@ -82,13 +84,15 @@ class OwnPoints {
 
 class Flattener {
  public:
-  Flattener(const LowerOptions& options, const Nest& nest)
+  Flattener(const Plan& plan, const LowerOptions& options, const Nest& nest)
       : origins_(nest.origins),
         bake_(options.bake),
         on_device_(nest.on_device),
         keep_logical_(options.target.backend == Backend::GpuEmulator),
         wide_(!options.variant.index32),
         unit_stride_(options.variant.unit_stride) {
+    const std::vector<Variant::Inner>& inner = options.variant.inner;
+    for (std::size_t i = 0; i < inner.size(); ++i) inner_[plan.buffers.at(i).name] = inner[i];
     ir::walk(
         nest.body,
         [this](const ir::Stmt& s) {
@@ -296,15 +300,10 @@ class Flattener {
       }
       std::int64_t constant = form.constant;
       form.constant = 0;
-      if (d == 0 && unit_stride_) {
-        offset.add(form);
-        tail.constant += constant;
-        continue;
-      }
       const std::string symbol = buffer + ".stride." + std::to_string(d);
-      if (const auto baked = bake_.find(symbol); baked != bake_.end()) {
-        offset.add(form, baked->second);
-        tail.constant += constant * baked->second;
+      if (const auto known = known_stride(buffer, d, symbol)) {
+        offset.add(form, *known);
+        tail.constant += constant * *known;
         continue;
       }
       const Expr stride = make_var(symbol, type);
@@ -317,6 +316,18 @@ class Flattener {
     rows.add(offset);
     rows.add(tail);
     return analysis::to_expr(rows, type);
+  }
+
+  /// The stride of dimension `d`, whose name is `symbol`, if the code is for that one alone.
+  [[nodiscard]] std::optional<std::int64_t> known_stride(const std::string& buffer, std::size_t d,
+                                                         const std::string& symbol) const {
+    if (d == 0 && unit_stride_) return 1;
+    if (const auto inner = inner_.find(buffer); inner != inner_.end()) {
+      if (d == 0 && inner->second.stride > 0) return inner->second.stride;
+      if (d > 0 && inner->second.unit == d) return 1;
+    }
+    const auto baked = bake_.find(symbol);
+    return baked == bake_.end() ? std::nullopt : std::optional(baked->second);
   }
 
   /// Is a coordinate the same for all threads of a block, in all their iterations? Not asked in a kernel
@@ -334,6 +345,7 @@ class Flattener {
   const analysis::Origins& origins_;
   const std::map<std::string, std::int64_t>& bake_;
   bool on_device_, keep_logical_, wide_, unit_stride_;
+  std::map<std::string, Variant::Inner> inner_;
   bool loops_ = false;  // serial ones in the nest
   std::map<std::string, Layout> layouts_;
   Names threads_, blocks_;   // loops around
@@ -357,7 +369,7 @@ void flatten_storage(Program& program) {
   const std::set<std::string> mins = min_symbols(program.plan);
   for (auto& nest : program.nests) {
     if (nest.on_device) nest.origins = analysis::array_origins(nest.body, mins);
-    nest.body = Flattener(program.options, nest).run(nest.body);
+    nest.body = Flattener(program.plan, program.options, nest).run(nest.body);
   }
 }
 

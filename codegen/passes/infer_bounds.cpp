@@ -1,6 +1,7 @@
 #include "codegen/passes/infer_bounds.h"
 
 #include "codegen/passes/simplify.h"
+#include "dsl/limits.h"
 #include "dsl/operators.h"
 #include "dsl/tap_text.h"
 #include "dsl/traverse.h"
@@ -81,7 +82,7 @@ void check_array(Program& program, const std::string& name, const std::string& a
       analysis::for_each_access(definition, [&](const Access& access) {
         if (access.name != name) return;
         for (std::size_t d = 0; d < dims; ++d) {
-          Interval i = analysis::interval_of(access.args[d], scope);
+          Interval i = analysis::index_interval(definition, access.args[d], scope);
           check_bounded(*consumer, access, d, i);
           add_face(low[d], {consumer.get(), &access, i.min}, true);
           add_face(high[d], {consumer.get(), &access, i.max}, false);
@@ -123,7 +124,7 @@ void check_writes(Program& program, const FunctionData& func, const std::string&
     const auto& definition = func.definitions[i];
     auto scope = analysis::definition_scope(func, definition, box);
     for (std::size_t d = 0; d < box.size(); ++d) {
-      Interval written = analysis::interval_of(definition.args[d], scope);
+      Interval written = analysis::index_interval(definition, definition.args[d], scope);
       if (!written.bounded()) {
         throw UserError("update " + std::to_string(i) + " of " + func.name + " writes at index " +
                             brief(definition.args[d]) + ", which nothing bounds; clamp it",
@@ -142,6 +143,29 @@ void check_writes(Program& program, const FunctionData& func, const std::string&
   }
 }
 
+// Domains of bounds that the run knows stay within the limits of constant ones.
+void check_domains(Program& program, const FunctionData& func) {
+  for (const auto& definition : func.definitions) {
+    if (!definition.domain) continue;
+    for (std::size_t d = 0; d < definition.domain->dims.size(); ++d) {
+      const auto& dim = definition.domain->dims[d];
+      if (as_int(dim.min) && as_int(dim.extent)) continue;
+      const Expr largest_min = make_const(Int(32), kLargestMin);
+      const Expr largest_extent = make_const(Int(32), kLargestExtent);
+      PlanCheck check;
+      check.holds = simplify(dim.extent < 1 || (dim.min <= largest_min && dim.min >= 0 - largest_min &&
+                                                dim.extent <= largest_extent));
+      check.values = {dim.min, dim.extent};
+      check.message = "dimension " + std::to_string(d) + " of RDom " + definition.domain->name +
+                      " is {0}, {1}, that is min, extent: the min must lie in -2^28..2^28, the extent "
+                      "be at most 2^30 - 1; move the domain to 0 and add the offset to the "
+                      "coordinates, or cut it into several";
+      check.where = definition.where;
+      program.plan.checks.push_back(std::move(check));
+    }
+  }
+}
+
 }  // namespace
 
 Box with_updates(const FunctionData& func, const Box& box) {
@@ -150,7 +174,9 @@ Box with_updates(const FunctionData& func, const Box& box) {
     const auto& definition = func.definitions[i];
     auto scope = analysis::definition_scope(func, definition, box);
     Box written;
-    for (const auto& arg : definition.args) written.push_back(analysis::interval_of(arg, scope));
+    for (const auto& arg : definition.args) {
+      written.push_back(analysis::index_interval(definition, arg, scope));
+    }
     for (std::size_t d = 0; d < written.size(); ++d) {
       if (!written[d].bounded()) {
         throw UserError("update " + std::to_string(i) + " of " + func.name + " writes at " +
@@ -182,7 +208,7 @@ void infer_bounds(Program& program) {
             if (access.name != func.name) return;
             Box one;
             for (std::size_t d = 0; d < access.args.size(); ++d) {
-              one.push_back(analysis::interval_of(access.args[d], scope));
+              one.push_back(analysis::index_interval(definition, access.args[d], scope));
               check_bounded(*consumer, access, d, one.back());
             }
             unite(box, one);
@@ -194,6 +220,7 @@ void infer_bounds(Program& program) {
       if (program.is_root(func.name)) apply_bounds(program, func, box);
     }
     program.required[func.name] = box;
+    check_domains(program, func);
   }
   for (const auto& func : funcs) {
     if (!program.pipeline.is_output(func->name)) continue;

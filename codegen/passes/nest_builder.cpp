@@ -124,7 +124,7 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   }
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) {
-      roots[dim.name] = {make_const(Int(32), dim.min), make_const(Int(32), dim.extent)};
+      roots[dim.name] = {dim.min, dim.count()};
       unclipped[dim.name] = roots[dim.name];
     }
   }

@@ -308,7 +308,7 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
   }
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) {
-      value[dim.name] = make_var(loop_name(prefix, dim.name)) + constant(dim.min);
+      value[dim.name] = make_var(loop_name(prefix, dim.name)) + dim.min;
     }
   }
   for (const auto& arg : func.args) {
@@ -334,8 +334,8 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
   }
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) {
-      stmt = ir::make_stmt(ir::For{loop_name(prefix, dim.name), constant(0), constant(dim.extent),
-                                   LoopKind::Serial, stmt});
+      stmt = ir::make_stmt(
+          ir::For{loop_name(prefix, dim.name), constant(0), dim.count(), LoopKind::Serial, stmt});
     }
   }
   if (condition.defined()) stmt = ir::make_stmt(ir::If{simplify(condition), stmt, {}});

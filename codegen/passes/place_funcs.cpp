@@ -301,7 +301,8 @@ class CallCounter {
         return uses_var(arg, dim.name) &&
                std::any_of(vars.begin(), vars.end(), [&](const auto& v) { return uses_var(arg, v); });
       });
-      if (slides) repeats *= static_cast<double>(dim.extent);
+      if (slides)
+        repeats *= static_cast<double>(dim.constant_extent() > 0 ? dim.constant_extent() : kManyCalls);
     }
     return repeats;
   }

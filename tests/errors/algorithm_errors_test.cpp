@@ -139,8 +139,30 @@ TEST(AlgorithmErrors, ReductionDomains) {
   EXPECT_FAILS(RDom({{0, INT64_MIN}}), "at least 1");
   EXPECT_EQ(RDom({{-kLargestMin, kLargestExtent}, {kLargestMin, 1}}).dimensions(), 2);
   RDom r({{0, 5000}});
-  EXPECT_FAILS(sum(r, Expr(r)), "more than 4096 terms", "f(x) += ...");
+  const Var a("a"), b("b"), c("c"), d("d"), e("e");
+  EXPECT_FAILS(sum(r, a + b + c + d + e + r), "sum over RDom r", "5 Vars", "at most 4");
+  EXPECT_FAILS(sum(r, Expr(r) < 3), "sum of a bool", "select(condition, 1, 0)");
+  EXPECT_FAILS(argmin(r, Expr()), "argmin of an undefined Expr");
+  const ImageParam u(Float(32), 1, "u");
+  EXPECT_FAILS(RDom({{0, a}}), "the extent of dimension 0 of RDom r, a, depends on a",
+               "where(condition)");
+  EXPECT_FAILS(RDom({{u(0), 3}}), "the min of dimension 0 of RDom r is f32", "cast<int32_t>(...)");
+  EXPECT_FAILS(RDom({{cast<std::int32_t>(u(0)), 3}}), "depends on u");
+  EXPECT_FAILS(RDom({{0, Expr(r) + 1}}), "depends on r.x");
+  EXPECT_FAILS(RDom({{0, 3}, {Expr(), 3}}), "the min of dimension 1 of RDom r is an undefined Expr");
+  EXPECT_FAILS(r.where(Expr(r)), "where of RDom r: the condition is i32; it must be a bool");
+  EXPECT_FAILS(r.where(Expr()), "the condition is undefined");
   EXPECT_TRUE(fails_with([&] { (void)r[1]; }, {"dimension 1 of RDom r, which has 1 dimension "}));
+}
+
+TEST(AlgorithmErrors, SingleValuesHaveNoArguments) {
+  const Var x("x");
+  Func one("one"), line("line");
+  one() = 1.0F;
+  line(x) = 2.0F;
+  EXPECT_FAILS(one(x) = 1.0F, "one is used with 1 argument, but it is a single value: write one()");
+  EXPECT_FAILS(line() = 1.0F, "line is used without arguments, but it has 1 dimension: x");
+  EXPECT_FAILS(line.realize(), "realize was given no sizes");
 }
 
 TEST(AlgorithmErrors, AnUpdateThatIsNotThere) {

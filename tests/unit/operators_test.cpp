@@ -247,16 +247,25 @@ TEST(OperatorErrors, ArithmeticOnBoolsSaysToMakeANumber) {
   }
 }
 
-TEST(OperatorErrors, FloatFunctionsOfIntegersSayToCast) {
-  EXPECT_EQ(error_of([] { sqrt(i32()); }),
-            "'sqrt' does not take i32 operands (i32); cast it to Float(32): cast(Float(32), ...)");
-  for (const auto& action : std::vector<std::function<void()>>{
-           [] { floor(i32()); }, [] { ceil(i32()); }, [] { round(i32()); }, [] { exp(i32()); },
-           [] { log(i32()); }, [] { sin(i32()); }, [] { cos(i32()); }, [] { tanh(i32()); },
-           [] { pow(i32(), 2); }, [] { fma(i32(), i32(), i32()); }}) {
-    EXPECT_NE(error_of(action).find("cast it to Float(32)"), std::string::npos);
+TEST(Operators, FloatFunctionsOfIntegersConvert) {
+  for (const Expr& e : {sqrt(i32()), floor(i32()), ceil(i32()), round(i32()), exp(i32()), log(i32()),
+                        sin(i32()), cos(i32()), tanh(i32()), pow(i32(), 2), pow(f32(), i32())}) {
+    EXPECT_EQ(e.type(), Float(32)) << to_string(e);
   }
+  EXPECT_EQ(sqrt(cast<std::int64_t>(i32())).type(), Float(64));
   EXPECT_EQ(pow(f32(), 2).type(), Float(32));
+  EXPECT_NE(error_of([] { fma(i32(), i32(), i32()); }).find("cast it to Float(32)"), std::string::npos);
+  EXPECT_NE(error_of([] { sqrt(flag()); }), "");
+}
+
+TEST(Operators, LerpAndMuxAreMadeOfTheOthers) {
+  EXPECT_EQ(lerp(f32(), f32(), 0.25F).type(), Float(32));
+  EXPECT_EQ(lerp(cast<std::uint8_t>(i32()), cast<std::uint8_t>(i32()), f32()).type(), UInt(8));
+  EXPECT_NE(error_of([] { lerp(f32(), f32(), i32()); }).find("from 0 to 1"), std::string::npos);
+  EXPECT_EQ(to_string(mux(i32(), {1, 2, 3})),
+            to_string(select(i32() <= 0, 1, select(i32() <= 1, 2, 3))));
+  EXPECT_NE(error_of([] { mux(i32(), {}); }).find("at least one"), std::string::npos);
+  EXPECT_NE(error_of([] { mux(f32(), {1}); }), "");
 }
 
 TEST(OperatorErrors, IntegerOperationsRefuseFloats) {

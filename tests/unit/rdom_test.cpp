@@ -14,8 +14,8 @@ TEST(RDom, DimensionsAreNamedAfterTheDomain) {
   EXPECT_EQ(r.x.name(), "box.x");
   EXPECT_EQ(r[1].name(), "box.y");
   EXPECT_EQ(r.z.name(), "box.y") << "a dimension that the domain lacks is its last";
-  EXPECT_EQ(r.data()->dims[1].min, -2);
-  EXPECT_EQ(r.data()->dims[1].extent, 5);
+  EXPECT_EQ(to_string(r.data()->dims[1].min), "-2");
+  EXPECT_EQ(r.data()->dims[1].constant_extent(), 5);
 }
 
 TEST(RDom, SumWritesItsTermsOutFirstDimensionFastest) {
@@ -42,12 +42,14 @@ TEST(RDom, ASumOverOneDomainLeavesAnotherAlone) {
             "u(0, 0) + u(1, 0) + (u(0, 1) + u(1, 1)) + (u(0, 2) + u(1, 2)) + (u(0, 3) + u(1, 3))");
 }
 
-TEST(RDom, ASumOf4096TermsIsTheLargest) {
+TEST(RDom, ASumOf4096TermsIsTheLargestThatIsWrittenOut) {
   ImageParam u(Int(32), 1, "u");
   RDom r({{0, 64}, {0, 64}});
   EXPECT_TRUE(sum(r, u(r.x + 64 * r.y)).defined());
   RDom s({{0, 64}, {0, 65}});
-  EXPECT_THROW(sum(s, u(s.x + 64 * s.y)), UserError);
+  const Expr call = sum(s, u(s.x + 64 * s.y) + x);
+  ASSERT_NE(call.as<Access>(), nullptr);
+  EXPECT_EQ(to_string(call), "sum(x)");
 }
 
 }  // namespace
