@@ -22,6 +22,17 @@ std::string excerpt(const Expr& e) {
                   " operands (" + excerpt(operand) + "); " + advice);
 }
 
+// Is the type of an operand for its Func's definition to decide? Then the operation waits for it, too
+// (dsl/self_reads.h).
+bool waits(const char* op, std::initializer_list<Expr> operands) {
+  bool any = false;
+  for (const Expr& e : operands) {
+    require_defined(op, e);
+    any = any || e.type().is_undecided();
+  }
+  return any;
+}
+
 constexpr const char* kNumberOfBool = "make a number of the bool first: select(condition, 1, 0)";
 
 void require_number(const char* op, const Expr& e) {
@@ -67,13 +78,19 @@ Expr make_binary(BinaryOp op, Expr a, Expr b) {
   return make_expr(type, Binary{op, std::move(a), std::move(b)});
 }
 
+Expr waiting(BinaryOp op, Expr a, Expr b) {
+  return make_expr(undecided_type(), Binary{op, std::move(a), std::move(b)});
+}
+
 Expr arithmetic(BinaryOp op, const char* text, Expr a, Expr b) {
+  if (waits(text, {a, b})) return waiting(op, std::move(a), std::move(b));
   match_types(text, a, b);
   require_number(text, a);
   return make_binary(op, std::move(a), std::move(b));
 }
 
 Expr compared(CompareOp op, const char* text, Expr a, Expr b) {
+  if (waits(text, {a, b})) return make_expr(Bool(), Compare{op, std::move(a), std::move(b)});
   match_types(text, a, b);
   const bool is_equality = op == CompareOp::Eq || op == CompareOp::Ne;
   if (!is_equality) require_number(text, a);
@@ -87,6 +104,7 @@ Expr compared(CompareOp op, const char* text, Expr a, Expr b) {
 }
 
 Expr logical(BinaryOp op, const char* text, Expr a, Expr b) {
+  if (waits(text, {a, b})) return make_expr(Bool(), Binary{op, std::move(a), std::move(b)});
   require_bool(text, a);
   require_bool(text, b);
   match_types(text, a, b);
@@ -94,6 +112,7 @@ Expr logical(BinaryOp op, const char* text, Expr a, Expr b) {
 }
 
 Expr bitwise(BinaryOp op, const char* text, Expr a, Expr b) {
+  if (waits(text, {a, b})) return waiting(op, std::move(a), std::move(b));
   match_types(text, a, b);
   require_integer(text, a, "cast it to an integer type");
   return make_binary(op, std::move(a), std::move(b));
@@ -104,8 +123,7 @@ bool both_bool(const Expr& a, const Expr& b) {
 }
 
 Expr shifted(BinaryOp op, const char* text, Expr a, Expr b) {
-  require_defined(text, a);
-  require_defined(text, b);
+  if (waits(text, {a, b})) return waiting(op, std::move(a), std::move(b));
   require_integer(text, a, "cast it to an integer type");
   require_integer(text, b, "shift by an integer");
   const std::int64_t* amount = as_int(b);
@@ -125,8 +143,7 @@ Expr unary(UnaryOp op, Expr a) {
 }
 
 Expr float_function(UnaryOp op, const char* name, Expr a) {
-  require_defined(name, a);
-  require_float(name, a);
+  if (!waits(name, {a})) require_float(name, a);
   return unary(op, std::move(a));
 }
 
@@ -138,13 +155,14 @@ Expr operator*(Expr a, Expr b) { return arithmetic(BinaryOp::Mul, "*", std::move
 Expr operator/(Expr a, Expr b) { return arithmetic(BinaryOp::Div, "/", std::move(a), std::move(b)); }
 
 Expr operator%(Expr a, Expr b) {
+  if (waits("%", {a, b})) return waiting(BinaryOp::Mod, std::move(a), std::move(b));
   match_types("%", a, b);
   require_integer("%", a, "write a - b*floor(a/b)");
   return make_binary(BinaryOp::Mod, std::move(a), std::move(b));
 }
 
 Expr operator-(Expr a) {
-  require_defined("-", a);
+  if (waits("-", {a})) return unary(UnaryOp::Neg, std::move(a));
   require_number("-", a);
   const Type type = a.type();
   if (const auto* imm = a.as<FloatImm>()) return make_expr(type, FloatImm{-imm->value});
@@ -155,13 +173,14 @@ Expr operator-(Expr a) {
 }
 
 Expr operator!(Expr a) {
+  if (waits("!", {a})) return make_expr(Bool(), Unary{UnaryOp::Not, std::move(a)});
   require_bool("!", a);
   if (const std::int64_t* value = as_int(a)) return make_const(a.type(), *value != 0 ? 0 : 1);
   return unary(UnaryOp::Not, std::move(a));
 }
 
 Expr operator~(Expr a) {
-  require_defined("~", a);
+  if (waits("~", {a})) return unary(UnaryOp::BitNot, std::move(a));
   if (a.type().is_bool()) return !std::move(a);
   require_integer("~", a, "cast it to an integer type");
   if (const std::int64_t* value = as_int(a)) return make_const(a.type(), ~*value);
@@ -205,13 +224,17 @@ Expr clamp(Expr value, Expr low, Expr high) {
 }
 
 Expr abs(Expr a) {
-  require_defined("abs", a);
+  if (waits("abs", {a})) return unary(UnaryOp::Abs, std::move(a));
   require_number("abs", a);
   if (a.type().is_uint()) return a;
   return unary(UnaryOp::Abs, std::move(a));
 }
 
 Expr select(Expr condition, Expr if_true, Expr if_false) {
+  if (waits("select", {if_true, if_false}) || waits("select", {condition})) {
+    return make_expr(undecided_type(),
+                     Select{std::move(condition), std::move(if_true), std::move(if_false)});
+  }
   require_bool("select", condition);
   match_types("select", if_true, if_false);
   if (const std::int64_t* value = as_int(condition); value != nullptr && condition.type().is_scalar()) {
@@ -233,6 +256,7 @@ Expr cast(Type type, Expr value) {
                     ", which is no type; the types are bool, u8, i8, u16, i16, i32, i64, f16, bf16, "
                     "f32 and f64");
   }
+  if (value.type().is_undecided()) return make_expr(type, Cast{std::move(value)});
   if (type.is_scalar()) type = type.with_lanes(value.type().lanes);
   if (type.lanes != value.type().lanes) {
     throw UserError("cast to " + to_string(type) + " of " + excerpt(value) + ", which is " +
@@ -247,7 +271,9 @@ Expr cast(Type type, Expr value) {
 Expr fma(Expr a, Expr b, Expr c) {
   // Matching all with an operand that is no literal gives literals the type of the rest; the second
   // round carries a type that the first one widened to those matched before.
-  for (const Expr* operand : {&a, &b, &c}) require_defined("fma", *operand);
+  if (waits("fma", {a, b, c})) {
+    return make_expr(undecided_type(), Fma{std::move(a), std::move(b), std::move(c)});
+  }
   Expr& anchor = !is_literal(a) ? a : (!is_literal(b) ? b : c);
   for (int pass = 0; pass < 2; ++pass) {
     for (Expr* operand : {&a, &b, &c}) {
@@ -276,6 +302,9 @@ Expr cos(Expr a) { return float_function(UnaryOp::Cos, "cos", std::move(a)); }
 Expr tanh(Expr a) { return float_function(UnaryOp::Tanh, "tanh", std::move(a)); }
 
 Expr pow(Expr base, Expr exponent) {
+  if (waits("pow", {base, exponent})) {
+    return waiting(BinaryOp::Pow, std::move(base), std::move(exponent));
+  }
   match_types("pow", base, exponent);
   require_float("pow", base);
   return make_binary(BinaryOp::Pow, std::move(base), std::move(exponent));
