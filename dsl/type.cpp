@@ -65,7 +65,6 @@ bfloat16::bfloat16(float value) {
 bfloat16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 std::string to_string(Type type) {
-  if (type.is_undecided()) return "undecided";
   std::string text;
   switch (type.code) {
     case TypeCode::Bool: text = "bool"; break;
