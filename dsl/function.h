@@ -49,7 +49,8 @@ struct ParamData {
   mutable std::atomic<std::uint64_t> bits = 0;
 };
 
-/// How a Func's first definition reads the Func itself: some points behind, or ahead, along one dimension.
+/// How a Func's first definition reads the Func itself: some points behind, or ahead, along one
+/// dimension.
 struct Recurrence {
   std::size_t dim = 0;     ///< the dimension; in all others reads are at the point's own coordinate
   bool ahead = false;      ///< reads are at larger coordinates, so the dimension is computed downwards

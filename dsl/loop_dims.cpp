@@ -136,7 +136,9 @@ void LoopExpander::add_initial_loops() {
     }
   }
   for (const auto& var : definition.pure_vars) {
-    dims().push_back({var, LoopKind::Serial, false, bounded_range(f_, var).second, definition.where});
+    // Loops over points of one color have other extents than the dimensions.
+    const std::int64_t extent = definition.coloring ? 0 : bounded_range(f_, var).second;
+    dims().push_back({var, LoopKind::Serial, false, extent, definition.where});
     const auto& recurrence = definition.recurrence;
     dims().back().recurs = recurrence && f_.args[recurrence->dim] == var;
   }

@@ -48,8 +48,8 @@ constexpr Type Bool() { return {TypeCode::Bool, 1, 1}; }
 constexpr Type Int(int bits) { return {TypeCode::Int, static_cast<std::uint8_t>(bits), 1}; }
 constexpr Type UInt(int bits) { return {TypeCode::UInt, static_cast<std::uint8_t>(bits), 1}; }
 constexpr Type Float(int bits) { return {TypeCode::Float, static_cast<std::uint8_t>(bits), 1}; }
-/// Of what reads a Func that is not defined yet: the Func's own definition decides it (dsl/self_reads.h).
-/// No node of a defined Func has it.
+/// Of what reads a Func that is not defined yet: the Func's own definition decides it
+/// (dsl/self_reads.h). No node of a defined Func has it.
 constexpr Type undecided_type() { return {TypeCode::Int, 0, 1}; }
 constexpr Type BFloat(int bits = 16) { return {TypeCode::BFloat, static_cast<std::uint8_t>(bits), 1}; }
 

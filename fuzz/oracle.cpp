@@ -400,8 +400,12 @@ void interpret(const Pipeline& pipeline, const std::vector<AnyBuffer*>& outputs)
   Interpreter interpreter(pipeline, false);
   std::size_t next = 0;
   for (const std::string& name : pipeline.outputs) {
-    const FunctionData* func = pipeline.find(name);
     interpreter.set_box(name, corners_of(box_of(*outputs.at(next))));
+    next += pipeline.find(name)->types.size();
+  }
+  next = 0;
+  for (const std::string& name : pipeline.outputs) {
+    const FunctionData* func = pipeline.find(name);
     for (std::size_t element = 0; element < func->types.size(); ++element) {
       AnyBuffer& out = *outputs.at(next++);
       if (out.elements() == 0) continue;
@@ -433,8 +437,8 @@ std::vector<AnyBuffer> interpret(const Func& func, const Box& box) {
 std::map<const ImageData*, Box> demanded_inputs(const std::vector<Func>& funcs, const Box& box) {
   const Pipeline pipeline = pipeline_of(funcs);
   Interpreter interpreter(pipeline, true);
+  for (const std::string& name : pipeline.outputs) interpreter.set_box(name, corners_of(box));
   for (const std::string& name : pipeline.outputs) {
-    interpreter.set_box(name, corners_of(box));
     corners_of(box).for_each([&](const Point& at) { interpreter.value(name, 0, at); });
   }
   std::map<const ImageData*, Box> result;

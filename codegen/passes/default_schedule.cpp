@@ -58,7 +58,7 @@ std::string free_name(std::string name, const Definition& definition) {
 ///   those no other Var    the same for strips of a row, parallel over the strips
 void schedule_rows(Definition& definition, const std::string& row,
                    const std::vector<std::string>& ordered, int lanes, bool parallel) {
-  constexpr int kFewRows = 4;
+  constexpr int kFewRows = 8;
   constexpr int kStripVectors = 16;
   std::vector<std::string> others;
   for (const auto& var : definition.pure_vars) {

@@ -82,6 +82,22 @@ TEST(Color, OfAFuncBehindOthersIsWhatALargerBoxWouldGive) {
                   });
 }
 
+TEST(Color, AnotherColorAfterARunCountsInTheNext) {
+  Func p("p");
+  p(x) = x * x;
+  p(x) = p(x) + p(x - 1);
+  Buffer<int> first(9), second(9);
+  for (auto& [buffer, color] : {std::pair(&first, x % 2), std::pair(&second, (x + 1) % 2)}) {
+    p.update().color(color);
+    AnyBuffer out = *buffer;
+    p.realize(out, Target::host());
+  }
+  EXPECT_EQ(first(2), 4 + 1);
+  EXPECT_EQ(second(2), 4 + 1 + 0);
+  EXPECT_EQ(first(3), 9 + 4 + 1);
+  EXPECT_EQ(second(3), 9 + 4);
+}
+
 TEST(Color, FourColorsOfANinePointStencil) {
   const ImageParam u(Int(32), 2, "u");
   Func p("p");
@@ -92,7 +108,6 @@ TEST(Color, FourColorsOfANinePointStencil) {
   }
   p(x, y) = all;
   p.update().color((x + 2 * y) % 4);
-  EXPECT_TRUE(true);
   const Box box{{0, 29}, {0, 14}};
   const auto memory = bind_random(u, box, 4);
   EXPECT_TRUE(check_all_targets(p, box));

@@ -56,6 +56,10 @@ TEST(Recurrence, ForwardAlongTheSlowestDimension) {
                          [](Func& f) { f.gpu_tile(x, y, 16, 2).unroll(z, 4); },
                          [](Func& f) { f.gpu_tile(x, y, 16, 2).split(z, "zo", "zi", 4); },
                          [](Func& f) { f.fuse(x, y, "xy").gpu_tile("xy", 32); },
+                         [](Func& f) {
+                           f.split(x, "xo", "xi", 16).reorder("xi", z, "xo", y);
+                           f.gpu_blocks("xo", y).gpu_threads("xi");
+                         },
                      });
 }
 

@@ -22,9 +22,9 @@ TEST(OwnReads, TheHostWalksRowByRow) {
   const ImageParam u(Float(32), 3, "u");
   EXPECT_EQ(loops(walk(u), Backend::Host),
             "produce c:\n"
-            "  parallel c.y in [0, (c.extent.1 + 3)/4)\n"
+            "  parallel c.y in [0, (c.extent.1 + 7)/8)\n"
             "    for c.z in [0, c.extent.2)\n"
-            "      for c.y.part in [0, min(4, c.extent.1 - c.y*4))\n"
+            "      for c.y.part in [0, min(8, c.extent.1 - c.y*8))\n"
             "        for c.x in [0, (c.extent.0 + 15)/16)\n"
             "          if 16 <= c.extent.0 - c.x*16\n"
             "            vectorized c.x.vec in [0, 16)\n"

@@ -40,7 +40,7 @@ void compare(const std::string& what, double mica, double loops, double factor) 
 class OwnReadsPerf : public ::testing::Test {
  protected:
   OwnReadsPerf() {
-    for (Buffer<float>* b : {&a_, &b_, &c_}) b->fill(0.5F);
+    for (Buffer<float>* field : {&a_, &b_, &c_}) field->fill(0.5F);
     a.set(a_);
     b.set(b_);
   }
