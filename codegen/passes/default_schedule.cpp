@@ -6,6 +6,9 @@ namespace mica::passes {
 namespace {
 
 constexpr int kVectorBytes = 64;
+// Of a recurrence on a GPU, whose loads are then under way together: a multiprocessor hides its memory's
+// latency behind some 30 KB, and 1,400 threads that load 8 bytes a step ask for a third of that.
+constexpr int kSteps = 4;
 
 bool has_loops(const Definition& definition) {
   return std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
@@ -54,8 +57,8 @@ std::string free_name(std::string name, const Definition& definition) {
 /// around a row: they go through memory row by row, and the innermost comes back to points that are
 /// near.
 ///
-///   one other Var   row in vectors, ordered, kFewRows of the outermost Var, parallel over groups of
-///   those no other Var    the same for strips of a row, parallel over the strips
+///   one other Var   row in vectors; rows of a group of kFewRows; ordered; parallel over the groups
+///   no other Var    a strip of the row in vectors; ordered; parallel over the strips
 void schedule_rows(Definition& definition, const std::string& row,
                    const std::vector<std::string>& ordered, int lanes, bool parallel) {
   constexpr int kFewRows = 8;
@@ -122,6 +125,8 @@ void schedule_gpu(Definition& definition, const FunctionData& func) {
   static const std::vector<int> kColumnTiles[] = {{64}, {32, 4}, {32, 4, 1}};
   const auto& tile = (definition.recurrence ? kColumnTiles : kTiles)[vars.size() - 1];
   add(definition, directive::GpuTile{vars, tile, {}});
+  if (!definition.recurrence) return;
+  add(definition, directive::Unroll{func.args[definition.recurrence->dim], kSteps, {}});
 }
 
 /// Does another Func name a loop of this one, or `loop` in particular?

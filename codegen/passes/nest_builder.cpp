@@ -208,6 +208,9 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
   if (const auto carried = carried_at(frame, position, context)) {
     return emit_carried(frame, position, context, *carried);
   }
+  if (loop.recurs && loop.kind == LoopKind::Unrolled && context.on_gpu) {
+    if (ir::Stmt steps = emit_steps(frame, position, context); steps.defined()) return steps;
+  }
   // A serial loop that alone is left to decide a guard runs only as far as the guard allows.
   Expr extent = loop.extent;
   if (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) {

@@ -133,6 +133,10 @@ class NestBuilder {
   /// The walk along loop `position`, with the values that it carries in registers.
   ir::Stmt emit_carried(Frame& frame, std::size_t position, const NestContext& context,
                         const Carried& carried) const;
+  /// The written-out loop `position` along a recurrence: without tests where all of its steps are to be
+  /// made, so that their loads can be under way together, and as a loop for the last few. Undefined
+  /// where nothing is to be tested.
+  ir::Stmt emit_steps(Frame& frame, std::size_t position, const NestContext& context) const;
   /// Of a node in the value of a Func with a recurrence: what stands for a read of the Func itself, in
   /// terms of its Vars; undefined for another.
   [[nodiscard]] Expr own_read(const FunctionData& func, const Expr& node, const Carried* carried) const;

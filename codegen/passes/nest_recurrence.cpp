@@ -11,6 +11,7 @@
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
 #include "dsl/march_taps.h"
+#include "dsl/operators.h"
 #include "dsl/recurrence.h"
 #include "dsl/traverse.h"
 
@@ -142,6 +143,32 @@ ir::Stmt NestBuilder::emit_carried(Frame& frame, std::size_t position, const Nes
     alloc.body = std::move(result);
     result = ir::make_stmt(std::move(alloc));
   }
+  return result;
+}
+
+ir::Stmt NestBuilder::emit_steps(Frame& frame, std::size_t position, const NestContext& context) const {
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  const auto saved = frame.guards;
+  Expr all_inside, count = loop.extent;
+  std::erase_if(frame.guards, [&](const Guard& guard) {
+    const auto room = frame.room_for(guard, loop.name);
+    if (!room) return false;
+    const Expr one = loop.extent <= *room;
+    all_inside = all_inside.defined() ? all_inside && one : one;
+    count = min(count, *room);
+    return true;
+  });
+  ir::Stmt result;
+  if (all_inside.defined()) {
+    const auto steps = [&](const Expr& extent, LoopKind kind) {
+      const bool rolled = kind == LoopKind::Serial;
+      return ir::make_stmt(ir::For{loop.name, number(0), extent, kind,
+                                   emit_inside(frame, position, context), rolled});
+    };
+    result = ir::make_stmt(ir::If{simplify(all_inside), steps(loop.extent, LoopKind::Unrolled),
+                                  steps(simplify(count), LoopKind::Serial)});
+  }
+  frame.guards = saved;
   return result;
 }
 

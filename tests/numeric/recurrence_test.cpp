@@ -54,6 +54,7 @@ TEST(Recurrence, ForwardAlongTheSlowestDimension) {
                          [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 4); },
                          [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 4).unroll(y, 2); },
                          [](Func& f) { f.gpu_tile(x, y, 16, 2).unroll(z, 4); },
+                         [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 4).unroll(z, 5); },
                          [](Func& f) { f.gpu_tile(x, y, 16, 2).split(z, "zo", "zi", 4); },
                          [](Func& f) { f.fuse(x, y, "xy").gpu_tile("xy", 32); },
                          [](Func& f) {

@@ -36,12 +36,22 @@ TEST(OwnReads, TheHostWalksRowByRow) {
 
 TEST(OwnReads, AGpuWalksAColumnAThread) {
   const ImageParam u(Float(32), 3, "u");
-  const std::string text = loops(walk(u), Backend::Cuda);
+  Func c = walk(u);
+  c.gpu_tile(x, y, 32, 4);
+  const std::string text = loops(c, Backend::Cuda);
   EXPECT_EQ(count(text, "gpu_thread"), 2) << text;
   EXPECT_EQ(count(text, "for c.z in [0, c.extent.2)"), 1) << text;
   EXPECT_EQ(count(text, "Register f32 c.carried0[1][1][1]"), 1) << text;
   EXPECT_EQ(count(text, " c[..] = ..."), 1) << text;
-  EXPECT_EQ(count(code(walk(u), Backend::Cuda, "simplify"), "rolled for c.z"), 1);
+  EXPECT_EQ(count(code(c, Backend::Cuda, "simplify"), "rolled for c.z"), 1);
+}
+
+TEST(OwnReads, StepsThatAreWrittenOutAreTestedTogether) {
+  const ImageParam u(Float(32), 3, "u");
+  const std::string text = loops(walk(u), Backend::Cuda);
+  EXPECT_EQ(count(text, "if 4 <= c.extent.2 - c.z*4"), 1) << text;
+  EXPECT_EQ(count(text, "unrolled c.z.unroll in [0, 4)"), 1) << text;
+  EXPECT_EQ(count(text, "for c.z.unroll in [0, min(4, c.extent.2 - c.z*4))"), 1) << text;
 }
 
 TEST(OwnReads, WhatIsReadAheadIsWalkedDownwards) {
