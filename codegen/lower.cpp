@@ -18,6 +18,7 @@
 #include "codegen/passes/partition_loops.h"
 #include "codegen/passes/place_funcs.h"
 #include "codegen/passes/simplify.h"
+#include "codegen/passes/split_colors.h"
 #include "codegen/passes/split_host_device.h"
 #include "codegen/passes/split_interiors.h"
 #include "codegen/passes/unroll_loops.h"
@@ -47,6 +48,7 @@ const std::vector<Pass>& pass_list() {
   static const std::vector<Pass> list = {
       // The algorithm: what is computed where.
       {"check_schedule", check_legality},
+      {"split_colors", passes::split_colors},
       {"place_funcs", passes::place_funcs},
       {"inline_funcs", passes::inline_funcs},
       {"default_schedule", passes::default_schedule},

@@ -2,6 +2,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "codegen/compile.h"
 #include "codegen/lower.h"
@@ -9,6 +11,7 @@
 #include "dsl/float_mode.h"
 #include "dsl/func_graph.h"
 #include "dsl/pipeline.h"
+#include "dsl/traverse.h"
 
 namespace mica {
 
@@ -17,7 +20,7 @@ struct CompiledFunc {
   struct Entry {
     Target target;
     Schedule schedule;
-    std::vector<std::size_t> definitions;
+    std::vector<std::string> definitions;
     Executable executable;
   };
   std::mutex mutex;
@@ -26,11 +29,18 @@ struct CompiledFunc {
 
 namespace {
 
-std::vector<std::size_t> definition_counts(const Func& f) {
-  std::vector<std::size_t> counts;
-  for (const auto& func : collect_graph({f.function()}).funcs)
-    counts.push_back(func->definitions.size());
-  return counts;
+/// What may have changed of the definitions since: there are more of them, or their colors are others.
+std::vector<std::string> definition_marks(const Func& f) {
+  std::vector<std::string> marks;
+  for (const auto& func : collect_graph({f.function()}).funcs) {
+    marks.push_back(func->name);
+    for (const Definition& definition : func->definitions) {
+      const auto& coloring = definition.coloring;
+      marks.push_back(coloring ? to_string(coloring->value) + " % " + std::to_string(coloring->count)
+                               : "");
+    }
+  }
+  return marks;
 }
 
 /// The Func's own, made by the first of several threads that ask.
@@ -45,14 +55,14 @@ Executable compiled(Func& f, const Target& target) {
   const std::shared_ptr<CompiledFunc> cache = compiled_of(*f.function());
   std::lock_guard lock(cache->mutex);
   Schedule schedule = f.schedule();
-  auto counts = definition_counts(f);
+  auto marks = definition_marks(f);
   for (auto& entry : cache->entries) {
     if (!(entry.target == target)) continue;
-    if (entry.schedule == schedule && entry.definitions == counts) return entry.executable;
-    entry = {target, schedule, counts, compile(f, target)};
+    if (entry.schedule == schedule && entry.definitions == marks) return entry.executable;
+    entry = {target, schedule, marks, compile(f, target)};
     return entry.executable;
   }
-  cache->entries.push_back({target, schedule, counts, compile(f, target)});
+  cache->entries.push_back({target, schedule, marks, compile(f, target)});
   return cache->entries.back().executable;
 }
 

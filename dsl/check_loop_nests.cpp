@@ -196,10 +196,11 @@ class NestChecker {
       if (dim.kind == LoopKind::GpuBlock || dim.kind == LoopKind::GpuThread) continue;
       if (dim.kind == LoopKind::Parallel) continue;  // has a finding
       const LoopDim& block = dims_[blocks_.front()];
-      if (dim.is_rvar) {
-        report(block, fmt::format("reduction loop {} stands outside block loop {}; the loops are {} "
-                                  "(innermost first): reorder it inside the thread loops",
-                                  dim.name, block.name, loop_list()));
+      if (dim.is_ordered()) {
+        report(block,
+               fmt::format("{} loop {} stands outside block loop {}; the loops are {} "
+                           "(innermost first): reorder it inside the thread loops",
+                           dim.recurs ? "recurrence" : "reduction", dim.name, block.name, loop_list()));
         continue;
       }
       report(block, fmt::format("unscheduled dimension {} of {}: it stands outside block loop {}. Write "

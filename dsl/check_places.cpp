@@ -46,7 +46,11 @@ class PlaceChecker {
       return;
     }
     if (std::holds_alternative<directive::ComputeInline>(directive.op)) {
-      if (f_.func->definitions.size() > 1) {
+      if (f_.func->definitions.front().recurrence) {
+        report(directive, fmt::format("{} reads itself, so its values must be kept somewhere: "
+                                      "compute_root() or compute_at(...)",
+                                      f_.name()));
+      } else if (f_.func->definitions.size() > 1) {
         report(directive, fmt::format("{} has {}, so its values must be kept somewhere: compute_root() "
                                       "or compute_at(...)",
                                       f_.name(), counted(f_.func->definitions.size() - 1, "update")));

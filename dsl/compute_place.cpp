@@ -13,7 +13,7 @@ bool ComputePlace::stores_at_root() const {
 
 ComputePlace compute_place(const FunctionData& f, bool is_output) {
   ComputePlace place;
-  const bool updated = f.definitions.size() > 1;
+  const bool updated = f.definitions.size() > 1 || f.definitions.at(0).recurrence;
   if (is_output || updated) place.kind = ComputePlace::Kind::Root;
   const Directive* store = nullptr;
   for (const auto& d : f.definitions.at(0).directives) {

@@ -155,7 +155,9 @@ class FuncRef {
  public:
   FuncRef(std::shared_ptr<FunctionData> function, std::vector<Expr> args, SourceLocation where);
   /// Defines the Func (plain Vars, first time) or adds an update. UserErrors: a Func defined twice,
-  /// an undefined or unknown variable, a type that does not match, more than 4 dimensions.
+  /// an undefined or unknown variable, a type that does not match, more than 4 dimensions, a Func that
+  /// is read before it is defined other than in its own definition, reads of itself that are no
+  /// recurrence.
   Func operator=(Expr value);
   Func operator=(const Tuple& values);
   Func operator=(const FuncRef& value);
@@ -171,6 +173,8 @@ class FuncRef {
   FuncRef(const FuncRef&) = default;
 
  private:
+  /// Element `element`; -1: the only one of a Func that is not defined yet.
+  [[nodiscard]] Expr read(int element, Type type) const;
   std::shared_ptr<FunctionData> function_;
   std::vector<Expr> args_;
   SourceLocation where_;
@@ -228,6 +232,17 @@ class Stage {
   Stage& gpu_tile(VarOrName x, VarOrName y, int tx, int ty, TailStrategy tail = TailStrategy::Auto);
   Stage& gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz,
                   TailStrategy tail = TailStrategy::Auto);
+  /// In which order an update computes its points, so that it may read the Func at neighbours: those
+  /// whose color is 0 first, all at once, then those of color 1, ... (red-black order with two). A part
+  /// of the algorithm, not of its schedule. `color` is a sum of constants times Vars, modulo a constant:
+  ///   p(x, y) = (p(x - 1, y) + p(x + 1, y) + p(x, y - 1) + p(x, y + 1)) * 0.25f;
+  ///   p.update().color((x + y) % 2);
+  /// Points at which a read would leave the box that is computed keep their values: those at the rim of
+  /// an output. The box of another Func is made so much larger that its readers see none of them.
+  /// UserErrors: no update; another form of color; a reduction domain; 1 or more than 64 colors. When
+  /// the Func is compiled: a read of the Func whose point may have the color of the point that is
+  /// computed.
+  Stage& color(Expr color, CallSite at = CallSite::current());
   /// Promise to ptxas that at least `min_blocks` blocks fit on a multiprocessor.
   Stage& launch_bounds(int min_blocks, CallSite at = CallSite::current());
   /// A thread gets at most `count` 32-bit registers, 16 to 255, or as many as let a block start.
@@ -242,6 +257,17 @@ class Stage {
 };
 
 /// A function on an integer grid of 1 to 4 dimensions: a pure definition, then updates.
+///
+/// The pure definition may read the Func itself a constant number of points behind along one dimension,
+/// or ahead, as a recurrence:
+///   c(x, y, z) = select(z == 0, b(x, y, z), b(x, y, z) - a(x, y, z) * c(x, y, z - 1));
+/// Points are computed along that dimension one after the other, upwards for reads behind and downwards
+/// for reads ahead, and columns independently of each other. It starts at the point that a `select`
+/// around the reads compares the dimension with (here z = 0; of several the first on the way), and a
+/// read of the Func beyond the start is 0, at whatever point it stands. So a value does not depend on
+/// the box that is computed, which reaches from the start to all points that are read. Without such a
+/// `select` it starts at the first point of the realized box; only an output may do so. A box of an
+/// output that lies past the start without holding it is refused when it is realized.
 class Func : public Stage {
  public:
   explicit Func(std::string name = "f", CallSite at = CallSite::current());

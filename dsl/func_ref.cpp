@@ -8,6 +8,8 @@
 #include "dsl/func.h"
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
+#include "dsl/recurrence.h"
+#include "dsl/self_reads.h"
 #include "dsl/traverse.h"
 
 namespace mica {
@@ -61,20 +63,30 @@ std::vector<std::shared_ptr<const RDomData>> domains_of(const std::vector<Expr>&
   return domains;
 }
 
-void check_values(const FunctionData& f, const std::vector<Expr>& values, const SourceLocation& where) {
+/// "the value", or "value 1" of a Tuple.
+std::string value_name(const std::vector<Expr>& values, std::size_t i) {
+  return values.size() == 1 ? "the value" : fmt::format("value {}", i);
+}
+
+void require_values(const FunctionData& f, const std::vector<Expr>& values,
+                    const SourceLocation& where) {
   if (values.empty()) {
     throw UserError(fmt::format("{} is given a Tuple of 0 values: it needs at least one", f.name),
                     where);
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string which = values.size() == 1 ? "the value" : fmt::format("value {}", i);
-    if (!values[i].defined()) {
-      throw UserError(fmt::format("{} of {} is an undefined Expr", which, f.name), where);
-    }
+    if (values[i].defined()) continue;
+    throw UserError(fmt::format("{} of {} is an undefined Expr", value_name(values, i), f.name), where);
+  }
+}
+
+/// `values` are defined, and of types that are decided.
+void check_values(const FunctionData& f, const std::vector<Expr>& values, const SourceLocation& where) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
     if (!is_user_type(values[i].type())) {
       throw UserError(fmt::format("{} of {} has type {}; a Func may hold bool, u8, i8, u16, i16, i32, "
                                   "i64, f16, bf16, f32 and f64: cast it",
-                                  which, f.name, to_string(values[i].type())),
+                                  value_name(values, i), f.name, to_string(values[i].type())),
                       where);
     }
   }
@@ -116,6 +128,9 @@ void define_pure(FunctionData& f, const std::vector<Expr>& args, std::vector<Exp
                                 name, f.name, joined(definition.pure_vars)),
                     where);
   }
+  values = with_decided_types(f, definition.pure_vars, values, where);
+  check_values(f, values, where);
+  definition.recurrence = find_recurrence(f, definition.pure_vars, values);
   f.args = definition.pure_vars;
   for (const auto& value : values) f.types.push_back(value.type());
   definition.args = args;
@@ -165,23 +180,11 @@ std::vector<std::string> pure_vars_of(const FunctionData& f, const std::vector<E
   return vars;
 }
 
-/// Accesses of `f` in its own update refer to it without owning it. Each must have the pure Vars in
-/// their own places, so that points along them stay independent.
-Expr with_self_references(const FunctionData& f, const std::vector<std::string>& pure_vars,
-                          const Expr& value, const SourceLocation& where) {
+/// Accesses of `f` in its own update refer to it without owning it.
+Expr with_self_references(const FunctionData& f, const Expr& value) {
   NodeRewriter rewrite([&](const Expr& e) -> Expr {
     const auto* access = e.as<Access>();
     if (!access || access->function.get() != &f) return {};
-    for (std::size_t i = 0; i < f.args.size() && !f.is_scalar; ++i) {
-      if (std::find(pure_vars.begin(), pure_vars.end(), f.args[i]) == pure_vars.end()) continue;
-      const auto* var = access->args[i].as<VarRef>();
-      if (var && var->name == f.args[i]) continue;
-      throw UserError(fmt::format("an update of {} reads {} at {} = {}, but its left-hand side has {} "
-                                  "there: points of a Var are independent; use an RDom for a "
-                                  "recurrence",
-                                  f.name, f.name, f.args[i], to_string(access->args[i]), f.args[i]),
-                      where);
-    }
     Access self = *access;
     self.function = nullptr;
     self.is_self = true;
@@ -218,10 +221,10 @@ void define_update(FunctionData& f, const std::vector<Expr>& args, const std::ve
   definition.where = where;
   definition.pure_vars = pure_vars_of(f, args, where);
   for (const auto& arg : args) {
-    definition.args.push_back(with_self_references(f, definition.pure_vars, arg, where));
+    definition.args.push_back(with_self_references(f, arg));
   }
   for (const auto& value : in_types(f, where_domain_says(f, args, values, where), where)) {
-    definition.values.push_back(with_self_references(f, definition.pure_vars, value, where));
+    definition.values.push_back(with_self_references(f, value));
   }
   std::vector<Expr> all = definition.args;
   all.insert(all.end(), definition.values.begin(), definition.values.end());
@@ -264,8 +267,11 @@ void define_update(FunctionData& f, const std::vector<Expr>& args, const std::ve
 
 void define(FunctionData& f, const std::vector<Expr>& args, const std::vector<Expr>& values,
             const SourceLocation& where) {
-  check_values(f, values, where);
+  require_values(f, values, where);
   if (f.defined()) {
+    require_defined_reads(values);
+    require_defined_reads(args);
+    check_values(f, values, where);
     define_update(f, args, values, where);
   } else {
     define_pure(f, args, values, where);
@@ -275,6 +281,8 @@ void define(FunctionData& f, const std::vector<Expr>& args, const std::vector<Ex
 /// Gives an undefined Func that is updated first the pure definition f(x, ...) = start.
 void define_start(FunctionData& f, const std::vector<Expr>& args, const Expr& value, std::int64_t start,
                   const SourceLocation& where) {
+  require_values(f, {value}, where);
+  require_defined_reads({value});
   check_values(f, {value}, where);
   std::set<std::string> taken;
   for (const auto& arg : args) {
@@ -372,28 +380,28 @@ FuncRef::operator Expr() const {
                                 counted(function_->types.size(), "value"), function_->name),
                     where_);
   }
-  return (*this)[0];
+  return function_->defined() ? (*this)[0] : read(-1, undecided_type());
 }
 
 const Expr FuncRef::operator[](int i) const {  // NOLINT(readability-const-return-type)
   const FunctionData& f = *function_;
-  if (!f.defined()) {
-    throw UserError(
-        fmt::format("{} is read before it is defined: write {}(...) = ... first", f.name, f.name),
-        where_);
-  }
+  if (!f.defined() && i >= 0) return read(i, undecided_type());
   if (i < 0 || i >= size()) {
     throw UserError(
         fmt::format("element {} of {}, which has {}", i, f.name, counted(f.types.size(), "value")),
         where_);
   }
+  return read(i, f.types[static_cast<std::size_t>(i)]);
+}
+
+Expr FuncRef::read(int element, Type type) const {
   Access access;
-  access.name = f.name;
+  access.name = function_->name;
   access.function = function_;
-  access.value_index = i;
-  access.args = f.is_scalar ? std::vector{Expr(0)} : args_;
+  access.value_index = element;
+  access.args = function_->is_scalar ? std::vector{Expr(0)} : args_;
   access.where = where_;
-  return make_expr(f.types[static_cast<std::size_t>(i)], std::move(access));
+  return make_expr(type, std::move(access));
 }
 
 int FuncRef::size() const { return static_cast<int>(function_->types.size()); }

@@ -56,6 +56,26 @@ struct ParamData {
   mutable std::atomic<std::uint64_t> bits = 0;
 };
 
+/// How a Func's first definition reads the Func itself: some points behind, or ahead, along one
+/// dimension.
+struct Recurrence {
+  std::size_t dim = 0;     ///< the dimension; in all others reads are at the point's own coordinate
+  bool ahead = false;      ///< reads are at larger coordinates, so the dimension is computed downwards
+  std::int64_t reach = 1;  ///< the farthest read, in points
+  /// The point where it starts, i32: reads beyond it are 0. Undefined: the first point of the computed
+  /// box, which must then be an output's.
+  Expr start;
+};
+
+/// `color(value % count)`: in which order the points of an update are computed.
+struct Coloring {
+  Expr value;  ///< a sum of constants times Vars of the update, of type i32
+  int count = 2;
+  SourceLocation where;
+  /// Of one of the passes that split_colors makes of the update: the color it computes; -1: all of them.
+  int only = -1;
+};
+
 /// One definition: `f(args...) = values` (pure) or an update of it.
 struct Definition {
   /// Left-hand side. Pure definitions have one VarRef per dimension; updates any expressions.
@@ -67,6 +87,10 @@ struct Definition {
   std::vector<std::string> pure_vars;
   /// The reduction domain of an update, if any; its loops are serial, first dimension innermost.
   std::shared_ptr<const RDomData> domain;
+  /// Of a first definition that reads its own Func.
+  std::optional<Recurrence> recurrence = {};
+  /// Of an update that reads its own Func at neighbours along its Vars.
+  std::optional<Coloring> coloring = {};
   SourceLocation where;
   std::vector<Directive> directives;
 };

@@ -165,7 +165,7 @@ void LoopExpander::tile(const directive::GpuTile& d) {
   }
   for (std::size_t i = 0; i < dims().size(); ++i) {
     if (std::find(d.vars.begin(), d.vars.end(), dims()[i].name) != d.vars.end()) continue;
-    (i < innermost ? inside : outside).push_back(dims()[i]);
+    (i < innermost || dims()[i].recurs ? inside : outside).push_back(dims()[i]);
   }
   dims().clear();
   for (const auto* group : {&vectors, &unrolled, &inside, &threads, &blocks, &outside}) {

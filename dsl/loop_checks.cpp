@@ -4,6 +4,8 @@
 #include "dsl/limits.h"
 #include "dsl/loop_expander.h"
 #include "dsl/names.h"
+#include "dsl/recurrence.h"
+#include "dsl/tap_text.h"
 
 namespace mica {
 
@@ -83,7 +85,14 @@ bool LoopExpander::is_unmarked(const std::string& name) {
 }
 bool LoopExpander::may_run_as(std::size_t place, LoopKind kind) {
   const bool ordered = kind == LoopKind::Serial || kind == LoopKind::Unrolled;
-  if (!dims()[place].is_rvar || ordered) return true;
+  if (!dims()[place].is_ordered() || ordered) return true;
+  if (dims()[place].recurs) {
+    report(fmt::format(
+        "loop {} {}, one iteration after the other, so it cannot be {}; legal are serial and "
+        "unroll, and any kind of loop over the other dimensions",
+        dims()[place].name, recurrence_text(), to_string(kind)));
+    return false;
+  }
   report(
       fmt::format("loop {} runs over a reduction domain, whose order is part of the result, so it "
                   "cannot be {}; legal are serial and unroll",
@@ -91,9 +100,21 @@ bool LoopExpander::may_run_as(std::size_t place, LoopKind kind) {
   return false;
 }
 
+std::string LoopExpander::recurrence_text() const {
+  const Recurrence& recurrence = *recurrence_of(f_);
+  std::vector<std::string> from = f_.args;
+  from[recurrence.dim] += fmt::format(" {} {}", recurrence.ahead ? "+" : "-", recurrence.reach);
+  return fmt::format("carries {} on from {}", call_text(f_), call_text(f_.name, from));
+}
+
 bool LoopExpander::may_use_tail(const std::string& name, TailStrategy tail) {
   const bool guarded = tail == TailStrategy::Auto || tail == TailStrategy::GuardWithIf;
   if (guarded) return true;
+  if (dims()[*find(name)].recurs) {
+    report(fmt::format("TailStrategy::{} would leave the order in which loop {} {}; use GuardWithIf",
+                       to_string(tail), name, recurrence_text()));
+    return false;
+  }
   if (dims()[*find(name)].is_rvar) {
     report(
         fmt::format("TailStrategy::{} on reduction loop {} would add terms that are not in the "
@@ -124,6 +145,13 @@ bool LoopExpander::is_marchable(const directive::March& d) {
   if (march_) {
     report(fmt::format("{} marches along {} already{}; it walks one dimension: remove one of the two",
                        f_.name, std::get<directive::March>(march_->op).var, line_of(march_->where)));
+    return false;
+  }
+  if (recurrence_of(f_)) {
+    report(
+        fmt::format("{} {} point by point, and a march computes planes: remove this; gpu_tile over the "
+                    "other dimensions gives each thread a column",
+                    f_.name, recurrence_text()));
     return false;
   }
   std::vector<std::string> free;  // dimensions that could be marched
@@ -188,7 +216,7 @@ bool LoopExpander::is_marchable(const directive::March& d) {
 std::vector<std::string> LoopExpander::reduction_order(const std::vector<LoopDim>& loops) {
   std::vector<std::string> names;
   for (const auto& loop : loops) {
-    if (loop.is_rvar) names.push_back(loop.name);
+    if (loop.is_ordered()) names.push_back(loop.name);
   }
   return names;
 }

@@ -5,6 +5,7 @@
 #include "dsl/limits.h"
 #include "dsl/loop_expander.h"
 #include "dsl/names.h"
+#include "dsl/recurrence.h"
 
 namespace mica {
 
@@ -38,6 +39,12 @@ void LoopExpander::operator()(const directive::Fuse& d) {
         fmt::format("loop {} is not directly around {}; the loops are {} (innermost first): "
                     "reorder them first",
                     d.outer, d.inner, loop_list()));
+    return;
+  }
+  if (dims()[inner].recurs != dims()[outer].recurs) {
+    report(fmt::format("{} {}, one iteration after the other, and {} does not: they cannot be fused",
+                       dims()[inner].recurs ? d.inner : d.outer, recurrence_text(),
+                       dims()[inner].recurs ? d.outer : d.inner));
     return;
   }
   if (dims()[inner].is_rvar != dims()[outer].is_rvar) {
@@ -78,6 +85,14 @@ void LoopExpander::operator()(const directive::Reorder& d) {
   std::sort(sorted.begin(), sorted.end());
   std::vector<LoopDim> next = dims();
   for (std::size_t i = 0; i < places.size(); ++i) next[sorted[i]] = dims()[places[i]];
+  if (reduction_order(next) != reduction_order(dims()) && recurrence_of(f_) && definition_ == 0) {
+    report(
+        fmt::format("this changes the order of the loops {} to {}, and {} {}, one iteration after the "
+                    "other: keep them in that order, with any other loops between them",
+                    joined(reduction_order(dims())), joined(reduction_order(next)),
+                    reduction_order(dims()).front(), recurrence_text()));
+    return;
+  }
   if (reduction_order(next) != reduction_order(dims())) {
     report(
         fmt::format("this changes the order of the reduction loops {} to {}, and with it the "
@@ -121,7 +136,11 @@ void LoopExpander::add_initial_loops() {
     }
   }
   for (const auto& var : definition.pure_vars) {
-    dims().push_back({var, LoopKind::Serial, false, bounded_range(f_, var).second, definition.where});
+    // Loops over points of one color have other extents than the dimensions.
+    const std::int64_t extent = definition.coloring ? 0 : bounded_range(f_, var).second;
+    dims().push_back({var, LoopKind::Serial, false, extent, definition.where});
+    const auto& recurrence = definition.recurrence;
+    dims().back().recurs = recurrence && f_.args[recurrence->dim] == var;
   }
   for (const auto& dim : dims()) used_.insert(dim.name);
 }

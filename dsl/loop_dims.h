@@ -12,6 +12,8 @@
 //                                unroll(y, r) after it:  x = (x.block*tx + x.thread)*v + x.vec and
 //                                y = (y.block*ty + y.thread)*r + y.unroll
 //
+// The loop over a recurrence's dimension stands inside a tile's threads wherever it stood before.
+//
 // A tail of gpu_tile's is that of the block's whole tile of points, tx*v: the splits inside it divide.
 // A tail given to the vectorize or unroll itself is that of one vector or group of rows.
 //
@@ -40,6 +42,12 @@ struct LoopDim {
   std::int64_t extent = 0;
   /// The directive that gave the loop its name or kind.
   SourceLocation where;
+  /// Its iterations are (part of) the dimension along which the Func reads itself: each uses values of
+  /// ones before.
+  bool recurs = false;
+
+  /// Is the order of its iterations part of the algorithm?
+  [[nodiscard]] bool is_ordered() const { return is_rvar || recurs; }
 };
 
 /// One change of variables.

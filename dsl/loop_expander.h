@@ -70,6 +70,8 @@ class LoopExpander {
   /// Splits and fuses come before marks, so that a mark names the loop it means.
   bool is_unmarked(const std::string& name);
   bool may_run_as(std::size_t place, LoopKind kind);
+  /// "carries c(x, y, z) on from c(x, y, z - 1)"
+  [[nodiscard]] std::string recurrence_text() const;
   /// Tails that compute a point twice, or points that are not there, would add terms twice.
   bool may_use_tail(const std::string& name, TailStrategy tail);
   /// Only a dimension of the Func that nothing has taken apart or marked can be marched.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/pipeline.h"
 #include "dsl/traverse.h"
 
 namespace mica {
@@ -258,6 +259,34 @@ std::vector<std::string> own_column(const std::vector<Expr>& args, const std::ve
 
 ScatteredSum scatter_sum(FunctionData& f, const std::string& march, Partials partials) {
   return Scatterer(f, march, partials).run();
+}
+
+std::string march_loop(const FunctionData& f, const std::string& var) {
+  for (const auto& directive : f.definitions.front().directives) {
+    const auto* march = std::get_if<directive::March>(&directive.op);
+    if (!march) continue;
+    return march->var != var ? "" : march->chunk > 0 ? var + ".march" : var;
+  }
+  return {};
+}
+
+void add_partial_sums(FunctionData& f, Pipeline& pipeline) {
+  for (const auto& directive : f.definitions.front().directives) {
+    const auto* scatter = std::get_if<directive::Scatter>(&directive.op);
+    if (!scatter) continue;
+    const std::string loop = march_loop(f, scatter->var);
+    if (loop.empty()) return;  // check_schedule reports it
+    const SourceLocation where = directive.where;
+    ScatteredSum sum = scatter_sum(f, scatter->var, scatter->partials);
+    if (!sum.refused.empty()) pipeline.marched[f.name].refused = sum.refused;
+    for (auto& part : sum.parts) {
+      part.func->definitions.front().directives = {{directive::ComputeAt{{f.name, loop}}, where},
+                                                   {directive::StoreIn{MemoryType::Register}, where}};
+      pipeline.marched[part.func->name].ahead = part.ahead;
+      pipeline.funcs.push_back(part.func);
+    }
+    return;
+  }
 }
 
 }  // namespace mica

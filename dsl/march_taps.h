@@ -12,6 +12,8 @@
 
 namespace mica {
 
+struct Pipeline;  // dsl/pipeline.h
+
 /// c when `e` is `var + c`.
 std::optional<std::int64_t> offset_from(const Expr& e, const std::string& var);
 
@@ -41,5 +43,10 @@ struct ScatteredSum {
 /// order, so the bits stay. Refused: no sum of several planes, a term that itself reads several planes,
 /// strict(...), several values, updates.
 ScatteredSum scatter_sum(FunctionData& f, const std::string& march, Partials partials);
+
+/// The loop that walks `var` in a Func: the one that its first march makes of it; empty if none.
+std::string march_loop(const FunctionData& f, const std::string& var);
+/// Adds to `pipeline` the partial sums that the scatter of `f`, one of its Funcs, asks for.
+void add_partial_sums(FunctionData& f, Pipeline& pipeline);
 
 }  // namespace mica

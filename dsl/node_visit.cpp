@@ -96,13 +96,15 @@ Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg, const
   if (!arg.defined()) throw UserError(which + " is an undefined Expr", where);
   const Type type = arg.type();
   if (type == Int(32)) return arg;
-  if (type.is_integer()) {
+  if (type.is_integer() && !type.is_undecided()) {
     if (Expr literal = match_type(arg, Int(32)); literal.defined()) return literal;
     if (type.bits < 32) return cast(Int(32), arg);
   }
-  throw UserError(fmt::format("{} is {}, but coordinates are i32: write cast<std::int32_t>(...)", which,
-                              to_string(type)),
-                  where);
+  const std::string what =
+      type.is_undecided() ? brief(arg) + ", of a Func that is not defined yet" : to_string(type);
+  throw UserError(
+      fmt::format("{} is {}, but coordinates are i32: write cast<std::int32_t>(...)", which, what),
+      where);
 }
 
 const std::vector<std::string>& default_dimension_names() {

@@ -23,6 +23,17 @@ std::string excerpt(const Expr& e) {
                   " operands (" + excerpt(operand) + "); " + advice);
 }
 
+// Is the type of an operand for its Func's definition to decide? Then the operation waits for it, too
+// (dsl/self_reads.h).
+bool waits(const char* op, std::initializer_list<Expr> operands) {
+  bool any = false;
+  for (const Expr& e : operands) {
+    require_defined(op, e);
+    any = any || e.type().is_undecided();
+  }
+  return any;
+}
+
 constexpr const char* kNumberOfBool = "make a number of the bool first: select(condition, 1, 0)";
 
 void require_number(const char* op, const Expr& e) {
@@ -68,13 +79,19 @@ Expr make_binary(BinaryOp op, Expr a, Expr b) {
   return make_expr(type, Binary{op, std::move(a), std::move(b)});
 }
 
+Expr waiting(BinaryOp op, Expr a, Expr b) {
+  return make_expr(undecided_type(), Binary{op, std::move(a), std::move(b)});
+}
+
 Expr arithmetic(BinaryOp op, const char* text, Expr a, Expr b) {
+  if (waits(text, {a, b})) return waiting(op, std::move(a), std::move(b));
   match_types(text, a, b);
   require_number(text, a);
   return make_binary(op, std::move(a), std::move(b));
 }
 
 Expr compared(CompareOp op, const char* text, Expr a, Expr b) {
+  if (waits(text, {a, b})) return make_expr(Bool(), Compare{op, std::move(a), std::move(b)});
   match_types(text, a, b);
   const bool is_equality = op == CompareOp::Eq || op == CompareOp::Ne;
   if (!is_equality) require_number(text, a);
@@ -88,6 +105,7 @@ Expr compared(CompareOp op, const char* text, Expr a, Expr b) {
 }
 
 Expr logical(BinaryOp op, const char* text, Expr a, Expr b) {
+  if (waits(text, {a, b})) return make_expr(Bool(), Binary{op, std::move(a), std::move(b)});
   require_bool(text, a);
   require_bool(text, b);
   match_types(text, a, b);
@@ -95,6 +113,7 @@ Expr logical(BinaryOp op, const char* text, Expr a, Expr b) {
 }
 
 Expr bitwise(BinaryOp op, const char* text, Expr a, Expr b) {
+  if (waits(text, {a, b})) return waiting(op, std::move(a), std::move(b));
   match_types(text, a, b);
   require_integer(text, a, "cast it to an integer type");
   return make_binary(op, std::move(a), std::move(b));
@@ -105,8 +124,7 @@ bool both_bool(const Expr& a, const Expr& b) {
 }
 
 Expr shifted(BinaryOp op, const char* text, Expr a, Expr b) {
-  require_defined(text, a);
-  require_defined(text, b);
+  if (waits(text, {a, b})) return waiting(op, std::move(a), std::move(b));
   require_integer(text, a, "cast it to an integer type");
   require_integer(text, b, "shift by an integer");
   const std::int64_t* amount = as_int(b);
@@ -132,9 +150,10 @@ Expr as_float(Expr a) {
 }
 
 Expr float_function(UnaryOp op, const char* name, Expr a) {
-  require_defined(name, a);
-  a = as_float(std::move(a));
-  require_float(name, a);
+  if (!waits(name, {a})) {
+    a = as_float(std::move(a));
+    require_float(name, a);
+  }
   return unary(op, std::move(a));
 }
 
@@ -146,13 +165,14 @@ Expr operator*(Expr a, Expr b) { return arithmetic(BinaryOp::Mul, "*", std::move
 Expr operator/(Expr a, Expr b) { return arithmetic(BinaryOp::Div, "/", std::move(a), std::move(b)); }
 
 Expr operator%(Expr a, Expr b) {
+  if (waits("%", {a, b})) return waiting(BinaryOp::Mod, std::move(a), std::move(b));
   match_types("%", a, b);
   require_integer("%", a, "write a - b*floor(a/b)");
   return make_binary(BinaryOp::Mod, std::move(a), std::move(b));
 }
 
 Expr operator-(Expr a) {
-  require_defined("-", a);
+  if (waits("-", {a})) return unary(UnaryOp::Neg, std::move(a));
   require_number("-", a);
   const Type type = a.type();
   if (const auto* imm = a.as<FloatImm>()) return make_expr(type, FloatImm{-imm->value});
@@ -163,13 +183,14 @@ Expr operator-(Expr a) {
 }
 
 Expr operator!(Expr a) {
+  if (waits("!", {a})) return make_expr(Bool(), Unary{UnaryOp::Not, std::move(a)});
   require_bool("!", a);
   if (const std::int64_t* value = as_int(a)) return make_const(a.type(), *value != 0 ? 0 : 1);
   return unary(UnaryOp::Not, std::move(a));
 }
 
 Expr operator~(Expr a) {
-  require_defined("~", a);
+  if (waits("~", {a})) return unary(UnaryOp::BitNot, std::move(a));
   if (a.type().is_bool()) return !std::move(a);
   require_integer("~", a, "cast it to an integer type");
   if (const std::int64_t* value = as_int(a)) return make_const(a.type(), ~*value);
@@ -213,13 +234,17 @@ Expr clamp(Expr value, Expr low, Expr high) {
 }
 
 Expr abs(Expr a) {
-  require_defined("abs", a);
+  if (waits("abs", {a})) return unary(UnaryOp::Abs, std::move(a));
   require_number("abs", a);
   if (a.type().is_uint()) return a;
   return unary(UnaryOp::Abs, std::move(a));
 }
 
 Expr select(Expr condition, Expr if_true, Expr if_false) {
+  if (waits("select", {if_true, if_false}) || waits("select", {condition})) {
+    return make_expr(undecided_type(),
+                     Select{std::move(condition), std::move(if_true), std::move(if_false)});
+  }
   require_bool("select", condition);
   match_types("select", if_true, if_false);
   if (const std::int64_t* value = as_int(condition); value != nullptr && condition.type().is_scalar()) {
@@ -241,6 +266,7 @@ Expr cast(Type type, Expr value) {
                     ", which is no type; the types are bool, u8, i8, u16, i16, i32, i64, f16, bf16, "
                     "f32 and f64");
   }
+  if (value.type().is_undecided()) return make_expr(type, Cast{std::move(value)});
   if (type.is_scalar()) type = type.with_lanes(value.type().lanes);
   if (type.lanes != value.type().lanes) {
     throw UserError("cast to " + to_string(type) + " of " + excerpt(value) + ", which is " +
@@ -255,7 +281,9 @@ Expr cast(Type type, Expr value) {
 Expr fma(Expr a, Expr b, Expr c) {
   // Matching all with an operand that is no literal gives literals the type of the rest; the second
   // round carries a type that the first one widened to those matched before.
-  for (const Expr* operand : {&a, &b, &c}) require_defined("fma", *operand);
+  if (waits("fma", {a, b, c})) {
+    return make_expr(undecided_type(), Fma{std::move(a), std::move(b), std::move(c)});
+  }
   Expr& anchor = !is_literal(a) ? a : (!is_literal(b) ? b : c);
   for (int pass = 0; pass < 2; ++pass) {
     for (Expr* operand : {&a, &b, &c}) {
@@ -309,6 +337,8 @@ Expr lerp_exactly(const Expr& zero, const Expr& one, const Expr& weight) {
 }  // namespace
 
 Expr lerp(Expr zero, Expr one, Expr weight) {
+  // What waits for its type is taken for a float.
+  if (waits("lerp", {zero, one, weight})) return zero * (1 - weight) + one * weight;
   match_types("lerp", zero, one);
   require_defined("lerp", weight);
   require_number("lerp", zero);
@@ -336,6 +366,9 @@ std::ostream& operator<<(std::ostream& out, const Var& v) { return out << v.name
 std::ostream& operator<<(std::ostream& out, const Type& type) { return out << to_string(type); }
 
 Expr pow(Expr base, Expr exponent) {
+  if (waits("pow", {base, exponent})) {
+    return waiting(BinaryOp::Pow, std::move(base), std::move(exponent));
+  }
   match_types("pow", base, exponent);
   base = as_float(std::move(base));
   exponent = as_float(std::move(exponent));

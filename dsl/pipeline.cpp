@@ -15,6 +15,7 @@
 #include "dsl/loop_words.h"
 #include "dsl/march_taps.h"
 #include "dsl/node_visit.h"
+#include "dsl/recurrence.h"
 #include "dsl/rounding.h"
 
 namespace mica {
@@ -48,6 +49,7 @@ class PipelineMaker {
       pipeline.texts[names_->of(output.get())] = output->name;
     }
     for (const auto& f : graph_.funcs) {
+      check_self_reads(*f, graph_.is_output(f.get()));
       auto copy = copy_of(*f);
       copies_[f.get()] = copy;
       add_partial_sums(*copy, pipeline);
@@ -155,16 +157,6 @@ class PipelineMaker {
 
   // ---- register_window -----------------------------------------------------------------------------
 
-  /// The loop that walks `var` in a Func: the one that its first march makes of it; empty if none.
-  static std::string march_loop(const FunctionData& f, const std::string& var) {
-    for (const auto& directive : f.definitions.front().directives) {
-      const auto* march = std::get_if<directive::March>(&directive.op);
-      if (!march) continue;
-      return march->var != var ? "" : march->chunk > 0 ? var + ".march" : var;
-    }
-    return {};
-  }
-
   /// A source without a tap at the point's own column is left for check_schedule to report, and so are
   /// a window without a march and a second one.
   void add_window(const FunctionData& f, const directive::RegisterWindow& window,
@@ -214,26 +206,7 @@ class PipelineMaker {
     return nullptr;
   }
 
-  // ---- scatter -------------------------------------------------------------------------------------
-
-  static void add_partial_sums(FunctionData& f, Pipeline& pipeline) {
-    for (const auto& directive : f.definitions.front().directives) {
-      const auto* scatter = std::get_if<directive::Scatter>(&directive.op);
-      if (!scatter) continue;
-      const std::string loop = march_loop(f, scatter->var);
-      if (loop.empty()) return;  // check_schedule reports it
-      const SourceLocation where = directive.where;
-      ScatteredSum sum = scatter_sum(f, scatter->var, scatter->partials);
-      if (!sum.refused.empty()) pipeline.marched[f.name].refused = sum.refused;
-      for (auto& part : sum.parts) {
-        part.func->definitions.front().directives = {{directive::ComputeAt{{f.name, loop}}, where},
-                                                     {directive::StoreIn{MemoryType::Register}, where}};
-        pipeline.marched[part.func->name].ahead = part.ahead;
-        pipeline.funcs.push_back(part.func);
-      }
-      return;
-    }
-  }
+  // ---- what marches keep -----------------------------------------------------------------------------
 
   void note_marches(const FunctionData& f, Pipeline& pipeline) const {
     const auto it = reads_.find(&f);
@@ -467,6 +440,10 @@ class PipelineMaker {
       if (definition.domain) {
         d.domain = with_words(definition.domain, [&](const Expr& bound) { return rewrite(bound); });
       }
+      d.recurrence = definition.recurrence;
+      if (d.recurrence) d.recurrence->start = rewrite(d.recurrence->start);
+      d.coloring = definition.coloring;
+      if (d.coloring) d.coloring->value = rewrite(d.coloring->value);
       d.where = definition.where;
       d.directives = copy_directives(f, i);
       copy->definitions.push_back(std::move(d));

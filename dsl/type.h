@@ -34,6 +34,8 @@ struct Type {
   /// f16 or bf16: types that are stored in 16 bits and computed on in f32, each result rounded.
   [[nodiscard]] constexpr bool is_half() const { return is_float() && bits == 16; }
   [[nodiscard]] constexpr bool is_scalar() const { return lanes == 1; }
+  /// See undecided_type.
+  [[nodiscard]] constexpr bool is_undecided() const { return bits == 0; }
   /// Bytes of one lane in memory (bool takes one byte).
   [[nodiscard]] constexpr int bytes() const { return (bits + 7) / 8; }
   [[nodiscard]] constexpr Type element() const { return {code, bits, 1}; }
@@ -46,6 +48,9 @@ constexpr Type Bool() { return {TypeCode::Bool, 1, 1}; }
 constexpr Type Int(int bits) { return {TypeCode::Int, static_cast<std::uint8_t>(bits), 1}; }
 constexpr Type UInt(int bits) { return {TypeCode::UInt, static_cast<std::uint8_t>(bits), 1}; }
 constexpr Type Float(int bits) { return {TypeCode::Float, static_cast<std::uint8_t>(bits), 1}; }
+/// Of what reads a Func that is not defined yet: the Func's own definition decides it
+/// (dsl/self_reads.h). No node of a defined Func has it.
+constexpr Type undecided_type() { return {TypeCode::Int, 0, 1}; }
 constexpr Type BFloat(int bits = 16) { return {TypeCode::BFloat, static_cast<std::uint8_t>(bits), 1}; }
 
 /// "f32", "u8", "bool", "f32x4".

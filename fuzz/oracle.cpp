@@ -6,45 +6,12 @@
 #include <optional>
 
 #include "dsl/traverse.h"
-#include "fuzz/oracle_grid.h"
-#include "fuzz/oracle_tape.h"
+#include "fuzz/oracle_state.h"
 
 namespace mica::test {
 namespace {
 
 constexpr int kMostRounds = 4096;
-
-/// Part of a Func with updates: all its definitions carried out over one box.
-struct Slice {
-  Corners box;
-  std::vector<Value> data;
-  /// `box` and the points outside it that the updates read.
-  Corners wanted;
-};
-
-struct DefinitionCode {
-  const Definition* definition = nullptr;
-  std::vector<std::string> variables;  ///< pure Vars, then the reduction's
-  Tape tape;                           ///< arguments of the left-hand side, then values
-  Tape bounds;                         ///< the domain's: min, extent, min, extent, ...
-};
-
-struct FuncState {
-  explicit FuncState(const FunctionData* f) : data(f), memo(f->types.size()) {}
-  const FunctionData* data;
-  std::vector<DefinitionCode> definitions;
-  /// Dimensions along which points are independent, see oracle.h. All, without updates.
-  std::array<bool, kMaxDimensions> independent{true, true, true, true};
-  Memo memo;
-  std::map<Point, Slice> slices;  ///< by coordinates, 0 in dependent dimensions
-  Slice* current = nullptr;       ///< the slice whose updates are running
-};
-
-struct InputState {
-  const Pipeline::Input* input = nullptr;
-  const char* data = nullptr;
-  std::optional<Corners> demanded;
-};
 
 class Interpreter {
  public:
@@ -58,6 +25,8 @@ class Interpreter {
     return value(funcs_.at(func), element, at);
   }
   [[nodiscard]] const std::map<std::string, InputState>& inputs() const { return inputs_; }
+  /// The box of an output, before its first value is asked for.
+  void set_box(const std::string& func, const Corners& box) { funcs_.at(func).box = box; }
 
  private:
   void prepare(const FunctionData& func) {
@@ -69,24 +38,47 @@ class Interpreter {
       if (definition.domain) {
         for (const auto& dim : definition.domain->dims) code.variables.push_back(dim.name);
       }
+      state.has_colors = state.has_colors || definition.coloring;
       std::vector<Expr> all = definition.args;
       all.insert(all.end(), definition.values.begin(), definition.values.end());
-      code.tape = compile(state, all, code.variables);
+      code.tape = compile(state, code.variables, all);
       std::vector<Expr> bounds;
       for (std::size_t r = 0; definition.domain && r < definition.domain->dims.size(); ++r) {
         bounds.push_back(definition.domain->dims[r].min);
         bounds.push_back(definition.domain->dims[r].extent);
       }
-      code.bounds = compile(state, bounds, {});
+      code.bounds = compile(state, {}, bounds);
+      if (definition.recurrence && definition.recurrence->start.defined()) {
+        code.start = compile(state, code.variables, {definition.recurrence->start});
+      }
+      if (definition.coloring) {
+        code.color = compile(state, code.variables, {definition.coloring->value});
+        code.taps = compile(state, code.variables, own_coordinates(definition.values));
+      }
       state.definitions.push_back(std::move(code));
+      state.after.emplace_back(func.types.size());
     }
     for (std::size_t u = 1; u < func.definitions.size(); ++u) {
       note_dependences(state, func.definitions[u]);
     }
   }
 
-  Tape compile(FuncState& self, const std::vector<Expr>& exprs,
-               const std::vector<std::string>& variables) {
+  /// The arguments of all reads of the Func itself, one read after the other.
+  static std::vector<Expr> own_coordinates(const std::vector<Expr>& values) {
+    std::vector<Expr> coordinates;
+    std::function<void(const Expr&)> visit = [&](const Expr& e) {
+      const auto* access = e.as<Access>();
+      if (access != nullptr && access->is_self) {
+        coordinates.insert(coordinates.end(), access->args.begin(), access->args.end());
+      }
+      for_each_child(e, visit);
+    };
+    for (const Expr& e : values) visit(e);
+    return coordinates;
+  }
+
+  Tape compile(FuncState& self, const std::vector<std::string>& variables,
+               const std::vector<Expr>& exprs) {
     const TapeEnvironment environment{
         [&](const std::string& name) {
           const auto at = std::find(variables.begin(), variables.end(), name);
@@ -157,9 +149,10 @@ class Interpreter {
   }
 
   Value value(FuncState& func, std::size_t element, const Point& at) {
+    if (func.has_colors) return value_after(func, func.definitions.size() - 1, at)[element];
     if (func.definitions.size() > 1) return slice_value(func, element, at);
     if (const Value* known = func.memo.find(at)) return known[element];
-    std::vector<Value> tuple = pure_values(func, at);
+    std::vector<Value> tuple = first_values(func, at);
     func.memo.put(at, tuple);
     return tuple[element];
   }
@@ -171,6 +164,108 @@ class Interpreter {
     results.erase(results.begin(),
                   results.begin() + static_cast<std::ptrdiff_t>(pure.definition->args.size()));
     return results;
+  }
+
+  // ---- recurrences and colors ----------------------------------------------------------------------
+
+  /// Values of the first definition. Those of a recurrence are found one after the other from its start.
+  std::vector<Value> first_values(FuncState& func, const Point& at) {
+    const auto& recurrence = func.definitions.front().definition->recurrence;
+    if (!recurrence) return pure_values(func, at);
+    const std::int64_t step = recurrence->ahead ? -1 : 1;
+    const std::int64_t start = start_of(func);
+    Point from = at;
+    std::int64_t& place = from[recurrence->dim];
+    while (func.after.front().find(from) == nullptr && (place - start) * step > 0) place -= step;
+    for (;; place += step) {
+      if (func.after.front().find(from) == nullptr)
+        func.after.front().put(from, pure_values(func, from));
+      if (place == at[recurrence->dim]) break;
+    }
+    const Value* values = func.after.front().find(at);
+    return {values, values + func.data->types.size()};
+  }
+
+  static std::int64_t start_of(const FuncState& func) {
+    const DefinitionCode& code = func.definitions.front();
+    const Recurrence& recurrence = *code.definition->recurrence;
+    if (!recurrence.start.defined()) {
+      return recurrence.ahead ? func.box->high[recurrence.dim] - 1 : func.box->low[recurrence.dim];
+    }
+    const Point nowhere{};
+    std::vector<Value> results;
+    code.start.evaluate(nowhere.data(), results);
+    return results.front().i;
+  }
+
+  /// What the first definition reads of its own Func: 0 beyond the start.
+  static Value read_behind(const FuncState& func, std::size_t element, const Point& at) {
+    const Recurrence& recurrence = *func.definitions.front().definition->recurrence;
+    const std::int64_t past = at[recurrence.dim] - start_of(func);
+    if (recurrence.ahead ? past > 0 : past < 0) return {};
+    const Value* values = func.after.front().find(at);
+    if (values == nullptr) throw OracleError("a recurrence reads a point that is still to come");
+    return values[element];
+  }
+
+  static std::int64_t color_of(const DefinitionCode& code, const Point& at) {
+    std::vector<Value> results;
+    code.color.evaluate(at.data(), results);
+    const std::int64_t count = code.definition->coloring->count;
+    return ((results.front().i % count) + count) % count;
+  }
+
+  /// The values at a point after definition `turn` of a Func some of whose updates have colors.
+  std::vector<Value> value_after(FuncState& func, std::size_t turn, const Point& at) {
+    Memo& known = func.after[turn];
+    const auto remembered = [&] {
+      const Value* values = known.find(at);
+      return std::vector<Value>(values, values + func.data->types.size());
+    };
+    if (known.find(at) != nullptr) return remembered();
+    if (turn == 0) {
+      const std::size_t asking = std::exchange(func.turn, 0);
+      const std::vector<Value> tuple = first_values(func, at);
+      func.turn = asking;
+      if (known.find(at) == nullptr) known.put(at, tuple);
+      return remembered();
+    }
+    const DefinitionCode& code = func.definitions[turn];
+    if (code.definition->coloring && leaves_box(func, code, at)) {
+      known.put(at, value_after(func, turn - 1, at));
+      return remembered();
+    }
+    const std::size_t turn_before = func.turn;
+    const std::int64_t color_before = func.own_color;
+    func.turn = turn;
+    func.own_color = code.definition->coloring ? color_of(code, at) : 0;
+    std::vector<Value> results;
+    code.tape.evaluate(at.data(), results);
+    func.turn = turn_before;
+    func.own_color = color_before;
+    results.erase(results.begin(),
+                  results.begin() + static_cast<std::ptrdiff_t>(func.data->args.size()));
+    known.put(at, results);
+    return remembered();
+  }
+
+  /// Would a read of the Func leave the box of an output?
+  static bool leaves_box(const FuncState& func, const DefinitionCode& code, const Point& at) {
+    if (!func.box) return false;
+    std::vector<Value> coordinates;
+    code.taps.evaluate(at.data(), coordinates);
+    const std::size_t dimensions = func.data->args.size();
+    for (std::size_t i = 0; i < coordinates.size(); ++i) {
+      const std::size_t d = i % dimensions;
+      if (coordinates[i].i < func.box->low[d] || coordinates[i].i >= func.box->high[d]) return true;
+    }
+    return false;
+  }
+
+  Value read_colored(FuncState& func, std::size_t element, const Point& at) {
+    const DefinitionCode& code = func.definitions[func.turn];
+    const bool is_done = code.definition->coloring && color_of(code, at) < func.own_color;
+    return value_after(func, is_done ? func.turn : func.turn - 1, at)[element];
   }
 
   // ---- updates -----------------------------------------------------------------------------------
@@ -214,7 +309,9 @@ class Interpreter {
       slice.box = slice.wanted;
       slice.data.assign(static_cast<std::size_t>(slice.box.points()) * func.data->types.size(), {});
       func.current = &slice;
-      slice.box.for_each([&](const Point& p) { store(func, slice, p, pure_values(func, p)); });
+      func.is_first = true;
+      slice.box.for_each([&](const Point& p) { store(func, slice, p, first_values(func, p)); });
+      func.is_first = false;
       for (std::size_t u = 1; u < func.definitions.size(); ++u) {
         run_update(func, slice, func.definitions[u]);
       }
@@ -268,7 +365,9 @@ class Interpreter {
     std::copy(tuple.begin(), tuple.end(), slice.data.begin() + static_cast<std::ptrdiff_t>(first));
   }
 
-  static Value read_self(FuncState& func, std::size_t element, const Point& at) {
+  Value read_self(FuncState& func, std::size_t element, const Point& at) {
+    if (func.has_colors && func.turn > 0) return read_colored(func, element, at);
+    if (func.current == nullptr || func.is_first) return read_behind(func, element, at);
     Slice& slice = *func.current;
     if (!slice.box.contains(at)) {
       slice.wanted.include(at);
@@ -310,6 +409,11 @@ void interpret(const Pipeline& pipeline, const std::vector<AnyBuffer*>& outputs)
   Interpreter interpreter(pipeline, false);
   std::size_t next = 0;
   for (const std::string& name : pipeline.outputs) {
+    interpreter.set_box(name, corners_of(box_of(*outputs.at(next))));
+    next += pipeline.find(name)->types.size();
+  }
+  next = 0;
+  for (const std::string& name : pipeline.outputs) {
     const FunctionData* func = pipeline.find(name);
     for (std::size_t element = 0; element < func->types.size(); ++element) {
       AnyBuffer& out = *outputs.at(next++);
@@ -342,6 +446,7 @@ std::vector<AnyBuffer> interpret(const Func& func, const Box& box) {
 std::map<const ImageData*, Box> demanded_inputs(const std::vector<Func>& funcs, const Box& box) {
   const Pipeline pipeline = pipeline_of(funcs);
   Interpreter interpreter(pipeline, true);
+  for (const std::string& name : pipeline.outputs) interpreter.set_box(name, corners_of(box));
   for (const std::string& name : pipeline.outputs) {
     corners_of(box).for_each([&](const Point& at) { interpreter.value(name, 0, at); });
   }

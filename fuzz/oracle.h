@@ -1,9 +1,12 @@
 // The oracle: an interpreter of algorithms that ignores schedules and shares no code with the
 // compiler. Compiled code must return its bits.
 //
-// Every Func is evaluated point by point on demand and remembered. A Func with updates is evaluated
-// slice by slice: along the dimensions that every update passes through unchanged its points are
-// independent; the others span a box that holds the demanded points and all that the updates read.
+// Every Func is evaluated point by point on demand and remembered; one that reads itself, from the start
+// of its recurrence to the point. An update with colors is evaluated point by point, too: a read of a
+// point of a lower color gives its new value, any other read the value before the update. A Func with
+// other updates is evaluated slice by slice: along the dimensions that every update passes through
+// unchanged its points are independent; the others span a box that holds the demanded points and all
+// that the updates read.
 #pragma once
 
 #include <cstdint>

@@ -248,6 +248,16 @@ std::string stage_text(const Program& program, const CaseNames& names, const Pro
     text.enter(r, update.domain);
     result += name + "(" + text.coordinates(update.at) +
               ") = " + values_text(text, update.values, types) + ";\n";
+    if (!update.color) continue;
+    std::vector<std::string> parts;
+    for (std::size_t d = 0; d < update.color->factors.size(); ++d) {
+      parts.push_back(variable_text(static_cast<int>(d), "", 0) + " * (" +
+                      std::to_string(update.color->factors[d]) + ")");
+    }
+    std::string sum;
+    for (const auto& part : parts) sum += (sum.empty() ? "" : " + ") + part;
+    result += name + ".update(" + std::to_string(u) + ").color((" + sum + ") % " +
+              std::to_string(update.color->count) + ");\n";
   }
   return result;
 }

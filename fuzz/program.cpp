@@ -141,9 +141,9 @@ class Builder {
     for (int d = 0; d < stage.dimensions; ++d) {
       names.pure.push_back(Var(called(called_, default_dimension_names()[static_cast<std::size_t>(d)])));
     }
-    self_ = nullptr;
-    f(names.pure) = Tuple(values(stage.values, names));
     self_ = &f;
+    f(names.pure) = Tuple(values(stage.values, names));
+    int next = 0;
     for (const ProgramStage::Update& update : stage.updates) {
       if (!update.domain.empty()) {
         const RDom r = make_domain(update.domain, called(called_, "r"));
@@ -156,9 +156,20 @@ class Builder {
         if (new_values[i].type() != f.types()[i]) new_values[i] = cast(f.types()[i], new_values[i]);
       }
       f(at) = Tuple(new_values);
+      if (update.color) f.update(next).color(color(*update.color, names));
+      ++next;
       names.reduction.clear();
     }
     return f;
+  }
+
+  static Expr color(const ProgramStage::Color& of, const Names& names) {
+    Expr sum;
+    for (std::size_t d = 0; d < of.factors.size(); ++d) {
+      const Expr part = names.pure[d] * of.factors[d];
+      sum = sum.defined() ? sum + part : part;
+    }
+    return sum % of.count;
   }
 
   [[nodiscard]] Func define_boundary(const ProgramStage& stage) const {

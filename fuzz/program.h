@@ -19,7 +19,7 @@ namespace mica::test {
 
 /// Index::var of a dimension of the enclosing reduction; kReduction + 1 is its second.
 inline constexpr int kReduction = 4;
-/// Term::source of an update's own Func.
+/// Term::source of a definition's own Func.
 inline constexpr int kSelf = -1;
 
 /// A coordinate: (scale*v + offset) / divisor % modulus, or `offset` alone without a variable; then held
@@ -100,19 +100,36 @@ enum class Boundary : std::uint8_t {
 
 /// One Func.
 struct ProgramStage {
+  /// (factors[0]*x + factors[1]*y + ...) % count.
+  struct Color {
+    std::vector<int> factors{};
+    int count = 2;
+    friend bool operator==(const Color&, const Color&) = default;
+  };
   struct Update {
     std::vector<Index> at{};
     Domain domain{};
     std::vector<Term> values{};
+    std::optional<Color> color{};
     friend bool operator==(const Update&, const Update&) = default;
+  };
+  /// Of a Func whose values read itself: along which dimension, and where it starts, if it says so.
+  struct Walk {
+    int dim = 0;
+    bool ahead = false;
+    std::optional<int> start{};
+    friend bool operator==(const Walk&, const Walk&) = default;
   };
   std::string name;
   int dimensions = 1;
   std::vector<Term> values{};  ///< of a Tuple when several
   std::vector<Update> updates{};
+  std::optional<Walk> walk{};
   /// A boundary condition of `input` in place of `values`.
   std::optional<Boundary> boundary{};
   int input = 0;
+  /// It keeps its values: it is not computed inline.
+  [[nodiscard]] bool is_kept() const { return !updates.empty() || walk.has_value(); }
   friend bool operator==(const ProgramStage&, const ProgramStage&) = default;
 };
 

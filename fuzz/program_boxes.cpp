@@ -71,7 +71,11 @@ class Demand {
     for (std::size_t i = program_.stages.size(); i-- > 0;) {
       const ProgramStage& stage = program_.stages[i];
       if (stage.boundary || boxes_[program_.inputs.size() + i].empty()) continue;
-      grow_by_updates(stage, box_of(static_cast<int>(i)));
+      const bool is_output =
+          std::count(program_.outputs.begin(), program_.outputs.end(), static_cast<int>(i)) > 0;
+      grow_to_start(stage, box_of(static_cast<int>(i)));
+      grow_by_updates(stage, is_output, box_of(static_cast<int>(i)));
+      grow_to_start(stage, box_of(static_cast<int>(i)));
       const Box& box = box_of(static_cast<int>(i));
       Ranges ranges{intervals(box), {}};
       for (const Term& term : stage.values) read(term, ranges);
@@ -86,22 +90,35 @@ class Demand {
  private:
   Box& box_of(int stage) { return boxes_[program_.inputs.size() + static_cast<std::size_t>(stage)]; }
 
-  /// Adds what the updates write and read of their own Func.
-  static void grow_by_updates(const ProgramStage& stage, Box& box) {
+  /// A Func that reads itself is computed from its start.
+  static void grow_to_start(const ProgramStage& stage, Box& box) {
+    if (!stage.walk || !stage.walk->start) return;
+    std::vector<Interval> at = intervals(box);
+    at[static_cast<std::size_t>(stage.walk->dim)] = {*stage.walk->start, *stage.walk->start};
+    include(box, at);
+  }
+
+  /// Adds what the updates write and read of their own Func. With colors, an output keeps its rim.
+  static void grow_by_updates(const ProgramStage& stage, bool is_output, Box& box) {
     for (std::size_t u = stage.updates.size(); u-- > 0;) {
       const auto& update = stage.updates[u];
-      const Ranges ranges{intervals(box), intervals(update.domain)};
-      std::vector<Interval> written;
-      for (const Index& index : update.at) written.push_back(ranges.of(index));
-      include(box, written);
-      for (const Term& value : update.values) {
-        for_each_term(value, [&](const Term& term) {
-          if (term.kind != Term::Kind::Tap || term.source != kSelf) return;
-          std::vector<Interval> at;
-          for (const Index& index : term.at) at.push_back(ranges.of(index));
-          include(box, at);
-        });
-      }
+      if (update.color && is_output) continue;
+      for (int again = 1; update.color && again < update.color->count; ++again) grow_once(update, box);
+      grow_once(update, box);
+    }
+  }
+  static void grow_once(const ProgramStage::Update& update, Box& box) {
+    const Ranges ranges{intervals(box), intervals(update.domain)};
+    std::vector<Interval> written;
+    for (const Index& index : update.at) written.push_back(ranges.of(index));
+    include(box, written);
+    for (const Term& value : update.values) {
+      for_each_term(value, [&](const Term& term) {
+        if (term.kind != Term::Kind::Tap || term.source != kSelf) return;
+        std::vector<Interval> at;
+        for (const Index& index : term.at) at.push_back(ranges.of(index));
+        include(box, at);
+      });
     }
   }
 
@@ -169,8 +186,8 @@ std::vector<std::int64_t> inlined_taps(const Program& program) {
       for (const Term& operand : term.operands) total += count(operand);
       if (!term.domain.empty()) total *= points_of(term.domain);
       if (term.kind != Term::Kind::Tap) return total;
-      const bool inlined = term.source != kSelf && program.is_stage(term.source) &&
-                           program.stage(term.source).updates.empty();
+      const bool inlined =
+          term.source != kSelf && program.is_stage(term.source) && !program.stage(term.source).is_kept();
       return inlined ? taps[static_cast<std::size_t>(term.source) - program.inputs.size()] : 1;
     };
     taps[i] = program.stages[i].boundary ? 2 : 1;

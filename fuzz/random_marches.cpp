@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dsl/march_taps.h"
+#include "dsl/recurrence.h"
 #include "dsl/traverse.h"
 #include "fuzz/try_directives.h"
 
@@ -131,7 +132,9 @@ bool is_read_in_the_column(const TestPipeline& p, const Func& producer, const Fu
 
 std::optional<RandomMarch> march_randomly(const TestPipeline& p, Func& func, Random& random) {
   const auto& args = func.function()->args;
-  if (args.size() < 2 || func.function()->definitions.size() > 1) return std::nullopt;
+  if (args.size() < 2 || func.function()->definitions.size() > 1 || recurrence_of(*func.function())) {
+    return std::nullopt;
+  }
   const std::string march = random.below(4) == 0 ? random.pick(args) : args.back();
   const Tile tile = random_tile(func, march, random);
   // A grid has three axes: with a fourth dimension of block loops every block walks all planes.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "fuzz/random_offsets.h"
+#include "fuzz/random_own_reads.h"
 
 namespace mica::test {
 namespace {
@@ -98,7 +99,7 @@ class Generator {
     std::vector<int> stages, inputs;
     for (std::size_t i = 0; i < program_.stages.size(); ++i) {
       const int source = program_.source_of_stage(i);
-      const std::int64_t cost = program_.stages[i].updates.empty() ? taps_[i] : 1;
+      const std::int64_t cost = program_.stages[i].is_kept() ? 1 : taps_[i];
       if (cost <= left_) stages.insert(stages.end(), is_read_[i] ? 1 : 3, source);
     }
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
@@ -165,7 +166,7 @@ class Generator {
       const auto values = static_cast<std::int64_t>(program_.stages[i].values.size());
       if (values > 1) term.element = static_cast<int>(random_.below(values));
       is_read_[i] = true;
-      left_ -= program_.stages[i].updates.empty() ? taps_[i] : 1;
+      left_ -= program_.stages[i].is_kept() ? 1 : taps_[i];
     } else {
       --left_;
     }
@@ -451,7 +452,10 @@ class Generator {
     const std::size_t values =
         random_.below(12) == 0 ? static_cast<std::size_t>(random_.between(2, 3)) : 1;
     for (std::size_t i = 0; i < values; ++i) stage.values.push_back(value(stage_type()));
-    if (random_.below(6) == 0) {
+    if (random_.below(7) == 0) add_walk(stage, last, random_);
+    if (random_.below(9) == 0) {
+      for (std::int64_t n = random_.between(1, 2); n > 0; --n) add_colored_update(stage, random_);
+    } else if (random_.below(6) == 0) {
       for (std::int64_t n = random_.between(1, 2); n > 0; --n) add_update(stage);
     }
     add(std::move(stage));

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "dsl/recurrence.h"
 #include "dsl/traverse.h"
 #include "fuzz/random_marches.h"
 
@@ -82,7 +83,19 @@ std::set<std::string> callees(const Func& func) {
   return names;
 }
 
-bool has_updates(const Func& func) { return func.function()->definitions.size() > 1; }
+/// Is it never computed inline?
+bool is_kept(const Func& func) {
+  return func.function()->definitions.size() > 1 || recurrence_of(*func.function());
+}
+
+/// The dimensions along which the first definition's points may come in any order.
+std::vector<std::string> free_dimensions(const Func& func) {
+  std::vector<std::string> vars = func.function()->args;
+  if (const Recurrence* recurrence = recurrence_of(*func.function())) {
+    vars.erase(vars.begin() + static_cast<std::ptrdiff_t>(recurrence->dim));
+  }
+  return vars;
+}
 
 /// The innermost place at which `producer` can be computed for all its consumers, given theirs.
 int innermost_place(const TestPipeline& p, const Func& producer,
@@ -102,7 +115,7 @@ int innermost_place(const TestPipeline& p, const Func& producer,
 
 /// The directives of a Func that fills memory of its own, updates included.
 void random_own_loops(Func& func, Random& random) {
-  random_loops(func, func.function()->args, false, random);
+  random_loops(func, free_dimensions(func), false, random);
   for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
     random_loops(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars, true,
                  random);
@@ -155,11 +168,12 @@ Grid random_grid(Stage stage, const std::vector<std::string>& vars, bool is_upda
 }
 
 Grid random_grids(Func& func, Random& random) {
-  const Grid grid = random_grid(func, func.function()->args, false, random);
+  Grid grid = random_grid(func, free_dimensions(func), false, random);
   for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
     random_grid(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars, true,
                 random);
   }
+  if (recurrence_of(*func.function())) grid.is_whole = false;
   return grid;
 }
 
@@ -174,7 +188,7 @@ bool threads_suffice(const Grid& grid, std::int64_t halo) {
 }
 
 void stage_randomly(TestPipeline& p, Func& func, const Grid& grid, Random& random) {
-  if (!grid.is_whole || has_updates(func)) return;
+  if (!grid.is_whole || is_kept(func)) return;
   const std::set<std::string> read = callees(func);
   // The radius of the widest of pipeline_makers().
   std::vector<LoadPolicy> policies{LoadPolicy::TwoStep, LoadPolicy::Strided};
@@ -207,7 +221,7 @@ void schedule_randomly_for_host(TestPipeline& p, Random& random) {
     return;
   }
   Func& out = p.output();
-  const Loops loops = random_loops(out, out.function()->args, false, random);
+  const Loops loops = random_loops(out, free_dimensions(out), false, random);
   const auto levels = static_cast<int>(loops.order.size());
   std::map<std::string, int> places;
   bool stored_outside = false;
@@ -216,7 +230,7 @@ void schedule_randomly_for_host(TestPipeline& p, Random& random) {
     if (is_output(p, f)) continue;
     const int innermost = std::max(innermost_place(p, f, places), static_cast<int>(loops.first_level));
     int place = static_cast<int>(random.between(kInline, levels));
-    if (place == kInline && has_updates(f)) place = levels;
+    if (place == kInline && is_kept(f)) place = levels;
     if (place != kInline) place = std::max(place, innermost);
     if (place >= levels) place = kRoot;
     places[f.name()] = place;
@@ -232,7 +246,7 @@ void schedule_randomly_for_host(TestPipeline& p, Random& random) {
     }
     random_own_loops(f, random);
   }
-  if (!stored_outside && random.coin()) {
+  if (!stored_outside && !loops.order.empty() && random.coin()) {
     out.parallel(
         loops.order[loops.first_level + random_index(loops.order.size() - loops.first_level, random)]);
   }
@@ -271,8 +285,9 @@ void schedule_randomly_for_gpu(TestPipeline& p, Random& random) {
     Func& f = p.funcs[i];
     if (is_output(p, f)) continue;
     int place = random.pick(std::vector<int>{kInline, holds_producers ? 0 : kRoot, kRoot});
-    if (place == kInline && has_updates(f)) place = kRoot;
-    if (march && place == 0 && (has_updates(f) || !is_read_by_planes(p, f, march->var))) place = kRoot;
+    if (place == kInline && is_kept(f)) place = kRoot;
+    if (recurrence_of(*f.function())) place = kRoot;
+    if (march && place == 0 && (is_kept(f) || !is_read_by_planes(p, f, march->var))) place = kRoot;
     if (place != kInline) place = std::max(place, innermost_place(p, f, places));
     places[f.name()] = place;
     if (place == kInline) continue;

@@ -7,6 +7,7 @@
 #include "dsl/limits.h"
 #include "dsl/node_visit.h"
 #include "dsl/operators.h"
+#include "dsl/recurrence.h"
 #include "dsl/traverse.h"
 
 namespace mica::analysis {
@@ -109,7 +110,19 @@ Box accessed_box(const Definition& definition, const std::string& name, const Sc
   return box;
 }
 
-Scope definition_scope(const FunctionData& func, const Definition& definition, const Box& box) {
+Box computed_box(const FunctionData& func, const Definition& definition, const Box& box) {
+  if (!definition.coloring) return box;
+  Box result = box;
+  const auto reach = reach_of_coloring(func, definition);
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    result[d].min = tidy(box[d].min + make_const(Int(32), reach[d].first));
+    result[d].max = tidy(box[d].max - make_const(Int(32), reach[d].second));
+  }
+  return result;
+}
+
+Scope definition_scope(const FunctionData& func, const Definition& definition, const Box& around) {
+  const Box box = computed_box(func, definition, around);
   Scope scope;
   for (const auto& var : definition.pure_vars) {
     auto it = std::find(func.args.begin(), func.args.end(), var);

@@ -25,6 +25,9 @@ std::optional<std::int64_t> constant_extent(const Interval& interval);
 /// True when a and b are provably the same expression.
 bool same(const Expr& a, const Expr& b);
 
+/// The points of `box`, which is computed of `func`, at which `definition` computes it: of an update
+/// with colors those whose reads of the Func stay inside the box.
+Box computed_box(const FunctionData& func, const Definition& definition, const Box& box);
 /// Calls visit(access) on each Access in a definition's values and left-hand side arguments.
 void for_each_access(const Definition& definition, const std::function<void(const Access&)>& visit);
 /// The interval of an index of `definition`; where its domain has no points in a run, an interval that

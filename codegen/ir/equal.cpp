@@ -20,8 +20,8 @@ bool same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 }
 
 bool same(const For& a, const For& b) {
-  return a.name == b.name && a.kind == b.kind && same(a.min, b.min) && same(a.extent, b.extent) &&
-         equal(a.body, b.body);
+  return a.name == b.name && a.kind == b.kind && a.rolled == b.rolled && same(a.min, b.min) &&
+         same(a.extent, b.extent) && equal(a.body, b.body);
 }
 bool same(const Store& a, const Store& b) {
   return a.buffer == b.buffer && a.alignment == b.alignment && a.streamed == b.streamed &&

@@ -57,9 +57,9 @@ class Writer {
   }
 
   void payload(const For& op) {
-    const auto& [its_name, min, extent, kind, body] = op;
+    const auto& [its_name, min, extent, kind, body, rolled] = op;
     name(its_name);
-    number(static_cast<int>(kind));
+    numbers({static_cast<int>(kind), rolled ? 1 : 0});
   }
   void payload(const Store& op) {
     const auto& [buffer, index, value, logical, alignment, streamed, block] = op;

@@ -49,8 +49,9 @@ class Printer {
 
  private:
   void statement(const For& loop, bool /*last*/) {
-    nested(std::string(ir::keyword(loop.kind)) + " " + printed(loop.name) + " in [" +
-               mica::to_string(loop.min) + ", " + mica::to_string(end_of(loop.min, loop.extent)) + ")",
+    nested((loop.rolled ? "rolled " : "") + std::string(ir::keyword(loop.kind)) + " " +
+               printed(loop.name) + " in [" + mica::to_string(loop.min) + ", " +
+               mica::to_string(end_of(loop.min, loop.extent)) + ")",
            loop.body);
   }
   void statement(const Store& store, bool /*last*/) {

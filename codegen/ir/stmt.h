@@ -37,6 +37,9 @@ struct For {
   Expr min, extent;
   LoopKind kind = LoopKind::Serial;
   Stmt body;
+  /// Each iteration waits for a value of the one before: to write several out gains nothing, and takes
+  /// registers (.pragma "nounroll").
+  bool rolled = false;
 };
 /// buffer[index] = value. Indices as in Load.
 struct Store {

@@ -51,7 +51,7 @@ constexpr bool kHoldsNothing = std::is_same_v<Op, Barrier> || std::is_same_v<Op,
 template <typename Op>
 Stmt rebuild(const Op& op, Rewriter& rewrite) {
   if constexpr (std::is_same_v<Op, For>) {
-    For result{op.name, rewrite(op.min), rewrite(op.extent), op.kind, rewrite(op.body)};
+    For result{op.name, rewrite(op.min), rewrite(op.extent), op.kind, rewrite(op.body), op.rolled};
     if (!result.body.defined()) return {};
     return make_stmt(std::move(result));
   } else if constexpr (std::is_same_v<Op, Store>) {

@@ -2,11 +2,26 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Metadata.h>
 
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/types_llvm.h"
 
 namespace mica::llvm_backend {
+
+namespace {
+
+/// What keeps LLVM from writing out iterations of a loop, and the NVPTX back end tells ptxas, too.
+llvm::MDNode* never_unrolled(llvm::LLVMContext& context) {
+  llvm::Metadata* disable =
+      llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.disable")});
+  // A loop's own node is told from others by naming itself first.
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, disable});
+  loop->replaceOperandWith(0, loop);
+  return loop;
+}
+
+}  // namespace
 
 Emitter::Emitter(llvm::Function& function, llvm::BasicBlock& entry, const TargetHooks& hooks)
     : function_(function), entry_(entry), hooks_(hooks), builder_(&entry) {}
@@ -85,7 +100,8 @@ void Emitter::emit_serial(const ir::For& loop) {
   emit_with(loop.name, index, loop.body);
   llvm::Value* next = builder_.CreateNSWAdd(index, llvm::ConstantInt::get(index->getType(), 1));
   index->addIncoming(next, builder_.GetInsertBlock());
-  builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, after);
+  llvm::BranchInst* again = builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, after);
+  if (loop.rolled) again->setMetadata(llvm::LLVMContext::MD_loop, never_unrolled(builder_.getContext()));
   builder_.SetInsertPoint(after);
 }
 

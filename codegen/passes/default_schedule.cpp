@@ -6,6 +6,9 @@ namespace mica::passes {
 namespace {
 
 constexpr int kVectorBytes = 64;
+// Of a recurrence on a GPU, whose loads are then under way together: a multiprocessor hides its memory's
+// latency behind some 30 KB, and 1,400 threads that load 8 bytes a step ask for a third of that.
+constexpr int kSteps = 4;
 
 bool has_loops(const Definition& definition) {
   return std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
@@ -29,18 +32,83 @@ bool uses_gpu(const Definition& definition) {
 
 void add(Definition& definition, auto op) { definition.directives.push_back({std::move(op), {}}); }
 
-// An update's iterations over a pure Var are independent of each other.
-void schedule_host(Definition& definition, const FunctionData& func, bool pure, bool parallel) {
-  const auto& vars = definition.pure_vars;
-  if (vars.empty()) return;
+int widest_bytes(const FunctionData& func) {
   int widest = 1;
   for (const auto& type : func.types) widest = std::max(widest, type.bytes());
-  if (pure) add(definition, directive::Vectorize{vars.front(), kVectorBytes / widest, {}});
-  if (parallel && vars.size() > 1) add(definition, directive::MarkLoop{vars.back(), LoopKind::Parallel});
+  return widest;
 }
 
-void schedule_gpu(Definition& definition) {
+std::vector<std::string> domain_of(const Definition& definition) {
+  std::vector<std::string> names;
+  if (!definition.domain) return names;
+  for (const auto& dim : definition.domain->dims) names.push_back(dim.name);
+  return names;
+}
+
+/// `name`, or that with a tail which no loop of the definition has.
+std::string free_name(std::string name, const Definition& definition) {
+  std::vector<std::string> taken = domain_of(definition);
+  taken.insert(taken.end(), definition.pure_vars.begin(), definition.pure_vars.end());
+  while (std::find(taken.begin(), taken.end(), name) != taken.end()) name += ".part";
+  return name;
+}
+
+/// Loops of a definition whose rows lie in the dense dimension `row`, with `ordered` loops directly
+/// around a row: they go through memory row by row, and the innermost comes back to points that are
+/// near.
+///
+///   one other Var   row in vectors; rows of a group of kFewRows; ordered; parallel over the groups
+///   no other Var    a strip of the row in vectors; ordered; parallel over the strips
+void schedule_rows(Definition& definition, const std::string& row,
+                   const std::vector<std::string>& ordered, int lanes, bool parallel) {
+  constexpr int kFewRows = 8;
+  constexpr int kStripVectors = 16;
+  std::vector<std::string> others;
+  for (const auto& var : definition.pure_vars) {
+    if (var != row && std::find(ordered.begin(), ordered.end(), var) == ordered.end()) {
+      others.push_back(var);
+    }
+  }
+  const std::string& cut = others.empty() ? row : others.back();
+  const std::string part = free_name(cut + ".part", definition);
+  add(definition,
+      directive::Split{cut, cut, part, others.empty() ? kStripVectors * lanes : kFewRows, {}});
+  std::vector<std::string> order{others.empty() ? part : row};
+  if (!others.empty()) order.push_back(part);
+  order.insert(order.end(), ordered.begin(), ordered.end());
+  order.insert(order.end(), others.begin(), others.end());
+  if (others.empty()) order.push_back(row);
+  add(definition, directive::Reorder{order});
+  if (lanes > 1) add(definition, directive::Vectorize{order.front(), lanes, {}});
+  if (parallel) add(definition, directive::MarkLoop{cut, LoopKind::Parallel});
+}
+
+// `whole`: other Funcs are computed at loops of this one, which keep the order that their users know.
+void schedule_host(Definition& definition, const FunctionData& func, bool parallel, bool whole) {
+  const auto& vars = definition.pure_vars;
+  if (vars.empty()) return;
+  const int lanes = kVectorBytes / widest_bytes(func);
+  const bool has_rows = vars.front() == func.args.front() && !whole;
+  if (has_rows && definition.recurrence && definition.recurrence->dim > 0) {
+    schedule_rows(definition, vars.front(), {func.args[definition.recurrence->dim]}, lanes, parallel);
+    return;
+  }
+  if (definition.domain && has_rows) {
+    schedule_rows(definition, vars.front(), domain_of(definition), lanes, parallel);
+    return;
+  }
+  const bool is_first = &definition == &func.definitions.front();
+  const bool in_vectors = (has_rows || is_first) && !definition.recurrence && !definition.coloring;
+  if (in_vectors) add(definition, directive::Vectorize{vars.front(), lanes, {}});
+  const bool ordered = definition.recurrence && func.args[definition.recurrence->dim] == vars.back();
+  if (parallel && vars.size() > 1 && !ordered) {
+    add(definition, directive::MarkLoop{vars.back(), LoopKind::Parallel});
+  }
+}
+
+void schedule_gpu(Definition& definition, const FunctionData& func) {
   std::vector<std::string> vars = definition.pure_vars;
+  if (definition.recurrence) std::erase(vars, func.args[definition.recurrence->dim]);
   if (vars.empty()) return;
   if (vars.size() == 4) {
     std::string fused = vars[2] + "." + vars[3];
@@ -53,7 +121,12 @@ void schedule_gpu(Definition& definition) {
     vars = {vars[0], vars[1], fused};
   }
   static const std::vector<int> kTiles[] = {{256}, {32, 8}, {32, 8, 1}};
-  add(definition, directive::GpuTile{vars, kTiles[vars.size() - 1], {}});
+  // Columns are fewer than points: smaller blocks reach more multiprocessors.
+  static const std::vector<int> kColumnTiles[] = {{64}, {32, 4}, {32, 4, 1}};
+  const auto& tile = (definition.recurrence ? kColumnTiles : kTiles)[vars.size() - 1];
+  add(definition, directive::GpuTile{vars, tile, {}});
+  if (!definition.recurrence) return;
+  add(definition, directive::Unroll{func.args[definition.recurrence->dim], kSteps, {}});
 }
 
 /// Does another Func name a loop of this one, or `loop` in particular?
@@ -94,9 +167,9 @@ void default_schedule(Program& program) {
       auto& definition = copy->definitions[i];
       if (has_loops(definition)) continue;
       if (!gpu) {
-        schedule_host(definition, *copy, i == 0, parallel);
+        schedule_host(definition, *copy, parallel, holds_others(program, copy->name));
       } else if (may_be_tiled(program, copy->name, definition)) {
-        schedule_gpu(definition);
+        schedule_gpu(definition, *copy);
       }
     }
     func = copy;

@@ -69,7 +69,7 @@ class Exchanger {
       thread_ = loop.name;
       ir::Stmt body = run(loop.body);
       thread_.clear();
-      return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body});
+      return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body, loop.rolled});
     }
     if (thread_.empty()) return below(s);
     if (const auto* branch = s.as<ir::If>()) return varies(branch->condition) ? s : below(s);

@@ -146,7 +146,7 @@ class Flattener {
     loops.insert(loop.name);
     ir::Stmt body = run(loop.body);
     loops.erase(loop.name);
-    return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body});
+    return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body, loop.rolled});
   }
 
   Expr run(const Expr& e) {

@@ -183,7 +183,7 @@ class Fuser {
     const auto* loop = s.as<ir::For>();
     if (loop && loop->kind == LoopKind::GpuBlock) {
       return ir::make_stmt(
-          ir::For{loop->name, loop->min, loop->extent, loop->kind, run_grid(loop->body)});
+          ir::For{loop->name, loop->min, loop->extent, loop->kind, run_grid(loop->body), loop->rolled});
     }
     if (has_block_loops(s)) {
       return ir::map_children(
@@ -312,7 +312,7 @@ class Fuser {
     } while (before != start);
     ir::Stmt body = run_block(loop->body, start);
     pending.add(start);
-    return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body});
+    return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body, loop->rolled});
   }
 
   /// Does a statement of a branch conflict with what is pending before it? Not if the branch waits for

@@ -1,8 +1,10 @@
 #include "codegen/passes/infer_bounds.h"
 
+#include "codegen/analysis/recurrences.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/limits.h"
 #include "dsl/operators.h"
+#include "dsl/recurrence.h"
 #include "dsl/tap_text.h"
 #include "dsl/traverse.h"
 
@@ -80,7 +82,7 @@ void check_array(Program& program, const std::string& name, const std::string& a
     for (const auto& definition : consumer->definitions) {
       auto scope = analysis::definition_scope(*consumer, definition, box->second);
       analysis::for_each_access(definition, [&](const Access& access) {
-        if (access.name != name) return;
+        if (access.name != name || (access.is_self && definition.recurrence)) return;
         for (std::size_t d = 0; d < dims; ++d) {
           Interval i = analysis::index_interval(definition, access.args[d], scope);
           check_bounded(*consumer, access, d, i);
@@ -166,12 +168,34 @@ void check_domains(Program& program, const FunctionData& func) {
   }
 }
 
+// The box of an output must hold the points from which a recurrence comes to it.
+void check_start(Program& program, const FunctionData& func, const std::string& array) {
+  const Recurrence* recurrence = recurrence_of(func);
+  if (recurrence == nullptr || !recurrence->start.defined()) return;
+  const Expr start = analysis::recurrence_start(program.pipeline, func);
+  const Interval along = buffer_box(array, func.dimensions())[recurrence->dim];
+  PlanCheck check;
+  check.holds = recurrence->ahead ? start <= along.max : start >= along.min;
+  check.values = {start, recurrence->ahead ? along.max : along.min};
+  check.where = func.definitions.front().where;
+  check.message = call_text(func) + " starts at " + func.args[recurrence->dim] +
+                  " = {0} and goes on from there point by point, but output " + array +
+                  (recurrence->ahead ? " ends at {1}" : " starts at {1}") + " in dimension " +
+                  std::to_string(recurrence->dim) + ": realize a box that holds {0}";
+  program.plan.checks.push_back(std::move(check));
+}
+
 }  // namespace
 
 Box with_updates(const FunctionData& func, const Box& box) {
   Box result = box;
+  for (std::size_t i = func.definitions.size(); i-- > 1;) {
+    const auto& definition = func.definitions[i];
+    if (definition.coloring) result = analysis::around_reads(func, definition, result);
+  }
   for (std::size_t i = 1; i < func.definitions.size(); ++i) {
     const auto& definition = func.definitions[i];
+    if (definition.coloring) continue;
     auto scope = analysis::definition_scope(func, definition, box);
     Box written;
     for (const auto& arg : definition.args) {
@@ -216,7 +240,7 @@ void infer_bounds(Program& program) {
         }
       }
       if (box.empty()) continue;  // nothing reads it
-      box = with_updates(func, box);
+      box = with_updates(func, analysis::with_start(program.pipeline, func, box));
       if (program.is_root(func.name)) apply_bounds(program, func, box);
     }
     program.required[func.name] = box;
@@ -227,6 +251,7 @@ void infer_bounds(Program& program) {
     const std::string array = storage_name(func->name, 0, func->types.size());
     check_array(program, func->name, array, false, static_cast<std::size_t>(func->dimensions()));
     check_writes(program, *func, array);
+    check_start(program, *func, array);
   }
   for (const auto& input : program.pipeline.inputs) {
     check_array(program, input.name, input.name, true,

@@ -5,6 +5,7 @@
 #include "codegen/passes/simplify.h"
 #include "dsl/names.h"
 #include "dsl/operators.h"
+#include "dsl/traverse.h"
 
 namespace mica::passes {
 
@@ -47,7 +48,8 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     }
   }
   for (const auto& dim : spec_.dims) {
-    loops_.push_back({dim.name, loop_name(prefix_, dim.name), dim.kind, simplify(extents.at(dim.name))});
+    loops_.push_back(
+        {dim.name, loop_name(prefix_, dim.name), dim.kind, simplify(extents.at(dim.name)), dim.recurs});
   }
   // A guarded split's outer variable stays below ceil(extent/factor) whenever the guard holds, so
   // taking it apart again needs no guard of its own. Where it may be moved inwards the guard holds for
@@ -69,6 +71,26 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     collect_loops(step.old_var, static_cast<int>(i), guard.loops);
     guards_.push_back(std::move(guard));
   }
+  add_step_guards();
+}
+
+void LoopVars::add_step_guards() {
+  for (const auto& [dim, root] : roots_) {
+    if (root.step == 1) continue;
+    Guard guard{simplify(stepped_offset(dim)), root.points, {}};
+    for (const auto& [other, unused] : roots_) {
+      if (other == dim || uses_var(root.phase, other)) collect_loops(other, 0, guard.loops);
+    }
+    guards_.push_back(std::move(guard));
+  }
+}
+
+Expr LoopVars::stepped_offset(const std::string& dim) const {
+  const Root& root = roots_.at(dim);
+  const Expr phase = substitute(root.phase, [&](const std::string& name) {
+    return name != dim && roots_.count(name) > 0 ? value(name) : Expr();
+  });
+  return phase + offset_at(dim, 0) * make_const(Int(32), root.step);
 }
 
 std::vector<std::pair<std::string, Expr>> LoopVars::fused_extents() const {
@@ -182,13 +204,24 @@ Interval LoopVars::interval_at(const std::string& dim, int from,
 }
 
 Expr LoopVars::value(const std::string& dim) const {
-  return simplify(roots_.at(dim).base + offset_at(dim, 0));
+  const Root& root = roots_.at(dim);
+  if (root.step > 1) return simplify(root.base + stepped_offset(dim));
+  if (root.descends) return simplify(root.base + root.extent - 1 - offset_at(dim, 0));
+  return simplify(root.base + offset_at(dim, 0));
 }
 
 Interval LoopVars::interval(const std::string& dim, const std::set<std::string>& fixed) const {
   Interval i = interval_at(dim, 0, fixed);
-  const Expr& base = roots_.at(dim).base;
-  return {simplify(base + i.min), simplify(base + i.max)};
+  const Root& root = roots_.at(dim);
+  if (root.step > 1) {
+    const Expr step = make_const(Int(32), root.step);
+    return {simplify(root.base + i.min * step), simplify(root.base + i.max * step + (step - 1))};
+  }
+  if (root.descends) {
+    const Expr last = root.base + root.extent - 1;
+    return {simplify(last - i.max), simplify(last - i.min)};
+  }
+  return {simplify(root.base + i.min), simplify(root.base + i.max)};
 }
 
 }  // namespace mica::passes

@@ -26,6 +26,13 @@ class LoopVars {
   /// The range of one dimension (a Func's argument or a reduction variable) before any split.
   struct Root {
     Expr base, extent;  ///< values are base ... base + extent - 1
+    /// They are taken from the last to the first.
+    bool descends = false;
+    /// Of a dimension of which only each step-th value is taken: `extent` counts those, the first is
+    /// base + phase, in 0 ... step - 1, and they stay below base + points. `phase` uses other
+    /// dimensions.
+    std::int64_t step = 1;
+    Expr phase = {}, points = {};
   };
   /// Loops have the names that loop_name gives them for `prefix`, the Func or "f.u1". `of_fixed_size`:
   /// intervals have constant sizes where splits do, though they may then reach past the last points.
@@ -37,6 +44,7 @@ class LoopVars {
     std::string dim, name;
     LoopKind kind;
     Expr extent;
+    bool recurs = false;  ///< of LoopDim
   };
   [[nodiscard]] const std::vector<Loop>& loops() const { return loops_; }
   [[nodiscard]] const std::vector<Guard>& guards() const { return guards_; }
@@ -55,6 +63,9 @@ class LoopVars {
   /// The first step from `from` on that takes `dim` apart; -1 for a loop.
   [[nodiscard]] int step_of(const std::string& dim, int from) const;
   Expr offset_at(const std::string& dim, int from) const;
+  /// phase + step * its offset.
+  [[nodiscard]] Expr stepped_offset(const std::string& dim) const;
+  void add_step_guards();
   analysis::Interval interval_at(const std::string& dim, int from,
                                  const std::set<std::string>& fixed) const;
   void collect_loops(const std::string& dim, int from, std::set<std::string>& names) const;

@@ -6,6 +6,7 @@
 #include "codegen/passes/simplify.h"
 #include "dsl/march_taps.h"
 #include "dsl/operators.h"
+#include "dsl/recurrence.h"
 #include "dsl/tap_text.h"
 #include "dsl/traverse.h"
 
@@ -69,6 +70,12 @@ class Planner {
   }
 
   void add_stage(const FunctionData& f) {
+    if (recurrence_of(f)) {
+      throw UserError(f.name + " reads itself point by point, and a Func kept along the march of " +
+                          func_.name + " over " + var_ +
+                          " is computed plane by plane: compute it at the root",
+                      program_.placement.at(f.name).where);
+    }
     if (f.definitions.size() > 1) {
       throw UserError(f.name + " has updates, and a Func kept along the march of " + func_.name +
                           " over " + var_ +

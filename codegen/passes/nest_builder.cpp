@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/ir/traverse.h"
 #include "codegen/passes/infer_bounds.h"
 #include "codegen/passes/nest_frame.h"
 #include "codegen/passes/simplify.h"
@@ -24,6 +25,16 @@ bool exchanges(const FunctionData& func) {
   return std::any_of(directives.begin(), directives.end(), [](const Directive& d) {
     return std::holds_alternative<directive::Exchange>(d.op);
   });
+}
+
+// The threads of a block deal out the points of a box among them, in no order.
+void refuse_own_reads(const FunctionData& func, const Definition& definition,
+                      const Placement& placement) {
+  if (!definition.recurrence && !definition.coloring) return;
+  throw UserError(func.name +
+                      " reads itself, so the threads of a block cannot compute its points in any "
+                      "order: compute it at the root, or inside a thread loop",
+                  placement.where.known() ? placement.where : definition.where);
 }
 
 }  // namespace
@@ -75,8 +86,9 @@ ir::Stmt NestBuilder::build_definitions(const FunctionData& func, const Box& box
   return ir::make_block(std::move(stmts));
 }
 
-ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t index, const Box& box,
+ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t index, const Box& whole,
                                        const NestContext& context) const {
+  const Box box = analysis::computed_box(func, func.definitions[index], whole);
   const Placement& placement = program_.placement.at(func.name);
   const Definition& definition = func.definitions[index];
   Diagnostics findings;
@@ -92,6 +104,7 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   bool has_threads = std::any_of(spec.dims.begin(), spec.dims.end(),
                                  [](const LoopDim& d) { return d.kind == LoopKind::GpuThread; });
   if (context.on_gpu && context.in_block && !context.in_thread && !has_threads) {
+    refuse_own_reads(func, definition, placement);
     return build_cooperative(func, index, box, placement.load.value_or(LoadPolicy::TwoStep), context);
   }
 
@@ -102,7 +115,7 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   std::map<std::string, LoopVars::Root> roots;
   std::map<std::string, LoopVars::Root> unclipped;
   std::vector<std::pair<std::string, Expr>> lets;
-  const Box needed = needed_box(func, context);
+  const Box needed = analysis::computed_box(func, definition, needed_box(func, context));
   const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
   for (const auto& var : definition.pure_vars) {
     auto d =
@@ -129,16 +142,17 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
     }
   }
   check_fused(func, index, LoopVars(spec, unclipped, prefix));
+  add_own_order(func, index, roots);
 
   const bool has_blocks = std::any_of(spec.dims.begin(), spec.dims.end(),
                                       [](const LoopDim& d) { return d.kind == LoopKind::GpuBlock; });
-  Frame frame{func, index, LoopVars(spec, roots, prefix, context.in_block || has_blocks), {}, {},
-              {},   {}};
+  Frame frame{func, index,  LoopVars(spec, roots, prefix, context.in_block || has_blocks), {}, {}, {},
+              {},   nullptr};
   frame.guards = frame.vars.guards();
   NestContext inner = context;
   const auto& loops = frame.vars.loops();
   if (!root && !clip_loops) {
-    frame.clip = clip_condition(func, box, inner, [&](const std::string& v) {
+    frame.clip = clip_condition(func, box, needed, inner, [&](const std::string& v) {
       return frame.vars.roots().count(v) ? frame.vars.value(v) : Expr();
     });
   }
@@ -186,9 +200,17 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
   if (outermost_left == 0) return emit_body(frame);
   const std::size_t position = outermost_left - 1;
   const LoopVars::Loop& loop = frame.vars.loops()[position];
-  if (loop.kind == LoopKind::Vectorized) return emit_vector_loop(frame, position, context);
+  const bool by_lanes =
+      loop.kind == LoopKind::Vectorized && !color_condition(frame.func, frame.index).defined();
+  if (by_lanes) return emit_vector_loop(frame, position, context);
   if (loop.kind == LoopKind::March) return emit_march(frame, position, context);
 
+  if (const auto carried = carried_at(frame, position, context)) {
+    return emit_carried(frame, position, context, *carried);
+  }
+  if (loop.recurs && loop.kind == LoopKind::Unrolled && context.on_gpu) {
+    if (ir::Stmt steps = emit_steps(frame, position, context); steps.defined()) return steps;
+  }
   // A serial loop that alone is left to decide a guard runs only as far as the guard allows.
   Expr extent = loop.extent;
   if (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) {
@@ -202,8 +224,10 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
     }
   }
   ir::Stmt body = emit_inside(frame, position, context);
+  const LoopKind kind = loop.kind == LoopKind::Vectorized ? LoopKind::Unrolled : loop.kind;
+  const bool rolled = loop.recurs && context.on_gpu && kind == LoopKind::Serial;
   return ir::make_stmt(
-      ir::For{loop.name, make_const(Int(32), std::int64_t{0}), extent, loop.kind, body});
+      ir::For{loop.name, make_const(Int(32), std::int64_t{0}), extent, kind, body, rolled});
 }
 
 // The inside of loop `position`: conditions that are now decided, then what is computed here, then
@@ -279,7 +303,8 @@ ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
   }
   ir::Stmt vector = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Vectorized,
                                           emit_inside(frame, position, context)});
-  if (all_inside.defined() && frame.vars.is_marched() && keeps_funcs(frame)) {
+  if (all_inside.defined() &&
+      (frame.carried != nullptr || (frame.vars.is_marched() && keeps_funcs(frame)))) {
     // Registers have no dynamic index: the lanes are written out, each with its guards.
     frame.guards = saved;
     ir::Stmt lanes_apart = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Unrolled,
@@ -296,40 +321,59 @@ ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
 
 ir::Stmt NestBuilder::emit_body(Frame& frame) const {
   if (frame.body) return frame.body();
-  ir::Stmt store =
-      emit_store(frame.func, frame.index, [&](const std::string& v) { return frame.vars.value(v); });
-  return frame.clip.defined() ? ir::make_stmt(ir::If{frame.clip, store, {}}) : store;
+  const auto value_of = [&](const std::string& v) { return frame.vars.value(v); };
+  const ir::Stmt store = emit_store(frame.func, frame.index, value_of, frame.carried);
+  Expr condition = frame.clip;
+  if (const Expr color = color_condition(frame.func, frame.index); color.defined()) {
+    const Expr own = simplify(substitute(color, [&](const std::string& name) {
+      return frame.vars.roots().count(name) > 0 ? value_of(name) : Expr();
+    }));
+    condition = condition.defined() ? condition && own : own;
+  }
+  return condition.defined() ? ir::make_stmt(ir::If{condition, store, {}}) : store;
 }
 
 ir::Stmt NestBuilder::emit_store(const FunctionData& func, std::size_t index,
-                                 const std::function<Expr(const std::string&)>& value_of) const {
+                                 const std::function<Expr(const std::string&)>& value_of,
+                                 const Carried* carried) const {
   const Definition& definition = func.definitions[index];
   std::map<std::string, Expr> values;
   for (const auto& v : definition.pure_vars) values[v] = value_of(v);
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) values[dim.name] = value_of(dim.name);
   }
-  auto resolve = [&](const Expr& e) {
-    return to_loads(substitute(e, [&](const std::string& name) {
+  const bool recurs = definition.recurrence.has_value();
+  NodeRewriter read_itself([&](const Expr& node) { return own_read(func, node, carried); });
+  auto in_loops = [&](const Expr& e) {
+    return substitute(e, [&](const std::string& name) {
       auto it = values.find(name);
       return it == values.end() ? Expr() : it->second;
-    }));
+    });
   };
+  auto resolve = [&](const Expr& e) { return to_loads(in_loops(recurs ? read_itself(e) : e)); };
   std::vector<Expr> at;
   for (const auto& arg : definition.args) at.push_back(simplify(resolve(arg)));
   const std::size_t count = func.types.size();
   // A Tuple's values are all computed before any is stored: they may read each other.
+  const bool named = count > 1 || carried != nullptr;
   std::vector<ir::Stmt> stores;
   for (std::size_t i = 0; i < count; ++i) {
     ir::Store store;
     store.buffer = storage_name(func.name, static_cast<int>(i), count);
     store.index = at;
     Expr value = resolve(definition.values[i]);
-    store.value = count == 1 ? value : make_var(func.name + ".value" + std::to_string(i), value.type());
+    store.value = named ? make_var(func.name + ".value" + std::to_string(i), value.type()) : value;
     stores.push_back(ir::make_stmt(std::move(store)));
   }
+  if (carried != nullptr) {
+    for (const ir::Stmt& s : carry_on(func, *carried)) {
+      stores.push_back(ir::map_children(
+          s, [](const ir::Stmt& child) { return child; },
+          [&](const Expr& e) { return simplify(in_loops(e)); }));
+    }
+  }
   ir::Stmt stmt = ir::make_block(std::move(stores));
-  for (std::size_t i = count; count > 1 && i-- > 0;) {
+  for (std::size_t i = count; named && i-- > 0;) {
     stmt = ir::make_stmt(
         ir::LetStmt{func.name + ".value" + std::to_string(i), resolve(definition.values[i]), stmt});
   }

@@ -68,7 +68,8 @@ class NestBuilder {
   ir::Stmt build_root(const FunctionData& func, std::size_t index, bool& on_gpu) const;
 
  private:
-  struct Frame;  // one definition under construction
+  struct Frame;    // one definition under construction
+  struct Carried;  // values of a recurrence in registers
 
   ir::Stmt build_func(const FunctionData& func, const analysis::Box& box,
                       const NestContext& context) const;
@@ -116,7 +117,33 @@ class NestBuilder {
   [[nodiscard]] std::vector<std::int64_t> fixed_extents(const FunctionData& func,
                                                         const analysis::Box& box) const;
   ir::Stmt emit_store(const FunctionData& func, std::size_t index,
-                      const std::function<Expr(const std::string&)>& value_of) const;
+                      const std::function<Expr(const std::string&)>& value_of,
+                      const Carried* carried = nullptr) const;
+  // ---- Funcs that read themselves (nest_recurrence.cpp) --------------------------------------------
+  /// How the dimensions of definition `index` of `func` run where the Func reads itself: downwards, or
+  /// in steps from point to point of one color.
+  void add_own_order(const FunctionData& func, std::size_t index,
+                     std::map<std::string, LoopVars::Root>& roots) const;
+  /// The condition on the point that loops over points of one color leave open, or undefined.
+  [[nodiscard]] static Expr color_condition(const FunctionData& func, std::size_t index);
+  /// The registers that carry the recurrence of `frame` along loop `position`, if that is where a thread
+  /// begins to walk its column, and they are few.
+  [[nodiscard]] std::optional<Carried> carried_at(const Frame& frame, std::size_t position,
+                                                  const NestContext& context) const;
+  /// The walk along loop `position`, with the values that it carries in registers.
+  ir::Stmt emit_carried(Frame& frame, std::size_t position, const NestContext& context,
+                        const Carried& carried) const;
+  /// The written-out loop `position` along a recurrence: without tests where all of its steps are to be
+  /// made, so that their loads can be under way together, and as a loop for the last few. Undefined
+  /// where nothing is to be tested.
+  ir::Stmt emit_steps(Frame& frame, std::size_t position, const NestContext& context) const;
+  /// Of a node in the value of a Func with a recurrence: what stands for a read of the Func itself, in
+  /// terms of its Vars; undefined for another.
+  [[nodiscard]] Expr own_read(const FunctionData& func, const Expr& node, const Carried* carried) const;
+  /// The stores that carry the point's values on, in terms of its Vars; the values have the names that
+  /// emit_store gives them.
+  [[nodiscard]] std::vector<ir::Stmt> carry_on(const FunctionData& func, const Carried& carried) const;
+  [[nodiscard]] bool starts_with_box(const FunctionData& func) const;
   [[nodiscard]] Expr to_loads(const Expr& e) const;
   /// Of a node whose children are done; undefined: the node itself.
   [[nodiscard]] Expr to_load(const Expr& r) const;
@@ -165,10 +192,10 @@ class NestBuilder {
   /// Empty where that would not do (updates) or would recompute too much.
   [[nodiscard]] std::optional<Program> without_stages(const std::string& name) const;
   [[nodiscard]] bool keeps_funcs(const Frame& frame) const;
-  /// Conditions that `value` of each dimension lies in what the pipeline needs of the Func, where
+  /// Conditions that `value` of each dimension lies in `need` of the Func, where
   /// the box does not prove it; undefined when there is nothing to check.
   [[nodiscard]] Expr clip_condition(const FunctionData& func, const analysis::Box& box,
-                                    const NestContext& context,
+                                    const analysis::Box& need, const NestContext& context,
                                     const std::function<Expr(const std::string&)>& value_of) const;
   [[nodiscard]] const FunctionData& find(const std::string& name) const;
 

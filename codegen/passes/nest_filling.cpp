@@ -323,7 +323,8 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
     if (it == value.end()) return Expr();
     return lanes > 1 && !copies && name == func.args[0] ? it->second + lane : it->second;
   };
-  Expr condition = both(dealt.condition, clip_condition(func, box, context, value_of));
+  Expr condition =
+      both(dealt.condition, clip_condition(func, box, needed_box(func, context), context, value_of));
   ir::Stmt stmt = emit_store(func, index, value_of);
   if (policy == LoadPolicy::AsyncCopy) require_move(func, stmt);
   if (copies) {

@@ -12,6 +12,16 @@
 
 namespace mica::passes {
 
+/// The values of the last points of a thread's columns, newest first: an array in registers for each
+/// value of the Func, whose first dimensions are the Func's own without the recurrence's.
+struct NestBuilder::Carried {
+  std::vector<std::string> names;
+  std::vector<std::size_t> dims;  ///< the Func's other dimensions
+  std::vector<Expr> mins;
+  std::vector<std::int64_t> extents;
+  std::int64_t reach = 1;
+};
+
 struct NestBuilder::Frame {
   const FunctionData& func;
   std::size_t index;
@@ -23,6 +33,8 @@ struct NestBuilder::Frame {
   /// Set while the loops are emitted for a Func that is kept in the threads' registers: what stands in
   /// the innermost place instead of the Func's own store.
   std::function<ir::Stmt()> body;
+  /// Set inside the loop along which registers carry the Func's recurrence.
+  const Carried* carried = nullptr;
 
   [[nodiscard]] bool decided(const Guard& guard) const {
     for (const auto& name : guard.loops) {
@@ -30,19 +42,22 @@ struct NestBuilder::Frame {
     }
     return true;
   }
-  /// How many iterations of `loop` the guard allows, when it is the only loop left open and counts
-  /// once in the guarded offset.
+  /// How many iterations of `loop` the guard allows, when it is the only loop left open and the guarded
+  /// offset grows by a constant with each.
   [[nodiscard]] std::optional<Expr> room_for(const Guard& guard, const std::string& loop) const {
     if (!guard.loops.count(loop)) return std::nullopt;
     for (const auto& name : guard.loops) {
       if (name != loop && !fixed.count(name)) return std::nullopt;
     }
     analysis::Linear offset = analysis::linearize(guard.offset);
-    if (offset.take(loop) != 1) return std::nullopt;
+    const std::int64_t step = offset.take(loop);
+    if (step < 1) return std::nullopt;
     for (const auto& term : offset.terms) {
       if (uses_loop(term.first, loop)) return std::nullopt;
     }
-    return simplify(guard.extent - analysis::to_expr(offset));
+    const Expr room = guard.extent - analysis::to_expr(offset);
+    return simplify(step == 1 ? room
+                              : (room + make_const(Int(32), step - 1)) / make_const(Int(32), step));
   }
 
  private:

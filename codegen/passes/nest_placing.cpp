@@ -1,6 +1,7 @@
 // NestBuilder: Funcs computed inside another's loops — their boxes, memory and cooperative filling.
 #include <algorithm>
 
+#include "codegen/analysis/recurrences.h"
 #include "codegen/passes/infer_bounds.h"
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
@@ -102,7 +103,9 @@ std::map<std::string, Box> NestBuilder::boxes_at(const Frame& frame, std::size_t
                                           analysis::definition_scope(consumer, d, consumer_box)));
       }
     }
-    if (!box.empty()) boxes[func.name] = with_updates(func, box);
+    if (!box.empty()) {
+      boxes[func.name] = with_updates(func, analysis::with_start(program_.pipeline, func, box));
+    }
   }
   return boxes;
 }
@@ -286,11 +289,11 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
   return result;
 }
 
-Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const NestContext& context,
+Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const Box& need,
+                                 const NestContext& context,
                                  const std::function<Expr(const std::string&)>& value_of) const {
   Expr condition;
   const bool stored_outside = context.stored.count(func.name) > 0;
-  const Box need = needed_box(func, context);
   analysis::Ranges ranges = context.ranges;
   for (std::size_t d = 0; d < box.size(); ++d) {
     // An update's other dimensions take constant values inside the box.

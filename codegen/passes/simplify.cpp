@@ -322,14 +322,14 @@ class StmtSimplifier {
       // GPU loops keep their place among the axes.
       bool axis = loop.kind == LoopKind::GpuBlock || loop.kind == LoopKind::GpuThread;
       if (!axis || !only.defined()) return only;
-      return ir::make_stmt(ir::For{loop.name, min, extent, loop.kind, only});
+      return ir::make_stmt(ir::For{loop.name, min, extent, loop.kind, only, loop.rolled});
     }
     analysis::push_loop(ranges_, loop.name, min, extent);
     ir::Stmt body = run(loop.body);
     ranges_.pop();
     if (!body.defined()) return {};
     if (body.same_as(loop.body) && min.same_as(loop.min) && extent.same_as(loop.extent)) return s;
-    return ir::make_stmt(ir::For{loop.name, min, extent, loop.kind, body});
+    return ir::make_stmt(ir::For{loop.name, min, extent, loop.kind, body, loop.rolled});
   }
 
   Ranges ranges_;

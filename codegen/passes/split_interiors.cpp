@@ -159,7 +159,7 @@ class Splitter {
     }
     const ir::Stmt body = run(loop.body);
     if (body.same_as(loop.body)) return s;
-    return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body});
+    return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body, loop.rolled});
   }
 
   ir::Stmt split(const ir::For& loop, const ir::Stmt& inside, const std::pair<Expr, Expr>& ends) {
@@ -170,7 +170,8 @@ class Splitter {
       return with_ends(in_parts(loop, inside, [&](const Expr&) { return points; }));
     }
     const ir::Stmt chosen = ir::make_stmt(ir::If{begin <= at && at < end, run(inside), run(loop.body)});
-    return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, with_ends(chosen)});
+    return ir::make_stmt(
+        ir::For{loop.name, loop.min, loop.extent, loop.kind, with_ends(chosen), loop.rolled});
   }
 
   // Of a vector at an edge most points are inside: one by one, they need no clamp either.
@@ -192,7 +193,7 @@ class Splitter {
   }
 
   static ir::Stmt part(const ir::For& loop, const Expr& from, const Expr& to, const ir::Stmt& body) {
-    return ir::make_stmt(ir::For{loop.name, from, simplify(to - from), loop.kind, body});
+    return ir::make_stmt(ir::For{loop.name, from, simplify(to - from), loop.kind, body, loop.rolled});
   }
 
   // The parts one after the other. `edge(left)` is the body at the left edge where that Expr holds, else
@@ -304,7 +305,8 @@ class Splitter {
         s, [](const ir::Stmt& child) { return one_by_one(child); }, [](const Expr& e) { return e; });
     const auto* loop = r.as<ir::For>();
     if (!loop || loop->kind != LoopKind::Vectorized) return r;
-    return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, LoopKind::Serial, loop->body});
+    return ir::make_stmt(
+        ir::For{loop->name, loop->min, loop->extent, LoopKind::Serial, loop->body, loop->rolled});
   }
   static bool allocates(const ir::Stmt& body) {
     bool found = false;

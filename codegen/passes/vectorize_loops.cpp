@@ -41,7 +41,8 @@ class Lanes {
     }
     if (const auto* loop = s.as<ir::For>()) {
       if (depends(loop->min) || depends(loop->extent)) return by_lane(s);
-      return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, run(loop->body)});
+      return ir::make_stmt(
+          ir::For{loop->name, loop->min, loop->extent, loop->kind, run(loop->body), loop->rolled});
     }
     if (const auto* branch = s.as<ir::If>()) {
       if (depends(branch->condition)) return by_lane(s);

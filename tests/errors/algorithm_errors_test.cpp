@@ -8,6 +8,7 @@
 #include "dsl/func.h"
 #include "dsl/limits.h"
 #include "dsl/node_visit.h"
+#include "dsl/pipeline.h"
 #include "dsl/traverse.h"
 #include "tests/support/expect_error.h"
 
@@ -41,7 +42,10 @@ TEST(AlgorithmErrors, AFirstDefinitionWithoutPlainVars) {
 TEST(AlgorithmErrors, AFuncReadBeforeItsDefinition) {
   Func f("f"), g("g");
   EXPECT_FAILS(f(x) = g(x), "g is read before it is defined");
-  EXPECT_FAILS(f(x) = f(x) + 1, "f is read before it is defined");
+  EXPECT_FAILS(g(x) = cast<float>(2 * f(x)), "f is read before it is defined");
+  EXPECT_FAILS(g(x) += f(x), "f is read before it is defined");
+  ImageParam u(Float(32), 1, "u");
+  EXPECT_FAILS(g(x) = u(f(x) + 1), "argument 1 of u is f(x) + 1, of a Func that is not defined yet");
 }
 
 TEST(AlgorithmErrors, AWrongNumberOfArguments) {
@@ -103,9 +107,12 @@ TEST(AlgorithmErrors, CoordinatesThatAreNoIntegers) {
 }
 
 TEST(AlgorithmErrors, AnUpdateThatReadsANeighbourAlongAPureVar) {
-  Func f("f");
+  Func f("f"), h("h");
+  h(x, y) = x;
+  h(x, y) = h(x - 1, y);
+  EXPECT_TRUE(fails_with([&] { (void)make_pipeline({h.function()}); },
+                         {"reads h at x = x - 1", "RDom", "color(...)"}));
   f(x, y) = x;
-  EXPECT_FAILS(f(x, y) = f(x - 1, y), "reads f at x = x - 1", "RDom");
   RDom r({{1, 9}});
   f(r, y) = f(r - 1, y) + 1;
   EXPECT_EQ(f.function()->definitions.size(), 2U);

@@ -13,6 +13,7 @@ namespace mica::test {
 struct Ported {
   Func output;
   std::vector<ImageParam> inputs;
+  std::vector<Func> others = {};
 };
 
 /// A time step of the lattice Boltzmann method with 19 velocities: populations stream from the
@@ -44,5 +45,10 @@ Ported sweeps(int count);
 /// of eight fields (Colella and Woodward 1984) and the flux of Rusanov (1961). The input is (x, y,
 /// field).
 Ported mhd_sweep();
+
+/// A step of advection along z, implicit in time by the rule of Crank and Nicolson: a tridiagonal system
+/// in each column, solved by the algorithm of Thomas (1949). The inputs are u, the advected field, and
+/// w, the velocity at the faces between cells (one more along x and z); `others` has the elimination.
+Ported vertical_advection(float dt);
 
 }  // namespace mica::test

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 
+#include "dsl/recurrence.h"
 #include "tests/support/compare.h"
 
 namespace mica::test {
@@ -113,7 +114,10 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
 }
 
 void schedule_plain_gpu(Func& func) {
-  tile_plainly(func, func.function()->args);
+  std::vector<std::string> vars = func.function()->args;
+  const Recurrence* recurrence = recurrence_of(*func.function());
+  if (recurrence != nullptr) vars.erase(vars.begin() + static_cast<std::ptrdiff_t>(recurrence->dim));
+  tile_plainly(func, vars);
   for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
     tile_plainly(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars);
   }

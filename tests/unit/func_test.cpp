@@ -1,5 +1,7 @@
 #include "dsl/func.h"
 
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "dsl/traverse.h"
@@ -63,6 +65,55 @@ TEST(Func, AnUpdateReadsItsOwnFuncWithoutOwningIt) {
   EXPECT_TRUE(self->is_self);
   EXPECT_EQ(self->function, nullptr);
   EXPECT_EQ(self->name, "f");
+}
+
+TEST(Func, AFirstDefinitionMayReadItsOwnFuncBehindOrAhead) {
+  ImageParam u(Float(32), 2, "u");
+  Func c("c"), d("d"), plain("plain");
+  const auto owners = c.function().use_count();
+  c(x, y) = select(y == 3, u(x, y), 0.5F * c(x, y - 2) + c(x, y - 1));
+  EXPECT_EQ(c.function().use_count(), owners);
+  EXPECT_EQ(c.types(), std::vector<Type>{Float(32)});
+  const auto& behind = definition(c, 0).recurrence;
+  ASSERT_TRUE(behind.has_value());
+  EXPECT_EQ(behind->dim, 1u);
+  EXPECT_FALSE(behind->ahead);
+  EXPECT_EQ(behind->reach, 2);
+  EXPECT_TRUE(is_const(behind->start, 3));
+  d(x, y) = u(x, y) + d(x + 1, y);
+  const auto& ahead = definition(d, 0).recurrence;
+  ASSERT_TRUE(ahead.has_value());
+  EXPECT_EQ(ahead->dim, 0u);
+  EXPECT_TRUE(ahead->ahead);
+  EXPECT_FALSE(ahead->start.defined());
+  plain(x, y) = u(x, y);
+  EXPECT_FALSE(definition(plain, 0).recurrence.has_value());
+}
+
+TEST(Func, ARecurrenceStartsWhereASelectAroundItsReadsSays) {
+  const auto start = [](const std::function<Expr(const Func&)>& value) {
+    Func f("f");
+    f(x) = value(f);
+    return to_string(definition(f, 0).recurrence->start);
+  };
+  EXPECT_EQ(start([](const Func& f) { return select(x <= 2, 1.0F, f(x - 1)); }), "2");
+  EXPECT_EQ(start([](const Func& f) { return select(x < 2, 1.0F, f(x - 1)); }), "1");
+  EXPECT_EQ(start([](const Func& f) { return select(x > 2, f(x - 1), 1.0F); }), "2");
+  EXPECT_EQ(start([](const Func& f) { return select(2 <= x, f(x - 1), 1.0F); }), "1");
+  EXPECT_EQ(start([](const Func& f) { return select(x == 7 || x == 5, 1.0F, f(x - 1)); }), "min(7, 5)");
+  EXPECT_EQ(start([](const Func& f) { return select(x >= 9, 1.0F, f(x + 1)); }), "9");
+  EXPECT_EQ(start([](const Func& f) { return select(x != 9 && x < 20, f(x + 1), 1.0F); }), "max(9, 20)");
+}
+
+TEST(Func, OperationsOnReadsOfAFuncTakeTheTypeOfItsDefinition) {
+  Func f("f"), g("g"), t("t");
+  f(x) = select(x == 0, cast<std::uint8_t>(1), 3 * f(x - 1) + 1);
+  EXPECT_EQ(f.types(), std::vector<Type>{UInt(8)});
+  g(x) = select(x == 0, 1, g(x - 1) + g(x - 2));
+  EXPECT_EQ(g.types(), std::vector<Type>{Int(32)});
+  t(x) = Tuple(select(x == 0, 0, t(x - 1)[0] + cast<int>(t(x - 1)[1])),
+               select(t(x - 1)[0] > 3 && x > 0, sqrt(abs(t(x - 1)[1])), 2.0F));
+  EXPECT_EQ(t.types(), (std::vector<Type>{Int(32), Float(32)}));
 }
 
 TEST(Func, AnUpdateKnowsItsPureVarsAndDomain) {

@@ -1,0 +1,241 @@
+// NestBuilder: definitions that read their own Func. A recurrence walks its dimension from its start, in
+// registers where a thread walks a column of its own; an update with colors takes each step-th point.
+//
+//   a thread of c(x, z) = b(x, z) - a(x, z) * c(x, z - 1), with c.reorder(z, x).gpu_tile(x, 128)
+//     c.carried0[0] = 0
+//     rolled for c.z: let v = b[x, z] - a[x, z] * c.carried0[0];  c[x, z] = v;  c.carried0[0] = v
+#include <algorithm>
+#include <numeric>
+
+#include "codegen/analysis/recurrences.h"
+#include "codegen/passes/nest_builder.h"
+#include "codegen/passes/nest_frame.h"
+#include "dsl/march_taps.h"
+#include "dsl/operators.h"
+#include "dsl/recurrence.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+
+namespace {
+
+constexpr std::int64_t kMostCarried = 64;  // elements in a thread's registers
+
+Expr number(std::int64_t value) { return make_const(Int(32), value); }
+
+Expr zero_of(Type type) { return type.is_float() ? make_const(type, 0.0) : make_const(type, 0); }
+
+/// i with factor * i mod count = 1; they have no common divisor.
+std::int64_t inverse(std::int64_t factor, std::int64_t count) {
+  for (std::int64_t i = 1; i < count; ++i) {
+    if ((((factor * i) % count) + count) % count == 1) return i;
+  }
+  throw InternalError("a color's factor has an inverse");
+}
+
+/// The dimension whose loop steps from point to point of one color: the first whose factor says for all
+/// others which of its points have it. The number of dimensions if none does.
+std::size_t stepped_dimension(const std::vector<std::int64_t>& factors, std::int64_t count) {
+  const auto steps = [&](std::int64_t factor) { return std::gcd(factor, count) == 1; };
+  return static_cast<std::size_t>(std::find_if(factors.begin(), factors.end(), steps) - factors.begin());
+}
+
+}  // namespace
+
+void NestBuilder::add_own_order(const FunctionData& func, std::size_t index,
+                                std::map<std::string, LoopVars::Root>& roots) const {
+  const Definition& definition = func.definitions[index];
+  if (definition.recurrence && definition.recurrence->ahead) {
+    roots.at(func.args[definition.recurrence->dim]).descends = true;
+  }
+  if (!definition.coloring) return;
+  const Coloring& coloring = *definition.coloring;
+  const auto factors = color_factors(func, coloring);
+  const std::size_t d = stepped_dimension(factors, coloring.count);
+  if (d == factors.size()) return;
+  LoopVars::Root& root = roots.at(func.args[d]);
+  // The color of the first point of the row tells how far the row's first one of the wanted color is.
+  const Expr first = substitute(coloring.value, [&](const std::string& name) {
+    return name == func.args[d] ? root.base : Expr();
+  });
+  const std::int64_t times = inverse(factors[d], coloring.count);
+  root.phase = ((number(coloring.only) - first) * number(times)) % number(coloring.count);
+  root.step = coloring.count;
+  root.points = root.extent;
+  root.extent = simplify((root.extent + number(root.step - 1)) / number(root.step));
+}
+
+Expr NestBuilder::color_condition(const FunctionData& func, std::size_t index) {
+  const auto& coloring = func.definitions[index].coloring;
+  if (!coloring) return {};
+  const auto factors = color_factors(func, *coloring);
+  if (stepped_dimension(factors, coloring->count) < factors.size()) return {};
+  return coloring->value % number(coloring->count) == number(coloring->only);
+}
+
+std::optional<NestBuilder::Carried> NestBuilder::carried_at(const Frame& frame, std::size_t position,
+                                                            const NestContext& context) const {
+  const auto& loops = frame.vars.loops();
+  const Recurrence* recurrence = recurrence_of(frame.func);
+  if (recurrence == nullptr || frame.index > 0 || frame.carried || frame.body) return std::nullopt;
+  if (!context.on_gpu || !context.in_thread || !loops[position].recurs) return std::nullopt;
+  for (std::size_t i = 0; i < position; ++i) {
+    const bool written_out =
+        loops[i].kind == LoopKind::Vectorized || loops[i].kind == LoopKind::Unrolled;
+    if (!loops[i].recurs && (!written_out || !as_int(loops[i].extent))) return std::nullopt;
+  }
+  Carried carried;
+  carried.reach = recurrence->reach;
+  std::int64_t elements = carried.reach * static_cast<std::int64_t>(frame.func.types.size());
+  for (std::size_t d = 0; d < frame.func.args.size(); ++d) {
+    if (d == recurrence->dim) continue;
+    const analysis::Interval points = frame.vars.interval(frame.func.args[d], frame.fixed);
+    const auto count = analysis::constant_extent(points);
+    if (!count || elements > kMostCarried) return std::nullopt;
+    elements *= *count;
+    carried.dims.push_back(d);
+    carried.mins.push_back(points.min);
+    carried.extents.push_back(*count);
+  }
+  if (elements > kMostCarried) return std::nullopt;
+  for (std::size_t i = 0; i < frame.func.types.size(); ++i) {
+    carried.names.push_back(frame.func.name + ".carried" + std::to_string(i));
+  }
+  return carried;
+}
+
+ir::Stmt NestBuilder::emit_carried(Frame& frame, std::size_t position, const NestContext& context,
+                                   const Carried& carried) const {
+  frame.carried = &carried;
+  ir::Stmt walk = emit_loops(frame, position + 1, context);
+  frame.carried = nullptr;
+  std::vector<ir::Stmt> stmts;
+  std::vector<std::int64_t> at(carried.extents.size() + 1, 0);
+  std::int64_t count = carried.reach;
+  for (const std::int64_t extent : carried.extents) count *= extent;
+  for (std::int64_t n = 0; n < count; ++n) {
+    for (std::size_t i = 0; i < carried.names.size(); ++i) {
+      ir::Store store;
+      store.buffer = carried.names[i];
+      for (std::size_t d = 0; d < carried.mins.size(); ++d) {
+        store.index.push_back(simplify(carried.mins[d] + number(at[d])));
+      }
+      store.index.push_back(number(at.back()));
+      store.value = zero_of(frame.func.types[i]);
+      stmts.push_back(ir::make_stmt(std::move(store)));
+    }
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      if (++at[d] < (d < carried.extents.size() ? carried.extents[d] : carried.reach)) break;
+      at[d] = 0;
+    }
+  }
+  stmts.push_back(std::move(walk));
+  ir::Stmt result = ir::make_block(std::move(stmts));
+  for (std::size_t i = carried.names.size(); i-- > 0;) {
+    ir::Allocate alloc;
+    alloc.buffer = carried.names[i];
+    alloc.type = frame.func.types[i];
+    alloc.memory = MemoryType::Register;
+    alloc.mins = carried.mins;
+    alloc.mins.push_back(number(0));
+    for (const std::int64_t extent : carried.extents) alloc.extents.push_back(number(extent));
+    alloc.extents.push_back(number(carried.reach));
+    alloc.body = std::move(result);
+    result = ir::make_stmt(std::move(alloc));
+  }
+  return result;
+}
+
+ir::Stmt NestBuilder::emit_steps(Frame& frame, std::size_t position, const NestContext& context) const {
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  const auto saved = frame.guards;
+  Expr all_inside, count = loop.extent;
+  std::erase_if(frame.guards, [&](const Guard& guard) {
+    const auto room = frame.room_for(guard, loop.name);
+    if (!room) return false;
+    const Expr one = loop.extent <= *room;
+    all_inside = all_inside.defined() ? all_inside && one : one;
+    count = min(count, *room);
+    return true;
+  });
+  ir::Stmt result;
+  if (all_inside.defined()) {
+    const auto steps = [&](const Expr& extent, LoopKind kind) {
+      const bool rolled = kind == LoopKind::Serial;
+      return ir::make_stmt(ir::For{loop.name, number(0), extent, kind,
+                                   emit_inside(frame, position, context), rolled});
+    };
+    result = ir::make_stmt(ir::If{simplify(all_inside), steps(loop.extent, LoopKind::Unrolled),
+                                  steps(simplify(count), LoopKind::Serial)});
+  }
+  frame.guards = saved;
+  return result;
+}
+
+Expr NestBuilder::own_read(const FunctionData& func, const Expr& node, const Carried* carried) const {
+  const auto* access = node.as<Access>();
+  if (access == nullptr || !access->is_self) return {};
+  const Recurrence& recurrence = *recurrence_of(func);
+  const Expr& from = access->args[recurrence.dim];
+  Load load;
+  if (carried != nullptr) {
+    load.buffer = carried->names[static_cast<std::size_t>(access->value_index)];
+    for (const std::size_t d : carried->dims) load.index.push_back(access->args[d]);
+    const std::int64_t offset = *offset_from(from, func.args[recurrence.dim]);
+    load.index.push_back(number(std::abs(offset) - 1));
+    return make_expr(node.type(), std::move(load));
+  }
+  const Expr start = analysis::recurrence_start(program_.pipeline, func);
+  const Expr point = make_var(func.args[recurrence.dim]);
+  load.buffer = storage_name(func.name, access->value_index, func.types.size());
+  load.index = access->args;
+  // An index that is in the box and no point that is still to come, whether the value is wanted or not.
+  load.index[recurrence.dim] =
+      recurrence.ahead ? max(min(from, start), point) : min(max(from, start), point);
+  const Expr value = make_expr(node.type(), std::move(load));
+  return select(recurrence.ahead ? from <= start : from >= start, value, zero_of(node.type()));
+}
+
+// Does the box that is computed begin, on the way, with the start?
+bool NestBuilder::starts_with_box(const FunctionData& func) const {
+  const Recurrence& recurrence = *recurrence_of(func);
+  const analysis::Interval along = program_.required.at(func.name)[recurrence.dim];
+  return analysis::same(recurrence.ahead ? along.max : along.min,
+                        analysis::recurrence_start(program_.pipeline, func));
+}
+
+std::vector<ir::Stmt> NestBuilder::carry_on(const FunctionData& func, const Carried& carried) const {
+  const Recurrence& recurrence = *recurrence_of(func);
+  const Expr start = analysis::recurrence_start(program_.pipeline, func);
+  const Expr point = make_var(func.args[recurrence.dim]);
+  std::vector<ir::Stmt> stmts;
+  for (std::size_t i = 0; i < carried.names.size(); ++i) {
+    const Type type = func.types[i];
+    std::vector<Expr> at;
+    for (const std::size_t d : carried.dims) at.push_back(make_var(func.args[d]));
+    at.push_back(number(0));
+    for (std::int64_t place = carried.reach; place-- > 0;) {
+      ir::Store store;
+      store.buffer = carried.names[i];
+      store.index = at;
+      store.index.back() = number(place);
+      if (place > 0) {
+        Load older;
+        older.buffer = carried.names[i];
+        older.index = at;
+        older.index.back() = number(place - 1);
+        store.value = make_expr(type, std::move(older));
+      } else {
+        store.value = make_var(func.name + ".value" + std::to_string(i), type);
+        if (!starts_with_box(func)) {
+          store.value =
+              select(recurrence.ahead ? point <= start : point >= start, store.value, zero_of(type));
+        }
+      }
+      stmts.push_back(ir::make_stmt(std::move(store)));
+    }
+  }
+  return stmts;
+}
+
+}  // namespace mica::passes

@@ -1,0 +1,60 @@
+// The kernel of a recurrence: a thread a column, the last values in registers, a loop that ptxas leaves
+// rolled.
+#include <cstdio>
+
+#include <gtest/gtest.h>
+
+#include "codegen/llvm/backend.h"
+#include "codegen/lower.h"
+#include "tests/passes/lowered.h"
+#include "tests/ptx/ptxas.h"
+
+namespace mica::test {
+namespace {
+
+std::string ptx_of(const Func& f) {
+  ir::Module all = to_module(lowered(f, Backend::Cuda)), device;
+  for (const auto& kernel : all.kernels) {
+    if (kernel.on_device) device.kernels.push_back(kernel);
+  }
+  return llvm_backend::emit_ptx(device, 90, 0);
+}
+
+TEST(RecurrencePtx, TheLastValuesStayInRegisters) {
+  const Var x("x"), y("y"), z("z");
+  const ImageParam a(Float(32), 3, "a"), b(Float(32), 3, "b");
+  Func c("c");
+  c(x, y, z) = select(z == 0, b(x, y, z), b(x, y, z) - a(x, y, z) * c(x, y, z - 1));
+  const std::string ptx = ptx_of(c);
+  EXPECT_EQ(count(ptx, ".pragma \"nounroll\""), 2) << "steps of four, the last few\n" << ptx;
+  EXPECT_EQ(count(ptx, "ld.global"), 10) << "a and b once a point, c never\n" << ptx;
+  const Assembled result = assemble(ptx, 90);
+  if (!result.available) GTEST_SKIP() << "there is no ptxas";
+  EXPECT_TRUE(result.ok) << result.output;
+  EXPECT_EQ(result.largest("bytes spill stores"), 0);
+  EXPECT_LE(result.largest("registers"), 40) << result.output;
+}
+
+TEST(RecurrencePtx, ThomasAlgorithmNeedsFewRegisters) {
+  const Var x("x"), y("y"), z("z");
+  const ImageParam a(Float(64), 3, "a"), b(Float(64), 3, "b"), c(Float(64), 3, "c"),
+      r(Float(64), 3, "r");
+  Func forward("forward"), next("next");
+  const Expr pivot = 1.0 / (b(x, y, z) - a(x, y, z) * forward(x, y, z - 1)[0]);
+  forward(x, y, z) = Tuple(select(z == 0, c(x, y, z) / b(x, y, z), c(x, y, z) * pivot),
+                           select(z == 0, r(x, y, z) / b(x, y, z),
+                                  (r(x, y, z) - a(x, y, z) * forward(x, y, z - 1)[1]) * pivot));
+  next(x, y, z) = select(z == a.dim(2).max(), forward(x, y, z)[1],
+                         forward(x, y, z)[1] - forward(x, y, z)[0] * next(x, y, z + 1));
+  const std::string ptx = ptx_of(next);
+  EXPECT_EQ(count(ptx, ".pragma \"nounroll\""), 4) << ptx;
+  const Assembled result = assemble(ptx, 90);
+  if (!result.available) GTEST_SKIP() << "there is no ptxas";
+  EXPECT_TRUE(result.ok) << result.output;
+  EXPECT_EQ(result.largest("bytes spill stores"), 0);
+  std::printf("Thomas's algorithm in f64: %d registers\n", result.largest("registers"));
+  EXPECT_LE(result.largest("registers"), 80) << result.output;
+}
+
+}  // namespace
+}  // namespace mica::test
