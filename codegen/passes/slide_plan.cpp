@@ -1,0 +1,168 @@
+#include "codegen/passes/slide_plan.h"
+
+#include <algorithm>
+
+#include "codegen/passes/simplify.h"
+#include "dsl/operators.h"
+#include "dsl/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+using analysis::Interval;
+
+/// How a coordinate changes from one iteration of a loop to the next.
+enum class Trend { Still, Up, Down, Unknown };
+
+Trend opposite(Trend t) { return t == Trend::Up ? Trend::Down : t == Trend::Down ? Trend::Up : t; }
+
+Trend together(Trend a, Trend b) {
+  if (a == Trend::Still || a == b) return b;
+  return b == Trend::Still ? a : Trend::Unknown;
+}
+
+Trend scaled(Trend t, std::int64_t factor) {
+  return factor == 0 ? Trend::Still : factor > 0 ? t : opposite(t);
+}
+
+// Coordinates do not wrap.
+Trend trend_of(const Expr& e, const std::string& loop) {
+  if (!uses_var(e, loop)) return Trend::Still;
+  if (e.as<VarRef>()) return Trend::Up;
+  const auto* op = e.as<Binary>();
+  if (op == nullptr) return Trend::Unknown;
+  const auto of = [&](const Expr& side) { return trend_of(side, loop); };
+  switch (op->op) {
+    case BinaryOp::Add:
+    case BinaryOp::Min:
+    case BinaryOp::Max: return together(of(op->a), of(op->b));
+    case BinaryOp::Sub: return together(of(op->a), opposite(of(op->b)));
+    case BinaryOp::Mul:
+      if (const auto* k = as_int(op->b)) return scaled(of(op->a), *k);
+      if (const auto* k = as_int(op->a)) return scaled(of(op->b), *k);
+      return Trend::Unknown;
+    case BinaryOp::Div:
+      if (const auto* k = as_int(op->b); k && *k > 0) return of(op->a);
+      return Trend::Unknown;
+    default: return Trend::Unknown;
+  }
+}
+
+bool depends(const Interval& i, const std::string& loop) {
+  return uses_var(i.min, loop) || uses_var(i.max, loop);
+}
+
+/// A constant that high - low never exceeds: two clamped coordinates are no further apart than those
+/// inside the clamps.
+std::optional<std::int64_t> most_between(const Expr& low, const Expr& high) {
+  const auto* a = low.as<Binary>();
+  const auto* b = high.as<Binary>();
+  if (a && b && a->op == b->op && (a->op == BinaryOp::Min || a->op == BinaryOp::Max)) {
+    const auto inside = [&](const Expr& x, const Expr& y, const Expr& other_x, const Expr& other_y) {
+      if (!equal(other_x, other_y)) return std::optional<std::int64_t>();
+      const auto apart = most_between(x, y);
+      return apart ? std::optional(std::max(*apart, std::int64_t{0})) : apart;
+    };
+    if (const auto apart = inside(a->a, b->a, a->b, b->b)) return apart;
+    if (const auto apart = inside(a->b, b->b, a->a, b->a)) return apart;
+  }
+  const auto count = analysis::constant_extent({low, high});
+  return count ? std::optional(*count - 1) : std::nullopt;
+}
+
+std::optional<std::int64_t> indices_of(const Interval& i) {
+  const auto apart = most_between(i.min, i.max);
+  return apart ? std::optional(std::max(*apart + 1, std::int64_t{1})) : apart;
+}
+
+class Planner {
+ public:
+  Planner(const FunctionData& func, const analysis::Box& box, const std::vector<LoopVars::Loop>& loops,
+          const std::vector<Guard>& guards)
+      : func_(func), box_(box), loops_(loops), guards_(guards) {}
+
+  SlidePlan run() {
+    SlidePlan plan;
+    if (func_.definitions.size() > 1) {
+      plan.obstacle = func_.name + " has updates, which would meet values that are done";
+      return plan;
+    }
+    for (const auto& loop : loops_) {
+      if (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Unrolled) continue;
+      plan.obstacle = "iterations of the " + to_string(loop.kind) + " loop " + loop.dim +
+                      " run at once, so none comes before another";
+      return plan;
+    }
+    for (std::size_t l = 0; l < loops_.size(); ++l) {
+      if (auto slid = slide_along(l)) plan.dims.push_back(std::move(*slid));
+    }
+    if (plan.dims.empty()) {
+      plan.obstacle =
+          obstacle_.empty() ? "iterations of the loops between read the same of it" : obstacle_;
+    }
+    return plan;
+  }
+
+ private:
+  std::optional<SlidDim> slide_along(std::size_t l) {
+    const LoopVars::Loop& loop = loops_[l];
+    std::optional<std::size_t> dim;
+    for (std::size_t d = 0; d < box_.size(); ++d) {
+      if (!depends(box_[d], loop.name)) continue;
+      if (dim) {
+        return refuse("loop " + loop.dim + " moves both " + func_.args[*dim] + " and " + func_.args[d]);
+      }
+      dim = d;
+    }
+    if (!dim) return std::nullopt;
+    const Interval& range = box_[*dim];
+    for (std::size_t inner = 0; inner < l; ++inner) {
+      if (depends(range, loops_[inner].name)) return std::nullopt;  // the inner loop's to slide along
+    }
+    if (trend_of(range.min, loop.name) != Trend::Up && trend_of(range.min, loop.name) != Trend::Still) {
+      return refuse("the first " + func_.args[*dim] + " that an iteration of " + loop.dim +
+                    " reads is not known to go up");
+    }
+    if (trend_of(range.max, loop.name) != Trend::Up && trend_of(range.max, loop.name) != Trend::Still) {
+      return refuse("the last " + func_.args[*dim] + " that an iteration of " + loop.dim +
+                    " reads is not known to go up");
+    }
+    for (const auto& guard : guards_) {
+      const Trend trend = trend_of(guard.offset, loop.name);
+      if (trend == Trend::Up || trend == Trend::Still) continue;
+      return refuse("iterations of " + loop.dim + " are left out before the last");
+    }
+    return made(*dim, l, range);
+  }
+
+  std::optional<SlidDim> made(std::size_t dim, std::size_t l, const Interval& range) {
+    const LoopVars::Loop& loop = loops_[l];
+    const Expr before = make_var(loop.name) - 1;
+    const Expr next = simplify(substitute(range.max, loop.name, before) + 1);
+    const auto gap = analysis::constant_difference(range.min, next);
+    if (gap && *gap >= 0) {
+      return refuse("each iteration of " + loop.dim + " reads other " + func_.args[dim] + " of it");
+    }
+    return SlidDim{dim, l, gap ? next : simplify(max(next, range.min)), indices_of(range)};
+  }
+
+  std::optional<SlidDim> refuse(std::string obstacle) {
+    if (obstacle_.empty()) obstacle_ = std::move(obstacle);
+    return std::nullopt;
+  }
+
+  const FunctionData& func_;
+  const analysis::Box& box_;
+  const std::vector<LoopVars::Loop>& loops_;
+  const std::vector<Guard>& guards_;
+  std::string obstacle_;
+};
+
+}  // namespace
+
+SlidePlan plan_slides(const FunctionData& func, const analysis::Box& box,
+                      const std::vector<LoopVars::Loop>& loops, const std::vector<Guard>& guards) {
+  return Planner(func, box, loops, guards).run();
+}
+
+}  // namespace mica::passes
