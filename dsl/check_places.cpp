@@ -238,6 +238,10 @@ class PlaceChecker {
           return std::any_of(nest.dims.begin(), nest.dims.end(),
                              [](const LoopDim& dim) { return dim.kind == LoopKind::March; });
         });
+    const auto& all = view_.funcs();
+    const bool copied = std::any_of(all.begin(), all.end(), [&](const FuncView& other) {
+      return (other.staged_by || view_.is_made(other)) && other.reads_directly(f_.name());
+    });
     if (f_.is_output) {
       report(directive, fmt::format("{} is an output, and its memory is the caller's: give the run a "
                                     "buffer with those strides",
@@ -246,6 +250,11 @@ class PlaceChecker {
       report(directive,
              fmt::format("{} is kept in a block's box or ring, whose rows are filled along its "
                          "first dimension: remove this",
+                         f_.name()));
+    } else if (copied) {
+      report(directive,
+             fmt::format("rows of {} are copied into a block's box or ring, neighbours of its "
+                         "first dimension at once: remove this",
                          f_.name()));
     } else if (f_.is_inline()) {
       report(directive, fmt::format("{} is computed inline and has no storage: add compute_root() or "

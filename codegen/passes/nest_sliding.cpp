@@ -102,18 +102,22 @@ ir::Stmt NestBuilder::build_slid(const Frame& frame, std::size_t position, const
   fold(frame, func, plan, loops);
   if (plan.dims.empty()) return build_func(func, box, context);
 
+  // Along its innermost dimension a vector loop likes a part of constant size: the first iteration has
+  // code of its own. Along others a loop's bounds may vary.
+  const SlidDim& inner = plan.dims.front();
+  const bool apart = func.args[inner.dim] == func.definitions.front().pure_vars.front();
   NestContext within = context;
-  Box whole = box;
-  for (std::size_t i = plan.dims.size(); i-- > 1;) {
-    const SlidDim& slid = plan.dims[i];
-    Expr& min = whole[slid.dim].min;
+  Box first = box;
+  for (const SlidDim& slid : plan.dims) {
+    if (apart && &slid == &inner) continue;
+    Expr& min = first[slid.dim].min;
     min = select(is_first(loops[slid.loop]), min, slid.next);
     within.parts.insert(slid.dim);
   }
-  const SlidDim& inner = plan.dims.front();
-  Box rest = whole;
+  const ir::Stmt all = build_func(func, first, within);
+  if (!apart) return all;
+  Box rest = first;
   rest[inner.dim].min = inner.next;
-  const ir::Stmt all = build_func(func, whole, within);
   within.parts.insert(inner.dim);
   return ir::make_stmt(ir::If{is_first(loops[inner.loop]), all, build_func(func, rest, within)});
 }
