@@ -52,22 +52,44 @@ bool depends(const Interval& i, const std::string& loop) {
   return uses_var(i.min, loop) || uses_var(i.max, loop);
 }
 
-/// A constant that high - low never exceeds: two clamped coordinates are no further apart than those
-/// inside the clamps.
-std::optional<std::int64_t> most_between(const Expr& low, const Expr& high) {
-  const auto* a = low.as<Binary>();
-  const auto* b = high.as<Binary>();
-  if (a && b && a->op == b->op && (a->op == BinaryOp::Min || a->op == BinaryOp::Max)) {
-    const auto inside = [&](const Expr& x, const Expr& y, const Expr& other_x, const Expr& other_y) {
-      if (!equal(other_x, other_y)) return std::optional<std::int64_t>();
-      const auto apart = most_between(x, y);
-      return apart ? std::optional(std::max(*apart, std::int64_t{0})) : apart;
-    };
-    if (const auto apart = inside(a->a, b->a, a->b, b->b)) return apart;
-    if (const auto apart = inside(a->b, b->b, a->a, b->a)) return apart;
+using Count = std::optional<std::int64_t>;
+
+Count most_between(const Expr& low, const Expr& high, int depth = 6);
+
+Count larger(const Count& a, const Count& b) { return a && b ? Count(std::max(*a, *b)) : Count(); }
+
+/// Two coordinates within the same bound are no further apart than without it.
+Count most_within(const Binary& low, const Binary& high, int depth) {
+  const auto inside = [&](const Expr& x, const Expr& y, const Expr& bound, const Expr& other) {
+    if (!equal(bound, other)) return Count();
+    return larger(most_between(x, y, depth), 0);
+  };
+  if (low.op != high.op) return {};
+  if (const Count apart = inside(low.a, high.a, low.b, high.b)) return apart;
+  return inside(low.b, high.b, low.a, high.a);
+}
+
+/// A constant that high - low never exceeds.
+Count most_between(const Expr& low, const Expr& high, int depth) {
+  if (const auto count = analysis::constant_extent({low, high})) return *count - 1;
+  if (depth == 0) return {};
+  const auto bound = [](const Expr& e) {
+    const auto* op = e.as<Binary>();
+    return op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max) ? op : nullptr;
+  };
+  const Binary* a = bound(low);
+  const Binary* b = bound(high);
+  if (a && b) {
+    if (const Count apart = most_within(*a, *b, depth - 1)) return apart;
   }
-  const auto count = analysis::constant_extent({low, high});
-  return count ? std::optional(*count - 1) : std::nullopt;
+  Count apart;
+  if (a && a->op == BinaryOp::Min) {
+    apart = larger(most_between(a->a, high, depth - 1), most_between(a->b, high, depth - 1));
+  }
+  if (!apart && b && b->op == BinaryOp::Max) {
+    apart = larger(most_between(low, b->a, depth - 1), most_between(low, b->b, depth - 1));
+  }
+  return apart;
 }
 
 std::optional<std::int64_t> indices_of(const Interval& i) {

@@ -104,7 +104,7 @@ TEST_F(SlidingErrors, TheOrderOfAnInlineFunc) {
 }
 TEST_F(SlidingErrors, TheOrderOfOneDimension) {
   b.compute_root();
-  EXPECT_FINDING(b.reorder_storage(y), "it needs at least two");
+  EXPECT_FINDING(b.reorder_storage({y}), "it needs at least two");
 }
 TEST_F(SlidingErrors, TheOrderOfADimensionTwice) {
   b.compute_root();

@@ -65,7 +65,7 @@ const std::vector<Rule>& rules() {
   return list;
 }
 
-/// Every rule, over boxes of one row, one column and more.
+/// Every rule, over boxes of one row, one column and more, each rule over two of them.
 void check(const std::function<TestPipeline()>& make) {
   std::uint64_t seed = 1;
   for (const Box& box : {Box{{-5, 39}, {3, 11}}, Box{{0, 1}, {0, 1}}, Box{{2, 1}, {-1, 9}},
@@ -74,6 +74,8 @@ void check(const std::function<TestPipeline()>& make) {
     const auto memory = p.bind(box, ++seed);
     const std::vector<AnyBuffer> expected = expected_values(p.outputs, box);
     for (std::size_t r = 0; r < rules().size(); ++r) {
+      const std::size_t turn = (static_cast<std::size_t>(seed) + 5 - r % 5) % 5;
+      if (turn > 1) continue;
       for (Func& f : p.funcs) f.clear_schedule();
       std::vector<Func> stages;
       for (const Func& f : p.funcs) {
@@ -134,7 +136,7 @@ TEST(Sliding, TapsThatGoOtherWays) {
     Func a("a"), b("b"), f("f");
     a(x, y) = u(x, y) * 2.0F;
     b(x, y) = a(-x, y) + a(x + y, 1 - y);
-    f(x, y) = b(x, y % 3) + b(max(x, y), y + 1) + a(y, x);
+    f(x, y) = b(x, min(y, 3)) + b(max(x, y), y + 1) + a(y, x);
     return of({a, b, f}, u);
   });
 }
@@ -167,7 +169,7 @@ TEST(Sliding, AFuncThatAnUpdateReads) {
   a.compute_at(f, y).store_root();
   EXPECT_TRUE(run_matches(expected, {f}, box, Target::host()));
   f.clear_schedule().split(y, yo, yi, 4);
-  f.update(0).clear_schedule().split(y, yo, yi, 4).reorder(x, r, yi, yo);
+  f.update(0).split(y, yo, yi, 4).reorder(x, r, yi, yo);
   a.clear_schedule().compute_at(f, yi).store_at(f, yo);
   EXPECT_TRUE(run_matches(expected, {f}, box, Target::host()));
 }
