@@ -171,6 +171,9 @@ class NestBuilder {
   /// it, except what earlier iterations have computed.
   ir::Stmt build_slid(const Frame& frame, std::size_t position, const FunctionData& func,
                       const analysis::Box& box, const NestContext& context) const;
+  /// The part of `box` that is new in an iteration, where `plan` slides along `loops`.
+  ir::Stmt build_new(const FunctionData& func, const analysis::Box& box, const SlidePlan& plan,
+                     const std::vector<LoopVars::Loop>& loops, const NestContext& context) const;
   /// Records how far the storage of `func` is folded, if it is.
   void fold(const Frame& frame, const FunctionData& func, const SlidePlan& plan,
             const std::vector<LoopVars::Loop>& loops) const;

@@ -54,23 +54,43 @@ std::string obstacle_of(const Directive& directive, const FunctionData& func, co
                         const std::vector<LoopVars::Loop>& loops) {
   const auto& fold = std::get<directive::FoldStorage>(directive.op);
   if (plan.dims.empty()) {
-    return func.name + " does not slide along " + fold.var + ": " + plan.obstacle + "; remove this";
+    const std::string why = plan.still.empty() ? plan.obstacle : "no loop moves what is read of it";
+    return func.name + " does not slide along " + fold.var + ": " + why + "; remove this";
   }
-  const SlidDim& slid = *plan.folded();
-  const std::string& var = func.args[slid.dim];
+  const SlidDim* slid = plan.folded();
+  if (slid == nullptr) {
+    return "each iteration of loop " + loops[plan.still.back()].dim + " reads all of " + func.name +
+           " again; store it inside that loop, or remove this";
+  }
+  const std::string& var = func.args[slid->dim];
   if (var != fold.var) {
     return "only " + var + " can be folded, along the outermost loop that " + func.name +
-           " slides along, " + loops[slid.loop].dim + "; fold that one";
+           " slides along, " + loops[slid->loop].dim + "; fold that one";
   }
-  if (!slid.alive) {
+  if (!slid->alive) {
     return "how many indices of " + var +
-           " an iteration reads is not known to be constant, so no factor "
-           "is known to be enough; remove this";
+           " an iteration reads is not known to be constant, so no factor is known to be enough; remove "
+           "this";
   }
-  if (fold.factor >= *slid.alive) return "";
-  return "an iteration of loop " + loops[slid.loop].dim + " reads " + std::to_string(*slid.alive) +
+  if (fold.factor >= *slid->alive) return "";
+  return "an iteration of loop " + loops[slid->loop].dim + " reads " + std::to_string(*slid->alive) +
          " indices of " + var + ", and " + std::to_string(fold.factor) +
-         " would be stored; the factor is to be " + std::to_string(*slid.alive) + " or more";
+         " would be stored; the factor is to be " + std::to_string(*slid->alive) + " or more";
+}
+
+/// What an iteration computes, for print_loop_nest.
+std::string slides_text(const FunctionData& func, const SlidePlan& plan, const std::string& consumer,
+                        const std::vector<LoopVars::Loop>& loops) {
+  std::string text;
+  for (const SlidDim& slid : plan.dims) {
+    text += (text.empty() ? "an iteration of loop " : ", and of ") + loops[slid.loop].dim + " of " +
+            consumer + " computes only what earlier ones have not of " + func.args[slid.dim];
+  }
+  for (const std::size_t l : plan.still) {
+    text += (text.empty() ? "only " : ", and only ") + std::string("the first iteration of loop ") +
+            loops[l].dim + " of " + consumer + " computes it";
+  }
+  return func.name + ": " + text;
 }
 
 }  // namespace
@@ -100,8 +120,19 @@ ir::Stmt NestBuilder::build_slid(const Frame& frame, std::size_t position, const
   const std::vector<LoopVars::Loop> loops = loops_to_storage(frame, position, func);
   const SlidePlan plan = plan_slides(func, box, loops, frame.vars.guards());
   fold(frame, func, plan, loops);
-  if (plan.dims.empty()) return build_func(func, box, context);
+  Expr first_of_still;
+  for (const std::size_t l : plan.still) {
+    const Expr one = is_first(loops[l]);
+    first_of_still = first_of_still.defined() ? first_of_still && one : one;
+  }
+  const ir::Stmt made = build_new(func, box, plan, loops, context);
+  return first_of_still.defined() ? ir::make_stmt(ir::If{first_of_still, made, {}}) : made;
+}
 
+ir::Stmt NestBuilder::build_new(const FunctionData& func, const Box& box, const SlidePlan& plan,
+                                const std::vector<LoopVars::Loop>& loops,
+                                const NestContext& context) const {
+  if (plan.dims.empty()) return build_func(func, box, context);
   // Along its innermost dimension a vector loop likes a part of constant size: the first iteration has
   // code of its own. Along others a loop's bounds may vary.
   const SlidDim& inner = plan.dims.front();
@@ -127,38 +158,31 @@ void NestBuilder::fold(const Frame& frame, const FunctionData& func, const Slide
   const Placement& placement = program_.placement.at(func.name);
   const std::vector<const Directive*> wanted = folds_of(func);
   const std::string storage = storage_text(func, placement);
-  if (plan.dims.empty()) {
-    if (!wanted.empty())
-      refuse_fold(*wanted.front(), func, obstacle_of(*wanted.front(), func, plan, loops));
+  if (!plan.slides() && wanted.empty()) {
     return note(func.name + ": " + storage + " saves no work: " + plan.obstacle);
   }
   // Storage that other nests or frames make is not this frame's to fold.
   const bool alone = placement.store_root
                          ? program_.is_root(frame.func.name) && frame.func.definitions.size() == 1
                          : placement.store->func == frame.func.name;
-  const SlidDim& slid = *plan.folded();
+  const SlidDim* slid = plan.folded();
   std::optional<std::int64_t> factor;
-  if (slid.alive && slid.dim > 0) factor = power_of_two(*slid.alive);
+  if (slid && slid->alive && slid->dim > 0) factor = power_of_two(*slid->alive);
   for (const Directive* d : wanted) {
     std::string obstacle = obstacle_of(*d, func, plan, loops);
     if (obstacle.empty() && !alone) {
       obstacle = func.name + " is computed in loops of " + frame.func.name +
-                 " and stored outside of them; "
-                 "storage is folded between two loops of one definition: store it at a loop of " +
+                 " and stored outside of them; storage is folded between two loops of one definition: "
+                 "store it at a loop of " +
                  frame.func.name;
     }
     if (!obstacle.empty()) refuse_fold(*d, func, obstacle);
     factor = std::get<directive::FoldStorage>(d->op).factor;
   }
-  std::string text = func.name + ": an iteration of loop ";
-  for (const SlidDim& dim : plan.dims) {
-    if (&dim != &plan.dims.front()) text += ", and of ";
-    text += loops[dim.loop].dim + " of " + frame.func.name +
-            " computes only what earlier ones have not of " + func.args[dim.dim];
-  }
+  std::string text = slides_text(func, plan, frame.func.name, loops);
   if (factor && alone) {
-    findings_.folds[func.name] = {slid.dim, *factor};
-    text += "; storage holds " + std::to_string(*factor) + " of " + func.args[slid.dim];
+    findings_.folds[func.name] = {slid->dim, *factor};
+    text += "; storage holds " + std::to_string(*factor) + " of " + func.args[slid->dim];
   }
   note(text);
 }

@@ -48,6 +48,11 @@ Trend trend_of(const Expr& e, const std::string& loop) {
   }
 }
 
+bool goes_up(const Expr& e, const std::string& loop) {
+  const Trend trend = trend_of(e, loop);
+  return trend == Trend::Up || trend == Trend::Still;
+}
+
 bool depends(const Interval& i, const std::string& loop) {
   return uses_var(i.min, loop) || uses_var(i.max, loop);
 }
@@ -116,16 +121,28 @@ class Planner {
       return plan;
     }
     for (std::size_t l = 0; l < loops_.size(); ++l) {
-      if (auto slid = slide_along(l)) plan.dims.push_back(std::move(*slid));
+      if (is_still(l)) {
+        plan.still.push_back(l);
+      } else if (auto slid = slide_along(l)) {
+        plan.dims.push_back(std::move(*slid));
+      }
     }
-    if (plan.dims.empty()) {
-      plan.obstacle =
-          obstacle_.empty() ? "iterations of the loops between read the same of it" : obstacle_;
-    }
+    if (!plan.slides()) plan.obstacle = obstacle_;
     return plan;
   }
 
  private:
+  [[nodiscard]] bool is_still(std::size_t l) const {
+    return std::none_of(box_.begin(), box_.end(),
+                        [&](const Interval& i) { return depends(i, loops_[l].name); }) &&
+           leaves_out_none(l);
+  }
+  /// Is an iteration carried out if a later one of loop `l` is?
+  [[nodiscard]] bool leaves_out_none(std::size_t l) const {
+    return std::all_of(guards_.begin(), guards_.end(),
+                       [&](const Guard& guard) { return goes_up(guard.offset, loops_[l].name); });
+  }
+
   std::optional<SlidDim> slide_along(std::size_t l) {
     const LoopVars::Loop& loop = loops_[l];
     std::optional<std::size_t> dim;
@@ -136,22 +153,20 @@ class Planner {
       }
       dim = d;
     }
-    if (!dim) return std::nullopt;
+    if (!dim) return refuse("iterations of " + loop.dim + " are left out before the last");
     const Interval& range = box_[*dim];
     for (std::size_t inner = 0; inner < l; ++inner) {
       if (depends(range, loops_[inner].name)) return std::nullopt;  // the inner loop's to slide along
     }
-    if (trend_of(range.min, loop.name) != Trend::Up && trend_of(range.min, loop.name) != Trend::Still) {
+    if (!goes_up(range.min, loop.name)) {
       return refuse("the first " + func_.args[*dim] + " that an iteration of " + loop.dim +
                     " reads is not known to go up");
     }
-    if (trend_of(range.max, loop.name) != Trend::Up && trend_of(range.max, loop.name) != Trend::Still) {
+    if (!goes_up(range.max, loop.name)) {
       return refuse("the last " + func_.args[*dim] + " that an iteration of " + loop.dim +
                     " reads is not known to go up");
     }
-    for (const auto& guard : guards_) {
-      const Trend trend = trend_of(guard.offset, loop.name);
-      if (trend == Trend::Up || trend == Trend::Still) continue;
+    if (!leaves_out_none(l)) {
       return refuse("iterations of " + loop.dim + " are left out before the last");
     }
     return made(*dim, l, range);
@@ -181,6 +196,11 @@ class Planner {
 };
 
 }  // namespace
+
+const SlidDim* SlidePlan::folded() const {
+  if (dims.empty() || (!still.empty() && still.back() > dims.back().loop)) return nullptr;
+  return &dims.back();
+}
 
 SlidePlan plan_slides(const FunctionData& func, const analysis::Box& box,
                       const std::vector<LoopVars::Loop>& loops, const std::vector<Guard>& guards) {

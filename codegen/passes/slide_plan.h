@@ -10,7 +10,8 @@
 // A dimension slides along the innermost loop that it depends on, if both ends of its box go one way
 // with that loop and no other dimension depends on the loop. Then a point of the box that is not new was
 // new in an earlier iteration of those loops, under the same iterations of the loops around them; the
-// first iteration of a loop computes everything.
+// first iteration of a loop computes everything. A loop that no dimension depends on computes in its
+// first iteration alone.
 #pragma once
 
 #include <optional>
@@ -31,13 +32,15 @@ struct SlidDim {
 };
 
 struct SlidePlan {
-  std::vector<SlidDim> dims;  ///< the one along the innermost loop first
-  /// Why no dimension slides, as "the box of g moves along no loop between"; empty if one does.
+  std::vector<SlidDim> dims;       ///< the one along the innermost loop first
+  std::vector<std::size_t> still;  ///< loops of which all iterations read the same, innermost first
+  /// Why each iteration computes its whole box, as "g has updates, ..."; empty if one does not.
   std::string obstacle;
 
-  /// The dimension whose storage can be folded: no other slides along a loop around its own, which
-  /// would come back to indices that the fold has given up. Null if nothing slides.
-  [[nodiscard]] const SlidDim* folded() const { return dims.empty() ? nullptr : &dims.back(); }
+  [[nodiscard]] bool slides() const { return !dims.empty() || !still.empty(); }
+  /// The dimension whose storage can be folded: around its loop there is none whose iterations come back
+  /// to indices that the fold has given up. Null if there is no such dimension.
+  [[nodiscard]] const SlidDim* folded() const;
 };
 
 /// `box` is what one iteration of loops.front() reads of `func`, and `loops` are the loops from there to

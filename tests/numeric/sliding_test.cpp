@@ -193,6 +193,17 @@ TEST(Sliding, StorageAtALoopOfAnotherFunc) {
   }
 }
 
+TEST(Sliding, WhatLoopsBetweenDoNotMove) {
+  check([] {
+    const ImageParam u(Float(32), 2, "u");
+    Func row("row"), column("column"), f("f");
+    row(x, y) = u(x, 3) * 2.0F + u(x, y);
+    column(x, y) = row(x, 2) + row(x + 1, 4);
+    f(x, y) = column(x, 0) + column(x + 2, 1) + row(x - 1, y) + row(3, y + 1);
+    return of({row, column, f}, u);
+  });
+}
+
 TEST(Sliding, FoldsByHand) {
   const ImageParam u(Float(32), 2, "u");
   Func a("a"), f("f");
