@@ -139,7 +139,8 @@ class Drawer {
             dimension(), now_and_then() ? unlikely_size(random_) : random_.between(-20, 20),
             now_and_then() ? unlikely_size(random_) : random_.between(1, 60)});
       case 13: return put_first(directive::ComputeInline{});
-      case 14: return put_first(directive::FoldStorage{dimension(), factor()});
+      // Refused when it is too small, or when nothing slides along the dimension.
+      case 14: return put_first(directive::FoldStorage{dimension(), random_.coin() ? factor() : 37});
       case 15: return put_first(directive::ReorderStorage{{dimension(), dimension()}});
       default: return put(directive::MarkLoop{loop(), LoopKind::Parallel});
     }

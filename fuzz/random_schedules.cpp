@@ -204,10 +204,6 @@ void store_around(Func& f, const Func& out, const Loops& loops, std::size_t plac
   } else {
     f.store_root();
   }
-  // Refused when it is too small, or when nothing slides along the dimension.
-  if (random.below(6) == 0) {
-    f.fold_storage(random.pick(f.function()->args), static_cast<int>(random.between(1, 9)));
-  }
 }
 
 void order_randomly(Func& f, Random& random) {
