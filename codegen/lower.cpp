@@ -15,6 +15,7 @@
 #include "codegen/passes/inline_funcs.h"
 #include "codegen/passes/legalize_half.h"
 #include "codegen/passes/map_gpu_axes.h"
+#include "codegen/passes/order_storage.h"
 #include "codegen/passes/partition_loops.h"
 #include "codegen/passes/place_funcs.h"
 #include "codegen/passes/simplify.h"
@@ -54,6 +55,7 @@ const std::vector<Pass>& pass_list() {
       {"default_schedule", passes::default_schedule},
       {"infer_bounds", passes::infer_bounds},
       {"check_coordinates", passes::check_coordinates},
+      {"order_storage", passes::order_storage},
       // Loops: the schedule is carried out.
       {"build_loop_nest", passes::build_loop_nest},
       {"bake_symbols", passes::bake_symbols},

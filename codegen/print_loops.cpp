@@ -92,6 +92,7 @@ std::string print_loops(const Program& program) {
     if (placement.reason.empty()) continue;
     printer.text += "// " + func + " is computed ahead: " + placement.reason + "\n";
   }
+  for (const auto& note : program.notes) printer.text += "// " + note + "\n";
   for (const auto& nest : program.nests) {
     if (program.options.target.is_gpu() && !nest.on_device) {
       printer.text +=

@@ -71,6 +71,9 @@ struct Program {
   /// The box of each Func and input that the whole pipeline needs; symbols of outputs for outputs.
   std::map<std::string, analysis::Box> required;
   std::vector<Nest> nests;
+  /// What store_at, store_root and fold_storage came to, a line a Func, for print_loops. Set by
+  /// build_loop_nest.
+  std::vector<std::string> notes;
   Plan plan;
 
   [[nodiscard]] bool is_root(const std::string& func) const {

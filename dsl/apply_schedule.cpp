@@ -130,6 +130,10 @@ class LoopNames {
   }
   void follow(const directive::AlignStorage& d, const Directive& at) const { dimension(d.var, at); }
   void follow(const directive::Bound& d, const Directive& at) const { dimension(d.var, at); }
+  void follow(const directive::FoldStorage& d, const Directive& at) const { dimension(d.var, at); }
+  void follow(const directive::ReorderStorage& d, const Directive& at) const {
+    for (const auto& v : d.vars) dimension(v, at);
+  }
   void follow(const directive::ComputeInline&, const Directive&) const {}
   void follow(const directive::ComputeRoot&, const Directive&) const {}
   void follow(const directive::ComputeAt&, const Directive&) const {}

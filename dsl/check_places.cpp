@@ -27,6 +27,8 @@ class PlaceChecker {
     const Directive* store_in = nullptr;
     for (const auto& d : f_.func->definitions.front().directives) {
       if (std::holds_alternative<directive::StoreIn>(d.op)) store_in = &d;
+      if (std::holds_alternative<directive::FoldStorage>(d.op)) check_fold(d);
+      if (std::holds_alternative<directive::ReorderStorage>(d.op)) check_order(d);
     }
     if (f_.place.store) check_store(*f_.place.store);
     if (store_in) check_memory(*store_in);
@@ -210,6 +212,59 @@ class PlaceChecker {
     report(directive, fmt::format("loop {} of {} is not around loop {} of {}, where {} is computed: "
                                   "storage is made at the same loop or outside it",
                                   at->level.var, at->level.func, compute.var, compute.func, f_.name()));
+  }
+
+  /// Storage is folded where it outlives the loop that moves along it.
+  void check_fold(const Directive& directive) {
+    if (f_.place.kind != ComputePlace::Kind::At) {
+      report(directive,
+             fmt::format("{} is {}, and storage is folded between a loop that computes a part "
+                         "of it and a place outside: add compute_at(...) and store_root() or "
+                         "store_at(...)",
+                         f_.name(), f_.is_inline() ? "computed inline" : "computed whole"));
+      return;
+    }
+    const LoopLevel* store = f_.place.store_level();
+    if (f_.place.store && (!store || *store != f_.place.level)) return;
+    report(directive,
+           fmt::format("{} is stored at loop {} of {}, where it is computed, so its storage "
+                       "holds what one iteration reads: add store_root(), or store_at(...) of "
+                       "a loop around",
+                       f_.name(), f_.place.level.var, f_.place.level.func));
+  }
+
+  /// The order of dimensions is free where the memory is Mica's and nothing goes by positions in it.
+  void check_order(const Directive& directive) {
+    const FuncView* host =
+        f_.place.kind == ComputePlace::Kind::At ? view_.find(f_.place.level.func) : nullptr;
+    const bool marched =
+        host && std::any_of(host->loops.begin(), host->loops.end(), [](const auto& nest) {
+          return std::any_of(nest.dims.begin(), nest.dims.end(),
+                             [](const LoopDim& dim) { return dim.kind == LoopKind::March; });
+        });
+    const auto& all = view_.funcs();
+    const bool copied = std::any_of(all.begin(), all.end(), [&](const FuncView& other) {
+      return (other.staged_by || view_.is_made(other)) && other.reads_directly(f_.name());
+    });
+    if (f_.is_output) {
+      report(directive, fmt::format("{} is an output, and its memory is the caller's: give the run a "
+                                    "buffer with those strides",
+                                    f_.name()));
+    } else if (f_.staged_by || marched) {
+      report(directive,
+             fmt::format("{} is kept in a block's box or ring, whose rows are filled along its "
+                         "first dimension: remove this",
+                         f_.name()));
+    } else if (copied) {
+      report(directive,
+             fmt::format("rows of {} are copied into a block's box or ring, neighbours of its "
+                         "first dimension at once: remove this",
+                         f_.name()));
+    } else if (f_.is_inline()) {
+      report(directive, fmt::format("{} is computed inline and has no storage: add compute_root() or "
+                                    "compute_at(...)",
+                                    f_.name()));
+    }
   }
 
   void check_memory(const Directive& directive) {

@@ -34,6 +34,8 @@ bool is_whole_func(const Directive& directive) {
          std::holds_alternative<directive::StreamLoads>(op) ||
          std::holds_alternative<directive::StreamStores>(op) ||
          std::holds_alternative<directive::Texture>(op) ||
+         std::holds_alternative<directive::FoldStorage>(op) ||
+         std::holds_alternative<directive::ReorderStorage>(op) ||
          std::holds_alternative<directive::WarpSplit>(op);
 }
 
@@ -67,6 +69,18 @@ class DirectiveChecker {
     if (d.elements < 1) {
       report(fmt::format("{} is no number of elements to align to; it must be at least 1", d.elements));
     }
+  }
+  void operator()(const directive::FoldStorage& d) {
+    if (!is_dimension(d.var)) return;
+    is_in_range("the factor", d.factor, 1, kLargestFactor);
+  }
+  void operator()(const directive::ReorderStorage& d) {
+    std::set<std::string> seen;
+    for (const auto& var : d.vars) {
+      if (!is_dimension(var)) return;
+      if (!seen.insert(var).second) return report(fmt::format("{} is named twice", var));
+    }
+    if (d.vars.size() < 2) report("this orders dimensions, so it needs at least two");
   }
   void operator()(const directive::LaunchBounds& d) {
     is_in_range("min_blocks", d.min_blocks, 1, 32);

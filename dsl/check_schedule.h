@@ -13,7 +13,8 @@ namespace mica {
 ///    dimension left outside the blocks (on a GPU target), threads without a constant extent;
 ///  - places: compute_at and store_at at loops that do not exist or do not enclose all uses,
 ///    compute_inline of outputs and of Funcs with updates, shared memory outside a block;
-///  - stage, read_only, bound, align_storage, launch_bounds, max_registers.
+///  - stage, read_only, bound, align_storage, fold_storage, reorder_storage, launch_bounds,
+///  max_registers.
 ///
 /// Bytes of shared memory and a device's own limits are checked when kernels are made.
 Diagnostics check_schedule(const Pipeline& pipeline, bool target_is_gpu);

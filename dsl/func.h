@@ -300,7 +300,13 @@ class Func : public Stage {
   /// Computed inside `consumer`'s loop over `var`, just the box that one iteration reads.
   Func& compute_at(const Func& consumer, VarOrName var);
   /// Storage made at an outer loop of the compute level, for the box that one iteration of it reads. The
-  /// loops between the two are serial or unrolled.
+  /// loops between the two are serial or unrolled. On the host such a loop computes each value once: an
+  /// iteration fills in what earlier ones have not, where the box moves one way along one dimension, and
+  /// that dimension's storage is folded to what an iteration reads, rounded up to a power of two:
+  ///   f(x, y) = g(x, y - 1) + g(x, y + 1);  g.compute_at(f, y).store_root();
+  ///   y = 0   computes rows -1, 0, 1 of g      of rows r = -1, 0, 1, ... row r is in place (r + 1) mod
+  ///   4 y = 1   computes row 2                   y = 2   computes row 3, over row -1
+  /// print_loop_nest says what slides, or why nothing does.
   Func& store_at(const Func& consumer, VarOrName var);
   /// Storage outside all loops, for all that the pipeline reads. The loops around the compute level are
   /// serial or unrolled, so no kernel's.
@@ -366,6 +372,18 @@ class Func : public Stage {
   Func& warp_split(int warps, CallSite at = CallSite::current());
 
   Func& align_storage(VarOrName var, int elements);
+  /// Of dimension `var` just `factor` indices are stored, where store_at would choose the factor itself
+  /// (of the first dimension it would not fold any). Errors: the Func does not slide along `var`; an
+  /// iteration reads more indices than that.
+  Func& fold_storage(VarOrName var, int factor);
+  /// The order of dimensions in memory, neighbours of the first side by side; those that are left out
+  /// keep their positions. Errors: outputs and inline Funcs, whose memory is the caller's or none.
+  Func& reorder_storage(std::initializer_list<VarOrName> vars);
+  template <typename... V>
+  requires(sizeof...(V) > 0 && (std::convertible_to<V, VarOrName> &&
+                                ...)) Func& reorder_storage(VarOrName first, V... rest) {
+    return reorder_storage({first, VarOrName(rest)...});
+  }
   Func& bound(VarOrName var, std::int64_t min, std::int64_t extent);
 
   // ---- Stage's directives again, giving back the Func so that a chain goes on with Func's own -------

@@ -98,6 +98,18 @@ Func& Func::align_storage(VarOrName var, int elements) {
   return *this;
 }
 
+Func& Func::fold_storage(VarOrName var, int factor) {
+  add({directive::FoldStorage{var.name, factor}, var.where});
+  return *this;
+}
+
+Func& Func::reorder_storage(std::initializer_list<VarOrName> vars) {
+  directive::ReorderStorage order;
+  for (const auto& v : vars) order.vars.push_back(v.name);
+  add({order, vars.size() == 0 ? SourceLocation() : vars.begin()->where});
+  return *this;
+}
+
 Func& Func::bound(VarOrName var, std::int64_t min, std::int64_t extent) {
   add({directive::Bound{var.name, min, extent}, var.where});
   return *this;

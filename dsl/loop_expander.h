@@ -25,7 +25,8 @@ concept PlacementDirective = std::is_same_v<D, directive::ComputeInline> ||
     std::is_same_v<D, directive::RegisterWindow> || std::is_same_v<D, directive::Prefetch> ||
     std::is_same_v<D, directive::Scatter> || std::is_same_v<D, directive::Exchange> ||
     std::is_same_v<D, directive::StreamLoads> || std::is_same_v<D, directive::StreamStores> ||
-    std::is_same_v<D, directive::Texture> || std::is_same_v<D, directive::WarpSplit>;
+    std::is_same_v<D, directive::Texture> || std::is_same_v<D, directive::WarpSplit> ||
+    std::is_same_v<D, directive::FoldStorage> || std::is_same_v<D, directive::ReorderStorage>;
 
 class LoopExpander {
  public:

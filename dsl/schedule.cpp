@@ -115,6 +115,14 @@ struct DirectiveText {
   std::string operator()(const directive::AlignStorage& d) const {
     return fmt::format(".align_storage({}, {})", loop(d.var), d.elements);
   }
+  std::string operator()(const directive::FoldStorage& d) const {
+    return fmt::format(".fold_storage({}, {})", loop(d.var), d.factor);
+  }
+  std::string operator()(const directive::ReorderStorage& d) const {
+    std::vector<std::string> vars;
+    for (const auto& v : d.vars) vars.push_back(loop(v));
+    return vars.empty() ? ".reorder_storage({})" : fmt::format(".reorder_storage({})", joined(vars));
+  }
   std::string operator()(const directive::Bound& d) const {
     return fmt::format(".bound({}, {}, {})", loop(d.var), d.min, d.extent);
   }

@@ -148,6 +148,18 @@ struct AlignStorage {
   int elements = 1;
   friend bool operator==(const AlignStorage&, const AlignStorage&) = default;
 };
+/// Of dimension `var` the Func's storage holds `factor` indices, index i in the place of i modulo that.
+struct FoldStorage {
+  std::string var;
+  int factor = 1;
+  friend bool operator==(const FoldStorage&, const FoldStorage&) = default;
+};
+/// Named dimensions lie in memory in this order, neighbours of the first side by side, in the positions
+/// that they occupy.
+struct ReorderStorage {
+  std::vector<std::string> vars;
+  friend bool operator==(const ReorderStorage&, const ReorderStorage&) = default;
+};
 /// The Func is computed over exactly [min, min + extent) of `var`.
 struct Bound {
   std::string var;
@@ -241,7 +253,8 @@ struct Directive {
                directive::Stage, directive::ReadOnly, directive::LaunchBounds, directive::MaxRegisters,
                directive::March, directive::RegisterWindow, directive::Prefetch, directive::Scatter,
                directive::Exchange, directive::OrderBlocks, directive::StreamLoads,
-               directive::StreamStores, directive::Texture, directive::WarpSplit>
+               directive::StreamStores, directive::Texture, directive::WarpSplit, directive::FoldStorage,
+               directive::ReorderStorage>
       op;
   SourceLocation where;
   friend bool operator==(const Directive&, const Directive&) = default;

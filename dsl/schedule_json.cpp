@@ -194,6 +194,15 @@ template <typename Io>
 void fields(Io& io, directive::WarpSplit& d) {
   io("warps", d.warps);
 }
+template <typename Io>
+void fields(Io& io, directive::FoldStorage& d) {
+  io("var", d.var);
+  io("factor", d.factor);
+}
+template <typename Io>
+void fields(Io& io, directive::ReorderStorage& d) {
+  io("vars", d.vars);
+}
 
 /// Words of the "do" key, in the order of Directive::op's alternatives.
 constexpr const char* kDirectiveWords[] = {"split",         "fuse",
@@ -210,13 +219,15 @@ constexpr const char* kDirectiveWords[] = {"split",         "fuse",
                                            "pipeline",      "scatter",
                                            "shuffle",       "order_blocks",
                                            "stream_loads",  "stream_stores",
-                                           "texture",       "warp_split"};
+                                           "texture",       "warp_split",
+                                           "fold_storage",  "reorder_storage"};
 using Op = decltype(Directive::op);
 static_assert(std::size(kDirectiveWords) == std::variant_size_v<Op>);
 static_assert(std::is_same_v<std::variant_alternative_t<6, Op>, directive::Unroll> &&
               std::is_same_v<std::variant_alternative_t<13, Op>, directive::In> &&
               std::is_same_v<std::variant_alternative_t<19, Op>, directive::MaxRegisters> &&
-              std::is_same_v<std::variant_alternative_t<29, Op>, directive::WarpSplit>);
+              std::is_same_v<std::variant_alternative_t<29, Op>, directive::WarpSplit> &&
+              std::is_same_v<std::variant_alternative_t<31, Op>, directive::ReorderStorage>);
 
 // ---- writing ---------------------------------------------------------------------------------------
 

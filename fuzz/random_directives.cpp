@@ -106,7 +106,7 @@ class Drawer {
   }
 
   void add_common() {
-    switch (random_.below(15)) {
+    switch (random_.below(17)) {
       case 0: {
         const std::string v = loop();
         return put(directive::Split{v, v + "o", v + "i", factor(), tail()});
@@ -139,6 +139,9 @@ class Drawer {
             dimension(), now_and_then() ? unlikely_size(random_) : random_.between(-20, 20),
             now_and_then() ? unlikely_size(random_) : random_.between(1, 60)});
       case 13: return put_first(directive::ComputeInline{});
+      // Refused when it is too small, or when nothing slides along the dimension.
+      case 14: return put_first(directive::FoldStorage{dimension(), random_.coin() ? factor() : 37});
+      case 15: return put_first(directive::ReorderStorage{{dimension(), dimension()}});
       default: return put(directive::MarkLoop{loop(), LoopKind::Parallel});
     }
   }

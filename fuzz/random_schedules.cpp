@@ -208,6 +208,26 @@ void thread_all(Stage stage, const std::vector<std::string>& vars) {
   }
 }
 
+/// Storage of `f`, computed at loop `place` of `out`, at a loop around or around all.
+void store_around(Func& f, const Func& out, const Loops& loops, std::size_t place,
+                  std::vector<bool>& shared, Random& random) {
+  const std::size_t at = place + 1 + random_index(loops.order.size() - place, random);
+  for (std::size_t i = place; i < at && i < shared.size(); ++i) shared[i] = true;
+  if (at < loops.order.size()) {
+    f.store_at(out, loops.order[at]);
+  } else {
+    f.store_root();
+  }
+}
+
+void order_randomly(Func& f, Random& random) {
+  const auto& args = f.function()->args;
+  if (args.size() < 2) return;
+  const std::size_t i = random_index(args.size(), random);
+  const std::size_t j = (i + 1 + random_index(args.size() - 1, random)) % args.size();
+  f.reorder_storage(args[i], args[j]);
+}
+
 bool is_output(const TestPipeline& p, const Func& func) {
   return std::any_of(p.outputs.begin(), p.outputs.end(),
                      [&](const Func& o) { return o.name() == func.name(); });
@@ -224,7 +244,8 @@ void schedule_randomly_for_host(TestPipeline& p, Random& random) {
   const Loops loops = random_loops(out, free_dimensions(out), false, random);
   const auto levels = static_cast<int>(loops.order.size());
   std::map<std::string, int> places;
-  bool stored_outside = false;
+  // Loops whose iterations share what is stored around them.
+  std::vector<bool> shared(loops.order.size());
   for (std::size_t i = p.funcs.size(); i-- > 0;) {
     Func& f = p.funcs[i];
     if (is_output(p, f)) continue;
@@ -239,17 +260,17 @@ void schedule_randomly_for_host(TestPipeline& p, Random& random) {
       f.compute_root();
     } else {
       f.compute_at(out, loops.order[static_cast<std::size_t>(place)]);
-      if (random.below(4) == 0) {
-        stored_outside = true;
-        f.store_root();
-      }
+      if (random.below(3) > 0)
+        store_around(f, out, loops, static_cast<std::size_t>(place), shared, random);
     }
+    if (random.below(6) == 0) order_randomly(f, random);
     random_own_loops(f, random);
   }
-  if (!stored_outside && !loops.order.empty() && random.coin()) {
-    out.parallel(
-        loops.order[loops.first_level + random_index(loops.order.size() - loops.first_level, random)]);
+  std::vector<std::string> free;
+  for (std::size_t i = loops.first_level; i < loops.order.size(); ++i) {
+    if (!shared[i]) free.push_back(loops.order[i]);
   }
+  if (!free.empty() && random.coin()) out.parallel(random.pick(free));
 }
 
 namespace {

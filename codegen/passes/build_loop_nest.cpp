@@ -129,13 +129,11 @@ void build_loop_nest(Program& program) {
   for (const auto& name : program.pipeline.outputs) add_output(program, *program.pipeline.find(name));
   program.plan.sharing = analysis::find_sharing(program);
 
-  NestBuilder builder(program, program.plan.checks);
+  NestFindings findings{program.plan.checks};
+  NestBuilder builder(program, findings);
   for (const auto& func : program.pipeline.funcs) {
-    if (!program.required.count(func->name)) continue;
-    const bool root = program.is_root(func->name);
-    const bool has_array = root || program.placement.at(func->name).store_root;
-    if (has_array && !program.pipeline.is_output(func->name)) add_temporary(program, *func);
-    if (!root) continue;
+    if (!program.required.count(func->name) || !program.is_root(func->name)) continue;
+    if (!program.pipeline.is_output(func->name)) add_temporary(program, *func);
     for (std::size_t i = 0; i < func->definitions.size(); ++i) {
       Nest nest;
       nest.func = func->name;
@@ -149,6 +147,13 @@ void build_loop_nest(Program& program) {
       program.nests.push_back(std::move(nest));
     }
   }
+  for (const auto& func : program.pipeline.funcs) {
+    const bool has_array = program.required.count(func->name) > 0 &&
+                           program.placement.at(func->name).store_root &&
+                           findings.kept_in_nests.count(func->name) == 0;
+    if (has_array) add_temporary(program, *func);
+  }
+  program.notes = std::move(findings.notes);
 }
 
 }  // namespace mica::passes

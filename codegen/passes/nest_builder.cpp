@@ -69,7 +69,7 @@ ir::Stmt NestBuilder::build_root(const FunctionData& func, std::size_t index, bo
   }
   on_gpu = context.on_gpu;
   ir::Stmt body = build_definition(func, index, box, context);
-  return ir::make_stmt(ir::Produce{func.name, body});
+  return store_folded(func, ir::make_stmt(ir::Produce{func.name, body}));
 }
 
 ir::Stmt NestBuilder::build_func(const FunctionData& func, const Box& box,
@@ -125,8 +125,10 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
     unclipped[var] = {range.min, analysis::extent_of(range)};
     if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
       const std::string loop = loop_name(prefix, var);
+      Expr high = min(range.max, need.max);
+      if (context.parts.count(d) > 0) high = max(high, make_var(loop + ".low") - 1);
       lets.emplace_back(loop + ".low", simplify(max(range.min, need.min)));
-      lets.emplace_back(loop + ".high", simplify(min(range.max, need.max)));
+      lets.emplace_back(loop + ".high", simplify(high));
       range = {make_var(loop + ".low"), make_var(loop + ".high")};
     }
     Expr extent = analysis::extent_of(range);
@@ -150,6 +152,7 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
               {},   nullptr};
   frame.guards = frame.vars.guards();
   NestContext inner = context;
+  inner.parts.clear();
   const auto& loops = frame.vars.loops();
   if (!root && !clip_loops) {
     frame.clip = clip_condition(func, box, needed, inner, [&](const std::string& v) {
@@ -189,7 +192,7 @@ void NestBuilder::check_fused(const FunctionData& func, std::size_t index, const
                     " would have {0} iterations; legal are at most " + std::to_string(kLargestExtent) +
                     ": fuse fewer dimensions, or fuse them after a split";
     check.where = func.definitions[index].where;
-    checks_.push_back(std::move(check));
+    findings_.checks.push_back(std::move(check));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "codegen/passes/loop_vars.h"
 #include "codegen/passes/march_plan.h"
+#include "codegen/passes/slide_plan.h"
 #include "codegen/program.h"
 
 namespace mica::passes {
@@ -35,6 +36,9 @@ struct NestContext {
   int filling_warps = 0;
   /// The innermost loop around whose iterations run at once, as "the Parallel loop y"; empty: none.
   std::string concurrent;
+  /// Dimensions of which the Func under construction is to fill a part that may be empty, since it
+  /// slides.
+  std::set<std::size_t> parts;
   /// The stored boxes of Funcs whose storage was made at a loop around, but which are computed deeper.
   std::map<std::string, analysis::Box> stored;
   /// Ranges of the loops around.
@@ -58,11 +62,25 @@ struct Crew {
   [[nodiscard]] ir::Stmt around(const std::string& prefix, ir::Stmt stmt) const;
 };
 
+/// A dimension of a Func's storage that holds `factor` indices, i in the place of i modulo that.
+struct Fold {
+  std::size_t dim = 0;
+  std::int64_t factor = 1;
+};
+
+/// What is found while loops are built.
+struct NestFindings {
+  std::vector<PlanCheck>& checks;  ///< conditions on a launch that the loops need are added
+  std::vector<std::string> notes = {};
+  /// Of Funcs whose storage stands in the frame that computes them, as their innermost loops have it.
+  std::map<std::string, Fold> folds = {};
+  /// Funcs with store_root whose folded storage stands in the nest: they have no array.
+  std::set<std::string> kept_in_nests = {};
+};
+
 class NestBuilder {
  public:
-  /// Conditions on a launch that the loops need are added to `checks`.
-  NestBuilder(const Program& program, std::vector<PlanCheck>& checks)
-      : program_(program), checks_(checks) {}
+  NestBuilder(const Program& program, NestFindings& findings) : program_(program), findings_(findings) {}
 
   /// The loops of definition `index` of root Func `func` over its whole buffer.
   ir::Stmt build_root(const FunctionData& func, std::size_t index, bool& on_gpu) const;
@@ -175,6 +193,25 @@ class NestBuilder {
                                   const NestContext& context, const ir::Stmt& body,
                                   const MarchStage* stage = nullptr) const;
 
+  // ---- sliding (nest_sliding.cpp) ------------------------------------------------------------------
+  /// Computes what an iteration of `frame`'s loop `position` reads of `func`, which is stored outside of
+  /// it, except what earlier iterations have computed.
+  ir::Stmt build_slid(const Frame& frame, std::size_t position, const FunctionData& func,
+                      const analysis::Box& box, const NestContext& context) const;
+  /// The part of `box` that is new in an iteration, where `plan` slides along `loops`.
+  ir::Stmt build_new(const FunctionData& func, const analysis::Box& box, const SlidePlan& plan,
+                     const std::vector<LoopVars::Loop>& loops, const NestContext& context) const;
+  /// Records how far the storage of `func` is folded, if it is.
+  void fold(const Frame& frame, const FunctionData& func, const SlidePlan& plan,
+            const std::vector<LoopVars::Loop>& loops) const;
+  /// The loops of `frame` from `position` to where `func` is stored, or to the outermost.
+  [[nodiscard]] std::vector<LoopVars::Loop> loops_to_storage(const Frame& frame, std::size_t position,
+                                                             const FunctionData& func) const;
+  /// `body`, the whole nest of root Func `func`, in the folded storage of Funcs with store_root.
+  [[nodiscard]] ir::Stmt store_folded(const FunctionData& func, ir::Stmt body) const;
+  /// A line for print_loop_nest.
+  void note(const std::string& text) const;
+
   // ---- marches (nest_march.cpp) --------------------------------------------------------------------
   ir::Stmt emit_march(Frame& frame, std::size_t position, const NestContext& context) const;
   ir::Stmt emit_step(Frame& frame, std::size_t position, const MarchPlan& plan, const Expr& count,
@@ -200,7 +237,7 @@ class NestBuilder {
   [[nodiscard]] const FunctionData& find(const std::string& name) const;
 
   const Program& program_;
-  std::vector<PlanCheck>& checks_;
+  NestFindings& findings_;
 };
 
 }  // namespace mica::passes

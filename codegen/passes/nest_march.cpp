@@ -121,7 +121,7 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   // Blocks at the edge take their taps straight from memory.
   ir::Stmt edge;
   if (const auto direct = without_stages(frame.func.name)) {
-    const NestBuilder builder(*direct, checks_);
+    const NestBuilder builder(*direct, findings_);
     Frame same{builder.find(frame.func.name),
                frame.index,
                frame.vars,

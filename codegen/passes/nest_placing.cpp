@@ -156,10 +156,12 @@ ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const Nest
     for (auto it = computed.rbegin(); it != computed.rend(); ++it) {
       auto box = boxes.find((*it)->name);
       if (box == boxes.end()) continue;  // this definition does not read it
-      body = ir::make_block({build_func(**it, box->second, context), body});
-      if (!is_stored_outside(program_.placement.at((*it)->name))) {
-        body = allocate(**it, box->second, context, body);
+      if (is_stored_outside(program_.placement.at((*it)->name))) {
+        body = ir::make_block({build_slid(frame, position, **it, box->second, context), body});
+        continue;
       }
+      body = ir::make_block({build_func(**it, box->second, context), body});
+      body = allocate(**it, box->second, context, body);
     }
   }
   return store_funcs(frame, position, context, body);
@@ -209,6 +211,8 @@ void NestBuilder::check_storage_root(const FunctionData& func, const NestContext
 ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const NestContext& context,
                                const ir::Stmt& body, const MarchStage* stage) const {
   const int ring = stage ? stage->dim : -1;
+  const auto fold = stage ? findings_.folds.end() : findings_.folds.find(func.name);
+  const bool is_folded = fold != findings_.folds.end();
   const Placement& placement = program_.placement.at(func.name);
   std::vector<Expr> mins, extents;
   std::int64_t elements = 1;
@@ -216,6 +220,7 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
   for (std::size_t d = 0; d < box.size(); ++d) {
     auto count = analysis::constant_extent(box[d]);
     if (static_cast<int>(d) == ring) count = stage->depth;
+    if (is_folded && fold->second.dim == d) count = fold->second.factor;
     const int align = storage_alignment(func, d, 1);
     if (count) count = (*count + align - 1) / align * align;
     mins.push_back(box[d].min);
@@ -272,6 +277,10 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     alloc.mins = mins;
     alloc.extents = extents;
     alloc.per_thread = per_thread;
+    if (is_folded) {
+      alloc.folds.assign(extents.size(), 0);
+      alloc.folds[fold->second.dim] = fold->second.factor;
+    }
     if (ring >= 0) {
       alloc.folds.assign(extents.size(), 0);
       alloc.folds[static_cast<std::size_t>(ring)] = stage->depth;

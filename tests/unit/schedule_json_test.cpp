@@ -48,7 +48,9 @@ Schedule every_directive() {
              {d::StreamLoads{"u"}, {}},
              {d::StreamStores{}, {}},
              {d::Texture{"u"}, {}},
-             {d::WarpSplit{2}, {}}}},
+             {d::WarpSplit{2}, {}},
+             {d::FoldStorage{"y", 4}, {}},
+             {d::ReorderStorage{{"y", "x"}}, {}}}},
            {"b", 1, {}}}};
 }
 

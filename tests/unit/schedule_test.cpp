@@ -44,15 +44,17 @@ TEST(Schedule, EveryDirectivePrints) {
   f.split(x, xo, xi, 8).fuse(xi, xo, x).reorder(y, x).serial(y).parallel(y).vectorize(x).unroll(x);
   f.gpu_blocks(x).gpu_threads(y).compute_inline().compute_root().store_root();
   f.compute_at(f, x).store_at(f, y).align_storage(x, 32).bound(x, -1, 100).max_registers(64);
-  f.read_only(ImageParam(Float(32), 1, "u"));
+  f.read_only(ImageParam(Float(32), 1, "u")).fold_storage(y, 4).reorder_storage(y, x);
   f.update().parallel(y, 4);
-  EXPECT_EQ(to_string(f.schedule()),
-            "f.split(x, xo, xi, 8)\n    .fuse(xi, xo, x)\n    .reorder(y, x)\n    .serial(y)\n"
-            "    .parallel(y)\n    .vectorize(x)\n    .unroll(x)\n    .gpu_blocks(x)\n"
-            "    .gpu_threads(y)\n    .compute_inline()\n    .compute_root()\n    .store_root()\n"
-            "    .compute_at(f, x)\n    .store_at(f, y)\n    .align_storage(x, 32)\n"
-            "    .bound(x, -1, 100)\n    .max_registers(64)\n    .read_only(u);\n"
-            "f.update(0).split(y, y, \"y.chunk\", 4)\n    .parallel(y);\n");
+  EXPECT_EQ(
+      to_string(f.schedule()),
+      "f.split(x, xo, xi, 8)\n    .fuse(xi, xo, x)\n    .reorder(y, x)\n    .serial(y)\n"
+      "    .parallel(y)\n    .vectorize(x)\n    .unroll(x)\n    .gpu_blocks(x)\n"
+      "    .gpu_threads(y)\n    .compute_inline()\n    .compute_root()\n    .store_root()\n"
+      "    .compute_at(f, x)\n    .store_at(f, y)\n    .align_storage(x, 32)\n"
+      "    .bound(x, -1, 100)\n    .max_registers(64)\n    .read_only(u)\n    .fold_storage(y, 4)\n"
+      "    .reorder_storage(y, x);\n"
+      "f.update(0).split(y, y, \"y.chunk\", 4)\n    .parallel(y);\n");
 }
 
 TEST(Schedule, ATailPrintsWithTheFactorThatItBelongsTo) {
