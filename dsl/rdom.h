@@ -57,10 +57,14 @@ class RDom {
   RVar x, y, z, w;  // the dimensions by name; those a domain lacks repeat its last
 };
 
-/// The sum of `value` over `domain`. Of constant domains of up to 4,096 points it is written out term by
-/// term, as an expression whose order is that of any sum (dsl/rounding.h). Else it is the value of a
-/// Func "sum" of the Vars in `value`, with an update over the domain: one term after the other, first
-/// dimension fastest, from 0. UserErrors: an undefined Expr, a bool, more than 4 Vars.
+/// The sum of `value` over `domain`, in an order that no schedule changes:
+/// - of constant domains of up to 4,096 points, written out, as an expression whose order is that of any
+///   sum (dsl/rounding.h);
+/// - else, where `value` depends on Vars, the value of a Func "sum" of them, with an update over the
+///   domain: one term after the other, first dimension fastest, from 0;
+/// - else cut into parts for all threads of a machine, as dsl/reductions.cpp draws it: each part's terms
+///   one after the other, then the parts.
+/// UserErrors: an undefined Expr, a bool, more than 4 Vars.
 Expr sum(const RDom& domain, Expr value, CallSite at = CallSite::current());
 Expr product(const RDom& domain, Expr value, CallSite at = CallSite::current());
 /// The same with min / max as the operator; over no points, the largest / the lowest value of the type
