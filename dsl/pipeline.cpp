@@ -17,6 +17,7 @@
 #include "dsl/node_visit.h"
 #include "dsl/recurrence.h"
 #include "dsl/rounding.h"
+#include "dsl/staged_helpers.h"
 
 namespace mica {
 namespace {
@@ -24,7 +25,7 @@ namespace {
 class PipelineMaker {
  public:
   explicit PipelineMaker(const std::vector<std::shared_ptr<FunctionData>>& outputs)
-      : graph_(collect_graph(outputs)), vars_(graph_), texts_(graph_) {}
+      : graph_(collect_graph(outputs)), helpers_(graph_), vars_(graph_), texts_(graph_) {}
 
   Pipeline run() {
     return made_with_stack_for(depth_, [this] { return make(); });
@@ -56,6 +57,9 @@ class PipelineMaker {
       pipeline.funcs.push_back(std::move(copy));
     }
     for (const auto& f : graph_.funcs) note_marches(*f, pipeline);
+    std::set<std::string> helpers;
+    for (const FunctionData* helper : helpers_.all()) helpers.insert(names_->of(helper));
+    drop_unread(pipeline, helpers);
     return pipeline;
   }
 
@@ -107,7 +111,7 @@ class PipelineMaker {
   /// What `f` reads under the user's name `name`.
   [[nodiscard]] std::optional<Source> source_named(const FunctionData& f, const std::string& name,
                                                    const SourceLocation& where) const {
-    const std::vector<Source> sources = sources_of(f, f.wrappers);
+    const std::vector<Source> sources = helpers_.sources_of(f);
     std::optional<Source> found;
     for (const auto& source : sources) {
       if (source.name() != name) continue;
@@ -169,7 +173,9 @@ class PipelineMaker {
     if (std::any_of(reads.windows.begin(), reads.windows.end(), same)) return;
     const Definition& definition = f.definitions.front();
     std::vector<std::string> pattern;
-    visit_nodes(definition.values, [&](const Expr& e) {
+    std::vector<Expr> values;
+    for (const Expr& value : definition.values) values.push_back(helpers_.taken_in(f, value));
+    visit_nodes(values, [&](const Expr& e) {
       const auto* access = e.as<Access>();
       if (!access || !pattern.empty()) return;
       if (read_through(f.wrappers, source_of(*access)) != *source) return;
@@ -418,7 +424,12 @@ class PipelineMaker {
   [[nodiscard]] std::shared_ptr<FunctionData> copy_of(const FunctionData& f) const {
     const auto is_param = [this](const std::string& name) { return param_names_.count(name) > 0; };
     std::map<std::string, Source> sources;
-    for (const Source& source : sources_of(f, f.wrappers)) sources.emplace(names_->of(source), source);
+    for (const Source& source : helpers_.sources_of(f)) sources.emplace(names_->of(source), source);
+    std::set<const FunctionData*> helpers;  // copies
+    for (const FunctionData* helper : helpers_.of(f)) helpers.insert(copies_.at(helper).get());
+    const auto helper_of = [&](const Access& access) {
+      return helpers.count(access.function.get()) > 0 ? access.function.get() : nullptr;
+    };
     NodeRewriter rewrite([&](const Expr& e) { return copy_node(e, f); });
     NodeRewriter place([&](const Expr& e) { return place_access(e, f, sources); });
 
@@ -434,7 +445,9 @@ class PipelineMaker {
       // Before any access is given to a window, whose coordinates are those of the marched Func: the
       // order of a sum is the algorithm's.
       for (const auto& value : definition.values) {
-        d.values.push_back(place(fix_rounding(rewrite(value), copy->args.back(), is_param)));
+        const Expr rounded = fix_rounding(rewrite(value), copy->args.back(), is_param);
+        d.values.push_back(
+            place(helpers.empty() ? rounded : StagedHelpers::taken_in(rounded, helper_of)));
       }
       d.pure_vars = vars_.of(definition.pure_vars);
       if (definition.domain) {
@@ -459,6 +472,7 @@ class PipelineMaker {
   };
 
   FuncGraph graph_;
+  const StagedHelpers helpers_;
   const std::int64_t depth_ = depth_of(graph_);
   const VarWords vars_;
   const GraphTexts texts_;  // of the user's Funcs and `in` wrappers, and of the inputs

@@ -94,10 +94,15 @@ const char* call(Operation operation) {
   }
 }
 
-std::string domain_text(const Domain& domain) {
+/// With `param`, a literal, of bounds that are Params of that name.
+std::string domain_text(const Domain& domain, const std::string& param) {
+  const auto bound = [&](std::int64_t value) {
+    const std::string number = std::to_string(value);
+    return param.empty() ? number : "Param<std::int32_t>(" + param + ", " + number + ")";
+  };
   std::vector<std::string> ranges;
   for (const auto& [min, extent] : domain) {
-    ranges.push_back("{" + std::to_string(min) + ", " + std::to_string(extent) + "}");
+    ranges.push_back("{" + bound(min) + ", " + bound(extent) + "}");
   }
   return "{" + joined_texts(ranges) + "}";
 }
@@ -171,7 +176,8 @@ class StageText {
   std::string reduction(const Term& term) {
     StageText inner = *this;
     inner.enter("s", term.domain);
-    return std::string("[&] { RDom s(") + domain_text(term.domain) + ", " +
+    return std::string("[&] { RDom s(") +
+           domain_text(term.domain, term.of_params ? literal(called(called_, "q")) : "") + ", " +
            literal(called(called_, "s")) + "); return " + call(term.operation) + "(s, " +
            inner.operand(term, 0) + "); }()";
   }
@@ -242,8 +248,9 @@ std::string stage_text(const Program& program, const CaseNames& names, const Pro
     const auto& update = stage.updates[u];
     const std::string r = name + "_r" + std::to_string(u);
     if (!update.domain.empty()) {
-      result +=
-          "RDom " + r + "(" + domain_text(update.domain) + ", " + literal(called(names, "r")) + ");\n";
+      result += "RDom " + r + "(" +
+                domain_text(update.domain, update.of_params ? literal(called(names, "q")) : "") + ", " +
+                literal(called(names, "r")) + ");\n";
     }
     text.enter(r, update.domain);
     result += name + "(" + text.coordinates(update.at) +

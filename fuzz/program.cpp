@@ -13,12 +13,6 @@ struct Names {
   std::vector<Expr> reduction;
 };
 
-RDom make_domain(const Domain& domain, const std::string& name) {
-  if (domain.size() == 1) return RDom({domain[0]}, name);
-  if (domain.size() == 2) return RDom({domain[0], domain[1]}, name);
-  return RDom({domain.at(0), domain.at(1), domain.at(2)}, name);
-}
-
 Expr coordinate(const Index& index, const Names& names) {
   if (index.var < 0) return Expr(index.offset);
   Expr e = index.var >= kReduction ? names.reduction.at(static_cast<std::size_t>(index.var - kReduction))
@@ -43,6 +37,21 @@ Expr constant(Type type, double value) {
 Expr parameter(Type type, const std::string& name, double value) {
   if (type == Int(32)) return Param<std::int32_t>(name, static_cast<std::int32_t>(value));
   return Param<float>(name, static_cast<float>(value));
+}
+
+/// With `param`, of bounds that are Params of that name.
+RDom make_domain(const Domain& domain, const std::string& name, const std::string& param) {
+  std::vector<std::pair<Expr, Expr>> d;
+  for (const auto& [min, extent] : domain) {
+    const auto bound = [&](std::int64_t value) {
+      return param.empty() ? Expr(static_cast<std::int32_t>(value))
+                           : parameter(Int(32), param, static_cast<double>(value));
+    };
+    d.emplace_back(bound(min), bound(extent));
+  }
+  if (d.size() == 1) return RDom({d[0]}, name);
+  if (d.size() == 2) return RDom({d[0], d[1]}, name);
+  return RDom({d.at(0), d.at(1), d.at(2)}, name);
 }
 
 /// The coordinate inside [min, min + extent) that `x` reads.
@@ -146,7 +155,8 @@ class Builder {
     int next = 0;
     for (const ProgramStage::Update& update : stage.updates) {
       if (!update.domain.empty()) {
-        const RDom r = make_domain(update.domain, called(called_, "r"));
+        const RDom r = make_domain(update.domain, called(called_, "r"),
+                                   update.of_params ? called(called_, "q") : "");
         for (int d = 0; d < r.dimensions(); ++d) names.reduction.push_back(r[d]);
       }
       std::vector<Expr> at;
@@ -204,7 +214,8 @@ class Builder {
       case Term::Kind::Apply: break;
     }
     if (!term.domain.empty()) {
-      const RDom r = make_domain(term.domain, called(called_, "s"));
+      const RDom r =
+          make_domain(term.domain, called(called_, "s"), term.of_params ? called(called_, "q") : "");
       Names inner = names;
       for (int d = 0; d < r.dimensions(); ++d) inner.reduction.push_back(r[d]);
       const Expr body = operand(term, 0, inner);

@@ -85,6 +85,7 @@ struct Term {
   std::vector<Index> at{};  ///< Tap; Coordinate: the one
   Operation operation{};    ///< Apply
   Domain domain{};          ///< Sum, Least, Greatest
+  bool of_params = false;   ///< the domain's bounds are Params
   std::vector<Term> operands{};
   friend bool operator==(const Term&, const Term&) = default;
 };
@@ -109,6 +110,7 @@ struct ProgramStage {
   struct Update {
     std::vector<Index> at{};
     Domain domain{};
+    bool of_params = false;  ///< the domain's bounds are Params
     std::vector<Term> values{};
     std::optional<Color> color{};
     friend bool operator==(const Update&, const Update&) = default;

@@ -345,6 +345,11 @@ class Generator {
     in_reduction_ = static_cast<int>(term.domain.size());
     term.operands = {expression(type, 1)};
     in_reduction_ = 0;
+    // It becomes a Func, through which none may read itself.
+    term.of_params = random_.below(6) == 0;
+    for_each_term(term, [&](const Term& t) {
+      if (t.kind == Term::Kind::Tap && t.source == kSelf) term.of_params = false;
+    });
     left_ = left - (inside - left_) * points;
     return term;
   }
@@ -367,6 +372,7 @@ class Generator {
   void add_update(ProgramStage& stage) {
     ProgramStage::Update update;
     if (random_.below(4) > 0) update.domain = random_domain();
+    update.of_params = !update.domain.empty() && random_.below(3) == 0;
     const auto dims = static_cast<int>(update.domain.size());
     bool all_pure = true;
     for (int d = 0; d < stage.dimensions; ++d) {

@@ -174,6 +174,11 @@ void simpler_stages(const FuzzCase& c, Candidates& out) {
       auto& updates = program.stages[i].updates;
       updates.erase(updates.begin() + static_cast<std::ptrdiff_t>(u));
       out.push_back(with_program(c, program));
+      if (stage.updates[u].of_params) {
+        program = c.program;
+        program.stages[i].updates[u].of_params = false;
+        out.push_back(with_program(c, program));
+      }
       for (std::size_t r = 0; r < stage.updates[u].domain.size(); ++r) {
         program = c.program;
         auto& range = program.stages[i].updates[u].domain[r];

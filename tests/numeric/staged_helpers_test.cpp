@@ -1,0 +1,110 @@
+// Directives that name a source see the taps of Funcs between, and change no bit.
+#include <functional>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fuzz/random_data.h"
+#include "tests/passes/lowered.h"
+#include "tests/support/check_targets.h"
+#include "tests/support/test_pipelines.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x"), y("y"), z("z");
+
+/// Divergence of fluxes with variable coefficients, written as one writes it; u is read by a Func of a
+/// Func.
+struct Diffusion {
+  ImageParam u{Float(32), 3, "u"}, k{Float(32), 3, "k"};
+  Func scaled{"scaled"}, fx{"fx"}, fy{"fy"}, fz{"fz"}, f{"f"};
+  Diffusion() {
+    scaled(x, y, z) = 2.0F * u(x, y, z) + 1.0F;
+    fx(x, y, z) = (k(x, y, z) + k(x + 1, y, z)) * (scaled(x + 1, y, z) - scaled(x, y, z));
+    fy(x, y, z) = (k(x, y, z) + k(x, y + 1, z)) * (scaled(x, y + 1, z) - scaled(x, y, z));
+    fz(x, y, z) = (k(x, y, z) + k(x, y, z + 1)) * (scaled(x, y, z + 1) - scaled(x, y, z));
+    f(x, y, z) = u(x, y, z) + 0.1F * (fx(x, y, z) - fx(x - 1, y, z) + fy(x, y, z) - fy(x, y - 1, z) +
+                                      fz(x, y, z) - fz(x, y, z - 1));
+  }
+};
+
+using Schedule = std::pair<std::string, std::function<void(Diffusion&)>>;
+
+const std::vector<Schedule>& schedules() {
+  static const std::vector<Schedule> all{
+      {"none", [](Diffusion&) {}},
+      {"stage", [](Diffusion& d) { d.f.gpu_tile(x, y, z, 16, 4, 2).stage(d.u, MemoryType::Shared); }},
+      {"stage both",
+       [](Diffusion& d) {
+         d.f.gpu_tile(x, y, 16, 4).march(z, 3);
+         d.f.stage(d.u, MemoryType::Shared, LoadPolicy::AsyncCopy).stage(d.k, MemoryType::Shared);
+       }},
+      {"window",
+       [](Diffusion& d) {
+         d.f.gpu_tile(x, y, 16, 4).march(z, 4).register_window(d.u, z).stage(d.u, MemoryType::Shared);
+       }},
+      {"window of a coefficient",
+       [](Diffusion& d) { d.f.gpu_tile(x, y, 16, 4).march(z).register_window(d.k, z); }},
+      {"shuffle", [](Diffusion& d) { d.f.gpu_tile(x, y, 32, 4).march(z, 4).shuffle(d.u, x); }}};
+  return all;
+}
+
+TEST(StagedHelpers, KeepTheBits) {
+  for (const auto& [name, schedule] : schedules()) {
+    Diffusion d;
+    schedule(d);
+    const Box box{{0, 41}, {0, 13}, {0, 9}};
+    const auto memory = bind_demanded({d.f}, box, {d.u, d.k}, 1);
+    EXPECT_TRUE(check_all_targets(d.f, box)) << name;
+  }
+}
+
+// No tap of the staged input is left to global memory.
+TEST(StagedHelpers, AreServedByTheStage) {
+  Diffusion d;
+  d.f.gpu_tile(x, y, z, 16, 4, 2).stage(d.u, MemoryType::Shared);
+  const std::string text = code(d.f, Backend::GpuEmulator, "simplify_loops");
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const bool computes = std::regex_search(line, std::regex("^ *f\\["));
+    EXPECT_FALSE(computes && std::regex_search(line, std::regex("[^.a-z]u\\["))) << line;
+  }
+  EXPECT_NE(text.find("u.staged["), std::string::npos);
+}
+
+// A helper that others read, too, stays for them.
+TEST(StagedHelpers, StayForOtherReaders) {
+  Diffusion d;
+  Func g("g");
+  g(x, y, z) = d.fx(x, y, z) + d.f(x, y, z);
+  d.f.compute_root().gpu_tile(x, y, 16, 4).march(z, 3).stage(d.u, MemoryType::Shared);
+  g.gpu_tile(x, y, z, 16, 4, 1);
+  const Box box{{0, 41}, {0, 13}, {0, 9}};
+  const auto memory = bind_demanded({g}, box, {d.u, d.k}, 2);
+  EXPECT_TRUE(check_all_targets(g, box));
+}
+
+// Helpers of helpers, each read twice: as many Funcs as there are, not as many paths.
+TEST(StagedHelpers, MayShareTheirOwn) {
+  const ImageParam u(Float(32), 1, "u");
+  std::vector<Func> chain{Func("f0")};
+  chain[0](x) = u(x) * 0.5F;
+  for (int i = 1; i < 20; ++i) {
+    chain.emplace_back("f" + std::to_string(i));
+    const Func& before = chain[static_cast<std::size_t>(i - 1)];
+    chain.back()(x) = max(before(x), before(x) * 0.5F);
+  }
+  Func f("f");
+  f(x) = chain.back()(x) + u(x + 1);
+  f.gpu_tile(x, 32).stage(u, MemoryType::Shared);
+  const auto memory = bind_demanded({f}, {{0, 100}}, {u}, 3);
+  EXPECT_TRUE(check_all_targets(f, {{0, 100}}));
+}
+
+}  // namespace
+}  // namespace mica::test
