@@ -6,8 +6,8 @@
 //          innermost; rows of updates with colors take one point after the other
 //   GPU    gpu_tile of 256 threads (1-D), 32x8 (2-D), 32x8x1 (3-D and, the outer two dimensions fused,
 //          4-D); updates tile their pure Vars and keep the reduction serial in each thread; a
-//          recurrence's threads take a column each, four steps at a time, in blocks of 64 (of one Var) or
-//          32x4
+//          recurrence's threads take a column each, four steps at a time, in blocks of 64 (of one Var)
+//          or 32x4
 //
 // Definitions without loop directives of a Func that has blocks or threads get those of a GPU on every
 // target. On a GPU target a Func without loop directives at whose loops others are computed stays on the

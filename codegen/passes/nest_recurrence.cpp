@@ -162,8 +162,8 @@ ir::Stmt NestBuilder::emit_steps(Frame& frame, std::size_t position, const NestC
   if (all_inside.defined()) {
     const auto steps = [&](const Expr& extent, LoopKind kind) {
       const bool rolled = kind == LoopKind::Serial;
-      return ir::make_stmt(ir::For{loop.name, number(0), extent, kind,
-                                   emit_inside(frame, position, context), rolled});
+      return ir::make_stmt(
+          ir::For{loop.name, number(0), extent, kind, emit_inside(frame, position, context), rolled});
     };
     result = ir::make_stmt(ir::If{simplify(all_inside), steps(loop.extent, LoopKind::Unrolled),
                                   steps(simplify(count), LoopKind::Serial)});
