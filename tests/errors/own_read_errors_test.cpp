@@ -49,7 +49,7 @@ TEST_F(OwnReadErrors, TypesThatNothingDecidesOrThatDiffer) {
   EXPECT_FAILS(f(x) = f(x - 1), "nothing but f itself decides the type", "cast<float>");
   EXPECT_FAILS(f(x) = cast<std::uint8_t>(x) + (f(x - 1) + 300), "the value of f is i16",
                "f is read in it as u8", "cast(u8, ...)");
-  EXPECT_FAILS(f(x) = f(x - 1, 0) + u(x, 0, 0), "f is used with 2 arguments", "1 dimension: x");
+  EXPECT_FAILS(f(x) = f(x - 1, 0) + u(x, 0, 0), "f is read with 2 arguments", "1 dimension: x");
   EXPECT_FAILS(t(x) = Tuple(t(x - 1) + 1, Expr(x)), "t has 2 values", "t(...)[0]");
   EXPECT_FAILS(t(x) = Tuple(t(x - 1)[2] + 1, Expr(x)), "element 2 of t, which has 2 values");
 }
