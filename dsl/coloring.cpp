@@ -101,7 +101,7 @@ void check_independent(const FunctionData& f, const Definition& update) {
 void check_colors(const FunctionData& f, const Definition& update) {
   const Coloring& coloring = *update.coloring;
   const std::vector<std::int64_t> factors = color_factors(f, coloring);
-  const std::string color = fmt::format("color({} % {})", brief(coloring.value), coloring.count);
+  const std::string color = fmt::format("color(({}) % {})", brief(coloring.value), coloring.count);
   for_each_own_read(update, [&](const Access& access) {
     const auto offsets = offsets_of(f, access);
     if (!offsets) {

@@ -184,6 +184,45 @@ TEST(Oracle, BoundaryConditionsExtendAnImageOfThreeElements) {
   EXPECT_EQ(row(mirror_interior(u)), (std::vector<int>{a, b, c, b, a, b, c, b, a, b, c, b}));
 }
 
+TEST(Oracle, ARecurrenceStartsWhereItSaysWhateverIsAsked) {
+  Func power("power"), out("out");
+  power(x) = select(x == 2, 3, 1 + 2 * power(x - 1));
+  out(x) = power(x);
+  const Buffer<std::int32_t> far(interpret(out, {{5, 2}})[0]);
+  EXPECT_EQ(far(5), 31);
+  EXPECT_EQ(far(6), 63);
+  // Before the start a read of the Func is 0.
+  const Buffer<std::int32_t> before(interpret(out, {{-1, 4}})[0]);
+  for (const int at : {-1, 0, 1}) EXPECT_EQ(before(at), 1);
+  EXPECT_EQ(before(2), 3);
+}
+
+TEST(Oracle, ARecurrenceThatSaysNoStartBeginsWithTheOutput) {
+  Func sum("sum");
+  sum(x) = x + sum(x + 1);
+  const Buffer<std::int32_t> out(interpret(sum, {{3, 4}})[0]);
+  EXPECT_EQ(out(6), 6);
+  EXPECT_EQ(out(5), 11);
+  EXPECT_EQ(out(3), 18);
+}
+
+TEST(Oracle, ColorsComeOneAfterTheOther) {
+  Func p("p"), q("q"), out("out");
+  for (Func* f : {&p, &q}) {
+    (*f)(x) = x * x;
+    (*f)(x) = (*f)(x - 1) + (*f)(x + 1);
+    f->update().color(x % 2);
+  }
+  // An output keeps its rim.
+  const Buffer<std::int32_t> rim(interpret(p, {{0, 5}})[0]);
+  const std::vector<std::int32_t> expected{0, 10, 10, 26, 16};
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(rim(i), expected[static_cast<std::size_t>(i)]) << i;
+  // Another Func has none: even points are 2*x*x + 2, odd ones the sum of those around.
+  out(x) = q(x);
+  const Buffer<std::int32_t> all(interpret(out, {{0, 5}})[0]);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(all(i), i % 2 == 0 ? 2 * i * i + 2 : 4 * i * i + 8) << i;
+}
+
 TEST(Oracle, ReadingOutsideAnInputIsAnError) {
   ImageParam u(Int(32), 1, "u");
   u.set(iota(0, 4));
