@@ -145,7 +145,7 @@ ir::Stmt NestBuilder::build_new(const FunctionData& func, const Box& box, const 
     min = select(is_first(loops[slid.loop]), min, slid.next);
     within.parts.insert(slid.dim);
   }
-  const ir::Stmt all = build_func(func, first, within);
+  ir::Stmt all = build_func(func, first, within);
   if (!apart) return all;
   Box rest = first;
   rest[inner.dim].min = inner.next;
@@ -164,7 +164,7 @@ ir::Stmt NestBuilder::build_split(const FunctionData& func, const Box& box,
     if (!analysis::same(box[d].min, needed[d].min)) require(box[d].min >= needed[d].min);
     if (!analysis::same(box[d].max, needed[d].max)) require(box[d].max <= needed[d].max);
   }
-  const ir::Stmt clipped = build_func(func, box, context);
+  ir::Stmt clipped = build_func(func, box, context);
   if (!inside.defined()) return clipped;
   NestContext whole = context;
   whole.all_needed = true;
