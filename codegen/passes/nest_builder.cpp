@@ -111,7 +111,7 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   // Inside a thread or block extents stay constant and points are guarded; elsewhere the loops are
   // clipped to what the pipeline needs.
   bool root = placement.level == Placement::Level::Root;
-  bool clip_loops = !root && !context.in_block;
+  bool clip_loops = !root && !context.in_block && !context.all_needed;
   std::map<std::string, LoopVars::Root> roots;
   std::map<std::string, LoopVars::Root> unclipped;
   std::vector<std::pair<std::string, Expr>> lets;
@@ -153,8 +153,9 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   frame.guards = frame.vars.guards();
   NestContext inner = context;
   inner.parts.clear();
+  inner.all_needed = false;
   const auto& loops = frame.vars.loops();
-  if (!root && !clip_loops) {
+  if (!root && !clip_loops && !context.all_needed) {
     frame.clip = clip_condition(func, box, needed, inner, [&](const std::string& v) {
       return frame.vars.roots().count(v) ? frame.vars.value(v) : Expr();
     });

@@ -39,6 +39,8 @@ struct NestContext {
   /// Dimensions of which the Func under construction is to fill a part that may be empty, since it
   /// slides.
   std::set<std::size_t> parts;
+  /// All points that the Func under construction is to fill are needed: its loops are not clipped.
+  bool all_needed = false;
   /// The stored boxes of Funcs whose storage was made at a loop around, but which are computed deeper.
   std::map<std::string, analysis::Box> stored;
   /// Ranges of the loops around.
@@ -198,6 +200,9 @@ class NestBuilder {
   /// it, except what earlier iterations have computed.
   ir::Stmt build_slid(const Frame& frame, std::size_t position, const FunctionData& func,
                       const analysis::Box& box, const NestContext& context) const;
+  /// Computes `box`, in loops of constant extents where all of it is needed.
+  ir::Stmt build_split(const FunctionData& func, const analysis::Box& box,
+                       const NestContext& context) const;
   /// The part of `box` that is new in an iteration, where `plan` slides along `loops`.
   ir::Stmt build_new(const FunctionData& func, const analysis::Box& box, const SlidePlan& plan,
                      const std::vector<LoopVars::Loop>& loops, const NestContext& context) const;

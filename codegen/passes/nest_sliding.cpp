@@ -145,12 +145,30 @@ ir::Stmt NestBuilder::build_new(const FunctionData& func, const Box& box, const 
     min = select(is_first(loops[slid.loop]), min, slid.next);
     within.parts.insert(slid.dim);
   }
-  const ir::Stmt all = build_func(func, first, within);
+  ir::Stmt all = build_func(func, first, within);
   if (!apart) return all;
   Box rest = first;
   rest[inner.dim].min = inner.next;
   within.parts.insert(inner.dim);
-  return ir::make_stmt(ir::If{is_first(loops[inner.loop]), all, build_func(func, rest, within)});
+  return ir::make_stmt(ir::If{is_first(loops[inner.loop]), all, build_split(func, rest, within)});
+}
+
+ir::Stmt NestBuilder::build_split(const FunctionData& func, const Box& box,
+                                  const NestContext& context) const {
+  const Box needed = needed_box(func, context);
+  Expr inside;
+  const auto require = [&](const Expr& condition) {
+    inside = inside.defined() ? inside && condition : condition;
+  };
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    if (!analysis::same(box[d].min, needed[d].min)) require(box[d].min >= needed[d].min);
+    if (!analysis::same(box[d].max, needed[d].max)) require(box[d].max <= needed[d].max);
+  }
+  ir::Stmt clipped = build_func(func, box, context);
+  if (!inside.defined()) return clipped;
+  NestContext whole = context;
+  whole.all_needed = true;
+  return ir::make_stmt(ir::If{simplify(inside), build_func(func, box, whole), clipped});
 }
 
 void NestBuilder::fold(const Frame& frame, const FunctionData& func, const SlidePlan& plan,

@@ -111,7 +111,8 @@ class Planner {
   SlidePlan run() {
     SlidePlan plan;
     if (func_.definitions.size() > 1) {
-      plan.obstacle = func_.name + " has updates, which would meet values that are done";
+      plan.obstacle =
+          func_.name + " has updates, which would change again what earlier iterations have computed";
       return plan;
     }
     for (const auto& loop : loops_) {

@@ -88,12 +88,12 @@ void check(const std::function<TestPipeline()>& make) {
   }
 }
 
-TestPipeline of(std::vector<Func> funcs, ImageParam u) {
+TestPipeline of(std::vector<Func> funcs, const ImageParam& u) {
   TestPipeline p;
   p.name = "sliding";
   p.outputs = {funcs.back()};
   p.funcs = std::move(funcs);
-  p.inputs = {std::move(u)};
+  p.inputs = {u};
   return p;
 }
 

@@ -125,6 +125,50 @@ TEST(Ported, Harris) {
   EXPECT_EQ(score(3, 3), 0.0F);
 }
 
+/// `output` in strips of 4 rows, in each of which `stages` slide.
+void slide_in_strips(Func output, const std::vector<std::string>& stages, const std::string& loop) {
+  const auto at = [&](const std::string& var) { return LoopLevel{output.name(), var}; };
+  Schedule schedule;
+  schedule.stages.push_back({output.name(),
+                             0,
+                             {{directive::Split{"y", "yo", "yi", 4, TailStrategy::Auto}, {}},
+                              {directive::Vectorize{"x", 8, TailStrategy::Auto}, {}},
+                              {directive::MarkLoop{"yo", LoopKind::Parallel}, {}}}});
+  for (const std::string& stage : stages) {
+    schedule.stages.push_back({stage,
+                               0,
+                               {{directive::ComputeAt{at(loop)}, {}},
+                                {directive::StoreAt{at("yo")}, {}},
+                                {directive::Vectorize{"x", 8, TailStrategy::Auto}, {}}}});
+  }
+  output.apply(schedule);
+}
+
+TEST(Ported, HarrisSlides) {
+  const Ported detector = harris();
+  const auto memory = bind_random(detector.inputs[0], {{-2, 43}, {-2, 23}}, 1);
+  slide_in_strips(detector.output, {"ix", "iy"}, "yi");
+  EXPECT_TRUE(matches_oracle({detector.output}, {{0, 39}, {0, 19}}, Target::host()));
+  const std::string loops = detector.output.print_loop_nest(Target::host());
+  for (const char* const stage : {"ix", "iy"}) {
+    const std::string note = std::string(stage) +
+                             ": an iteration of loop yi of harris computes only what earlier ones have "
+                             "not of y; storage holds 4 of y";
+    EXPECT_NE(loops.find(note), std::string::npos) << loops;
+  }
+}
+
+TEST(Ported, UnsharpSlides) {
+  const Ported filter = unsharp();
+  const auto memory = bind_random(filter.inputs[0], {{0, 41}, {0, 18}, {0, 3}}, 1);
+  slide_in_strips(filter.output, {"blur_y"}, "x");
+  EXPECT_TRUE(matches_oracle({filter.output}, {{0, 41}, {0, 18}, {0, 3}}, Target::host()));
+  const std::string loops = filter.output.print_loop_nest(Target::host());
+  EXPECT_NE(loops.find("loop x of unsharp computes only what earlier ones have not of x"),
+            std::string::npos)
+      << loops;
+}
+
 TEST(Ported, Unsharp) {
   const Ported filter = unsharp();
   const auto memory = bind_values(filter.inputs[0], {{0, 24}, {0, 16}, {0, 3}},
