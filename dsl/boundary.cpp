@@ -46,6 +46,7 @@ class Source {
   }
 
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::string word() const { return image_ ? "input" : "source"; }
   [[nodiscard]] std::size_t dimensions() const { return static_cast<std::size_t>(dimensions_); }
   [[nodiscard]] const std::vector<std::string>& vars() const { return vars_; }
   [[nodiscard]] const std::vector<Type>& types() const { return types_; }
@@ -229,7 +230,7 @@ Func with_exterior(const Source& source, const Expr& value, const Ranges& ranges
       throw UserError(
           fmt::format("constant_exterior of {}: the value is {}, the {} {}: cast the value",
                       source.name(), to_string(value.type()),
-                      inside.size() > 1 ? fmt::format("element {}", i) : "source", to_string(type)),
+                      inside.size() > 1 ? fmt::format("element {}", i) : source.word(), to_string(type)),
           at);
     }
     values.push_back(is_inside.defined() ? select(is_inside, inside[i], outside) : inside[i]);

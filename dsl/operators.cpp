@@ -146,7 +146,8 @@ Expr unary(UnaryOp op, Expr a) {
 /// An integer as the float that math functions compute in.
 Expr as_float(Expr a) {
   if (!a.type().is_integer()) return a;
-  return cast(a.type().bits > 32 ? Float(64) : Float(32), std::move(a));
+  const Type type = a.type().bits > 32 ? Float(64) : Float(32);
+  return cast(type, std::move(a));
 }
 
 Expr float_function(UnaryOp op, const char* name, Expr a) {

@@ -178,10 +178,15 @@ std::vector<std::int64_t> NestBuilder::fixed_extents(const FunctionData& func, c
   for (std::size_t d = 0; d < box.size(); ++d) {
     auto count = analysis::constant_extent(box[d]);
     if (!count) {
-      throw UserError("inside a block, " + func.name + " needs indices " + to_string(box[d].min) +
-                          " to " + to_string(box[d].max) + " of dimension " + std::to_string(d) + " (" +
-                          func.args[d] + "), whose number is not constant; split " + func.args[d] +
-                          " by a constant in its consumer, or compute_root " + func.name,
+      const auto staged = program_.pipeline.staged.find(func.name);
+      const bool is_copy = staged != program_.pipeline.staged.end();
+      throw UserError("inside a block, " + func.name + " needs indices " + brief(box[d].min) + " to " +
+                          brief(box[d].max) + " of dimension " + std::to_string(d) + " (" +
+                          func.args[d] + "), whose number is not constant; " +
+                          (is_copy ? "stage the Func that clamps or repeats the indices of " +
+                                         staged->second + ", not " + staged->second + " itself"
+                                   : "split " + func.args[d] +
+                                         " by a constant in its consumer, or compute_root " + func.name),
                       program_.placement.at(func.name).where);
     }
     extents.push_back(*count);

@@ -10,6 +10,7 @@
 #include "dsl/node_visit.h"
 #include "dsl/pipeline.h"
 #include "dsl/traverse.h"
+#include "runtime/buffer.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {
@@ -22,7 +23,6 @@ const Var x("x"), y("y"), z("z"), w("w"), v("v");
 TEST(AlgorithmErrors, MoreThanFourDimensions) {
   Func f("f");
   EXPECT_FAILS(f(std::vector<Expr>{x, y, z, w, v}) = 1, "f is used with 5 arguments", "1 to 4");
-  EXPECT_FAILS(f(std::vector<Expr>{}) = 1, "f is used with 0 arguments");
   EXPECT_FAILS(ImageParam(Float(32), 5, "u"), "input u has 5 dimensions", "1 to 4");
   EXPECT_FAILS(ImageParam(Float(32), 0, "u"), "input u has 0 dimensions");
 }
@@ -163,13 +163,12 @@ TEST(AlgorithmErrors, ReductionDomains) {
 }
 
 TEST(AlgorithmErrors, SingleValuesHaveNoArguments) {
-  const Var x("x");
   Func one("one"), line("line");
   one() = 1.0F;
   line(x) = 2.0F;
   EXPECT_FAILS(one(x) = 1.0F, "one is used with 1 argument, but it is a single value: write one()");
   EXPECT_FAILS(line() = 1.0F, "line is used without arguments, but it has 1 dimension: x");
-  EXPECT_FAILS(line.realize(), "realize was given no sizes");
+  EXPECT_TRUE(fails_with([&] { line.realize(); }, {"line has 1 dimensions", "given no sizes"}));
 }
 
 TEST(AlgorithmErrors, AnUpdateThatIsNotThere) {

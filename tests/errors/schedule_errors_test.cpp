@@ -351,6 +351,7 @@ TEST_F(ScheduleErrors, StageWithoutBlocks) {
   EXPECT_FINDING(next.stage(b, MemoryType::Shared), "next has no block loops", "gpu_tile");
 }
 TEST_F(ScheduleErrors, StageOfSomethingThatIsNotRead) {
+  b.compute_root();  // else a helper, whose taps of u are those of next
   next.gpu_tile(x, y, 32, 8);
   EXPECT_FINDING(next.stage(u, MemoryType::Shared), "next does not read u; it reads b");
 }

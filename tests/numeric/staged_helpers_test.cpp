@@ -11,6 +11,7 @@
 #include "fuzz/random_data.h"
 #include "tests/passes/lowered.h"
 #include "tests/support/check_targets.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/test_pipelines.h"
 
 namespace mica::test {
@@ -69,12 +70,29 @@ TEST(StagedHelpers, AreServedByTheStage) {
   Diffusion d;
   d.f.gpu_tile(x, y, z, 16, 4, 2).stage(d.u, MemoryType::Shared);
   const std::string text = code(d.f, Backend::GpuEmulator, "simplify_loops");
-  std::istringstream lines(text);
+  const std::size_t edges = text.find("else:");  // their blocks read what there is of u themselves
+  ASSERT_NE(edges, std::string::npos);
+  std::istringstream lines(text.substr(0, edges));
   for (std::string line; std::getline(lines, line);) {
     const bool computes = std::regex_search(line, std::regex("^ *f\\["));
     EXPECT_FALSE(computes && std::regex_search(line, std::regex("[^.a-z]u\\["))) << line;
   }
   EXPECT_NE(text.find("u.staged["), std::string::npos);
+}
+
+// Of a boundary condition the block holds the values, not the input's: the message says so.
+TEST(StagedHelpers, AreNoBoundaryConditions) {
+  const ImageParam u(Float(32), 2, "u");
+  const Func b = BoundaryConditions::repeat_edge(u);
+  Func f("f"), g("g");
+  f(x, y) = b(x - 1, y) + b(x + 1, y);
+  f.gpu_tile(x, y, 16, 4).stage(u, MemoryType::Shared);
+  EXPECT_TRUE(fails_with([&] { (void)lowered(f, Backend::GpuEmulator); },
+                         {"u.staged", "stage the Func that clamps or repeats the indices of u"}));
+  g(x, y) = b(x - 1, y) + b(x + 1, y);
+  g.gpu_tile(x, y, 16, 4).stage(b, MemoryType::Shared);
+  const auto memory = bind_random(u, {{0, 41}, {0, 13}}, 4);
+  EXPECT_TRUE(check_all_targets(g, {{0, 41}, {0, 13}}));
 }
 
 // A helper that others read, too, stays for them.

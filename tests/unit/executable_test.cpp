@@ -1,5 +1,6 @@
 // Runs of hand-written plans on the host: what kernels are given, which variant serves, what is
 // evaluated again.
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -232,9 +233,27 @@ TEST(ExecutableVariants, RowsOfAnotherStrideTakeTheGeneralOne) {
   FakePipeline p;
   Executable run = p.executable();
   Buffer<float> next(4);
-  p.set_u(Buffer<float>(std::vector<BufferDim>{{0, 4, 2}}));
+  p.set_u(Buffer<float>(std::vector<BufferDim>{{0, 4, 5}}));
   run.run(next);
   EXPECT_EQ(p.compiled(), (std::vector<Variant>{kDefault, {.unit_stride = false}}));
+}
+
+TEST(ExecutableVariants, ChannelsOfPixelsHaveOneOfTheirOwn) {
+  FakePipeline p;
+  Executable run = p.executable();
+  Buffer<float> next(4);
+  for (const std::int64_t stride : {2, 4, 2}) {
+    p.set_u(Buffer<float>(std::vector<BufferDim>{{0, 4, stride}}));
+    run.run(next);
+  }
+  ASSERT_EQ(p.compiled().size(), 3U);
+  for (const std::size_t i : {1, 2}) {
+    EXPECT_FALSE(p.compiled()[i].unit_stride);
+    const std::vector<Variant::Inner>& inner = p.compiled()[i].inner;
+    ASSERT_EQ(inner.size(), 2U);
+    EXPECT_EQ(std::max(inner[0].stride, inner[1].stride), 2 * i);
+    EXPECT_EQ(std::min(inner[0].stride, inner[1].stride), 1);
+  }
 }
 
 TEST(ExecutableVariants, GridsTooTallAreNumberedAlongX) {
