@@ -43,6 +43,12 @@ bool may_be_taken_in(const FuncGraph& graph, const FunctionData& f) {
          !graph.is_output(&f);
 }
 
+/// Made by `in`, to be scheduled on its own.
+bool is_wrapper(const FunctionData& reader, const Source& source) {
+  return std::any_of(reader.wrappers.begin(), reader.wrappers.end(),
+                     [&](const auto& entry) { return entry.second == source.function; });
+}
+
 }  // namespace
 
 StagedHelpers::StagedHelpers(const FuncGraph& graph) {
@@ -60,7 +66,8 @@ bool StagedHelpers::collect(const FuncGraph& graph, const FunctionData& reader,
   for (const Source& source : mica::sources_of(reader, reader.wrappers)) {
     if (wanted.count(source.name()) > 0) {
       reads = true;
-    } else if (source.function && may_be_taken_in(graph, *source.function)) {
+    } else if (source.function && !is_wrapper(reader, source) &&
+               may_be_taken_in(graph, *source.function)) {
       const bool known = helpers.count(source.function.get()) > 0;
       if (!known && !collect(graph, *source.function, wanted, helpers)) continue;
       helpers.insert(source.function.get());

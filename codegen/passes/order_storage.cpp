@@ -76,6 +76,10 @@ void order_storage(Program& program) {
       copy->args = put_in(found->second, copy->args);
       for (auto& definition : copy->definitions) {
         definition.args = put_in(found->second, definition.args);
+        if (!definition.recurrence) continue;
+        const Order& order = found->second;
+        const auto place = std::find(order.begin(), order.end(), definition.recurrence->dim);
+        definition.recurrence->dim = static_cast<std::size_t>(place - order.begin());
       }
       if (const auto box = program.required.find(func->name); box != program.required.end()) {
         box->second = put_in(found->second, box->second);

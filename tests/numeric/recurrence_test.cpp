@@ -157,6 +157,22 @@ TEST(Recurrence, InOneDimension) {
   for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
 }
 
+TEST(Recurrence, IsStoredInAnyOrder) {
+  const ImageParam a(Float(32), 3, "a"), b(Float(32), 3, "b");
+  for (int order = 0; order < 3; ++order) {
+    Func c = forward(a, b), d("d");
+    d(x, y, z) = select(x == 2, b(x, y, z), b(x, y, z) - 0.5F * d(x - 3, y, z));
+    if (order == 0) c.compute_root().reorder_storage(z, y, x);
+    if (order == 1) c.compute_root().reorder_storage(y, z);
+    if (order == 2) c.compute_root();
+    d.compute_root().reorder_storage(y, x);
+    Func both("both");
+    both(x, y, z) = c(x, y, z) + d(x, y, z);
+    const auto memory_a = bind_random(a, kBox, 1), memory_b = bind_random(b, kBox, 2);
+    EXPECT_TRUE(check_all_targets(both, kBox)) << order;
+  }
+}
+
 TEST(Recurrence, WithUpdatesAfterIt) {
   const ImageParam u(Int(32), 2, "u");
   Func f("f");

@@ -95,6 +95,17 @@ TEST(StagedHelpers, AreNoBoundaryConditions) {
   EXPECT_TRUE(check_all_targets(g, {{0, 41}, {0, 13}}));
 }
 
+// A Func made by `in` has a schedule of its own, and stays what it is.
+TEST(StagedHelpers, AreNoWrappers) {
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  f(x, y) = u(x, y - 1) + u(x, y) * 2.0F + u(x + 1, y);
+  u.in(f);
+  f.gpu_tile(x, 16).march(y, 3).register_window(u, y);
+  const auto memory = bind_demanded({f}, {{0, 41}, {0, 13}}, {u}, 5);
+  EXPECT_TRUE(fails_with([&] { (void)lowered(f, Backend::GpuEmulator); }, {"f does not read u"}));
+}
+
 // A helper that others read, too, stays for them.
 TEST(StagedHelpers, StayForOtherReaders) {
   Diffusion d;

@@ -42,7 +42,7 @@ TEST(Reductions, OfAFieldReadAtTheRateOfACopy) {
   const auto second = bind_random(v, {{0, n}, {0, n}, {0, n}}, 2, Contents::Ordinary, Layout::Dense);
   Func copy("copy");
   copy(x, y, z) = u(x, y, z);
-  copy.gpu_tile(x, y, 128, 2).vectorize(x, 4);
+  copy.gpu_tile(x, y, z, 128, 2, 1).vectorize(x, 4);
   Buffer<float> copied(n, n, n), value(1), on_host(1);
   Executable copying = compile(copy, target);
   const double copy_ms = milliseconds(copying, copied);
