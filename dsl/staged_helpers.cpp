@@ -121,29 +121,54 @@ std::vector<Source> StagedHelpers::sources_of(const FunctionData& f) const {
   return sources;
 }
 
-Expr StagedHelpers::taken_in(const Expr& value, const HelperOf& helper_of) {
-  std::map<std::pair<const FunctionData*, int>, Expr> bodies;
-  std::function<Expr(const Expr&)> inside = [&](const Expr& e) {
+namespace {
+
+/// Equal calls become one node, so that what helpers share stays shared.
+class CallReplacer {
+ public:
+  explicit CallReplacer(const StagedHelpers::HelperOf& helper_of) : helper_of_(helper_of) {}
+
+  Expr inside(const Expr& e) {
     NodeRewriter rewrite([&](const Expr& node) -> Expr {
       const auto* access = node.as<Access>();
-      const FunctionData* helper = access && !access->is_self ? helper_of(*access) : nullptr;
-      if (helper == nullptr) return {};
-      Expr& body = bodies[{helper, access->value_index}];
-      if (!body.defined()) {
-        const Expr own =
-            inside(helper->definitions.front().values.at(static_cast<std::size_t>(access->value_index)));
-        bodies[{helper, access->value_index}] = own;
-      }
-      return substitute(bodies.at({helper, access->value_index}), [&](const std::string& name) {
-        const auto arg = std::find(helper->args.begin(), helper->args.end(), name);
-        return arg == helper->args.end()
-                   ? Expr()
-                   : access->args[static_cast<std::size_t>(arg - helper->args.begin())];
-      });
+      const FunctionData* helper = access && !access->is_self ? helper_of_(*access) : nullptr;
+      return helper == nullptr ? Expr() : value_of(*helper, *access, node);
     });
     return rewrite(e);
-  };
-  return inside(value);
+  }
+
+ private:
+  Expr value_of(const FunctionData& helper, const Access& access, const Expr& call) {
+    for (const auto& [known, value] : calls_[call.node().hash]) {
+      if (known.as<Access>()->function == access.function && equal(known, call)) return value;
+    }
+    const Expr body = body_of(helper, access.value_index);
+    const Expr value = substitute(body, [&](const std::string& name) {
+      const auto arg = std::find(helper.args.begin(), helper.args.end(), name);
+      return arg == helper.args.end() ? Expr()
+                                      : access.args[static_cast<std::size_t>(arg - helper.args.begin())];
+    });
+    calls_[call.node().hash].emplace_back(call, value);
+    return value;
+  }
+
+  Expr body_of(const FunctionData& helper, int element) {
+    const std::pair key{&helper, element};
+    if (const auto known = bodies_.find(key); known != bodies_.end()) return known->second;
+    const Expr body = inside(helper.definitions.front().values.at(static_cast<std::size_t>(element)));
+    bodies_.emplace(key, body);
+    return body;
+  }
+
+  const StagedHelpers::HelperOf& helper_of_;
+  std::map<std::pair<const FunctionData*, int>, Expr> bodies_;
+  std::unordered_map<std::size_t, std::vector<std::pair<Expr, Expr>>> calls_;  // by their hashes
+};
+
+}  // namespace
+
+Expr StagedHelpers::taken_in(const Expr& value, const HelperOf& helper_of) {
+  return CallReplacer(helper_of).inside(value);
 }
 
 void drop_unread(Pipeline& pipeline, const std::set<std::string>& funcs) {

@@ -1,6 +1,8 @@
 #include "codegen/passes/inline_funcs.h"
 
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "dsl/traverse.h"
 
@@ -17,13 +19,25 @@ class Inliner {
     Expr r = map_children(e, [this](const Expr& child) { return run(child); });
     if (const auto* access = r.as<Access>()) {
       auto it = inlined_.find(access->name);
-      if (it != inlined_.end()) r = call(*it->second, *access);
+      if (it != inlined_.end()) r = known_call(*it->second, r);
     }
     done_.emplace(e.ptr().get(), std::pair(e, r));
     return r;
   }
 
  private:
+  // Equal calls become one node: f(x) written twice is computed once, and a chain of Funcs that each
+  // read the one before twice grows with its length.
+  Expr known_call(const FunctionData& callee, const Expr& e) {
+    auto& calls = calls_[e.node().hash];
+    for (const auto& [known, value] : calls) {
+      if (equal(known, e)) return value;
+    }
+    const Expr value = call(callee, *e.as<Access>());
+    calls.emplace_back(e, value);
+    return value;
+  }
+
   static Expr call(const FunctionData& callee, const Access& access) {
     const Expr& body = callee.definitions.front().values[static_cast<std::size_t>(access.value_index)];
     return substitute(body, [&](const std::string& name) -> Expr {
@@ -37,6 +51,7 @@ class Inliner {
   const std::map<std::string, const FunctionData*>& inlined_;
   // Keyed by identity, the key kept alive beside the result; never iterated.
   std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> done_;
+  std::unordered_map<std::size_t, std::vector<std::pair<Expr, Expr>>> calls_;  // by their hashes
 };
 
 }  // namespace
