@@ -6,6 +6,7 @@
 #include "codegen/passes/nest_frame.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/march_taps.h"
+#include "dsl/recurrence.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
@@ -67,7 +68,7 @@ std::optional<Program> NestBuilder::without_stages(const std::string& name) cons
       at = p.compute.func;
     }
     if (at != name || func == name) continue;
-    if (find(func).definitions.size() != 1) return std::nullopt;
+    if (find(func).definitions.size() != 1 || recurrence_of(find(func))) return std::nullopt;
     placement = Placement();
   }
   inline_funcs(direct);

@@ -10,6 +10,7 @@
 #include "codegen/analysis/recurrences.h"
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
+#include "codegen/passes/simplify.h"
 #include "dsl/march_taps.h"
 #include "dsl/operators.h"
 #include "dsl/recurrence.h"
@@ -49,6 +50,10 @@ void NestBuilder::add_own_order(const FunctionData& func, std::size_t index,
     roots.at(func.args[definition.recurrence->dim]).descends = true;
   }
   if (!definition.coloring) return;
+  // All of a small output is its rim.
+  for (auto& [var, root] : roots) {
+    if (!as_int(root.extent)) root.extent = simplify(max(root.extent, 0));
+  }
   const Coloring& coloring = *definition.coloring;
   const auto factors = color_factors(func, coloring);
   const std::size_t d = stepped_dimension(factors, coloring.count);

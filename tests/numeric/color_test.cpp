@@ -59,6 +59,20 @@ TEST(Color, RedBlackKeepsTheRimOfAnOutput) {
                   });
 }
 
+// Also where two dimensions share an axis of the grid.
+TEST(Color, AnOutputThatIsAllRimStays) {
+  const Var w("w");
+  for (const std::int64_t n : {1, 2, 3, 4}) {
+    Func p("p");
+    p(x, y, z, w) = cast<float>(x + 10 * z);
+    p(x, y, z, w) = p(x + 1, y, z + 2, w - 2);
+    p.update().color((x * 3 - z + w * 3) % 4);
+    for (const std::int64_t m : {1, 2, 4}) {
+      EXPECT_TRUE(check_all_targets(p, {{0, 9}, {0, 1}, {0, n}, {0, m}})) << n << " " << m;
+    }
+  }
+}
+
 TEST(Color, OfAFuncBehindOthersIsWhatALargerBoxWouldGive) {
   const ImageParam u(Float(64), 2, "u");
   Func p("p"), out("out");

@@ -157,6 +157,26 @@ TEST(Recurrence, InOneDimension) {
   for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
 }
 
+// Blocks at the edge compute what they need point by point, where that is no recurrence.
+TEST(Recurrence, IsComputedInsideThreadsAlsoAtTheEdge) {
+  for (const char* loop : {"x.thread", "x.block"}) {
+    Func c("c"), f("f");
+    c(x) = select(Expr(x) == 1, 1.0F, c(x + 1) + 1.0F);
+    f(x) = c(0) * cast<float>(x);
+    c.compute_at(f, loop).store_in(MemoryType::Stack);
+    f.gpu_tile(x, 4);
+    for (const std::int64_t n : {1, 4, 7}) {
+      const auto expected = expected_values({f}, {{0, n}});
+      const bool in_thread = std::string(loop) == "x.thread";
+      if (in_thread) {
+        EXPECT_TRUE(run_matches(expected, {f}, {{0, n}}, Target::gpu_emulator())) << n;
+      } else {
+        EXPECT_FALSE(run_matches(expected, {f}, {{0, n}}, Target::gpu_emulator())) << "refused";
+      }
+    }
+  }
+}
+
 TEST(Recurrence, IsStoredInAnyOrder) {
   const ImageParam a(Float(32), 3, "a"), b(Float(32), 3, "b");
   for (int order = 0; order < 3; ++order) {

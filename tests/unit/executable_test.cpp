@@ -249,7 +249,7 @@ TEST(ExecutableVariants, ChannelsOfPixelsHaveOneOfTheirOwn) {
   ASSERT_EQ(p.compiled().size(), 3U);
   for (const std::size_t i : {1, 2}) {
     EXPECT_FALSE(p.compiled()[i].unit_stride);
-    const std::vector<Variant::Inner>& inner = p.compiled()[i].inner;
+    const std::vector<Variant::Inner> inner = p.compiled()[i].inner;
     ASSERT_EQ(inner.size(), 2U);
     EXPECT_EQ(std::max(inner[0].stride, inner[1].stride), 2 * i);
     EXPECT_EQ(std::min(inner[0].stride, inner[1].stride), 1);
