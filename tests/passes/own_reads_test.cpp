@@ -71,8 +71,8 @@ TEST(OwnReads, AnUpdateWithColorsStepsFromPointToPoint) {
   EXPECT_EQ(count(text, "produce p"), 3) << "the first definition and two colors\n" << text;
   EXPECT_EQ(count(text, "parallel p.u1.y"), 1) << text;
   EXPECT_EQ(count(text, "parallel p.u2.y"), 1) << text;
-  EXPECT_EQ(count(text, "for p.u1.x in [0, min(p.extent.0/2, "), 1) << text;
-  EXPECT_EQ(count(text, "for p.u2.x in [0, min(p.extent.0/2, "), 1) << text;
+  EXPECT_EQ(count(text, "for p.u1.x in [0, min((max(p.extent.0 - 1, 0) + 1)/2, "), 1) << text;
+  EXPECT_EQ(count(text, "for p.u2.x in [0, min((max(p.extent.0 - 1, 0) + 1)/2, "), 1) << text;
 }
 
 TEST(OwnReads, AnUpdateWithoutDirectivesReadsRowByRow) {
