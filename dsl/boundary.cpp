@@ -97,25 +97,10 @@ std::size_t dimension_of(const Source& source, const BoundaryRange& entry, std::
 
 Expr bound_of(const Expr& e, const char* which, std::size_t d, const std::string& what,
               const SourceLocation& where) {
-  const Expr bound = e.defined() ? match_type(e, Int(32)) : Expr();
-  if (!bound.defined()) {
-    throw UserError(fmt::format("{}: the {} of dimension {} is {}; it must be an i32", what, which, d,
-                                e.defined() ? to_string(e.type()) : "an undefined Expr"),
-                    where);
-  }
-  visit_nodes({bound}, [&](const Expr& node) {
-    const auto* var = node.as<VarRef>();
-    const auto* access = node.as<Access>();
-    if (!var && !access && !node.as<RVarRef>()) return;
-    throw UserError(
-        fmt::format(
-            "{}: the {} of dimension {}, {}, depends on {}; a range is {{min, extent}} or {{}} "
-            "for each dimension, in constants, Params and inputs' mins and extents, or {{x}} for "
-            "the source's own range along x",
-            what, which, d, brief(bound), access ? access->name : brief(node)),
-        where);
-  });
-  return bound;
+  return launch_bound(e, fmt::format("{}: the {} of dimension {}", what, which, d),
+                      "a range is {min, extent} or {} for each dimension, in constants, Params and "
+                      "inputs' mins and extents, or {x} for the source's own range along x",
+                      where);
 }
 
 Ranges ranges_of(const Source& source, const BoundaryRanges& list, const char* condition,

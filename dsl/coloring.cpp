@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/constant_math.h"
 #include "dsl/func.h"
 #include "dsl/march_taps.h"
 #include "dsl/names.h"
@@ -56,8 +57,6 @@ std::optional<std::vector<std::int64_t>> factors_in(const Expr& e,
     default: return std::nullopt;
   }
 }
-
-std::int64_t floor_mod(std::int64_t a, std::int64_t n) { return ((a % n) + n) % n; }
 
 /// How far an update's read of its own Func is from the point along each dimension; none where an index
 /// is no Var plus a constant.

@@ -295,9 +295,7 @@ void define_start(FunctionData& f, const std::vector<Expr>& args, const Expr& va
     const bool plain = args[i].as<VarRef>() != nullptr;
     vars.push_back(plain ? args[i] : make_var(names.claim(default_dimension_names()[i])));
   }
-  const Type type = value.type();
-  const Expr constant =
-      type.is_float() ? make_const(type, static_cast<double>(start)) : make_const(type, start);
+  const Expr constant = make_const(value.type(), start);
   define_pure(f, vars, {constant}, where);
 }
 

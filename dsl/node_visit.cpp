@@ -91,6 +91,24 @@ Expr match_type(const Expr& value, Type type) {
   return {};
 }
 
+Expr launch_bound(const Expr& e, const std::string& what, const std::string& advice,
+                  const SourceLocation& where) {
+  if (!e.defined()) throw UserError(what + " is an undefined Expr", where);
+  const Expr bound = match_type(e, Int(32));
+  if (!bound.defined()) {
+    throw UserError(
+        what + " is " + to_string(e.type()) + "; it must be an i32: write cast<int32_t>(...)", where);
+  }
+  visit_nodes({bound}, [&](const Expr& node) {
+    const auto* access = node.as<Access>();
+    if (!access && !node.as<VarRef>() && !node.as<RVarRef>()) return;
+    throw UserError(what + ", " + brief(bound) + ", depends on " +
+                        (access ? access->name : brief(node)) + "; " + advice,
+                    where);
+  });
+  return bound;
+}
+
 Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg, const SourceLocation& where) {
   const std::string which = fmt::format("argument {} of {}", i + 1, callee);
   if (!arg.defined()) throw UserError(which + " is an undefined Expr", where);

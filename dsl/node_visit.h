@@ -35,6 +35,12 @@ Expr match_type(const Expr& value, Type type);
 /// convert. UserError for an undefined Expr or another type.
 Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg, const SourceLocation& where);
 
+/// `e` as an i32 that is known when a run begins: of constants, Params and inputs' fields. UserErrors,
+/// which start with `what` and end with `advice`: an undefined Expr, another type, a Var, an RVar, a
+/// Func or the values of an input.
+Expr launch_bound(const Expr& e, const std::string& what, const std::string& advice,
+                  const SourceLocation& where);
+
 /// "x", "y", "z", "w": the names of dimensions that the user gave no Vars for.
 const std::vector<std::string>& default_dimension_names();
 

@@ -16,30 +16,12 @@ namespace {
 
 constexpr std::size_t kMaxDomainDimensions = 4;
 
-/// A bound as an i32 that a launch knows.
 Expr bound_of(const Expr& e, const char* which, std::size_t d, const std::string& name,
               const SourceLocation& where) {
-  if (!e.defined()) {
-    throw UserError(
-        fmt::format("the {} of dimension {} of RDom {} is an undefined Expr", which, d, name), where);
-  }
-  const Expr bound = match_type(e, Int(32));
-  if (!bound.defined()) {
-    throw UserError(fmt::format("the {} of dimension {} of RDom {} is {}; it must be an i32: write "
-                                "cast<int32_t>(...)",
-                                which, d, name, to_string(e.type())),
-                    where);
-  }
-  visit_nodes({bound}, [&](const Expr& node) {
-    const auto* access = node.as<Access>();
-    if (!access && !node.as<VarRef>() && !node.as<RVarRef>()) return;
-    throw UserError(fmt::format("the {} of dimension {} of RDom {}, {}, depends on {}; bounds are made "
-                                "of constants, Params and inputs' mins and extents, which a run knows "
-                                "when it begins; leave points out by where(condition)",
-                                which, d, name, brief(bound), access ? access->name : brief(node)),
-                    where);
-  });
-  return bound;
+  return launch_bound(e, fmt::format("the {} of dimension {} of RDom {}", which, d, name),
+                      "bounds are made of constants, Params and inputs' mins and extents, which a run "
+                      "knows when it begins; leave points out by where(condition)",
+                      where);
 }
 
 void check_constants(std::int64_t min, std::int64_t extent, std::size_t d, const std::string& name,

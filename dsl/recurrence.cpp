@@ -1,6 +1,7 @@
 #include "dsl/recurrence.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -67,13 +68,18 @@ std::vector<Step> steps_of(const FunctionData& f, const std::vector<std::string>
   return steps;
 }
 
-bool reads_itself(const Expr& e) {
-  bool found = false;
-  visit_nodes({e}, [&](const Expr& node) {
-    const auto* access = node.as<Access>();
-    found = found || (access != nullptr && access->is_self);
+/// The nodes of `values` that read the Func itself, or have such a node below them.
+std::unordered_set<const ExprNode*> nodes_that_read_itself(const std::vector<Expr>& values) {
+  std::unordered_set<const ExprNode*> nodes;
+  NodeRewriter from_below([&](const Expr& e) -> Expr {
+    const auto* access = e.as<Access>();
+    bool reads = access != nullptr && access->is_self;
+    for_each_child(e, [&](const Expr& child) { reads = reads || nodes.count(child.ptr().get()) > 0; });
+    if (reads) nodes.insert(e.ptr().get());
+    return {};
   });
-  return found;
+  for (const Expr& value : values) from_below(value);
+  return nodes;
 }
 
 /// Where selects around the reads say that a recurrence along `var` starts.
@@ -83,10 +89,12 @@ class StartFinder {
       : vars_(vars), var_(var), ahead_(ahead) {}
 
   Expr run(const std::vector<Expr>& values) {
+    const auto reading = nodes_that_read_itself(values);
+    const auto reads = [&](const Expr& e) { return reading.count(e.ptr().get()) > 0; };
     visit_nodes(values, [&](const Expr& e) {
       const auto* choice = e.as<Select>();
       if (choice == nullptr) return;
-      const bool if_true = reads_itself(choice->if_true), if_false = reads_itself(choice->if_false);
+      const bool if_true = reads(choice->if_true), if_false = reads(choice->if_false);
       if (if_true != if_false) add_condition(choice->condition, if_true);
     });
     return start_;

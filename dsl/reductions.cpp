@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "dsl/constant_math.h"
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
 #include "dsl/rdom.h"
+#include "dsl/self_reads.h"
 #include "dsl/traverse.h"
 
 namespace mica {
@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::int64_t kMaxTerms = 4096;
 constexpr std::size_t kMaxFuncDimensions = 4;
-
-Expr make_number(Type type, std::int64_t value) {
-  return type.is_float() ? make_const(type, static_cast<double>(value)) : make_const(type, value);
-}
 
 /// How values are put together, and what there is before the first.
 struct Reduction {
@@ -42,31 +38,6 @@ std::optional<std::int64_t> few_points(const RDomData& domain) {
   return points;
 }
 
-/// Constants, once the domain's dimensions are.
-Expr folded(const Expr& e) {
-  const auto* unary = e.as<Unary>();
-  const auto* binary = e.as<Binary>();
-  const auto* compare = e.as<Compare>();
-  const auto value_of = [](const Expr& operand) { return as_int(operand); };
-  if (unary && unary->op == UnaryOp::Not && value_of(unary->a)) {
-    return make_const(e.type(), std::int64_t{*value_of(unary->a) == 0});
-  }
-  if (compare && value_of(compare->a) && value_of(compare->b)) {
-    const bool holds = fold(compare->op, *value_of(compare->a), *value_of(compare->b));
-    return make_const(e.type(), std::int64_t{holds});
-  }
-  if (!binary) return {};
-  const auto* a = value_of(binary->a);
-  const auto* b = value_of(binary->b);
-  if (!a || !b) return {};
-  if (binary->op == BinaryOp::And || binary->op == BinaryOp::Or) {
-    const bool both = *a != 0 && *b != 0, either = *a != 0 || *b != 0;
-    return make_const(e.type(), std::int64_t{binary->op == BinaryOp::And ? both : either});
-  }
-  const auto value = fold(binary->op, e.type(), *a, *b);
-  return value ? make_const(e.type(), *value) : Expr();
-}
-
 /// value(p0) op value(p1) op ... over the points of the domain, first dimension fastest. Points at which
 /// a condition is known not to hold are left out; undefined when none is left.
 Expr write_out(const RDomData& domain, const Expr& value, std::int64_t points,
@@ -76,7 +47,8 @@ Expr write_out(const RDomData& domain, const Expr& value, std::int64_t points,
   for (std::int64_t point = 0; point < points; ++point) {
     NodeRewriter at_point([&](const Expr& e) -> Expr {
       const auto* rvar = e.as<RVarRef>();
-      if (!rvar || rvar->domain.get() != &domain) return domain.condition.defined() ? folded(e) : Expr();
+      if (!rvar || rvar->domain.get() != &domain)
+        return domain.condition.defined() ? carried_out(e) : Expr();
       const auto d = static_cast<std::size_t>(rvar->index);
       return make_const(Int(32), *as_int(domain.dims[d].min) + at[d]);
     });
@@ -321,13 +293,13 @@ Tuple best_point(const RDom& domain, const Expr& value, const char* name, bool l
 Expr sum(const RDom& domain, Expr value, CallSite at) {
   return reduce(domain, value, at,
                 {"sum", [](const Expr& a, const Expr& b) { return a + b; },
-                 [](Type type) { return make_number(type, 0); }});
+                 [](Type type) { return make_const(type, 0); }});
 }
 
 Expr product(const RDom& domain, Expr value, CallSite at) {
   return reduce(domain, value, at,
                 {"product", [](const Expr& a, const Expr& b) { return a * b; },
-                 [](Type type) { return make_number(type, 1); }});
+                 [](Type type) { return make_const(type, 1); }});
 }
 
 Expr minimum(const RDom& domain, Expr value, CallSite at) {

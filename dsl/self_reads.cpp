@@ -26,61 +26,6 @@ using MaybeType = std::optional<Type>;
                   access.where);
 }
 
-/// The operation of `e` once more, on its operands as they are now.
-Expr carried_out(const Expr& e) {
-  if (const auto* op = e.as<Binary>()) {
-    switch (op->op) {
-      case BinaryOp::Add: return op->a + op->b;
-      case BinaryOp::Sub: return op->a - op->b;
-      case BinaryOp::Mul: return op->a * op->b;
-      case BinaryOp::Div: return op->a / op->b;
-      case BinaryOp::Mod: return op->a % op->b;
-      case BinaryOp::Min: return min(op->a, op->b);
-      case BinaryOp::Max: return max(op->a, op->b);
-      case BinaryOp::Pow: return pow(op->a, op->b);
-      case BinaryOp::And: return op->a && op->b;
-      case BinaryOp::Or: return op->a || op->b;
-      case BinaryOp::BitAnd: return op->a & op->b;
-      case BinaryOp::BitOr: return op->a | op->b;
-      case BinaryOp::BitXor: return op->a ^ op->b;
-      case BinaryOp::Shl: return op->a << op->b;
-      case BinaryOp::Shr: return op->a >> op->b;
-    }
-  }
-  if (const auto* op = e.as<Compare>()) {
-    switch (op->op) {
-      case CompareOp::Eq: return op->a == op->b;
-      case CompareOp::Ne: return op->a != op->b;
-      case CompareOp::Lt: return op->a < op->b;
-      case CompareOp::Le: return op->a <= op->b;
-      case CompareOp::Gt: return op->a > op->b;
-      case CompareOp::Ge: return op->a >= op->b;
-    }
-  }
-  if (const auto* op = e.as<Unary>()) {
-    switch (op->op) {
-      case UnaryOp::Neg: return -op->a;
-      case UnaryOp::Not: return !op->a;
-      case UnaryOp::BitNot: return ~op->a;
-      case UnaryOp::Abs: return abs(op->a);
-      case UnaryOp::Sqrt: return sqrt(op->a);
-      case UnaryOp::Floor: return floor(op->a);
-      case UnaryOp::Ceil: return ceil(op->a);
-      case UnaryOp::Round: return round(op->a);
-      case UnaryOp::Exp: return exp(op->a);
-      case UnaryOp::Log: return log(op->a);
-      case UnaryOp::Sin: return sin(op->a);
-      case UnaryOp::Cos: return cos(op->a);
-      case UnaryOp::Tanh: return tanh(op->a);
-    }
-  }
-  if (const auto* op = e.as<Select>()) return select(op->condition, op->if_true, op->if_false);
-  if (const auto* op = e.as<Fma>()) return fma(op->a, op->b, op->c);
-  if (const auto* op = e.as<Cast>()) return cast(e.type(), op->value);
-  if (const auto* op = e.as<Strict>()) return strict(op->value);
-  return e;
-}
-
 /// The types of the values of one definition.
 class TypeDecider {
  public:
@@ -210,6 +155,60 @@ class TypeDecider {
 };
 
 }  // namespace
+
+Expr carried_out(const Expr& e) {
+  if (const auto* op = e.as<Binary>()) {
+    switch (op->op) {
+      case BinaryOp::Add: return op->a + op->b;
+      case BinaryOp::Sub: return op->a - op->b;
+      case BinaryOp::Mul: return op->a * op->b;
+      case BinaryOp::Div: return op->a / op->b;
+      case BinaryOp::Mod: return op->a % op->b;
+      case BinaryOp::Min: return min(op->a, op->b);
+      case BinaryOp::Max: return max(op->a, op->b);
+      case BinaryOp::Pow: return pow(op->a, op->b);
+      case BinaryOp::And: return op->a && op->b;
+      case BinaryOp::Or: return op->a || op->b;
+      case BinaryOp::BitAnd: return op->a & op->b;
+      case BinaryOp::BitOr: return op->a | op->b;
+      case BinaryOp::BitXor: return op->a ^ op->b;
+      case BinaryOp::Shl: return op->a << op->b;
+      case BinaryOp::Shr: return op->a >> op->b;
+    }
+  }
+  if (const auto* op = e.as<Compare>()) {
+    switch (op->op) {
+      case CompareOp::Eq: return op->a == op->b;
+      case CompareOp::Ne: return op->a != op->b;
+      case CompareOp::Lt: return op->a < op->b;
+      case CompareOp::Le: return op->a <= op->b;
+      case CompareOp::Gt: return op->a > op->b;
+      case CompareOp::Ge: return op->a >= op->b;
+    }
+  }
+  if (const auto* op = e.as<Unary>()) {
+    switch (op->op) {
+      case UnaryOp::Neg: return -op->a;
+      case UnaryOp::Not: return !op->a;
+      case UnaryOp::BitNot: return ~op->a;
+      case UnaryOp::Abs: return abs(op->a);
+      case UnaryOp::Sqrt: return sqrt(op->a);
+      case UnaryOp::Floor: return floor(op->a);
+      case UnaryOp::Ceil: return ceil(op->a);
+      case UnaryOp::Round: return round(op->a);
+      case UnaryOp::Exp: return exp(op->a);
+      case UnaryOp::Log: return log(op->a);
+      case UnaryOp::Sin: return sin(op->a);
+      case UnaryOp::Cos: return cos(op->a);
+      case UnaryOp::Tanh: return tanh(op->a);
+    }
+  }
+  if (const auto* op = e.as<Select>()) return select(op->condition, op->if_true, op->if_false);
+  if (const auto* op = e.as<Fma>()) return fma(op->a, op->b, op->c);
+  if (const auto* op = e.as<Cast>()) return cast(e.type(), op->value);
+  if (const auto* op = e.as<Strict>()) return strict(op->value);
+  return e;
+}
 
 std::vector<Expr> with_decided_types(const FunctionData& f, const std::vector<std::string>& args,
                                      const std::vector<Expr>& values, const SourceLocation& where) {

@@ -22,6 +22,10 @@ namespace mica {
 std::vector<Expr> with_decided_types(const FunctionData& f, const std::vector<std::string>& args,
                                      const std::vector<Expr>& values, const SourceLocation& where);
 
+/// The operation of `e` once more, on its operands as they are now: with their types, and done at once
+/// if they are constants by now.
+Expr carried_out(const Expr& e);
+
 /// UserError if `exprs`, of a definition at `where`, read a Func that was not defined when they were
 /// made.
 void require_defined_reads(const std::vector<Expr>& exprs);

@@ -30,16 +30,7 @@ std::set<std::string> named_sources(const FunctionData& f) {
 
 bool may_be_taken_in(const FuncGraph& graph, const FunctionData& f) {
   const Definition& definition = f.definitions.front();
-  const bool reads_itself =
-      std::any_of(definition.values.begin(), definition.values.end(), [&](const Expr& e) {
-        bool found = false;
-        visit_nodes({e}, [&](const Expr& node) {
-          const auto* access = node.as<Access>();
-          found = found || (access && access->is_self);
-        });
-        return found;
-      });
-  return f.definitions.size() == 1 && definition.directives.empty() && !reads_itself &&
+  return f.definitions.size() == 1 && definition.directives.empty() && !definition.recurrence &&
          !graph.is_output(&f);
 }
 

@@ -302,6 +302,22 @@ TestPipeline build(const Program& program, const CaseNames& names) {
   return Builder(program, names).run();
 }
 
+Term constant_term(Type type, double value) {
+  Term term;
+  term.type = type;
+  term.value = value;
+  return term;
+}
+
+Term applied(Operation operation, Type type, std::vector<Term> operands) {
+  Term term;
+  term.kind = Term::Kind::Apply;
+  term.type = type;
+  term.operation = operation;
+  term.operands = std::move(operands);
+  return term;
+}
+
 void for_each_term(const Term& term, const std::function<void(const Term&)>& visit) {
   visit(term);
   for (const Term& operand : term.operands) for_each_term(operand, visit);

@@ -90,6 +90,10 @@ struct Term {
   friend bool operator==(const Term&, const Term&) = default;
 };
 
+Term constant_term(Type type, double value);
+/// `operation` of `operands`, of type `type`.
+Term applied(Operation operation, Type type, std::vector<Term> operands);
+
 /// The functions of BoundaryConditions.
 enum class Boundary : std::uint8_t {
   RepeatEdge,

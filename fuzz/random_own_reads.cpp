@@ -5,22 +5,6 @@
 namespace mica::test {
 namespace {
 
-Term constant(Type type, double value) {
-  Term term;
-  term.type = type;
-  term.value = value;
-  return term;
-}
-
-Term apply(Operation operation, Type type, std::vector<Term> operands) {
-  Term term;
-  term.kind = Term::Kind::Apply;
-  term.type = type;
-  term.operation = operation;
-  term.operands = std::move(operands);
-  return term;
-}
-
 std::vector<Index> own_point(const ProgramStage& stage) {
   std::vector<Index> at;
   for (int d = 0; d < stage.dimensions; ++d) at.push_back({d});
@@ -35,7 +19,7 @@ Term own_tap(const ProgramStage& stage, std::size_t element, std::vector<Index> 
   tap.source = kSelf;
   tap.element = static_cast<int>(element);
   tap.at = std::move(at);
-  return tap.type == type ? tap : apply(Operation::Cast, type, {std::move(tap)});
+  return tap.type == type ? tap : applied(Operation::Cast, type, {std::move(tap)});
 }
 
 Operation random_join(Type type, Random& random) {
@@ -52,7 +36,7 @@ std::size_t random_element(const ProgramStage& stage, Random& random) {
 Term damped(Term term, Random& random) {
   const Type type = term.type;
   if (!type.is_float() || random.below(4) == 0) return term;
-  return apply(Operation::Mul, type, {constant(type, 0.5), std::move(term)});
+  return applied(Operation::Mul, type, {constant_term(type, 0.5), std::move(term)});
 }
 
 /// `first` at the start, and before it where the comparison says so, else `then`.
@@ -61,7 +45,7 @@ Term guarded(const ProgramStage& stage, Term first, Term then, Random& random) {
   place.kind = Term::Kind::Coordinate;
   place.type = Int(32);
   place.at = {{stage.walk->dim}};
-  const Term start = constant(Int(32), *stage.walk->start);
+  const Term start = constant_term(Int(32), *stage.walk->start);
   Operation compare = Operation::Equal;
   std::vector<Term> sides{place, start};
   if (random.coin()) {
@@ -69,8 +53,8 @@ Term guarded(const ProgramStage& stage, Term first, Term then, Random& random) {
     if (stage.walk->ahead) std::swap(sides[0], sides[1]);
   }
   const Type type = first.type;
-  return apply(Operation::Select, type,
-               {apply(compare, Bool(), std::move(sides)), std::move(first), std::move(then)});
+  return applied(Operation::Select, type,
+                 {applied(compare, Bool(), std::move(sides)), std::move(first), std::move(then)});
 }
 
 }  // namespace
@@ -90,7 +74,7 @@ void add_walk(ProgramStage& stage, bool is_last, Random& random) {
       const auto distance = static_cast<int>(random.pick(std::vector<int>{1, 1, 1, 2, 3, 7}));
       at[static_cast<std::size_t>(walk.dim)].offset = walk.ahead ? distance : -distance;
       Term tap = damped(own_tap(before, random_element(before, random), std::move(at), type), random);
-      value = apply(random_join(type, random), type, {std::move(value), std::move(tap)});
+      value = applied(random_join(type, random), type, {std::move(value), std::move(tap)});
     }
     stage.values[i] = walk.start ? guarded(stage, before.values[i], std::move(value), random) : value;
   }
@@ -116,7 +100,7 @@ void add_colored_update(ProgramStage& stage, Random& random) {
       }
       if (std::abs(shift) % color.count == 0) continue;  // of the point's own color
       Term tap = damped(own_tap(stage, random_element(stage, random), std::move(at), type), random);
-      value = apply(random_join(type, random), type, {std::move(value), std::move(tap)});
+      value = applied(random_join(type, random), type, {std::move(value), std::move(tap)});
     }
     update.values.push_back(std::move(value));
   }

@@ -14,22 +14,6 @@ namespace {
 
 constexpr std::int64_t kMostInputs = 5;
 
-Term constant(Type type, double value) {
-  Term term;
-  term.type = type;
-  term.value = value;
-  return term;
-}
-
-Term apply(Operation operation, Type type, std::vector<Term> operands) {
-  Term term;
-  term.kind = Term::Kind::Apply;
-  term.type = type;
-  term.operation = operation;
-  term.operands = std::move(operands);
-  return term;
-}
-
 /// The number whose turn comes when each has its weight's share.
 std::size_t weighted(const std::vector<int>& weights, Random& random) {
   auto left = random.below(std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
@@ -192,13 +176,13 @@ class Generator {
   }
   Term converted(Term term, Type type) {
     if (term.type == type) return term;
-    return apply(Operation::Cast, type, {std::move(term)});
+    return applied(Operation::Cast, type, {std::move(term)});
   }
 
   /// w0*u(x, ...) + w1*u(x + c, ...) + ..., some weights fields of their own.
   Term stencil(Type type) {
     const int source = random_source();
-    if (source < 0) return constant(type, number(type));
+    if (source < 0) return constant_term(type, number(type));
     const std::vector<Index> centre = at_point(source);
     const std::int64_t cost =
         program_.is_stage(source) ? taps_[static_cast<std::size_t>(source) - program_.inputs.size()] : 1;
@@ -210,19 +194,19 @@ class Generator {
       for (std::size_t d = 0; d < at.size(); ++d) at[d].offset += offset[d];
       Term term = converted(tap(source, std::move(at)), type);
       if (random_.coin() && !type.is_bool()) {
-        Term weight = constant(type, number(type));
+        Term weight = constant_term(type, number(type));
         if (weighted_by_field) {
           if (const int field = random_source(); field >= 0)
             weight = converted(tap(field, at_point(field)), type);
         } else if ((type == Float(32) || type == Int(32)) && random_.below(5) == 0) {
           weight.kind = Term::Kind::Parameter;
         }
-        term = apply(Operation::Mul, type, {std::move(weight), std::move(term)});
+        term = applied(Operation::Mul, type, {std::move(weight), std::move(term)});
       }
       const Operation join = type.is_bool()          ? Operation::Either
                              : random_.below(6) == 0 ? Operation::Sub
                                                      : Operation::Add;
-      total = total ? apply(join, type, {std::move(*total), std::move(term)}) : std::move(term);
+      total = total ? applied(join, type, {std::move(*total), std::move(term)}) : std::move(term);
     }
     return std::move(*total);
   }
@@ -240,18 +224,18 @@ class Generator {
         std::swap(at, next);
         for (auto* place : {&at, &next}) --(*place)[static_cast<std::size_t>(d)].offset;
       }
-      Term difference = apply(Operation::Sub, type, {tap(source, next), tap(source, at)});
+      Term difference = applied(Operation::Sub, type, {tap(source, next), tap(source, at)});
       for (Term& operand : difference.operands) operand = converted(std::move(operand), type);
-      total = total ? apply(Operation::Add, type, {std::move(*total), std::move(difference)})
+      total = total ? applied(Operation::Add, type, {std::move(*total), std::move(difference)})
                     : std::move(difference);
     }
-    return total ? std::move(*total) : constant(type, number(type));
+    return total ? std::move(*total) : constant_term(type, number(type));
   }
 
   Term leaf(Type type) {
     const auto choice = random_.below(8);
     if (choice == 0) {
-      Term term = constant(type, number(type));
+      Term term = constant_term(type, number(type));
       if (type == Int(32) && random_.coin()) term.kind = Term::Kind::Parameter;
       return term;
     }
@@ -267,7 +251,7 @@ class Generator {
       return term;
     }
     const int source = random_source();
-    if (source < 0 || left_ <= 0) return constant(type, number(type));
+    if (source < 0 || left_ <= 0) return constant_term(type, number(type));
     std::vector<Index> at = at_point(source);
     for (Index& index : at) {
       if (random_.below(2) == 0) index.offset += static_cast<int>(random_.between(-2, 2));
@@ -284,10 +268,10 @@ class Generator {
     const Type type = random_.coin() && !base_.is_bool() ? base_ : Int(32);
     const Operation compare = random_.pick(std::vector<Operation>{Operation::Less, Operation::AtMost,
                                                                   Operation::Equal, Operation::Differs});
-    Term term = apply(compare, Bool(), {expression(type, depth - 1), expression(type, depth - 1)});
+    Term term = applied(compare, Bool(), {expression(type, depth - 1), expression(type, depth - 1)});
     if (random_.below(4) > 0 || depth < 2) return term;
-    return apply(random_.coin() ? Operation::Both : Operation::Either, Bool(),
-                 {std::move(term), condition(depth - 1)});
+    return applied(random_.coin() ? Operation::Both : Operation::Either, Bool(),
+                   {std::move(term), condition(depth - 1)});
   }
 
   Term expression(Type type, int depth) {
@@ -297,7 +281,7 @@ class Generator {
     if (random_.below(8) == 0) {
       Type from = random_type();
       if (from.is_bool()) from = Int(32);
-      return apply(Operation::Cast, type, {expression(from, depth - 1)});
+      return applied(Operation::Cast, type, {expression(from, depth - 1)});
     }
     static const std::vector<Operation> operations{
         Operation::Add,   Operation::Add,    Operation::Sub,    Operation::Mul,    Operation::Mul,
@@ -309,12 +293,12 @@ class Generator {
     if (!takes(operation, type) || (operation == Operation::Exp && random_.below(4) > 0)) {
       operation = Operation::Add;
     }
-    Term term = apply(operation, type, {});
+    Term term = applied(operation, type, {});
     for (int i = 0; i < operand_count(operation); ++i) {
       if (operation == Operation::Select && i == 0) {
         term.operands.push_back(condition(depth - 1));
       } else if ((operation == Operation::Shl || operation == Operation::Shr) && i == 1) {
-        term.operands.push_back(constant(type, static_cast<double>(random_.below(type.bits - 1))));
+        term.operands.push_back(constant_term(type, static_cast<double>(random_.below(type.bits - 1))));
       } else {
         term.operands.push_back(expression(type, depth - 1));
       }
@@ -332,7 +316,7 @@ class Generator {
 
   /// sum, minimum or maximum of an expression over an RDom.
   Term reduction(Type type) {
-    Term term = apply(
+    Term term = applied(
         random_.pick(std::vector<Operation>{Operation::Sum, Operation::Least, Operation::Greatest}),
         type, {});
     term.domain = random_domain();
@@ -363,7 +347,7 @@ class Generator {
       Term other = expression(type, 1);
       const Operation join = random_.pick(
           std::vector<Operation>{Operation::Add, Operation::Max, Operation::Min, Operation::Sub});
-      term = apply(join, type, {std::move(term), std::move(other)});
+      term = applied(join, type, {std::move(term), std::move(other)});
     }
     return term;
   }
@@ -409,7 +393,7 @@ class Generator {
               ? Operation::Either
               : random_.pick(std::vector<Operation>{Operation::Add, Operation::Add, Operation::Sub,
                                                     Operation::Mul, Operation::Min, Operation::Max});
-      update.values.push_back(apply(join, type, {std::move(self), std::move(change)}));
+      update.values.push_back(applied(join, type, {std::move(self), std::move(change)}));
     }
     barred_ = {};
     left_ = left;

@@ -19,18 +19,19 @@
 
 namespace {
 
-struct HalideLanguage {
-  using Func = Halide::Func;
-  using Expr = Halide::Expr;
-  using Var = Halide::Var;
-  using Image = Halide::ImageParam;
+/// The same words of either language. cast<T>(e) is found by its argument.
+template <typename F, typename E, typename V, typename I>
+struct Words {
+  using Func = F;
+  using Expr = E;
+  using Var = V;
+  using Image = I;
+};
+
+struct HalideLanguage : Words<Halide::Func, Halide::Expr, Halide::Var, Halide::ImageParam> {
   template <typename T>
-  static Expr cast(Expr e) {
-    return Halide::cast<T>(std::move(e));
-  }
-  template <typename T>
-  static Image image(int dimensions, const char* name) {
-    return {Halide::type_of<T>(), dimensions, name};
+  static Image image(int dimensions) {
+    return {Halide::type_of<T>(), dimensions, "u"};
   }
   static Func edge(const Image& u) { return Halide::BoundaryConditions::repeat_edge(u); }
   static Func periodic(const Image& u) {
@@ -39,18 +40,10 @@ struct HalideLanguage {
   }
 };
 
-struct MicaLanguage {
-  using Func = mica::Func;
-  using Expr = mica::Expr;
-  using Var = mica::Var;
-  using Image = mica::ImageParam;
+struct MicaLanguage : Words<mica::Func, mica::Expr, mica::Var, mica::ImageParam> {
   template <typename T>
-  static Expr cast(Expr e) {
-    return mica::cast<T>(std::move(e));
-  }
-  template <typename T>
-  static Image image(int dimensions, const char* name) {
-    return {mica::type_of<T>(), dimensions, name};
+  static Image image(int dimensions) {
+    return {mica::type_of<T>(), dimensions, "u"};
   }
   static Func edge(const Image& u) { return mica::BoundaryConditions::repeat_edge(u); }
   static Func periodic(const Image& u) { return mica::BoundaryConditions::repeat_image(u); }
@@ -123,7 +116,7 @@ void compare(const char* name, const Memory& in, const Memory& shape, int schedu
   std::vector<std::size_t> good;
   for (int s = 0; s < schedules; ++s) {
     HalideLanguage halide;
-    auto u = HalideLanguage::image<In>(static_cast<int>(in.extents.size()), "u");
+    auto u = HalideLanguage::image<In>(static_cast<int>(in.extents.size()));
     if (in.interleaved) u.dim(0).set_stride(in.extents[2]).dim(2).set_stride(1);
     Halide::Func f = make(halide, u, s);
     if (shape.interleaved) {
@@ -137,7 +130,7 @@ void compare(const char* name, const Memory& in, const Memory& shape, int schedu
   }
   for (int s = 0; s < schedules; ++s) {
     MicaLanguage language;
-    auto u = MicaLanguage::image<In>(static_cast<int>(in.extents.size()), "u");
+    auto u = MicaLanguage::image<In>(static_cast<int>(in.extents.size()));
     mica::Func f = make(language, u, s);
     u.set(mica_buffer<In>(in));
     results.push_back(shape);
@@ -195,7 +188,7 @@ void point_cases(int rounds, bool parallel, int argc, char** argv) {
       using L = decltype(l);
       typename L::Var x("x"), y("y");
       typename L::Func f("f");
-      f(x, y) = L::template cast<float>(L::template cast<std::int32_t>(u(x, y) * 1.5f) * 3 + 1);
+      f(x, y) = cast<float>(cast<std::int32_t>(u(x, y) * 1.5f) * 3 + 1);
       schedule_rows(f, x, y, s, parallel);
       return f;
     });
@@ -218,8 +211,8 @@ void point_cases(int rounds, bool parallel, int argc, char** argv) {
       using L = decltype(l);
       typename L::Var x("x"), y("y");
       typename L::Func across("across"), f("f");
-      const typename L::Expr wx = L::template cast<float>(x % 2) * 0.5f;
-      const typename L::Expr wy = L::template cast<float>(y % 2) * 0.5f;
+      const typename L::Expr wx = cast<float>(x % 2) * 0.5f;
+      const typename L::Expr wy = cast<float>(y % 2) * 0.5f;
       across(x, y) = u(x / 2, y) * (1.0f - wx) + u(x / 2 + 1, y) * wx;
       f(x, y) = across(x, y / 2) * (1.0f - wy) + across(x, y / 2 + 1) * wy;
       schedule_rows(f, x, y, s, parallel);
@@ -234,8 +227,7 @@ void point_cases(int rounds, bool parallel, int argc, char** argv) {
           using L = decltype(l);
           typename L::Var x("x"), y("y"), c("c");
           typename L::Func f("f");
-          f(x, y, c) = L::template cast<std::uint8_t>(
-              (L::template cast<std::uint16_t>(u(x, y, c)) * 3 + u(x, y, 1)) / 4);
+          f(x, y, c) = cast<std::uint8_t>((cast<std::uint16_t>(u(x, y, c)) * 3 + u(x, y, 1)) / 4);
           f.reorder(c, x, y).bound(c, 0, 3).unroll(c);
           schedule_rows(f, x, y, s, parallel);
           return f;
@@ -246,8 +238,8 @@ void point_cases(int rounds, bool parallel, int argc, char** argv) {
           using L = decltype(l);
           typename L::Var x("x"), y("y");
           typename L::Func f("f");
-          const auto of = [&](int c) { return L::template cast<std::uint16_t>(u(x, y, c)); };
-          f(x, y) = L::template cast<std::uint8_t>((of(0) * 77 + of(1) * 151 + of(2) * 28) / 256);
+          const auto of = [&](int c) { return cast<std::uint16_t>(u(x, y, c)); };
+          f(x, y) = cast<std::uint8_t>((of(0) * 77 + of(1) * 151 + of(2) * 28) / 256);
           schedule_rows(f, x, y, s, parallel);
           return f;
         });

@@ -86,15 +86,15 @@ void for_each_access(const Definition& definition, const std::function<void(cons
 Interval index_interval(const Definition& definition, const Expr& index, const Scope& scope) {
   const Interval all = interval_of(index, scope);
   if (!definition.domain || !all.bounded()) return all;
-  bool depends = false;
+  const auto& dims = definition.domain->dims;
   Expr is_some;
-  for (const auto& dim : definition.domain->dims) {
-    depends = depends || uses_var(index, dim.name);
+  for (const auto& dim : dims) {
     if (dim.constant_extent() > 0) continue;
     const Expr here = dim.extent >= 1;
     is_some = is_some.defined() ? is_some && here : here;
   }
-  if (!depends || !is_some.defined()) return all;
+  const auto depends = [&](const auto& dim) { return uses_var(index, dim.name); };
+  if (!is_some.defined() || std::none_of(dims.begin(), dims.end(), depends)) return all;
   const Expr none = make_const(Int(32), kLargestMin);
   return {select(is_some, all.min, none), select(is_some, all.max, 0 - none)};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,10 +18,10 @@ class OriginFinder {
  public:
   OriginFinder(const Pipeline& pipeline, Type type) : pipeline_(pipeline), type_(type) {}
 
-  void visit(const FunctionData& func) {
-    if (!seen_.insert(func.name).second) return;
+  void visit(const FunctionData& func, std::size_t value) {
+    if (!seen_.insert({func.name, value}).second) return;
     for (const auto& definition : func.definitions) {
-      visit_nodes(definition.values, [&](const Expr& e) { look(e); });
+      visit_nodes({definition.values.at(value)}, [&](const Expr& e) { look(e); });
     }
   }
 
@@ -38,7 +39,7 @@ class OriginFinder {
     if (const auto* access = e.as<Access>()) {
       if (access->is_self) return;
       if (const FunctionData* func = pipeline_.find(access->name)) {
-        visit(*func);
+        visit(*func, static_cast<std::size_t>(access->value_index));
       } else if (is_type) {
         note(input_, "input " + access->name);
       } else if (e.type().code == type_.code) {
@@ -47,10 +48,11 @@ class OriginFinder {
       return;
     }
     if (!is_type) return;
-    const auto* var = e.as<VarRef>();
-    const auto is_param = [&](const auto& param) { return var && param.name == var->name; };
-    if (std::any_of(pipeline_.params.begin(), pipeline_.params.end(), is_param)) {
-      note(param_, "Param " + var->name);
+    if (const auto* var = e.as<VarRef>()) {
+      const auto is_it = [&](const auto& param) { return param.name == var->name; };
+      if (std::any_of(pipeline_.params.begin(), pipeline_.params.end(), is_it)) {
+        note(param_, "Param " + var->name);
+      }
     }
     if (e.as<FloatImm>() || e.as<IntImm>()) note(constant_, "the constant " + brief(e));
   }
@@ -61,7 +63,7 @@ class OriginFinder {
 
   const Pipeline& pipeline_;
   Type type_;
-  std::set<std::string> seen_;
+  std::set<std::pair<std::string, std::size_t>> seen_;
   std::string param_, input_, constant_;
   bool reads_narrower_ = false;
 };
@@ -72,7 +74,7 @@ std::string type_origin(const Pipeline& pipeline, const FunctionData& func, std:
   const Type type = func.types.at(value);
   if (type.bits < 64) return {};
   OriginFinder finder(pipeline, type);
-  finder.visit(func);
+  finder.visit(func, value);
   return finder.text();
 }
 

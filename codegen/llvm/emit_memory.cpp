@@ -9,6 +9,7 @@
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/Instructions.h>
 
+#include "codegen/ir/traverse.h"
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/lane_index.h"
 #include "codegen/llvm/types_llvm.h"
@@ -78,16 +79,10 @@ SplitIndex split_constant(const Expr& e) {
   return {e, 0};
 }
 
-/// Does the store read the array `name`?
-bool reads(const ir::Store& store, const std::string& name) {
-  bool found = false;
-  const auto look = [&](const Expr& e) {
-    const auto* load = e.as<Load>();
-    found = found || (load && load->buffer == name);
-  };
-  walk(store.value, look);
-  for (const Expr& index : store.index) walk(index, look);
-  return found;
+/// Does the store read the array that it writes?
+bool reads_target(const ir::Store& store) {
+  const auto reads = [&](const Expr& e) { return ir::loads_from(e, store.buffer); };
+  return reads(store.value) || std::any_of(store.index.begin(), store.index.end(), reads);
 }
 
 /// Bytes by which the element `elements` after one aligned to `alignment` bytes is aligned.
@@ -361,7 +356,7 @@ std::size_t Emitter::store_interleaved(const std::vector<ir::Stmt>& stmts, std::
   for (std::size_t i = 0; i < channels; ++i) {
     const auto* store = stmts[first + i].as<ir::Store>();
     if (!store || store->buffer != head->buffer || store->value.type() != head->value.type()) return 0;
-    if (store->streamed || store->block.defined() || reads(*store, head->buffer)) return 0;
+    if (store->streamed || store->block.defined() || reads_target(*store)) return 0;
     const auto lanes = lane_index(store->index[0]);
     if (!lanes || lanes->bases.size() != 1 || lanes->stride != form->stride) return 0;
     const SplitIndex split = split_constant(lanes->bases[0]);

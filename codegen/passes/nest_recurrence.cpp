@@ -11,6 +11,7 @@
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
 #include "codegen/passes/simplify.h"
+#include "dsl/constant_math.h"
 #include "dsl/march_taps.h"
 #include "dsl/operators.h"
 #include "dsl/recurrence.h"
@@ -24,12 +25,10 @@ constexpr std::int64_t kMostCarried = 64;  // elements in a thread's registers
 
 Expr number(std::int64_t value) { return make_const(Int(32), value); }
 
-Expr zero_of(Type type) { return type.is_float() ? make_const(type, 0.0) : make_const(type, 0); }
-
 /// i with factor * i mod count = 1; they have no common divisor.
 std::int64_t inverse(std::int64_t factor, std::int64_t count) {
   for (std::int64_t i = 1; i < count; ++i) {
-    if ((((factor * i) % count) + count) % count == 1) return i;
+    if (floor_mod(factor * i, count) == 1) return i;
   }
   throw InternalError("a color's factor has an inverse");
 }
@@ -126,7 +125,7 @@ ir::Stmt NestBuilder::emit_carried(Frame& frame, std::size_t position, const Nes
         store.index.push_back(simplify(carried.mins[d] + number(at[d])));
       }
       store.index.push_back(number(at.back()));
-      store.value = zero_of(frame.func.types[i]);
+      store.value = make_const(frame.func.types[i], 0);
       stmts.push_back(ir::make_stmt(std::move(store)));
     }
     for (std::size_t d = 0; d < at.size(); ++d) {
@@ -198,7 +197,7 @@ Expr NestBuilder::own_read(const FunctionData& func, const Expr& node, const Car
   load.index[recurrence.dim] =
       recurrence.ahead ? max(min(from, start), point) : min(max(from, start), point);
   const Expr value = make_expr(node.type(), std::move(load));
-  return select(recurrence.ahead ? from <= start : from >= start, value, zero_of(node.type()));
+  return select(recurrence.ahead ? from <= start : from >= start, value, make_const(node.type(), 0));
 }
 
 // Does the box that is computed begin, on the way, with the start?
@@ -233,8 +232,8 @@ std::vector<ir::Stmt> NestBuilder::carry_on(const FunctionData& func, const Carr
       } else {
         store.value = make_var(func.name + ".value" + std::to_string(i), type);
         if (!starts_with_box(func)) {
-          store.value =
-              select(recurrence.ahead ? point <= start : point >= start, store.value, zero_of(type));
+          store.value = select(recurrence.ahead ? point <= start : point >= start, store.value,
+                               make_const(type, 0));
         }
       }
       stmts.push_back(ir::make_stmt(std::move(store)));

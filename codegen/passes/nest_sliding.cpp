@@ -1,6 +1,7 @@
 // NestBuilder: Funcs that are stored outside the loops that compute them — what an iteration computes of
 // them, and how little of them is kept.
 #include <algorithm>
+#include <bit>
 
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
@@ -15,12 +16,6 @@ namespace {
 
 std::string directive_text(const Directive& directive, const FunctionData& func) {
   return to_string(directive).substr(1) + " of " + func.name;
-}
-
-std::int64_t power_of_two(std::int64_t n) {
-  std::int64_t power = 1;
-  while (power < n) power *= 2;
-  return power;
 }
 
 Expr is_first(const LoopVars::Loop& loop) { return make_var(loop.name) < 1; }
@@ -185,7 +180,8 @@ void NestBuilder::fold(const Frame& frame, const FunctionData& func, const Slide
                          : placement.store->func == frame.func.name;
   const SlidDim* slid = plan.folded();
   std::optional<std::int64_t> factor;
-  if (slid && slid->alive && slid->dim > 0) factor = power_of_two(*slid->alive);
+  if (slid && slid->alive && slid->dim > 0)
+    factor = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(*slid->alive)));
   for (const Directive* d : wanted) {
     std::string obstacle = obstacle_of(*d, func, plan, loops);
     if (obstacle.empty() && !alone) {

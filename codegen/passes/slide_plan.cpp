@@ -1,6 +1,8 @@
 #include "codegen/passes/slide_plan.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "codegen/passes/simplify.h"
 #include "dsl/operators.h"
@@ -25,31 +27,55 @@ Trend scaled(Trend t, std::int64_t factor) {
   return factor == 0 ? Trend::Still : factor > 0 ? t : opposite(t);
 }
 
-// Coordinates do not wrap.
-Trend trend_of(const Expr& e, const std::string& loop) {
-  if (!uses_var(e, loop)) return Trend::Still;
-  if (e.as<VarRef>()) return Trend::Up;
-  const auto* op = e.as<Binary>();
-  if (op == nullptr) return Trend::Unknown;
-  const auto of = [&](const Expr& side) { return trend_of(side, loop); };
-  switch (op->op) {
-    case BinaryOp::Add:
-    case BinaryOp::Min:
-    case BinaryOp::Max: return together(of(op->a), of(op->b));
-    case BinaryOp::Sub: return together(of(op->a), opposite(of(op->b)));
-    case BinaryOp::Mul:
-      if (const auto* k = as_int(op->b)) return scaled(of(op->a), *k);
-      if (const auto* k = as_int(op->a)) return scaled(of(op->b), *k);
-      return Trend::Unknown;
-    case BinaryOp::Div:
-      if (const auto* k = as_int(op->b); k && *k > 0) return of(op->a);
-      return Trend::Unknown;
-    default: return Trend::Unknown;
+/// Trends along one loop, of each node once. Coordinates do not wrap.
+class Trends {
+ public:
+  explicit Trends(const std::string& loop) : loop_(loop) {}
+
+  Trend of(const Expr& e) {
+    const auto known = known_.find(e.ptr().get());
+    if (known != known_.end()) return known->second.second;
+    const Trend trend = find(e);
+    known_.emplace(e.ptr().get(), std::pair(e, trend));
+    return trend;
   }
-}
+
+ private:
+  Trend find(const Expr& e) {
+    if (const auto* var = e.as<VarRef>()) return var->name == loop_ ? Trend::Up : Trend::Still;
+    const auto* op = e.as<Binary>();
+    if (op == nullptr) return without_rule(e);
+    const Trend a = of(op->a), b = of(op->b);
+    if (a == Trend::Still && b == Trend::Still) return Trend::Still;
+    switch (op->op) {
+      case BinaryOp::Add:
+      case BinaryOp::Min:
+      case BinaryOp::Max: return together(a, b);
+      case BinaryOp::Sub: return together(a, opposite(b));
+      case BinaryOp::Mul:
+        if (const auto* k = as_int(op->b)) return scaled(a, *k);
+        if (const auto* k = as_int(op->a)) return scaled(b, *k);
+        return Trend::Unknown;
+      case BinaryOp::Div:
+        if (const auto* k = as_int(op->b); k && *k > 0) return a;
+        return Trend::Unknown;
+      default: return Trend::Unknown;
+    }
+  }
+
+  Trend without_rule(const Expr& e) {
+    bool moves = false;
+    for_each_child(e, [&](const Expr& child) { moves = of(child) != Trend::Still || moves; });
+    return moves ? Trend::Unknown : Trend::Still;
+  }
+
+  const std::string& loop_;
+  // Keyed by address for lookup only; the Expr of a value keeps the node alive.
+  std::unordered_map<const ExprNode*, std::pair<Expr, Trend>> known_;
+};
 
 bool goes_up(const Expr& e, const std::string& loop) {
-  const Trend trend = trend_of(e, loop);
+  const Trend trend = Trends(loop).of(e);
   return trend == Trend::Up || trend == Trend::Still;
 }
 

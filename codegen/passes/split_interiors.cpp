@@ -56,15 +56,6 @@ std::size_t size_of(const ir::Stmt& s) {
   return nodes;
 }
 
-bool mentions(const Expr& e, const std::string& name) {
-  bool found = false;
-  mica::walk(e, [&](const Expr& node) {
-    const auto* var = node.as<VarRef>();
-    found = found || (var && var->name == name);
-  });
-  return found;
-}
-
 /// A loop over vectors whose points lie on one line: everything in it depends on width*x + lane only. So
 /// a vector may begin at any point of the line, and be computed twice.
 struct Line {
@@ -233,7 +224,7 @@ class Splitter {
       Linear rest = one.rest;
       return rest.take(line.lane) * line.width == one.factor &&
              std::none_of(rest.terms.begin(), rest.terms.end(),
-                          [&](const auto& term) { return mentions(term.first, line.lane); });
+                          [&](const auto& term) { return uses_var(term.first, line.lane); });
     };
     const bool legal = !line.inequalities.empty() && points.failures() <= failures &&
                        std::all_of(line.inequalities.begin(), line.inequalities.end(), along) &&
