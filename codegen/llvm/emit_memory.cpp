@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
@@ -98,6 +100,28 @@ const BufferBinding& Emitter::buffer(const std::string& name) const {
   return *binding;
 }
 
+/// A scalar index in 64 bits. Where it does not overflow its own width, no part of it does here.
+llvm::Value* Emitter::emit_wide(const Expr& index) {
+  std::unordered_map<const ExprNode*, llvm::Value*> known;
+  const std::function<llvm::Value*(const Expr&)> widened = [&](const Expr& e) -> llvm::Value* {
+    const auto found = known.find(&e.node());
+    if (found != known.end()) return found->second;
+    const auto* op = e.as<Binary>();
+    llvm::Value* value = nullptr;
+    if (op != nullptr && op->op == BinaryOp::Add) {
+      value = builder_.CreateAdd(widened(op->a), widened(op->b));
+    } else if (op != nullptr && op->op == BinaryOp::Sub) {
+      value = builder_.CreateSub(widened(op->a), widened(op->b));
+    } else if (op != nullptr && op->op == BinaryOp::Mul) {
+      value = builder_.CreateMul(widened(op->a), widened(op->b));
+    } else {
+      value = builder_.CreateSExt(emit(e), builder_.getInt64Ty());
+    }
+    return known[&e.node()] = value;
+  };
+  return widened(index);
+}
+
 llvm::Value* Emitter::address(const BufferBinding& binding, const Expr& index) {
   llvm::Type* element = memory_type(context(), binding.type);
   SplitIndex split = split_constant(index);
@@ -105,7 +129,11 @@ llvm::Value* Emitter::address(const BufferBinding& binding, const Expr& index) {
   if (index.type().bits < 64 && std::abs(split.constant) > kLargestConstant32) split = {index, 0};
   llvm::Value* pointer = binding.base;
   // Not inbounds: a part of the sum may point outside.
-  if (split.rest.defined()) pointer = builder_.CreateGEP(element, pointer, emit(split.rest));
+  if (split.rest.defined()) {
+    const bool widen = hooks_.facts.wide_addresses && split.rest.type() == Int(32);
+    llvm::Value* rest = widen ? emit_wide(split.rest) : emit(split.rest);
+    pointer = builder_.CreateGEP(element, pointer, rest);
+  }
   if (split.constant != 0) {
     pointer = builder_.CreateGEP(element, pointer,
                                  builder_.getInt64(static_cast<std::uint64_t>(split.constant)));

@@ -96,6 +96,7 @@ class Emitter {
   // emit_memory.cpp
   const BufferBinding& buffer(const std::string& name) const;
   llvm::Value* address(const BufferBinding& buffer, const Expr& index);
+  llvm::Value* emit_wide(const Expr& index);
   llvm::Value* load(Type type, const Load& load);
   llvm::Value* load_texture(const BufferBinding& from, Type type, const Expr& index);
   llvm::Value* load_piece(const MemoryAccess& access, Type type, llvm::Value* pointer, int alignment);

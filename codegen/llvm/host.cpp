@@ -47,6 +47,7 @@ class HostKernel {
       : module_(module), kernel_(kernel), name_(std::move(name)) {
     hooks_.facts = facts;
     hooks_.facts.dense_accesses = true;
+    hooks_.facts.wide_addresses = true;
     hooks_.loop = [this](Emitter& e, const ir::For& loop) { emit_loop(e, loop); };
     hooks_.allocate = [this](Emitter& e, const ir::Allocate& a) { return allocate(e, a); };
     hooks_.streamed_store = [this](Emitter& e, const MemoryAccess& /*access*/, llvm::Value* pointer,
