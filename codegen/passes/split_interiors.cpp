@@ -10,6 +10,7 @@
 
 #include "codegen/analysis/interiors.h"
 #include "codegen/ir/traverse.h"
+#include "codegen/passes/bind_still.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
@@ -132,6 +133,18 @@ class Splitter {
     const bool splits = (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) &&
                         !(count && *count <= few_) && !allocates(loop.body) &&
                         (innermost || !fewest_copies_);
+    if (splits && fewest_copies_) {
+      // The conditions of outer loops are the copies' own.
+      const StillDivisions still = bind_still(loop);
+      if (!still.values.empty()) {
+        ir::Stmt result = run(ir::make_stmt(
+            ir::For{loop.name, loop.min, loop.extent, loop.kind, still.body, loop.rolled}));
+        for (auto it = still.values.rbegin(); it != still.values.rend(); ++it) {
+          result = let(it->first, it->second, result);
+        }
+        return result;
+      }
+    }
     if (splits) {
       Interior interior(loop.name, loop.body, ranges_);
       const ir::Stmt inside = interior.run(loop.body);

@@ -126,6 +126,16 @@ TEST_F(SplitInteriors, OfLargeBodiesAreInTheInnermostLoop) {
   EXPECT_NE(text.find("f.x.inside"), std::string::npos);
   EXPECT_EQ(text.find("f.y.inside"), std::string::npos) << "outer loops are not copied";
   EXPECT_EQ(plain, 2U) << "inside, and in the vector beside it";
+  // The remainders along y are worked out once a row, before the parts of the loop over x; the last
+  // vector's points have their own.
+  const std::size_t loop = text.find("for f.x.part"), tail = text.find("for f.x in [f.x.whole");
+  EXPECT_LT(loop, tail);
+  for (int i = 0; i < 5; ++i) {
+    const std::string by_rows = "% u" + std::to_string(i) + ".extent.1";
+    const std::size_t once = text.find(by_rows);
+    EXPECT_LT(once, loop);
+    EXPECT_GT(text.find(by_rows, once + 1), tail) << by_rows;
+  }
 }
 
 TEST_F(SplitInteriors, AreNotMadeInKernels) {
