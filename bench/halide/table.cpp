@@ -2,168 +2,20 @@
 // same schedules, interleaved in one process; the best schedule of each against the other.
 //   halide_table [rounds] [threads] [words of names...]
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
-#include <limits>
-#include <memory>
 #include <string>
-#include <vector>
 
-#include <Halide.h>
+#include <omp.h>
 
-#include "schedules/mica.h"
+#include "bench/halide/local_laplacian.h"
+#include "bench/halide/peers.h"
+#include "bench/halide/plain_loops.h"
 
 namespace {
 
-/// The same words of either language. cast<T>(e) is found by its argument.
-template <typename F, typename E, typename V, typename I>
-struct Words {
-  using Func = F;
-  using Expr = E;
-  using Var = V;
-  using Image = I;
-};
-
-struct HalideLanguage : Words<Halide::Func, Halide::Expr, Halide::Var, Halide::ImageParam> {
-  template <typename T>
-  static Image image(int dimensions) {
-    return {Halide::type_of<T>(), dimensions, "u"};
-  }
-  static Func edge(const Image& u) { return Halide::BoundaryConditions::repeat_edge(u); }
-  static Func periodic(const Image& u) {
-    return Halide::BoundaryConditions::repeat_image(
-        u, {{u.dim(0).min(), u.dim(0).extent()}, {u.dim(1).min(), u.dim(1).extent()}});
-  }
-};
-
-struct MicaLanguage : Words<mica::Func, mica::Expr, mica::Var, mica::ImageParam> {
-  template <typename T>
-  static Image image(int dimensions) {
-    return {mica::type_of<T>(), dimensions, "u"};
-  }
-  static Func edge(const Image& u) { return mica::BoundaryConditions::repeat_edge(u); }
-  static Func periodic(const Image& u) { return mica::BoundaryConditions::repeat_image(u); }
-};
-
-using Shape = std::vector<int>;
-struct Memory {
-  std::vector<std::uint8_t> bytes;
-  Shape mins, extents;
-  bool interleaved = false;
-  template <typename T>
-  [[nodiscard]] T* data() const {
-    return reinterpret_cast<T*>(const_cast<std::uint8_t*>(bytes.data()));
-  }
-};
-
-template <typename T>
-Memory memory(const Shape& mins, const Shape& extents, bool interleaved = false) {
-  std::size_t count = 1;
-  for (const int e : extents) count *= static_cast<std::size_t>(e);
-  Memory m{std::vector<std::uint8_t>(count * sizeof(T)), mins, extents, interleaved};
-  std::uint32_t seed = 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    seed = seed * 1664525U + 1013904223U;
-    m.data<T>()[i] = static_cast<T>(static_cast<double>(seed >> 24));
-  }
-  return m;
-}
-
-std::vector<int> strides_of(const Memory& m) {
-  if (m.interleaved) return {m.extents[2], m.extents[2] * m.extents[0], 1};
-  std::vector<int> strides{1};
-  for (std::size_t d = 0; d + 1 < m.extents.size(); ++d) {
-    strides.push_back(strides.back() * m.extents[d]);
-  }
-  return strides;
-}
-
-template <typename T>
-Halide::Buffer<T> halide_buffer(const Memory& m) {
-  std::vector<halide_dimension_t> dims;
-  for (std::size_t d = 0; d < m.extents.size(); ++d) {
-    dims.emplace_back(m.mins[d], m.extents[d], strides_of(m)[d]);
-  }
-  return Halide::Buffer<T>(m.data<T>(), static_cast<int>(dims.size()), dims.data());
-}
-
-template <typename T>
-mica::Buffer<T> mica_buffer(const Memory& m) {
-  std::vector<mica::BufferDim> dims;
-  for (std::size_t d = 0; d < m.extents.size(); ++d) {
-    dims.push_back({m.mins[d], m.extents[d], strides_of(m)[d]});
-  }
-  return mica::Buffer<T>(m.data<T>(), dims);
-}
-
-struct Contender {
-  std::string name;
-  std::function<void()> run;
-  double best = std::numeric_limits<double>::infinity();
-};
-
-/// A program in both languages: make<L>(input) gives the output Func for schedule number `schedule`.
-template <typename In, typename Out, typename Make>
-void compare(const char* name, const Memory& in, const Memory& shape, int schedules, int rounds,
-             bool same_bits, Make make) {
-  std::vector<Contender> contenders;
-  std::vector<Memory> results;
-  results.reserve(static_cast<std::size_t>(2 * schedules));
-  std::vector<std::size_t> good;
-  for (int s = 0; s < schedules; ++s) {
-    HalideLanguage halide;
-    auto u = HalideLanguage::image<In>(static_cast<int>(in.extents.size()));
-    if (in.interleaved) u.dim(0).set_stride(in.extents[2]).dim(2).set_stride(1);
-    Halide::Func f = make(halide, u, s);
-    if (shape.interleaved) {
-      f.output_buffer().dim(0).set_stride(shape.extents[2]).dim(2).set_stride(1);
-    }
-    u.set(halide_buffer<In>(in));
-    results.push_back(shape);
-    Halide::Buffer<Out> out = halide_buffer<Out>(results.back());
-    f.compile_jit();
-    contenders.push_back({"Halide " + std::to_string(s), [f, out]() mutable { f.realize(out); }});
-  }
-  for (int s = 0; s < schedules; ++s) {
-    MicaLanguage language;
-    auto u = MicaLanguage::image<In>(static_cast<int>(in.extents.size()));
-    mica::Func f = make(language, u, s);
-    u.set(mica_buffer<In>(in));
-    results.push_back(shape);
-    mica::Buffer<Out> out = mica_buffer<Out>(results.back());
-    mica::Executable executable = mica::compile(f, mica::Target::host());
-    contenders.push_back(
-        {"Mica " + std::to_string(s), [executable, out]() mutable { executable.run(out); }});
-  }
-  for (int i = -2; i < rounds; ++i) {
-    for (auto& c : contenders) {
-      const auto start = std::chrono::steady_clock::now();
-      c.run();
-      const auto end = std::chrono::steady_clock::now();
-      const double ms = std::chrono::duration<double, std::milli>(end - start).count();
-      if (i >= 0) c.best = std::min(c.best, ms);
-    }
-  }
-  const auto best = [&](int from) {
-    return std::min_element(contenders.begin() + from, contenders.begin() + from + schedules,
-                            [](const auto& a, const auto& b) { return a.best < b.best; });
-  };
-  const auto halide = best(0), mica = best(schedules);
-  std::printf("%-22s Halide %8.3f ms (%d)  Mica %8.3f ms (%d)  %.2f of Halide's", name, halide->best,
-              static_cast<int>(halide - contenders.begin()), mica->best,
-              static_cast<int>(mica - contenders.begin()) - schedules, mica->best / halide->best);
-  if (same_bits) {
-    std::printf("  bits %s", results.front().bytes == results.back().bytes ? "equal" : "DIFFER");
-  }
-  std::printf("   [");
-  for (const auto& c : contenders) std::printf(" %.3f", c.best);
-  std::printf(" ]\n");
-  std::fflush(stdout);
-}
+using namespace peers;
 
 /// Schedules of one Func: by rows, in parallel or not, with vectors of several widths.
 template <typename Func, typename Var>
@@ -184,26 +36,32 @@ void point_cases(int rounds, bool parallel, int argc, char** argv) {
   const Memory image = memory<float>({0, 0}, {kWidth, kHeight});
   const Memory out = memory<float>({0, 0}, {kWidth, kHeight});
   if (wanted("f32-i32-f32", argc, argv)) {
-    compare<float, float>("f32-i32-f32", image, out, 3, rounds, true, [&](auto l, auto& u, int s) {
-      using L = decltype(l);
-      typename L::Var x("x"), y("y");
-      typename L::Func f("f");
-      f(x, y) = cast<float>(cast<std::int32_t>(u(x, y) * 1.5f) * 3 + 1);
-      schedule_rows(f, x, y, s, parallel);
-      return f;
-    });
+    compare<float, float>(
+        "f32-i32-f32", image, out, 3, rounds, true,
+        [&](auto l, auto& u, int s) {
+          using L = decltype(l);
+          typename L::Var x("x"), y("y");
+          typename L::Func f("f");
+          f(x, y) = cast<float>(cast<std::int32_t>(u(x, y) * 1.5f) * 3 + 1);
+          schedule_rows(f, x, y, s, parallel);
+          return f;
+        },
+        plain::f32_i32_f32);
   }
   if (wanted("down-by-2", argc, argv)) {
     const Memory half = memory<float>({0, 0}, {kWidth / 2, kHeight / 2});
-    compare<float, float>("down-by-2", image, half, 3, rounds, true, [&](auto l, auto& u, int s) {
-      using L = decltype(l);
-      typename L::Var x("x"), y("y");
-      typename L::Func f("f");
-      f(x, y) = 0.25f *
-                (u(2 * x, 2 * y) + u(2 * x + 1, 2 * y) + u(2 * x, 2 * y + 1) + u(2 * x + 1, 2 * y + 1));
-      schedule_rows(f, x, y, s, parallel);
-      return f;
-    });
+    compare<float, float>(
+        "down-by-2", image, half, 3, rounds, true,
+        [&](auto l, auto& u, int s) {
+          using L = decltype(l);
+          typename L::Var x("x"), y("y");
+          typename L::Func f("f");
+          f(x, y) = 0.25f * (u(2 * x, 2 * y) + u(2 * x + 1, 2 * y) + u(2 * x, 2 * y + 1) +
+                             u(2 * x + 1, 2 * y + 1));
+          schedule_rows(f, x, y, s, parallel);
+          return f;
+        },
+        plain::down_by_2);
   }
   if (wanted("lerp-up-by-2", argc, argv)) {
     const Memory small = memory<float>({0, 0}, {kWidth / 2 + 1, kHeight / 2 + 1});
@@ -234,7 +92,8 @@ void point_cases(int rounds, bool parallel, int argc, char** argv) {
         });
     const Memory grey = memory<std::uint8_t>({0, 0}, {kWidth, kHeight});
     compare<std::uint8_t, std::uint8_t>(
-        "grey-of-rgb", rgb, grey, 3, rounds, true, [&](auto l, auto& u, int s) {
+        "grey-of-rgb", rgb, grey, 3, rounds, true,
+        [&](auto l, auto& u, int s) {
           using L = decltype(l);
           typename L::Var x("x"), y("y");
           typename L::Func f("f");
@@ -242,7 +101,8 @@ void point_cases(int rounds, bool parallel, int argc, char** argv) {
           f(x, y) = cast<std::uint8_t>((of(0) * 77 + of(1) * 151 + of(2) * 28) / 256);
           schedule_rows(f, x, y, s, parallel);
           return f;
-        });
+        },
+        plain::grey_of_rgb);
   }
 }
 
@@ -298,16 +158,25 @@ void image_cases(int rounds, bool parallel, int argc, char** argv) {
       return f;
     });
   }
+  if (wanted("local-laplacian", argc, argv)) {
+    const Memory colours = memory<std::uint16_t>({0, 0, 0}, {kWidth, kHeight, 3});
+    compare<std::uint16_t, std::uint16_t>(
+        "local-laplacian", colours, colours, 4, std::max(rounds / 4, 3), false,
+        [&](auto l, auto& u, int s) { return LocalLaplacian<decltype(l)>(u).scheduled(s, parallel); });
+  }
   if (wanted("gray-scott", argc, argv)) {
-    compare<float, float>("periodic-5-point", image, out, 3, rounds, false, [&](auto l, auto& u, int s) {
-      using L = decltype(l);
-      typename L::Var x("x"), y("y");
-      typename L::Func b = L::periodic(u), f("f");
-      f(x, y) =
-          b(x, y) + 0.1f * (b(x - 1, y) + b(x + 1, y) + b(x, y - 1) + b(x, y + 1) - 4.0f * b(x, y));
-      schedule_rows(f, x, y, s, parallel);
-      return f;
-    });
+    compare<float, float>(
+        "periodic-5-point", image, out, 3, rounds, false,
+        [&](auto l, auto& u, int s) {
+          using L = decltype(l);
+          typename L::Var x("x"), y("y");
+          typename L::Func b = L::periodic(u), f("f");
+          f(x, y) =
+              b(x, y) + 0.1f * (b(x - 1, y) + b(x + 1, y) + b(x, y - 1) + b(x, y + 1) - 4.0f * b(x, y));
+          schedule_rows(f, x, y, s, parallel);
+          return f;
+        },
+        plain::periodic_5_point);
   }
 }
 
@@ -320,28 +189,34 @@ void stencil_cases(int rounds, bool parallel, int argc, char** argv) {
     const Memory in =
         memory<float>({-reach, -reach, -reach}, {n + 2 * reach, n + 2 * reach, n + 2 * reach});
     const Memory out = memory<float>({0, 0, 0}, {n, n, n});
-    compare<float, float>(name.c_str(), in, out, 4, rounds, false, [&](auto l, auto& u, int s) {
-      using L = decltype(l);
-      typename L::Var x("x"), y("y"), z("z"), yi("yi");
-      typename L::Func f("f");
-      typename L::Expr e = 0.4f * u(x, y, z);
-      if (kind == 27) {
-        for (int i = 0; i < 27; ++i) {
-          const int dx = i % 3 - 1, dy = i / 3 % 3 - 1, dz = i / 9 - 1;
-          if (i != 13) e = e + (0.1f / static_cast<float>(i + 1)) * u(x + dx, y + dy, z + dz);
-        }
-      } else {
-        for (int r = 1; r <= reach; ++r) {
-          e = e + (0.1f / static_cast<float>(r)) * (u(x - r, y, z) + u(x + r, y, z) + u(x, y - r, z) +
+    compare<float, float>(
+        name.c_str(), in, out, 4, rounds, false,
+        [&](auto l, auto& u, int s) {
+          using L = decltype(l);
+          typename L::Var x("x"), y("y"), z("z"), yi("yi");
+          typename L::Func f("f");
+          typename L::Expr e = 0.4f * u(x, y, z);
+          if (kind == 27) {
+            for (int i = 0; i < 27; ++i) {
+              const int dx = i % 3 - 1, dy = i / 3 % 3 - 1, dz = i / 9 - 1;
+              if (i != 13) e = e + (0.1f / static_cast<float>(i + 1)) * u(x + dx, y + dy, z + dz);
+            }
+          } else {
+            for (int r = 1; r <= reach; ++r) {
+              e = e +
+                  (0.1f / static_cast<float>(r)) * (u(x - r, y, z) + u(x + r, y, z) + u(x, y - r, z) +
                                                     u(x, y + r, z) + u(x, y, z - r) + u(x, y, z + r));
-        }
-      }
-      f(x, y, z) = e;
-      f.vectorize(x, s % 2 ? 16 : 8);
-      if (s >= 2) f.split(y, y, yi, 16).reorder(x, yi, z, y);
-      if (parallel) f.parallel(s >= 2 ? y : z);
-      return f;
-    });
+            }
+          }
+          f(x, y, z) = e;
+          f.vectorize(x, s % 2 ? 16 : 8);
+          if (s >= 2) f.split(y, y, yi, 16).reorder(x, yi, z, y);
+          if (parallel) f.parallel(s >= 2 ? y : z);
+          return f;
+        },
+        kind == 7    ? plain::stencil<7, 1>
+        : kind == 25 ? plain::stencil<25, 4>
+                     : plain::stencil<27, 1>);
   }
 }
 
@@ -357,6 +232,7 @@ int main(int argc, char** argv) {
   if (threads > 0) {
     setenv("HL_NUM_THREADS", std::to_string(threads).c_str(), 1);
     setenv("MICA_NUM_THREADS", std::to_string(threads).c_str(), 1);
+    omp_set_num_threads(threads);
   }
   point_cases(rounds, threads != 1, argc, argv);
   image_cases(rounds, threads != 1, argc, argv);

@@ -1,0 +1,191 @@
+// What bench/halide/table compares with: the words of both languages, the memory that all share, and
+// interleaved runs.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <Halide.h>
+
+#include "schedules/mica.h"
+
+namespace peers {
+
+/// The same words of either language. cast<T>(e) is found by its argument.
+template <typename F, typename E, typename V, typename I>
+struct Words {
+  using Func = F;
+  using Expr = E;
+  using Var = V;
+  using Image = I;
+};
+
+struct HalideLanguage : Words<Halide::Func, Halide::Expr, Halide::Var, Halide::ImageParam> {
+  template <typename T>
+  static Image image(int dimensions) {
+    return {Halide::type_of<T>(), dimensions, "u"};
+  }
+  static Func edge(const Image& u) { return Halide::BoundaryConditions::repeat_edge(u); }
+  static Func periodic(const Image& u) {
+    return Halide::BoundaryConditions::repeat_image(
+        u, {{u.dim(0).min(), u.dim(0).extent()}, {u.dim(1).min(), u.dim(1).extent()}});
+  }
+};
+
+struct MicaLanguage : Words<mica::Func, mica::Expr, mica::Var, mica::ImageParam> {
+  template <typename T>
+  static Image image(int dimensions) {
+    return {mica::type_of<T>(), dimensions, "u"};
+  }
+  static Func edge(const Image& u) { return mica::BoundaryConditions::repeat_edge(u); }
+  static Func periodic(const Image& u) { return mica::BoundaryConditions::repeat_image(u); }
+};
+
+using Shape = std::vector<int>;
+struct Memory {
+  std::vector<std::uint8_t> bytes;
+  Shape mins, extents;
+  bool interleaved = false;
+  template <typename T>
+  [[nodiscard]] T* data() const {
+    return reinterpret_cast<T*>(const_cast<std::uint8_t*>(bytes.data()));
+  }
+};
+
+template <typename T>
+Memory memory(const Shape& mins, const Shape& extents, bool interleaved = false) {
+  std::size_t count = 1;
+  for (const int e : extents) count *= static_cast<std::size_t>(e);
+  Memory m{std::vector<std::uint8_t>(count * sizeof(T)), mins, extents, interleaved};
+  std::uint32_t seed = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    seed = seed * 1664525U + 1013904223U;
+    m.data<T>()[i] = static_cast<T>(static_cast<double>(seed >> 24));
+  }
+  return m;
+}
+
+std::vector<int> strides_of(const Memory& m) {
+  if (m.interleaved) return {m.extents[2], m.extents[2] * m.extents[0], 1};
+  std::vector<int> strides{1};
+  for (std::size_t d = 0; d + 1 < m.extents.size(); ++d) {
+    strides.push_back(strides.back() * m.extents[d]);
+  }
+  return strides;
+}
+
+template <typename T>
+Halide::Buffer<T> halide_buffer(const Memory& m) {
+  std::vector<halide_dimension_t> dims;
+  for (std::size_t d = 0; d < m.extents.size(); ++d) {
+    dims.emplace_back(m.mins[d], m.extents[d], strides_of(m)[d]);
+  }
+  return Halide::Buffer<T>(m.data<T>(), static_cast<int>(dims.size()), dims.data());
+}
+
+template <typename T>
+mica::Buffer<T> mica_buffer(const Memory& m) {
+  std::vector<mica::BufferDim> dims;
+  for (std::size_t d = 0; d < m.extents.size(); ++d) {
+    dims.push_back({m.mins[d], m.extents[d], strides_of(m)[d]});
+  }
+  return mica::Buffer<T>(m.data<T>(), dims);
+}
+
+/// This machine. Halide 14 takes every CPU with AVX512-BF16 for a Sapphire Rapids and gives others, such
+/// as Zen 4, instructions that they do not have.
+inline Halide::Target halide_target() {
+  return Halide::get_jit_target_from_environment().without_feature(
+      Halide::Target::AVX512_SapphireRapids);
+}
+
+struct Contender {
+  std::string name;
+  std::function<void()> run;
+  double best = std::numeric_limits<double>::infinity();
+};
+
+/// The same as plain loops, for the compiler of this program: g++ -O3 -march=native -fopenmp.
+using PlainLoops = std::function<void(const Memory& in, const Memory& out)>;
+
+/// A program in both languages: make(language, input, schedule) gives the output Func for a schedule's
+/// number. `same_bits`: the results of the two languages should agree to the bit.
+template <typename In, typename Out, typename Make>
+void compare(const char* name, const Memory& in, const Memory& shape, int schedules, int rounds,
+             bool same_bits, Make make, const PlainLoops& plain = nullptr) {
+  std::vector<Contender> contenders;
+  std::vector<Memory> results;
+  results.reserve(static_cast<std::size_t>(2 * schedules + 1));
+  std::vector<std::size_t> good;
+  for (int s = 0; s < schedules; ++s) {
+    HalideLanguage halide;
+    auto u = HalideLanguage::image<In>(static_cast<int>(in.extents.size()));
+    if (in.interleaved) u.dim(0).set_stride(in.extents[2]).dim(2).set_stride(1);
+    Halide::Func f = make(halide, u, s);
+    if (shape.interleaved) {
+      f.output_buffer().dim(0).set_stride(shape.extents[2]).dim(2).set_stride(1);
+    }
+    u.set(halide_buffer<In>(in));
+    results.push_back(shape);
+    Halide::Buffer<Out> out = halide_buffer<Out>(results.back());
+    f.compile_jit(halide_target());
+    contenders.push_back(
+        {"Halide " + std::to_string(s), [f, out]() mutable { f.realize(out, halide_target()); }});
+  }
+  for (int s = 0; s < schedules; ++s) {
+    MicaLanguage language;
+    auto u = MicaLanguage::image<In>(static_cast<int>(in.extents.size()));
+    mica::Func f = make(language, u, s);
+    u.set(mica_buffer<In>(in));
+    results.push_back(shape);
+    mica::Buffer<Out> out = mica_buffer<Out>(results.back());
+    mica::Executable executable = mica::compile(f, mica::Target::host());
+    contenders.push_back(
+        {"Mica " + std::to_string(s), [executable, out]() mutable { executable.run(out); }});
+  }
+  if (plain) {
+    results.push_back(shape);
+    const Memory& out = results.back();
+    contenders.push_back({"plain loops", [&in, &out, plain] { plain(in, out); }});
+  }
+  for (int i = -2; i < rounds; ++i) {
+    for (auto& c : contenders) {
+      const auto start = std::chrono::steady_clock::now();
+      c.run();
+      const auto end = std::chrono::steady_clock::now();
+      const double ms = std::chrono::duration<double, std::milli>(end - start).count();
+      if (i >= 0) c.best = std::min(c.best, ms);
+    }
+  }
+  const auto best = [&](int from) {
+    return std::min_element(contenders.begin() + from, contenders.begin() + from + schedules,
+                            [](const auto& a, const auto& b) { return a.best < b.best; });
+  };
+  const auto halide = best(0), mica = best(schedules);
+  std::printf("%-22s Halide %8.3f ms (%d)  Mica %8.3f ms (%d)  %.2f of Halide's", name, halide->best,
+              static_cast<int>(halide - contenders.begin()), mica->best,
+              static_cast<int>(mica - contenders.begin()) - schedules, mica->best / halide->best);
+  if (same_bits) {
+    const auto last = static_cast<std::size_t>(2 * schedules - 1);
+    std::printf("  bits %s", results.front().bytes == results[last].bytes ? "equal" : "DIFFER");
+  }
+  if (plain) {
+    const double loops = contenders.back().best;
+    std::printf("  %.2f of plain loops' %.3f ms", mica->best / loops, loops);
+  }
+  std::printf("   [");
+  for (const auto& c : contenders) std::printf(" %.3f", c.best);
+  std::printf(" ]\n");
+  std::fflush(stdout);
+}
+
+}  // namespace peers
