@@ -48,21 +48,25 @@ class ExprVerifier {
   }
 
  private:
-  void require(const Expr& e, bool holds, const std::string& what) {
-    if (!holds) found_.push_back(what + " in " + brief(e));
+  void require(const Expr& e, bool holds, const char* what) {
+    if (!holds) found_.push_back(std::string(what) + " in " + brief(e));
+  }
+  /// The text is made for what does not hold only.
+  void require(const Expr& e, bool holds, FunctionRef<std::string()> what) {
+    if (!holds) found_.push_back(what() + " in " + brief(e));
   }
   /// At the back end f16 and bf16 are moved and cast only.
   void computes(const Expr& e, Type type) {
     require(e, level_ < Level::BackEnd || !type.is_half(),
-            "arithmetic on " + to_string(type) + " is left for the back end");
+            [&] { return "arithmetic on " + to_string(type) + " is left for the back end"; });
   }
   void same(const Expr& e, const Expr& a, const Expr& b) {
     require(e, a.type() == b.type(),
-            "operands of types " + to_string(a.type()) + " and " + to_string(b.type()));
+            [&] { return "operands of types " + to_string(a.type()) + " and " + to_string(b.type()); });
   }
   void result(const Expr& e, Type expected) {
     require(e, e.type() == expected,
-            "type " + to_string(e.type()) + " instead of " + to_string(expected));
+            [&] { return "type " + to_string(e.type()) + " instead of " + to_string(expected); });
   }
 
   void node(const Expr& e, const IntImm& /*imm*/) {
@@ -76,8 +80,9 @@ class ExprVerifier {
     if (name == nullptr) {
       found_.push_back(var.name + " is used but not defined here");
     } else if (name->type) {
-      require(e, e.type() == *name->type,
-              "used as " + to_string(e.type()) + " but defined as " + to_string(*name->type));
+      require(e, e.type() == *name->type, [&] {
+        return "used as " + to_string(e.type()) + " but defined as " + to_string(*name->type);
+      });
     } else {
       require(e, e.type().is_scalar() && e.type().is_integer(), "symbol that is no integer");
     }
@@ -108,7 +113,7 @@ class ExprVerifier {
       case UnaryOp::Cos:
       case UnaryOp::Tanh: legal = t.is_float() && level_ < Level::BackEnd; break;
     }
-    require(e, legal, "unary operation that " + to_string(t) + " does not have");
+    require(e, legal, [&] { return "unary operation that " + to_string(t) + " does not have"; });
   }
   void node(const Expr& e, const Binary& b) {
     same(e, b.a, b.b);
@@ -133,7 +138,7 @@ class ExprVerifier {
       case BinaryOp::Shl:
       case BinaryOp::Shr: legal = t.is_integer(); break;
     }
-    require(e, legal, "binary operation that " + to_string(t) + " does not have");
+    require(e, legal, [&] { return "binary operation that " + to_string(t) + " does not have"; });
   }
   void node(const Expr& e, const Compare& c) {
     same(e, c.a, c.b);
@@ -144,7 +149,8 @@ class ExprVerifier {
     same(e, s.if_true, s.if_false);
     result(e, s.if_true.type());
     const Type c = s.condition.type();
-    require(e, c.is_bool() && (c.is_scalar() || c.lanes == e.type().lanes), "select by " + to_string(c));
+    require(e, c.is_bool() && (c.is_scalar() || c.lanes == e.type().lanes),
+            [&] { return "select by " + to_string(c); });
   }
   void node(const Expr& e, const Fma& f) {
     same(e, f.a, f.b);
@@ -160,14 +166,14 @@ class ExprVerifier {
   void node(const Expr& e, const Access& a) {
     require(e, level_ < Level::Loads, "access that is no load");
     for (const Expr& arg : a.args) {
-      require(e, arg.type().is_integer(), "index of type " + to_string(arg.type()));
+      require(e, arg.type().is_integer(), [&] { return "index of type " + to_string(arg.type()); });
     }
   }
   void node(const Expr& /*e*/, const Let& /*let*/) {}
   void node(const Expr& e, const Load& load) {
     std::vector<std::string> findings;
     verify_indices(load.buffer, load.index, load.alignment, e.type(), level_, scope_, findings);
-    for (const std::string& finding : findings) require(e, false, finding);
+    for (const std::string& finding : findings) require(e, false, finding.c_str());
   }
   void node(const Expr& e, const Ramp& r) {
     same(e, r.base, r.stride);
@@ -176,13 +182,14 @@ class ExprVerifier {
   }
   void node(const Expr& e, const Broadcast& b) {
     require(e, b.value.type().is_scalar() && e.type().element() == b.value.type(),
-            "broadcast of " + to_string(b.value.type()));
+            [&] { return "broadcast of " + to_string(b.value.type()); });
   }
   void node(const Expr& e, const Shuffle& s) {
     int total = 0;
     for (const Expr& v : s.vectors) {
       total += v.type().lanes;
-      require(e, v.type().element() == e.type().element(), "shuffle of " + to_string(v.type()));
+      require(e, v.type().element() == e.type().element(),
+              [&] { return "shuffle of " + to_string(v.type()); });
     }
     require(e, static_cast<int>(s.lanes.size()) == e.type().lanes, "shuffle to other lanes");
     require(
@@ -193,7 +200,7 @@ class ExprVerifier {
   void node(const Expr& e, const Reinterpret& r) {
     const Type from = r.value.type();
     require(e, from.bits * from.lanes == e.type().bits * e.type().lanes,
-            "reinterpretation of " + to_string(from) + " in another width");
+            [&] { return "reinterpretation of " + to_string(from) + " in another width"; });
   }
   void node(const Expr& e, const WarpShuffle& w) {
     result(e, w.value.type());
