@@ -112,13 +112,23 @@ class Generator {
   }
   /// A coordinate from data of few bits, which name few places.
   Index looked_up() {
-    const Type type = random_.pick(std::vector<Type>{UInt(8), UInt(8), Int(8), UInt(16), Int(16)});
     const int source = random_source();
-    if (source < 0) return {-1, 1, static_cast<int>(random_.between(-3, 3))};
+    return source < 0 ? Index{} : looked_up(source, at_point(source));
+  }
+  Index looked_up(int source, std::vector<Index> at) {
+    const Type type = random_.pick(std::vector<Type>{UInt(8), UInt(8), Int(8), UInt(16), Int(16)});
     Index index;
-    index.looked_up = {converted(tap(source, at_point(source)), type)};
+    index.looked_up = {converted(tap(source, std::move(at)), type)};
     narrow(index, type.bits, random_);
     return index;
+  }
+  /// The place that an update over `dims` dimensions writes as data say, as in a histogram.
+  Index binned(int dims) {
+    const int source = random_source();
+    if (source < 0) return {};
+    std::vector<Index> at(static_cast<std::size_t>(dimensions_of(source)));
+    for (Index& index : at) index.var = kReduction + static_cast<int>(random_.below(dims));
+    return looked_up(source, std::move(at));
   }
   Term tap(int source, std::vector<Index> at) {
     Term term;
@@ -342,6 +352,10 @@ class Generator {
       if (dims > 0 && random_.below(5) == 0) {
         index = {kReduction + static_cast<int>(random_.below(dims)), 1,
                  static_cast<int>(random_.between(-2, 2)), 1, std::nullopt};
+        all_pure = false;
+        barred_[static_cast<std::size_t>(d)] = true;
+      } else if (dims > 0 && random_.below(12) == 0) {
+        index = binned(dims);
         all_pure = false;
         barred_[static_cast<std::size_t>(d)] = true;
       }

@@ -3,11 +3,16 @@
 namespace mica::test {
 namespace {
 
-/// The parts of `term` of this type, or of any; outside of reductions, whose dimensions they could name.
+/// The parts of `term` of this type, or of any: outside of reductions, whose dimensions they could name,
+/// and other than amounts of shifts, which have a range.
 void collect(Term& term, const std::optional<Type>& type, std::vector<Term*>& found) {
   if (!type || term.type == *type) found.push_back(&term);
   if (!term.domain.empty()) return;
-  for (Term& operand : term.operands) collect(operand, type, found);
+  const bool shifts = term.operation == Operation::Shl || term.operation == Operation::Shr;
+  for (Term& operand : term.operands) {
+    collect(operand, type, found);
+    if (shifts) return;
+  }
 }
 
 std::vector<Term*> parts_of(std::vector<Term>& values, const std::optional<Type>& type) {
