@@ -14,26 +14,22 @@ namespace {
 
 constexpr std::uint64_t kBatch = 32;
 
-std::vector<Box> zeroed(const Program& program) {
-  std::vector<Box> boxes;
-  for (const auto& input : program.inputs)
-    boxes.emplace_back(static_cast<std::size_t>(input.dimensions));
-  return boxes;
-}
-
-/// Boxes for the inputs of boundary conditions: about where the outputs are, smaller or larger.
+/// Boxes for the inputs whose own ranges boundary conditions take: about where the outputs are, smaller
+/// or larger.
 std::map<std::string, Box> random_bounded_inputs(const FuzzCase& drawn, Random& random) {
   std::map<std::string, Box> result;
-  std::vector<Box> boxes = zeroed(drawn.program);
   for (const ProgramStage& stage : drawn.program.stages) {
     if (!stage.boundary) continue;
-    Box& box = boxes[static_cast<std::size_t>(stage.input)];
+    const int origin = drawn.program.origin_of(stage.source);
+    if (drawn.program.is_stage(origin)) continue;
+    const Program::Input& input = drawn.program.inputs[static_cast<std::size_t>(origin)];
+    Box box(static_cast<std::size_t>(input.dimensions));
     const Box& output = drawn.boxes.back();
     for (std::size_t d = 0; d < box.size(); ++d) {
       const auto& around = output[std::min(d, output.size() - 1)];
       box[d] = {around.first + random.between(-3, 3), random.between(1, around.second + 4)};
     }
-    result[drawn.program.inputs[static_cast<std::size_t>(stage.input)].name] = box;
+    result.emplace(input.name, box);
   }
   return result;
 }
@@ -61,6 +57,8 @@ FuzzCase random_case(Random& random, const Target& target, bool illegal) {
     add_random_directives(pipeline, target.is_gpu() || random.below(8) == 0, directives, random);
   drawn.schedule = schedule_of(pipeline);
   if (random.below(4) == 0) drawn.bake = random_bake(arrays_of(drawn), illegal, random);
+  drawn.in_place = random.below(3) == 0;
+  drawn.in_threads = random.below(8) == 0;
   if (random.below(6) == 0) drawn.names = random_names(drawn.program, drawn.schedule, random);
   return drawn;
 }

@@ -29,6 +29,7 @@ class PoisonedOutput {
   PoisonedOutput(Type type, const std::vector<std::pair<std::int64_t, std::int64_t>>& box,
                  std::int64_t margin = 3, std::int64_t row_padding = 2, bool transposed = false);
   [[nodiscard]] AnyBuffer& crop() { return crop_; }
+  [[nodiscard]] const AnyBuffer& crop() const { return crop_; }
   /// Empty when every byte outside the crop is still the poison that the constructor wrote; otherwise
   /// how many are not, and where the first is.
   [[nodiscard]] std::string writes_outside() const;

@@ -33,15 +33,24 @@ ExpectedOutputs::ExpectedOutputs(const std::vector<Func>& outputs, const std::ve
   interpret(outputs, pointers);
 }
 
-Outcome ExpectedOutputs::run(Executable& executable) const {
+Outcome ExpectedOutputs::run(Executable& executable, const RunOptions& options) const {
+  return run(executable, options, 0, nullptr);
+}
+
+Outcome ExpectedOutputs::run_into(Executable& executable, std::size_t i, AnyBuffer& memory) const {
+  return run(executable, {}, i, &memory);
+}
+
+Outcome ExpectedOutputs::run(Executable& executable, const RunOptions& options, std::size_t given_i,
+                             AnyBuffer* given) const {
   std::vector<std::unique_ptr<PoisonedOutput>> memory;
   std::vector<AnyBuffer*> pointers;
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     memory.push_back(std::make_unique<PoisonedOutput>(expected_[i].type(), boxes_[i], layout_.margin,
                                                       layout_.row_padding, layout_.transposed));
-    pointers.push_back(&memory.back()->crop());
+    pointers.push_back(given != nullptr && i == given_i ? given : &memory.back()->crop());
   }
-  executable.run(pointers);
+  executable.run(pointers, options);
   executable.synchronize();
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     const std::string number = "output " + std::to_string(i) + ": ";

@@ -1,6 +1,7 @@
 // What running a pipeline must leave in memory, by the oracle.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,9 +43,16 @@ class ExpectedOutputs {
                   const OutputLayout& layout);
   /// Runs into newly poisoned memory, and compares: Same, Differs or WritesOutside, with the place. What
   /// the run throws is passed on.
-  Outcome run(Executable& executable) const;
+  Outcome run(Executable& executable, const RunOptions& options = {}) const;
+  /// The same with output `i` into `memory`, of which the output's box alone is looked at.
+  Outcome run_into(Executable& executable, std::size_t i, AnyBuffer& memory) const;
+  [[nodiscard]] std::size_t size() const { return expected_.size(); }
+  [[nodiscard]] Type type(std::size_t i) const { return expected_[i].type(); }
+  [[nodiscard]] const Box& box(std::size_t i) const { return boxes_[i]; }
 
  private:
+  /// With `given`, output `i` goes there.
+  Outcome run(Executable& executable, const RunOptions& options, std::size_t i, AnyBuffer* given) const;
   OutputLayout layout_;
   std::vector<AnyBuffer> expected_;  // Tuple elements one after another
   std::vector<Box> boxes_;           // one for each of them

@@ -9,6 +9,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/program.h"
+#include "fuzz/more_runs.h"
 
 namespace mica::test {
 namespace {
@@ -71,29 +72,13 @@ void add_wrappers(std::map<std::string, Func>& funcs, const TestPipeline& pipeli
 
 /// The box of each input's memory.
 std::vector<Box> input_boxes(const FuzzCase& drawn) {
-  std::vector<Box> boxes = demanded_boxes(drawn.program, drawn.boxes);
+  std::vector<Box> boxes = demanded_boxes(drawn.program, drawn.boxes, drawn.bounded_inputs);
   boxes.resize(drawn.program.inputs.size());
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     const Program::Input& input = drawn.program.inputs[i];
-    const auto bounded = drawn.bounded_inputs.find(input.name);
-    if (bounded != drawn.bounded_inputs.end()) boxes[i] = bounded->second;
     if (boxes[i].empty()) boxes[i].assign(static_cast<std::size_t>(input.dimensions), {0, 1});
   }
   return boxes;
-}
-
-/// The inputs' memory, bound.
-std::vector<std::unique_ptr<PoisonedOutput>> bind_inputs(const FuzzCase& drawn, TestPipeline& pipeline) {
-  const std::vector<Box> boxes = input_boxes(drawn);
-  std::vector<std::unique_ptr<PoisonedOutput>> memory;
-  for (std::size_t i = 0; i < pipeline.inputs.size(); ++i) {
-    ImageParam& input = pipeline.inputs[i];
-    memory.push_back(std::make_unique<PoisonedOutput>(input.type(), boxes[i], drawn.margin,
-                                                      drawn.row_padding, drawn.transposed));
-    fill_random(memory.back()->crop(), drawn.data_seed + i, drawn.contents);
-    input.set(memory.back()->crop());
-  }
-  return memory;
 }
 
 }  // namespace
@@ -134,10 +119,20 @@ Schedule schedule_of(const TestPipeline& pipeline) {
   return all;
 }
 
+std::unique_ptr<PoisonedOutput> input_memory(const FuzzCase& drawn, std::size_t i) {
+  auto memory = std::make_unique<PoisonedOutput>(drawn.program.inputs[i].type, input_boxes(drawn)[i],
+                                                 drawn.margin, drawn.row_padding, drawn.transposed);
+  fill_random(memory->crop(), drawn.data_seed + i, drawn.contents);
+  return memory;
+}
+
 BoundCase bind(const FuzzCase& drawn) {
   BoundCase bound;
   bound.pipeline = build(drawn.program, drawn.names);
-  bound.memory = bind_inputs(drawn, bound.pipeline);
+  for (std::size_t i = 0; i < bound.pipeline.inputs.size(); ++i) {
+    bound.memory.push_back(input_memory(drawn, i));
+    bound.pipeline.inputs[i].set(bound.memory.back()->crop());
+  }
   put_schedule(bound.pipeline, with_names(drawn.schedule, drawn.names));
   // The oracle's names are the plain ones.
   TestPipeline plain = build(drawn.program);
@@ -150,7 +145,7 @@ BoundCase bind(const FuzzCase& drawn) {
 
 std::map<std::string, Box> boxes_of_funcs(const FuzzCase& drawn) {
   std::map<std::string, Box> boxes;
-  const std::vector<Box> demanded = demanded_boxes(drawn.program, drawn.boxes);
+  const std::vector<Box> demanded = demanded_boxes(drawn.program, drawn.boxes, drawn.bounded_inputs);
   for (std::size_t i = 0; i < drawn.program.stages.size(); ++i) {
     const Box& box = demanded[drawn.program.inputs.size() + i];
     if (!box.empty()) boxes[drawn.program.stages[i].name] = box;
@@ -203,7 +198,13 @@ Outcome run_case(const FuzzCase& drawn) {
     options.use_cache = false;
     options.bake = bake_of(drawn.bake, arrays_of(drawn));
     Executable executable = compile(bound.pipeline.outputs, drawn.target, options);
-    return bound.expected->run(executable);
+    Outcome outcome = bound.expected->run(executable);
+    if (outcome.verdict == Verdict::Same && drawn.in_place)
+      outcome = run_in_place(drawn, bound, executable);
+    if (outcome.verdict == Verdict::Same && drawn.in_threads) {
+      outcome = run_in_threads(drawn, bound, executable);
+    }
+    return outcome;
   } catch (const UserError& e) {
     return {Verdict::Refused, e.what()};
   } catch (const std::exception& e) {

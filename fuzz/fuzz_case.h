@@ -1,6 +1,7 @@
 // One program with a schedule, a target and data: what the fuzzer runs, shrinks and prints.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,6 +34,9 @@ struct FuzzCase {
   int margin = 3, row_padding = 2;
   bool transposed = false;  ///< the last dimension of the inputs' and outputs' memory is the fastest
   Baked bake;               ///< what the compilation knows
+  /// After a run that was right: each output once more in the memory of each input that could hold it,
+  /// and runs from several threads, each with inputs and Params of its own (fuzz/more_runs.h).
+  bool in_place = false, in_threads = false;
 };
 
 /// Do two failures look like one bug? Exceptions must agree in the words of their first line, numbers
@@ -60,6 +64,8 @@ struct BoundCase {
   std::unique_ptr<ExpectedOutputs> expected;
 };
 BoundCase bind(const FuzzCase& drawn);
+/// Memory of input `i` with its contents.
+std::unique_ptr<PoisonedOutput> input_memory(const FuzzCase& drawn, std::size_t i);
 
 /// Compiles, runs and compares in this process.
 Outcome run_case(const FuzzCase& drawn);

@@ -4,6 +4,7 @@
 #include "codegen/program.h"
 #include "dsl/names.h"
 #include "fuzz/fuzz_case.h"
+#include "fuzz/more_runs.h"
 #include "fuzz/print_program.h"
 
 namespace mica::test {
@@ -56,6 +57,90 @@ std::string indented(const std::string& text) {
   return result;
 }
 
+/// What the statements of a printed case need of it.
+struct CaseText {
+  std::string outputs;  ///< the Funcs
+  std::string memory;   ///< new buffers for all their values
+  std::string target;
+  std::string options;  ///< an argument, or empty
+};
+
+std::string box_text(const Box& box) {
+  std::string text;
+  for (const auto& [min, extent] : box) {
+    text += (text.empty() ? "{" : ", {") + std::to_string(min) + ", " + std::to_string(extent) + "}";
+  }
+  return "{" + text + "}";
+}
+
+/// Statements that compute each output in the memory of each input that can hold it.
+std::string in_place_text(const FuzzCase& drawn, const CaseText& words) {
+  const std::vector<Box> boxes = output_boxes(drawn.program, drawn.boxes);
+  std::vector<Box> of_values;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const auto& stage = drawn.program.stages[static_cast<std::size_t>(drawn.program.outputs[i])];
+    of_values.insert(of_values.end(), stage.values.size(), boxes[i]);
+  }
+  std::string text;
+  for (const auto& [output, i] : replacements(drawn)) {
+    const std::string number = std::to_string(output), input = drawn.program.inputs[i].name;
+    text += "  {  // Output " + number + " in the memory of " + input +
+            ".\n    AnyBuffer own = " + input + "_data.copy();\n    std::vector<AnyBuffer> again{" +
+            words.memory + "};\n    again[" + number + "] = own.cropped(" + box_text(of_values[output]) +
+            ");\n    " + input + ".set(own);\n    try {\n      run({" + words.outputs + "}, " +
+            words.target + ", again" + words.options +
+            ");\n      differences += count(plain, again);\n"
+            "    } catch (const UserError& refusal) {\n"
+            "      std::printf(\"%s\\n\", refusal.what());\n    }\n    " +
+            input + ".set(" + input + "_data);\n  }\n";
+  }
+  return text;
+}
+
+/// The RunOptions of a thread.
+std::string thread_options_text(const FuzzCase& drawn, const ArrayDims& arrays, int number) {
+  const FuzzCase own = case_of_thread(drawn, number);
+  std::string inputs, params;
+  for (std::size_t i = 0; i < own.program.inputs.size(); ++i) {
+    const auto& input = own.program.inputs[i];
+    inputs += (inputs.empty() ? "{" : ", {") + input.name + ", filled<" + cpp_type(input.type) + ">(" +
+              dims_text(arrays.at(input.name)) + ", " +
+              std::to_string(10 * (number + 1) + static_cast<int>(i)) + ")}";
+  }
+  std::size_t scalars = 0;
+  for (const ProgramStage& stage : own.program.stages) {
+    for_each_term(stage, [&](const Term& term) {
+      if (term.kind != Term::Kind::Parameter) return;
+      params += (params.empty() ? "{" : ", {") + scalar_text(scalars++) + ", " +
+                scalar_value_text(term.type, term.value) + "}";
+    });
+  }
+  return "RunOptions{.inputs = {" + inputs + "}, .params = {" + params + "}}";
+}
+
+/// Statements that run the case from several threads, each with inputs and Params of its own.
+std::string threads_text(const FuzzCase& drawn, const ArrayDims& arrays, const CaseText& words) {
+  const std::string count = std::to_string(kCaseThreads);
+  std::string text = "  Executable shared = compile({" + words.outputs + "}, " + words.target +
+                     words.options + ");\n  const std::vector<RunOptions> own{";
+  for (int number = 0; number < kCaseThreads; ++number) {
+    text += (number == 0 ? "" : ", ") + thread_options_text(drawn, arrays, number);
+  }
+  text += "};\n  std::vector<std::vector<AnyBuffer>> wanted, got;\n  for (int i = 0; i < " + count +
+          "; ++i) {\n    wanted.push_back({" + words.memory + "});\n    got.push_back({" + words.memory +
+          "});\n    run({" + words.outputs +
+          "}, Target::host(), wanted.back(), {}, own[i]);\n  }\n"
+          "  std::vector<std::thread> threads;\n  for (int i = 0; i < " +
+          count +
+          "; ++i) {\n    threads.emplace_back([&, i] {\n"
+          "      std::vector<AnyBuffer*> outputs;\n"
+          "      for (auto& buffer : got[i]) outputs.push_back(&buffer);\n"
+          "      shared.run(outputs, own[i]);\n    });\n  }\n"
+          "  for (auto& thread : threads) thread.join();\n  for (int i = 0; i < " +
+          count + "; ++i) differences += count(wanted[i], got[i]);\n";
+  return text;
+}
+
 }  // namespace
 
 std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
@@ -67,7 +152,8 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
     at = end + 1;
   }
   text +=
-      "#include <cstdio>\n#include <cstring>\n#include <random>\n\n#include <mica/mica.h>\n\n"
+      "#include <cstdio>\n#include <cstring>\n#include <random>\n#include <thread>\n\n#include "
+      "<mica/mica.h>\n\n"
       "using namespace mica;\n\n"
       "template <typename T>\nBuffer<T> filled(const std::vector<BufferDim>& dims, unsigned seed) {\n"
       "  Buffer<T> buffer(dims);\n  std::mt19937 random(seed);\n"
@@ -97,25 +183,29 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
   text += "  std::vector<AnyBuffer> plain{" + plain + "}, scheduled{" + plain + "};\n";
   text +=
       "  const auto run = [](const std::vector<Func>& funcs, const Target& target, "
-      "std::vector<AnyBuffer>& "
-      "buffers, const CompileOptions& options = {}) {\n"
+      "std::vector<AnyBuffer>& buffers, const CompileOptions& options = {}, const RunOptions& given = "
+      "{}) {\n"
       "    std::vector<AnyBuffer*> outputs;\n"
       "    for (auto& buffer : buffers) outputs.push_back(&buffer);\n"
-      "    compile(funcs, target, options).run(outputs);\n  };\n";
+      "    compile(funcs, target, options).run(outputs, given);\n  };\n"
+      "  const auto count = [](const std::vector<AnyBuffer>& one, const std::vector<AnyBuffer>& other) "
+      "{\n"
+      "    int differences = 0;\n"
+      "    for (std::size_t i = 0; i < one.size(); ++i) {\n"
+      "      const AnyBuffer a = one[i].copy(), b = other[i].copy();\n"
+      "      differences += std::memcmp(a.host_data(), b.host_data(), a.elements() * a.type().bytes()) "
+      "!= 0;\n"
+      "    }\n    return differences;\n  };\n";
   text += "  run({" + outputs + "}, Target::host(), plain);\n\n";
   text += indented(mica::to_string(with_loop_names(drawn.schedule, drawn.names), handle_text));
   const auto bake = bake_of(drawn.bake, arrays);
   if (!bake.empty()) text += "  CompileOptions options;\n  options.bake = " + bake_text(bake) + ";\n";
-  text += "  run({" + outputs + "}, " + target_text(drawn.target) + ", scheduled" +
-          (bake.empty() ? "" : ", options") + ");\n";
-  text +=
-      "  int differences = 0;\n"
-      "  for (std::size_t i = 0; i < plain.size(); ++i) {\n"
-      "    const AnyBuffer a = plain[i].copy(), b = scheduled[i].copy();\n"
-      "    differences += std::memcmp(a.host_data(), b.host_data(), a.elements() * a.type().bytes()) != "
-      "0;\n"
-      "  }\n"
-      "  std::printf(\"%d outputs differ\\n\", differences);\n  return differences;\n}\n";
+  const CaseText words{outputs, plain, target_text(drawn.target), bake.empty() ? "" : ", options"};
+  text += "  run({" + outputs + "}, " + words.target + ", scheduled" + words.options + ");\n";
+  text += "  int differences = count(plain, scheduled);\n";
+  if (drawn.in_place) text += in_place_text(drawn, words);
+  if (drawn.in_threads) text += threads_text(drawn, arrays, words);
+  text += "  std::printf(\"%d outputs differ\\n\", differences);\n  return differences;\n}\n";
   return text;
 }
 

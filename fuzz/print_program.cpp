@@ -107,10 +107,16 @@ std::string domain_text(const Domain& domain, const std::string& param) {
   return "{" + joined_texts(ranges) + "}";
 }
 
+/// Params as variables, p0, p1, ... in the order in which they stand in the program.
+struct Scalars {
+  std::size_t count = 0;
+  std::string declarations;  ///< of those that are not declared yet
+};
+
 class StageText {
  public:
-  StageText(const Program& program, const CaseNames& names, std::string self)
-      : program_(program), called_(names), self_(std::move(self)) {}
+  StageText(const Program& program, const CaseNames& names, std::string self, Scalars& scalars)
+      : program_(program), called_(names), self_(std::move(self)), scalars_(scalars) {}
 
   /// Coordinates in a reduction's scope are those of the RDom of this name.
   void enter(const std::string& reduction, const Domain& domain) {
@@ -118,20 +124,26 @@ class StageText {
     dims_ = domain.size();
   }
 
-  [[nodiscard]] std::string coordinate(const Index& index) const {
-    if (index.var < 0) return integer(index.offset);
-    std::string e = variable_text(index.var, reduction_, dims_);
+  std::string coordinate(const Index& index) {
+    if (index.is_constant()) return integer(index.offset);
+    std::string e = index.looked_up.empty() ? variable_text(index.var, reduction_, dims_)
+                                            : value(index.looked_up.front());
     if (index.scale != 1) e += " * " + integer(index.scale);
     if (index.offset != 0) e += offset_text(index.offset);
-    const bool plain = index.scale == 1 && index.offset == 0;
-    if (index.divisor != 1) e = (plain ? e : "(" + e + ")") + " / " + integer(index.divisor);
-    if (index.modulus)
-      e = (plain && index.divisor == 1 ? e : "(" + e + ")") + " % " + integer(*index.modulus);
+    bool plain = index.scale == 1 && index.offset == 0;
+    const auto then = [&](const char* operation, int operand) {
+      e = (plain ? e : "(" + e + ")") + operation + integer(operand);
+      plain = false;
+    };
+    if (index.divisor != 1) then(" / ", index.divisor);
+    if (index.shift != 0) then(" >> ", index.shift);
+    if (index.mask) then(" & ", *index.mask);
+    if (index.modulus) then(" % ", *index.modulus);
     if (!index.limits) return e;
     return "clamp(" + e + ", " + std::to_string(index.limits->first) + ", " +
            std::to_string(index.limits->second) + ")";
   }
-  [[nodiscard]] std::string coordinates(const std::vector<Index>& at) const {
+  std::string coordinates(const std::vector<Index>& at) {
     std::vector<std::string> texts;
     for (const Index& index : at) texts.push_back(coordinate(index));
     return joined_texts(texts);
@@ -143,13 +155,9 @@ class StageText {
       case Term::Kind::Constant: return constant_text(term.type, term.value);
       case Term::Kind::Coordinate:
         return "cast(" + type_text(term.type) + ", " + coordinate(term.at.at(0)) + ")";
-      case Term::Kind::Parameter:
-        if (term.type == Int(32)) {
-          return "Param<std::int32_t>(" + literal(called(called_, "q")) + ", " +
-                 integer(static_cast<std::int32_t>(term.value)) + ")";
-        }
-        return "Param<float>(" + literal(called(called_, "p")) + ", " + decimal(term.value) + "F)";
+      case Term::Kind::Parameter: return scalar(term);
       case Term::Kind::Tap: return tap(term);
+      case Term::Kind::Shared: return self_ + "_s" + std::to_string(term.element);
       case Term::Kind::Apply: break;
     }
     if (!term.domain.empty()) return reduction(term);
@@ -168,6 +176,13 @@ class StageText {
   }
 
  private:
+  std::string scalar(const Term& term) {
+    const std::string variable = scalar_text(scalars_.count++);
+    scalars_.declarations += scalar_type_text(term.type) + " " + variable + "(" +
+                             literal(called(called_, term.type == Int(32) ? "q" : "p")) + ", " +
+                             scalar_value_text(term.type, term.value) + ");\n";
+    return variable;
+  }
   std::string operand(const Term& term, std::size_t i) {
     const std::string e = value(term.operands[i]);
     const Type type = operand_type(term, i);
@@ -181,7 +196,7 @@ class StageText {
            literal(called(called_, "s")) + "); return " + call(term.operation) + "(s, " +
            inner.operand(term, 0) + "); }()";
   }
-  [[nodiscard]] std::string tap(const Term& term) const {
+  std::string tap(const Term& term) {
     std::string text = self_;
     bool tuple = false;
     if (term.source != kSelf) {
@@ -204,6 +219,7 @@ class StageText {
   const CaseNames& called_;
   std::string self_, reduction_;
   std::size_t dims_ = 0;
+  Scalars& scalars_;
 };
 
 const char* boundary_name(Boundary boundary) {
@@ -229,21 +245,49 @@ std::string values_text(StageText& text, const std::vector<Term>& values,
   return texts.size() == 1 ? "Expr(" + texts[0] + ")" : "Tuple(" + joined_texts(texts) + ")";
 }
 
-std::string stage_text(const Program& program, const CaseNames& names, const ProgramStage& stage) {
-  const std::string name = handle_text(stage.name);
-  if (stage.boundary) {
-    const auto& input = program.inputs[static_cast<std::size_t>(stage.input)];
-    const bool constant = *stage.boundary == Boundary::ConstantExterior;
-    return "Func " + name + " = BoundaryConditions::" + boundary_name(*stage.boundary) + "(" +
-           input.name + (constant ? ", " + constant_text(input.type, 3) : "") + ");\n";
+std::string boundary_text(const Program& program, const CaseNames& names, const ProgramStage& stage) {
+  const std::string source = program.is_stage(stage.source)
+                                 ? handle_text(program.stage(stage.source).name)
+                                 : program.inputs[static_cast<std::size_t>(stage.source)].name;
+  std::string text = "Func " + handle_text(stage.name) +
+                     " = BoundaryConditions::" + boundary_name(*stage.boundary) + "(" + source;
+  if (*stage.boundary == Boundary::ConstantExterior) {
+    text += ", " + constant_text(program.type_of(stage.source), 3);
   }
-  StageText text(program, names, name);
+  if (stage.extents.empty()) return text + ");\n";
+  std::vector<std::string> ranges;
+  for (std::size_t d = 0; d < stage.extents.size(); ++d) {
+    const BoundaryExtent& extent = stage.extents[d];
+    const auto bound = [&](int value) {
+      if (!extent.of_params) return integer(value);
+      return "Param<std::int32_t>(" + literal(called(names, "q")) + ", " + integer(value) + ")";
+    };
+    std::string inside;
+    if (extent.kind == BoundaryExtent::Kind::Own) {
+      inside = "Var(" + literal(default_dimension_names()[d]) + ")";
+    } else if (extent.kind == BoundaryExtent::Kind::Given) {
+      inside = bound(extent.min) + ", " + bound(extent.extent);
+    }
+    ranges.push_back("BoundaryRange(" + inside + ")");
+  }
+  return text + ", BoundaryRanges{" + joined_texts(ranges) + "});\n";
+}
+
+std::string stage_text(const Program& program, const CaseNames& names, const ProgramStage& stage,
+                       Scalars& scalars) {
+  const std::string name = handle_text(stage.name);
+  if (stage.boundary) return boundary_text(program, names, stage);
+  StageText text(program, names, name, scalars);
   std::vector<std::string> vars;
   std::vector<Type> types;
   for (int d = 0; d < stage.dimensions; ++d) vars.push_back(variable_text(d, "", 0));
   for (const Term& term : stage.values) types.push_back(term.type);
-  std::string result = "Func " + name + "(" + literal(called(names, stage.name)) + ");\n" + name + "(" +
-                       joined_texts(vars) + ") = " + values_text(text, stage.values, types) + ";\n";
+  std::string result = "Func " + name + "(" + literal(called(names, stage.name)) + ");\n";
+  for (std::size_t i = 0; i < stage.shared.size(); ++i) {
+    result +=
+        "const Expr " + name + "_s" + std::to_string(i) + "(" + text.value(stage.shared[i]) + ");\n";
+  }
+  result += name + "(" + joined_texts(vars) + ") = " + values_text(text, stage.values, types) + ";\n";
   for (std::size_t u = 0; u < stage.updates.size(); ++u) {
     const auto& update = stage.updates[u];
     const std::string r = name + "_r" + std::to_string(u);
@@ -253,8 +297,8 @@ std::string stage_text(const Program& program, const CaseNames& names, const Pro
                 literal(called(names, "r")) + ");\n";
     }
     text.enter(r, update.domain);
-    result += name + "(" + text.coordinates(update.at) +
-              ") = " + values_text(text, update.values, types) + ";\n";
+    result += name + "(" + text.coordinates(update.at) + ") = ";
+    result += values_text(text, update.values, types) + ";\n";
     if (!update.color) continue;
     std::vector<std::string> parts;
     for (std::size_t d = 0; d < update.color->factors.size(); ++d) {
@@ -270,6 +314,14 @@ std::string stage_text(const Program& program, const CaseNames& names, const Pro
 }
 
 }  // namespace
+
+std::string scalar_text(std::size_t i) { return "p" + std::to_string(i); }
+std::string scalar_type_text(Type type) {
+  return type == Int(32) ? "Param<std::int32_t>" : "Param<float>";
+}
+std::string scalar_value_text(Type type, double value) {
+  return type == Int(32) ? integer(static_cast<std::int32_t>(value)) : decimal(value) + "F";
+}
 
 std::string type_text(Type type) {
   if (type.is_bool()) return "Bool()";
@@ -295,7 +347,12 @@ std::string to_string(const Program& program, const CaseNames& names) {
     result += "ImageParam " + input.name + "(" + type_text(input.type) + ", " +
               std::to_string(input.dimensions) + ", " + literal(called(names, input.name)) + ");\n";
   }
-  for (const ProgramStage& stage : program.stages) result += stage_text(program, names, stage);
+  Scalars scalars;
+  for (const ProgramStage& stage : program.stages) {
+    const std::string text = stage_text(program, names, stage, scalars);
+    result += scalars.declarations + text;
+    scalars.declarations.clear();
+  }
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "fuzz/program.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "dsl/node_visit.h"
 
@@ -13,13 +14,18 @@ struct Names {
   std::vector<Expr> reduction;
 };
 
-Expr coordinate(const Index& index, const Names& names) {
-  if (index.var < 0) return Expr(index.offset);
-  Expr e = index.var >= kReduction ? names.reduction.at(static_cast<std::size_t>(index.var - kReduction))
-                                   : names.pure.at(static_cast<std::size_t>(index.var));
+Expr variable(int var, const Names& names) {
+  return var >= kReduction ? names.reduction.at(static_cast<std::size_t>(var - kReduction))
+                           : names.pure.at(static_cast<std::size_t>(var));
+}
+
+/// What `index` makes of `e`, its variable or what it looks up.
+Expr bent(Expr e, const Index& index) {
   if (index.scale != 1) e = e * index.scale;
   if (index.offset != 0) e = e + index.offset;
   if (index.divisor != 1) e = e / index.divisor;
+  if (index.shift != 0) e = e >> index.shift;
+  if (index.mask) e = e & *index.mask;
   if (index.modulus) e = e % *index.modulus;
   if (index.limits) e = clamp(e, index.limits->first, index.limits->second);
   return e;
@@ -55,21 +61,20 @@ RDom make_domain(const Domain& domain, const std::string& name, const std::strin
 }
 
 /// The coordinate inside [min, min + extent) that `x` reads.
-Expr inside(Boundary boundary, const Expr& x, const ImageParam::Dimension& dim) {
-  const Expr from = x - dim.min(), extent = dim.extent();
+Expr inside(Boundary boundary, const Expr& x, const Expr& min, const Expr& extent) {
+  const Expr from = x - min, last = min + extent - 1;
   const auto parity = [](const Expr& turn) { return turn - 2 * (turn / 2); };
   switch (boundary) {
     case Boundary::RepeatEdge:
-    case Boundary::ConstantExterior:
-      return select(x < dim.min(), dim.min(), select(x > dim.max(), dim.max(), x));
-    case Boundary::RepeatImage: return dim.min() + (from - from / extent * extent);
+    case Boundary::ConstantExterior: return select(x < min, min, select(x > last, last, x));
+    case Boundary::RepeatImage: return min + (from - from / extent * extent);
     case Boundary::MirrorImage: {
       const Expr turn = from / extent, at = from - turn * extent;
-      return dim.min() + select(parity(turn) == 0, at, extent - 1 - at);
+      return min + select(parity(turn) == 0, at, extent - 1 - at);
     }
     case Boundary::MirrorInterior: {
       const Expr period = max(extent - 1, 1), turn = from / period, at = from - turn * period;
-      return select(extent == 1, dim.min(), dim.min() + select(parity(turn) == 0, at, period - at));
+      return select(extent == 1, min, min + select(parity(turn) == 0, at, period - at));
     }
   }
   return x;
@@ -128,30 +133,22 @@ class Builder {
     for (const ProgramStage& stage : program_.stages) funcs_.push_back(define(stage));
     result.funcs = funcs_;
     for (const int i : program_.outputs) result.outputs.push_back(funcs_[static_cast<std::size_t>(i)]);
+    result.scalars = scalars_;
     return result;
   }
 
  private:
   Func define(const ProgramStage& stage) {
-    if (stage.boundary && is_reference_) return define_boundary(stage);
-    if (stage.boundary) {
-      const ImageParam& source = inputs_[static_cast<std::size_t>(stage.input)];
-      switch (*stage.boundary) {
-        case Boundary::RepeatEdge: return BoundaryConditions::repeat_edge(source);
-        case Boundary::ConstantExterior:
-          return BoundaryConditions::constant_exterior(source, constant(source.type(), 3));
-        case Boundary::RepeatImage: return BoundaryConditions::repeat_image(source);
-        case Boundary::MirrorImage: return BoundaryConditions::mirror_image(source);
-        case Boundary::MirrorInterior: return BoundaryConditions::mirror_interior(source);
-      }
-    }
+    if (stage.boundary) return is_reference_ ? define_boundary(stage) : boundary_of(stage);
     Func f(called(called_, stage.name));
     Names names;
     for (int d = 0; d < stage.dimensions; ++d) {
       names.pure.push_back(Var(called(called_, default_dimension_names()[static_cast<std::size_t>(d)])));
     }
     self_ = &f;
+    for (const Term& term : stage.shared) shared_.push_back(value(term, names));
     f(names.pure) = Tuple(values(stage.values, names));
+    shared_.clear();
     int next = 0;
     for (const ProgramStage::Update& update : stage.updates) {
       if (!update.domain.empty()) {
@@ -182,20 +179,70 @@ class Builder {
     return sum % of.count;
   }
 
+  /// The library's.
+  [[nodiscard]] Func boundary_of(const ProgramStage& stage) {
+    BoundaryRanges ranges;
+    for (std::size_t d = 0; d < stage.extents.size(); ++d) {
+      const BoundaryExtent& extent = stage.extents[d];
+      const auto bound = [&](int value) {
+        return extent.of_params ? parameter(Int(32), called(called_, "q"), value) : Expr(value);
+      };
+      switch (extent.kind) {
+        case BoundaryExtent::Kind::None: ranges.emplace_back(); break;
+        case BoundaryExtent::Kind::Own: ranges.emplace_back(Var(default_dimension_names()[d])); break;
+        case BoundaryExtent::Kind::Given:
+          ranges.emplace_back(bound(extent.min), bound(extent.extent));
+          break;
+      }
+    }
+    const Expr outside = constant(program_.type_of(stage.source), 3);
+    const auto made = [&](const auto& source, const auto&... list) {
+      namespace conditions = BoundaryConditions;
+      switch (*stage.boundary) {
+        case Boundary::RepeatEdge: return conditions::repeat_edge(source, list...);
+        case Boundary::ConstantExterior: return conditions::constant_exterior(source, outside, list...);
+        case Boundary::RepeatImage: return conditions::repeat_image(source, list...);
+        case Boundary::MirrorImage: return conditions::mirror_image(source, list...);
+        case Boundary::MirrorInterior: break;
+      }
+      return conditions::mirror_interior(source, list...);
+    };
+    if (program_.is_stage(stage.source)) return made(func_of(stage.source), ranges);
+    const ImageParam& input = inputs_[static_cast<std::size_t>(stage.source)];
+    return ranges.empty() ? made(input) : made(input, ranges);
+  }
+
+  /// The search's own.
   [[nodiscard]] Func define_boundary(const ProgramStage& stage) const {
-    const ImageParam& source = inputs_[static_cast<std::size_t>(stage.input)];
     std::vector<Expr> vars, at;
     Expr is_outside = Expr(false);
-    for (int d = 0; d < source.dimensions(); ++d) {
-      const Expr x = Var(default_dimension_names()[static_cast<std::size_t>(d)]);
+    for (int d = 0; d < stage.dimensions; ++d) {
+      const auto i = static_cast<std::size_t>(d);
+      const Expr x = Var(default_dimension_names()[i]);
+      const BoundaryExtent own, extent = stage.extents.empty() ? own : stage.extents[i];
+      Expr place = x;
+      if (extent.kind == BoundaryExtent::Kind::Given) {
+        place = inside(*stage.boundary, x, Expr(extent.min), Expr(std::max(extent.extent, 1)));
+      } else if (extent.kind == BoundaryExtent::Kind::Own) {
+        const int origin = program_.origin_of(stage.source);
+        const auto dim = inputs_.at(static_cast<std::size_t>(origin)).dim(d);
+        place = inside(*stage.boundary, x, dim.min(), dim.extent());
+      }
       vars.push_back(x);
-      at.push_back(inside(*stage.boundary, x, source.dim(d)));
-      is_outside = is_outside || x != at.back();
+      at.push_back(place);
+      is_outside = is_outside || x != place;
     }
     Func f(stage.name);
+    const Expr value = program_.is_stage(stage.source)
+                           ? Expr(func_of(stage.source)(at))
+                           : inputs_[static_cast<std::size_t>(stage.source)](at);
     const bool is_constant = *stage.boundary == Boundary::ConstantExterior;
-    f(vars) = is_constant ? select(is_outside, constant(source.type(), 3), source(at)) : source(at);
+    f(vars) = is_constant ? select(is_outside, constant(value.type(), 3), value) : value;
     return f;
+  }
+
+  [[nodiscard]] const Func& func_of(int source) const {
+    return funcs_[static_cast<std::size_t>(source) - inputs_.size()];
   }
 
   std::vector<Expr> values(const std::vector<Term>& terms, const Names& names) {
@@ -208,9 +255,9 @@ class Builder {
     switch (term.kind) {
       case Term::Kind::Constant: return constant(term.type, term.value);
       case Term::Kind::Coordinate: return cast(term.type, coordinate(term.at.at(0), names));
-      case Term::Kind::Parameter:
-        return parameter(term.type, called(called_, term.type == Int(32) ? "q" : "p"), term.value);
+      case Term::Kind::Parameter: return scalar(term);
       case Term::Kind::Tap: return tap(term, names);
+      case Term::Kind::Shared: return shared_.at(static_cast<std::size_t>(term.element));
       case Term::Kind::Apply: break;
     }
     if (!term.domain.empty()) {
@@ -227,6 +274,24 @@ class Builder {
     return combined(term, operands);
   }
 
+  Expr coordinate(const Index& index, const Names& names) {
+    if (index.is_constant()) return Expr(index.offset);
+    if (index.looked_up.empty()) return bent(variable(index.var, names), index);
+    return bent(value(index.looked_up.front(), names), index);
+  }
+
+  /// A Param of its own, which runs may give other values.
+  Expr scalar(const Term& term) {
+    if (term.type == Int(32)) {
+      const Param<std::int32_t> q(called(called_, "q"), static_cast<std::int32_t>(term.value));
+      scalars_.emplace_back(q, q.get());
+      return q;
+    }
+    const Param<float> p(called(called_, "p"), static_cast<float>(term.value));
+    scalars_.emplace_back(p, p.get());
+    return p;
+  }
+
   Expr operand(const Term& term, std::size_t i, const Names& names) {
     const Expr e = value(term.operands[i], names);
     const Type type = operand_type(term, i);
@@ -239,7 +304,7 @@ class Builder {
     const Func* callee = self_;
     if (term.source != kSelf) {
       if (!program_.is_stage(term.source)) return inputs_[static_cast<std::size_t>(term.source)](at);
-      callee = &funcs_[static_cast<std::size_t>(term.source) - inputs_.size()];
+      callee = &func_of(term.source);
     }
     return (*callee)(at)[term.element];
   }
@@ -250,9 +315,35 @@ class Builder {
   bool is_reference_ = false;
   std::vector<Func> funcs_;
   const Func* self_ = nullptr;
+  std::vector<Expr> shared_;
+  std::vector<RunParam> scalars_;
 };
 
 }  // namespace
+
+bool operator==(const Index& a, const Index& b) {
+  const auto all = [](const Index& i) {
+    return std::tie(i.var, i.scale, i.offset, i.divisor, i.limits, i.modulus, i.shift, i.mask,
+                    i.looked_up);
+  };
+  return all(a) == all(b);
+}
+
+Type Program::type_of(int source, int element) const {
+  if (!is_stage(source)) return inputs[static_cast<std::size_t>(source)].type;
+  const ProgramStage& read = stage(source);
+  if (read.boundary) return type_of(read.source);
+  return read.values[static_cast<std::size_t>(element)].type;
+}
+
+int Program::dimensions_of(int source) const {
+  return is_stage(source) ? stage(source).dimensions
+                          : inputs[static_cast<std::size_t>(source)].dimensions;
+}
+
+int Program::origin_of(int source) const {
+  return is_stage(source) && stage(source).boundary ? origin_of(stage(source).source) : source;
+}
 
 int operand_count(Operation operation) {
   if (operation <= Operation::Cast || operation >= Operation::Sum) return 1;
@@ -318,15 +409,41 @@ Term applied(Operation operation, Type type, std::vector<Term> operands) {
   return term;
 }
 
+void for_each_part(Term& term, const std::function<void(Term&)>& visit) {
+  for (Index& index : term.at) {
+    for (Term& part : index.looked_up) visit(part);
+  }
+  for (Term& operand : term.operands) visit(operand);
+}
+
+void for_each_root(ProgramStage& stage, const std::function<void(Term&)>& visit) {
+  for (Term& term : stage.shared) visit(term);
+  for (Term& term : stage.values) visit(term);
+  for (auto& update : stage.updates) {
+    for (Index& index : update.at) {
+      for (Term& part : index.looked_up) visit(part);
+    }
+    for (Term& term : update.values) visit(term);
+  }
+}
+
 void for_each_term(const Term& term, const std::function<void(const Term&)>& visit) {
   visit(term);
+  for (const Index& index : term.at) {
+    for (const Term& part : index.looked_up) for_each_term(part, visit);
+  }
   for (const Term& operand : term.operands) for_each_term(operand, visit);
 }
 
 void for_each_term(const ProgramStage& stage, const std::function<void(const Term&)>& visit) {
-  for (const Term& term : stage.values) for_each_term(term, visit);
+  const auto all = [&](const std::vector<Term>& terms) {
+    for (const Term& term : terms) for_each_term(term, visit);
+  };
+  all(stage.shared);
+  all(stage.values);
   for (const auto& update : stage.updates) {
-    for (const Term& term : update.values) for_each_term(term, visit);
+    for (const Index& index : update.at) all(index.looked_up);
+    all(update.values);
   }
 }
 

@@ -19,14 +19,10 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
 struct Ranges {
   std::vector<Interval> pure, reduction;
   [[nodiscard]] Interval of(const Index& index) const {
-    if (index.var < 0) return {index.offset, index.offset};
-    Interval v = index.var >= kReduction ? reduction.at(static_cast<std::size_t>(index.var - kReduction))
-                                         : pure.at(static_cast<std::size_t>(index.var));
-    v = {v.first * index.scale, v.second * index.scale};
-    if (v.first > v.second) std::swap(v.first, v.second);
-    v = {floor_div(v.first + index.offset, index.divisor),
-         floor_div(v.second + index.offset, index.divisor)};
-    if (v.first > v.second) std::swap(v.first, v.second);
+    if (index.is_constant()) return {index.offset, index.offset};
+    Interval v = index.looked_up.empty() ? followed(index) : values_of(index.looked_up.front().type);
+    v = {v.first >> index.shift, v.second >> index.shift};
+    if (index.mask) v = {0, *index.mask};
     if (index.modulus) {
       v = {std::min<std::int64_t>(0, std::int64_t{*index.modulus} + 1),
            std::max<std::int64_t>(0, std::int64_t{*index.modulus} - 1)};
@@ -37,6 +33,25 @@ struct Ranges {
                                     index.limits->first);
     };
     return {held(v.first), held(v.second)};
+  }
+
+ private:
+  /// What a variable becomes by scale, offset and divisor.
+  [[nodiscard]] Interval followed(const Index& index) const {
+    Interval v = index.var >= kReduction ? reduction.at(static_cast<std::size_t>(index.var - kReduction))
+                                         : pure.at(static_cast<std::size_t>(index.var));
+    v = {v.first * index.scale, v.second * index.scale};
+    if (v.first > v.second) std::swap(v.first, v.second);
+    v = {floor_div(v.first + index.offset, index.divisor),
+         floor_div(v.second + index.offset, index.divisor)};
+    if (v.first > v.second) std::swap(v.first, v.second);
+    return v;
+  }
+  /// All values of an integer type.
+  static Interval values_of(Type type) {
+    const std::int64_t count = std::int64_t{1} << type.bits;
+    if (type.is_int()) return {-count / 2, count / 2 - 1};
+    return {0, count - 1};
   }
 };
 
@@ -61,8 +76,8 @@ void include(Box& box, const std::vector<Interval>& at) {
 
 class Demand {
  public:
-  explicit Demand(const Program& program)
-      : program_(program), boxes_(program.inputs.size() + program.stages.size()) {}
+  Demand(const Program& program, const std::map<std::string, Box>& bounded)
+      : program_(program), bounded_(bounded), boxes_(program.inputs.size() + program.stages.size()) {}
 
   std::vector<Box> run(const std::vector<Box>& outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -70,7 +85,11 @@ class Demand {
     }
     for (std::size_t i = program_.stages.size(); i-- > 0;) {
       const ProgramStage& stage = program_.stages[i];
-      if (stage.boundary || boxes_[program_.inputs.size() + i].empty()) continue;
+      if (boxes_[program_.inputs.size() + i].empty()) continue;
+      if (stage.boundary) {
+        read_inside(stage, intervals(box_of(static_cast<int>(i))));
+        continue;
+      }
       const bool is_output =
           std::count(program_.outputs.begin(), program_.outputs.end(), static_cast<int>(i)) > 0;
       grow_to_start(stage, box_of(static_cast<int>(i)));
@@ -78,9 +97,11 @@ class Demand {
       grow_to_start(stage, box_of(static_cast<int>(i)));
       const Box& box = box_of(static_cast<int>(i));
       Ranges ranges{intervals(box), {}};
+      for (const Term& term : stage.shared) read(term, ranges);
       for (const Term& term : stage.values) read(term, ranges);
       for (const auto& update : stage.updates) {
         ranges.reduction = intervals(update.domain);
+        read(update.at, ranges);
         for (const Term& term : update.values) read(term, ranges);
       }
     }
@@ -122,7 +143,35 @@ class Demand {
     }
   }
 
+  /// What a boundary condition over `at` asks of its source.
+  void read_inside(const ProgramStage& stage, std::vector<Interval> at) {
+    const Program::Input* const origin =
+        program_.is_stage(program_.origin_of(stage.source))
+            ? nullptr
+            : &program_.inputs[static_cast<std::size_t>(program_.origin_of(stage.source))];
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      const BoundaryExtent own, extent = stage.extents.empty() ? own : stage.extents[d];
+      if (extent.kind == BoundaryExtent::Kind::Given) {
+        at[d] = {extent.min, extent.min + std::max(extent.extent, 1) - 1};
+      } else if (extent.kind == BoundaryExtent::Kind::Own) {
+        const auto found = origin != nullptr ? bounded_.find(origin->name) : bounded_.end();
+        at[d] = {0, 0};
+        if (found != bounded_.end()) {
+          const auto& [min, count] = found->second[d];
+          at[d] = {min, min + count - 1};
+        }
+      }
+    }
+    include(boxes_[static_cast<std::size_t>(stage.source)], at);
+  }
+
+  void read(const std::vector<Index>& at, const Ranges& ranges) {
+    for (const Index& index : at) {
+      for (const Term& term : index.looked_up) read(term, ranges);
+    }
+  }
   void read(const Term& term, const Ranges& ranges) {
+    read(term.at, ranges);
     if (!term.domain.empty()) {
       const Ranges inner{ranges.pure, intervals(term.domain)};
       for (const Term& operand : term.operands) read(operand, inner);
@@ -136,6 +185,7 @@ class Demand {
   }
 
   const Program& program_;
+  const std::map<std::string, Box>& bounded_;
   std::vector<Box> boxes_;
 };
 
@@ -149,8 +199,9 @@ std::int64_t points_of(const Box& box) {
 
 }  // namespace
 
-std::vector<Box> demanded_boxes(const Program& program, const std::vector<Box>& boxes) {
-  return Demand(program).run(boxes);
+std::vector<Box> demanded_boxes(const Program& program, const std::vector<Box>& boxes,
+                                const std::map<std::string, Box>& bounded) {
+  return Demand(program, bounded).run(boxes);
 }
 
 std::vector<Box> output_boxes(const Program& program, const std::vector<Box>& boxes) {
@@ -184,17 +235,24 @@ std::vector<std::int64_t> inlined_taps(const Program& program) {
     const std::function<std::int64_t(const Term&)> count = [&](const Term& term) {
       std::int64_t total = 0;
       for (const Term& operand : term.operands) total += count(operand);
+      for (const Index& index : term.at) {
+        for (const Term& part : index.looked_up) total += count(part);
+      }
       if (!term.domain.empty()) total *= points_of(term.domain);
       if (term.kind != Term::Kind::Tap) return total;
       const bool inlined =
           term.source != kSelf && program.is_stage(term.source) && !program.stage(term.source).is_kept();
-      return inlined ? taps[static_cast<std::size_t>(term.source) - program.inputs.size()] : 1;
+      return total + (inlined ? taps[static_cast<std::size_t>(term.source) - program.inputs.size()] : 1);
     };
-    taps[i] = program.stages[i].boundary ? 2 : 1;
-    for (const Term& term : program.stages[i].values) taps[i] += count(term);
-    for (const auto& update : program.stages[i].updates) {
-      for (const Term& term : update.values) taps[i] += count(term);
+    ProgramStage stage = program.stages[i];
+    taps[i] = 1;
+    if (stage.boundary) {
+      Term source;
+      source.kind = Term::Kind::Tap;
+      source.source = stage.source;
+      taps[i] += count(source);
     }
+    for_each_root(stage, [&](const Term& term) { taps[i] += count(term); });
   }
   return taps;
 }
@@ -207,7 +265,7 @@ Program without_unused(Program program) {
   for (std::size_t i = program.stages.size(); i-- > 0;) {
     const ProgramStage& stage = program.stages[i];
     if (!used[program.inputs.size() + i]) continue;
-    if (stage.boundary) used[static_cast<std::size_t>(stage.input)] = true;
+    if (stage.boundary) used[static_cast<std::size_t>(stage.source)] = true;
     for_each_term(stage, [&](const Term& term) {
       if (term.kind == Term::Kind::Tap && term.source != kSelf) {
         used[static_cast<std::size_t>(term.source)] = true;
@@ -227,16 +285,13 @@ Program without_unused(Program program) {
     if (term.kind == Term::Kind::Tap && term.source != kSelf) {
       term.source = renumbered[static_cast<std::size_t>(term.source)];
     }
-    for (Term& operand : term.operands) renumber(operand);
+    for_each_part(term, renumber);
   };
   for (std::size_t i = 0; i < program.stages.size(); ++i) {
     if (!used[program.inputs.size() + i]) continue;
     ProgramStage stage = std::move(program.stages[i]);
-    if (stage.boundary) stage.input = renumbered[static_cast<std::size_t>(stage.input)];
-    for (Term& term : stage.values) renumber(term);
-    for (auto& update : stage.updates) {
-      for (Term& term : update.values) renumber(term);
-    }
+    if (stage.boundary) stage.source = renumbered[static_cast<std::size_t>(stage.source)];
+    for_each_root(stage, renumber);
     result.stages.push_back(std::move(stage));
   }
   for (const int output : program.outputs) {

@@ -6,8 +6,11 @@
 #include <limits>
 #include <numeric>
 
+#include "fuzz/random_boundaries.h"
+#include "fuzz/random_coordinates.h"
 #include "fuzz/random_offsets.h"
 #include "fuzz/random_own_reads.h"
+#include "fuzz/random_sharing.h"
 
 namespace mica::test {
 namespace {
@@ -50,21 +53,7 @@ class Generator {
   Type stage_type() { return random_.below(4) > 0 ? base_ : random_type(); }
 
   // ---- sources ------------------------------------------------------------------------------------
-  Type type_of_source(int source, int element) const {
-    if (!program_.is_stage(source)) return program_.inputs[static_cast<std::size_t>(source)].type;
-    const ProgramStage& stage = program_.stage(source);
-    if (stage.boundary) return program_.inputs[static_cast<std::size_t>(stage.input)].type;
-    return stage.values[static_cast<std::size_t>(element)].type;
-  }
-  int dimensions_of(int source) const {
-    return program_.is_stage(source) ? program_.stage(source).dimensions
-                                     : program_.inputs[static_cast<std::size_t>(source)].dimensions;
-  }
-  [[nodiscard]] bool has_boundary(std::size_t input) const {
-    return std::any_of(program_.stages.begin(), program_.stages.end(), [&](const ProgramStage& s) {
-      return s.boundary && s.input == static_cast<int>(input);
-    });
-  }
+  int dimensions_of(int source) const { return program_.dimensions_of(source); }
   void new_input() {
     Program::Input input;
     input.name = "u" + std::to_string(program_.inputs.size());
@@ -77,6 +66,9 @@ class Generator {
   void make_inputs() {
     const auto count = static_cast<std::size_t>(random_.between(1, kMostInputs));
     while (program_.inputs.size() < count) new_input();
+    if (random_.below(8) > 0) return;
+    replaced_ = static_cast<int>(count);
+    program_.inputs.push_back({"u" + std::to_string(count), base_, dimensions_});
   }
   /// An input or a stage, mostly a stage that nothing reads yet.
   int random_source() {
@@ -87,7 +79,10 @@ class Generator {
       if (cost <= left_) stages.insert(stages.end(), is_read_[i] ? 1 : 3, source);
     }
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
-      if (!has_boundary(i)) inputs.push_back(static_cast<int>(i));
+      if (static_cast<int>(i) == replaced_) continue;
+      // What has a boundary condition is mostly read through it.
+      const bool completed = has_boundary(program_, static_cast<int>(i));
+      if (!completed || random_.below(8) == 0) inputs.push_back(static_cast<int>(i));
     }
     if (!stages.empty() && (inputs.empty() || random_.below(3) > 0)) return random_.pick(stages);
     return inputs.empty() ? -1 : random_.pick(inputs);
@@ -115,30 +110,25 @@ class Generator {
     if (barred) index.var = kReduction + static_cast<int>(random_.below(in_reduction_));
     return index;
   }
-  /// Now and then another map of a coordinate than x + c.
-  void bend(Index& index) {
-    if (index.var < 0) return;
-    switch (random_.below(7)) {
-      case 0:
-        index.scale = 2;
-        index.offset += static_cast<int>(random_.below(2));
-        break;
-      case 1: index.divisor = random_.pick(std::vector<int>{2, 2, 3, 3, -1, -2, 0}); break;
-      case 4:
-        index.modulus = random_.pick(std::vector<int>{1, 2, 5, 8, 30, 32, -1, -4, -7, 0});
-        if (random_.coin()) break;
-        // What is divided wraps.
-        index.scale = random_.pick(std::vector<int>{1103515245, 65536, -1048576, 1 << 30, 3});
-        index.offset = extreme();
-        break;
-      case 2: {
-        const int low = static_cast<int>(random_.between(-20, 10));
-        index.limits = std::pair<int, int>(low, low + static_cast<int>(random_.below(30)));
-        break;
-      }
-      case 3: index.scale = -1; break;
-      default: index = Index{-1, 1, static_cast<int>(random_.between(-3, 3)), 1, std::nullopt}; break;
-    }
+  /// A coordinate from data of few bits, which name few places.
+  Index looked_up() {
+    const int source = random_source();
+    return source < 0 ? Index{} : looked_up(source, at_point(source));
+  }
+  Index looked_up(int source, std::vector<Index> at) {
+    const Type type = random_.pick(std::vector<Type>{UInt(8), UInt(8), Int(8), UInt(16), Int(16)});
+    Index index;
+    index.looked_up = {converted(tap(source, std::move(at)), type)};
+    narrow(index, type.bits, random_);
+    return index;
+  }
+  /// The place that an update over `dims` dimensions writes as data say, as in a histogram.
+  Index binned(int dims) {
+    const int source = random_source();
+    if (source < 0) return {};
+    std::vector<Index> at(static_cast<std::size_t>(dimensions_of(source)));
+    for (Index& index : at) index.var = kReduction + static_cast<int>(random_.below(dims));
+    return looked_up(source, std::move(at));
   }
   Term tap(int source, std::vector<Index> at) {
     Term term;
@@ -154,21 +144,15 @@ class Generator {
     } else {
       --left_;
     }
-    term.type = type_of_source(source, term.element);
+    term.type = program_.type_of(source, term.element);
     return term;
   }
 
   // ---- values -------------------------------------------------------------------------------------
-  /// An i32 near an end of its range.
-  int extreme() {
-    const auto distance = static_cast<int>(random_.below(4));
-    return random_.coin() ? std::numeric_limits<int>::max() - distance
-                          : std::numeric_limits<int>::min() + distance;
-  }
   double number(Type type) {
     if (type.is_int() && type.bits >= 32 && random_.below(6) == 0) {
       const bool beyond = type.bits == 64 && random_.coin();
-      return beyond ? std::ldexp(random_.coin() ? 1.0 : -1.0, 63) : extreme();
+      return beyond ? std::ldexp(random_.coin() ? 1.0 : -1.0, 63) : extreme_integer(random_);
     }
     return type.is_float()
                ? static_cast<double>(random_.between(-8, 8)) / 4
@@ -246,7 +230,7 @@ class Generator {
       term.at = {in_scope({static_cast<int>(random_.below(stage_dimensions_)), 1, 0, 1, std::nullopt})};
       if (random_.below(4) == 0) {
         term.at[0].scale = random_.pick(std::vector<int>{1, 1, 2, 1103515245, 1 << 30});
-        term.at[0].offset = extreme();
+        term.at[0].offset = extreme_integer(random_);
       }
       return term;
     }
@@ -255,7 +239,11 @@ class Generator {
     std::vector<Index> at = at_point(source);
     for (Index& index : at) {
       if (random_.below(2) == 0) index.offset += static_cast<int>(random_.between(-2, 2));
-      if (random_.below(9) == 0) bend(index);
+      if (random_.below(9) == 0) bend(index, random_);
+      if (left_ > 1 && random_.below(40) == 0) {
+        index = looked_up();
+        continue;
+      }
       if (in_reduction_ > 0 && random_.coin()) {
         index = {kReduction + static_cast<int>(random_.below(in_reduction_)), 1,
                  static_cast<int>(random_.between(-1, 1)), 1, std::nullopt};
@@ -366,6 +354,10 @@ class Generator {
                  static_cast<int>(random_.between(-2, 2)), 1, std::nullopt};
         all_pure = false;
         barred_[static_cast<std::size_t>(d)] = true;
+      } else if (dims > 0 && random_.below(12) == 0) {
+        index = binned(dims);
+        all_pure = false;
+        barred_[static_cast<std::size_t>(d)] = true;
       }
       update.at.push_back(index);
     }
@@ -400,28 +392,20 @@ class Generator {
     stage.updates.push_back(std::move(update));
   }
 
-  bool add_boundary() {
-    std::vector<std::size_t> free;
-    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
-      bool read = has_boundary(i);
-      for (const ProgramStage& stage : program_.stages) {
-        for_each_term(stage, [&](const Term& term) {
-          read = read || (term.kind == Term::Kind::Tap && term.source == static_cast<int>(i));
-        });
-      }
-      if (!read) free.push_back(i);
-    }
-    if (free.empty()) return false;
-    const std::size_t input = random_.pick(free);
-    ProgramStage stage;
-    stage.boundary = static_cast<Boundary>(random_.below(5));
-    stage.input = static_cast<int>(input);
-    static const std::vector<std::string> names{"repeat_edge", "constant_exterior", "repeat_image",
-                                                "mirror_image", "mirror_interior"};
-    stage.name = program_.inputs[input].name + "." + names[static_cast<std::size_t>(*stage.boundary)];
-    stage.dimensions = program_.inputs[input].dimensions;
-    add(std::move(stage));
-    return true;
+  /// Joins the first value with the input that the output may replace, at the point itself.
+  void add_replaced(ProgramStage& stage) {
+    const Type type = base_;
+    Term own;
+    own.kind = Term::Kind::Tap;
+    own.type = type;
+    own.source = replaced_;
+    for (int d = 0; d < stage.dimensions; ++d) own.at.push_back({d});
+    Term value = converted(std::move(stage.values[0]), type);
+    const Operation join =
+        type.is_bool()
+            ? Operation::Either
+            : random_.pick(std::vector<Operation>{Operation::Add, Operation::Sub, Operation::Mul});
+    stage.values[0] = applied(join, type, {std::move(own), std::move(value)});
   }
 
   void add(ProgramStage stage) {
@@ -432,7 +416,10 @@ class Generator {
 
   void add_stage(bool last) {
     if (program_.inputs.empty()) make_inputs();
-    if (!last && random_.below(5) == 0 && add_boundary()) return;
+    if (!last && random_.below(4) == 0) {
+      if (auto boundary = random_boundary(program_, replaced_, random_))
+        return add(std::move(*boundary));
+    }
     ProgramStage stage;
     stage.name = "f" + std::to_string(program_.stages.size());
     stage.dimensions =
@@ -442,7 +429,9 @@ class Generator {
     const std::size_t values =
         random_.below(12) == 0 ? static_cast<std::size_t>(random_.between(2, 3)) : 1;
     for (std::size_t i = 0; i < values; ++i) stage.values.push_back(value(stage_type()));
+    if (last && replaced_ >= 0) add_replaced(stage);
     if (random_.below(7) == 0) add_walk(stage, last, random_);
+    if (random_.below(6) == 0) share_terms(stage, random_);
     if (random_.below(9) == 0) {
       for (std::int64_t n = random_.between(1, 2); n > 0; --n) add_colored_update(stage, random_);
     } else if (random_.below(6) == 0) {
@@ -454,6 +443,7 @@ class Generator {
   Random& random_;
   Program program_;
   int dimensions_ = 1, stage_dimensions_ = 1, in_reduction_ = 0;
+  int replaced_ = -1;  ///< an input that the last stage alone reads; -1: none
   Type base_;
   std::int64_t budget_ = 0, left_ = 0;
   std::vector<std::int64_t> taps_;

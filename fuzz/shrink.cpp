@@ -166,6 +166,59 @@ void less_known(const FuzzCase& c, Candidates& out) {
   }
 }
 
+/// The source in the place of a boundary condition, or a plainer condition.
+void simpler_boundary(const FuzzCase& c, std::size_t i, Candidates& out) {
+  const ProgramStage& stage = c.program.stages[i];
+  Program program = c.program;
+  const int boundary = program.source_of_stage(i);
+  const std::function<void(Term&)> read_source = [&](Term& term) {
+    if (term.kind == Term::Kind::Tap && term.source == boundary) term.source = stage.source;
+    for_each_part(term, read_source);
+  };
+  for (ProgramStage& s : program.stages) {
+    if (s.boundary && s.source == boundary) s.source = stage.source;
+    for_each_root(s, read_source);
+  }
+  FuzzCase changed = c;
+  if (!program.is_stage(stage.source)) {
+    changed.bounded_inputs.erase(c.program.inputs[static_cast<std::size_t>(stage.source)].name);
+  }
+  out.push_back(with_program(changed, program));
+  for (std::size_t d = 0; d < stage.extents.size(); ++d) {
+    const auto change = [&](const BoundaryExtent& extent) {
+      if (extent == stage.extents[d]) return;
+      program = c.program;
+      program.stages[i].extents[d] = extent;
+      out.push_back(with_program(c, program));
+    };
+    BoundaryExtent extent = stage.extents[d];
+    extent.of_params = false;
+    change(extent);
+    change({BoundaryExtent::Kind::None});
+    change({BoundaryExtent::Kind::Given, 0, 4});
+  }
+}
+
+/// Without one shared expression: what uses it uses the one before, or 1.
+Program without_shared(Program program, std::size_t i, std::size_t gone) {
+  ProgramStage& stage = program.stages[i];
+  const bool has_before = gone > 0 && stage.shared[gone - 1].type == stage.shared[gone].type;
+  const auto element = static_cast<int>(gone);
+  const std::function<void(Term&)> renumber = [&](Term& term) {
+    if (term.kind == Term::Kind::Shared && term.element >= element) {
+      if (term.element > element || has_before) {
+        --term.element;
+      } else {
+        term = constant_term(term.type, 1);
+      }
+    }
+    for_each_part(term, renumber);
+  };
+  stage.shared.erase(stage.shared.begin() + element);
+  for_each_root(stage, renumber);
+  return program;
+}
+
 void simpler_stages(const FuzzCase& c, Candidates& out) {
   for (std::size_t i = 0; i < c.program.stages.size(); ++i) {
     const ProgramStage& stage = c.program.stages[i];
@@ -197,28 +250,21 @@ void simpler_stages(const FuzzCase& c, Candidates& out) {
         out.push_back(with_program(c, program));
       }
     }
-    if (!stage.boundary) continue;
-    // The input itself in the boundary condition's place.
-    Program program = c.program;
-    const int source = program.source_of_stage(i);
-    const std::function<void(Term&)> read_input = [&](Term& term) {
-      if (term.kind == Term::Kind::Tap && term.source == source) term.source = stage.input;
-      for (Term& operand : term.operands) read_input(operand);
-    };
-    for (ProgramStage& s : program.stages) {
-      for (Term& term : s.values) read_input(term);
-      for (auto& update : s.updates) {
-        for (Term& term : update.values) read_input(term);
-      }
+    if (stage.boundary) simpler_boundary(c, i, out);
+    for (std::size_t k = 0; k < stage.shared.size(); ++k) {
+      out.push_back(with_program(c, without_shared(c.program, i, k)));
     }
-    FuzzCase changed = c;
-    changed.bounded_inputs.erase(c.program.inputs[static_cast<std::size_t>(stage.input)].name);
-    out.push_back(with_program(changed, program));
   }
 }
 
-/// Simpler coordinates, nearest to x first.
+/// Simpler coordinates, nearest to x first. What is looked up keeps what makes it few places.
 std::vector<Index> simpler(const Index& index) {
+  if (!index.looked_up.empty()) {
+    Index plain{0}, smaller = index;
+    smaller.scale = 1;
+    smaller.offset = 0;
+    return smaller == index ? std::vector<Index>{plain} : std::vector<Index>{plain, smaller};
+  }
   std::vector<Index> result;
   const auto add = [&](Index changed) {
     if (!(changed == index)) result.push_back(changed);
@@ -233,6 +279,10 @@ std::vector<Index> simpler(const Index& index) {
     add(changed);
   changed = index;
   changed.scale = changed.divisor = 1;
+  add(changed);
+  changed = index;
+  changed.shift = 0;
+  changed.mask.reset();
   add(changed);
   changed = index;
   changed.offset = 0;
@@ -285,14 +335,9 @@ void simpler_terms(const FuzzCase& c, Candidates& out) {
       out.push_back(with_program(c, program));
     }
     term = original;
-    for (Term& operand : term.operands) visit(operand);
+    for_each_part(term, visit);
   };
-  for (ProgramStage& stage : program.stages) {
-    for (Term& term : stage.values) visit(term);
-    for (auto& update : stage.updates) {
-      for (Term& term : update.values) visit(term);
-    }
-  }
+  for (ProgramStage& stage : program.stages) for_each_root(stage, visit);
 }
 
 /// One type replaced by f32 or i32 throughout.
@@ -309,12 +354,7 @@ void plainer_types(const FuzzCase& c, Candidates& out) {
         if (term.type == from) term.type = to;
         for (Term& operand : term.operands) retype(operand);
       };
-      for (ProgramStage& stage : changed.program.stages) {
-        for (Term& term : stage.values) retype(term);
-        for (auto& update : stage.updates) {
-          for (Term& term : update.values) retype(term);
-        }
-      }
+      for (ProgramStage& stage : changed.program.stages) for_each_root(stage, retype);
       if (!(changed.program == c.program)) out.push_back(std::move(changed));
     }
   }
@@ -350,6 +390,11 @@ void plainer_names(const FuzzCase& c, Candidates& out) {
 }
 
 void plainer_data(const FuzzCase& c, Candidates& out) {
+  for (bool FuzzCase::*const more : {&FuzzCase::in_place, &FuzzCase::in_threads}) {
+    if (!(c.*more)) continue;
+    out.push_back(c);
+    out.back().*more = false;
+  }
   if (c.contents != Contents::Small) {
     out.push_back(c);
     out.back().contents = Contents::Small;
@@ -369,8 +414,8 @@ void plainer_data(const FuzzCase& c, Candidates& out) {
 FuzzCase shrink(const FuzzCase& failed, const Outcome& outcome, double seconds, int seconds_a_case) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   const std::vector<void (*)(const FuzzCase&, Candidates&)> passes{
-      plainer_names, fewer_outputs, fewer_directives, less_known,   simpler_stages,
-      smaller_boxes, simpler_terms, plainer_types,    plainer_data, simpler_directives};
+      plainer_names,  plainer_data,  fewer_outputs, fewer_directives, less_known,
+      simpler_stages, smaller_boxes, simpler_terms, plainer_types,    simpler_directives};
   FuzzCase smallest = failed;
   for (bool smaller = true; smaller;) {
     smaller = false;

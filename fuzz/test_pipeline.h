@@ -8,6 +8,7 @@
 #include "dsl/func.h"
 #include "fuzz/oracle.h"
 #include "fuzz/random_data.h"
+#include "runtime/run_options.h"
 
 namespace mica::test {
 
@@ -17,6 +18,7 @@ struct TestPipeline {
   std::vector<Func> funcs;  ///< producers before consumers
   std::vector<Func> outputs;
   std::vector<ImageParam> inputs;
+  std::vector<RunParam> scalars = {};  ///< that a run may give other values, with those they have
 
   [[nodiscard]] Func& func(const std::string& wanted);
   [[nodiscard]] Func& output() { return outputs.front(); }

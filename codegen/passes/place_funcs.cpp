@@ -111,8 +111,9 @@ class StrideFinder {
         return a == 0 && size(op.a) > 0 ? b * size(op.a) : kUnknown;
       case BinaryOp::Div: return b == 0 && size(op.b) > 0 ? a / size(op.b) : kUnknown;
       case BinaryOp::Mod:
-        if (b != 0 || size(op.b) == 0) return kUnknown;
-        return size(op.b) <= kFewPoints ? 0 : a;
+        // What repeats with a period that the launch knows is read all through, most often.
+        if (b != 0) return kUnknown;
+        return size(op.b) > 0 && size(op.b) <= kFewPoints ? 0 : a;
       default: return kUnknown;
     }
   }

@@ -8,6 +8,7 @@
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/test_pipelines.h"
 
 namespace mica::test {
 namespace {
@@ -129,17 +130,9 @@ TEST_F(Graphs, BeyondTheDeepestAreRefused) {
 
 // Written with two calls each, not with one that is used twice.
 TEST_F(Graphs, OfAChainOfFuncsThatReadTheOneBeforeTwice) {
-  const ImageParam u(Float(32), 1, "u");
-  const Var v("v");
-  std::vector<Func> chain{Func("f0")};
-  chain[0](v) = u(v) * 0.5F;
-  for (int i = 1; i < 30; ++i) {
-    chain.emplace_back("f" + std::to_string(i));
-    const Func& before = chain[static_cast<std::size_t>(i - 1)];
-    chain.back()(v) = max(before(v), before(v) * 0.5F);
-  }
-  const auto memory = bind_random(u, {{0, 100}}, 3);
-  EXPECT_TRUE(check_all_targets(chain.back(), {{0, 100}}));
+  const TestPipeline chain = chain_read_twice(30);
+  const auto memory = bind_random(chain.inputs[0], {{0, 100}}, 3);
+  EXPECT_TRUE(check_all_targets(chain.outputs, {{0, 100}}));
 }
 
 }  // namespace

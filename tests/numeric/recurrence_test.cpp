@@ -1,13 +1,13 @@
 // Funcs that read themselves behind or ahead along a dimension, on every target and under schedules of
 // every kind that is legal for them.
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "fuzz/random_data.h"
+#include "tests/support/check_schedules.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/test_pipelines.h"
 
@@ -27,41 +27,30 @@ Func forward(const ImageParam& a, const ImageParam& b) {
   return c;
 }
 
-/// The output over kBox under each of `schedules`, which write directives, on every target.
-void check_schedules(Func& output, const std::vector<std::function<void(Func&)>>& schedules) {
-  const auto expected = expected_values({output}, kBox);
-  for (std::size_t i = 0; i < schedules.size(); ++i) {
-    output.clear_schedule();
-    schedules[i](output);
-    for (const Target& target : all_targets()) {
-      EXPECT_TRUE(run_matches(expected, {output}, kBox, target)) << "schedule " << i;
-    }
-  }
-}
-
 TEST(Recurrence, ForwardAlongTheSlowestDimension) {
   const ImageParam a(Float(32), 3, "a"), b(Float(32), 3, "b");
   Func c = forward(a, b);
   const auto memory_a = bind_random(a, kBox, 1), memory_b = bind_random(b, kBox, 2);
-  check_schedules(c, {
-                         [](Func&) {},
-                         [](Func& f) { f.reorder(z, x, y); },
-                         [](Func& f) { f.reorder(y, z, x); },
-                         [](Func& f) { f.vectorize(x, 8).parallel(y); },
-                         [](Func& f) { f.split(z, "zo", "zi", 4).reorder("zi", x, "zo", y); },
-                         [](Func& f) { f.unroll(z, 3).reorder("z.unroll", z, x, y); },
-                         [](Func& f) { f.gpu_tile(x, y, 16, 2); },
-                         [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 4); },
-                         [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 4).unroll(y, 2); },
-                         [](Func& f) { f.gpu_tile(x, y, 16, 2).unroll(z, 4); },
-                         [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 4).unroll(z, 5); },
-                         [](Func& f) { f.gpu_tile(x, y, 16, 2).split(z, "zo", "zi", 4); },
-                         [](Func& f) { f.fuse(x, y, "xy").gpu_tile("xy", 32); },
-                         [](Func& f) {
-                           f.split(x, "xo", "xi", 16).reorder("xi", z, "xo", y);
-                           f.gpu_blocks("xo", y).gpu_threads("xi");
-                         },
-                     });
+  check_schedules(c, kBox,
+                  {
+                      [](Func&) {},
+                      [](Func& f) { f.reorder(z, x, y); },
+                      [](Func& f) { f.reorder(y, z, x); },
+                      [](Func& f) { f.vectorize(x, 8).parallel(y); },
+                      [](Func& f) { f.split(z, "zo", "zi", 4).reorder("zi", x, "zo", y); },
+                      [](Func& f) { f.unroll(z, 3).reorder("z.unroll", z, x, y); },
+                      [](Func& f) { f.gpu_tile(x, y, 16, 2); },
+                      [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 4); },
+                      [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 4).unroll(y, 2); },
+                      [](Func& f) { f.gpu_tile(x, y, 16, 2).unroll(z, 4); },
+                      [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 4).unroll(z, 5); },
+                      [](Func& f) { f.gpu_tile(x, y, 16, 2).split(z, "zo", "zi", 4); },
+                      [](Func& f) { f.fuse(x, y, "xy").gpu_tile("xy", 32); },
+                      [](Func& f) {
+                        f.split(x, "xo", "xi", 16).reorder("xi", z, "xo", y);
+                        f.gpu_blocks("xo", y).gpu_threads("xi");
+                      },
+                  });
 }
 
 TEST(Recurrence, BackwardFromTheLastPoint) {
@@ -70,13 +59,14 @@ TEST(Recurrence, BackwardFromTheLastPoint) {
   const Expr last = a.dim(2).max();
   d(x, y, z) = select(z == last, b(x, y, z), b(x, y, z) - a(x, y, z) * d(x, y, z + 1));
   const auto memory_a = bind_random(a, kBox, 3), memory_b = bind_random(b, kBox, 4);
-  check_schedules(d, {
-                         [](Func&) {},
-                         [](Func& f) { f.reorder(z, x, y).parallel(y); },
-                         [](Func& f) { f.split(z, "zo", "zi", 3).vectorize(x, 4); },
-                         [](Func& f) { f.gpu_tile(x, y, 16, 2); },
-                         [](Func& f) { f.gpu_tile(x, y, 16, 2).split(z, "zo", "zi", 3).unroll("zi"); },
-                     });
+  check_schedules(d, kBox,
+                  {
+                      [](Func&) {},
+                      [](Func& f) { f.reorder(z, x, y).parallel(y); },
+                      [](Func& f) { f.split(z, "zo", "zi", 3).vectorize(x, 4); },
+                      [](Func& f) { f.gpu_tile(x, y, 16, 2); },
+                      [](Func& f) { f.gpu_tile(x, y, 16, 2).split(z, "zo", "zi", 3).unroll("zi"); },
+                  });
 }
 
 TEST(Recurrence, AlongEachDimensionWithTwoDistances) {
@@ -90,12 +80,13 @@ TEST(Recurrence, AlongEachDimensionWithTwoDistances) {
                  Expr(z) + (along == 2 ? distance : 0));
       };
       f(x, y, z) = u(x, y, z) + 3 * at(sign) - at(3 * sign);
-      check_schedules(f, {[](Func&) {},
-                          [&](Func& g) {
-                            if (along == 0) g.gpu_tile(y, z, 2, 4);
-                            if (along == 1) g.gpu_tile(x, z, 8, 2);
-                            if (along == 2) g.gpu_tile(x, y, 8, 2);
-                          }});
+      check_schedules(f, kBox,
+                      {[](Func&) {},
+                       [&](Func& g) {
+                         if (along == 0) g.gpu_tile(y, z, 2, 4);
+                         if (along == 1) g.gpu_tile(x, z, 8, 2);
+                         if (along == 2) g.gpu_tile(x, y, 8, 2);
+                       }});
     }
   }
 }
@@ -107,11 +98,12 @@ TEST(Recurrence, OfATupleWhoseValuesReadEachOther) {
   cd(x, y, z) = Tuple(select(z == -1, a(x, y, z), a(x, y, z) * w),
                       select(z == -1, b(x, y, z), (b(x, y, z) - cd(x, y, z - 1)[1]) * w));
   const auto memory_a = bind_random(a, kBox, 6), memory_b = bind_random(b, kBox, 7);
-  check_schedules(cd, {
-                          [](Func&) {},
-                          [](Func& f) { f.gpu_tile(x, y, 16, 2); },
-                          [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 2); },
-                      });
+  check_schedules(cd, kBox,
+                  {
+                      [](Func&) {},
+                      [](Func& f) { f.gpu_tile(x, y, 16, 2); },
+                      [](Func& f) { f.gpu_tile(x, y, 8, 2).vectorize(x, 2); },
+                  });
 }
 
 TEST(Recurrence, IsComputedFromItsStartToWhatIsRead) {

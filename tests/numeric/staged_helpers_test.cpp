@@ -120,16 +120,10 @@ TEST(StagedHelpers, StayForOtherReaders) {
 
 // Helpers of helpers, each read twice: as many Funcs as there are, not as many paths.
 TEST(StagedHelpers, MayShareTheirOwn) {
-  const ImageParam u(Float(32), 1, "u");
-  std::vector<Func> chain{Func("f0")};
-  chain[0](x) = u(x) * 0.5F;
-  for (int i = 1; i < 20; ++i) {
-    chain.emplace_back("f" + std::to_string(i));
-    const Func& before = chain[static_cast<std::size_t>(i - 1)];
-    chain.back()(x) = max(before(x), before(x) * 0.5F);
-  }
+  TestPipeline chain = chain_read_twice(20);
+  const ImageParam u = chain.inputs[0];
   Func f("f");
-  f(x) = chain.back()(x) + u(x + 1);
+  f(x) = chain.output()(x) + u(x + 1);
   f.gpu_tile(x, 32).stage(u, MemoryType::Shared);
   const auto memory = bind_demanded({f}, {{0, 100}}, {u}, 3);
   EXPECT_TRUE(check_all_targets(f, {{0, 100}}));

@@ -115,6 +115,17 @@ TEST_F(PlaceFuncs, WhoseBoxWouldHoldMoreThanIsReadAreInline) {
   EXPECT_TRUE(is_inline(diagonal, "worked"));
 }
 
+// Such a Func is read all through, and a next one around it would be computed as often as all paths say.
+TEST_F(PlaceFuncs, OfAPeriodThatTheLaunchKnowsAreCounted) {
+  const Expr n = u_.width();
+  const Func again = BoundaryConditions::repeat_image(worked_, {{0, n}, {0, n}});
+  f_(x, y) = box_of(again, 2);
+  EXPECT_TRUE(is_inline(f_, "worked"));
+  Func wide("f");
+  wide(x, y) = box_of(again, 3);
+  EXPECT_FALSE(is_inline(wide, "worked"));
+}
+
 TEST_F(PlaceFuncs, ThatReadWhatIsComputedInsideLoopsAreInline) {
   Func between("between"), inside("inside");
   inside(x, y) = 3.0F * u_(x, y);

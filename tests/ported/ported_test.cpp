@@ -1,10 +1,8 @@
 // Each ported code gives the oracle's bits with no schedule at all, keeps what its field knows it keeps,
 // and is ready to run in the time that a user waits without noticing.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <utility>
@@ -12,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/ported/first_run.h"
 #include "tests/ported/programs.h"
 #include "tests/support/check_targets.h"
 
@@ -35,25 +34,6 @@ AnyBuffer bind_values(const ImageParam& input, const Box& box,
   return buffer;
 }
 
-/// Seconds until `output` has run once, with nothing in the cache.
-double seconds_to_first_run(const Func& output, const std::vector<std::int64_t>& sizes) {
-  std::vector<AnyBuffer> buffers;
-  std::vector<AnyBuffer*> pointers;
-  for (const Type type : output.types()) buffers.emplace_back(type, sizes);
-  for (auto& buffer : buffers) pointers.push_back(&buffer);
-  CompileOptions options;
-  options.use_cache = false;
-  const auto start = std::chrono::steady_clock::now();
-  compile(output, Target::host(), options).run(pointers);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::printf("%s: ready in %.2f s\n", output.name().c_str(), seconds);
-  return seconds;
-}
-
-// Passes that verify what they made take several times as long, and so do sanitizers: these bounds are
-// for what grows without bounds. tests/perf has the times themselves.
-constexpr double kPatience = 60;
-
 TEST(Ported, LatticeBoltzmann) {
   const Ported step = d3q19(0.6F);
   const auto weight = [](const std::vector<std::int64_t>& at) {
@@ -62,7 +42,7 @@ TEST(Ported, LatticeBoltzmann) {
   };
   const auto memory = bind_values(step.inputs[0], {{-1, 14}, {-1, 8}, {-1, 7}, {0, 19}}, weight);
   EXPECT_TRUE(matches_oracle({step.output}, {{0, 12}, {0, 6}, {0, 5}}, Target::host()));
-  EXPECT_LT(seconds_to_first_run(step.output, {12, 6, 5}), kPatience);
+  EXPECT_LT(seconds_to_first_run({step.output}, {12, 6, 5}), kPatience);
 
   // Collisions keep mass and momentum: those that stream to a point are those that leave it.
   const auto values = expected_values({step.output}, {{0, 12}, {0, 6}, {0, 5}});
@@ -92,7 +72,7 @@ TEST(Ported, BilateralGrid) {
   };
   const auto memory = bind_values(filter.inputs[0], {{0, 24}, {0, 20}}, image);
   EXPECT_TRUE(matches_oracle({filter.output}, {{0, 24}, {0, 20}}, Target::host()));
-  EXPECT_LT(seconds_to_first_run(filter.output, {24, 20}), kPatience);
+  EXPECT_LT(seconds_to_first_run({filter.output}, {24, 20}), kPatience);
   const Buffer<float> smooth(expected_values({filter.output}, {{0, 24}, {0, 20}}).front());
   for (int y = 0; y < 20; ++y) {
     EXPECT_NEAR(smooth(4, y), 0.2F, 0.02F);
@@ -107,7 +87,7 @@ TEST(Ported, LocalLaplacian) {
   EXPECT_TRUE(matches_oracle({filter.output}, {{0, 24}, {0, 20}, {0, 3}}, Target::host()));
   const Ported deep = local_laplacian(8, 8, 1.0F / 7, 1.0F);
   const auto large = bind_random(deep.inputs[0], {{0, 64}, {0, 48}, {0, 3}}, 1);
-  EXPECT_LT(seconds_to_first_run(deep.output, {64, 48, 3}), kPatience);
+  EXPECT_LT(seconds_to_first_run({deep.output}, {64, 48, 3}), kPatience);
 }
 
 TEST(Ported, Harris) {
@@ -118,7 +98,7 @@ TEST(Ported, Harris) {
   };
   const auto memory = bind_values(detector.inputs[0], {{-2, 20}, {-2, 20}}, image);
   EXPECT_TRUE(matches_oracle({detector.output}, {{0, 16}, {0, 16}}, Target::host()));
-  EXPECT_LT(seconds_to_first_run(detector.output, {16, 16}), kPatience);
+  EXPECT_LT(seconds_to_first_run({detector.output}, {16, 16}), kPatience);
   const Buffer<float> score(expected_values({detector.output}, {{0, 16}, {0, 16}}).front());
   EXPECT_GT(score(8, 8), 0.05F);
   EXPECT_LT(score(8, 14), 0.0F);
@@ -174,7 +154,7 @@ TEST(Ported, Unsharp) {
   const auto memory = bind_values(filter.inputs[0], {{0, 24}, {0, 16}, {0, 3}},
                                   [](const auto& at) { return 0.25F * static_cast<float>(at[2] + 1); });
   EXPECT_TRUE(matches_oracle({filter.output}, {{0, 24}, {0, 16}, {0, 3}}, Target::host()));
-  EXPECT_LT(seconds_to_first_run(filter.output, {24, 16, 3}), kPatience);
+  EXPECT_LT(seconds_to_first_run({filter.output}, {24, 16, 3}), kPatience);
   // What has no detail stays as it is, but for the weights of the truncated Gaussian.
   const Buffer<float> sharp(expected_values({filter.output}, {{0, 24}, {0, 16}, {0, 3}}).front());
   EXPECT_NEAR(sharp(12, 8, 1), 0.5F, 0.03F);
@@ -184,7 +164,7 @@ TEST(Ported, TenSweepsOneAfterAnother) {
   const Ported ten = sweeps(10);
   const auto memory = bind_random(ten.inputs[0], {{-10, 40}, {-10, 32}}, 1);
   EXPECT_TRUE(matches_oracle({ten.output}, {{0, 20}, {0, 12}}, Target::host()));
-  EXPECT_LT(seconds_to_first_run(ten.output, {20, 12}), kPatience);
+  EXPECT_LT(seconds_to_first_run({ten.output}, {20, 12}), kPatience);
 }
 
 /// The new u of each column by plain loops in double precision.
@@ -226,7 +206,7 @@ TEST(Ported, VerticalAdvection) {
     }
   }
   EXPECT_TRUE(run_matches(values, {step.output}, box, Target::host()));
-  EXPECT_LT(seconds_to_first_run(step.output, {kWide, kHigh, kDeep}), kPatience);
+  EXPECT_LT(seconds_to_first_run({step.output}, {kWide, kHigh, kDeep}), kPatience);
   // A thread a column.
   const Var x("x"), y("y");
   Func forward = step.others[0], next = step.output;
@@ -246,7 +226,7 @@ TEST(Ported, Magnetohydrodynamics) {
   };
   const auto memory = bind_values(sweep.inputs[0], {{-5, 42}, {0, 3}, {0, 8}}, state);
   EXPECT_TRUE(matches_oracle({sweep.output}, {{0, 32}, {0, 3}}, Target::host()));
-  EXPECT_LT(seconds_to_first_run(sweep.output, {32, 3}), kPatience);
+  EXPECT_LT(seconds_to_first_run({sweep.output}, {32, 3}), kPatience);
   // A uniform state does not change.
   const auto rest = bind_values(sweep.inputs[0], {{-5, 42}, {0, 3}, {0, 8}}, [&](const auto& at) {
     return state({0, 0, at[2]});

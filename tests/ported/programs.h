@@ -51,4 +51,28 @@ Ported mhd_sweep();
 /// w, the velocity at the faces between cells (one more along x and z); `others` has the elimination.
 Ported vertical_advection(float dt);
 
+/// Half a step of Maxwell's equations on the grid of Yee (1966), spacing and speed of light 1, with
+/// convolutional perfectly matched layers (Roden and Gedney 2000): the magnetic field from the electric
+/// one by differences ahead, or the electric from the magnetic by differences behind, which a source
+/// adds to. Outside of the arrays fields are 0.
+struct YeeHalf {
+  std::vector<Func> outputs;         ///< the memories of six derivatives, then the field's x, y, z
+  std::vector<ImageParam> changing;  ///< what the outputs replace, in their order
+  std::vector<ImageParam> driving;   ///< the other field's x, y, z
+  std::vector<Func> around;          ///< the same, and 0 outside
+  /// Along each axis the factors of a memory and of what it takes up.
+  std::vector<ImageParam> decay, gain;
+  Param<float> dt{"dt", 0.5F}, pulse{"pulse"};
+  /// Where `pulse` is added to the electric field's z.
+  std::vector<Param<int>> source{Param<int>("sx"), Param<int>("sy"), Param<int>("sz")};
+};
+YeeHalf yee_half(bool magnetic);
+
+/// A V-cycle of multigrid for Poisson's equation, u(x-1) + u(x+1) + u(y-1) + u(y+1) - 4 u = f, on a
+/// square that is periodic in both directions and whose size is a multiple of 2^levels: `levels` grids,
+/// each half of the one before, with `sweeps` of Gauss and Seidel in red-black order before and after
+/// (at once on the coarsest). Inputs are u, the guess, and f, whose mean is 0; the output is the better
+/// u.
+Ported red_black_v_cycle(int levels, int sweeps);
+
 }  // namespace mica::test

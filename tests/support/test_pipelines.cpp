@@ -170,6 +170,19 @@ TestPipeline mixed_types() {
   return {"mixed_types", {product, mixed}, {mixed}, {a, b, c}};
 }
 
+TestPipeline chain_read_twice(int count) {
+  const Var x("x");
+  const ImageParam u(Float(32), 1, "u");
+  std::vector<Func> chain{Func("f0")};
+  chain[0](x) = u(x) * 0.5F;
+  for (int i = 1; i < count; ++i) {
+    const Func before = chain.back();
+    chain.emplace_back("f" + std::to_string(i));
+    chain.back()(x) = max(before(x), before(x) * 0.5F);
+  }
+  return {"chain_read_twice", chain, {chain.back()}, {u}};
+}
+
 const std::vector<PipelineMaker>& pipeline_makers() {
   static const std::vector<PipelineMaker> makers{
       {"star1d", 1, [] { return star(Float(32), 1, 2); }},

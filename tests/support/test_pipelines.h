@@ -37,6 +37,9 @@ TestPipeline accumulate();
 /// f32 from u8 and i16 inputs and an f64 one.
 TestPipeline mixed_types();
 
+/// f32, 1-D: `count` Funcs f0, f1, ... that each read the one before twice, by two calls.
+TestPipeline chain_read_twice(int count);
+
 /// Names and makers of the pipelines above, for parametrised tests.
 struct PipelineMaker {
   std::string name;

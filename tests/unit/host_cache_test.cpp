@@ -72,6 +72,23 @@ TEST_F(HostCache, IsReadByWhoComesNext) {
   EXPECT_GT(fs::last_write_time(entry), old + std::chrono::hours(4));
 }
 
+// What has no name is numbered in each pipeline, whatever was made before it.
+TEST_F(HostCache, KnowsVarsAndFuncsWithoutNamesAgain) {
+  for (int before = 0; before < 3; ++before) {
+    const std::vector<Var> others(static_cast<std::size_t>(before));
+    Var x, y;
+    Func f, g;
+    RDom r({{-1, 3}});
+    f(x, y) = cast<float>(x) * 2.0F;
+    f.compute_root();
+    g(x, y) = sum(r, f(x + r, y)) + cast<float>(y);
+    Buffer<float> out(37, 5);
+    compile(g, Target::host()).run(out);
+    EXPECT_EQ(out(5, 2), 32.0F);
+    EXPECT_EQ(entries().size(), 1U) << before;
+  }
+}
+
 TEST_F(HostCache, IsLeftAloneWhenAskedTo) {
   EXPECT_EQ(value(2, false), 11.0F);
   EXPECT_TRUE(entries().empty());

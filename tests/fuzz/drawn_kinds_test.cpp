@@ -1,0 +1,107 @@
+// What the search draws: everything that it is there for, printed by name, and judged where it must be.
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "codegen/compile.h"
+#include "fuzz/campaign.h"
+#include "fuzz/more_runs.h"
+
+namespace mica::test {
+namespace {
+
+/// Words for what is unusual about a case, and how its print says it.
+std::map<std::string, std::string> kinds_of(const FuzzCase& drawn) {
+  std::map<std::string, std::string> kinds;
+  for (const ProgramStage& stage : drawn.program.stages) {
+    if (stage.boundary && drawn.program.is_stage(stage.source)) {
+      kinds["a condition of a Func"] = "BoundaryRanges{";
+    }
+    for (const BoundaryExtent& extent : stage.extents) {
+      if (extent.kind == BoundaryExtent::Kind::None) kinds["no condition"] = "BoundaryRange()";
+      if (extent.kind == BoundaryExtent::Kind::Own) kinds["an own range"] = "BoundaryRange(Var(";
+      if (extent.of_params) kinds["a range of Params"] = "BoundaryRange(Param<std::int32_t>(";
+    }
+    if (!stage.shared.empty()) kinds["a shared expression"] = "const Expr " + stage.name + "_s0(";
+    if (stage.shared.size() > 20) kinds["a long chain"] = "_s20(";
+    for_each_term(stage, [&](const Term& term) {
+      for (const Index& index : term.at) {
+        if (index.looked_up.empty()) continue;
+        if (index.shift != 0) kinds["a shifted index of data"] = " >> ";
+        if (index.mask) kinds["a masked index of data"] = " & ";
+        if (index.limits) kinds["a clamped index of data"] = "clamp(";
+      }
+    });
+    for (const auto& update : stage.updates) {
+      for (const Index& index : update.at) {
+        if (!index.looked_up.empty()) kinds["an update where data say"] = "RDom ";
+      }
+    }
+  }
+  if (drawn.in_place && !replacements(drawn).empty()) kinds["in place"] = "in the memory of";
+  if (drawn.in_threads) kinds["in threads"] = "std::thread";
+  return kinds;
+}
+
+TEST(DrawnKinds, AreAllDrawnAndPrinted) {
+  std::map<std::string, int> counts;
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+    const FuzzCase drawn = random_case(seed, Target::host(), false);
+    for (const auto& [kind, text] : kinds_of(drawn)) {
+      if (++counts[kind] > 2) continue;
+      EXPECT_NE(to_string(drawn, Outcome{}).find(text), std::string::npos) << kind << ", seed " << seed;
+    }
+  }
+  EXPECT_EQ(counts.size(), 12U);
+  for (const auto& [kind, count] : counts) {
+    std::printf("%s: %d\n", kind.c_str(), count);
+    EXPECT_GE(count, 3) << kind;
+  }
+}
+
+/// A case of one input and no Params that gives other values for other inputs.
+FuzzCase plain_case() {
+  FuzzCase plain;
+  plain.program.inputs = {{"u0", Float(32), 1}};
+  Term tap;
+  tap.kind = Term::Kind::Tap;
+  tap.at = {Index{0}};
+  ProgramStage stage;
+  stage.name = "f0";
+  stage.values = {applied(Operation::Mul, Float(32), {constant_term(Float(32), 3), tap})};
+  plain.program.stages = {stage};
+  plain.program.outputs = {0};
+  plain.boxes = {{{0, 20}}};
+  return plain;
+}
+
+TEST(DrawnKinds, OfThreadsAreJudgedByTheirOwnInputs) {
+  const FuzzCase drawn = plain_case();
+  const BoundCase bound = bind(drawn), first = bind(case_of_thread(drawn, 0)),
+                  second = bind(case_of_thread(drawn, 1));
+  Executable executable = compile(bound.pipeline.outputs, Target::host());
+  const RunOptions options{.inputs = {{bound.pipeline.inputs[0], first.memory[0]->crop()}}};
+  EXPECT_EQ(first.expected->run(executable, options).verdict, Verdict::Same);
+  EXPECT_EQ(second.expected->run(executable, options).verdict, Verdict::Differs);
+  EXPECT_EQ(run_in_threads(drawn, bound, executable).verdict, Verdict::Same);
+}
+
+// In place is the memory of the input: what such a run leaves there is looked at, and around it.
+TEST(DrawnKinds, OfOutputsInPlaceAreJudgedInTheInput) {
+  const FuzzCase drawn = plain_case();
+  EXPECT_EQ(replacements(drawn), (std::vector<Replacement>{{0, 0}}));
+  const BoundCase bound = bind(drawn);
+  Executable executable = compile(bound.pipeline.outputs, Target::host());
+  EXPECT_EQ(run_in_place(drawn, bound, executable).verdict, Verdict::Same);
+  // The run before replaced the values of memory of its own.
+  EXPECT_EQ(bound.expected->run(executable).verdict, Verdict::Same);
+  AnyBuffer place = bound.memory[0]->crop();
+  EXPECT_EQ(bound.expected->run_into(executable, 0, place).verdict, Verdict::Same);
+  EXPECT_EQ(bound.expected->run_into(executable, 0, place).verdict, Verdict::Differs);
+}
+
+}  // namespace
+}  // namespace mica::test
