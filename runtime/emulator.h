@@ -38,6 +38,7 @@ struct EmulatedAccess {
   std::string buffer;
   Memory memory = Memory::Global;
   bool is_store = false;
+  bool is_atomic = false;  ///< a store that reads and writes in one step, to Memory::Global
   int element_bytes = 4;
   int count = 1;                      ///< neighbouring elements from the address on
   int parameter = -1;                 ///< Global: which of the kernel's parameters
