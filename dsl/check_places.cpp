@@ -318,7 +318,8 @@ class PlaceChecker {
       report(directive,
              fmt::format("loop {} of {} is inside a kernel, and heap memory is made outside: store in "
                          "MemoryType::{}",
-                         level.var, level.func, context->in_thread ? "Register or Stack" : "Shared"));
+                         level.var, level.func,
+                         context->in_thread ? "Register or Stack, or leave this out" : "Shared"));
     }
   }
 

@@ -192,8 +192,8 @@ std::vector<std::int64_t> NestBuilder::fixed_extents(const FunctionData& func, c
                : goes_on ? "it goes on from its start, so no split of its consumer makes it so: "
                            "compute_root " +
                                func.name +
-                               ", or compute it at the innermost thread loop, where each thread "
-                               "reads only points that no other one reads"
+                               ", or compute it at the innermost thread loop, without store_in, "
+                               "where each thread reads only points that no other one reads"
                          : "split " + func.args[d] + " by a constant in its consumer, or compute_root " +
                                func.name),
           program_.placement.at(func.name).where);

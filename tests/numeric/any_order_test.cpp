@@ -184,10 +184,13 @@ TEST(SingleThread, HoldsOtherFuncsInItsLoops) {
   g(x, y) = u(x, y) + u(x, y + 1);
   f(x, y) = g(x, y) * g(x + 1, y);
   f.gpu_single_thread();
-  g.compute_at(f, x);
   const Box box{{0, 9}, {0, 5}};
   const auto memory = bind_random(u, {{0, 10}, {0, 6}}, 9);
-  for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
+  for (const char* loop : {"x", "y", "single.thread"}) {
+    g.clear_schedule().compute_at(f, loop);
+    EXPECT_EQ(lowered(f, Backend::Cuda).nests.size(), 1U);
+    for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, box, target)) << loop;
+  }
 }
 
 TEST(SingleThread, IsNotGivenWhatItWouldTakeLongOver) {

@@ -78,6 +78,29 @@ TEST(Column, TwoRecurrencesWalkAThreadsColumnInOneKernel) {
   }
 }
 
+TEST(Column, ThreeRecurrencesWalkOneAfterTheOther) {
+  const ImageParam u(Float(64), 3, "u");
+  Func rise("rise"), again("again"), fall("fall");
+  rise(x, y, z) =
+      select(z <= 0, u(x, y, z), u(x, y, z) - 0.5 * rise(x, y, z - 1) + 0.25 * rise(x, y, z - 3));
+  again(x, y, z) =
+      select(z <= 2, rise(x, y, z), rise(x, y, z) * rise(x, y, z - 2) - 0.5 * again(x, y, z - 1));
+  const Expr last = u.dim(2).max();
+  fall(x, y, z) = select(z >= last, again(x, y, z), again(x, y, z) - 0.5 * fall(x, y, z + 2));
+  const auto memory = bind_random(u, {{-2, 37}, {3, 6}, {-5, 20}}, 4);
+  const Box box{{-2, 37}, {3, 6}, {-1, 16}};
+  const auto expected = expected_values({fall}, box);
+  for (const bool vectors : {false, true}) {
+    fall.clear_schedule();
+    fall.gpu_tile(x, y, 8, 2);
+    if (vectors) fall.vectorize(x, 2);
+    rise.compute_at(fall, "x.thread");
+    again.compute_at(fall, "x.thread");
+    EXPECT_EQ(kernels(fall), 1U);
+    for (const Target& target : all_targets()) EXPECT_TRUE(run_matches(expected, {fall}, box, target));
+  }
+}
+
 TEST(Column, OnTheHostIsComputedOnceAColumn) {
   Columns c;
   const auto expected = expected_values({c.down}, kBox);
