@@ -37,6 +37,14 @@ bool uses_gpu(const Definition& definition) {
   });
 }
 
+bool is_spread(const Definition& definition) {
+  return uses_gpu(definition) ||
+         std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
+           const auto* mark = std::get_if<directive::MarkLoop>(&d.op);
+           return mark && mark->kind == LoopKind::Parallel;
+         });
+}
+
 void add(Definition& definition, auto op) { definition.directives.push_back({std::move(op), {}}); }
 
 int widest_bytes(const FunctionData& func) {
@@ -227,7 +235,14 @@ void default_schedule(Program& program) {
                          : program.options.target.is_gpu();
     for (std::size_t i = 0; i < copy->definitions.size(); ++i) {
       auto& definition = copy->definitions[i];
-      if (has_loops(definition)) continue;
+      if (has_loops(definition)) {
+        // Loops in the user's order that are given to nobody.
+        const bool left = gpu && i > 0 && definition.pure_vars.empty() && !is_spread(definition);
+        if (left && !is_long(definition) && may_be_tiled(program, copy->name, definition)) {
+          ordered.emplace_back(copy->name, i);
+        }
+        continue;
+      }
       if (!gpu) {
         schedule_host(definition, *copy, parallel, holds_others(program, copy->name));
       } else if (may_be_tiled(program, copy->name, definition) && !schedule_gpu(definition, *copy) &&

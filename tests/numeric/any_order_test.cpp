@@ -178,6 +178,19 @@ TEST(SingleThread, TakesWhatNothingSpreads) {
   for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{0, 33}}, target));
 }
 
+TEST(SingleThread, KeepsTheOrderThatTheUserGivesTheLoops) {
+  const ImageParam u(Float(32), 1, "u");
+  const RDom r({{0, 33}});
+  Func f("f");
+  f(x) = u(x);
+  f(3) += u(r);
+  f.gpu_tile(x, 16);
+  f.update().unroll(r, 4);
+  const auto memory = bind_random(u, {{0, 33}}, 10);
+  for (const auto& nest : lowered(f, Backend::Cuda).nests) EXPECT_TRUE(nest.on_device) << nest.func;
+  for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{0, 33}}, target));
+}
+
 TEST(SingleThread, HoldsOtherFuncsInItsLoops) {
   const ImageParam u(Int(32), 2, "u");
   Func g("g"), f("f");

@@ -147,6 +147,20 @@ TEST(Column, ThatOtherThreadsReadTooIsRefused) {
   }
 }
 
+TEST(Column, InRegistersIsRefusedWithAWayOut) {
+  Columns c;
+  c.down.gpu_tile(x, y, 16, 2);
+  c.up.compute_at(c.down, "x.thread").store_in(MemoryType::Register);
+  try {
+    (void)lowered(c.down, Backend::Cuda);
+    ADD_FAILURE() << "not refused";
+  } catch (const UserError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("goes on from its start"), std::string::npos) << text;
+    EXPECT_NE(text.find("without store_in"), std::string::npos) << text;
+  }
+}
+
 TEST(Column, OfAFuncThatIsNoRecurrenceIsKeptToo) {
   const ImageParam u(Int(32), 2, "u");
   Func g("g"), f("f");
