@@ -55,7 +55,7 @@ class Printer {
       return;
     }
     if (const auto* store = s.as<ir::Store>()) {
-      line(depth, store->buffer + "[..] = ...");
+      line(depth, (store->atomic ? "atomic " : "") + store->buffer + "[..] = ...");
     } else if (const auto* async = s.as<ir::AsyncCopy>()) {
       line(depth, "copy " + async->to + "[..] = " + async->from + "[..]");
     } else if (const auto* bulk = s.as<ir::BulkCopy>()) {

@@ -7,6 +7,7 @@
 
 #include "dsl/func.h"
 #include "dsl/graph_names.h"
+#include "dsl/loop_dims.h"
 #include "dsl/names.h"
 
 namespace mica {
@@ -161,6 +162,10 @@ class LoopNames {
   void follow(const directive::StreamStores&, const Directive&) const {}
   void follow(const directive::Texture&, const Directive&) const {}
   void follow(const directive::WarpSplit&, const Directive&) const {}
+  void follow(const directive::Atomic&, const Directive&) const {}
+  void follow(const directive::GpuSingleThread&, const Directive&) {
+    names_.insert(std::begin(kSingleLoops), std::end(kSingleLoops));
+  }
 
   const FunctionData& f_;
   std::set<std::string> names_;

@@ -22,6 +22,7 @@ bool acts_on_loops(const Directive& directive) {
          std::holds_alternative<directive::GpuTile>(op) ||
          std::holds_alternative<directive::Vectorize>(op) ||
          std::holds_alternative<directive::Unroll>(op) || std::holds_alternative<directive::March>(op) ||
+         std::holds_alternative<directive::GpuSingleThread>(op) ||
          std::holds_alternative<directive::OrderBlocks>(op);
 }
 

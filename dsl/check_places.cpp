@@ -187,7 +187,9 @@ class PlaceChecker {
     }
     const LoopLevel& compute = f_.place.level;
     if (!at) {
-      if (!kernel_around(compute)) return;
+      // In a thread it depends on which points the threads need.
+      const auto kernel = kernel_around(compute);
+      if (!kernel || (kernel->in_thread && !kernel->between_threads)) return;
       report(directive,
              fmt::format("loop {} of {} is inside a kernel, whose blocks run at once and would "
                          "share the storage: leave this out, or compute {} at the root",
@@ -316,7 +318,8 @@ class PlaceChecker {
       report(directive,
              fmt::format("loop {} of {} is inside a kernel, and heap memory is made outside: store in "
                          "MemoryType::{}",
-                         level.var, level.func, context->in_thread ? "Register or Stack" : "Shared"));
+                         level.var, level.func,
+                         context->in_thread ? "Register or Stack, or leave this out" : "Shared"));
     }
   }
 

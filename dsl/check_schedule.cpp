@@ -8,6 +8,7 @@
 #include "dsl/limits.h"
 #include "dsl/names.h"
 #include "dsl/schedule_view.h"
+#include "dsl/update_order.h"
 
 namespace mica {
 
@@ -182,6 +183,16 @@ class DirectiveChecker {
   void operator()(const directive::Scatter&) {}
   void operator()(const directive::Exchange&) {}
   void operator()(const directive::WarpSplit&) {}
+  void operator()(const directive::GpuSingleThread&) {}
+  void operator()(const directive::Atomic&) {
+    std::string why;
+    if (atomic_values(*f_.func, f_.func->definitions[definition_], why).empty()) return report(why);
+    if (f_.is_inline() || f_.place.kind == ComputePlace::Kind::Root) return;
+    report(
+        fmt::format("{} is computed inside loop {} of {}, and only what is computed at the root is "
+                    "combined by several threads: compute_root(), or remove this",
+                    f_.name(), f_.place.level.var, f_.place.level.func));
+  }
 
  private:
   void report(const std::string& what) {

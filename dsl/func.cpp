@@ -143,6 +143,11 @@ Func& Func::gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int 
   Stage::gpu_tile(std::move(x), std::move(y), std::move(z), tx, ty, tz, tail);
   return *this;
 }
+Func& Func::gpu_single_thread(CallSite at) {
+  Stage::gpu_single_thread(at);
+  return *this;
+}
+
 Func& Func::launch_bounds(int min_blocks, CallSite at) {
   Stage::launch_bounds(min_blocks, at);
   return *this;

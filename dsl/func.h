@@ -232,6 +232,19 @@ class Stage {
   Stage& gpu_tile(VarOrName x, VarOrName y, int tx, int ty, TailStrategy tail = TailStrategy::Auto);
   Stage& gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz,
                   TailStrategy tail = TailStrategy::Auto);
+  /// All loops run one after the other in one thread of a GPU, in a kernel of one block: for what is too
+  /// small, or too ordered, to spread, where the host would have to wait for the GPU and copy. The loops
+  /// around are `single.thread` and `single.block`. Errors: another loop is given to blocks, threads or
+  /// CPU threads; the Func is computed inside another's loops.
+  Stage& gpu_single_thread(CallSite at = CallSite::current());
+  /// The iterations of an update over its reduction domain may run in any order, and at once: loops over
+  /// the domain then take parallel, vectorize, gpu_tile and the like.
+  ///   h(clamp(u(r.x, r.y), 0, 255)) += 1;  h.update().atomic().gpu_tile(r.x, r.y, 32, 8);
+  /// Each iteration combines one value with the Func's at one point, in one step: `atom` and `red` on a
+  /// GPU. Of i32 and i64 with +, -, min, max, &, | and ^, whose result no order changes; not of floats,
+  /// whose sums round. Errors when it is compiled: no update over a domain; another operation or type;
+  /// a value that reads the Func at all; a Func that is computed inside another's loops.
+  Stage& atomic(CallSite at = CallSite::current());
   /// In which order an update computes its points, so that it may read the Func at neighbours: those
   /// whose color is 0 first, all at once, then those of color 1, ... (red-black order with two). A part
   /// of the algorithm, not of its schedule. `color` is a sum of constants times Vars, modulo a constant:
@@ -309,7 +322,11 @@ class Func : public Stage {
   /// print_loop_nest says what slides, or why nothing does.
   Func& store_at(const Func& consumer, VarOrName var);
   /// Storage outside all loops, for all that the pipeline reads. The loops around the compute level are
-  /// serial or unrolled, so no kernel's.
+  /// serial or unrolled, or each of their iterations has points of the Func to itself: then they may be
+  /// a kernel's, and several recurrences walk a thread's column one after the other,
+  ///   next.gpu_tile(x, y, 32, 4);  forward.compute_at(next, "x.thread").store_root();
+  /// with forward's levels in global memory. In a thread this is where a Func of more points than are
+  /// known to be constant is kept by default.
   Func& store_root(CallSite at = CallSite::current());
   Func& store_in(MemoryType memory, CallSite at = CallSite::current());
   /// A Func that stands for this one where `consumer` reads it.
@@ -415,6 +432,7 @@ class Func : public Stage {
   Func& gpu_tile(VarOrName x, VarOrName y, int tx, int ty, TailStrategy tail = TailStrategy::Auto);
   Func& gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz,
                  TailStrategy tail = TailStrategy::Auto);
+  Func& gpu_single_thread(CallSite at = CallSite::current());
   Func& launch_bounds(int min_blocks, CallSite at = CallSite::current());
   Func& max_registers(int count, CallSite at = CallSite::current());
 

@@ -148,9 +148,11 @@ void LoopExpander::add_tile_steps(const std::string& v, int threads, const Point
 void LoopExpander::tile(const directive::GpuTile& d) {
   std::vector<LoopDim> vectors, unrolled, inside, threads, blocks, outside;
   std::size_t innermost = dims().size();
+  bool over_domain = false;  // then its other loops, whose order counts, stand in one thread
   for (const auto& v : d.vars) {
     if (!may_use_tail(v, d.tail)) return;
     innermost = std::min(innermost, *find(v));
+    over_domain = over_domain || dims()[*find(v)].is_rvar;
   }
   for (std::size_t i = 0; i < d.vars.size(); ++i) {
     const std::string& v = d.vars[i];
@@ -165,7 +167,8 @@ void LoopExpander::tile(const directive::GpuTile& d) {
   }
   for (std::size_t i = 0; i < dims().size(); ++i) {
     if (std::find(d.vars.begin(), d.vars.end(), dims()[i].name) != d.vars.end()) continue;
-    (i < innermost || dims()[i].recurs ? inside : outside).push_back(dims()[i]);
+    const bool in_thread = i < innermost || dims()[i].recurs || (over_domain && dims()[i].is_ordered());
+    (in_thread ? inside : outside).push_back(dims()[i]);
   }
   dims().clear();
   for (const auto* group : {&vectors, &unrolled, &inside, &threads, &blocks, &outside}) {
@@ -174,6 +177,30 @@ void LoopExpander::tile(const directive::GpuTile& d) {
   const bool marched = std::any_of(dims().begin(), dims().end(),
                                    [](const LoopDim& dim) { return dim.kind == LoopKind::March; });
   if (marched) place_marches();
+}
+
+void LoopExpander::operator()(const directive::GpuSingleThread& /*d*/) {
+  single_ = &directives_[current_];
+}
+
+void LoopExpander::add_single_loops() {
+  if (single_ == nullptr) return;
+  current_ = static_cast<std::size_t>(single_ - directives_.data());
+  for (const auto& dim : dims()) {
+    if (dim.kind == LoopKind::Serial || dim.kind == LoopKind::Unrolled ||
+        dim.kind == LoopKind::Vectorized) {
+      continue;
+    }
+    report(fmt::format("loop {} is {}, and one thread is to carry out all loops: remove one of the two",
+                       dim.name, to_string(dim.kind)));
+    return;
+  }
+  const LoopKind kinds[] = {LoopKind::GpuThread, LoopKind::GpuBlock};
+  for (std::size_t i = 0; i < std::size(kinds); ++i) {
+    if (!is_free(kSingleLoops[i], "")) return;
+    dims().push_back({kSingleLoops[i], kinds[i], false, 1, where()});
+    dims().back().is_single = true;
+  }
 }
 
 void LoopExpander::place_marches() {

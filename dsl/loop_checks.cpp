@@ -6,6 +6,7 @@
 #include "dsl/names.h"
 #include "dsl/recurrence.h"
 #include "dsl/tap_text.h"
+#include "dsl/update_order.h"
 
 namespace mica {
 
@@ -95,9 +96,23 @@ bool LoopExpander::may_run_as(std::size_t place, LoopKind kind) {
   }
   report(
       fmt::format("loop {} runs over a reduction domain, whose order is part of the result, so it "
-                  "cannot be {}; legal are serial and unroll",
-                  dims()[place].name, to_string(kind)));
+                  "cannot be {}{}; legal are serial and unroll",
+                  dims()[place].name, to_string(kind), why_ordered(dims()[place].name)));
   return false;
+}
+
+std::string LoopExpander::why_ordered(const std::string& loop) const {
+  const Definition& definition = f_.definitions.at(static_cast<std::size_t>(definition_));
+  const std::vector<std::string> obstacles = order_obstacles(f_, definition);
+  for (std::size_t d = 0; d < obstacles.size(); ++d) {
+    if (definition.domain->dims[d].name != loop || obstacles[d].empty()) continue;
+    std::string why;
+    const bool combines = !atomic_values(f_, definition, why).empty();
+    return fmt::format(
+        ": {} {}{}", loop, obstacles[d],
+        combines ? "; with atomic() they may, since no order changes what it combines" : "");
+  }
+  return "";
 }
 
 std::string LoopExpander::recurrence_text() const {

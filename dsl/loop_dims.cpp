@@ -6,6 +6,7 @@
 #include "dsl/loop_expander.h"
 #include "dsl/names.h"
 #include "dsl/recurrence.h"
+#include "dsl/update_order.h"
 
 namespace mica {
 
@@ -15,6 +16,7 @@ LoopNestSpec LoopExpander::run() {
   for (current_ = 0; current_ < directives_.size(); ++current_) {
     if (!absorbed_[current_]) std::visit(*this, directives_[current_].op);
   }
+  add_single_loops();
   return std::move(spec_);
 }
 
@@ -54,6 +56,7 @@ void LoopExpander::operator()(const directive::Fuse& d) {
     return;
   }
   LoopDim fused = dims()[inner];
+  fused.any_order = fused.any_order && dims()[outer].any_order;
   fused.name = d.fused;
   // Neither extent is beyond 2^31.
   fused.extent *= dims()[outer].extent;
@@ -131,8 +134,13 @@ void LoopExpander::report(const std::string& what) {
 void LoopExpander::add_initial_loops() {
   const auto& definition = f_.definitions.at(static_cast<std::size_t>(definition_));
   if (definition.domain) {
-    for (const auto& dim : definition.domain->dims) {
+    std::string why;
+    const bool any = is_atomic(definition) && !atomic_values(f_, definition, why).empty();
+    const std::vector<std::string> obstacles = order_obstacles(f_, definition);
+    for (std::size_t d = 0; d < obstacles.size(); ++d) {
+      const auto& dim = definition.domain->dims[d];
       dims().push_back({dim.name, LoopKind::Serial, true, dim.constant_extent(), definition.where});
+      dims().back().any_order = any || obstacles[d].empty();
     }
   }
   for (const auto& var : definition.pure_vars) {

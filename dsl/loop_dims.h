@@ -17,6 +17,8 @@
 // A tail of gpu_tile's is that of the block's whole tile of points, tx*v: the splits inside it divide.
 // A tail given to the vectorize or unroll itself is that of one vector or group of rows.
 //
+// gpu_single_thread() puts loops of one iteration, single.thread and single.block, around all others.
+//
 // gpu_tile orders loops, innermost first:
 //
 //   [x.vec y.vec] [x.unroll y.unroll] [loops that stood inside x and y: a reduction's]
@@ -46,8 +48,13 @@ struct LoopDim {
   /// ones before.
   bool recurs = false;
 
+  /// They are a reduction domain's, and run in any order: they write different points, or are atomic.
+  bool any_order = false;
+  /// Of gpu_single_thread: no dimension's, of one iteration.
+  bool is_single = false;
+
   /// Is the order of its iterations part of the algorithm?
-  [[nodiscard]] bool is_ordered() const { return is_rvar || recurs; }
+  [[nodiscard]] bool is_ordered() const { return (is_rvar && !any_order) || recurs; }
 };
 
 /// One change of variables.
@@ -72,6 +79,9 @@ struct LoopNestSpec {
 /// taken, a factor out of range, ...) is left out and adds a finding that lists the legal choices;
 /// without findings the result is exact.
 LoopNestSpec expand_loops(const FunctionData& f, int definition, Diagnostics& findings);
+
+/// The names of the loops that gpu_single_thread makes, innermost first.
+inline constexpr const char* kSingleLoops[] = {"single.thread", "single.block"};
 
 /// "next" or "next.update(0)".
 std::string definition_name(const FunctionData& f, int definition);

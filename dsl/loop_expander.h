@@ -15,18 +15,19 @@ namespace mica {
 
 /// Directives that do not touch loops.
 template <typename D>
-concept PlacementDirective = std::is_same_v<D, directive::ComputeInline> ||
-    std::is_same_v<D, directive::ComputeRoot> || std::is_same_v<D, directive::ComputeAt> ||
-    std::is_same_v<D, directive::StoreAt> || std::is_same_v<D, directive::StoreRoot> ||
-    std::is_same_v<D, directive::StoreIn> || std::is_same_v<D, directive::In> ||
-    std::is_same_v<D, directive::AlignStorage> || std::is_same_v<D, directive::Bound> ||
-    std::is_same_v<D, directive::Stage> || std::is_same_v<D, directive::ReadOnly> ||
-    std::is_same_v<D, directive::LaunchBounds> || std::is_same_v<D, directive::MaxRegisters> ||
-    std::is_same_v<D, directive::RegisterWindow> || std::is_same_v<D, directive::Prefetch> ||
-    std::is_same_v<D, directive::Scatter> || std::is_same_v<D, directive::Exchange> ||
-    std::is_same_v<D, directive::StreamLoads> || std::is_same_v<D, directive::StreamStores> ||
-    std::is_same_v<D, directive::Texture> || std::is_same_v<D, directive::WarpSplit> ||
-    std::is_same_v<D, directive::FoldStorage> || std::is_same_v<D, directive::ReorderStorage>;
+concept PlacementDirective =
+    std::is_same_v<D, directive::ComputeInline> || std::is_same_v<D, directive::ComputeRoot> ||
+    std::is_same_v<D, directive::ComputeAt> || std::is_same_v<D, directive::StoreAt> ||
+    std::is_same_v<D, directive::StoreRoot> || std::is_same_v<D, directive::StoreIn> ||
+    std::is_same_v<D, directive::In> || std::is_same_v<D, directive::AlignStorage> ||
+    std::is_same_v<D, directive::Bound> || std::is_same_v<D, directive::Stage> ||
+    std::is_same_v<D, directive::ReadOnly> || std::is_same_v<D, directive::LaunchBounds> ||
+    std::is_same_v<D, directive::MaxRegisters> || std::is_same_v<D, directive::RegisterWindow> ||
+    std::is_same_v<D, directive::Prefetch> || std::is_same_v<D, directive::Scatter> ||
+    std::is_same_v<D, directive::Exchange> || std::is_same_v<D, directive::StreamLoads> ||
+    std::is_same_v<D, directive::StreamStores> || std::is_same_v<D, directive::Texture> ||
+    std::is_same_v<D, directive::WarpSplit> || std::is_same_v<D, directive::FoldStorage> ||
+    std::is_same_v<D, directive::ReorderStorage> || std::is_same_v<D, directive::Atomic>;
 
 class LoopExpander {
  public:
@@ -48,6 +49,7 @@ class LoopExpander {
   void operator()(const directive::GpuTile& d);
   void operator()(const directive::March& d);
   void operator()(const directive::OrderBlocks& d);
+  void operator()(const directive::GpuSingleThread& d);
   template <PlacementDirective D>
   void operator()(const D&) {}
 
@@ -73,6 +75,8 @@ class LoopExpander {
   bool may_run_as(std::size_t place, LoopKind kind);
   /// "carries c(x, y, z) on from c(x, y, z - 1)"
   [[nodiscard]] std::string recurrence_text() const;
+  /// ": r.x stands alone in no place ..." of a loop over a dimension of the domain; empty for others.
+  [[nodiscard]] std::string why_ordered(const std::string& loop) const;
   /// Tails that compute a point twice, or points that are not there, would add terms twice.
   bool may_use_tail(const std::string& name, TailStrategy tail);
   /// Only a dimension of the Func that nothing has taken apart or marked can be marched.
@@ -113,6 +117,8 @@ class LoopExpander {
   void tile(const directive::GpuTile& d);
   /// Marches stand directly inside the block loops, and block loops made by a march outside the others.
   void place_marches();
+  /// The loops of gpu_single_thread, around all others.
+  void add_single_loops();
 
   const FunctionData& f_;
   int definition_;
@@ -123,7 +129,8 @@ class LoopExpander {
   std::vector<bool> absorbed_;  // directives that an earlier gpu_tile took up
   std::map<std::string, std::int64_t> scales_;  // by how many points a step of a split's loop goes on
   std::size_t current_ = 0;
-  const Directive* march_ = nullptr;  // the march that the loops have
+  const Directive* march_ = nullptr;   // the march that the loops have
+  const Directive* single_ = nullptr;  // the gpu_single_thread that they have
 };
 
 }  // namespace mica

@@ -171,6 +171,8 @@ struct DirectiveText {
   std::string operator()(const directive::WarpSplit& d) const {
     return fmt::format(".warp_split({})", d.warps);
   }
+  std::string operator()(const directive::Atomic&) const { return ".atomic()"; }
+  std::string operator()(const directive::GpuSingleThread&) const { return ".gpu_single_thread()"; }
 };
 
 }  // namespace

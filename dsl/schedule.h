@@ -242,6 +242,17 @@ struct WarpSplit {
   friend bool operator==(const WarpSplit&, const WarpSplit&) = default;
 };
 
+/// The update's iterations over its reduction domain run in any order, at once where their loops say so:
+/// each combines a value with the Func's in one step that no other comes between.
+struct Atomic {
+  friend bool operator==(const Atomic&, const Atomic&) = default;
+};
+/// All loops of the definition run in one thread of a GPU: loops "single.thread" and "single.block" of
+/// one iteration stand around them.
+struct GpuSingleThread {
+  friend bool operator==(const GpuSingleThread&, const GpuSingleThread&) = default;
+};
+
 }  // namespace directive
 
 /// One directive with the user's line.
@@ -254,7 +265,7 @@ struct Directive {
                directive::March, directive::RegisterWindow, directive::Prefetch, directive::Scatter,
                directive::Exchange, directive::OrderBlocks, directive::StreamLoads,
                directive::StreamStores, directive::Texture, directive::WarpSplit, directive::FoldStorage,
-               directive::ReorderStorage>
+               directive::ReorderStorage, directive::Atomic, directive::GpuSingleThread>
       op;
   SourceLocation where;
   friend bool operator==(const Directive&, const Directive&) = default;

@@ -203,6 +203,10 @@ template <typename Io>
 void fields(Io& io, directive::ReorderStorage& d) {
   io("vars", d.vars);
 }
+template <typename Io>
+void fields(Io&, directive::Atomic&) {}
+template <typename Io>
+void fields(Io&, directive::GpuSingleThread&) {}
 
 /// Words of the "do" key, in the order of Directive::op's alternatives.
 constexpr const char* kDirectiveWords[] = {"split",         "fuse",
@@ -220,14 +224,16 @@ constexpr const char* kDirectiveWords[] = {"split",         "fuse",
                                            "shuffle",       "order_blocks",
                                            "stream_loads",  "stream_stores",
                                            "texture",       "warp_split",
-                                           "fold_storage",  "reorder_storage"};
+                                           "fold_storage",  "reorder_storage",
+                                           "atomic",        "gpu_single_thread"};
 using Op = decltype(Directive::op);
 static_assert(std::size(kDirectiveWords) == std::variant_size_v<Op>);
 static_assert(std::is_same_v<std::variant_alternative_t<6, Op>, directive::Unroll> &&
               std::is_same_v<std::variant_alternative_t<13, Op>, directive::In> &&
               std::is_same_v<std::variant_alternative_t<19, Op>, directive::MaxRegisters> &&
               std::is_same_v<std::variant_alternative_t<29, Op>, directive::WarpSplit> &&
-              std::is_same_v<std::variant_alternative_t<31, Op>, directive::ReorderStorage>);
+              std::is_same_v<std::variant_alternative_t<31, Op>, directive::ReorderStorage> &&
+              std::is_same_v<std::variant_alternative_t<33, Op>, directive::GpuSingleThread>);
 
 // ---- writing ---------------------------------------------------------------------------------------
 

@@ -142,6 +142,16 @@ Stage& Stage::gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, in
   return *this;
 }
 
+Stage& Stage::gpu_single_thread(CallSite at) {
+  add({directive::GpuSingleThread{}, at});
+  return *this;
+}
+
+Stage& Stage::atomic(CallSite at) {
+  add({directive::Atomic{}, at});
+  return *this;
+}
+
 Stage& Stage::launch_bounds(int min_blocks, CallSite at) {
   add({directive::LaunchBounds{min_blocks}, at});
   return *this;

@@ -106,7 +106,7 @@ class Drawer {
   }
 
   void add_common() {
-    switch (random_.below(17)) {
+    switch (random_.below(18)) {
       case 0: {
         const std::string v = loop();
         return put(directive::Split{v, v + "o", v + "i", factor(), tail()});
@@ -142,12 +142,13 @@ class Drawer {
       // Refused when it is too small, or when nothing slides along the dimension.
       case 14: return put_first(directive::FoldStorage{dimension(), random_.coin() ? factor() : 37});
       case 15: return put_first(directive::ReorderStorage{{dimension(), dimension()}});
+      case 16: return put(directive::Atomic{});
       default: return put(directive::MarkLoop{loop(), LoopKind::Parallel});
     }
   }
 
   void add_gpu() {
-    switch (random_.below(19)) {
+    switch (random_.below(20)) {
       case 0: {
         directive::GpuTile tile;
         tile.vars = several_loops(3);
@@ -188,6 +189,7 @@ class Drawer {
       case 16: return put_first(directive::Texture{input()});
       case 17:
         return put_first(directive::WarpSplit{static_cast<int>(random_.between(wild_ ? 0 : 1, 2))});
+      case 18: return put(directive::GpuSingleThread{});
       default: return put_first(directive::ComputeAt{level()});
     }
   }

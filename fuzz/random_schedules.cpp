@@ -6,6 +6,7 @@
 
 #include "dsl/recurrence.h"
 #include "dsl/traverse.h"
+#include "dsl/update_order.h"
 #include "fuzz/random_marches.h"
 
 namespace mica::test {
@@ -97,6 +98,22 @@ std::vector<std::string> free_dimensions(const Func& func) {
   return vars;
 }
 
+/// The loops of update `u` (from 1) that may come in any order: those of its Vars and, now and then, of
+/// its domain, where one at the root may be made atomic for that.
+std::vector<std::string> free_loops(Func& func, std::size_t u, bool at_root, Random& random) {
+  const Definition& update = func.function()->definitions[u];
+  std::vector<std::string> loops = update.pure_vars;
+  if (!update.domain || random.coin()) return loops;
+  std::string why;
+  const bool atomic = at_root && !atomic_values(*func.function(), update, why).empty() && random.coin();
+  const std::vector<std::string> obstacles = order_obstacles(*func.function(), update);
+  for (std::size_t d = obstacles.size(); d-- > 0;) {
+    if (atomic || obstacles[d].empty()) loops.insert(loops.begin(), update.domain->dims[d].name);
+  }
+  if (atomic) func.update(static_cast<int>(u) - 1).atomic();
+  return loops;
+}
+
 /// The innermost place at which `producer` can be computed for all its consumers, given theirs.
 int innermost_place(const TestPipeline& p, const Func& producer,
                     const std::map<std::string, int>& places) {
@@ -117,8 +134,7 @@ int innermost_place(const TestPipeline& p, const Func& producer,
 void random_own_loops(Func& func, Random& random) {
   random_loops(func, free_dimensions(func), false, random);
   for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
-    random_loops(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars, true,
-                 random);
+    random_loops(func.update(static_cast<int>(u) - 1), free_loops(func, u, false, random), true, random);
   }
 }
 
@@ -170,8 +186,7 @@ Grid random_grid(Stage stage, const std::vector<std::string>& vars, bool is_upda
 Grid random_grids(Func& func, Random& random) {
   Grid grid = random_grid(func, free_dimensions(func), false, random);
   for (std::size_t u = 1; u < func.function()->definitions.size(); ++u) {
-    random_grid(func.update(static_cast<int>(u) - 1), func.function()->definitions[u].pure_vars, true,
-                random);
+    random_grid(func.update(static_cast<int>(u) - 1), free_loops(func, u, true, random), true, random);
   }
   if (recurrence_of(*func.function())) grid.is_whole = false;
   return grid;

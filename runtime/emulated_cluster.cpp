@@ -175,6 +175,7 @@ bool EmulatedCluster::check_global(const void* address, std::int32_t index, std:
   if (!shadow) return true;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   conflict_address_ = static_cast<const std::byte*>(address);
+  if (a.is_atomic) return shadow->update(at, thread, conflict_);
   return a.is_store ? shadow->write(at, a.count, thread, conflict_)
                     : shadow->read(at, a.count, thread, conflict_);
 }

@@ -45,6 +45,7 @@ struct EmulatedAccess {
   int alignment = 0;                  ///< of the address, in bytes; 0: any
   /// Shared: the allocation's place in the block's shared memory, in bytes.
   std::size_t shared_begin = 0, shared_end = static_cast<std::size_t>(-1);
+  bool is_atomic = false;  ///< Global: a store that reads and writes in one step
 };
 
 /// What a parameter of the kernel means to the checks.

@@ -118,6 +118,12 @@ std::string EmulatorReport::conflict(const EmulatedAccess& access, std::int32_t 
     case Hazard::WriteOfWritten:
       what = " writes " + element + ", which " + other + " has written";
       break;
+    case Hazard::WriteOfUpdated:
+      what = " writes " + element + ", which " + other + " has changed by an atomic operation";
+      break;
+    case Hazard::UpdateOfWritten:
+      what = " changes " + element + " by an atomic operation, which " + other + " has written";
+      break;
     case Hazard::ReadOfCopy:
     case Hazard::WriteOfCopy:
       return head + (finding.hazard == Hazard::ReadOfCopy ? " reads " : " writes ") + element +

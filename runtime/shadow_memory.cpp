@@ -187,25 +187,39 @@ bool GlobalShadow::unordered(std::uint32_t epoch, std::int16_t thread, std::int1
   return epoch < clock_.first_epoch() || !clock_.is_before(epoch, thread, who);
 }
 
+void GlobalShadow::note(Accesses& accesses, std::int16_t who) const {
+  // One that this one comes after makes room; one of an earlier cluster is kept for good.
+  if (!unordered(accesses.other_epoch, accesses.other, who)) accesses.other_epoch = 0;
+  if (!unordered(accesses.epoch, accesses.thread, who)) {
+    accesses.epoch = clock_.epoch();
+    accesses.thread = who;
+  } else {
+    accesses.other_epoch = clock_.epoch();
+    accesses.other = who;
+  }
+}
+
+bool GlobalShadow::all_ordered(const Accesses& accesses, std::int16_t who, Hazard hazard,
+                               std::size_t byte, Finding& finding) const {
+  const bool first = unordered(accesses.epoch, accesses.thread, who);
+  if (!first && !unordered(accesses.other_epoch, accesses.other, who)) return true;
+  const std::uint32_t epoch = first ? accesses.epoch : accesses.other_epoch;
+  finding = {hazard, clock_.cluster_at(epoch), first ? accesses.thread : accesses.other, byte};
+  return false;
+}
+
 bool GlobalShadow::read(std::uintptr_t address, int count, std::int32_t thread, Finding& finding) {
   const auto who = static_cast<std::int16_t>(thread);
   bool good = true;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     Cell& at = cell(address / element_bytes_ + i);
+    const std::size_t byte = i * element_bytes_;
     if (good && unordered(at.write_epoch, at.writer, who)) {
       good = false;
-      finding = {Hazard::ReadOfWritten, clock_.cluster_at(at.write_epoch), at.writer,
-                 i * element_bytes_};
+      finding = {Hazard::ReadOfWritten, clock_.cluster_at(at.write_epoch), at.writer, byte};
     }
-    // A reader that this one comes after makes room; one of an earlier cluster is kept for good.
-    if (!unordered(at.other_read_epoch, at.other_reader, who)) at.other_read_epoch = 0;
-    if (!unordered(at.read_epoch, at.reader, who)) {
-      at.read_epoch = clock_.epoch();
-      at.reader = who;
-    } else {
-      at.other_read_epoch = clock_.epoch();
-      at.other_reader = who;
-    }
+    good = good && all_ordered(at.updates, who, Hazard::ReadOfWritten, byte, finding);
+    note(at.reads, who);
   }
   return good;
 }
@@ -215,20 +229,29 @@ bool GlobalShadow::write(std::uintptr_t address, int count, std::int32_t thread,
   bool good = true;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     Cell& at = cell(address / element_bytes_ + i);
-    const auto refuse = [&](Hazard hazard, std::uint32_t epoch, std::int16_t other) {
-      if (good) finding = {hazard, clock_.cluster_at(epoch), other, i * element_bytes_};
+    const std::size_t byte = i * element_bytes_;
+    if (good && unordered(at.write_epoch, at.writer, who)) {
       good = false;
-    };
-    if (unordered(at.write_epoch, at.writer, who)) {
-      refuse(Hazard::WriteOfWritten, at.write_epoch, at.writer);
-    } else if (unordered(at.read_epoch, at.reader, who)) {
-      refuse(Hazard::WriteOfRead, at.read_epoch, at.reader);
-    } else if (unordered(at.other_read_epoch, at.other_reader, who)) {
-      refuse(Hazard::WriteOfRead, at.other_read_epoch, at.other_reader);
+      finding = {Hazard::WriteOfWritten, clock_.cluster_at(at.write_epoch), at.writer, byte};
     }
+    good = good && all_ordered(at.reads, who, Hazard::WriteOfRead, byte, finding);
+    good = good && all_ordered(at.updates, who, Hazard::WriteOfUpdated, byte, finding);
     at.write_epoch = clock_.epoch();
     at.writer = who;
   }
+  return good;
+}
+
+bool GlobalShadow::update(std::uintptr_t address, std::int32_t thread, Finding& finding) {
+  const auto who = static_cast<std::int16_t>(thread);
+  Cell& at = cell(address / element_bytes_);
+  bool good = true;
+  if (unordered(at.write_epoch, at.writer, who)) {
+    good = false;
+    finding = {Hazard::UpdateOfWritten, clock_.cluster_at(at.write_epoch), at.writer, 0};
+  }
+  good = good && all_ordered(at.reads, who, Hazard::WriteOfRead, 0, finding);
+  note(at.updates, who);
   return good;
 }
 

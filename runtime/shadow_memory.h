@@ -24,6 +24,8 @@ enum class Hazard : std::uint8_t {
   ReadOfWritten,      ///< read here, written by the other thread
   WriteOfRead,        ///< written here, read by the other thread
   WriteOfWritten,     ///< written by both
+  WriteOfUpdated,     ///< written here, changed by the other thread's atomic operation
+  UpdateOfWritten,    ///< changed here by an atomic operation, written by the other thread
   ReadOfCopy,         ///< read here, while a copy that the other thread began is under way
   WriteOfCopy,        ///< written here, while a copy that the other thread began is under way
   ReadOfBulk,         ///< read here, bulk-copied before, and the thread has not waited for that
@@ -118,13 +120,21 @@ class GlobalShadow {
   /// As in SharedShadow, for `count` elements from `address` on.
   bool read(std::uintptr_t address, int count, std::int32_t thread, Finding& finding);
   bool write(std::uintptr_t address, int count, std::int32_t thread, Finding& finding);
+  /// An atomic read and write of one element: ordered among themselves, not with others' reads and
+  /// writes.
+  bool update(std::uintptr_t address, std::int32_t thread, Finding& finding);
 
  private:
-  /// The last writer and up to two different readers; epoch 0: none. Where barriers of some threads
-  /// alone leave three readers that no writer comes after, the third goes unnoticed.
+  /// Up to two different threads that have made one kind of access; epoch 0: none. Where barriers of
+  /// some threads alone leave three that no writer comes after, the third goes unnoticed.
+  struct Accesses {
+    std::uint32_t epoch = 0, other_epoch = 0;
+    std::int16_t thread = -1, other = -1;
+  };
   struct Cell {
-    std::uint32_t write_epoch = 0, read_epoch = 0, other_read_epoch = 0;
-    std::int16_t writer = -1, reader = -1, other_reader = -1;
+    std::uint32_t write_epoch = 0;
+    std::int16_t writer = -1;
+    Accesses reads, updates;
   };
   static constexpr std::size_t kPageCells = 512;
   static constexpr std::size_t kRecentPages = 64;
@@ -134,6 +144,11 @@ class GlobalShadow {
     Page* page = nullptr;
   };
   Cell& cell(std::uintptr_t element);
+  void note(Accesses& accesses, std::int16_t who) const;
+  /// False, with `hazard` in `finding`, if one of them comes neither before nor after an access of `who`
+  /// now.
+  bool all_ordered(const Accesses& accesses, std::int16_t who, Hazard hazard, std::size_t byte,
+                   Finding& finding) const;
   /// An access of `thread` at `epoch` comes neither before nor after one of `who` now.
   [[nodiscard]] bool unordered(std::uint32_t epoch, std::int16_t thread, std::int16_t who) const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,6 +43,8 @@ struct For {
   bool rolled = false;
 };
 /// buffer[index] = value. Indices as in Load.
+/// With `atomic` set, a scalar i32 or i64: buffer[index] = buffer[index] op value, which no other such
+/// statement of another thread comes between.
 struct Store {
   std::string buffer;
   std::vector<Expr> index;
@@ -55,6 +58,7 @@ struct Store {
   /// ClusterBarrier comes before the first such store, so that the other block runs, and after the last,
   /// so that it still does.
   Expr block = {};
+  std::optional<BinaryOp> atomic = {};  ///< Add, Sub, Min, Max, BitAnd, BitOr or BitXor
 };
 /// The fewest bytes of an AsyncCopy.
 inline constexpr int kNarrowestCopy = 4;

@@ -221,7 +221,11 @@ bool uses_var(const Stmt& s, const std::string& name) {
 }
 
 std::vector<ArrayUse> array_uses(const Stmt& s) {
-  if (const Store* store = s.as<Store>()) return {{store->buffer, ArrayUse::Kind::Write}};
+  if (const Store* store = s.as<Store>()) {
+    std::vector<ArrayUse> uses{{store->buffer, ArrayUse::Kind::Write}};
+    if (store->atomic) uses.push_back({store->buffer, ArrayUse::Kind::Read});
+    return uses;
+  }
   if (const AsyncCopy* copy = s.as<AsyncCopy>()) {
     return {{copy->to, ArrayUse::Kind::Write}, {copy->from, ArrayUse::Kind::Read}};
   }

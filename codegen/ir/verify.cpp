@@ -128,6 +128,9 @@ class Verifier {
     verify_indices(store.buffer, store.index, store.alignment, store.value.type(), level_, scope_,
                    findings);
     for (const std::string& finding : findings) report(s, finding);
+    const Type type = store.value.type();
+    require(!store.atomic || type == Int(32) || type == Int(64), s,
+            "atomic store of " + mica::to_string(type) + ", which is neither i32 nor i64");
     if (!store.block.defined()) return;
     scalar(s, store.block);
     require(buffer->second.allocated == MemoryType::Shared, s,

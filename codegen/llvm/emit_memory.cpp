@@ -87,6 +87,19 @@ bool reads_target(const ir::Store& store) {
   return reads(store.value) || std::any_of(store.index.begin(), store.index.end(), reads);
 }
 
+llvm::AtomicRMWInst::BinOp atomic_operation(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::Add: return llvm::AtomicRMWInst::Add;
+    case BinaryOp::Sub: return llvm::AtomicRMWInst::Sub;
+    case BinaryOp::Min: return llvm::AtomicRMWInst::Min;
+    case BinaryOp::Max: return llvm::AtomicRMWInst::Max;
+    case BinaryOp::BitAnd: return llvm::AtomicRMWInst::And;
+    case BinaryOp::BitOr: return llvm::AtomicRMWInst::Or;
+    case BinaryOp::BitXor: return llvm::AtomicRMWInst::Xor;
+    default: throw InternalError("an atomic store has no such operation");
+  }
+}
+
 /// Bytes by which the element `elements` after one aligned to `alignment` bytes is aligned.
 std::int64_t alignment_after(std::int64_t alignment, std::int64_t bytes) {
   return bytes == 0 ? alignment : std::min(alignment, bytes & -bytes);
@@ -446,6 +459,17 @@ void Emitter::statement(const ir::Store& store) {
   const int bytes = type.bytes();
   llvm::Value* value = emit(store.value);
   MemoryAccess access{store.buffer, to, true, nullptr, type.lanes, 0, store.logical, store.streamed};
+  if (store.atomic) {
+    if (!type.is_scalar()) throw InternalError("an atomic store of a vector reached a back end");
+    access.pointer = address(to, index);
+    access.atomic = true;
+    if (hooks_.on_access) hooks_.on_access(*this, access);
+    builder_.CreateAtomicRMW(atomic_operation(*store.atomic), access.pointer, value,
+                             llvm::MaybeAlign(static_cast<std::uint64_t>(bytes)),
+                             llvm::AtomicOrdering::Monotonic,
+                             context().getOrInsertSyncScopeID(hooks_.facts.atomic_scope));
+    return;
+  }
   if (type.is_scalar()) {
     access.pointer = address(to, index);
     store_elements(access, type, value, store.alignment * bytes);

@@ -27,6 +27,7 @@ EmulatedAccess ThreadFunction::describe(const MemoryAccess& a) const {
   EmulatedAccess access;
   access.buffer = a.buffer;
   access.is_store = a.is_store;
+  access.is_atomic = a.atomic;
   access.element_bytes = a.binding.type.bytes();
   access.count = a.count;
   access.alignment = a.alignment;

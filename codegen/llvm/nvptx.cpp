@@ -114,8 +114,11 @@ BufferBinding allocate(Emitter& emitter, const std::vector<ir::SharedSlot>& layo
 
 TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlot>& layout) {
   TargetHooks hooks;
-  hooks.facts = {
-      .native_half = true, .native_f64_minimum = false, .small_accesses = true, .load_registers = 32};
+  hooks.facts = {.native_half = true,
+                 .native_f64_minimum = false,
+                 .small_accesses = true,
+                 .load_registers = 32,
+                 .atomic_scope = "device"};
   hooks.axis = [&](Emitter& e, const std::string& name) { return read_axis(e, kernel, name); };
   hooks.barrier = emit_barrier;
   hooks.named_barrier = emit_named_barrier;

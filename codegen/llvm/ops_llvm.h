@@ -29,6 +29,8 @@ struct TargetFacts {
   /// The 32-bit registers that values may wait in before they are used; 0: there are no such registers
   /// to manage, or another scheduler does.
   int load_registers = 0;
+  /// LLVM's name for the threads among which atomic operations are; empty: all of the system.
+  const char* atomic_scope = "";
 };
 
 using Builder = llvm::IRBuilder<>;

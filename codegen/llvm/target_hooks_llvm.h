@@ -43,6 +43,7 @@ struct MemoryAccess {
   bool streamed = false;
   /// The bytes that the address of all elements together is promised to be a multiple of; 0: none.
   int alignment = 0;
+  bool atomic = false;  ///< a store that reads and writes its one element in one step
 };
 
 /// Neighbouring elements that an AsyncCopy or a BulkCopy brings from one array to another.

@@ -148,10 +148,10 @@ void build_loop_nest(Program& program) {
     }
   }
   for (const auto& func : program.pipeline.funcs) {
-    const bool has_array = program.required.count(func->name) > 0 &&
-                           program.placement.at(func->name).store_root &&
-                           findings.kept_in_nests.count(func->name) == 0;
-    if (has_array) add_temporary(program, *func);
+    const bool at_root =
+        program.placement.at(func->name).store_root && findings.kept_in_nests.count(func->name) == 0;
+    const bool has_array = at_root || findings.kept_in_arrays.count(func->name) > 0;
+    if (has_array && program.required.count(func->name) > 0) add_temporary(program, *func);
   }
   program.notes = std::move(findings.notes);
 }

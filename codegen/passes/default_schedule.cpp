@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dsl/update_order.h"
+
 namespace mica::passes {
 namespace {
 
@@ -10,9 +12,13 @@ constexpr int kVectorBytes = 64;
 // latency behind some 30 KB, and 1,400 threads that load 8 bytes a step ask for a third of that.
 constexpr int kSteps = 4;
 
+// Iterations that one GPU thread makes in about a second; more of a constant domain stay on the host.
+constexpr std::int64_t kMostInOneThread = std::int64_t{1} << 20;
+
 bool has_loops(const Definition& definition) {
   return std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
-    return std::holds_alternative<directive::Split>(d.op) ||
+    return std::holds_alternative<directive::GpuSingleThread>(d.op) ||
+           std::holds_alternative<directive::Split>(d.op) ||
            std::holds_alternative<directive::Fuse>(d.op) ||
            std::holds_alternative<directive::Reorder>(d.op) ||
            std::holds_alternative<directive::MarkLoop>(d.op) ||
@@ -26,8 +32,17 @@ bool uses_gpu(const Definition& definition) {
   return std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
     const auto* mark = std::get_if<directive::MarkLoop>(&d.op);
     return std::holds_alternative<directive::GpuTile>(d.op) ||
+           std::holds_alternative<directive::GpuSingleThread>(d.op) ||
            (mark && (mark->kind == LoopKind::GpuBlock || mark->kind == LoopKind::GpuThread));
   });
+}
+
+bool is_spread(const Definition& definition) {
+  return uses_gpu(definition) ||
+         std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
+           const auto* mark = std::get_if<directive::MarkLoop>(&d.op);
+           return mark && mark->kind == LoopKind::Parallel;
+         });
 }
 
 void add(Definition& definition, auto op) { definition.directives.push_back({std::move(op), {}}); }
@@ -106,10 +121,30 @@ void schedule_host(Definition& definition, const FunctionData& func, bool parall
   }
 }
 
-void schedule_gpu(Definition& definition, const FunctionData& func) {
+/// The domain's dimensions over which an update may run in any order, up to 3; where it has none, but
+/// combines integers, the first of all, and the update becomes atomic.
+std::vector<std::string> free_domain(Definition& definition, const FunctionData& func) {
+  constexpr std::size_t kMostAxes = 3;
+  const std::vector<std::string> obstacles = order_obstacles(func, definition);
+  std::string why;
+  const bool combines = !atomic_values(func, definition, why).empty();
+  const bool any = is_atomic(definition) ||
+                   (combines && std::none_of(obstacles.begin(), obstacles.end(),
+                                             [](const std::string& o) { return o.empty(); }));
+  if (any && !is_atomic(definition)) add(definition, directive::Atomic{});
+  std::vector<std::string> names;
+  for (std::size_t d = 0; d < obstacles.size() && names.size() < kMostAxes; ++d) {
+    if (any || obstacles[d].empty()) names.push_back(definition.domain->dims[d].name);
+  }
+  return names;
+}
+
+/// False where one thread would have to do all of it.
+bool schedule_gpu(Definition& definition, const FunctionData& func) {
   std::vector<std::string> vars = definition.pure_vars;
   if (definition.recurrence) std::erase(vars, func.args[definition.recurrence->dim]);
-  if (vars.empty()) return;
+  if (vars.empty()) vars = free_domain(definition, func);
+  if (vars.empty()) return false;
   if (vars.size() == 4) {
     std::string fused = vars[2] + "." + vars[3];
     const auto is_taken = [&](const auto& dim) { return dim.name == fused; };
@@ -125,8 +160,21 @@ void schedule_gpu(Definition& definition, const FunctionData& func) {
   static const std::vector<int> kColumnTiles[] = {{64}, {32, 4}, {32, 4, 1}};
   const auto& tile = (definition.recurrence ? kColumnTiles : kTiles)[vars.size() - 1];
   add(definition, directive::GpuTile{vars, tile, {}});
-  if (!definition.recurrence) return;
-  add(definition, directive::Unroll{func.args[definition.recurrence->dim], kSteps, {}});
+  if (definition.recurrence) {
+    add(definition, directive::Unroll{func.args[definition.recurrence->dim], kSteps, {}});
+  }
+  return true;
+}
+
+/// Is it known to be too long for one thread?
+bool is_long(const Definition& definition) {
+  if (!definition.domain) return false;
+  std::int64_t iterations = 1;
+  for (const auto& dim : definition.domain->dims) {
+    iterations *= std::max<std::int64_t>(dim.constant_extent(), 1);
+    if (iterations > kMostInOneThread) return true;
+  }
+  return false;
 }
 
 /// Does another Func name a loop of this one, or `loop` in particular?
@@ -143,8 +191,29 @@ bool holds_others(const Program& program, const std::string& func, const std::st
 
 /// Tiling would rename the loops that the user knows.
 bool may_be_tiled(const Program& program, const std::string& func, const Definition& definition) {
-  return std::none_of(definition.pure_vars.begin(), definition.pure_vars.end(),
+  std::vector<std::string> loops = definition.pure_vars;
+  if (loops.empty()) loops = domain_of(definition);
+  return std::none_of(loops.begin(), loops.end(),
                       [&](const auto& loop) { return holds_others(program, func, loop); });
+}
+
+/// Definitions that one thread of a GPU carries out, so that no GPU waits for the host, where anything
+/// runs in threads at all.
+void schedule_single(Program& program, const std::vector<std::pair<std::string, std::size_t>>& ordered) {
+  bool gpu = false;
+  for (const auto& func : program.pipeline.funcs) {
+    gpu = gpu || (program.is_root(func->name) &&
+                  std::any_of(func->definitions.begin(), func->definitions.end(), uses_gpu));
+  }
+  if (!gpu || !program.options.target.is_gpu()) return;
+  for (auto& func : program.pipeline.funcs) {
+    for (const auto& [name, definition] : ordered) {
+      if (name != func->name) continue;
+      auto copy = std::make_shared<FunctionData>(*func);
+      add(copy->definitions[definition], directive::GpuSingleThread{});
+      func = copy;
+    }
+  }
 }
 
 }  // namespace
@@ -153,6 +222,7 @@ void default_schedule(Program& program) {
   // Iterations that run at once would share what is computed inside them and stored outside all loops.
   const bool parallel = std::none_of(program.placement.begin(), program.placement.end(),
                                      [](const auto& entry) { return entry.second.store_root; });
+  std::vector<std::pair<std::string, std::size_t>> ordered;  // what one thread would have to do
   for (auto& func : program.pipeline.funcs) {
     if (!program.is_root(func->name)) continue;
     auto copy = std::make_shared<FunctionData>(*func);
@@ -165,15 +235,24 @@ void default_schedule(Program& program) {
                          : program.options.target.is_gpu();
     for (std::size_t i = 0; i < copy->definitions.size(); ++i) {
       auto& definition = copy->definitions[i];
-      if (has_loops(definition)) continue;
+      if (has_loops(definition)) {
+        // Loops in the user's order that are given to nobody.
+        const bool left = gpu && i > 0 && definition.pure_vars.empty() && !is_spread(definition);
+        if (left && !is_long(definition) && may_be_tiled(program, copy->name, definition)) {
+          ordered.emplace_back(copy->name, i);
+        }
+        continue;
+      }
       if (!gpu) {
         schedule_host(definition, *copy, parallel, holds_others(program, copy->name));
-      } else if (may_be_tiled(program, copy->name, definition)) {
-        schedule_gpu(definition, *copy);
+      } else if (may_be_tiled(program, copy->name, definition) && !schedule_gpu(definition, *copy) &&
+                 !is_long(definition)) {
+        ordered.emplace_back(copy->name, i);
       }
     }
     func = copy;
   }
+  schedule_single(program, ordered);
 }
 
 }  // namespace mica::passes

@@ -11,6 +11,7 @@
 #include "dsl/node_visit.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
+#include "dsl/update_order.h"
 
 namespace mica::passes {
 
@@ -143,6 +144,10 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
       unclipped[dim.name] = roots[dim.name];
     }
   }
+  for (const LoopDim& dim : spec.dims) {
+    if (!dim.is_single) continue;
+    roots[dim.name] = unclipped[dim.name] = {make_const(Int(32), 0), make_const(Int(32), 1)};
+  }
   check_fused(func, index, LoopVars(spec, unclipped, prefix));
   add_own_order(func, index, roots);
 
@@ -204,8 +209,9 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
   if (outermost_left == 0) return emit_body(frame);
   const std::size_t position = outermost_left - 1;
   const LoopVars::Loop& loop = frame.vars.loops()[position];
-  const bool by_lanes =
-      loop.kind == LoopKind::Vectorized && !color_condition(frame.func, frame.index).defined();
+  const Definition& definition = frame.func.definitions[frame.index];
+  const bool apart = is_atomic(definition) || color_condition(frame.func, frame.index).defined();
+  const bool by_lanes = loop.kind == LoopKind::Vectorized && !apart;
   if (by_lanes) return emit_vector_loop(frame, position, context);
   if (loop.kind == LoopKind::March) return emit_march(frame, position, context);
 
@@ -217,7 +223,9 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
   }
   // A serial loop that alone is left to decide a guard runs only as far as the guard allows.
   Expr extent = loop.extent;
-  if (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) {
+  // Registers that carry a recurrence have no dynamic index.
+  const bool written_out = frame.carried != nullptr && loop.kind == LoopKind::Serial && !loop.recurs;
+  if ((loop.kind == LoopKind::Serial && !written_out) || loop.kind == LoopKind::Parallel) {
     for (auto it = frame.guards.begin(); it != frame.guards.end();) {
       if (auto room = frame.room_for(*it, loop.name)) {
         extent = simplify(min(extent, *room));
@@ -228,7 +236,8 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
     }
   }
   ir::Stmt body = emit_inside(frame, position, context);
-  const LoopKind kind = loop.kind == LoopKind::Vectorized ? LoopKind::Unrolled : loop.kind;
+  const LoopKind kind =
+      loop.kind == LoopKind::Vectorized || written_out ? LoopKind::Unrolled : loop.kind;
   const bool rolled = loop.recurs && context.on_gpu && kind == LoopKind::Serial;
   return ir::make_stmt(
       ir::For{loop.name, make_const(Int(32), std::int64_t{0}), extent, kind, body, rolled});
@@ -358,6 +367,24 @@ ir::Stmt NestBuilder::emit_store(const FunctionData& func, std::size_t index,
   std::vector<Expr> at;
   for (const auto& arg : definition.args) at.push_back(simplify(resolve(arg)));
   const std::size_t count = func.types.size();
+  if (is_atomic(definition)) {
+    std::string why;
+    const std::vector<AtomicValue> values_of_point = atomic_values(func, definition, why);
+    internal_check(values_of_point.size() == count, "check_schedule refuses what cannot be atomic");
+    std::vector<ir::Stmt> updates;
+    for (std::size_t i = 0; i < count; ++i) {
+      ir::Store store;
+      store.buffer = storage_name(func.name, static_cast<int>(i), count);
+      store.index = at;
+      store.value = resolve(values_of_point[i].operand);
+      store.atomic = values_of_point[i].op;
+      ir::Stmt update = ir::make_stmt(std::move(store));
+      const Expr& condition = values_of_point[i].condition;
+      updates.push_back(condition.defined() ? ir::make_stmt(ir::If{resolve(condition), update, {}})
+                                            : update);
+    }
+    return ir::make_block(std::move(updates));
+  }
   // A Tuple's values are all computed before any is stored: they may read each other.
   const bool named = count > 1 || carried != nullptr;
   std::vector<ir::Stmt> stores;

@@ -78,6 +78,9 @@ struct NestFindings {
   std::map<std::string, Fold> folds = {};
   /// Funcs with store_root whose folded storage stands in the nest: they have no array.
   std::set<std::string> kept_in_nests = {};
+  /// Funcs computed in a thread that have an array, as with store_root: how many points a thread needs
+  /// is not constant, and no other thread needs them.
+  std::set<std::string> kept_in_arrays = {};
 };
 
 class NestBuilder {
@@ -188,7 +191,15 @@ class NestBuilder {
   /// "the Parallel loop y"
   static std::string loop_text(const LoopVars::Loop& loop);
   void check_storage_level(const Frame& frame, const FunctionData& func, std::size_t position) const;
-  void check_storage_root(const FunctionData& func, const NestContext& context) const;
+  void check_storage_root(const Frame& frame, std::size_t position, const FunctionData& func,
+                          const analysis::Box& box, const NestContext& context) const;
+  /// Do iterations of loop `position` and of those around it that run at once need no points in common,
+  /// where one needs `box`?
+  [[nodiscard]] bool has_own_points(const Frame& frame, std::size_t position,
+                                    const analysis::Box& box) const;
+  /// Is what a thread needs of `func`, `box`, to be kept in an array?
+  [[nodiscard]] bool needs_array(const Frame& frame, std::size_t position, const FunctionData& func,
+                                 const analysis::Box& box, const NestContext& context) const;
   [[nodiscard]] int position_of(const Frame& frame, const std::string& dim) const;
   /// `stage`: kept along a march, in a ring where the Func has a marched dimension.
   [[nodiscard]] ir::Stmt allocate(const FunctionData& func, const analysis::Box& box,

@@ -5,6 +5,7 @@
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
 #include "dsl/names.h"
+#include "dsl/recurrence.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
@@ -180,14 +181,22 @@ std::vector<std::int64_t> NestBuilder::fixed_extents(const FunctionData& func, c
     if (!count) {
       const auto staged = program_.pipeline.staged.find(func.name);
       const bool is_copy = staged != program_.pipeline.staged.end();
-      throw UserError("inside a block, " + func.name + " needs indices " + brief(box[d].min) + " to " +
-                          brief(box[d].max) + " of dimension " + std::to_string(d) + " (" +
-                          func.args[d] + "), whose number is not constant; " +
-                          (is_copy ? "stage the Func that clamps or repeats the indices of " +
-                                         staged->second + ", not " + staged->second + " itself"
-                                   : "split " + func.args[d] +
-                                         " by a constant in its consumer, or compute_root " + func.name),
-                      program_.placement.at(func.name).where);
+      const Recurrence* recurrence = recurrence_of(func);
+      const bool goes_on = recurrence != nullptr && recurrence->dim == d;
+      throw UserError(
+          "inside a block, " + func.name + " needs indices " + brief(box[d].min) + " to " +
+              brief(box[d].max) + " of dimension " + std::to_string(d) + " (" + func.args[d] +
+              "), whose number is not constant; " +
+              (is_copy ? "stage the Func that clamps or repeats the indices of " + staged->second +
+                             ", not " + staged->second + " itself"
+               : goes_on ? "it goes on from its start, so no split of its consumer makes it so: "
+                           "compute_root " +
+                               func.name +
+                               ", or compute it at the innermost thread loop, without store_in, "
+                               "where each thread reads only points that no other one reads"
+                         : "split " + func.args[d] + " by a constant in its consumer, or compute_root " +
+                               func.name),
+          program_.placement.at(func.name).where);
     }
     extents.push_back(*count);
   }

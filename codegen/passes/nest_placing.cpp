@@ -29,13 +29,13 @@ SourceLocation place_of(const FunctionData& func, const Placement& placement) {
   return placement.where;
 }
 
-// Iterations that run at once would fill one another's storage.
 /// Is the storage of a Func that is computed at a loop elsewhere than there?
 bool is_stored_outside(const Placement& p) {
   const bool at_loop = p.store && (p.store->func != p.compute.func || p.store->var != p.compute.var);
   return p.store_root || at_loop;
 }
 
+// Iterations that run at once would fill one another's storage.
 [[noreturn]] void refuse_sharing(const std::string& directive, const FunctionData& func,
                                  const std::string& loop, const SourceLocation& where) {
   throw UserError(directive + " of " + func.name + ": " + loop +
@@ -147,7 +147,6 @@ ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const Nest
                       position_of(frame, p.compute.var) == static_cast<int>(position);
     if (!here) continue;
     computed.push_back(func.get());
-    if (p.store_root) check_storage_root(*func, context);
   }
   ir::Stmt body = rest();
   if (!computed.empty()) {
@@ -156,7 +155,15 @@ ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const Nest
     for (auto it = computed.rbegin(); it != computed.rend(); ++it) {
       auto box = boxes.find((*it)->name);
       if (box == boxes.end()) continue;  // this definition does not read it
-      if (is_stored_outside(program_.placement.at((*it)->name))) {
+      const Placement& placement = program_.placement.at((*it)->name);
+      if (placement.store_root) check_storage_root(frame, position, **it, box->second, context);
+      if (needs_array(frame, position, **it, box->second, context)) {
+        body = ir::make_block({build_func(**it, box->second, context), body});
+        findings_.kept_in_arrays.insert((*it)->name);
+        note((*it)->name + ": a thread keeps its points in an array in global memory");
+        continue;
+      }
+      if (is_stored_outside(placement)) {
         body = ir::make_block({build_slid(frame, position, **it, box->second, context), body});
         continue;
       }
@@ -202,8 +209,58 @@ void NestBuilder::check_storage_level(const Frame& frame, const FunctionData& fu
   }
 }
 
-void NestBuilder::check_storage_root(const FunctionData& func, const NestContext& context) const {
-  if (context.concurrent.empty()) return;
+bool NestBuilder::has_own_points(const Frame& frame, std::size_t position, const Box& box) const {
+  if (!program_.is_root(frame.func.name)) return false;
+  const auto& loops = frame.vars.loops();
+  std::set<std::size_t> apart;  // loops whose iterations need other points
+  for (const auto& along : box) {
+    const auto count = analysis::constant_extent(along);
+    analysis::Linear first = analysis::linearize(along.min);
+    std::map<std::int64_t, std::size_t> steps;  // by how many points, which loop
+    bool known = count.has_value();
+    for (std::size_t i = position; known && i < loops.size(); ++i) {
+      const std::int64_t step = first.take(loops[i].name);
+      known = step == 0 || (step > 0 && steps.emplace(step, i).second);
+    }
+    for (const auto& term : first.terms) {
+      known = known && std::none_of(loops.begin(), loops.end(),
+                                    [&](const auto& loop) { return uses_var(term.first, loop.name); });
+    }
+    // A step of each loop goes beyond all points of those with smaller steps.
+    std::int64_t reach = count.value_or(0);
+    std::set<std::size_t> moved;
+    for (const auto& [step, i] : steps) {
+      known = known && step >= reach;
+      const auto* extent = as_int(loops[i].extent);
+      moved.insert(i);
+      if (i == steps.rbegin()->second) break;
+      known = known && extent != nullptr;
+      if (known) reach += step * (*extent - 1);
+    }
+    if (known) apart.insert(moved.begin(), moved.end());
+  }
+  for (std::size_t i = position; i < loops.size(); ++i) {
+    if (runs_at_once(loops[i].kind) && !is_const(loops[i].extent, 1) && apart.count(i) == 0)
+      return false;
+  }
+  return true;
+}
+
+bool NestBuilder::needs_array(const Frame& frame, std::size_t position, const FunctionData& func,
+                              const Box& box, const NestContext& context) const {
+  const Placement& placement = program_.placement.at(func.name);
+  const bool by_default = context.in_thread && placement.memory == MemoryType::Auto &&
+                          !is_stored_outside(placement) && !placement.load;
+  if (!by_default) return false;
+  const bool fixed = std::all_of(box.begin(), box.end(), [](const analysis::Interval& along) {
+    return analysis::constant_extent(along).has_value();
+  });
+  return !fixed && has_own_points(frame, position, box);
+}
+
+void NestBuilder::check_storage_root(const Frame& frame, std::size_t position, const FunctionData& func,
+                                     const Box& box, const NestContext& context) const {
+  if (context.concurrent.empty() || has_own_points(frame, position, box)) return;
   refuse_sharing("store_root()", func, context.concurrent,
                  place_of<directive::StoreRoot>(func, program_.placement.at(func.name)));
 }

@@ -84,8 +84,9 @@ std::optional<NestBuilder::Carried> NestBuilder::carried_at(const Frame& frame, 
   if (recurrence == nullptr || frame.index > 0 || frame.carried || frame.body) return std::nullopt;
   if (!context.on_gpu || !context.in_thread || !loops[position].recurs) return std::nullopt;
   for (std::size_t i = 0; i < position; ++i) {
-    const bool written_out =
-        loops[i].kind == LoopKind::Vectorized || loops[i].kind == LoopKind::Unrolled;
+    // emit_loops writes out the serial ones.
+    const bool written_out = loops[i].kind == LoopKind::Vectorized ||
+                             loops[i].kind == LoopKind::Unrolled || loops[i].kind == LoopKind::Serial;
     if (!loops[i].recurs && (!written_out || !as_int(loops[i].extent))) return std::nullopt;
   }
   Carried carried;

@@ -313,6 +313,11 @@ TEST_F(ScheduleErrors, AnArrayForAllBlocks) {
   b.compute_at(next, "x.block");
   EXPECT_FINDING(b.store_root(), "loop x.block of next is inside a kernel", "compute b at the root");
 }
+TEST_F(ScheduleErrors, OneThreadAndMore) {
+  next.gpu_tile(x, y, 8, 8);
+  EXPECT_FINDING(next.gpu_single_thread(), "gpu_single_thread()", "loop x.thread is GpuThread",
+                 "remove one of the two");
+}
 TEST_F(ScheduleErrors, RegistersOutsideAllLoops) {
   b.compute_at(next, y).store_root();
   EXPECT_FINDING(b.store_in(MemoryType::Register), "which MemoryType::Register cannot hold",

@@ -1,5 +1,7 @@
 // Kernels written as IR, run by the emulator: sound ones give their results, and each way of breaking
 // them is found and named.
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -101,6 +103,39 @@ TEST(EmulatorKernels, ASharedTileGivesTheSums) {
   TestKernel k(blur(barrier()), 3);
   EXPECT_EQ(k.fault(), "");
   for (std::size_t i = 0; i < k.out.size(); ++i) EXPECT_EQ(k.out[i], k.u[i] + k.u[i + 2]);
+}
+
+/// Adds 1 to out[at], of i32, in one step.
+Stmt count_at(const Expr& at) {
+  ir::Store one{"out", {at}, Expr(1), {at}, 1};
+  one.atomic = BinaryOp::Add;
+  return make_stmt(one);
+}
+
+TEST(EmulatorKernels, AtomicOperationsOfAllThreadsMeetInOneElement) {
+  TestKernel k(ir::make_block({count_at(3), count_at(thread_x() % 2 + 4)}), 3);
+  k.kernel.params[1].type = Int(32);
+  std::fill(k.out.begin(), k.out.end(), 0.0F);
+  EXPECT_EQ(k.fault(), "");
+  EXPECT_EQ(std::bit_cast<std::int32_t>(k.out[3]), 3 * kThreads);
+  EXPECT_EQ(std::bit_cast<std::int32_t>(k.out[4]), 3 * kThreads / 2);
+}
+
+TEST(EmulatorKernels, AtomicOperationsRaceWithOtherAccesses) {
+  const auto fault = [](const Stmt& other, int blocks) {
+    TestKernel k(ir::make_block({when(thread_x() != 2, count_at(3)), when(thread_x() == 2, other)}),
+                 blocks);
+    k.kernel.params[1].type = Int(32);
+    return k.fault();
+  };
+  const Stmt plain = store("out", 3, Expr(7));
+  const Stmt read = store("out", 5, load("out", 3, Int(32)));
+  for (const int blocks : {1, 2}) {
+    EXPECT_NE(fault(plain, blocks).find("out(3)"), std::string::npos) << fault(plain, blocks);
+    EXPECT_NE(fault(plain, blocks).find("atomic operation"), std::string::npos);
+    EXPECT_NE(fault(read, blocks).find("race in kernel blur"), std::string::npos);
+  }
+  EXPECT_NE(fault(count_at(kThreads), 1).find("index out of range"), std::string::npos);
 }
 
 TEST(EmulatorKernels, RegistersThatNothingHasWrittenAreNaN) {

@@ -215,6 +215,12 @@ TEST(Ported, VerticalAdvection) {
   for (const Target& target : gpu_targets()) {
     EXPECT_TRUE(run_matches(values, {next}, box, target));
   }
+  // Both walks of a column in one kernel.
+  forward.clear_schedule().compute_at(next, "x.thread");
+  EXPECT_EQ(compile(next, Target::gpu_emulator()).kernels().size(), 1U);
+  for (const Target& target : all_targets()) {
+    EXPECT_TRUE(run_matches(values, {next}, box, target));
+  }
 }
 
 TEST(Ported, Magnetohydrodynamics) {

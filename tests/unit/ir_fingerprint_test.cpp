@@ -150,6 +150,8 @@ TEST(IrFingerprint, EveryFieldOfAStoreAndAnAllocationCounts) {
                                             {"no logical", [](auto& s) { s.logical = {}; }},
                                             {"alignment", [](auto& s) { s.alignment = 4; }},
                                             {"streamed", [](auto& s) { s.streamed = true; }},
+                                            {"atomic", [](auto& s) { s.atomic = BinaryOp::Add; }},
+                                            {"operation", [](auto& s) { s.atomic = BinaryOp::Max; }},
                                             {"block", [](auto& s) { s.block = a; }},
                                             {"another block", [](auto& s) { s.block = b; }}});
   expect_all_count_in_statement<ir::Allocate>(

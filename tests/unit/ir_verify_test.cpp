@@ -79,6 +79,9 @@ TEST(IrVerify, BuffersAreAllocatedAndHaveTheirElementTypeAndDimensions) {
                "store to u, which is only read");
   EXPECT_FAULT(fault(put2(0, 0, Expr(1))), "access of f as i32, but it holds f32");
   EXPECT_FAULT(fault(ir::make_stmt(ir::Store{"f", {0}, 1.0F, {}, 1})), "with 1 indices, not 2");
+  ir::Store counted{"f", {0, 0}, 1.0F, {}, 1};
+  counted.atomic = BinaryOp::Add;
+  EXPECT_FAULT(fault(ir::make_stmt(counted)), "atomic store of f32");
 }
 
 TEST(IrVerify, OperandsAgreeInType) {

@@ -50,7 +50,9 @@ Schedule every_directive() {
              {d::Texture{"u"}, {}},
              {d::WarpSplit{2}, {}},
              {d::FoldStorage{"y", 4}, {}},
-             {d::ReorderStorage{{"y", "x"}}, {}}}},
+             {d::ReorderStorage{{"y", "x"}}, {}},
+             {d::Atomic{}, {}},
+             {d::GpuSingleThread{}, {}}}},
            {"b", 1, {}}}};
 }
 

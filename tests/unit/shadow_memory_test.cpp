@@ -183,7 +183,46 @@ struct Global {
   Hazard write(std::uintptr_t address, int count, int thread) {
     return shadow.write(address, count, thread, finding) ? Hazard::None : finding.hazard;
   }
+  Hazard update(std::uintptr_t address, int thread) {
+    return shadow.update(address, thread, finding) ? Hazard::None : finding.hazard;
+  }
 };
+
+TEST(GlobalShadow, AtomicOperationsOfAllThreadsMayMeetInOneElement) {
+  Global g;
+  for (int block = 0; block < 3; ++block) {
+    g.clock.start_cluster(static_cast<std::uint64_t>(block));
+    for (int thread = 0; thread < 4; ++thread) EXPECT_EQ(g.update(kAddress, thread), Hazard::None);
+  }
+}
+
+TEST(GlobalShadow, AtomicOperationsAreNotOrderedWithOtherAccesses) {
+  for (int apart = 0; apart < 2; ++apart) {
+    Global g;
+    const auto next_block = [&] {
+      if (apart != 0) g.clock.start_cluster(1);
+    };
+    EXPECT_EQ(g.update(kAddress, 1), Hazard::None);
+    EXPECT_EQ(g.update(kAddress + 4, 1), Hazard::None);
+    EXPECT_EQ(g.write(kAddress + 8, 1, 1), Hazard::None);
+    EXPECT_EQ(g.read(kAddress + 12, 1, 1), Hazard::None);
+    next_block();
+    EXPECT_EQ(g.read(kAddress, 1, 2), Hazard::ReadOfWritten);
+    EXPECT_EQ(g.write(kAddress + 4, 1, 2), Hazard::WriteOfUpdated);
+    EXPECT_EQ(g.finding.other_thread, 1);
+    EXPECT_EQ(g.update(kAddress + 8, 2), Hazard::UpdateOfWritten);
+    EXPECT_EQ(g.update(kAddress + 12, 2), Hazard::WriteOfRead);
+  }
+}
+
+TEST(GlobalShadow, AThreadsOwnWriteBeforeItsAtomicOperationIsNotForgotten) {
+  Global g;
+  EXPECT_EQ(g.write(kAddress, 1, 1), Hazard::None);
+  EXPECT_EQ(g.update(kAddress, 1), Hazard::None);
+  EXPECT_EQ(g.update(kAddress, 2), Hazard::UpdateOfWritten);
+  g.clock.next_epoch();
+  EXPECT_EQ(g.write(kAddress, 1, 3), Hazard::None) << "after a barrier";
+}
 
 TEST(GlobalShadow, ThreadsOfDifferentBlocksMayNotWriteOneElement) {
   Global g;
