@@ -1,6 +1,7 @@
 #include "bench/algorithms.h"
 
 #include "bench/algorithm_families.h"
+#include "dsl/names.h"
 
 namespace mica::bench {
 namespace {
@@ -28,9 +29,9 @@ Algorithm make_algorithm(const std::string& name) {
   for (const auto& [known, maker] : makers()) {
     if (known == name) return maker();
   }
-  std::string names;
-  for (const auto& known : algorithm_names()) names += (names.empty() ? "" : ", ") + known;
-  throw UserError("there is no algorithm named " + name + "; the algorithms are " + names);
+  const std::vector<std::string> names = algorithm_names();
+  throw UserError("there is no algorithm named " + name + did_you_mean(name, names) +
+                  "; the algorithms are " + joined(names));
 }
 
 }  // namespace mica::bench

@@ -1,12 +1,15 @@
 #include "codegen/compile.h"
 
+#include <map>
 #include <optional>
 
 #include "codegen/ir/fingerprint.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
+#include "codegen/print_loops.h"
 #include "dsl/deep_stack.h"
 #include "dsl/float_mode.h"
+#include "dsl/names.h"
 #include "dsl/pipeline.h"
 #include "runtime/gpu_facts.h"
 #include "runtime/gpu_module.h"
@@ -15,10 +18,34 @@
 namespace mica {
 namespace {
 
-Pipeline pipeline_of(const std::vector<Func>& outputs) {
+using Chosen = std::vector<std::uint8_t>;  // as Variant::chosen
+
+Pipeline pipeline_of(const std::vector<Func>& outputs, const Chosen& chosen = {}) {
   std::vector<std::shared_ptr<FunctionData>> functions;
   for (const auto& f : outputs) functions.push_back(f.function());
-  return make_pipeline(functions);
+  return make_pipeline(functions, chosen);
+}
+
+// The pipeline with each combination of its specializations; with none at all first.
+using Pipelines = std::map<Chosen, Pipeline>;
+
+Pipelines pipelines_of(const std::vector<Func>& outputs) {
+  constexpr std::size_t kMost = 16;
+  Pipelines all;
+  const Pipeline& plain = all[{}] = pipeline_of(outputs);
+  std::size_t count = 1;
+  for (const auto& choice : plain.choices) count *= choice.size() + 1;
+  if (count > kMost) {
+    throw UserError("the specializations of this pipeline have " + std::to_string(count) +
+                    " combinations; at most " + std::to_string(kMost) +
+                    " are possible: leave some out, or compile Funcs of their own");
+  }
+  Chosen chosen(plain.choices.size(), 0);
+  for (std::size_t i = 1; i < count; ++i) {
+    for (std::size_t c = 0; ++chosen[c] > plain.choices[c].size(); ++c) chosen[c] = 0;
+    all[chosen] = pipeline_of(outputs, chosen);
+  }
+  return all;
 }
 
 DeviceLimits limits_of(const Target& target) {
@@ -108,15 +135,20 @@ Executable compile(const std::vector<Func>& outputs, const Target& target,
   const DefaultFloatMode mode;
   // On this thread, so that a CUDA context that the user has made current is found and used.
   if (target.backend == Backend::Cuda) device_for(target);
-  auto pipeline = std::make_shared<const Pipeline>(pipeline_of(outputs));
+  auto pipelines = std::make_shared<const Pipelines>(pipelines_of(outputs));
+  const Pipeline& plain = pipelines->at({});
   // What the user can get wrong shows now, not at the first run, which most often wants this variant.
-  auto usual = std::make_shared<const ir::Module>(lower_variant(*pipeline, target, options, Variant{}));
-  return Executable(target, output_names(*pipeline),
-                    [pipeline, usual, target, options](const Variant& variant) {
+  auto usual = std::make_shared<const ir::Module>(lower_variant(plain, target, options, Variant{}));
+  for (const auto& [chosen, pipeline] : *pipelines) {
+    if (!chosen.empty()) (void)lower_variant(pipeline, target, options, {.chosen = chosen});
+  }
+  return Executable(target, output_names(plain),
+                    [pipelines, usual, target, options](const Variant& variant) {
+                      const Pipeline& pipeline = pipelines->at(variant.chosen);
                       if (variant == Variant{})
-                        return load_variant(*usual, pipeline->depth, target, options);
-                      return load_variant(lower_variant(*pipeline, target, options, variant),
-                                          pipeline->depth, target, options);
+                        return load_variant(*usual, pipeline.depth, target, options);
+                      return load_variant(lower_variant(pipeline, target, options, variant),
+                                          pipeline.depth, target, options);
                     });
 }
 
@@ -127,14 +159,20 @@ Executable compile(const Func& output, const Target& target, const CompileOption
 Executable compile(const Func& output) { return compile(output, Target::best()); }
 
 std::string compile_to_ptx(const Func& output, int sm, int ptx_version) {
+  return compile_to_ptx(std::vector<Func>{output}, sm, ptx_version);
+}
+
+std::string compile_to_ptx(const std::vector<Func>& outputs, int sm, int ptx_version) {
   const DefaultFloatMode mode;
   const Target target{Backend::Cuda, 0};  // nothing of a device is asked for
   LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
-  const Pipeline pipeline = pipeline_of({output});
+  const Pipeline pipeline = pipeline_of(outputs);
   ir::Module module = to_module(lower(pipeline, options));
   ir::Module device = part_of(module, true);
   if (device.kernels.empty()) {
-    throw UserError("no Func behind " + output.name() +
+    std::vector<std::string> names;
+    for (const Func& f : outputs) names.push_back(f.name());
+    throw UserError("no Func behind " + joined(names) +
                     " is scheduled on the GPU; give its loops to gpu_tile or gpu_blocks");
   }
   return made_with_stack_for(pipeline.depth,
@@ -147,10 +185,21 @@ std::vector<std::string> pass_names() {
   return names;
 }
 
-std::string code_after_pass(const Func& output, const Target& target, const std::string& pass) {
+std::string print_loop_nest(const std::vector<Func>& outputs, const Target& target) {
   const DefaultFloatMode mode;
   LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
-  return to_string(lower(pipeline_of({output}), options, pass));
+  return print_loops(lower(pipeline_of(outputs), options, "simplify_loops"));
+}
+
+std::string code_after_pass(const Func& output, const Target& target, const std::string& pass) {
+  return code_after_pass(std::vector<Func>{output}, target, pass);
+}
+
+std::string code_after_pass(const std::vector<Func>& outputs, const Target& target,
+                            const std::string& pass) {
+  const DefaultFloatMode mode;
+  LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
+  return to_string(lower(pipeline_of(outputs), options, pass));
 }
 
 }  // namespace mica

@@ -30,10 +30,17 @@ Executable compile(const Func& output, const Target& target, const CompileOption
 Executable compile(const std::vector<Func>& outputs, const Target& target,
                    const CompileOptions& options = {});
 
-/// PTX of the device kernels of the default variant, without a GPU at hand.
+/// PTX of the device kernels of the default variant, without a GPU at hand. UserError if no kernel is on
+/// the GPU.
 std::string compile_to_ptx(const Func& output, int sm = 90, int ptx_version = 0);
+std::string compile_to_ptx(const std::vector<Func>& outputs, int sm = 90, int ptx_version = 0);
+/// The scheduled loops of a pipeline of several outputs as text, as Func::print_loop_nest has those of
+/// one.
+std::string print_loop_nest(const std::vector<Func>& outputs, const Target& target);
 /// Names of the compiler's passes in order, and the code after one of them ("" for the last).
 std::vector<std::string> pass_names();
 std::string code_after_pass(const Func& output, const Target& target, const std::string& pass);
+std::string code_after_pass(const std::vector<Func>& outputs, const Target& target,
+                            const std::string& pass);
 
 }  // namespace mica

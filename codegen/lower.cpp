@@ -28,6 +28,7 @@
 #include "codegen/verify_program.h"
 #include "dsl/check_schedule.h"
 #include "dsl/deep_stack.h"
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 
 namespace mica {
@@ -98,9 +99,10 @@ Program lower_here(const Pipeline& pipeline, const LowerOptions& options, std::s
     if (pass.name == last) return program;
   }
   if (!last.empty()) {
-    std::string names;
-    for (const auto& pass : pass_list()) names += (names.empty() ? "" : ", ") + std::string(pass.name);
-    throw UserError("there is no pass " + std::string(last) + "; the passes are " + names);
+    std::vector<std::string> names;
+    for (const auto& pass : pass_list()) names.emplace_back(pass.name);
+    throw UserError("there is no pass " + std::string(last) + did_you_mean(std::string(last), names) +
+                    "; the passes are " + joined(names));
   }
   return program;
 }

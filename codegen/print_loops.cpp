@@ -30,7 +30,7 @@ class Printer {
           constant = false;
       }
       line(depth, to_string(alloc->memory) + " " + to_string(alloc->type) + " " + alloc->buffer + shape +
-                      (constant ? ": " + std::to_string(bytes) + " bytes" : ""));
+                      (constant ? ": " + counted(static_cast<std::size_t>(bytes), "byte") : ""));
       return run(alloc->body, depth);
     }
     if (const auto* produce = s.as<ir::Produce>()) {

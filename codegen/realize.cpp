@@ -7,10 +7,8 @@
 
 #include "codegen/compile.h"
 #include "codegen/lower.h"
-#include "codegen/print_loops.h"
-#include "dsl/float_mode.h"
 #include "dsl/func_graph.h"
-#include "dsl/pipeline.h"
+#include "dsl/names.h"
 #include "dsl/traverse.h"
 
 namespace mica {
@@ -29,7 +27,8 @@ struct CompiledFunc {
 
 namespace {
 
-/// What may have changed of the definitions since: there are more of them, or their colors are others.
+/// What may have changed of the definitions since: there are more of them, or their colors or
+/// specializations are others.
 std::vector<std::string> definition_marks(const Func& f) {
   std::vector<std::string> marks;
   for (const auto& func : collect_graph({f.function()}).funcs) {
@@ -38,6 +37,10 @@ std::vector<std::string> definition_marks(const Func& f) {
       const auto& coloring = definition.coloring;
       marks.push_back(coloring ? to_string(coloring->value) + " % " + std::to_string(coloring->count)
                                : "");
+      for (const auto& special : definition.specializations) {
+        marks.push_back("if " + to_string(special.condition));
+        for (const auto& directive : special.directives) marks.push_back(to_string(directive));
+      }
     }
   }
   return marks;
@@ -51,7 +54,15 @@ std::shared_ptr<CompiledFunc> compiled_of(FunctionData& data) {
   return std::atomic_compare_exchange_strong(&data.compiled, &found, made) ? made : found;
 }
 
-Executable compiled(Func& f, const Target& target) {
+void require_definition(const Func& f, const SourceLocation& where) {
+  if (f.defined()) return;
+  throw UserError(
+      "realize of " + f.name() + ", which is not defined: write " + f.name() + "(...) = ... first",
+      where);
+}
+
+Executable compiled(Func& f, const Target& target, const CallSite& at) {
+  require_definition(f, at);
   const std::shared_ptr<CompiledFunc> cache = compiled_of(*f.function());
   std::lock_guard lock(cache->mutex);
   Schedule schedule = f.schedule();
@@ -68,88 +79,100 @@ Executable compiled(Func& f, const Target& target) {
 
 }  // namespace
 
-void Func::realize(AnyBuffer& output) { realize(output, Target::best()); }
+void Func::realize(AnyBuffer& output, CallSite at) { realize(output, Target::best(), at); }
 
-void Func::realize(AnyBuffer& output, const Target& target) { realize(output, target, RunOptions()); }
-
-void Func::realize(AnyBuffer& output, const RunOptions& options) {
-  realize(output, Target::best(), options);
+void Func::realize(AnyBuffer& output, const Target& target, CallSite at) {
+  realize(output, target, RunOptions(), at);
 }
 
-void Func::realize(AnyBuffer& output, const Target& target, const RunOptions& options) {
-  realize(std::vector<AnyBuffer*>{&output}, target, options);
+void Func::realize(AnyBuffer& output, const RunOptions& options, CallSite at) {
+  realize(output, Target::best(), options, at);
 }
 
-void Func::realize(const std::vector<AnyBuffer*>& outputs) { realize(outputs, Target::best()); }
+void Func::realize(AnyBuffer& output, const Target& target, const RunOptions& options, CallSite at) {
+  realize(std::vector<AnyBuffer*>{&output}, target, options, at);
+}
 
-void Func::realize(const std::vector<AnyBuffer*>& outputs, const Target& target) {
-  realize(outputs, target, RunOptions());
+void Func::realize(const std::vector<AnyBuffer*>& outputs, CallSite at) {
+  realize(outputs, Target::best(), at);
+}
+
+void Func::realize(const std::vector<AnyBuffer*>& outputs, const Target& target, CallSite at) {
+  realize(outputs, target, RunOptions(), at);
 }
 
 void Func::realize(const std::vector<AnyBuffer*>& outputs, const Target& target,
-                   const RunOptions& options) {
-  compiled(*this, target).run(outputs, options);
+                   const RunOptions& options, CallSite at) {
+  compiled(*this, target, at).run(outputs, options, at);
 }
 
-void Func::realize(std::initializer_list<AnyBuffer*> outputs) { realize(std::vector(outputs)); }
+void Func::realize(std::initializer_list<AnyBuffer*> outputs, CallSite at) {
+  realize(std::vector(outputs), at);
+}
 
-void Func::realize(std::initializer_list<AnyBuffer*> outputs, const Target& target) {
-  realize(std::vector(outputs), target);
+void Func::realize(std::initializer_list<AnyBuffer*> outputs, const Target& target, CallSite at) {
+  realize(std::vector(outputs), target, at);
 }
 
 void Func::realize(std::initializer_list<AnyBuffer*> outputs, const Target& target,
-                   const RunOptions& options) {
-  realize(std::vector(outputs), target, options);
+                   const RunOptions& options, CallSite at) {
+  realize(std::vector(outputs), target, options, at);
 }
 
-Realization Func::realize(std::initializer_list<int> sizes) { return realize(std::vector(sizes)); }
+Realization Func::realize(std::initializer_list<int> sizes, CallSite at) {
+  return realize(std::vector(sizes), at);
+}
 
-Realization Func::realize(std::initializer_list<int> sizes, const Target& target) {
-  return realize(std::vector(sizes), target);
+Realization Func::realize(std::initializer_list<int> sizes, const Target& target, CallSite at) {
+  return realize(std::vector(sizes), target, at);
 }
 
 Realization Func::realize(std::initializer_list<int> sizes, const Target& target,
-                          const RunOptions& options) {
-  return realize(std::vector(sizes), target, options);
+                          const RunOptions& options, CallSite at) {
+  return realize(std::vector(sizes), target, options, at);
 }
 
-Realization Func::realize() { return realize(Target::best()); }
+Realization Func::realize(CallSite at) { return realize(Target::best(), at); }
 
-Realization Func::realize(const Target& target) {
-  if (function_->is_scalar) return realize(std::vector<int>{1}, target);
-  throw UserError(name() + " has " + std::to_string(dimensions()) +
-                  " dimensions, but realize was given no sizes; give one for each dimension");
+Realization Func::realize(const Target& target, CallSite at) {
+  require_definition(*this, at);
+  if (function_->is_scalar) return realize(std::vector<int>{1}, target, at);
+  throw UserError(name() + " has " + counted(args().size(), "dimension") +
+                      ", but realize was given no sizes; give one for each dimension",
+                  at);
 }
 
-Realization Func::realize(const std::vector<int>& sizes) { return realize(sizes, Target::best()); }
-
-Realization Func::realize(const std::vector<int>& sizes, const Target& target) {
-  return realize(sizes, target, RunOptions());
+Realization Func::realize(const std::vector<int>& sizes, CallSite at) {
+  return realize(sizes, Target::best(), at);
 }
 
-Realization Func::realize(const std::vector<int>& sizes, const Target& target,
-                          const RunOptions& options) {
+Realization Func::realize(const std::vector<int>& sizes, const Target& target, CallSite at) {
+  return realize(sizes, target, RunOptions(), at);
+}
+
+Realization Func::realize(const std::vector<int>& sizes, const Target& target, const RunOptions& options,
+                          CallSite at) {
+  require_definition(*this, at);
   if (static_cast<int>(sizes.size()) != dimensions()) {
-    throw UserError(name() + " has " + std::to_string(dimensions()) +
-                    " dimensions, but realize was given " + std::to_string(sizes.size()) +
-                    " sizes; give one for each dimension");
+    throw UserError(name() + " has " + counted(args().size(), "dimension") + ", but realize was given " +
+                        counted(sizes.size(), "size") + "; give one for each dimension",
+                    at);
   }
   std::vector<AnyBuffer> buffers;
   std::vector<AnyBuffer*> pointers;
   for (const auto& type : types()) {
-    buffers.emplace_back(type, std::vector<std::int64_t>(sizes.begin(), sizes.end()));
+    placed_at(
+        at, [&] { buffers.emplace_back(type, std::vector<std::int64_t>(sizes.begin(), sizes.end())); });
   }
   for (auto& b : buffers) pointers.push_back(&b);
-  realize(pointers, target, options);
+  realize(pointers, target, options, at);
   return Realization(std::move(buffers));
 }
 
 std::string Func::print_loop_nest() const { return print_loop_nest(Target::best()); }
 
 std::string Func::print_loop_nest(const Target& target) const {
-  const DefaultFloatMode mode;
-  LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
-  return print_loops(lower(make_pipeline({function()}), options, "simplify_loops"));
+  return mica::print_loop_nest({*this}, target);
 }
 
 std::string Func::compile_to_lowered_stmt(const Target& target) const {

@@ -14,14 +14,23 @@ namespace mica {
 
 namespace {
 
+using Outputs = std::vector<std::shared_ptr<FunctionData>>;
+
+Outputs functions_of(const std::vector<Func>& outputs) {
+  Outputs functions;
+  for (const Func& f : outputs) functions.push_back(f.function());
+  return functions;
+}
+
 /// Directives and wrappers of a graph's Funcs, to go back to when a new schedule does not fit.
 class Snapshot {
  public:
   explicit Snapshot(const FuncGraph& graph) {
     for (const auto& f : graph.funcs) {
-      Entry entry{f, {}, f->wrappers};
+      Entry entry{f, {}, {}, f->wrappers};
       for (const auto& definition : f->definitions) {
         entry.directives.push_back(definition.directives);
+        entry.specializations.push_back(definition.specializations);
       }
       entries_.push_back(std::move(entry));
     }
@@ -31,6 +40,7 @@ class Snapshot {
       entry.func->wrappers = entry.wrappers;
       for (std::size_t i = 0; i < entry.directives.size(); ++i) {
         entry.func->definitions[i].directives = entry.directives[i];
+        entry.func->definitions[i].specializations = entry.specializations[i];
       }
     }
   }
@@ -50,6 +60,7 @@ class Snapshot {
   struct Entry {
     std::shared_ptr<FunctionData> func;
     std::vector<std::vector<Directive>> directives;
+    std::vector<std::vector<Definition::Specialization>> specializations;
     Wrappers wrappers;
   };
   std::vector<Entry> entries_;
@@ -58,7 +69,10 @@ class Snapshot {
 void clear(const FuncGraph& graph) {
   for (const auto& f : graph.funcs) {
     f->wrappers.clear();
-    for (auto& definition : f->definitions) definition.directives.clear();
+    for (auto& definition : f->definitions) {
+      definition.directives.clear();
+      definition.specializations.clear();
+    }
   }
 }
 
@@ -91,9 +105,10 @@ class LoopNames {
   }
   void fail(const std::string& var, const Directive& directive,
             const std::vector<std::string>& legal) const {
-    throw UserError(fmt::format("schedule: {}{}: there is no {} in {}; legal are {}", f_.name,
-                                to_string(directive), var, f_.name, joined(legal)),
-                    directive.where);
+    throw UserError(
+        fmt::format("schedule: {}{}: there is no {} in {}{}; legal are {}", f_.name,
+                    to_string(directive), var, f_.name, did_you_mean(var, legal), joined(legal)),
+        directive.where);
   }
   void dimension(const std::string& var, const Directive& directive) const {
     if (std::find(f_.args.begin(), f_.args.end(), var) == f_.args.end()) {
@@ -171,15 +186,15 @@ class LoopNames {
   std::set<std::string> names_;
 };
 
-/// Puts a schedule on the cleared Funcs behind one output.
+/// Puts a schedule on the cleared Funcs behind some outputs.
 class Applier {
  public:
-  Applier(const std::shared_ptr<FunctionData>& root, const Schedule& schedule, const Snapshot& before)
-      : root_(root), schedule_(schedule), before_(before) {}
+  Applier(const Outputs& outputs, const Schedule& schedule, const Snapshot& before)
+      : outputs_(outputs), schedule_(schedule), before_(before) {}
 
   void run() {
     make_wrappers();
-    const FuncGraph graph = collect_graph({root_});
+    const FuncGraph graph = collect_graph(outputs_);
     const GraphTexts names(graph);
     for (const auto& stage : schedule_.stages) {
       const auto f = find(graph, names, stage.func);
@@ -207,8 +222,8 @@ class Applier {
   [[noreturn]] static void fail_unknown(const char* what, const std::string& name,
                                         const std::vector<std::string>& legal,
                                         const SourceLocation& where) {
-    throw UserError(fmt::format("schedule: there is no {} {} in this pipeline; legal are {}", what, name,
-                                joined(legal)),
+    throw UserError(fmt::format("schedule: there is no {} {} in this pipeline{}; legal are {}", what,
+                                name, did_you_mean(name, legal), joined(legal)),
                     where);
   }
 
@@ -283,7 +298,7 @@ class Applier {
       }
     }
     while (!wanted.empty()) {
-      const FuncGraph graph = collect_graph({root_});
+      const FuncGraph graph = collect_graph(outputs_);
       const GraphTexts names(graph);
       const auto made = std::find_if(wanted.begin(), wanted.end(), [&](const Wanted& w) {
         const auto consumer = find(graph, names, w.consumer);
@@ -296,9 +311,10 @@ class Applier {
       const Wanted& first = wanted.front();
       const auto consumer = find(graph, names, first.consumer);
       if (!consumer) fail_unknown("Func", first.consumer, func_names(graph, names), first.where);
-      throw UserError(fmt::format("schedule: {}.in({}): {} does not read {}; it reads {}",
+      const auto read = names_of(sources_of(*consumer, consumer->wrappers));
+      throw UserError(fmt::format("schedule: {}.in({}): {} does not read {}{}; it reads {}",
                                   first.in->source, first.consumer, first.consumer, first.in->source,
-                                  joined(names_of(sources_of(*consumer, consumer->wrappers)))),
+                                  did_you_mean(first.in->source, read), joined(read)),
                       first.where);
     }
   }
@@ -318,15 +334,22 @@ class Applier {
     return false;
   }
 
-  const std::shared_ptr<FunctionData>& root_;
+  const Outputs& outputs_;
   const Schedule& schedule_;
   const Snapshot& before_;
 };
 
 }  // namespace
 
-Schedule Func::schedule() const {
-  const FuncGraph graph = collect_graph({function_});
+Schedule Func::schedule() const { return schedule_of({*this}); }
+
+Func& Func::apply(const Schedule& schedule) {
+  apply_schedule({*this}, schedule);
+  return *this;
+}
+
+Schedule schedule_of(const std::vector<Func>& outputs) {
+  const FuncGraph graph = collect_graph(functions_of(outputs));
   const GraphTexts names(graph);
   Schedule schedule;
   for (const auto& f : graph.funcs) {
@@ -339,17 +362,17 @@ Schedule Func::schedule() const {
   return schedule;
 }
 
-Func& Func::apply(const Schedule& schedule) {
-  const FuncGraph graph = collect_graph({function_});
+void apply_schedule(const std::vector<Func>& outputs, const Schedule& schedule) {
+  const Outputs functions = functions_of(outputs);
+  const FuncGraph graph = collect_graph(functions);
   const Snapshot before(graph);
   clear(graph);
   try {
-    Applier(function_, schedule, before).run();
+    Applier(functions, schedule, before).run();
   } catch (...) {
     before.restore();
     throw;
   }
-  return *this;
 }
 
 Func& Func::clear_schedule() {

@@ -26,28 +26,32 @@ using Ranges = std::vector<std::optional<Range>>;  // empty: no condition
 /// What a condition is put on: an input, or a Func.
 class Source {
  public:
-  explicit Source(const ImageParam& input)
-      : image_(input), name_(input.name()), types_{input.type()}, dimensions_(input.dimensions()) {
-    const auto& names = default_dimension_names();
-    vars_.assign(names.begin(), names.begin() + dimensions_);
-    if (input.data()) box_ = input.data();
-  }
-  Source(const Func& func, const char* condition, const SourceLocation& where)
-      : func_(func), name_(func.name()) {
+  Source(const BoundarySource& source, const char* condition, const SourceLocation& where) {
+    if (source.image()) {
+      image_ = ImageParam(source.image());
+      name_ = image_->name();
+      types_ = {image_->type()};
+      const auto& names = default_dimension_names();
+      vars_.assign(names.begin(), names.begin() + image_->dimensions());
+      box_ = source.image();
+      return;
+    }
+    const FunctionData& func = *source.func();
+    func_ = Func(source.func());
+    name_ = func.name;
     if (!func.defined()) {
       throw UserError(fmt::format("{} of {}, which is not defined: write {}(...) = ... first", condition,
                                   name_, name_),
                       where);
     }
-    types_ = func.types();
-    dimensions_ = func.dimensions();
-    vars_ = func.function()->args;
-    box_ = func.function()->box_of;
+    types_ = func.types;
+    vars_ = func.args;
+    box_ = func.box_of;
   }
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string word() const { return image_ ? "input" : "source"; }
-  [[nodiscard]] std::size_t dimensions() const { return static_cast<std::size_t>(dimensions_); }
+  [[nodiscard]] std::size_t dimensions() const { return vars_.size(); }
   [[nodiscard]] const std::vector<std::string>& vars() const { return vars_; }
   [[nodiscard]] const std::vector<Type>& types() const { return types_; }
   [[nodiscard]] const std::shared_ptr<const ImageData>& box() const { return box_; }
@@ -73,16 +77,9 @@ class Source {
   std::optional<Func> func_;
   std::string name_;
   std::vector<Type> types_;
-  int dimensions_ = 0;
   std::vector<std::string> vars_;
   std::shared_ptr<const ImageData> box_;
 };
-
-Ranges own_ranges(const Source& source) {
-  Ranges ranges;
-  for (std::size_t d = 0; d < source.dimensions(); ++d) ranges.push_back(source.own_range(d));
-  return ranges;
-}
 
 /// The dimension that entry `i` of the list means.
 std::size_t dimension_of(const Source& source, const BoundaryRange& entry, std::size_t i,
@@ -90,9 +87,10 @@ std::size_t dimension_of(const Source& source, const BoundaryRange& entry, std::
   if (entry.along.empty()) return i;
   const auto found = std::find(source.vars().begin(), source.vars().end(), entry.along);
   if (found != source.vars().end()) return static_cast<std::size_t>(found - source.vars().begin());
-  throw UserError(fmt::format("{}: {} is no dimension of {}, whose dimensions are {}", what, entry.along,
-                              source.name(), joined(source.vars())),
-                  where);
+  throw UserError(
+      fmt::format("{}: {} is no dimension of {}{}, whose dimensions are {}", what, entry.along,
+                  source.name(), did_you_mean(entry.along, source.vars()), joined(source.vars())),
+      where);
 }
 
 Expr bound_of(const Expr& e, const char* which, std::size_t d, const std::string& what,
@@ -103,6 +101,7 @@ Expr bound_of(const Expr& e, const char* which, std::size_t d, const std::string
                       where);
 }
 
+/// The box: that of `list`, or the source's own if it is empty.
 Ranges ranges_of(const Source& source, const BoundaryRanges& list, const char* condition,
                  const SourceLocation& where) {
   const std::string what = fmt::format("{} of {}", condition, source.name());
@@ -112,6 +111,15 @@ Ranges ranges_of(const Source& source, const BoundaryRanges& list, const char* c
                     where);
   }
   Ranges ranges(source.dimensions());
+  for (std::size_t d = 0; list.empty() && d < ranges.size(); ++d) {
+    ranges[d] = source.own_range(d);
+    if (ranges[d]) continue;
+    throw UserError(
+        fmt::format("{}: {} is a Func, which has no range of its own: write {{{{min, extent}}, "
+                    "...}}, a range for each dimension",
+                    what, source.name()),
+        where);
+  }
   for (std::size_t i = 0; i < list.size(); ++i) {
     const BoundaryRange& entry = list[i];
     if (entry.along.empty() && !entry.min.defined() && !entry.extent.defined()) continue;
@@ -189,12 +197,34 @@ Expr mirrored_about_edge(const Expr& x, const Range& range) {
   return clamped(range.min + min(offset, period - offset), range);
 }
 
-Func reading_at(const Source& source, const Ranges& ranges, const char* kind, CallSite at,
+Func reading_at(const BoundarySource& of, const BoundaryRanges& list, const char* kind, CallSite at,
                 const Inside& inside) {
+  const Source source(of, kind, at);
+  const Ranges ranges = ranges_of(source, list, kind, at);
   return define(named_after(source, kind, at), source, read_inside(source, ranges, inside, at), at);
 }
 
-Func with_exterior(const Source& source, const Expr& value, const Ranges& ranges, CallSite at) {
+}  // namespace
+
+Func repeat_edge(const BoundarySource& source, const BoundaryRanges& ranges, CallSite at) {
+  return reading_at(source, ranges, "repeat_edge", at, clamped);
+}
+
+Func repeat_image(const BoundarySource& source, const BoundaryRanges& ranges, CallSite at) {
+  return reading_at(source, ranges, "repeat_image", at, wrapped);
+}
+
+Func mirror_image(const BoundarySource& source, const BoundaryRanges& ranges, CallSite at) {
+  return reading_at(source, ranges, "mirror_image", at, mirrored);
+}
+
+Func mirror_interior(const BoundarySource& source, const BoundaryRanges& ranges, CallSite at) {
+  return reading_at(source, ranges, "mirror_interior", at, mirrored_about_edge);
+}
+
+Func constant_exterior(const BoundarySource& of, Expr value, const BoundaryRanges& list, CallSite at) {
+  const Source source(of, "constant_exterior", at);
+  const Ranges ranges = ranges_of(source, list, "constant_exterior", at);
   if (!value.defined()) {
     throw UserError(
         fmt::format("constant_exterior of {}: the value is an undefined Expr", source.name()), at);
@@ -221,74 +251,6 @@ Func with_exterior(const Source& source, const Expr& value, const Ranges& ranges
     values.push_back(is_inside.defined() ? select(is_inside, inside[i], outside) : inside[i]);
   }
   return define(named_after(source, "constant_exterior", at), source, values, at);
-}
-
-Func on_input(const ImageParam& input, const BoundaryRanges* list, const char* kind, CallSite at,
-              const Inside& inside) {
-  const Source source(input);
-  return reading_at(source, list ? ranges_of(source, *list, kind, at) : own_ranges(source), kind, at,
-                    inside);
-}
-
-Func on_func(const Func& func, const BoundaryRanges& list, const char* kind, CallSite at,
-             const Inside& inside) {
-  const Source source(func, kind, at);
-  return reading_at(source, ranges_of(source, list, kind, at), kind, at, inside);
-}
-
-}  // namespace
-
-Func repeat_edge(const ImageParam& source, CallSite at) {
-  return on_input(source, nullptr, "repeat_edge", at, clamped);
-}
-Func repeat_edge(const ImageParam& source, const BoundaryRanges& ranges, CallSite at) {
-  return on_input(source, &ranges, "repeat_edge", at, clamped);
-}
-Func repeat_edge(const Func& source, const BoundaryRanges& ranges, CallSite at) {
-  return on_func(source, ranges, "repeat_edge", at, clamped);
-}
-
-Func constant_exterior(const ImageParam& source, Expr value, CallSite at) {
-  const Source input(source);
-  return with_exterior(input, value, own_ranges(input), at);
-}
-Func constant_exterior(const ImageParam& source, Expr value, const BoundaryRanges& ranges, CallSite at) {
-  const Source input(source);
-  return with_exterior(input, value, ranges_of(input, ranges, "constant_exterior", at), at);
-}
-Func constant_exterior(const Func& source, Expr value, const BoundaryRanges& ranges, CallSite at) {
-  const Source func(source, "constant_exterior", at);
-  return with_exterior(func, value, ranges_of(func, ranges, "constant_exterior", at), at);
-}
-
-Func repeat_image(const ImageParam& source, CallSite at) {
-  return on_input(source, nullptr, "repeat_image", at, wrapped);
-}
-Func repeat_image(const ImageParam& source, const BoundaryRanges& ranges, CallSite at) {
-  return on_input(source, &ranges, "repeat_image", at, wrapped);
-}
-Func repeat_image(const Func& source, const BoundaryRanges& ranges, CallSite at) {
-  return on_func(source, ranges, "repeat_image", at, wrapped);
-}
-
-Func mirror_image(const ImageParam& source, CallSite at) {
-  return on_input(source, nullptr, "mirror_image", at, mirrored);
-}
-Func mirror_image(const ImageParam& source, const BoundaryRanges& ranges, CallSite at) {
-  return on_input(source, &ranges, "mirror_image", at, mirrored);
-}
-Func mirror_image(const Func& source, const BoundaryRanges& ranges, CallSite at) {
-  return on_func(source, ranges, "mirror_image", at, mirrored);
-}
-
-Func mirror_interior(const ImageParam& source, CallSite at) {
-  return on_input(source, nullptr, "mirror_interior", at, mirrored_about_edge);
-}
-Func mirror_interior(const ImageParam& source, const BoundaryRanges& ranges, CallSite at) {
-  return on_input(source, &ranges, "mirror_interior", at, mirrored_about_edge);
-}
-Func mirror_interior(const Func& source, const BoundaryRanges& ranges, CallSite at) {
-  return on_func(source, ranges, "mirror_interior", at, mirrored_about_edge);
 }
 
 }  // namespace mica::BoundaryConditions

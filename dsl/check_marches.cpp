@@ -281,10 +281,10 @@ class MarchChecker {
     }
     if (thread->extent % kWarp != 0) {
       const std::int64_t up = (thread->extent / kWarp + 1) * kWarp;
-      report(
-          fmt::format("a row of the block has {} threads ({}), and a warp has {}: a warp would hold "
-                      "parts of two rows; legal are multiples of {}, the next {}",
-                      thread->extent, thread->name, kWarp, kWarp, up));
+      report(fmt::format(
+          "a row of the block has {} ({}), and a warp has {}: a warp would hold "
+          "parts of two rows; legal are multiples of {}, the next {}",
+          counted(static_cast<std::size_t>(thread->extent), "thread"), thread->name, kWarp, kWarp, up));
       return;
     }
     if (!is_read(d.source)) return;
@@ -372,7 +372,8 @@ class MarchChecker {
 
   bool is_read(const std::string& source) {
     if (!taps_of(view_, f_, source).empty()) return true;
-    report(fmt::format("{} does not read {}; it reads {}", f_.name(), source, read_list(view_, f_)));
+    report(fmt::format("{} does not read {}{}; it reads {}", f_.name(), source,
+                       did_you_mean(source, read_names(view_, f_)), read_list(view_, f_)));
     return false;
   }
 
@@ -425,10 +426,11 @@ class MarchChecker {
     const std::int64_t size = type.bytes(), least = 4 / size;
     if (!of || std::gcd(of->points, least) == least) return;
     const std::int64_t up = (of->points + least - 1) / least * least;
-    report(fmt::format(
-        "a block has {} points of {}, whose elements of {} ({}) do not come in whole "
-        "pieces of 4 bytes, and {} copies 4, 8 or 16 bytes: the next legal are {} points",
-        of->points, of->reach.var, source, counted(static_cast<std::size_t>(size), "byte"), policy, up));
+    report(
+        fmt::format("a block has {} of {}, whose elements of {} ({}) do not come in whole "
+                    "pieces of 4 bytes, and {} copies 4, 8 or 16 bytes: the next legal are {} points",
+                    counted(static_cast<std::size_t>(of->points), "point"), of->reach.var, source,
+                    counted(static_cast<std::size_t>(size), "byte"), policy, up));
   }
 
   void rows_fit_bulk_copies(const std::string& source, const std::string& policy, Type type) {

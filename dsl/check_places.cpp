@@ -134,8 +134,9 @@ class PlaceChecker {
     const auto consumers = view_.consumers(f_);
     const FuncView* host = view_.find(level.func);
     if (!host) {
-      report(directive, fmt::format("there is no Func {}; Funcs that read {} are {}", level.func,
-                                    f_.name(), joined(view_names(consumers))));
+      report(directive, fmt::format("there is no Func {}{}; Funcs that read {} are {}", level.func,
+                                    did_you_mean(level.func, view_.func_names()), f_.name(),
+                                    joined(view_names(consumers))));
       return nullptr;
     }
     if (host->is_inline()) {
@@ -159,8 +160,9 @@ class PlaceChecker {
                                      [&](const LoopDim& dim) { return dim.name == level.var; });
       const bool needed = view_.needs(*host, d, f_) || (d == 0 && !host->find_loop(level.var).nest);
       if (loop == dims.end() && needed) {
-        report(directive, fmt::format("{} has no loop {}; its loops are {} (innermost first)",
+        report(directive, fmt::format("{} has no loop {}{}; its loops are {} (innermost first)",
                                       definition_name(*host->func, static_cast<int>(d)), level.var,
+                                      did_you_mean(level.var, names_of_loops(host->loops[d])),
                                       loop_names(host->loops[d])));
         return nullptr;
       }
@@ -198,15 +200,17 @@ class PlaceChecker {
     }
     const FuncView* host = view_.find(at->level.func);
     if (!host) {
-      report(directive, fmt::format("there is no Func {}; Funcs are {}", at->level.func,
-                                    joined(view_.func_names())));
+      report(directive,
+             fmt::format("there is no Func {}{}; Funcs are {}", at->level.func,
+                         did_you_mean(at->level.func, view_.func_names()), joined(view_.func_names())));
       return;
     }
     for (std::size_t d = 0; d < host->loops.size(); ++d) {
       const bool needed = view_.needs(*host, d, f_) || !host->find_loop(at->level.var).nest;
       if (!needed || host->find_loop(at->level.var, d).nest) continue;
-      report(directive, fmt::format("{} has no loop {}; its loops are {} (innermost first)",
+      report(directive, fmt::format("{} has no loop {}{}; its loops are {} (innermost first)",
                                     definition_name(*host->func, static_cast<int>(d)), at->level.var,
+                                    did_you_mean(at->level.var, names_of_loops(host->loops[d])),
                                     loop_names(host->loops[d])));
       return;
     }

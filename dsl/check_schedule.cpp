@@ -132,7 +132,8 @@ class DirectiveChecker {
                         source, line_of(window->place.directive->where)));
         return;
       }
-      report(fmt::format("{} does not read {}; it reads {}", f_.name(), source, read_list(view_, f_)));
+      report(fmt::format("{} does not read {}{}; it reads {}", f_.name(), source,
+                         did_you_mean(source, read_names(view_, f_)), read_list(view_, f_)));
       return;
     }
     if (d.memory != MemoryType::Shared && d.memory != MemoryType::Auto) {
@@ -235,17 +236,20 @@ class DirectiveChecker {
     if (!view_.pipeline().find_input(source)) {
       std::vector<std::string> inputs;
       for (const auto& input : view_.pipeline().inputs) inputs.push_back(input.name);
-      report(fmt::format("{} is no input; inputs are {}", source, joined(inputs)));
+      report(fmt::format("{} is no input{}; inputs are {}", source, did_you_mean(source, inputs),
+                         joined(inputs)));
       return false;
     }
     if (view_.reaches(f_, source)) return true;
-    report(fmt::format("{} does not read {}; it reads {}", f_.name(), source, read_list(view_, f_)));
+    report(fmt::format("{} does not read {}{}; it reads {}", f_.name(), source,
+                       did_you_mean(source, read_names(view_, f_)), read_list(view_, f_)));
     return false;
   }
   bool is_dimension(const std::string& var) {
     const auto& args = f_.func->args;
     if (std::find(args.begin(), args.end(), var) != args.end()) return true;
-    report(fmt::format("{} is no dimension of {}; its dimensions are {}", var, f_.name(), joined(args)));
+    report(fmt::format("{} is no dimension of {}{}; its dimensions are {}", var, f_.name(),
+                       did_you_mean(var, args), joined(args)));
     return false;
   }
   void is_in_range(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {

@@ -35,6 +35,8 @@ std::optional<std::int64_t> fold_wide(BinaryOp op, Type type, std::int64_t a, st
       if (!in_shift_range) return std::nullopt;
       return a >> b;  // unsigned values are held zero-extended
     case BinaryOp::Pow:
+    case BinaryOp::Atan2:
+    case BinaryOp::Fmod:
     case BinaryOp::And:
     case BinaryOp::Or: return std::nullopt;
   }

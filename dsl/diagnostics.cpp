@@ -1,5 +1,7 @@
 #include "dsl/diagnostics.h"
 
+#include <string_view>
+
 namespace mica {
 namespace {
 
@@ -23,8 +25,15 @@ std::string line_of(const SourceLocation& where) {
   return where.known() ? " (line " + std::to_string(where.line) + ")" : "";
 }
 
+SourceLocation::SourceLocation(const CallSite& at) {
+  // Where libstdc++ and libc++ have their headers.
+  if (std::string_view(at.file_name()).find("/include/c++/") != std::string_view::npos) return;
+  file = at.file_name();
+  line = at.line();
+}
+
 UserError::UserError(const std::string& message, SourceLocation where)
-    : Error(at_place(where, message)), where_(std::move(where)) {}
+    : Error(at_place(where, message)), message_(message), where_(std::move(where)) {}
 
 DeviceError::DeviceError(const std::string& call, int code, const std::string& message)
     : Error(call + " failed with code " + std::to_string(code) + ": " + message),

@@ -1,6 +1,7 @@
 // Errors: who was wrong, where, and what to do about it.
 #pragma once
 
+#include <concepts>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -40,8 +41,9 @@ struct SourceLocation {
   int line = 0;
 
   SourceLocation() = default;
-  SourceLocation(const CallSite& at)  // NOLINT: implicit by design of default arguments
-      : file(at.file_name()), line(at.line()) {}
+  /// Unknown for a place inside the standard library, as of a handle made by std::make_unique or
+  /// std::vector::emplace_back: it is no line of the user's.
+  SourceLocation(const CallSite& at);  // NOLINT: implicit by design of default arguments
   [[nodiscard]] bool known() const { return line > 0; }
   /// Where an expression stands is no part of its value.
   friend bool operator==(const SourceLocation&, const SourceLocation&) { return true; }
@@ -63,10 +65,24 @@ class UserError : public Error {
  public:
   explicit UserError(const std::string& message, SourceLocation where = {});
   [[nodiscard]] const SourceLocation& where() const { return where_; }
+  /// what() without the place.
+  [[nodiscard]] const std::string& message() const { return message_; }
 
  private:
+  std::string message_;
   SourceLocation where_;
 };
+
+/// What `make` returns. A UserError that it throws is thrown as one at `where`: of what Mica does with
+/// operands that were written there.
+template <std::convertible_to<SourceLocation> Where, typename Make>
+auto placed_at(const Where& where, const Make& make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const UserError& error) {
+    throw UserError(error.message(), where);
+  }
+}
 
 /// A call of the CUDA driver or of the operating system failed; the message names the call.
 class DeviceError : public Error {

@@ -19,9 +19,9 @@ namespace mica {
 
 struct ExprNode;
 class FunctionData;  // dsl/function.h: what a Func handle points to
-struct ImageData;    // dsl/image_param.h: what an ImageParam handle points to
-struct ParamData;    // dsl/param.h
-struct RDomData;     // dsl/rdom.h
+struct ImageData;    // dsl/function.h: what an ImageParam handle points to
+struct ParamData;    // dsl/function.h
+struct RDomData;     // dsl/function.h
 
 /// A handle on an immutable expression node. Copying is cheap; a default-made Expr is undefined.
 /// Numbers convert implicitly: an int to i32, an int64 to i64, a float to f32, a double to f64.
@@ -88,6 +88,8 @@ enum class BinaryOp : std::uint8_t {
   Min,
   Max,
   Pow,
+  Atan2,
+  Fmod,
   And,
   Or,
   BitAnd,
@@ -96,6 +98,11 @@ enum class BinaryOp : std::uint8_t {
   Shl,
   Shr
 };
+/// A function of two floats that kernels compute by arithmetic made for it
+/// (codegen/passes/expand_math.h), and nothing else evaluates.
+constexpr bool is_math_function(BinaryOp op) {
+  return op == BinaryOp::Pow || op == BinaryOp::Atan2 || op == BinaryOp::Fmod;
+}
 enum class CompareOp : std::uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
 
 /// An integer or bool constant of the node's type.

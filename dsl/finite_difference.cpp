@@ -7,6 +7,7 @@
 
 #include "dsl/diagnostics.h"
 #include "dsl/float_mode.h"
+#include "dsl/names.h"
 
 namespace mica {
 namespace {
@@ -41,7 +42,7 @@ void check_points(int derivative, const std::vector<double>& points, double at) 
   }
   if (points.size() < static_cast<std::size_t>(derivative) + 1) {
     throw UserError("derivative " + std::to_string(derivative) + " from " +
-                    std::to_string(points.size()) + " points; it needs at least " +
+                    counted(points.size(), "point") + "; it needs at least " +
                     std::to_string(derivative + 1));
   }
   std::vector<double> sorted = points;

@@ -7,11 +7,13 @@
 
 namespace mica {
 
-const Expr& Tuple::operator[](std::size_t i) const {
-  if (i >= values_.size()) {
-    throw UserError(fmt::format("element {} of a Tuple of {}", i, counted(values_.size(), "value")));
+const Expr& Tuple::operator[](ElementIndex i) const {
+  if (i.value() < 0 || static_cast<std::size_t>(i.value()) >= values_.size()) {
+    throw UserError(
+        fmt::format("element {} of a Tuple of {}", i.value(), counted(values_.size(), "value")),
+        i.where());
   }
-  return values_[i];
+  return values_[static_cast<std::size_t>(i.value())];
 }
 
 VarOrName::VarOrName(const RVar& v, CallSite at) : name(v.name()), where(at) {}
@@ -45,6 +47,14 @@ FuncRef Func::operator()(Expr x, Expr y, Expr z, CallSite at) const {
 }
 FuncRef Func::operator()(Expr x, Expr y, Expr z, Expr w, CallSite at) const {
   return FuncRef(function_, {std::move(x), std::move(y), std::move(z), std::move(w)}, at);
+}
+FuncRef Func::operator()(Expr x, Expr y, Expr z, Expr w, Expr d4, CallSite at) const {
+  return FuncRef(function_, {std::move(x), std::move(y), std::move(z), std::move(w), std::move(d4)}, at);
+}
+FuncRef Func::operator()(Expr x, Expr y, Expr z, Expr w, Expr d4, Expr d5, CallSite at) const {
+  return FuncRef(function_,
+                 {std::move(x), std::move(y), std::move(z), std::move(w), std::move(d4), std::move(d5)},
+                 at);
 }
 FuncRef Func::operator()(std::vector<Expr> args, CallSite at) const {
   return FuncRef(function_, std::move(args), at);
@@ -148,6 +158,38 @@ Func& Func::gpu_single_thread(CallSite at) {
   return *this;
 }
 
+Func& Func::gpu_tile(VarOrName x, VarOrName xi, int tx, TailStrategy tail) {
+  Stage::gpu_tile(std::move(x), std::move(xi), tx, tail);
+  return *this;
+}
+Func& Func::gpu_tile(VarOrName x, VarOrName y, VarOrName xi, VarOrName yi, int tx, int ty,
+                     TailStrategy tail) {
+  Stage::gpu_tile(std::move(x), std::move(y), std::move(xi), std::move(yi), tx, ty, tail);
+  return *this;
+}
+Func& Func::gpu_tile(VarOrName x, VarOrName y, VarOrName z, VarOrName xi, VarOrName yi, VarOrName zi,
+                     int tx, int ty, int tz, TailStrategy tail) {
+  Stage::gpu_tile(std::move(x), std::move(y), std::move(z), std::move(xi), std::move(yi), std::move(zi),
+                  tx, ty, tz, tail);
+  return *this;
+}
+Func& Func::gpu_tile(VarOrName x, VarOrName xo, VarOrName xi, int tx, TailStrategy tail) {
+  Stage::gpu_tile(std::move(x), std::move(xo), std::move(xi), tx, tail);
+  return *this;
+}
+Func& Func::gpu_tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi,
+                     int tx, int ty, TailStrategy tail) {
+  Stage::gpu_tile(std::move(x), std::move(y), std::move(xo), std::move(yo), std::move(xi), std::move(yi),
+                  tx, ty, tail);
+  return *this;
+}
+Func& Func::gpu_tile(VarOrName x, VarOrName y, VarOrName z, VarOrName xo, VarOrName yo, VarOrName zo,
+                     VarOrName xi, VarOrName yi, VarOrName zi, int tx, int ty, int tz,
+                     TailStrategy tail) {
+  Stage::gpu_tile(std::move(x), std::move(y), std::move(z), std::move(xo), std::move(yo), std::move(zo),
+                  std::move(xi), std::move(yi), std::move(zi), tx, ty, tz, tail);
+  return *this;
+}
 Func& Func::launch_bounds(int min_blocks, CallSite at) {
   Stage::launch_bounds(min_blocks, at);
   return *this;

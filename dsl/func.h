@@ -4,9 +4,7 @@
 // only.
 #pragma once
 
-#include <bit>
 #include <concepts>
-#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "dsl/function.h"
+#include "dsl/image_param.h"
 #include "dsl/operators.h"
 
 namespace mica {
@@ -27,6 +26,20 @@ class Realization;  // runtime/buffer.h: the buffers of a Func's Tuple
 struct RunOptions;  // runtime/run_options.h: inputs and scalars of one run, its stream
 class Func;
 
+/// The number of an element or dimension, with the user's line; what [] takes. Made implicitly.
+class ElementIndex {
+ public:
+  template <std::integral I>
+  ElementIndex(I index, CallSite at = CallSite::current())  // NOLINT: an index is written as a number
+      : value_(static_cast<std::int64_t>(index)), where_(at) {}
+  [[nodiscard]] std::int64_t value() const { return value_; }
+  [[nodiscard]] const CallSite& where() const { return where_; }
+
+ private:
+  std::int64_t value_;
+  CallSite where_;
+};
+
 /// Several values of one Func: `f(x) = Tuple(a, b)`, read back as `f(x)[0]`.
 class Tuple {
  public:
@@ -34,7 +47,8 @@ class Tuple {
   requires(sizeof...(E) > 0 && (std::convertible_to<E, Expr> && ...)) explicit Tuple(E... e)
       : values_{Expr(e)...} {}
   explicit Tuple(std::vector<Expr> values) : values_(std::move(values)) {}
-  [[nodiscard]] const Expr& operator[](std::size_t i) const;
+  /// UserError for an element that it does not have.
+  [[nodiscard]] const Expr& operator[](ElementIndex i) const;
   [[nodiscard]] std::size_t size() const { return values_.size(); }
   [[nodiscard]] const std::vector<Expr>& values() const { return values_; }
 
@@ -58,104 +72,12 @@ struct VarOrName {
   VarOrName(const class RDom& r, CallSite at = CallSite::current());  // NOLINT
 };
 
-/// An input: a `dimensions`-dimensional array of `type` (1 to 4 dimensions).
-class ImageParam {
- public:
-  /// UserError if the type is no user type or dimensions is outside 1..4.
-  ImageParam(Type type, int dimensions, std::string name, CallSite at = CallSite::current());
-  explicit ImageParam(std::shared_ptr<const ImageData> data) : data_(std::move(data)) {}
-  ImageParam(const ImageParam&) = default;
-  ImageParam& operator=(const ImageParam&) = default;
-  [[nodiscard]] const std::string& name() const { return data_->name; }
-  [[nodiscard]] Type type() const { return data_->type; }
-  [[nodiscard]] int dimensions() const { return data_->dimensions; }
-  /// The buffer that runs read from now on; a UserError if type or dimensions differ. Any thread may
-  /// set it at any time: a run keeps the one buffer that was set when it began. Runs that must not
-  /// depend on what other threads set name their inputs themselves (RunOptions::inputs).
-  void set(const AnyBuffer& buffer, CallSite at = CallSite::current());
-  /// Nothing is set any more; set's rules about threads hold. Both: a UserError for AnyBuffer::input.
-  void reset(CallSite at = CallSite::current());
-  /// The value at integer coordinates.
-  Expr operator()(Expr x, CallSite at = CallSite::current()) const;
-  Expr operator()(Expr x, Expr y, CallSite at = CallSite::current()) const;
-  Expr operator()(Expr x, Expr y, Expr z, CallSite at = CallSite::current()) const;
-  Expr operator()(Expr x, Expr y, Expr z, Expr w, CallSite at = CallSite::current()) const;
-  Expr operator()(std::vector<Expr> args, CallSite at = CallSite::current()) const;
-
-  /// One dimension's bounds, as expressions known at launch.
-  class Dimension {
-   public:
-    Dimension(const Dimension&) = default;
-    Dimension& operator=(const Dimension&) = default;
-    [[nodiscard]] Expr min() const;
-    [[nodiscard]] Expr extent() const;
-    /// min + extent - 1.
-    [[nodiscard]] Expr max() const;
-    [[nodiscard]] Expr stride() const;
-
-   private:
-    friend class ImageParam;
-    Dimension(std::shared_ptr<const ImageData> image, int d) : image_(std::move(image)), d_(d) {}
-    std::shared_ptr<const ImageData> image_;
-    int d_;
-  };
-  [[nodiscard]] Dimension dim(int d, CallSite at = CallSite::current()) const;
-  [[nodiscard]] Expr width(CallSite at = CallSite::current()) const { return dim(0, at).extent(); }
-  [[nodiscard]] Expr height(CallSite at = CallSite::current()) const { return dim(1, at).extent(); }
-
-  /// A Func that stands for this input where `consumer` reads it, to be scheduled on its own
-  /// (before: consumer reads u; after: consumer reads w, w(x, ...) = u(x, ...)).
-  Func in(Func& consumer, CallSite at = CallSite::current()) const;
-
-  [[nodiscard]] const std::shared_ptr<const ImageData>& data() const { return data_; }
-
- private:
-  std::shared_ptr<const ImageData> data_;
-};
-
-/// What a Param points to, with the value 0. UserError for an empty name.
-std::shared_ptr<const ParamData> make_param(std::string name, Type type, const SourceLocation& where);
-
-/// A scalar that is set at run time without recompiling.
-template <typename T>
-class Param {
- public:
-  explicit Param(std::string name, CallSite at = CallSite::current())
-      : Param(std::move(name), T{}, at) {}
-  /// UserError for an empty name.
-  Param(std::string name, T value, CallSite at = CallSite::current())
-      : data_(make_param(std::move(name), type_of<T>(), at)) {
-    set(value);
-  }
-  Param(const Param&) = default;
-  Param& operator=(const Param&) = default;
-  /// Any thread may set it at any time: a run keeps the one value that was set when it began. Runs that
-  /// must not depend on what other threads set name their values themselves (RunOptions::params).
-  void set(T value) const {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(T));
-    data_->bits = bits;
-  }
-  [[nodiscard]] T get() const {
-    const std::uint64_t bits = data_->bits;
-    T value;
-    std::memcpy(&value, &bits, sizeof(T));
-    return value;
-  }
-  [[nodiscard]] const std::string& name() const { return data_->name; }
-  operator Expr() const { return make_expr(data_->type, ParamRef{data_}); }  // NOLINT
-  [[nodiscard]] const std::shared_ptr<const ParamData>& data() const { return data_; }
-
- private:
-  std::shared_ptr<const ParamData> data_;
-};
-
 /// `f(x, y)`: an Expr when read, a definition when assigned to.
 class FuncRef {
  public:
   FuncRef(std::shared_ptr<FunctionData> function, std::vector<Expr> args, SourceLocation where);
   /// Defines the Func (plain Vars, first time) or adds an update. UserErrors: a Func defined twice,
-  /// an undefined or unknown variable, a type that does not match, more than 4 dimensions, a Func that
+  /// an undefined or unknown variable, a type that does not match, more than kMaxDimensions, a Func that
   /// is read before it is defined other than in its own definition, reads of itself that are no
   /// recurrence.
   Func operator=(Expr value);
@@ -168,7 +90,7 @@ class FuncRef {
   Func operator/=(Expr value);
   operator Expr() const;  // NOLINT: reading a one-valued Func
   /// Element i of a Func with several values. Const: one element alone cannot be defined.
-  [[nodiscard]] const Expr operator[](int i) const;  // NOLINT(readability-const-return-type)
+  [[nodiscard]] const Expr operator[](ElementIndex i) const;  // NOLINT(readability-const-return-type)
   [[nodiscard]] int size() const;
   FuncRef(const FuncRef&) = default;
 
@@ -245,6 +167,23 @@ class Stage {
   /// whose sums round. Errors when it is compiled: no update over a domain; another operation or type;
   /// a value that reads the Func at all; a Func that is computed inside another's loops.
   Stage& atomic(CallSite at = CallSite::current());
+  /// The same with names of the user's for the loops over the threads, xi, yi and zi; those over the
+  /// blocks keep the names x, y and z. Short for split, reorder, gpu_blocks and gpu_threads, whose
+  /// errors hold; the threads of the block walk one point each, and vectorize and unroll take loops
+  /// apart as elsewhere.
+  Stage& gpu_tile(VarOrName x, VarOrName xi, int tx, TailStrategy tail = TailStrategy::Auto);
+  Stage& gpu_tile(VarOrName x, VarOrName y, VarOrName xi, VarOrName yi, int tx, int ty,
+                  TailStrategy tail = TailStrategy::Auto);
+  Stage& gpu_tile(VarOrName x, VarOrName y, VarOrName z, VarOrName xi, VarOrName yi, VarOrName zi,
+                  int tx, int ty, int tz, TailStrategy tail = TailStrategy::Auto);
+  /// And for the loops over the blocks, xo, yo and zo.
+  Stage& gpu_tile(VarOrName x, VarOrName xo, VarOrName xi, int tx,
+                  TailStrategy tail = TailStrategy::Auto);
+  Stage& gpu_tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi,
+                  int tx, int ty, TailStrategy tail = TailStrategy::Auto);
+  Stage& gpu_tile(VarOrName x, VarOrName y, VarOrName z, VarOrName xo, VarOrName yo, VarOrName zo,
+                  VarOrName xi, VarOrName yi, VarOrName zi, int tx, int ty, int tz,
+                  TailStrategy tail = TailStrategy::Auto);
   /// In which order an update computes its points, so that it may read the Func at neighbours: those
   /// whose color is 0 first, all at once, then those of color 1, ... (red-black order with two). A part
   /// of the algorithm, not of its schedule. `color` is a sum of constants times Vars, modulo a constant:
@@ -261,15 +200,30 @@ class Stage {
   /// A thread gets at most `count` 32-bit registers, 16 to 255, or as many as let a block start.
   Stage& max_registers(int count, CallSite at = CallSite::current());
 
+  /// Another set of loops for runs in which `condition` holds: a bool of constants, Params and inputs'
+  /// mins and extents. The result begins with the directives that this definition has so far, and what
+  /// is called on it is for those runs alone; directives that this definition gets later, other than on
+  /// its loops (compute_at, stage, ...), are for both. Of several conditions of a definition the first
+  /// that holds counts. All loops compute the same bits.
+  ///   f.vectorize(x, 8);
+  ///   f.specialize(u.dim(0).extent() < 8).serial(x);
+  /// Code for a condition is made by the first run in which it holds; what is wrong with its schedule is
+  /// found when the Func is compiled. clear_schedule, and apply of another schedule, take
+  /// specializations away, and schedule() does not list them. UserErrors: no bool; a condition that a
+  /// launch does not know; a Stage that is itself a specialization; more than 16 combinations in a
+  /// pipeline, when it is compiled.
+  Stage specialize(const Expr& condition, CallSite at = CallSite::current());
+
   [[nodiscard]] const std::shared_ptr<FunctionData>& function() const { return function_; }
 
  protected:
   void add(Directive directive);
   std::shared_ptr<FunctionData> function_;
   int definition_ = 0;
+  int specialization_ = -1;  ///< which of the definition's; -1: none
 };
 
-/// A function on an integer grid of 1 to 4 dimensions: a pure definition, then updates.
+/// A function on an integer grid of 1 to kMaxDimensions dimensions: a pure definition, then updates.
 ///
 /// The pure definition may read the Func itself a constant number of points behind along one dimension,
 /// or ahead, as a recurrence:
@@ -300,6 +254,9 @@ class Func : public Stage {
   FuncRef operator()(Expr x, Expr y, CallSite at = CallSite::current()) const;
   FuncRef operator()(Expr x, Expr y, Expr z, CallSite at = CallSite::current()) const;
   FuncRef operator()(Expr x, Expr y, Expr z, Expr w, CallSite at = CallSite::current()) const;
+  FuncRef operator()(Expr x, Expr y, Expr z, Expr w, Expr d4, CallSite at = CallSite::current()) const;
+  FuncRef operator()(Expr x, Expr y, Expr z, Expr w, Expr d4, Expr d5,
+                     CallSite at = CallSite::current()) const;
   FuncRef operator()(std::vector<Expr> args, CallSite at = CallSite::current()) const;
 
   /// The i-th update's loops.
@@ -433,6 +390,18 @@ class Func : public Stage {
   Func& gpu_tile(VarOrName x, VarOrName y, VarOrName z, int tx, int ty, int tz,
                  TailStrategy tail = TailStrategy::Auto);
   Func& gpu_single_thread(CallSite at = CallSite::current());
+  Func& gpu_tile(VarOrName x, VarOrName xi, int tx, TailStrategy tail = TailStrategy::Auto);
+  Func& gpu_tile(VarOrName x, VarOrName y, VarOrName xi, VarOrName yi, int tx, int ty,
+                 TailStrategy tail = TailStrategy::Auto);
+  Func& gpu_tile(VarOrName x, VarOrName y, VarOrName z, VarOrName xi, VarOrName yi, VarOrName zi, int tx,
+                 int ty, int tz, TailStrategy tail = TailStrategy::Auto);
+  Func& gpu_tile(VarOrName x, VarOrName xo, VarOrName xi, int tx,
+                 TailStrategy tail = TailStrategy::Auto);
+  Func& gpu_tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi,
+                 int tx, int ty, TailStrategy tail = TailStrategy::Auto);
+  Func& gpu_tile(VarOrName x, VarOrName y, VarOrName z, VarOrName xo, VarOrName yo, VarOrName zo,
+                 VarOrName xi, VarOrName yi, VarOrName zi, int tx, int ty, int tz,
+                 TailStrategy tail = TailStrategy::Auto);
   Func& launch_bounds(int min_blocks, CallSite at = CallSite::current());
   Func& max_registers(int count, CallSite at = CallSite::current());
 
@@ -448,34 +417,49 @@ class Func : public Stage {
   /// untouched. Compiles on first use for each target. Target::best() when none is given, or the
   /// target the environment variable MICA_TARGET names. Several threads may realize one Func at once,
   /// into different outputs, with inputs and scalars of each's own where the options name them.
-  void realize(AnyBuffer& output);
-  void realize(AnyBuffer& output, const Target& target);
-  void realize(AnyBuffer& output, const RunOptions& options);
-  void realize(AnyBuffer& output, const Target& target, const RunOptions& options);
+  /// Errors about the outputs stand at the line of the call; they and others are those of compile and
+  /// Executable::run.
+  void realize(AnyBuffer& output, CallSite at = CallSite::current());
+  void realize(AnyBuffer& output, const Target& target, CallSite at = CallSite::current());
+  void realize(AnyBuffer& output, const RunOptions& options, CallSite at = CallSite::current());
+  void realize(AnyBuffer& output, const Target& target, const RunOptions& options,
+               CallSite at = CallSite::current());
   /// Into the buffers of a Tuple's elements: f.realize({&a, &b}).
-  void realize(const std::vector<AnyBuffer*>& outputs);
-  void realize(const std::vector<AnyBuffer*>& outputs, const Target& target);
-  void realize(const std::vector<AnyBuffer*>& outputs, const Target& target, const RunOptions& options);
-  void realize(std::initializer_list<AnyBuffer*> outputs);
-  void realize(std::initializer_list<AnyBuffer*> outputs, const Target& target);
+  void realize(const std::vector<AnyBuffer*>& outputs, CallSite at = CallSite::current());
+  void realize(const std::vector<AnyBuffer*>& outputs, const Target& target,
+               CallSite at = CallSite::current());
+  void realize(const std::vector<AnyBuffer*>& outputs, const Target& target, const RunOptions& options,
+               CallSite at = CallSite::current());
+  void realize(std::initializer_list<AnyBuffer*> outputs, CallSite at = CallSite::current());
   void realize(std::initializer_list<AnyBuffer*> outputs, const Target& target,
-               const RunOptions& options);
+               CallSite at = CallSite::current());
+  void realize(std::initializer_list<AnyBuffer*> outputs, const Target& target,
+               const RunOptions& options, CallSite at = CallSite::current());
   /// Into new buffers over [0, size) in each dimension: f.realize({512, 512}).
-  Realization realize(const std::vector<int>& sizes);
-  Realization realize(const std::vector<int>& sizes, const Target& target);
-  Realization realize(const std::vector<int>& sizes, const Target& target, const RunOptions& options);
-  Realization realize(std::initializer_list<int> sizes);
+  Realization realize(const std::vector<int>& sizes, CallSite at = CallSite::current());
+  Realization realize(const std::vector<int>& sizes, const Target& target,
+                      CallSite at = CallSite::current());
+  Realization realize(const std::vector<int>& sizes, const Target& target, const RunOptions& options,
+                      CallSite at = CallSite::current());
+  Realization realize(std::initializer_list<int> sizes, CallSite at = CallSite::current());
   /// A Func without arguments, into new buffers of one element. UserError for another Func.
-  Realization realize();
-  Realization realize(const Target& target);
-  Realization realize(std::initializer_list<int> sizes, const Target& target);
-  Realization realize(std::initializer_list<int> sizes, const Target& target, const RunOptions& options);
+  Realization realize(CallSite at = CallSite::current());
+  Realization realize(const Target& target, CallSite at = CallSite::current());
+  Realization realize(std::initializer_list<int> sizes, const Target& target,
+                      CallSite at = CallSite::current());
+  Realization realize(std::initializer_list<int> sizes, const Target& target, const RunOptions& options,
+                      CallSite at = CallSite::current());
   /// The scheduled loops as text, one line a loop, for Target::best() or a given one.
   [[nodiscard]] std::string print_loop_nest() const;
   [[nodiscard]] std::string print_loop_nest(const Target& target) const;
   /// The code after all passes, as text.
   [[nodiscard]] std::string compile_to_lowered_stmt(const Target& target) const;
 };
+
+/// The schedule of a pipeline of several outputs, as Func::schedule has that of one, and its
+/// replacement, as Func::apply. UserErrors: no output, one given twice, a name not in the pipeline.
+Schedule schedule_of(const std::vector<Func>& outputs);
+void apply_schedule(const std::vector<Func>& outputs, const Schedule& schedule);
 
 }  // namespace mica
 

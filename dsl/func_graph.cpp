@@ -42,6 +42,7 @@ class GraphCollector {
            definition.domain ? definition.domain->dims : std::vector<RDomData::Dim>()) {
         scan(*f, {dim.min, dim.extent});
       }
+      for (const auto& special : definition.specializations) scan(*f, {special.condition});
     }
     done_[f.get()] = true;
     graph_.funcs.push_back(f);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dsl/func.h"
+#include "dsl/limits.h"
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
 #include "dsl/recurrence.h"
@@ -16,7 +17,6 @@ namespace mica {
 
 namespace {
 
-constexpr std::size_t kMaxFuncDimensions = 4;
 constexpr const char* kOnlyPoint = "_";  // the Var of a Func without arguments
 
 /// "argument 2 of f", counted from 1.
@@ -124,8 +124,9 @@ void define_pure(FunctionData& f, const std::vector<Expr>& args, std::vector<Exp
       continue;
     }
     throw UserError(fmt::format("Var {} is used in the definition of {} but is not on its left-hand "
-                                "side, which has {}",
-                                name, f.name, joined(definition.pure_vars)),
+                                "side, which has {}{}",
+                                name, f.name, joined(definition.pure_vars),
+                                did_you_mean(name, definition.pure_vars)),
                     where);
   }
   values = with_decided_types(f, definition.pure_vars, values, where);
@@ -314,9 +315,9 @@ FuncRef::FuncRef(std::shared_ptr<FunctionData> function, std::vector<Expr> args,
     args_.push_back(make_var(kOnlyPoint));
     return;
   }
-  if (args.size() > kMaxFuncDimensions) {
+  if (args.size() > std::size_t{kMaxDimensions}) {
     throw UserError(fmt::format("{} is used with {}; a Func has 1 to {} dimensions", f.name,
-                                counted(args.size(), "argument"), kMaxFuncDimensions),
+                                counted(args.size(), "argument"), kMaxDimensions),
                     where_);
   }
   if (f.defined() && f.is_scalar) {
@@ -354,22 +355,22 @@ Func FuncRef::operator=(const FuncRef& value) {
 
 Func FuncRef::operator+=(Expr value) {
   if (!function_->defined()) define_start(*function_, args_, value, 0, where_);
-  return *this = Expr(*this) + value;
+  return *this = placed_at(where_, [&] { return Expr(*this) + value; });
 }
 
 Func FuncRef::operator-=(Expr value) {
   if (!function_->defined()) define_start(*function_, args_, value, 0, where_);
-  return *this = Expr(*this) - value;
+  return *this = placed_at(where_, [&] { return Expr(*this) - value; });
 }
 
 Func FuncRef::operator*=(Expr value) {
   if (!function_->defined()) define_start(*function_, args_, value, 1, where_);
-  return *this = Expr(*this) * value;
+  return *this = placed_at(where_, [&] { return Expr(*this) * value; });
 }
 
 Func FuncRef::operator/=(Expr value) {
   if (!function_->defined()) define_start(*function_, args_, value, 1, where_);
-  return *this = Expr(*this) / value;
+  return *this = placed_at(where_, [&] { return Expr(*this) / value; });
 }
 
 FuncRef::operator Expr() const {
@@ -381,15 +382,16 @@ FuncRef::operator Expr() const {
   return function_->defined() ? (*this)[0] : read(-1, undecided_type());
 }
 
-const Expr FuncRef::operator[](int i) const {  // NOLINT(readability-const-return-type)
+const Expr FuncRef::operator[](ElementIndex index) const {  // NOLINT(readability-const-return-type)
   const FunctionData& f = *function_;
-  if (!f.defined() && i >= 0) return read(i, undecided_type());
+  const std::int64_t i = index.value();
+  if (!f.defined() && i >= 0) return read(static_cast<int>(i), undecided_type());
   if (i < 0 || i >= size()) {
     throw UserError(
         fmt::format("element {} of {}, which has {}", i, f.name, counted(f.types.size(), "value")),
         where_);
   }
-  return read(i, f.types[static_cast<std::size_t>(i)]);
+  return read(static_cast<int>(i), f.types[static_cast<std::size_t>(i)]);
 }
 
 Expr FuncRef::read(int element, Type type) const {

@@ -93,6 +93,14 @@ struct Definition {
   std::optional<Coloring> coloring = {};
   SourceLocation where;
   std::vector<Directive> directives;
+  /// Other directives for runs in which a condition holds, the first that does (Stage::specialize).
+  struct Specialization {
+    Expr condition;
+    std::vector<Directive> directives;  ///< those of the definition when it was made, then its own
+    std::size_t taken_over = 0;         ///< how many of the definition's directives it began with
+    SourceLocation where;
+  };
+  std::vector<Specialization> specializations = {};
 };
 
 /// A Func's definitions and schedule. Mutable only through its Func handle.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "dsl/func.h"
+#include "dsl/limits.h"
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
 
@@ -15,8 +16,10 @@ ImageParam::ImageParam(Type type, int dimensions, std::string name, CallSite at)
                                 name, to_string(type)),
                     at);
   }
-  if (dimensions < 1 || dimensions > 4) {
-    throw UserError(fmt::format("input {} has {} dimensions; legal are 1 to 4", name, dimensions), at);
+  if (dimensions < 1 || dimensions > kMaxDimensions) {
+    throw UserError(
+        fmt::format("input {} has {} dimensions; legal are 1 to {}", name, dimensions, kMaxDimensions),
+        at);
   }
   auto data = std::make_shared<ImageData>();
   data->name = std::move(name);
@@ -37,6 +40,16 @@ Expr ImageParam::operator()(Expr x, Expr y, Expr z, CallSite at) const {
 }
 Expr ImageParam::operator()(Expr x, Expr y, Expr z, Expr w, CallSite at) const {
   return (*this)(std::vector<Expr>{std::move(x), std::move(y), std::move(z), std::move(w)}, at);
+}
+
+Expr ImageParam::operator()(Expr x, Expr y, Expr z, Expr w, Expr d4, CallSite at) const {
+  return (*this)(
+      std::vector<Expr>{std::move(x), std::move(y), std::move(z), std::move(w), std::move(d4)}, at);
+}
+Expr ImageParam::operator()(Expr x, Expr y, Expr z, Expr w, Expr d4, Expr d5, CallSite at) const {
+  return (*this)(std::vector<Expr>{std::move(x), std::move(y), std::move(z), std::move(w), std::move(d4),
+                                   std::move(d5)},
+                 at);
 }
 
 Expr ImageParam::operator()(std::vector<Expr> args, CallSite at) const {

@@ -3,10 +3,15 @@
 // overflow.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace mica {
 
+/// Buffers, inputs, Funcs and reduction domains have 1 to so many dimensions.
+constexpr int kMaxDimensions = 6;
+/// Coordinates of an element; those of dimensions that an array does not have are 0.
+using Coordinates = std::array<std::int64_t, kMaxDimensions>;
 /// A dimension's min, of a buffer or of a Func's box, lies within -kLargestMin ... kLargestMin.
 constexpr std::int64_t kLargestMin = std::int64_t{1} << 28;
 /// A dimension has at most so many points; so has a fused loop iterations.

@@ -41,8 +41,10 @@ bool divides(const Directive& directive, const std::string& var) {
 bool LoopExpander::is_loop(const std::string& name) {
   if (find(name)) return true;
   if (march_ && std::get<directive::March>(march_->op).var == name) return is_not_marched(name);
-  report(fmt::format("there is no loop {} at this point; the loops are {} (innermost first)", name,
-                     loop_list()));
+  std::vector<std::string> names;
+  for (const auto& dim : dims()) names.push_back(dim.name);
+  report(fmt::format("there is no loop {} at this point{}; the loops are {} (innermost first)", name,
+                     did_you_mean(name, names), loop_list()));
   return false;
 }
 bool LoopExpander::is_free(const std::string& name, const std::string& replaced) {
@@ -194,9 +196,9 @@ bool LoopExpander::is_marchable(const directive::March& d) {
       }
     }
     report(
-        fmt::format("{} is no dimension of {}; a march walks one of {}, and march(v, chunk) splits "
+        fmt::format("{} is no dimension of {}{}; a march walks one of {}, and march(v, chunk) splits "
                     "it among blocks by itself",
-                    d.var, f_.name, joined(f_.args)));
+                    d.var, f_.name, did_you_mean(d.var, f_.args), joined(f_.args)));
     return false;
   }
   for (std::size_t i = 0; i < current_; ++i) {

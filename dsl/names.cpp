@@ -58,7 +58,55 @@ std::string word_of(const Character& c) {
   return std::string(c.bytes);
 }
 
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+/// The fewest letters to leave out, add, change or swap with a neighbour that make `b` of `a`; a letter
+/// in the other case is half as far as another letter. In halves.
+std::size_t slips(const std::string& a, const std::string& b) {
+  constexpr std::size_t kLetter = 2;
+  std::vector<std::vector<std::size_t>> far(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        far[i][j] = kLetter * (i + j);
+        continue;
+      }
+      const char x = a[i - 1], y = b[j - 1];
+      const std::size_t change = x == y ? 0 : lower(x) == lower(y) ? 1 : kLetter;
+      far[i][j] =
+          std::min({far[i - 1][j - 1] + change, far[i - 1][j] + kLetter, far[i][j - 1] + kLetter});
+      if (i > 1 && j > 1 && x == b[j - 2] && a[i - 2] == y) {
+        far[i][j] = std::min(far[i][j], far[i - 2][j - 2] + kLetter);
+      }
+    }
+  }
+  return far[a.size()][b.size()];
+}
+
 }  // namespace
+
+std::string did_you_mean(const std::string& wanted, const std::vector<std::string>& known) {
+  std::string name = wanted;  // as it was written, not as a word of a Pipeline
+  for (auto at = name.find(kDot); at != std::string::npos; at = name.find(kDot)) {
+    name.replace(at, kDot.size(), ".");
+  }
+  // Long texts are no slips of the pen, and the comparison takes time.
+  constexpr std::size_t kLongest = 200;
+  const std::string* nearest = nullptr;
+  std::size_t least = 0;
+  for (const std::string& candidate : known) {
+    const std::size_t length = std::max(name.size(), candidate.size());
+    if (candidate.empty() || candidate == name || length > kLongest) continue;
+    const std::size_t distance = slips(name, candidate);
+    // One slip in names of two letters, then one more for each four.
+    const bool near =
+        length > 1 ? distance <= 2 * (1 + length / 5) && distance < 2 * length : distance < 2;
+    if (!near || (nearest != nullptr && distance >= least)) continue;
+    nearest = &candidate;
+    least = distance;
+  }
+  return nearest == nullptr ? "" : " (did you mean " + *nearest + "?)";
+}
 
 std::string joined(const std::vector<std::string>& names) {
   if (names.empty()) return "none";

@@ -16,6 +16,9 @@ namespace mica {
 std::string joined(const std::vector<std::string>& names);
 /// "1 value", "2 values".
 std::string counted(std::size_t count, const std::string& noun);
+/// " (did you mean xo?)": the one of `known` that `name` is most likely a slip of the pen for, a few
+/// letters left out, added, changed or swapped; "" where there is none.
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& known);
 /// True for a word that C++ accepts as an identifier (keywords aside).
 bool is_identifier(const std::string& word);
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/limits.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
@@ -91,6 +92,31 @@ Expr match_type(const Expr& value, Type type) {
   return {};
 }
 
+namespace {
+
+/// UserError if `e` is not known when a run begins.
+void require_launch_value(const Expr& e, const std::string& what, const std::string& advice,
+                          const SourceLocation& where) {
+  visit_nodes({e}, [&](const Expr& node) {
+    const auto* access = node.as<Access>();
+    if (!access && !node.as<VarRef>() && !node.as<RVarRef>()) return;
+    throw UserError(
+        what + ", " + brief(e) + ", depends on " + (access ? access->name : brief(node)) + "; " + advice,
+        where);
+  });
+}
+
+}  // namespace
+
+Expr launch_condition(const Expr& e, const std::string& what, const std::string& advice,
+                      const SourceLocation& where) {
+  if (!e.defined()) throw UserError(what + " is an undefined Expr", where);
+  require_launch_value(e, what, advice, where);
+  if (e.type().is_bool() && e.type().is_scalar()) return e;
+  throw UserError(
+      what + " is " + to_string(e.type()) + "; it must be a bool: compare it, e.g. with != 0", where);
+}
+
 Expr launch_bound(const Expr& e, const std::string& what, const std::string& advice,
                   const SourceLocation& where) {
   if (!e.defined()) throw UserError(what + " is an undefined Expr", where);
@@ -99,13 +125,7 @@ Expr launch_bound(const Expr& e, const std::string& what, const std::string& adv
     throw UserError(
         what + " is " + to_string(e.type()) + "; it must be an i32: write cast<int32_t>(...)", where);
   }
-  visit_nodes({bound}, [&](const Expr& node) {
-    const auto* access = node.as<Access>();
-    if (!access && !node.as<VarRef>() && !node.as<RVarRef>()) return;
-    throw UserError(what + ", " + brief(bound) + ", depends on " +
-                        (access ? access->name : brief(node)) + "; " + advice,
-                    where);
-  });
+  require_launch_value(bound, what, advice, where);
   return bound;
 }
 
@@ -126,7 +146,8 @@ Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg, const
 }
 
 const std::vector<std::string>& default_dimension_names() {
-  static const std::vector<std::string> names{"x", "y", "z", "w"};
+  static const std::vector<std::string> names{"x", "y", "z", "w", "d4", "d5"};
+  static_assert(kMaxDimensions == 6);
   return names;
 }
 

@@ -41,7 +41,11 @@ Expr coordinate(const std::string& callee, std::size_t i, const Expr& arg, const
 Expr launch_bound(const Expr& e, const std::string& what, const std::string& advice,
                   const SourceLocation& where);
 
-/// "x", "y", "z", "w": the names of dimensions that the user gave no Vars for.
+/// `e` as a bool that is known when a run begins; the errors are those of launch_bound.
+Expr launch_condition(const Expr& e, const std::string& what, const std::string& advice,
+                      const SourceLocation& where);
+
+/// "x", "y", "z", "w", "d4", "d5": the names of dimensions that the user gave no Vars for.
 const std::vector<std::string>& default_dimension_names();
 
 }  // namespace mica

@@ -17,6 +17,7 @@
 #include "dsl/node_visit.h"
 #include "dsl/recurrence.h"
 #include "dsl/rounding.h"
+#include "dsl/specialized.h"
 #include "dsl/staged_helpers.h"
 
 namespace mica {
@@ -24,8 +25,9 @@ namespace {
 
 class PipelineMaker {
  public:
-  explicit PipelineMaker(const std::vector<std::shared_ptr<FunctionData>>& outputs)
-      : graph_(collect_graph(outputs)), helpers_(graph_), vars_(graph_), texts_(graph_) {}
+  PipelineMaker(const std::vector<std::shared_ptr<FunctionData>>& outputs,
+                const std::vector<std::uint8_t>& chosen)
+      : graph_(collect_graph(outputs)), specialized_(graph_, chosen) {}
 
   Pipeline run() {
     return made_with_stack_for(depth_, [this] { return make(); });
@@ -56,7 +58,11 @@ class PipelineMaker {
       add_partial_sums(*copy, pipeline);
       pipeline.funcs.push_back(std::move(copy));
     }
-    for (const auto& f : graph_.funcs) note_marches(*f, pipeline);
+    for (const auto& f : graph_.funcs) {
+      note_marches(*f, pipeline);
+      add_conditions(
+          *f, [&](const Expr& e) { return copy_node(e, *f); }, pipeline.choices);
+    }
     std::set<std::string> helpers;
     for (const FunctionData* helper : helpers_.all()) helpers.insert(names_->of(helper));
     drop_unread(pipeline, helpers);
@@ -273,7 +279,7 @@ class PipelineMaker {
                                       const SourceLocation& where) const {
     const FunctionData* g = func_named(level.func, f, where);
     if (!g) return {names_->of_text(level.func), vars_.of(level.var)};
-    return {names_->of(g), LoopWords(*g, LoopWords::of_all, vars_).of(level.var)};
+    return {names_->of(g), LoopWords(specialized_.of(*g), LoopWords::of_all, vars_).of(level.var)};
   }
 
   /// The Func that a directive of `f` calls `name`, or null. Users have no name for those made here.
@@ -328,9 +334,9 @@ class PipelineMaker {
       return {{directive::ComputeAt{{names_->of(host), loop}}, where},
               {directive::StoreIn{MemoryType::Register}, where}};
     }
-    const LoopWords loops(f, static_cast<int>(i), vars_);
+    const LoopWords loops(specialized_.of(f), static_cast<int>(i), vars_);
     std::vector<Directive> result;
-    for (Directive copy : f.definitions[i].directives) {
+    for (Directive copy : specialized_.of(f).definitions[i].directives) {
       if (std::holds_alternative<directive::In>(copy.op)) continue;
       loops.put_into(copy);
       if (auto* at = std::get_if<directive::ComputeAt>(&copy.op)) {
@@ -422,7 +428,7 @@ class PipelineMaker {
   }
 
   [[nodiscard]] std::shared_ptr<FunctionData> copy_of(const FunctionData& f) const {
-    const auto is_param = [this](const std::string& name) { return param_names_.count(name) > 0; };
+    const auto is_param = [this](const auto& name) { return param_names_.count(name) > 0; };
     std::map<std::string, Source> sources;
     for (const Source& source : helpers_.sources_of(f)) sources.emplace(names_->of(source), source);
     std::set<const FunctionData*> helpers;  // copies
@@ -472,10 +478,11 @@ class PipelineMaker {
   };
 
   FuncGraph graph_;
-  const StagedHelpers helpers_;
+  const StagedHelpers helpers_{graph_};
   const std::int64_t depth_ = depth_of(graph_);
-  const VarWords vars_;
-  const GraphTexts texts_;  // of the user's Funcs and `in` wrappers, and of the inputs
+  const VarWords vars_{graph_};
+  const GraphTexts texts_{graph_};  // of the user's Funcs and `in` wrappers, and of the inputs
+  const Specialized specialized_;
   std::unordered_map<const FunctionData*, WindowPlace> window_places_;
   std::unordered_map<const FunctionData*, Reads> reads_;  // of the user's Funcs and `in` wrappers
   std::optional<GraphNames> names_;
@@ -485,8 +492,9 @@ class PipelineMaker {
 
 }  // namespace
 
-Pipeline make_pipeline(const std::vector<std::shared_ptr<FunctionData>>& outputs) {
-  return PipelineMaker(outputs).run();
+Pipeline make_pipeline(const std::vector<std::shared_ptr<FunctionData>>& outputs,
+                       const std::vector<std::uint8_t>& chosen) {
+  return PipelineMaker(outputs, chosen).run();
 }
 
 }  // namespace mica

@@ -55,6 +55,8 @@ struct Pipeline {
   std::map<std::string, std::string> staged;
   /// Inputs and outputs -> what the user called them.
   std::map<std::string, std::string> texts;
+  /// Conditions of the definitions that have specializations, in the order of Funcs and definitions.
+  std::vector<std::vector<Expr>> choices;
 
   [[nodiscard]] const FunctionData* find(const std::string& name) const;  ///< null if no Func
   [[nodiscard]] const Input* find_input(const std::string& name) const;
@@ -77,6 +79,10 @@ struct Pipeline {
 ///
 /// UserErrors: no output, an undefined Func, an output given twice, a Func that calls itself outside an
 /// update, a directive whose Func or source could be two of one name.
-Pipeline make_pipeline(const std::vector<std::shared_ptr<FunctionData>>& outputs);
+///
+/// `chosen` says which specialization each definition that has some takes its directives from, as
+/// Variant::chosen does: counted from 1, 0 for the definition's own; empty for those of all.
+Pipeline make_pipeline(const std::vector<std::shared_ptr<FunctionData>>& outputs,
+                       const std::vector<std::uint8_t>& chosen = {});
 
 }  // namespace mica

@@ -50,7 +50,9 @@ Infix infix(BinaryOp op) {
     case BinaryOp::Or: return {" || ", kOr};
     case BinaryOp::Min:
     case BinaryOp::Max:
-    case BinaryOp::Pow: return {nullptr, kPrimary};
+    case BinaryOp::Pow:
+    case BinaryOp::Atan2:
+    case BinaryOp::Fmod: return {nullptr, kPrimary};
   }
   return {nullptr, kPrimary};
 }
@@ -68,7 +70,13 @@ Infix infix(CompareOp op) {
 }
 
 const char* call_name(BinaryOp op) {
-  return op == BinaryOp::Min ? "min" : op == BinaryOp::Max ? "max" : "pow";
+  switch (op) {
+    case BinaryOp::Min: return "min";
+    case BinaryOp::Max: return "max";
+    case BinaryOp::Atan2: return "atan2";
+    case BinaryOp::Fmod: return "fmod";
+    default: return "pow";
+  }
 }
 
 // The operator before its operand, or the function's name.

@@ -14,8 +14,6 @@ namespace mica {
 
 namespace {
 
-constexpr std::size_t kMaxDomainDimensions = 4;
-
 Expr bound_of(const Expr& e, const char* which, std::size_t d, const std::string& name,
               const SourceLocation& where) {
   return launch_bound(e, fmt::format("the {} of dimension {} of RDom {}", which, d, name),
@@ -45,9 +43,9 @@ void check_constants(std::int64_t min, std::int64_t extent, std::size_t d, const
 std::shared_ptr<const RDomData> make_domain(const std::vector<std::pair<Expr, Expr>>& ranges,
                                             std::string name, const SourceLocation& where) {
   if (name.empty()) throw UserError("an RDom's name is empty", where);
-  if (ranges.empty() || ranges.size() > kMaxDomainDimensions) {
+  if (ranges.empty() || ranges.size() > std::size_t{kMaxDimensions}) {
     throw UserError(fmt::format("RDom {} has {}; legal are 1 to {}", name,
-                                counted(ranges.size(), "dimension"), kMaxDomainDimensions),
+                                counted(ranges.size(), "dimension"), kMaxDimensions),
                     where);
   }
   auto data = std::make_shared<RDomData>();
@@ -124,12 +122,13 @@ RDom& RDom::where(const Expr& condition, CallSite at) {
   return *this;
 }
 
-RVar RDom::operator[](int i) const {
-  if (i < 0 || i >= dimensions()) {
-    throw UserError(fmt::format("dimension {} of RDom {}, which has {} (numbered from 0)", i,
-                                data_->name, counted(data_->dims.size(), "dimension")));
+RVar RDom::operator[](ElementIndex i) const {
+  if (i.value() < 0 || i.value() >= dimensions()) {
+    throw UserError(fmt::format("dimension {} of RDom {}, which has {} (numbered from 0)", i.value(),
+                                data_->name, counted(data_->dims.size(), "dimension")),
+                    i.where());
   }
-  return RVar(data_, i);
+  return RVar(data_, static_cast<int>(i.value()));
 }
 
 }  // namespace mica

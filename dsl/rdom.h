@@ -32,7 +32,7 @@ class RVar {
 /// that has an extent below 1 in a run has no points in it.
 class RDom {
  public:
-  /// UserError for an empty list, more than 4 dimensions, bounds that depend on a Var, an RVar, a Func
+  /// UserError for an empty list, more than kMaxDimensions, bounds that depend on a Var, an RVar, a Func
   /// or the values of an input or are not i32; of constants, an extent below 1 or a min or extent beyond
   /// dsl/limits.h.
   RDom(std::initializer_list<std::pair<Expr, Expr>> ranges, std::string name = "r",
@@ -46,7 +46,7 @@ class RDom {
   /// no bool.
   RDom& where(const Expr& condition, CallSite at = CallSite::current());
   [[nodiscard]] int dimensions() const { return static_cast<int>(data_->dims.size()); }
-  [[nodiscard]] RVar operator[](int i) const;
+  [[nodiscard]] RVar operator[](ElementIndex i) const;
   operator Expr() const { return (*this)[0]; }  // NOLINT: a 1-D domain is its variable
   [[nodiscard]] const std::shared_ptr<const RDomData>& data() const { return data_; }
 
@@ -54,7 +54,7 @@ class RDom {
   std::shared_ptr<const RDomData> data_;
 
  public:
-  RVar x, y, z, w;  // the dimensions by name; those a domain lacks repeat its last
+  RVar x, y, z, w;  // the first dimensions by name; those a domain lacks repeat its last
 };
 
 /// The sum of `value` over `domain`, in an order that no schedule changes:
@@ -64,7 +64,7 @@ class RDom {
 ///   domain: one term after the other, first dimension fastest, from 0;
 /// - else cut into parts for all threads of a machine, as dsl/reductions.cpp draws it: each part's terms
 ///   one after the other, then the parts.
-/// UserErrors: an undefined Expr, a bool, more than 4 Vars.
+/// UserErrors: an undefined Expr, a bool, more than kMaxDimensions Vars.
 Expr sum(const RDom& domain, Expr value, CallSite at = CallSite::current());
 Expr product(const RDom& domain, Expr value, CallSite at = CallSite::current());
 /// The same with min / max as the operator; over no points, the largest / the lowest value of the type

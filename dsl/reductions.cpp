@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/limits.h"
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
 #include "dsl/rdom.h"
@@ -17,7 +18,6 @@ namespace mica {
 namespace {
 
 constexpr std::int64_t kMaxTerms = 4096;
-constexpr std::size_t kMaxFuncDimensions = 4;
 
 /// How values are put together, and what there is before the first.
 struct Reduction {
@@ -87,12 +87,11 @@ class ReductionFunc {
       outer_.push_back(e);
       parameters_.push_back(rvar ? make_var(names.claim(text)) : e);
     });
-    if (outer_.size() > kMaxFuncDimensions) {
-      throw UserError(
-          fmt::format("{} over RDom {} of a value that depends on {}; at most {} are "
-                      "possible: make it a Func of its own",
-                      name, domain_->name, counted(outer_.size(), "Var"), kMaxFuncDimensions),
-          at);
+    if (outer_.size() > std::size_t{kMaxDimensions}) {
+      throw UserError(fmt::format("{} over RDom {} of a value that depends on {}; at most {} are "
+                                  "possible: make it a Func of its own",
+                                  name, domain_->name, counted(outer_.size(), "Var"), kMaxDimensions),
+                      at);
     }
     inner_->condition = domain_->condition.defined() ? inside(domain_->condition) : Expr();
   }
@@ -179,7 +178,8 @@ class ParallelReduction {
   }
 
   [[nodiscard]] Func make_parts(const Expr& value) const {
-    static constexpr const char* kNames[] = {"lane", "part", "plane", "volume"};
+    static constexpr const char* kNames[] = {"lane", "part", "plane", "volume", "d4", "d5"};
+    static_assert(std::size(kNames) == kMaxDimensions);
     std::vector<Expr> vars;
     for (std::size_t d = 0; d <= counts_.size(); ++d) vars.push_back(make_var(kNames[d]));
     const bool line = domain_.dims.size() == 1;
@@ -241,7 +241,7 @@ void check_value(const Expr& value, const char* what, CallSite at) {
   }
 }
 
-Expr reduce(const RDom& domain, const Expr& value, CallSite at, const Reduction& reduction) {
+Expr reduce_here(const RDom& domain, const Expr& value, CallSite at, const Reduction& reduction) {
   check_value(value, reduction.name, at);
   if (const auto points = few_points(*domain.data())) {
     const Expr total = write_out(*domain.data(), value, *points, reduction);
@@ -252,6 +252,10 @@ Expr reduce(const RDom& domain, const Expr& value, CallSite at, const Reduction&
   func.own() = reduction.start(value.type());
   func.own() = reduction.combine(func.own(), func.inside(value));
   return func.read();
+}
+
+Expr reduce(const RDom& domain, const Expr& value, CallSite at, const Reduction& reduction) {
+  return placed_at(at, [&] { return reduce_here(domain, value, at, reduction); });
 }
 
 /// The largest or the lowest value of a type: of floats, an infinity.

@@ -79,6 +79,8 @@ std::optional<Affine> affine_in(const Expr& e, const std::string& v) {
     }
     case BinaryOp::Mod:
     case BinaryOp::Pow:
+    case BinaryOp::Atan2:
+    case BinaryOp::Fmod:
     case BinaryOp::And:
     case BinaryOp::Or:
     case BinaryOp::BitAnd:

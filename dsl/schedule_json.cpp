@@ -295,7 +295,8 @@ class Reader {
   void finish() const {
     for (const auto& key : keys_of(object_)) {
       if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) {
-        fail(path_, fmt::format("unknown key \"{}\"; legal keys are {}", key, joined(asked_)));
+        fail(path_, fmt::format("unknown key \"{}\"{}; legal keys are {}", key,
+                                did_you_mean(key, asked_), joined(asked_)));
       }
     }
   }
@@ -331,7 +332,8 @@ class Reader {
         return;
       }
     }
-    fail(path, fmt::format("unknown word \"{}\"; legal are {}", word, joined(legal)));
+    fail(path, fmt::format("unknown word \"{}\"{}; legal are {}", word, did_you_mean(word, legal),
+                           joined(legal)));
   }
   template <typename T>
   static void read(const Json& json, const std::string& path, std::vector<T>& values) {
@@ -371,8 +373,9 @@ Directive read_directive(const Json& json, const std::string& path) {
   reader("do", word);
   const auto* const found = std::find(std::begin(kDirectiveWords), std::end(kDirectiveWords), word);
   if (found == std::end(kDirectiveWords)) {
-    fail(path + ".do", fmt::format("unknown directive \"{}\"; legal are {}", word,
-                                   joined({std::begin(kDirectiveWords), std::end(kDirectiveWords)})));
+    const std::vector<std::string> legal(std::begin(kDirectiveWords), std::end(kDirectiveWords));
+    fail(path + ".do", fmt::format("unknown directive \"{}\"{}; legal are {}", word,
+                                   did_you_mean(word, legal), joined(legal)));
   }
   Directive directive;
   directive.op = make_op(static_cast<std::size_t>(found - std::begin(kDirectiveWords)));

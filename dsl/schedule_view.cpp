@@ -268,11 +268,13 @@ GpuContext ScheduleView::context_in(const FuncView::LoopPlace& place, GpuContext
   return context;
 }
 
-std::string loop_names(const LoopNestSpec& nest) {
+std::vector<std::string> names_of_loops(const LoopNestSpec& nest) {
   std::vector<std::string> names;
   for (const auto& dim : nest.dims) names.push_back(dim.name);
-  return joined(names);
+  return names;
 }
+
+std::string loop_names(const LoopNestSpec& nest) { return joined(names_of_loops(nest)); }
 
 std::size_t innermost_block(const LoopNestSpec& nest) {
   std::size_t i = 0;
@@ -288,7 +290,7 @@ std::string user_name(const ScheduleView& view, const std::string& name) {
   return staged != view.pipeline().staged.end() ? staged->second : name;
 }
 
-std::string read_list(const ScheduleView& view, const FuncView& f) {
+std::vector<std::string> read_names(const ScheduleView& view, const FuncView& f) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     if (!holds(names, name)) names.push_back(name);
@@ -307,7 +309,11 @@ std::string read_list(const ScheduleView& view, const FuncView& f) {
       }
     }
   }
-  return joined(names);
+  return names;
+}
+
+std::string read_list(const ScheduleView& view, const FuncView& f) {
+  return joined(read_names(view, f));
 }
 
 std::string described(const FuncView& f, std::size_t definition, const Directive& directive) {

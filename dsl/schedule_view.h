@@ -95,7 +95,8 @@ class ScheduleView {
   std::vector<FuncView> funcs_;
 };
 
-/// Loops of a nest by name, innermost first, as "x, y".
+/// Loops of a nest by name, innermost first, and as "x, y".
+std::vector<std::string> names_of_loops(const LoopNestSpec& nest);
 std::string loop_names(const LoopNestSpec& nest);
 /// The place of the innermost GpuBlock loop of `nest`; its loop count if there is none.
 std::size_t innermost_block(const LoopNestSpec& nest);
@@ -103,7 +104,8 @@ std::size_t innermost_block(const LoopNestSpec& nest);
 std::string described(const FuncView& f, std::size_t definition, const Directive& directive);
 /// The name a user knows a Func by: "u" for the copies "u.staged" and "u.window" that directives made.
 std::string user_name(const ScheduleView& view, const std::string& name);
-/// What `f` reads, as the user knows it: "u, b".
+/// What `f` reads, as the user knows it, and as "u, b".
+std::vector<std::string> read_names(const ScheduleView& view, const FuncView& f);
 std::string read_list(const ScheduleView& view, const FuncView& f);
 
 /// The parts of check_schedule; each adds to `findings`.

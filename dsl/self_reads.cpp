@@ -101,7 +101,9 @@ class TypeDecider {
       bool anew = own;
       for_each_child(e, [&](const Expr& child) { anew = anew || changed.count(child.ptr().get()) > 0; });
       if (!anew) return {};
-      const Expr result = own ? own_read(*access) : access != nullptr ? e : carried_out(e);
+      // An operation that does not take the types is refused where the definition stands.
+      const auto again = [&] { return carried_out(e); };
+      const Expr result = own ? own_read(*access) : access != nullptr ? e : placed_at(where_, again);
       alive.push_back(result);
       changed.insert(result.ptr().get());
       return result;
@@ -167,6 +169,8 @@ Expr carried_out(const Expr& e) {
       case BinaryOp::Min: return min(op->a, op->b);
       case BinaryOp::Max: return max(op->a, op->b);
       case BinaryOp::Pow: return pow(op->a, op->b);
+      case BinaryOp::Atan2: return atan2(op->a, op->b);
+      case BinaryOp::Fmod: return fmod(op->a, op->b);
       case BinaryOp::And: return op->a && op->b;
       case BinaryOp::Or: return op->a || op->b;
       case BinaryOp::BitAnd: return op->a & op->b;
@@ -219,7 +223,8 @@ std::vector<Expr> with_decided_types(const FunctionData& f, const std::vector<st
     if (access->function.get() != &f) refuse_undefined(*access);
     reads_itself = true;
   });
-  return reads_itself ? TypeDecider(f, args, where).run(values) : values;
+  if (!reads_itself) return values;
+  return TypeDecider(f, args, where).run(values);
 }
 
 void require_defined_reads(const std::vector<Expr>& exprs) {

@@ -4,6 +4,7 @@
 
 #include "dsl/func.h"
 #include "dsl/names.h"
+#include "dsl/node_visit.h"
 
 namespace mica {
 
@@ -36,8 +37,20 @@ void Stage::add(Directive directive) {
                                 function_->name, to_string(directive), function_->name, function_->name),
                     directive.where);
   }
-  function_->definitions.at(static_cast<std::size_t>(definition_))
-      .directives.push_back(std::move(directive));
+  Definition& definition = function_->definitions.at(static_cast<std::size_t>(definition_));
+  if (specialization_ < 0) {
+    definition.directives.push_back(std::move(directive));
+    return;
+  }
+  const auto special = static_cast<std::size_t>(specialization_);
+  if (special >= definition.specializations.size()) {
+    throw UserError(
+        fmt::format("{}{}: this specialization of {} is gone, with the schedule that it was a "
+                    "part of: specialize again",
+                    function_->name, to_string(directive), function_->name),
+        directive.where);
+  }
+  definition.specializations[special].directives.push_back(std::move(directive));
 }
 
 Stage& Stage::split(VarOrName v, VarOrName outer, VarOrName inner, int factor, TailStrategy tail) {
@@ -150,6 +163,69 @@ Stage& Stage::gpu_single_thread(CallSite at) {
 Stage& Stage::atomic(CallSite at) {
   add({directive::Atomic{}, at});
   return *this;
+}
+
+Stage& Stage::gpu_tile(VarOrName x, VarOrName xi, int tx, TailStrategy tail) {
+  return gpu_tile(x, x, std::move(xi), tx, tail);
+}
+Stage& Stage::gpu_tile(VarOrName x, VarOrName y, VarOrName xi, VarOrName yi, int tx, int ty,
+                       TailStrategy tail) {
+  return gpu_tile(x, y, x, y, std::move(xi), std::move(yi), tx, ty, tail);
+}
+Stage& Stage::gpu_tile(VarOrName x, VarOrName y, VarOrName z, VarOrName xi, VarOrName yi, VarOrName zi,
+                       int tx, int ty, int tz, TailStrategy tail) {
+  return gpu_tile(x, y, z, x, y, z, std::move(xi), std::move(yi), std::move(zi), tx, ty, tz, tail);
+}
+Stage& Stage::gpu_tile(VarOrName x, VarOrName xo, VarOrName xi, int tx, TailStrategy tail) {
+  split(std::move(x), xo, xi, tx, tail);
+  gpu_blocks(std::move(xo));
+  return gpu_threads(std::move(xi));
+}
+Stage& Stage::gpu_tile(VarOrName x, VarOrName y, VarOrName xo, VarOrName yo, VarOrName xi, VarOrName yi,
+                       int tx, int ty, TailStrategy tail) {
+  tile(std::move(x), std::move(y), xo, yo, xi, yi, tx, ty, tail);
+  gpu_blocks(std::move(xo), std::move(yo));
+  return gpu_threads(std::move(xi), std::move(yi));
+}
+Stage& Stage::gpu_tile(VarOrName x, VarOrName y, VarOrName z, VarOrName xo, VarOrName yo, VarOrName zo,
+                       VarOrName xi, VarOrName yi, VarOrName zi, int tx, int ty, int tz,
+                       TailStrategy tail) {
+  split(std::move(x), xo, xi, tx, tail);
+  split(std::move(y), yo, yi, ty, tail);
+  split(std::move(z), zo, zi, tz, tail);
+  reorder({xi, yi, zi, xo, yo, zo});
+  gpu_blocks(std::move(xo), std::move(yo), std::move(zo));
+  return gpu_threads(std::move(xi), std::move(yi), std::move(zi));
+}
+
+Stage Stage::specialize(const Expr& condition, CallSite at) {
+  constexpr const char* kLegal =
+      "conditions are made of constants, Params and inputs' mins and extents, which a run knows when it "
+      "begins";
+  const std::string what = fmt::format("specialize of {}: the condition", function_->name);
+  if (!function_->defined()) {
+    throw UserError(fmt::format("specialize of {}, which is not defined; write {}(...) = ... before its "
+                                "schedule",
+                                function_->name, function_->name),
+                    at);
+  }
+  if (specialization_ >= 0) {
+    throw UserError(
+        fmt::format("specialize of what is a specialization of {} itself: write one condition, "
+                    "c1 && c2, on {}",
+                    function_->name, function_->name),
+        at);
+  }
+  Definition& definition = function_->definitions.at(static_cast<std::size_t>(definition_));
+  Definition::Specialization special;
+  special.condition = launch_condition(condition, what, kLegal, at);
+  special.directives = definition.directives;
+  special.taken_over = definition.directives.size();
+  special.where = at;
+  definition.specializations.push_back(std::move(special));
+  Stage stage(function_, definition_, at);
+  stage.specialization_ = static_cast<int>(definition.specializations.size()) - 1;
+  return stage;
 }
 
 Stage& Stage::launch_bounds(int min_blocks, CallSite at) {

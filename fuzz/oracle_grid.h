@@ -18,7 +18,9 @@ inline constexpr std::int64_t kMostOraclePoints = std::int64_t{1} << 26;
 
 /// Lower corner and upper corner (exclusive); unused dimensions are [0, 1).
 struct Corners {
-  Point low{}, high{1, 1, 1, 1};
+  Point low{}, high{};
+
+  Corners() { high.fill(1); }
 
   [[nodiscard]] bool contains(const Point& p) const {
     for (std::size_t d = 0; d < p.size(); ++d) {

@@ -55,9 +55,11 @@ std::int64_t integer_binary(BinaryOp op, Type type, std::int64_t a, std::int64_t
     case BinaryOp::BitXor: return static_cast<std::int64_t>(ua ^ ub);
     case BinaryOp::Shl: return static_cast<std::int64_t>(ua << shift);
     case BinaryOp::Shr: return a >> shift;
-    case BinaryOp::Pow: break;
+    case BinaryOp::Pow:
+    case BinaryOp::Atan2:
+    case BinaryOp::Fmod: break;
   }
-  throw InternalError("the oracle met pow of integers");
+  throw InternalError("the oracle met a math function of integers");
 }
 
 /// IEEE 754-2019 minimum and maximum.
@@ -84,6 +86,8 @@ F float_binary(BinaryOp op, F a, F b) {
     case BinaryOp::Min: return minimum(a, b);
     case BinaryOp::Max: return maximum(a, b);
     case BinaryOp::Pow: return reference_pow(a, b);
+    case BinaryOp::Atan2: return reference_atan2(a, b);
+    case BinaryOp::Fmod: return reference_fmod(a, b);
     case BinaryOp::Mod:
     case BinaryOp::And:
     case BinaryOp::Or:

@@ -33,11 +33,11 @@ struct DefinitionCode {
 };
 
 struct FuncState {
-  explicit FuncState(const FunctionData* f) : data(f), memo(f->types.size()) {}
+  explicit FuncState(const FunctionData* f) : data(f), memo(f->types.size()) { independent.fill(true); }
   const FunctionData* data;
   std::vector<DefinitionCode> definitions;
   /// Dimensions along which points are independent, see oracle.h. All, without updates.
-  std::array<bool, kMaxDimensions> independent{true, true, true, true};
+  std::array<bool, kMaxDimensions> independent{};
   Memo memo;
   std::map<Point, Slice> slices;  ///< by coordinates, 0 in dependent dimensions
   Slice* current = nullptr;       ///< the slice whose updates are running

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "dsl/names.h"
 #include "runtime/buffer_layout.h"
 #include "runtime/buffer_storage.h"
 
@@ -116,8 +117,8 @@ AnyBuffer AnyBuffer::wrap_device(Type type, std::uint64_t device_ptr, const std:
 AnyBuffer AnyBuffer::with_halo(Type type, const std::vector<std::int64_t>& extents,
                                const std::vector<std::int64_t>& halo) {
   if (halo.size() != extents.size()) {
-    throw UserError("with_halo was given " + std::to_string(extents.size()) + " extents and " +
-                    std::to_string(halo.size()) + " halos: give one halo for each dimension");
+    throw UserError("with_halo was given " + counted(extents.size(), "extent") + " and " +
+                    counted(halo.size(), "halo") + ": give one halo for each dimension");
   }
   std::vector<std::int64_t> padded;
   for (std::size_t d = 0; d < extents.size(); ++d) {
@@ -220,8 +221,8 @@ void AnyBuffer::require_type(Type type) const {
 
 void AnyBuffer::require_coordinates(std::initializer_list<std::int64_t> at) const {
   if (at.size() != dims_.size()) {
-    throw UserError(std::to_string(at.size()) + " coordinates were given for " + describe() +
-                    ", which has " + std::to_string(dims_.size()) + " dimensions");
+    throw UserError(counted(at.size(), "coordinate") + (at.size() == 1 ? " was" : " were") +
+                    " given for " + describe() + ", which has " + counted(dims_.size(), "dimension"));
   }
   std::size_t d = 0;
   for (const std::int64_t i : at) {
@@ -242,7 +243,7 @@ std::string AnyBuffer::describe() const {
 AnyBuffer& Realization::operator[](std::size_t i) {
   if (i >= buffers_.size()) {
     throw UserError("element " + std::to_string(i) + " was asked of a Realization of " +
-                    std::to_string(buffers_.size()) + " buffers, numbered from 0");
+                    counted(buffers_.size(), "buffer") + ", numbered from 0");
   }
   return buffers_[i];
 }

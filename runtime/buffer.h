@@ -13,13 +13,11 @@
 
 #include "dsl/diagnostics.h"
 #include "dsl/expr.h"
+#include "dsl/limits.h"
 #include "dsl/type.h"
 #include "runtime/target.h"
 
 namespace mica {
-
-/// Buffers have 1 to this many dimensions.
-inline constexpr int kMaxDimensions = 4;
 
 /// One dimension: indices min ... min + extent - 1, `stride` elements apart.
 struct BufferDim {
@@ -48,7 +46,7 @@ class AnyBuffer {
   AnyBuffer(AnyBuffer&& other) noexcept;
   AnyBuffer& operator=(AnyBuffer&& other) noexcept;
   ~AnyBuffer() = default;
-  /// Dense, uninitialised, min 0; UserError for 0 or more than 4 dimensions or a negative extent.
+  /// Dense, uninitialised, min 0; UserError for 0 or more than kMaxDimensions or a negative extent.
   /// Zero extents are legal and hold no elements.
   AnyBuffer(Type type, const std::vector<std::int64_t>& extents);
   AnyBuffer(Type type, std::initializer_list<std::int64_t> extents)
@@ -234,9 +232,13 @@ class Buffer : public AnyBuffer {
   Expr operator()(Expr x, Expr y, Expr z, Expr w, CallSite at = CallSite::current()) const {
     return access({std::move(x), std::move(y), std::move(z), std::move(w)}, at);
   }
-  /// Calls fn(element&, coordinates) for every element, dimension 0 fastest.
-  void for_each(const std::function<void(T&, const std::array<std::int64_t, 4>&)>& fn);
-  void for_each(const std::function<void(const T&, const std::array<std::int64_t, 4>&)>& fn) const;
+  Expr operator()(std::vector<Expr> args, CallSite at = CallSite::current()) const {
+    return access(std::move(args), at);
+  }
+  /// Calls fn(element&, coordinates) for every element, dimension 0 fastest; coordinates of dimensions
+  /// that the buffer does not have are 0.
+  void for_each(const std::function<void(T&, const Coordinates&)>& fn);
+  void for_each(const std::function<void(const T&, const Coordinates&)>& fn) const;
   /// Every element of the view becomes `value`, on the host.
   void fill(T value);
 

@@ -10,19 +10,23 @@ namespace detail {
 /// Calls fn(element, coordinates) for the elements of `dims` at `base`, dimension 0 fastest.
 template <typename Element, typename Fn>
 void visit_elements(Element* base, const std::vector<BufferDim>& dims, const Fn& fn) {
-  std::array<BufferDim, kMaxDimensions> d;
-  d.fill({0, 1, 0});
-  for (std::size_t i = 0; i < dims.size(); ++i) d[i] = dims[i];
-  std::array<std::int64_t, kMaxDimensions> at{};
-  for (std::int64_t w = 0; w < d[3].extent; ++w) {
-    for (std::int64_t z = 0; z < d[2].extent; ++z) {
-      for (std::int64_t y = 0; y < d[1].extent; ++y) {
-        const std::int64_t row = w * d[3].stride + z * d[2].stride + y * d[1].stride;
-        for (std::int64_t x = 0; x < d[0].extent; ++x) {
-          at = {d[0].min + x, d[1].min + y, d[2].min + z, d[3].min + w};
-          fn(base[row + x * d[0].stride], at);
-        }
-      }
+  Coordinates at{};
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d].extent <= 0) return;
+    at[d] = dims[d].min;
+  }
+  const BufferDim row = dims.empty() ? BufferDim{0, 1, 0} : dims.front();
+  Element* start = base;  // of the row
+  for (std::size_t d = 0; d != dims.size();) {
+    for (std::int64_t x = 0; x < row.extent; ++x) {
+      at[0] = row.min + x;
+      fn(start[x * row.stride], at);
+    }
+    for (d = 1; d < dims.size(); ++d) {
+      start += dims[d].stride;
+      if (++at[d] < dims[d].min + dims[d].extent) break;
+      start -= dims[d].stride * dims[d].extent;
+      at[d] = dims[d].min;
     }
   }
 }
@@ -55,20 +59,19 @@ std::int64_t Buffer<T>::offset_of(std::initializer_list<std::int64_t> at) const 
 }
 
 template <typename T>
-void Buffer<T>::for_each(const std::function<void(T&, const std::array<std::int64_t, 4>&)>& fn) {
+void Buffer<T>::for_each(const std::function<void(T&, const Coordinates&)>& fn) {
   detail::visit_elements(data(), dims_, fn);
 }
 
 template <typename T>
-void Buffer<T>::for_each(
-    const std::function<void(const T&, const std::array<std::int64_t, 4>&)>& fn) const {
+void Buffer<T>::for_each(const std::function<void(const T&, const Coordinates&)>& fn) const {
   detail::visit_elements(data(), dims_, fn);
 }
 
 template <typename T>
 void Buffer<T>::fill(T value) {
   detail::visit_elements(static_cast<T*>(host_data_for_overwrite()), dims_,
-                         [&](T& element, const std::array<std::int64_t, 4>&) { element = value; });
+                         [&](T& element, const Coordinates&) { element = value; });
 }
 
 }  // namespace mica

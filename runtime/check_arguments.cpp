@@ -22,20 +22,30 @@ SourceLocation place_of(const PlanBuffer& wanted) {
   return wanted.image != nullptr ? wanted.image->where : wanted.where;
 }
 
-void check_kind(const PlanBuffer& wanted, const AnyBuffer& given, const SourceLocation& where) {
+/// Where a buffer that a run works on was given: where its input was declared, if nothing nearer is
+/// known.
+struct GivenAt {
+  CallSite call;  ///< of the run, or of the RunInput
+  const SourceLocation* declared = nullptr;
+  [[nodiscard]] SourceLocation place() const {
+    return declared != nullptr && declared->known() ? *declared : SourceLocation(call);
+  }
+};
+
+void check_kind(const PlanBuffer& wanted, const AnyBuffer& given, const GivenAt& at) {
   if (given.type() != wanted.type) {
     const std::string why = wanted.why_type.empty() ? "" : " (" + wanted.why_type + ")";
     throw UserError(role(wanted) + " has elements of type " + to_string(wanted.type) + why +
                         ", but the buffer given holds " + given.describe() + ": give a buffer of " +
                         to_string(wanted.type) +
                         (why.empty() ? "" : ", or cast what is wider than the rest"),
-                    where);
+                    at.place());
   }
   if (given.dimensions() != wanted.dimensions) {
-    throw UserError(role(wanted) + " has " + std::to_string(wanted.dimensions) +
-                        " dimensions, but the buffer given has " + std::to_string(given.dimensions()) +
-                        ": " + given.describe(),
-                    where);
+    throw UserError(
+        role(wanted) + " has " + counted(static_cast<std::size_t>(wanted.dimensions), "dimension") +
+            ", but the buffer given has " + std::to_string(given.dimensions()) + ": " + given.describe(),
+        at.place());
   }
   for (std::size_t d = 0; d < given.dims().size(); ++d) {
     const BufferDim& dim = given.dims()[d];
@@ -44,35 +54,36 @@ void check_kind(const PlanBuffer& wanted, const AnyBuffer& given, const SourceLo
                         " and extent " + std::to_string(dim.extent) + " in dimension " +
                         std::to_string(d) + ", but " + limits_text() +
                         ": give it more dimensions, or another min",
-                    where);
+                    at.place());
   }
 }
 
 const AnyBuffer* output_named(const PlanBuffer& wanted, const std::vector<std::string>& outputs,
-                              const std::vector<AnyBuffer*>& given) {
+                              const std::vector<AnyBuffer*>& given, const CallSite& at) {
   const auto found = std::find(outputs.begin(), outputs.end(), wanted.name);
   internal_check(found != outputs.end(), "the plan writes an output that the pipeline does not name");
   const AnyBuffer* buffer = given[static_cast<std::size_t>(found - outputs.begin())];
   if (buffer == nullptr || !buffer->defined()) {
     throw UserError("the buffer given for output " + wanted.name +
-                    " is undefined: give it extents first, as in Buffer<float>(512, 512)");
+                        " is undefined: give it extents first, as in Buffer<float>(512, 512)",
+                    at);
   }
   return buffer;
 }
 
-/// The plan's inputs or scalars as users name them: "u, v"; "none".
-std::string inputs_of(const Plan& plan) {
+/// The plan's inputs or scalars as users name them.
+std::vector<std::string> inputs_of(const Plan& plan) {
   std::vector<std::string> names;
   for (const PlanBuffer& buffer : plan.buffers) {
     if (buffer.image != nullptr) names.push_back(buffer.image->name);
   }
-  return joined(names);
+  return names;
 }
 
-std::string scalars_of(const Plan& plan) {
+std::vector<std::string> scalars_of(const Plan& plan) {
   std::vector<std::string> names;
   for (const Plan::Scalar& scalar : plan.scalars) names.push_back(scalar.param->name);
-  return joined(names);
+  return names;
 }
 
 /// The one of `pairs` whose `member` is `wanted`; null if there is none.
@@ -88,7 +99,7 @@ const Pair* pair_of(const std::vector<Pair>& pairs, std::shared_ptr<const Data> 
 /// UserErrors: one of `pairs` comes twice, or not `is_used`. `what`: "input" or "Param".
 template <typename Pair, typename Data, typename IsUsed>
 void check_pairs(const std::vector<Pair>& pairs, std::shared_ptr<const Data> Pair::*member,
-                 const std::string& what, const std::string& used, const IsUsed& is_used) {
+                 const std::string& what, const std::vector<std::string>& used, const IsUsed& is_used) {
   for (const Pair& pair : pairs) {
     const Data* data = (pair.*member).get();
     if (const Pair* first = pair_of(pairs, member, data); first != &pair) {
@@ -97,8 +108,8 @@ void check_pairs(const std::vector<Pair>& pairs, std::shared_ptr<const Data> Pai
                       pair.where);
     }
     if (is_used(data)) continue;
-    throw UserError("the run is given " + what + " " + data->name +
-                        ", which the pipeline does not use: its " + what + "s are " + used,
+    throw UserError("the run is given " + what + " " + data->name + ", which the pipeline does not use" +
+                        did_you_mean(data->name, used) + ": its " + what + "s are " + joined(used),
                     pair.where);
   }
 }
@@ -184,10 +195,12 @@ std::string limits_text() {
 }
 
 BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& outputs,
-                              const std::vector<AnyBuffer*>& given, const RunOptions& options) {
+                              const std::vector<AnyBuffer*>& given, const RunOptions& options,
+                              const CallSite& at) {
   if (given.size() != outputs.size()) {
-    throw UserError("the pipeline writes " + std::to_string(outputs.size()) + " buffers (" +
-                    joined(outputs) + "), but the run was given " + std::to_string(given.size()));
+    throw UserError("the pipeline writes " + counted(outputs.size(), "buffer") + " (" + joined(outputs) +
+                        "), but the run was given " + std::to_string(given.size()),
+                    at);
   }
   check_options(plan, options);
   BoundArguments bound;
@@ -195,27 +208,28 @@ BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& 
   bound.buffers.reserve(plan.buffers.size());
   for (const PlanBuffer& wanted : plan.buffers) {
     const AnyBuffer* buffer = nullptr;
-    SourceLocation where = place_of(wanted);
+    GivenAt from{at};
     if (wanted.is_output) {
-      buffer = output_named(wanted, outputs, given);
+      buffer = output_named(wanted, outputs, given, at);
       if (buffer->elements() > 0) bound.nothing_to_do = false;
     } else {
       internal_check(wanted.image != nullptr, "an input of the plan has no image");
       if (const RunInput* own = pair_of(options.inputs, &RunInput::image, wanted.image.get())) {
         buffer = &own->buffer;
-        where = own->where;
+        from.call = own->where;
       } else {
         bound.inputs.push_back(std::atomic_load(&wanted.image->bound));
         buffer = bound.inputs.back().get();
+        from.declared = &wanted.image->where;
       }
       if (buffer == nullptr || !buffer->defined()) {
         const std::string& name = wanted.image->name;
         throw UserError("input " + wanted.name + " is not set: call " + name + ".set(buffer), or run(" +
                             "output, {.inputs = {{" + name + ", buffer}}})",
-                        where);
+                        from.place());
       }
     }
-    check_kind(wanted, *buffer, where);
+    check_kind(wanted, *buffer, from);
     bound.buffers.push_back(buffer);
   }
   bound.scalars.reserve(plan.scalars.size());

@@ -23,9 +23,10 @@ std::string limits_text();
 /// ImageParams and Params hold now, and the outputs given for the names `outputs`.
 /// UserErrors: another number of outputs, an undefined output, an input that is not set, another
 /// element type, another number of dimensions, coordinates beyond the limits, an input or a Param that
-/// `options` name twice or that the plan does not have.
+/// `options` name twice or that the plan does not have. Those about outputs stand at `at`.
 BoundArguments bind_arguments(const Plan& plan, const std::vector<std::string>& outputs,
-                              const std::vector<AnyBuffer*>& given, const RunOptions& options);
+                              const std::vector<AnyBuffer*>& given, const RunOptions& options,
+                              const CallSite& at);
 
 /// Is an output the same memory as an input, which the plan and the two views allow? UserError if an
 /// output shares memory with an input in another way, or with another output.

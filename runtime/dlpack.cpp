@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/names.h"
 #include "runtime/device.h"
 #include "runtime/target.h"
 
@@ -109,11 +110,12 @@ AnyBuffer from_dlpack(dlpack::ManagedTensor* tensor, CallSite at) {
   const std::uint64_t address =
       from.data == nullptr ? 0 : std::bit_cast<std::uintptr_t>(from.data) + from.byte_offset;
   if (address % static_cast<std::uint64_t>(type.bytes()) != 0) {
-    throw UserError(fmt::format("a DLPack tensor's first element lies at address {:#x}, {} bytes past a "
-                                "multiple of the {} bytes of its {}: copy it first",
-                                address, address % static_cast<std::uint64_t>(type.bytes()),
-                                type.bytes(), to_string(type)),
-                    at);
+    throw UserError(
+        fmt::format("a DLPack tensor's first element lies at address {:#x}, {} past a "
+                    "multiple of the {} bytes of its {}: copy it first",
+                    address, counted(address % static_cast<std::uint64_t>(type.bytes()), "byte"),
+                    type.bytes(), to_string(type)),
+        at);
   }
   // Everything that can go wrong goes before the tensor is taken over.
   const auto tensor_of = std::make_shared<dlpack::ManagedTensor*>(nullptr);

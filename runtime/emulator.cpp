@@ -74,16 +74,21 @@ bool emulator_check_global(EmulatedCluster* cluster, const void* address, std::i
   return guarded(cluster, false, [&] { return cluster->check_global(address, access, thread); });
 }
 bool emulator_conflict(EmulatedCluster* cluster, std::int32_t access, std::int32_t thread,
-                       std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept {
-  return guarded(cluster, false, [&] { return cluster->judge(access, thread, {c0, c1, c2, c3}); });
+                       std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3,
+                       std::int64_t c4, std::int64_t c5) noexcept {
+  return guarded(cluster, false, [&] {
+    return cluster->judge(access, thread, {c0, c1, c2, c3, c4, c5});
+  });
 }
 void emulator_misaligned(EmulatedCluster* cluster, std::int32_t access, std::int32_t thread,
-                         std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept {
-  guarded(cluster, [&] { cluster->misaligned(access, thread, {c0, c1, c2, c3}); });
+                         std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3,
+                         std::int64_t c4, std::int64_t c5) noexcept {
+  guarded(cluster, [&] { cluster->misaligned(access, thread, {c0, c1, c2, c3, c4, c5}); });
 }
 void emulator_out_of_range(EmulatedCluster* cluster, std::int32_t access, std::int32_t thread,
-                           std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept {
-  guarded(cluster, [&] { cluster->out_of_range(access, thread, {c0, c1, c2, c3}); });
+                           std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3,
+                           std::int64_t c4, std::int64_t c5) noexcept {
+  guarded(cluster, [&] { cluster->out_of_range(access, thread, {c0, c1, c2, c3, c4, c5}); });
 }
 void emulator_barrier(EmulatedCluster* cluster, std::int32_t thread, std::int32_t barrier) noexcept {
   guarded(cluster, [&] { cluster->wait_at_barrier(thread, barrier); });
@@ -122,11 +127,12 @@ bool emulator_bulk_copy(EmulatedCluster* cluster, void* to, std::int32_t to_acce
 }
 void emulator_copy_conflict(EmulatedCluster* cluster, std::int32_t to_access, std::int32_t from_access,
                             std::int32_t thread, std::int64_t t0, std::int64_t t1, std::int64_t t2,
-                            std::int64_t t3, std::int64_t f0, std::int64_t f1, std::int64_t f2,
-                            std::int64_t f3) noexcept {
+                            std::int64_t t3, std::int64_t t4, std::int64_t t5, std::int64_t f0,
+                            std::int64_t f1, std::int64_t f2, std::int64_t f3, std::int64_t f4,
+                            std::int64_t f5) noexcept {
   guarded(cluster, [&] {
     cluster->copy_conflict({nullptr, nullptr, to_access, from_access, 0, nullptr}, thread,
-                           {t0, t1, t2, t3}, {f0, f1, f2, f3});
+                           {t0, t1, t2, t3, t4, t5}, {f0, f1, f2, f3, f4, f5});
   });
 }
 void emulator_commit_copies(EmulatedCluster* cluster, std::int32_t thread) noexcept {

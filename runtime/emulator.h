@@ -116,12 +116,15 @@ bool emulator_check_global(EmulatedCluster* cluster, const void* address, std::i
 /// Coordinates of the (first element of the) access that a check has just refused; dimensions that are
 /// not there are 0. True if the thread may go on: two writes that may turn out to be of the same bits.
 bool emulator_conflict(EmulatedCluster* cluster, std::int32_t access, std::int32_t thread,
-                       std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
+                       std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3,
+                       std::int64_t c4 = 0, std::int64_t c5 = 0) noexcept;
 /// Coordinates that lie outside the array.
 void emulator_misaligned(EmulatedCluster* cluster, std::int32_t access, std::int32_t thread,
-                         std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
+                         std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3,
+                         std::int64_t c4 = 0, std::int64_t c5 = 0) noexcept;
 void emulator_out_of_range(EmulatedCluster* cluster, std::int32_t access, std::int32_t thread,
-                           std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3) noexcept;
+                           std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3,
+                           std::int64_t c4 = 0, std::int64_t c5 = 0) noexcept;
 /// The thread is about to wait at the `barrier`-th barrier of the code.
 void emulator_barrier(EmulatedCluster* cluster, std::int32_t thread, std::int32_t barrier) noexcept;
 /// The thread comes to named barrier `number`, which `count` threads complete. If it `waits`, it is
@@ -149,8 +152,9 @@ bool emulator_bulk_copy(EmulatedCluster* cluster, void* to, std::int32_t to_acce
 /// Coordinates of the first elements of the copy that has just been refused.
 void emulator_copy_conflict(EmulatedCluster* cluster, std::int32_t to_access, std::int32_t from_access,
                             std::int32_t thread, std::int64_t t0, std::int64_t t1, std::int64_t t2,
-                            std::int64_t t3, std::int64_t f0, std::int64_t f1, std::int64_t f2,
-                            std::int64_t f3) noexcept;
+                            std::int64_t t3, std::int64_t t4, std::int64_t t5, std::int64_t f0,
+                            std::int64_t f1, std::int64_t f2, std::int64_t f3, std::int64_t f4,
+                            std::int64_t f5) noexcept;
 void emulator_commit_copies(EmulatedCluster* cluster, std::int32_t thread) noexcept;
 void emulator_wait_for_copies(EmulatedCluster* cluster, std::int32_t pending,
                               std::int32_t thread) noexcept;

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "dsl/names.h"
+
 namespace mica {
 namespace {
 
@@ -142,7 +144,8 @@ std::string EmulatorReport::conflict(const EmulatedAccess& access, std::int32_t 
 std::string EmulatorReport::misaligned(const EmulatedAccess& access, std::int32_t thread,
                                        const Coordinates& at) const {
   return "misaligned access in kernel " + kernel_.name + ": " + who(thread) +
-         (access.is_store ? " writes " : " reads ") + std::to_string(access.count) + " elements from " +
+         (access.is_store ? " writes " : " reads ") +
+         counted(static_cast<std::size_t>(access.count), "element") + " from " +
          element_text(access, at) + ", whose address is no multiple of " +
          std::to_string(access.alignment) + " bytes";
 }

@@ -1,10 +1,10 @@
 // The emulator's messages.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 
+#include "dsl/limits.h"
 #include "runtime/emulated_waits.h"
 #include "runtime/emulator.h"
 #include "runtime/shadow_memory.h"
@@ -17,9 +17,6 @@ struct ThreadIndex {
 };
 /// The place of a linear number, x fastest.
 ThreadIndex index_of(std::uint64_t linear, const std::uint32_t (&sizes)[3]);
-
-/// Coordinates of an element; dimensions that the array does not have are 0.
-using Coordinates = std::array<std::int64_t, 4>;
 
 /// The place in the grid of the block that runs a thread of a cluster.
 ThreadIndex block_of(const EmulatedKernel& kernel, const LaunchShape& shape, std::uint64_t cluster,

@@ -45,7 +45,7 @@ struct Executable::State {
   /// What to do for these arguments, from an earlier run with the same shapes where there was one.
   std::shared_ptr<const ShapedRun> shaped_run(const BoundArguments& bound);
   std::shared_ptr<const ShapedRun> kept_shape(const std::vector<std::int64_t>& key);
-  void run(const std::vector<AnyBuffer*>& given, const RunOptions& options);
+  void run(const std::vector<AnyBuffer*>& given, const RunOptions& options, const CallSite& at);
 
   const Target target;
   const std::vector<std::string> outputs;
@@ -123,10 +123,11 @@ std::shared_ptr<const ShapedRun> Executable::State::shaped_run(const BoundArgume
   return made;
 }
 
-void Executable::State::run(const std::vector<AnyBuffer*>& given, const RunOptions& options) {
+void Executable::State::run(const std::vector<AnyBuffer*>& given, const RunOptions& options,
+                            const CallSite& at) {
   const TraceScope trace("run");
   const std::shared_ptr<const PreparedPlan> plan = plan_for(Variant{});
-  BoundArguments bound = bind_arguments(plan->plan(), outputs, given, options);
+  BoundArguments bound = bind_arguments(plan->plan(), outputs, given, options, at);
   if (bound.nothing_to_do) return;
   bound.in_place = check_overlaps(plan->plan(), bound.buffers, target);
   const std::shared_ptr<const ShapedRun> shaped = shaped_run(bound);
@@ -143,20 +144,22 @@ Executable::Executable(Target target, std::vector<std::string> outputs, VariantC
 
 namespace {
 
-void require_defined(bool defined) {
-  if (!defined)
-    throw UserError("an Executable that was never compiled is used: assign it from compile()");
+void require_defined(bool defined, const SourceLocation& where = {}) {
+  if (defined) return;
+  throw UserError("an Executable that was never compiled is used: assign it from compile()", where);
 }
 
 }  // namespace
 
-void Executable::run(AnyBuffer& output, const RunOptions& options) { run({&output}, options); }
+void Executable::run(AnyBuffer& output, const RunOptions& options, CallSite at) {
+  run({&output}, options, at);
+}
 
-void Executable::run(const std::vector<AnyBuffer*>& outputs, const RunOptions& options) {
-  require_defined(defined());
+void Executable::run(const std::vector<AnyBuffer*>& outputs, const RunOptions& options, CallSite at) {
+  if (!defined()) require_defined(false, at);
   const DefaultFloatMode mode;
   try {
-    state_->run(outputs, options);
+    state_->run(outputs, options, at);
   } catch (const std::bad_alloc&) {
     throw DeviceError("operator new", ENOMEM, "no memory on the host for what a run needs");
   }

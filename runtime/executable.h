@@ -45,9 +45,11 @@ class Executable {
   /// both are then views of one buffer. The message names the tap or directive that stands in the way.
   /// DeviceErrors: memory runs out, on the host too; the outputs' elements are unspecified after it.
   /// The caller's floating-point mode (fesetround, flushed subnormals, traps) changes nothing.
-  void run(AnyBuffer& output, const RunOptions& options = {});
+  /// Errors about outputs stand at the line of the call.
+  void run(AnyBuffer& output, const RunOptions& options = {}, CallSite at = CallSite::current());
   /// Several outputs in the order given to compile, Tuple elements one after another.
-  void run(const std::vector<AnyBuffer*>& outputs, const RunOptions& options = {});
+  void run(const std::vector<AnyBuffer*>& outputs, const RunOptions& options = {},
+           CallSite at = CallSite::current());
   /// Waits for runs without a stream of the user's.
   void synchronize();
 

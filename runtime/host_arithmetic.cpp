@@ -54,9 +54,11 @@ std::int64_t integer_binary(BinaryOp op, std::int64_t a, std::int64_t b, Type ty
     case BinaryOp::Shl: return as_signed(as_unsigned(a) << (as_unsigned(b) % type.bits));
     // Signed values are sign-extended and unsigned ones zero-extended, so one shift serves both.
     case BinaryOp::Shr: return a >> (as_unsigned(b) % type.bits);
-    case BinaryOp::Pow: break;
+    case BinaryOp::Pow:
+    case BinaryOp::Atan2:
+    case BinaryOp::Fmod: break;
   }
-  throw InternalError("pow has no integer form");
+  throw InternalError("a math function has no integer form");
 }
 
 /// IEEE 754-2019 minimum.
@@ -85,6 +87,8 @@ T real_binary(BinaryOp op, T a, T b) {
     case BinaryOp::Max: return maximum(a, b);
     case BinaryOp::Mod:
     case BinaryOp::Pow:
+    case BinaryOp::Atan2:
+    case BinaryOp::Fmod:
     case BinaryOp::And:
     case BinaryOp::Or:
     case BinaryOp::BitAnd:
@@ -169,7 +173,7 @@ bool is_exact(UnaryOp op) {
          op != UnaryOp::Tanh;
 }
 
-bool is_exact(BinaryOp op) { return op != BinaryOp::Pow; }
+bool is_exact(BinaryOp op) { return !is_math_function(op); }
 
 std::int64_t wrap(std::int64_t value, Type type) {
   if (type.is_bool()) return value & 1;

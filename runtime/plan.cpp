@@ -51,6 +51,9 @@ std::string to_string(const Variant& variant) {
   for (const Variant::Inner& inner : variant.inner) {
     text += " " + std::to_string(inner.stride) + ":" + std::to_string(inner.unit);
   }
+  for (std::size_t i = 0; i < variant.chosen.size(); ++i) {
+    text += (i == 0 ? " chosen " : ",") + std::to_string(variant.chosen[i]);
+  }
   return text + (variant.separate ? "" : " in_place");
 }
 
@@ -68,6 +71,7 @@ std::string to_string(const Plan& plan) {
             list(temporary.mins) + ", extents " + list(temporary.extents) + "\n";
   }
   for (const PlanCheck& check : plan.checks) text += "check " + to_string(check.holds) + "\n";
+  for (const PlanChoice& choice : plan.choices) text += "choice " + list(choice.conditions) + "\n";
   for (const PlanAlignment& alignment : plan.alignments) {
     text += "align " + alignment.buffer + list(alignment.at) + " to " + std::to_string(alignment.bytes) +
             " bytes\n";

@@ -103,6 +103,9 @@ struct Variant {
     friend auto operator<=>(const Inner&, const Inner&) = default;
   };
   std::vector<Inner> inner = {};
+  /// Which specialization of each of Plan::choices' definitions holds, from 1; 0: none. Empty: none at
+  /// all.
+  std::vector<std::uint8_t> chosen = {};
   friend auto operator<=>(const Variant&, const Variant&) = default;
 };
 
@@ -122,6 +125,11 @@ struct PlanSharing {
   SourceLocation where = {};  ///< of the obstacle
 };
 
+/// A definition that has specializations: the first of these conditions that holds counts.
+struct PlanChoice {
+  std::vector<Expr> conditions;
+};
+
 /// One run of a pipeline. All names are unique in it.
 struct Plan {
   std::vector<PlanBuffer> buffers;
@@ -133,6 +141,7 @@ struct Plan {
   std::vector<PlanTemporary> temporaries;
   std::vector<PlanLaunch> launches;
   std::vector<PlanCheck> checks;
+  std::vector<PlanChoice> choices;
   std::vector<PlanAlignment> alignments;
   std::vector<PlanSharing> sharing;  ///< a pair that is not here has nothing in common
 };

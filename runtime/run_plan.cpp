@@ -38,6 +38,9 @@ class PlanPreparer {
     for (const PlanAlignment& alignment : plan_.alignments) {
       out_.alignments.push_back({array_named(alignment.buffer), shape_programs(alignment.at)});
     }
+    for (const PlanChoice& choice : plan_.choices) {
+      out_.choices.push_back(shape_programs(choice.conditions));
+    }
     for (const PlanLaunch& launch : plan_.launches) add_launch(launch);
     std::sort(out_.shape_scalars.begin(), out_.shape_scalars.end());
     const auto end = std::unique(out_.shape_scalars.begin(), out_.shape_scalars.end());

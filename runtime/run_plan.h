@@ -66,6 +66,7 @@ struct PreparedPlan {
   std::vector<int> shape_scalars;  ///< the plan's scalars that shapes, grids or checks depend on
   std::vector<Sides> sides;        ///< by array
   std::vector<Check> checks;
+  std::vector<std::vector<HostProgram>> choices;  ///< the conditions of each
   std::vector<Alignment> alignments;
   std::vector<Temporary> temporaries;
   std::vector<Launch> launches;

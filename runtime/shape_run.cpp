@@ -30,10 +30,10 @@ std::int64_t padded(std::int64_t extent, const std::vector<int>& align, std::siz
   return (extent + multiple - 1) / multiple * multiple;
 }
 
-using Coordinates = std::vector<std::int64_t>;
+using Place = std::vector<std::int64_t>;
 
 /// The largest flat element offset from `origin` that an element of the array can have, either sign.
-std::int64_t largest_offset(const std::vector<BufferDim>& dims, const Coordinates& origin) {
+std::int64_t largest_offset(const std::vector<BufferDim>& dims, const Place& origin) {
   if (count_elements(dims) == 0) return 0;
   std::int64_t sum = 0;
   for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -66,6 +66,11 @@ class Shaper {
     out_.symbols.resize(static_cast<std::size_t>(plan_.symbols.size()));
     read_scalars(plan_, bound_, out_.symbols.data());
     for (std::size_t k = 0; k < arrays_.size(); ++k) set_symbols(k);
+    if (std::vector<std::uint8_t> chosen = chosen_now(); chosen != plan_.variant.chosen) {
+      out_.wanted = plan_.variant;
+      out_.wanted.chosen = std::move(chosen);
+      return;
+    }
     for (std::size_t t = 0; t < plan_.temporaries.size(); ++t) size_temporary(t);
     check_conditions(plan_, out_.symbols.data());
     const std::size_t buffers = plan_.plan().buffers.size();
@@ -151,6 +156,21 @@ class Shaper {
     return known ? all : std::vector<Variant::Inner>();
   }
 
+  /// Variant::chosen; empty where no condition holds.
+  [[nodiscard]] std::vector<std::uint8_t> chosen_now() const {
+    std::vector<std::uint8_t> all;
+    bool any = false;
+    for (const auto& conditions : plan_.choices) {
+      const auto holds =
+          std::find_if(conditions.begin(), conditions.end(),
+                       [&](const HostProgram& condition) { return value(condition) != 0; });
+      const auto first = holds == conditions.end() ? 0 : holds - conditions.begin() + 1;
+      all.push_back(static_cast<std::uint8_t>(first));
+      any = any || first != 0;
+    }
+    return any ? all : std::vector<std::uint8_t>();
+  }
+
   void choose_variant() {
     // A variant with fewer assumptions serves whatever one with more would: only turn them off.
     Variant& wanted = out_.wanted;
@@ -216,9 +236,9 @@ class Shaper {
     out_.launches.push_back(std::move(shaped));
   }
 
-  /// Coordinates of KernelArgument::at.
-  [[nodiscard]] Coordinates origin_of(const PreparedPlan::Argument& argument) const {
-    Coordinates origin(arrays_[static_cast<std::size_t>(argument.array)].dims.size(), 0);
+  /// Place of KernelArgument::at.
+  [[nodiscard]] Place origin_of(const PreparedPlan::Argument& argument) const {
+    Place origin(arrays_[static_cast<std::size_t>(argument.array)].dims.size(), 0);
     for (std::size_t d = 0; d < argument.at.size(); ++d) origin[d] = value(argument.at[d]);
     return origin;
   }
@@ -226,7 +246,7 @@ class Shaper {
   /// Elements from the one at the mins to KernelArgument::at.
   [[nodiscard]] std::int64_t offset_of(const PreparedPlan::Argument& argument) const {
     const std::vector<BufferDim>& dims = arrays_[static_cast<std::size_t>(argument.array)].dims;
-    const Coordinates origin = origin_of(argument);
+    const Place origin = origin_of(argument);
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < dims.size(); ++d) offset += (origin[d] - dims[d].min) * dims[d].stride;
     return offset;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "dsl/diagnostics.h"
+#include "dsl/names.h"
 #include "runtime/cuda_device.h"
 
 namespace mica {
@@ -54,7 +55,8 @@ Target Target::parse(std::string_view text) {
       return {Backend::Cuda, ordinal};
     }
   }
-  throw UserError("unknown target \"" + std::string(text) + "\": " + kLegalTargets);
+  throw UserError("unknown target \"" + std::string(text) + "\"" +
+                  did_you_mean(std::string(text), {"host", "emulator", "cuda"}) + ": " + kLegalTargets);
 }
 
 std::string to_string(const Target& target) {

@@ -30,9 +30,11 @@ const Recipe& recipe_named(const std::string& name, const SourceLocation& where)
   for (const auto& recipe : registry()) {
     if (recipe.name == name) return recipe;
   }
-  std::string names;
-  for (const auto& recipe : registry()) names += (names.empty() ? "" : ", ") + recipe.name;
-  throw UserError("there is no schedule named " + name + "; the schedules are " + names, where);
+  std::vector<std::string> names;
+  for (const auto& recipe : registry()) names.push_back(recipe.name);
+  throw UserError("there is no schedule named " + name + did_you_mean(name, names) +
+                      "; the schedules are " + joined(names),
+                  where);
 }
 
 }  // namespace
@@ -49,16 +51,18 @@ void apply(Func& func, const std::string& name, const Parameters& parameters, Ca
                     at);
   }
   Parameters values;
-  std::string legal;
+  std::vector<std::string> legal;
   for (const auto& p : recipe.parameters) {
     values[p.name] = p.value;
-    legal += (legal.empty() ? "" : ", ") + p.name;
+    legal.push_back(p.name);
   }
   for (const auto& [key, value] : parameters) {
     auto p = std::find_if(recipe.parameters.begin(), recipe.parameters.end(),
                           [&](const Parameter& q) { return q.name == key; });
     if (p == recipe.parameters.end()) {
-      throw UserError("schedule " + name + " has no parameter " + key + "; it has " + legal, at);
+      throw UserError("schedule " + name + " has no parameter " + key + did_you_mean(key, legal) +
+                          "; it has " + joined(legal),
+                      at);
     }
     if (value < p->min || value > p->max) {
       throw UserError("parameter " + key + " of schedule " + name + " is " + std::to_string(value) +

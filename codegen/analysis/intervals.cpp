@@ -26,7 +26,7 @@ bool is_point(const Interval& i) { return i.bounded() && i.min.same_as(i.max); }
 
 // Does the host evaluate the function to the bits that kernels compute?
 bool is_exact(const Expr& e) {
-  if (const auto* op = e.as<Binary>()) return op->op != BinaryOp::Pow;
+  if (const auto* op = e.as<Binary>()) return !is_math_function(op->op);
   const auto* op = e.as<Unary>();
   if (!op) return true;
   switch (op->op) {

@@ -9,6 +9,7 @@
 #include "codegen/lower.h"
 #include "dsl/float_mode.h"
 #include "dsl/limits.h"
+#include "dsl/names.h"
 #include "dsl/pipeline.h"
 #include "dsl/traverse.h"
 
@@ -57,7 +58,7 @@ class SymbolTable {
   }
   void add_output(const FunctionData& func) {
     if (func.args.size() != options_.extents.size()) {
-      throw UserError(func.name + " has " + std::to_string(func.args.size()) + " dimensions, and " +
+      throw UserError(func.name + " has " + counted(func.args.size(), "dimension") + ", and " +
                           std::to_string(options_.extents.size()) + " extents were given",
                       func.where);
     }

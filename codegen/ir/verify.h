@@ -32,7 +32,7 @@
 //                     of the access's lanes; alignments are powers of two
 // Level BackEnd adds: no Vectorized or Unrolled loop, no Strict; f16 and bf16 values are only loaded,
 //                     stored, cast, selected, shuffled and reinterpreted; no Exp, Log, Sin, Cos,
-//                     Tanh or Pow; without mapped axes no barriers and no WarpShuffle
+//                     Tanh, Pow, Atan2 or Fmod; without mapped axes no barriers and no WarpShuffle
 // With mapped axes:   no GpuBlock, GpuThread or Parallel loop; Shared Allocates stand under no For,
 //                     If or Block with other statements; no Heap. The axis names (kGpuAxisNames)
 //                     are symbols.

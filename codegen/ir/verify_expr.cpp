@@ -129,7 +129,9 @@ class ExprVerifier {
       case BinaryOp::Min:
       case BinaryOp::Max: legal = true; break;
       case BinaryOp::Mod: legal = t.is_integer(); break;
-      case BinaryOp::Pow: legal = t.is_float() && level_ < Level::BackEnd; break;
+      case BinaryOp::Pow:
+      case BinaryOp::Atan2:
+      case BinaryOp::Fmod: legal = t.is_float() && level_ < Level::BackEnd; break;
       case BinaryOp::And:
       case BinaryOp::Or: legal = t.is_bool(); break;
       case BinaryOp::BitAnd:

@@ -70,6 +70,8 @@ SplitIndex split_constant(const Expr& e) {
     case BinaryOp::Min:
     case BinaryOp::Max:
     case BinaryOp::Pow:
+    case BinaryOp::Atan2:
+    case BinaryOp::Fmod:
     case BinaryOp::And:
     case BinaryOp::Or:
     case BinaryOp::BitAnd:

@@ -99,7 +99,10 @@ Value* float_binary(Builder& b, const TargetFacts& facts, BinaryOp op, Type type
     case BinaryOp::Div: return b.CreateFDiv(x, y);
     case BinaryOp::Min: return float_minimum(b, facts, type, true, x, y);
     case BinaryOp::Max: return float_minimum(b, facts, type, false, x, y);
-    case BinaryOp::Pow: throw InternalError("pow reached a back end; the pass expand_math replaces it");
+    case BinaryOp::Pow:
+    case BinaryOp::Atan2:
+    case BinaryOp::Fmod:
+      throw InternalError("a math function reached a back end; the pass expand_math replaces it");
     case BinaryOp::Mod:
     case BinaryOp::And:
     case BinaryOp::Or:
@@ -141,9 +144,11 @@ Value* integer_binary(Builder& b, BinaryOp op, Type type, Value* x, Value* y) {
       Value* amount = shift_amount(b, type, y);
       return is_signed ? b.CreateAShr(x, amount) : b.CreateLShr(x, amount);
     }
-    case BinaryOp::Pow: break;
+    case BinaryOp::Pow:
+    case BinaryOp::Atan2:
+    case BinaryOp::Fmod: break;
   }
-  throw InternalError("pow of " + to_string(type) + " reached a back end");
+  throw InternalError("a math function of " + to_string(type) + " reached a back end");
 }
 
 }  // namespace

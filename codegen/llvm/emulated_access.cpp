@@ -5,14 +5,13 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "codegen/llvm/emulated_thread_llvm.h"
+#include "dsl/limits.h"
 
 namespace mica::llvm_backend {
 
 namespace {
 
 using llvm::Value;
-
-constexpr std::size_t kMaxRank = 4;
 
 }  // namespace
 
@@ -100,7 +99,7 @@ llvm::BasicBlock* ThreadFunction::unless(Emitter& emitter, Value* good) {
 }
 
 void ThreadFunction::append_coordinates(Builder& b, const Values& at, Values& arguments) {
-  for (std::size_t d = 0; d < kMaxRank; ++d) {
+  for (std::size_t d = 0; d < Coordinates().size(); ++d) {
     arguments.push_back(d < at.size() ? at[d] : b.getInt64(0));
   }
 }

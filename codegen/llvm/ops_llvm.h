@@ -37,7 +37,7 @@ using Builder = llvm::IRBuilder<>;
 
 /// `type` is the operand's; InternalError for functions that expand_math replaces.
 llvm::Value* emit_unary(Builder& b, UnaryOp op, Type type, llvm::Value* a);
-/// `type` is the operands'; InternalError for Pow.
+/// `type` is the operands'; InternalError for Pow, Atan2 and Fmod.
 llvm::Value* emit_binary(Builder& b, const TargetFacts& facts, BinaryOp op, Type type, llvm::Value* x,
                          llvm::Value* y);
 /// `type` is the operands'; the result is i1 in each lane.

@@ -1,8 +1,11 @@
 #include "codegen/passes/bake_symbols.h"
 
+#include <map>
+
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/limits.h"
+#include "dsl/names.h"
 #include "dsl/operators.h"
 
 namespace mica::passes {
@@ -18,28 +21,26 @@ constexpr Field kFields[] = {{"min", "a min", -kLargestMin, kLargestMin},
                              {"extent", "an extent", 0, kLargestExtent},
                              {"stride", "a stride", INT32_MIN, INT32_MAX}};
 
-const Field* find_field(const std::string& array, int dimensions, const std::string& symbol) {
-  for (int d = 0; d < dimensions; ++d) {
-    for (const Field& field : kFields) {
-      if (array + "." + field.name + "." + std::to_string(d) == symbol) return &field;
-    }
-  }
-  return nullptr;
-}
+// The fields of inputs and outputs by their symbols.
+using Fields = std::map<std::string, const Field*>;
 
-// The field of an input's or output's that `symbol` names.
-const Field* find_field(const Pipeline& pipeline, const std::string& symbol) {
-  for (const auto& input : pipeline.inputs) {
-    if (const Field* field = find_field(input.name, input.image->dimensions, symbol)) return field;
-  }
+Fields fields_of(const Pipeline& pipeline) {
+  Fields fields;
+  const auto add = [&](const std::string& array, int dimensions) {
+    for (int d = 0; d < dimensions; ++d) {
+      for (const Field& field : kFields) {
+        fields.emplace(array + "." + field.name + "." + std::to_string(d), &field);
+      }
+    }
+  };
+  for (const auto& input : pipeline.inputs) add(input.name, input.image->dimensions);
   for (const auto& name : pipeline.outputs) {
     const FunctionData& func = *pipeline.find(name);
     for (std::size_t i = 0; i < func.types.size(); ++i) {
-      const std::string array = storage_name(name, static_cast<int>(i), func.types.size());
-      if (const Field* field = find_field(array, func.dimensions(), symbol)) return field;
+      add(storage_name(name, static_cast<int>(i), func.types.size()), func.dimensions());
     }
   }
-  return nullptr;
+  return fields;
 }
 
 // The constraint that a `bound` directive puts on an output's buffer.
@@ -69,10 +70,14 @@ void check_bounds(Program& program) {
 }  // namespace
 
 void check_baked(const Pipeline& pipeline, const std::map<std::string, std::int64_t>& bake) {
+  const Fields fields = bake.empty() ? Fields() : fields_of(pipeline);
   for (const auto& [symbol, value] : bake) {
-    const Field* field = find_field(pipeline, symbol);
-    if (!field) {
-      throw UserError("bake: there is no symbol " + symbol +
+    const auto found = fields.find(symbol);
+    const Field* field = found == fields.end() ? nullptr : found->second;
+    if (field == nullptr) {
+      std::vector<std::string> symbols;
+      for (const auto& [known, ignored] : fields) symbols.push_back(known);
+      throw UserError("bake: there is no symbol " + symbol + did_you_mean(symbol, symbols) +
                       "; symbols are <array>.min.<d>, <array>.extent.<d> and <array>.stride.<d> of "
                       "inputs and outputs");
     }

@@ -126,6 +126,7 @@ void build_loop_nest(Program& program) {
   for (const auto& scalar : program.pipeline.params) {
     program.plan.scalars.push_back({scalar.name, scalar.param});
   }
+  for (const auto& conditions : program.pipeline.choices) program.plan.choices.push_back({conditions});
   for (const auto& name : program.pipeline.outputs) add_output(program, *program.pipeline.find(name));
   program.plan.sharing = analysis::find_sharing(program);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codegen/ir/traverse.h"
+#include "codegen/passes/math_binary.h"
 #include "codegen/passes/math_f32.h"
 #include "codegen/passes/math_f64.h"
 #include "dsl/traverse.h"
@@ -38,6 +39,16 @@ void check_type(Type type) {
                  "a math function on f16 or bf16 met expand_math; legalize_half comes first");
 }
 
+Expr expanded(const Binary& b, const std::string& height) {
+  switch (b.op) {
+    case BinaryOp::Atan2: return expand_atan2(b.a, b.b, "atan2" + height);
+    case BinaryOp::Fmod: return expand_fmod(b.a, b.b, "fmod" + height);
+    default: break;
+  }
+  internal_check(b.op == BinaryOp::Pow, "expand_math of an operation that is no math function");
+  return b.a.type().bits == 32 ? pow_f32(b.a, b.b, "pow" + height) : pow_f64(b.a, b.b, "pow" + height);
+}
+
 class Expander {
  public:
   Expr run(const Expr& e) { return visit(e).expr; }
@@ -64,10 +75,9 @@ class Expander {
       check_type(e.type());
       result.expr = e.type().bits == 32 ? math_f32(u->op, u->a, prefix) : math_f64(u->op, u->a, prefix);
       ++result.height;
-    } else if (const Binary* b = mapped.as<Binary>(); b != nullptr && b->op == BinaryOp::Pow) {
-      const std::string prefix = "pow." + std::to_string(height);
+    } else if (const Binary* b = mapped.as<Binary>(); b != nullptr && is_math_function(b->op)) {
       check_type(e.type());
-      result.expr = e.type().bits == 32 ? pow_f32(b->a, b->b, prefix) : pow_f64(b->a, b->b, prefix);
+      result.expr = expanded(*b, "." + std::to_string(height));
       ++result.height;
     }
     return done_.emplace(e.ptr().get(), std::move(result)).first->second;

@@ -249,8 +249,9 @@ void infer_bounds(Program& program) {
   for (const auto& func : funcs) {
     if (!program.pipeline.is_output(func->name)) continue;
     const std::string array = storage_name(func->name, 0, func->types.size());
-    check_array(program, func->name, array, false, static_cast<std::size_t>(func->dimensions()));
+    // First, so that f(i) += v beyond the buffer is called what it is, a write.
     check_writes(program, *func, array);
+    check_array(program, func->name, array, false, static_cast<std::size_t>(func->dimensions()));
     check_start(program, *func, array);
   }
   for (const auto& input : program.pipeline.inputs) {

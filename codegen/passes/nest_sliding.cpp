@@ -69,8 +69,9 @@ std::string obstacle_of(const Directive& directive, const FunctionData& func, co
   }
   if (fold.factor >= *slid->alive) return "";
   return "an iteration of loop " + loops[slid->loop].dim + " reads " + std::to_string(*slid->alive) +
-         " indices of " + var + ", and " + std::to_string(fold.factor) +
-         " would be stored; the factor is to be " + std::to_string(*slid->alive) + " or more";
+         (*slid->alive == 1 ? " index of " : " indices of ") + var + ", and " +
+         std::to_string(fold.factor) + " would be stored; the factor is to be " +
+         std::to_string(*slid->alive) + " or more";
 }
 
 /// What an iteration computes, for print_loop_nest.

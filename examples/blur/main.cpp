@@ -37,7 +37,7 @@ struct Blur {
 
 Buffer<std::uint8_t> test_card() {
   Buffer<std::uint8_t> image(1024, 768, 3);
-  image.for_each([](std::uint8_t& v, const std::array<std::int64_t, 4>& at) {
+  image.for_each([](std::uint8_t& v, const Coordinates& at) {
     const double x = static_cast<double>(at[0]) - 512, y = static_cast<double>(at[1]) - 384;
     const double rings = std::sin((x * x + y * y) / 900.0 + static_cast<double>(at[2]));
     v = static_cast<std::uint8_t>(127.5 + 127.0 * rings);

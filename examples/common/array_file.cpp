@@ -112,7 +112,7 @@ Buffer<float> read_float_array(const std::string& path, const std::vector<std::i
 
 void write_float_array(const std::string& path, const Buffer<float>& array) {
   std::ofstream out(path, std::ios::binary);
-  array.for_each([&](const float& value, const std::array<std::int64_t, 4>&) {
+  array.for_each([&](const float& value, const Coordinates&) {
     out.write(reinterpret_cast<const char*>(&value), sizeof value);
   });
   out.close();

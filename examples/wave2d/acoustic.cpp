@@ -71,7 +71,7 @@ Acoustic::Acoustic(const VelocityModel& model, const Source& source, const Targe
   }
   auto padded = [&](const Buffer<float>& from) {
     auto to = Buffer<float>::with_halo({depth_, distance_}, {0, 0});
-    to.for_each([&](float& v, const std::array<std::int64_t, 4>& at) { v = from(at[0], at[1]); });
+    to.for_each([&](float& v, const Coordinates& at) { v = from(at[0], at[1]); });
     return to;
   };
   courant_.set(padded(courant_squared(model, margin, dt_)));

@@ -26,7 +26,7 @@ double VelocityModel::fastest() const {
 VelocityModel layered_model(std::int64_t distance, std::int64_t depth, double spacing) {
   VelocityModel model{Buffer<float>(depth, distance), spacing, "layered model"};
   const double nx = static_cast<double>(distance), nz = static_cast<double>(depth);
-  model.velocity.for_each([&](float& v, const std::array<std::int64_t, 4>& at) {
+  model.velocity.for_each([&](float& v, const Coordinates& at) {
     const double x = static_cast<double>(at[1]) / nx, z = static_cast<double>(at[0]) / nz;
     const double dome = 0.12 * std::exp(-40.0 * (x - 0.35) * (x - 0.35));
     const double throw_ = x + 0.15 * z > 0.68 ? 0.06 : 0.0;  // a dipping normal fault
@@ -58,7 +58,7 @@ VelocityModel load_model(const std::string& path, std::int64_t distance, std::in
 Buffer<float> courant_squared(const VelocityModel& model, std::int64_t margin, double dt) {
   Buffer<float> c(model.depth() + 2 * margin, model.distance() + 2 * margin);
   const float* v = model.velocity.data();
-  c.for_each([&](float& value, const std::array<std::int64_t, 4>& at) {
+  c.for_each([&](float& value, const Coordinates& at) {
     const std::int64_t z = std::clamp<std::int64_t>(at[0] - margin, 0, model.depth() - 1);
     const std::int64_t x = std::clamp<std::int64_t>(at[1] - margin, 0, model.distance() - 1);
     const double courant = v[z + x * model.depth()] * dt / model.spacing;
@@ -76,7 +76,7 @@ Buffer<float> absorbing_layer(const VelocityModel& model, std::int64_t margin, d
     const double s = static_cast<double>(steps) / static_cast<double>(margin);
     return s * s;
   };
-  layer.for_each([&](float& value, const std::array<std::int64_t, 4>& at) {
+  layer.for_each([&](float& value, const Coordinates& at) {
     const double s = std::max(into(at[0], layer.extent(0)), into(at[1], layer.extent(1)));
     value = static_cast<float>(peak * s * dt / 2);
   });

@@ -11,7 +11,7 @@ namespace mica::examples {
 
 void draw_wavefield(const std::string& path, const VelocityModel& model, const Buffer<float>& pressure) {
   std::vector<float> magnitudes;
-  pressure.for_each([&](const float& p, const std::array<std::int64_t, 4>&) {
+  pressure.for_each([&](const float& p, const Coordinates&) {
     if (!std::isfinite(p)) throw UserError("the pressure has grown beyond the largest number");
     magnitudes.push_back(std::abs(p));
   });
@@ -25,7 +25,7 @@ void draw_wavefield(const std::string& path, const VelocityModel& model, const B
   std::uint8_t* pixel = image.data();
   const std::int64_t plane = model.distance() * model.depth();
   const float* v = model.velocity.data();
-  pressure.for_each([&](const float& p, const std::array<std::int64_t, 4>& at) {
+  pressure.for_each([&](const float& p, const Coordinates& at) {
     const std::int64_t z = at[0] - pressure.min(0), x = at[1] - pressure.min(1);
     const double ground = 235.0 - 170.0 * (v[z + x * model.depth()] - slowest) / span;
     const double s = std::clamp(p * scale, -1.0, 1.0);

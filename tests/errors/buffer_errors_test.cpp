@@ -37,8 +37,8 @@ TEST(BufferErrors, AddressesOfNothing) {
                  "pass the address of the element at the mins");
 }
 TEST(BufferErrors, HalosOfAnotherNumberOrSign) {
-  EXPECT_REFUSED(Buffer<float>::with_halo({8, 8}, {1}), "given 2 extents and 1 halos",
-                 "give one halo for each dimension");
+  EXPECT_REFUSED(Buffer<float>::with_halo({8, 8}, {1}),
+                 "given 2 extents and 1 halo:", "give one halo for each dimension");
   EXPECT_REFUSED(Buffer<float>::with_halo({8, 8}, {1, -2}), "the halo of dimension 1 is -2",
                  "it must be from 0 to 2^30");
   EXPECT_REFUSED(Buffer<float>::with_halo({8, 8}, {1, INT64_MAX}), "the halo of dimension 1 is 9223",

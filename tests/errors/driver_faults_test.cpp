@@ -52,9 +52,7 @@ class Scene {
     next_.gpu_tile(x, y, 32, 8).texture(table_);
     inputs_ = test::bind_demanded({next_}, kBox, {u_, v_}, 1);
     Buffer<float> table(static_cast<int>(kBox[0].second) + padding, static_cast<int>(kBox[1].second));
-    table.for_each([](float& e, const std::array<std::int64_t, 4>& at) {
-      e = static_cast<float>(at[0] - 3 * at[1]);
-    });
+    table.for_each([](float& e, const Coordinates& at) { e = static_cast<float>(at[0] - 3 * at[1]); });
     table_.set(table);
   }
   [[nodiscard]] const Func& output() const { return next_; }

@@ -65,7 +65,7 @@ TEST_F(RunErrors, AnUndefinedOutput) {
 TEST_F(RunErrors, AnotherNumberOfOutputs) {
   pipeline_.set_u(u_);
   Buffer<float> a(4, 4), b(4, 4);
-  expect_error([&] { run_.run({&a, &b}); }, {"writes 1 buffers (next)", "was given 2"});
+  expect_error([&] { run_.run({&a, &b}); }, {"writes 1 buffer (next)", "was given 2"});
   expect_error([&] { run_.run(std::vector<AnyBuffer*>{}); }, {"was given 0"});
 }
 

@@ -16,7 +16,7 @@ namespace {
 template <typename T>
 void put(const AnyBuffer& values_arg, Buffer<T> into) {
   const Buffer<T> values(values_arg);
-  into.for_each([&](T& element, const std::array<std::int64_t, 4>& at) {
+  into.for_each([&](T& element, const Coordinates& at) {
     std::int64_t offset = 0;
     for (int d = 0; d < values.dimensions(); ++d) {
       offset += (at[static_cast<std::size_t>(d)] - values.min(d)) * values.stride(d);

@@ -105,12 +105,12 @@ TEST(LargeGrid, ASmallBoxMayLieFarFromTheOrigin) {
     if (target.is_gpu()) c.f.gpu_tile(c.x, c.y, 8, 2).vectorize(c.x, 4);
     Buffer<float> in(std::vector<BufferDim>{{kFar, 45, 1}, {kDown, 8, 48}});
     Buffer<float> out(std::vector<BufferDim>{{kFar + 4, 40, 1}, {kDown, 7, 40}});
-    in.for_each([&](float& value, const std::array<std::int64_t, 4>& at) {
+    in.for_each([&](float& value, const Coordinates& at) {
       value = static_cast<float>(at[0] - kFar + 100 * (at[1] - kDown));
     });
     c.u.set(in);
     c.f.realize(out, target);
-    out.for_each([&](const float& value, const std::array<std::int64_t, 4>& at) {
+    out.for_each([&](const float& value, const Coordinates& at) {
       EXPECT_EQ(value, static_cast<float>(3 * (at[0] - kFar) + 300 * (at[1] - kDown) + 200))
           << to_string(target) << " " << at[0] << " " << at[1];
     });
@@ -122,15 +122,14 @@ TEST(LargeGrid, MoreThan65535BlocksInYAreNumberedAlongX) {
   c.f.gpu_tile(c.x, c.y, 2, 1);
   constexpr std::int64_t kRows = 70000;
   Buffer<float> in(3, kRows + 1), out(3, kRows);
-  in.for_each(
-      [](float& v, const std::array<std::int64_t, 4>& at) { v = static_cast<float>(at[0] + at[1]); });
+  in.for_each([](float& v, const Coordinates& at) { v = static_cast<float>(at[0] + at[1]); });
   out.fill(-1.0F);
   c.u.set(in);
   for (const Target& target : test::gpu_targets()) {
     c.f.realize(out, target);
     std::int64_t wrong = 0;
     const Buffer<float>& result = out;
-    result.for_each([&](const float& v, const std::array<std::int64_t, 4>& at) {
+    result.for_each([&](const float& v, const Coordinates& at) {
       wrong += v != static_cast<float>(3 * (at[0] + at[1]) + 2);
     });
     EXPECT_EQ(wrong, 0) << to_string(target);

@@ -80,7 +80,7 @@ void check_channels(int channels, int lanes, bool unrolled) {
   executable.run(planar);
   const auto expected = interpret(f, {{0, kWidth}, {0, kHeight}, {0, channels}});
   const Buffer<T> a(out), b(planar), e(expected[0]);
-  e.for_each([&](const T& value, const std::array<std::int64_t, 4>& at) {
+  e.for_each([&](const T& value, const Coordinates& at) {
     EXPECT_EQ(a(at[0], at[1], at[2]), value) << at[0] << " " << at[1] << " " << at[2];
     EXPECT_EQ(b(at[0], at[1], at[2]), value) << at[0] << " " << at[1] << " " << at[2];
   });
@@ -109,7 +109,7 @@ TEST(InterleavedChannels, MayBeUpdatedInPlace) {
   const Buffer<std::int32_t> before = image.copy();
   ImageParam(u).set(image);
   compile(f, Target::host()).run(image);
-  before.for_each([&](const std::int32_t& value, const std::array<std::int64_t, 4>& at) {
+  before.for_each([&](const std::int32_t& value, const Coordinates& at) {
     const auto next = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) * 3U +
                                                 static_cast<std::uint32_t>(at[2]));
     EXPECT_EQ(image(at[0], at[1], at[2]), next);
@@ -129,7 +129,7 @@ TEST(InterleavedChannels, OfUpdatesKeepTheirOrder) {
   compile(f, Target::host()).run(out);
   const auto expected = interpret(f, {{0, 40}, {0, 3}, {0, 3}});
   const Buffer<std::int32_t> e(expected[0]);
-  e.for_each([&](const std::int32_t& value, const std::array<std::int64_t, 4>& at) {
+  e.for_each([&](const std::int32_t& value, const Coordinates& at) {
     EXPECT_EQ(out(at[0], at[1], at[2]), value);
   });
 }

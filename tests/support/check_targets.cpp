@@ -27,9 +27,12 @@ void tile_plainly(Stage stage, const std::vector<std::string>& vars) {
     case 0: return;
     case 1: stage.gpu_tile(vars[0], 32); return;
     case 2: stage.gpu_tile(vars[0], vars[1], 16, 4); return;
-    case 4: stage.reorder({vars[3], vars[0], vars[1], vars[2]}); [[fallthrough]];
-    default: stage.gpu_tile(vars[0], vars[1], vars[2], 8, 4, 2); return;
+    case 4: stage.reorder({vars[3], vars[0], vars[1], vars[2]}); break;
+    case 5: stage.reorder({vars[3], vars[4], vars[0], vars[1], vars[2]}); break;
+    case 6: stage.reorder({vars[3], vars[4], vars[5], vars[0], vars[1], vars[2]}); break;
+    default: break;
   }
+  stage.gpu_tile(vars[0], vars[1], vars[2], 8, 4, 2);
 }
 
 }  // namespace

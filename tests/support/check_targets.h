@@ -38,8 +38,8 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
 ::testing::AssertionResult matches_oracle(const std::vector<Func>& outputs, const Box& box,
                                           const Target& target);
 
-/// Gives `func` one thread a point: blocks of 32, 16x4 or 8x4x2 threads over its first dimensions, a
-/// fourth dimension and a recurrence's serial in each thread; updates the same over their pure
+/// Gives `func` one thread a point: blocks of 32, 16x4 or 8x4x2 threads over its first dimensions,
+/// further dimensions and a recurrence's serial in each thread; updates the same over their pure
 /// variables.
 void schedule_plain_gpu(Func& func);
 /// Checks `outputs` over `box` on every target: on the host without directives, then on GPU targets

@@ -5,6 +5,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include "dsl/constant_math.h"
+
 namespace mica::test {
 namespace {
 
@@ -101,6 +103,8 @@ ExprValue binary(BinaryOp op, const ExprValue& a, const ExprValue& b) {
     case BinaryOp::BitXor: return make_int(t, a.bits ^ b.bits);
     case BinaryOp::Shl: return make_int(t, a.bits << (b.bits % t.bits));
     case BinaryOp::Shr: return make_int(t, static_cast<std::uint64_t>(as_int64(a) >> (b.bits % t.bits)));
+    case BinaryOp::Mod:
+      return make_int(t, static_cast<std::uint64_t>(floor_mod(as_int64(a), as_int64(b))));
     default: throw InternalError("evaluate: a binary operation of no math function");
   }
 }

@@ -41,7 +41,7 @@ struct AddOne {
     pipeline.plan.launches[0].arguments[3] =
         scalar_argument("min", Int(64), make_expr(Int(64), Cast{make_var("next.min.0")}));
     pipeline.kernels["next"] = add_one();
-    u.for_each([](float& e, const std::array<std::int64_t, 4>& at) { e = static_cast<float>(at[0]); });
+    u.for_each([](float& e, const Coordinates& at) { e = static_cast<float>(at[0]); });
     pipeline.set_u(u);
   }
   FakePipeline pipeline;

@@ -299,7 +299,7 @@ TEST(Executable, ThreadsMayRunAtOnceAndCompileOnce) {
     for (std::uint64_t i = 0; i < launch.arguments[2]; ++i) next[i] = 2.0F * u[i];
   });
   Buffer<float> u(64);
-  u.for_each([](float& e, const std::array<std::int64_t, 4>& at) { e = static_cast<float>(at[0]); });
+  u.for_each([](float& e, const Coordinates& at) { e = static_cast<float>(at[0]); });
   p.set_u(u);
   Executable run = p.executable();
   std::atomic<int> wrong{0};

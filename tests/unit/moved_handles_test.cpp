@@ -149,10 +149,10 @@ TEST(MovedHandles, AnUndefinedBufferHasNoElements) {
   EXPECT_TRUE(fails_with([&] { (void)a.data(); }, {"undefined buffer"}));
   EXPECT_TRUE(fails_with([&] { a(0) = 1.0F; }, {"undefined buffer"}));
   EXPECT_TRUE(fails_with([&] { (void)std::as_const(a)(0, 0); }, {"undefined buffer"}));
-  const auto nothing = [](const float&, const std::array<std::int64_t, 4>&) {};
+  const auto nothing = [](const float&, const Coordinates&) {};
   EXPECT_TRUE(fails_with([&] { std::as_const(a).for_each(nothing); }, {"undefined buffer"}));
   EXPECT_FALSE(a.cropped({}).defined());
-  EXPECT_TRUE(fails_with([&] { (void)a.translated({}); }, {"1 to 4 dimensions, not 0"}));
+  EXPECT_TRUE(fails_with([&] { (void)a.translated({}); }, {"1 to 6 dimensions, not 0"}));
   EXPECT_TRUE(fails_with([&] { a.set_host_dirty(); }, {"undefined buffer"}));
   EXPECT_TRUE(fails_with([&] { (void)a.device_data(Target::host(), true); }, {"undefined buffer"}));
   EXPECT_TRUE(fails_with([&] { a.device_free(); }, {"undefined buffer"}));

@@ -27,7 +27,7 @@ std::string error_of(const std::function<void()>& action) {
   try {
     action();
   } catch (const UserError& error) {
-    return error.what();
+    return error.message();
   }
   return "no error";
 }
@@ -269,7 +269,8 @@ TEST(Operators, LerpAndMuxAreMadeOfTheOthers) {
 }
 
 TEST(OperatorErrors, IntegerOperationsRefuseFloats) {
-  EXPECT_EQ(error_of([] { f32() % 2; }), "'%' does not take f32 operands (f32); write a - b*floor(a/b)");
+  EXPECT_EQ(error_of([] { f32() % 2; }),
+            "'%' does not take f32 operands (f32); write fmod(a, b), or a - b*floor(a/b)");
   EXPECT_NE(error_of([] { f32() & 1; }), "no error");
   EXPECT_NE(error_of([] { f32() << 1; }), "no error");
   EXPECT_NE(error_of([] { ~f32(); }), "no error");

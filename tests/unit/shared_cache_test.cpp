@@ -44,7 +44,7 @@ class Scaled {
     scaled_(x) = k * u_(x) + 1;
     scaled_.gpu_tile(x, 32);
     if (more) more(scaled_, u_);
-    input_.for_each([](int& e, const std::array<std::int64_t, 4>& at) { e = static_cast<int>(at[0]); });
+    input_.for_each([](int& e, const Coordinates& at) { e = static_cast<int>(at[0]); });
     u_.set(input_);
   }
   [[nodiscard]] const Func& output() const { return scaled_; }
