@@ -3,13 +3,14 @@
 #include <cstdlib>
 
 namespace mica::test {
-namespace {
 
 std::vector<Index> own_point(const ProgramStage& stage) {
   std::vector<Index> at;
   for (int d = 0; d < stage.dimensions; ++d) at.push_back({d});
   return at;
 }
+
+namespace {
 
 /// Element `element` of the stage's own Func, as `type`.
 Term own_tap(const ProgramStage& stage, std::size_t element, std::vector<Index> at, Type type) {
@@ -59,9 +60,9 @@ Term guarded(const ProgramStage& stage, Term first, Term then, Random& random) {
 
 }  // namespace
 
-void add_walk(ProgramStage& stage, bool is_last, Random& random) {
+void add_walk(ProgramStage& stage, bool is_last, std::optional<int> dim, Random& random) {
   ProgramStage::Walk walk;
-  walk.dim = static_cast<int>(random.below(stage.dimensions));
+  walk.dim = dim ? *dim : static_cast<int>(random.below(stage.dimensions));
   walk.ahead = random.coin();
   if (!is_last || random.coin()) walk.start = static_cast<int>(random.between(-12, 12));
   const ProgramStage before = stage;

@@ -414,6 +414,23 @@ class Generator {
     taps_ = inlined_taps(program_);
   }
 
+  /// Makes a recurrence of some stages; often one that reads the columns of the recurrence before it.
+  void walk_randomly(ProgramStage& stage, bool last) {
+    const ProgramStage* before = program_.stages.empty() ? nullptr : &program_.stages.back();
+    const bool follows = before && before->walk && before->dimensions == stage.dimensions;
+    std::optional<int> dim;
+    if (random_.below(follows ? 2 : 7) > 0) return;
+    if (follows && random_.below(4) > 0) {
+      dim = before->walk->dim;
+      const int source = program_.source_of_stage(program_.stages.size() - 1);
+      for (Term& value : stage.values) {
+        const Operation join = value.type.is_bool() ? Operation::Either : Operation::Sub;
+        value = applied(join, value.type, {value, converted(tap(source, own_point(stage)), value.type)});
+      }
+    }
+    add_walk(stage, last, dim, random_);
+  }
+
   void add_stage(bool last) {
     if (program_.inputs.empty()) make_inputs();
     if (!last && random_.below(4) == 0) {
@@ -430,7 +447,7 @@ class Generator {
         random_.below(12) == 0 ? static_cast<std::size_t>(random_.between(2, 3)) : 1;
     for (std::size_t i = 0; i < values; ++i) stage.values.push_back(value(stage_type()));
     if (last && replaced_ >= 0) add_replaced(stage);
-    if (random_.below(7) == 0) add_walk(stage, last, random_);
+    walk_randomly(stage, last);
     if (random_.below(6) == 0) share_terms(stage, random_);
     if (random_.below(9) == 0) {
       for (std::int64_t n = random_.between(1, 2); n > 0; --n) add_colored_update(stage, random_);

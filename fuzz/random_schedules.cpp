@@ -298,6 +298,33 @@ void keep_along(const TestPipeline& p, const RandomMarch& march, Func& f, Random
   }
 }
 
+/// Do the columns of the output's recurrence alone read those of `f`, another one of the same dimension?
+bool is_walked_with(const TestPipeline& p, const Func& f) {
+  const Func& out = p.outputs.front();
+  const Recurrence* own = recurrence_of(*f.function());
+  const Recurrence* reader = recurrence_of(*out.function());
+  if (own == nullptr || reader == nullptr || own->dim != reader->dim || p.outputs.size() > 1)
+    return false;
+  bool in_column = true;
+  for (const Func& other : p.funcs) {
+    const auto& definitions = other.function()->definitions;
+    for (std::size_t d = 0; d < definitions.size(); ++d) {
+      for (const Expr& value : definitions[d].values) {
+        walk(value, [&](const Expr& e) {
+          const auto* access = e.as<Access>();
+          if (access == nullptr || access->is_self || access->name != f.name()) return;
+          in_column = in_column && other.name() == out.name() && d == 0;
+          for (std::size_t i = 0; in_column && i < access->args.size(); ++i) {
+            const auto* var = access->args[i].as<VarRef>();
+            in_column = i == own->dim || (var != nullptr && var->name == out.function()->args[i]);
+          }
+        });
+      }
+    }
+  }
+  return in_column;
+}
+
 }  // namespace
 
 void schedule_randomly_for_gpu(TestPipeline& p, Random& random) {
@@ -322,6 +349,13 @@ void schedule_randomly_for_gpu(TestPipeline& p, Random& random) {
     if (is_output(p, f)) continue;
     int place = random.pick(std::vector<int>{kInline, holds_producers ? 0 : kRoot, kRoot});
     if (place == kInline && is_kept(f)) place = kRoot;
+    if (!march && !outer.vars.empty() && is_walked_with(p, f) && random.below(3) > 0) {
+      places[f.name()] = 0;
+      f.compute_at(p.output(), outer.vars.front() + ".thread");
+      if (random.below(3) == 0) f.store_root();
+      if (random.coin()) random_loops(f, free_dimensions(f), false, random);
+      continue;
+    }
     if (recurrence_of(*f.function())) place = kRoot;
     if (march && place == 0 && (is_kept(f) || !is_read_by_planes(p, f, march->var))) place = kRoot;
     if (place != kInline) place = std::max(place, innermost_place(p, f, places));
