@@ -11,6 +11,7 @@
 #include "dsl/float_mode.h"
 #include "dsl/names.h"
 #include "dsl/pipeline.h"
+#include "dsl/traverse.h"
 #include "runtime/gpu_facts.h"
 #include "runtime/gpu_module.h"
 #include "runtime/kernel_cache.h"
@@ -46,6 +47,15 @@ Pipelines pipelines_of(const std::vector<Func>& outputs) {
     all[chosen] = pipeline_of(outputs, chosen);
   }
   return all;
+}
+
+// The conditions that were chosen: "few == 1, wide".
+std::string conditions_text(const Pipeline& pipeline, const Chosen& chosen) {
+  std::vector<std::string> conditions;
+  for (std::size_t c = 0; c < chosen.size(); ++c) {
+    if (chosen[c] > 0) conditions.push_back(brief(pipeline.choices[c][chosen[c] - 1U]));
+  }
+  return joined(conditions);
 }
 
 DeviceLimits limits_of(const Target& target) {
@@ -187,8 +197,13 @@ std::vector<std::string> pass_names() {
 
 std::string print_loop_nest(const std::vector<Func>& outputs, const Target& target) {
   const DefaultFloatMode mode;
-  LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
-  return print_loops(lower(pipeline_of(outputs), options, "simplify_loops"));
+  const LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
+  std::string text;
+  for (const auto& [chosen, pipeline] : pipelines_of(outputs)) {
+    if (!chosen.empty()) text += "\nwhere " + conditions_text(pipeline, chosen) + ":\n";
+    text += print_loops(lower(pipeline, options, "simplify_loops"));
+  }
+  return text;
 }
 
 std::string code_after_pass(const Func& output, const Target& target, const std::string& pass) {

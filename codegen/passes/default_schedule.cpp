@@ -145,7 +145,7 @@ bool schedule_gpu(Definition& definition, const FunctionData& func) {
   if (definition.recurrence) std::erase(vars, func.args[definition.recurrence->dim]);
   if (vars.empty()) vars = free_domain(definition, func);
   if (vars.empty()) return false;
-  if (vars.size() == 4) {
+  while (vars.size() > 3) {
     std::string fused = vars[2] + "." + vars[3];
     const auto is_taken = [&](const auto& dim) { return dim.name == fused; };
     while (definition.domain &&
@@ -153,7 +153,8 @@ bool schedule_gpu(Definition& definition, const FunctionData& func) {
       fused += ".fused";
     }
     add(definition, directive::Fuse{vars[2], vars[3], fused});
-    vars = {vars[0], vars[1], fused};
+    vars[2] = fused;
+    vars.erase(vars.begin() + 3);
   }
   static const std::vector<int> kTiles[] = {{256}, {32, 8}, {32, 8, 1}};
   // Columns are fewer than points: smaller blocks reach more multiprocessors.

@@ -4,8 +4,9 @@
 //          dimension, or an update's reduction, directly around the rows of a few points of the
 //          outermost Var, so that memory is read row by row; along the first dimension both are
 //          innermost; rows of updates with colors take one point after the other
-//   GPU    gpu_tile of 256 threads (1-D), 32x8 (2-D), 32x8x1 (3-D and, the outer two dimensions fused,
-//          4-D); updates tile their pure Vars and keep the reduction serial in each thread; a
+//   GPU    gpu_tile of 256 threads (1-D), 32x8 (2-D), 32x8x1 (3-D and, the outer dimensions fused,
+//   more);
+//          updates tile their pure Vars and keep the reduction serial in each thread; a
 //          recurrence's threads take a column each, four steps at a time, in blocks of 64 (of one Var)
 //          or 32x4. An update without Vars tiles the dimensions of its domain that run in any order
 //          (dsl/update_order.h), and is made atomic if it has none and combines integers; what is left

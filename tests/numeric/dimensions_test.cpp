@@ -34,7 +34,7 @@ TEST(Dimensions, ATileOfAKernelOfFiveDimensions) {
   const auto memory = bind_random(u, Box(kAround.begin(), kAround.end() - 1), 2);
   Func f("f");
   f(x, y, z, w, v) = u(x - 1, y, z, w, v) + 3 * u(x + 1, y, z, w, v);
-  f.gpu_tile(x, y, z, 4, 2, 2).stage(u, MemoryType::Shared);
+  f.fuse(z, w, "zw").fuse("zw", v, "zwv").gpu_tile(x, y, "zwv", 4, 2, 1);
   for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
 }
 

@@ -115,6 +115,16 @@ TEST_F(Specialize, AnUpdateHasSpecializationsOfItsOwn) {
   }
 }
 
+TEST_F(Specialize, LoopNestsOfAllAreShown) {
+  next.specialize(few == 1).split(x, xo, xi, 8);
+  smooth.compute_root().specialize(few > 1).unroll(y, 2);
+  const std::string text = next.print_loop_nest(Target::host());
+  for (const char* part :
+       {"\nwhere few == 1:\n", "\nwhere few > 1:\n", "\nwhere few > 1, few == 1:\n", "next.xi"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  }
+}
+
 TEST_F(Specialize, MistakesNameTheirLine) {
   Func later("later");
   EXPECT_FAILS((void)next.specialize(few), "the condition is i32", "compare it");
