@@ -447,8 +447,9 @@ class Generator {
         random_.below(12) == 0 ? static_cast<std::size_t>(random_.between(2, 3)) : 1;
     for (std::size_t i = 0; i < values; ++i) stage.values.push_back(value(stage_type()));
     if (last && replaced_ >= 0) add_replaced(stage);
-    walk_randomly(stage, last);
+    // What says where a walk starts is in no part that is shared.
     if (random_.below(6) == 0) share_terms(stage, random_);
+    walk_randomly(stage, last);
     if (random_.below(9) == 0) {
       for (std::int64_t n = random_.between(1, 2); n > 0; --n) add_colored_update(stage, random_);
     } else if (random_.below(6) == 0) {

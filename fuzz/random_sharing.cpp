@@ -21,13 +21,6 @@ std::vector<Term*> parts_of(std::vector<Term>& values, const std::optional<Type>
   return found;
 }
 
-bool reads_itself(const Term& term) {
-  bool reads = false;
-  for_each_term(
-      term, [&](const Term& t) { reads = reads || (t.kind == Term::Kind::Tap && t.source == kSelf); });
-  return reads;
-}
-
 Term shared_term(std::size_t i, Type type) {
   Term term;
   term.kind = Term::Kind::Shared;
@@ -55,8 +48,6 @@ Term link_of(const Term& before, Random& random) {
 void share_terms(ProgramStage& stage, Random& random) {
   for (std::int64_t n = random.between(1, 2); n > 0; --n) {
     Term& part = *random.pick(parts_of(stage.values, std::nullopt));
-    // Reads of itself stand inside what says where they start.
-    if (stage.walk && stage.walk->start && reads_itself(part)) continue;
     const Type type = part.type;
     stage.shared.push_back(part);
     const std::int64_t links =

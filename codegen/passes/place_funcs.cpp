@@ -205,26 +205,37 @@ class CallCounter {
     }
   }
 
-  // About how many operations a value of each Func takes, those of Funcs inlined in it counted in.
+  // About how many operations a value of each Func takes, those of Funcs inlined in it counted in. What
+  // this Func alone would have computed ahead, as decide() does, counts as a read.
   void count_operations() {
     for (const auto& func : program_.pipeline.funcs) {
       double operations = 0;
-      std::map<std::string, double> calls;
-      visit_nodes(func->definitions.front().values, [&](const Expr& e) {
+      struct Reads {
+        double count = 0, points = 1;
+      };
+      std::map<std::string, Reads> reads;
+      const Definition& definition = func->definitions.front();
+      visit_nodes(definition.values, [&](const Expr& e) {
         if (e.as<Binary>() || e.as<Unary>() || e.as<Fma>() || e.as<Select>()) ++operations;
         const auto* access = e.as<Access>();
-        if (access && !access->is_self) ++calls[access->name];
+        if (!access || access->is_self) return;
+        Reads& of = reads[access->name];
+        ++of.count;
+        if (!is_inline(access->name)) return;
+        of.points = std::max(of.points, points_of({func.get(), &definition, access->args}));
       });
-      for (const auto& [name, count] : calls) {
-        const auto callee = program_.placement.find(name);
-        const bool inlined =
-            callee != program_.placement.end() && callee->second.level == Placement::Level::Inline;
-        const double each = inlined ? operations_.at(name) : 1;
-        const bool ahead = count > 1 && count * each > static_cast<double>(kMostInlineOperations);
-        operations += ahead ? count : count * each;
+      for (const auto& [name, of] : reads) {
+        const double each = is_inline(name) ? operations_.at(name) : 1, times = of.count / of.points;
+        const bool ahead = times > 1 && times * each > static_cast<double>(kMostInlineOperations);
+        operations += ahead ? of.count : of.count * each;
       }
       operations_[func->name] = operations;
     }
+  }
+
+  bool is_inline(const std::string& func) const {
+    const auto placed = program_.placement.find(func);
+    return placed != program_.placement.end() && placed->second.level == Placement::Level::Inline;
   }
 
   // Does the Func compute nothing: is its value one tap, whatever it depends on?
@@ -273,9 +284,7 @@ class CallCounter {
 
   void for_each_inlined(const Definition& definition, const std::function<void(const Access&)>& visit) {
     analysis::for_each_access(definition, [&](const Access& access) {
-      const auto placed = program_.placement.find(access.name);
-      if (access.is_self || placed == program_.placement.end()) return;
-      if (placed->second.level == Placement::Level::Inline) visit(access);
+      if (!access.is_self && is_inline(access.name)) visit(access);
     });
   }
 

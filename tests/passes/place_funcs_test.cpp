@@ -126,6 +126,20 @@ TEST_F(PlaceFuncs, OfAPeriodThatTheLaunchKnowsAreCounted) {
   EXPECT_FALSE(is_inline(wide, "worked"));
 }
 
+// A point of `coarse` reads as many points of `heavy` as there are of it, so heavy stays inline and
+// coarse is as heavy as all of those.
+TEST_F(PlaceFuncs, ThatReadEveryPointOfAnotherOnceAreAsHeavyAsThat) {
+  Expr e = worked_(x, y);
+  for (int i = 0; i < 70; ++i) e = e * u_(x, y) + 1.0F;
+  Func heavy("heavy"), coarse("coarse");
+  heavy(x, y) = e;
+  coarse(x, y) = heavy(2 * x, 2 * y) + heavy(2 * x + 1, 2 * y) + heavy(2 * x, 2 * y + 1) +
+                 heavy(2 * x + 1, 2 * y + 1);
+  f_(x, y) = coarse(x, y) + coarse(x + 1, y);
+  EXPECT_TRUE(is_inline(f_, "heavy"));
+  EXPECT_FALSE(is_inline(f_, "coarse"));
+}
+
 TEST_F(PlaceFuncs, ThatReadWhatIsComputedInsideLoopsAreInline) {
   Func between("between"), inside("inside");
   inside(x, y) = 3.0F * u_(x, y);
