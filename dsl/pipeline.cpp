@@ -437,7 +437,10 @@ class PipelineMaker {
       return helpers.count(access.function.get()) > 0 ? access.function.get() : nullptr;
     };
     NodeRewriter rewrite([&](const Expr& e) { return copy_node(e, f); });
-    NodeRewriter place([&](const Expr& e) { return place_access(e, f, sources); });
+    NodeRewriter place_node([&](const Expr& e) { return place_access(e, f, sources); });
+    const auto place = [&](const Expr& e) {
+      return place_node(helpers.empty() ? e : StagedHelpers::taken_in(e, helper_of));
+    };
 
     auto copy = std::make_shared<FunctionData>();
     copy->name = names_->of(&f);
@@ -448,13 +451,9 @@ class PipelineMaker {
       const Definition& definition = f.definitions[i];
       Definition d;
       for (const auto& arg : definition.args) d.args.push_back(place(rewrite(arg)));
-      // Before any access is given to a window, whose coordinates are those of the marched Func: the
-      // order of a sum is the algorithm's.
-      for (const auto& value : definition.values) {
-        const Expr rounded = fix_rounding(rewrite(value), copy->args.back(), is_param);
-        d.values.push_back(
-            place(helpers.empty() ? rounded : StagedHelpers::taken_in(rounded, helper_of)));
-      }
+      // Before any access is given to a window: the order of a sum is the algorithm's.
+      for (const auto& value : definition.values)
+        d.values.push_back(place(fix_rounding(rewrite(value), copy->args.back(), is_param)));
       d.pure_vars = vars_.of(definition.pure_vars);
       if (definition.domain) {
         d.domain = with_words(definition.domain, [&](const Expr& bound) { return rewrite(bound); });

@@ -14,6 +14,7 @@
 #include "codegen/ir/traverse.h"
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/lane_index.h"
+#include "codegen/llvm/split_index.h"
 #include "codegen/llvm/types_llvm.h"
 #include "dsl/traverse.h"
 #include "runtime/plan.h"
@@ -21,67 +22,6 @@
 namespace mica::llvm_backend {
 
 namespace {
-
-/// An index as rest + constant; rest is undefined when the whole is constant. Constants are taken
-/// out of sums, differences and products with a constant.
-struct SplitIndex {
-  Expr rest;
-  std::int64_t constant = 0;
-};
-
-SplitIndex split_constant(const Expr& e) {
-  if (const std::int64_t* value = as_int(e)) return {Expr(), *value};
-  const Binary* op = e.as<Binary>();
-  if (op == nullptr) return {e, 0};
-  const auto rebuilt = [&](const Expr& a, const Expr& b) {
-    return make_expr(e.type(), Binary{op->op, a, b});
-  };
-  switch (op->op) {
-    case BinaryOp::Add: {
-      const SplitIndex a = split_constant(op->a);
-      const SplitIndex b = split_constant(op->b);
-      const std::int64_t constant = a.constant + b.constant;
-      if (!a.rest.defined()) return {b.rest, constant};
-      if (!b.rest.defined()) return {a.rest, constant};
-      if (a.constant == 0 && b.constant == 0) return {e, 0};
-      return {rebuilt(a.rest, b.rest), constant};
-    }
-    case BinaryOp::Sub: {
-      const SplitIndex a = split_constant(op->a);
-      const SplitIndex b = split_constant(op->b);
-      const std::int64_t constant = a.constant - b.constant;
-      if (!b.rest.defined()) return {a.rest, constant};
-      if (a.constant == 0 && b.constant == 0) return {e, 0};
-      return {rebuilt(a.rest.defined() ? a.rest : make_const(e.type(), std::int64_t{0}), b.rest),
-              constant};
-    }
-    case BinaryOp::Mul: {
-      const std::int64_t* factor = as_int(op->b);
-      const Expr& other = factor != nullptr ? op->a : op->b;
-      if (factor == nullptr) factor = as_int(op->a);
-      if (factor == nullptr) return {e, 0};
-      const SplitIndex split = split_constant(other);
-      if (split.constant == 0) return {e, 0};
-      if (!split.rest.defined()) return {Expr(), split.constant * *factor};
-      return {rebuilt(split.rest, make_const(e.type(), *factor)), split.constant * *factor};
-    }
-    case BinaryOp::Div:
-    case BinaryOp::Mod:
-    case BinaryOp::Min:
-    case BinaryOp::Max:
-    case BinaryOp::Pow:
-    case BinaryOp::Atan2:
-    case BinaryOp::Fmod:
-    case BinaryOp::And:
-    case BinaryOp::Or:
-    case BinaryOp::BitAnd:
-    case BinaryOp::BitOr:
-    case BinaryOp::BitXor:
-    case BinaryOp::Shl:
-    case BinaryOp::Shr: break;
-  }
-  return {e, 0};
-}
 
 /// Does the store read the array that it writes?
 bool reads_target(const ir::Store& store) {
@@ -115,7 +55,7 @@ const BufferBinding& Emitter::buffer(const std::string& name) const {
   return *binding;
 }
 
-/// A scalar index in 64 bits. Where it does not overflow its own width, no part of it does here.
+/// A scalar index in 64 bits; may_be_widened has to hold.
 llvm::Value* Emitter::emit_wide(const Expr& index) {
   std::unordered_map<const ExprNode*, llvm::Value*> known;
   const std::function<llvm::Value*(const Expr&)> widened = [&](const Expr& e) -> llvm::Value* {
@@ -145,7 +85,7 @@ llvm::Value* Emitter::address(const BufferBinding& binding, const Expr& index) {
   llvm::Value* pointer = binding.base;
   // Not inbounds: a part of the sum may point outside.
   if (split.rest.defined()) {
-    const bool widen = hooks_.facts.wide_addresses && split.rest.type() == Int(32);
+    const bool widen = hooks_.facts.wide_addresses && may_be_widened(split.rest);
     llvm::Value* rest = widen ? emit_wide(split.rest) : emit(split.rest);
     pointer = builder_.CreateGEP(element, pointer, rest);
   }

@@ -466,5 +466,14 @@ TEST(FoundByFuzzing, StorageAtAMarchThatThreadsWouldShareIsRefused) {
                          {"store_at(g, y) of f", "loop x.thread stands between"}));
 }
 
+TEST(FoundByFuzzing, AnIndexThatWrapsOnItsWay) {
+  const Var x("x"), y("y");
+  const ImageParam u(Float(32), 2, "u");
+  const auto memory = bind_random(u, {{0, 1}, {0, 5}}, 1);
+  Func f("f");
+  f(x, y) = u(x, (y * 1073741824 + (-2147483647 - 1)) % 5);
+  for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{0, 1}, {0, 3}}, target));
+}
+
 }  // namespace
 }  // namespace mica::test

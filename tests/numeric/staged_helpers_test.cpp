@@ -81,6 +81,18 @@ TEST(StagedHelpers, AreServedByTheStage) {
 }
 
 // Of a boundary condition the block holds the values, not the input's: the message says so.
+TEST(StagedHelpers, MayBeReadWhereAnUpdateWrites) {
+  const ImageParam u(Int(32), 1, "u");
+  const auto memory = bind_random(u, {{0, 20}}, 1);
+  Func bin("bin"), marks("marks");
+  bin(x) = u(x) % 7 + u(x + 1) % 3;
+  marks(x, y) = 0;
+  marks(x, clamp(bin(x), 0, 9)) = u(x);
+  marks.gpu_tile(x, y, 8, 2).stage(u, MemoryType::Shared);
+  marks.update(0).gpu_tile(x, 8);
+  EXPECT_TRUE(matches_oracle({marks}, {{0, 19}, {0, 10}}, Target::gpu_emulator()));
+}
+
 TEST(StagedHelpers, AreNoBoundaryConditions) {
   const ImageParam u(Float(32), 2, "u");
   const Func b = BoundaryConditions::repeat_edge(u);
