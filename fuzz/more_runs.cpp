@@ -88,9 +88,10 @@ Outcome run_in_place(const FuzzCase& drawn, const BoundCase& bound, Executable& 
       const std::string around = changed_around(box, *bound.memory[i], *memory);
       if (!around.empty()) outcome = {Verdict::WritesOutside, around};
     } catch (const UserError& error) {
-      if (std::string(error.what()).find("shares memory") == std::string::npos) {
-        outcome = failed("", error);
-      }
+      // Refused: memory that is read elsewhere, too, or whose strides are not those compiled in.
+      const std::string why = error.message();
+      const auto says = [&](const char* words) { return why.find(words) != std::string::npos; };
+      if (!says("shares memory") && !says("was compiled in as")) outcome = failed("", error);
     } catch (const std::exception& error) {
       outcome = failed("", error);
     }

@@ -3,6 +3,7 @@
 #include "codegen/analysis/recurrences.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/limits.h"
+#include "dsl/names.h"
 #include "dsl/operators.h"
 #include "dsl/recurrence.h"
 #include "dsl/tap_text.h"
@@ -125,6 +126,9 @@ void check_writes(Program& program, const FunctionData& func, const std::string&
   for (std::size_t i = 1; i < func.definitions.size(); ++i) {
     const auto& definition = func.definitions[i];
     auto scope = analysis::definition_scope(func, definition, box);
+    std::vector<std::string> args;
+    for (const Expr& arg : definition.args) args.push_back(brief(arg));
+    const std::string place = func.name + "(" + joined(args) + ")";
     for (std::size_t d = 0; d < box.size(); ++d) {
       Interval written = analysis::index_interval(definition, definition.args[d], scope);
       if (!written.bounded()) {
@@ -136,8 +140,8 @@ void check_writes(Program& program, const FunctionData& func, const std::string&
       check.holds = simplify(written.min >= box[d].min && written.max <= box[d].max);
       if (is_const(check.holds, 1)) continue;
       check.values = {written.min, written.max, box[d].min, box[d].max};
-      check.message = "update " + std::to_string(i) + " of " + func.name +
-                      " writes indices {0} to {1} of dimension " + std::to_string(d) +
+      check.message = "update " + std::to_string(i) + " of " + func.name + " writes " + place +
+                      " at indices {0} to {1} of dimension " + std::to_string(d) +
                       ", but the output holds {2} to {3}; realize a buffer that holds them all";
       check.where = definition.where;
       program.plan.checks.push_back(std::move(check));

@@ -184,7 +184,7 @@ TEST(WriteErrors, AWriteBeyondTheBufferIsCalledAWrite) {
   f(r + 1) += 1;
   Buffer<std::int32_t> out(9);
   EXPECT_TRUE(fails_with([&] { f.realize(out, Target::host()); },
-                         {"update 1 of f writes indices 1 to 9", "the output holds 0 to 8"}));
+                         {"update 1 of f writes f(", "at indices 1 to 9", "the output holds 0 to 8"}));
 }
 
 TEST(WriteErrors, AnIndexOfAWriteThatNothingBoundsIsCalledThat) {

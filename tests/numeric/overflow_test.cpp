@@ -225,7 +225,8 @@ TEST_F(Index, OfAnUpdateThatLeavesItsBoxIsRefused) {
   g(y) = 0;
   g(r[0] % p_) += 1;
   p_.set(-3);
-  EXPECT_TRUE(fails_with([&] { g.realize({8}); }, {"g(r.x % p)", "index -2", "starts at 0"}));
+  EXPECT_TRUE(fails_with([&] { g.realize({8}); },
+                         {"writes g(r.x % p) at indices -2 to 0", "the output holds 0 to 7"}));
   p_.set(3);
   EXPECT_TRUE(matches_everywhere(g, {{0, 8}}));
   p_.set(0);
