@@ -77,7 +77,7 @@ llvm::Value* Emitter::emit_wide(const Expr& index) {
   return widened(index);
 }
 
-llvm::Value* Emitter::address(const BufferBinding& binding, const Expr& index) {
+llvm::Value* Emitter::address(const BufferBinding& binding, const Expr& index, bool of_vector) {
   llvm::Type* element = memory_type(context(), binding.type);
   SplitIndex split = split_constant(index);
   // The rest must not overflow where the whole does not.
@@ -85,7 +85,7 @@ llvm::Value* Emitter::address(const BufferBinding& binding, const Expr& index) {
   llvm::Value* pointer = binding.base;
   // Not inbounds: a part of the sum may point outside.
   if (split.rest.defined()) {
-    const bool widen = hooks_.facts.wide_addresses && may_be_widened(split.rest);
+    const bool widen = of_vector && hooks_.facts.wide_addresses && may_be_widened(split.rest);
     llvm::Value* rest = widen ? emit_wide(split.rest) : emit(split.rest);
     pointer = builder_.CreateGEP(element, pointer, rest);
   }
@@ -230,7 +230,7 @@ llvm::Value* Emitter::load_strided(MemoryAccess access, Type type, const Expr& f
                                    std::int64_t stride, int alignment) {
   constexpr std::int64_t kWidestStride = 4;
   const int lanes = type.lanes, bytes = type.bytes();
-  access.pointer = address(access.binding, first);
+  access.pointer = address(access.binding, first, /*of_vector=*/true);
   access.count = lanes;
   if (stride == 1) {
     access.alignment = alignment;
@@ -382,7 +382,7 @@ std::size_t Emitter::store_interleaved(const std::vector<ir::Stmt>& stmts, std::
   llvm::Value* value = builder_.CreateShuffleVector(parts.front(), picked);
   const Type whole = type.with_lanes(static_cast<int>(lanes * channels));
   const BufferBinding& to = buffer(head->buffer);
-  const MemoryAccess access{head->buffer, to, true,         address(to, order[0].base),
+  const MemoryAccess access{head->buffer, to, true,         address(to, order[0].base, true),
                             whole.lanes,  0,  head->logical};
   store_elements(access, whole, value, type.bytes());
   return channels;
@@ -419,7 +419,7 @@ void Emitter::statement(const ir::Store& store) {
   }
   const std::optional<LaneIndex> form = lane_index(index);
   if (form && form->stride == 1 && form->bases.size() == 1) {
-    access.pointer = address(to, form->bases[0]);
+    access.pointer = address(to, form->bases[0], /*of_vector=*/true);
     access.alignment = store.alignment * bytes;
     store_elements(access, type, value, store.alignment * bytes);
     return;

@@ -95,7 +95,8 @@ class Emitter {
 
   // emit_memory.cpp
   const BufferBinding& buffer(const std::string& name) const;
-  llvm::Value* address(const BufferBinding& buffer, const Expr& index);
+  /// `of_vector`: of the first lane of neighbours.
+  llvm::Value* address(const BufferBinding& buffer, const Expr& index, bool of_vector = false);
   llvm::Value* emit_wide(const Expr& index);
   llvm::Value* load(Type type, const Load& load);
   llvm::Value* load_texture(const BufferBinding& from, Type type, const Expr& index);

@@ -20,8 +20,9 @@ struct TargetFacts {
   /// Vectors whose lanes are apart are loaded with what lies between, and stored together where several
   /// fill each other's gaps; else lane by lane.
   bool dense_accesses = false;
-  /// Sums and products of an index are computed at the width of a pointer, so that what a loop does not
-  /// change of an address is found; else at the index's own width.
+  /// Sums and products of a vector's index are computed at the width of a pointer, so that what a loop
+  /// does not change of an address is found; else at the index's own width, as of single elements, where
+  /// it would gain little and take LLVM long.
   bool wide_addresses = false;
   /// Conversions of vectors from float to integer that saturate are instructions; else compare and
   /// select.
