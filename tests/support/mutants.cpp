@@ -68,11 +68,12 @@ class Mutator {
     std::vector<Site> around;
     around.swap(sites_);
     const std::size_t place = met_++;
+    RewriteMemo met;
     const ir::Stmt below = ir::map_children(
         s, [this](const ir::Stmt& child) { return rewrite(child); },
         [&](const Expr& e) {
           place_ = place;
-          return taps(e, s);
+          return taps(e, s, met);
         });
     guards_ -= guards ? 1 : 0;
     place_ = place;
@@ -178,8 +179,12 @@ class Mutator {
   }
 
   // ---- expressions ---------------------------------------------------------------------------------
-  Expr taps(const Expr& e, const ir::Stmt& in) {
-    const Expr below = mica::map_children(e, [&](const Expr& child) { return taps(child, in); });
+  /// `met`: the nodes of the statement that were met, so that shared ones are changed once.
+  Expr taps(const Expr& e, const ir::Stmt& in, RewriteMemo& met) {
+    return met(e, [&] { return tap(e, in, met); });
+  }
+  Expr tap(const Expr& e, const ir::Stmt& in, RewriteMemo& met) {
+    const Expr below = mica::map_children(e, [&](const Expr& child) { return taps(child, in, met); });
     const auto* load = below.as<Load>();
     if (load == nullptr) return below;
     Load changed = *load;
