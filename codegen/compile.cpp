@@ -35,10 +35,15 @@ Pipelines pipelines_of(const std::vector<Func>& outputs) {
   Pipelines all;
   const Pipeline& plain = all[{}] = pipeline_of(outputs);
   std::size_t count = 1;
-  for (const auto& choice : plain.choices) count *= choice.size() + 1;
+  bool exact = true;
+  for (const auto& choice : plain.choices) {
+    exact = count < std::size_t{1} << 32;
+    if (exact) count *= choice.size() + 1;
+  }
   if (count > kMost) {
-    throw UserError("the specializations of this pipeline have " + std::to_string(count) +
-                    " combinations; at most " + std::to_string(kMost) +
+    throw UserError(std::string("the specializations of this pipeline have ") +
+                    (exact ? "" : "more than ") + std::to_string(count) + " combinations; at most " +
+                    std::to_string(kMost) +
                     " are possible: leave some out, or compile Funcs of their own");
   }
   Chosen chosen(plain.choices.size(), 0);
@@ -147,16 +152,17 @@ Executable compile(const std::vector<Func>& outputs, const Target& target,
   if (target.backend == Backend::Cuda) device_for(target);
   auto pipelines = std::make_shared<const Pipelines>(pipelines_of(outputs));
   const Pipeline& plain = pipelines->at({});
-  // What the user can get wrong shows now, not at the first run, which most often wants this variant.
-  auto usual = std::make_shared<const ir::Module>(lower_variant(plain, target, options, Variant{}));
+  // What the user can get wrong shows now, not at the first run, which most often wants these variants.
+  const auto usual = std::make_shared<std::map<Chosen, ir::Module>>();
   for (const auto& [chosen, pipeline] : *pipelines) {
-    if (!chosen.empty()) (void)lower_variant(pipeline, target, options, {.chosen = chosen});
+    usual->emplace(chosen, lower_variant(pipeline, target, options, {.chosen = chosen}));
   }
   return Executable(target, output_names(plain),
                     [pipelines, usual, target, options](const Variant& variant) {
                       const Pipeline& pipeline = pipelines->at(variant.chosen);
-                      if (variant == Variant{})
-                        return load_variant(*usual, pipeline.depth, target, options);
+                      if (variant == Variant{.chosen = variant.chosen}) {
+                        return load_variant(usual->at(variant.chosen), pipeline.depth, target, options);
+                      }
                       return load_variant(lower_variant(pipeline, target, options, variant),
                                           pipeline.depth, target, options);
                     });

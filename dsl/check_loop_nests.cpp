@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/loop_dims.h"
 #include "dsl/names.h"
 #include "dsl/schedule_view.h"
 
@@ -13,18 +14,6 @@ namespace {
 constexpr std::size_t kMaxAxes = 3;
 constexpr std::int64_t kMaxThreads = 1024;
 constexpr std::int64_t kMaxThreadsZ = 64;
-
-bool acts_on_loops(const Directive& directive) {
-  const auto& op = directive.op;
-  return std::holds_alternative<directive::Split>(op) || std::holds_alternative<directive::Fuse>(op) ||
-         std::holds_alternative<directive::Reorder>(op) ||
-         std::holds_alternative<directive::MarkLoop>(op) ||
-         std::holds_alternative<directive::GpuTile>(op) ||
-         std::holds_alternative<directive::Vectorize>(op) ||
-         std::holds_alternative<directive::Unroll>(op) || std::holds_alternative<directive::March>(op) ||
-         std::holds_alternative<directive::GpuSingleThread>(op) ||
-         std::holds_alternative<directive::OrderBlocks>(op);
-}
 
 /// The checks of one definition's loops.
 class NestChecker {

@@ -1,6 +1,5 @@
 // Updates that read their own Func at neighbours: colors, and why some cannot be.
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,10 +8,9 @@
 #include "dsl/func.h"
 #include "dsl/march_taps.h"
 #include "dsl/names.h"
-#include "dsl/node_visit.h"
 #include "dsl/recurrence.h"
+#include "dsl/self_reads.h"
 #include "dsl/tap_text.h"
-#include "dsl/traverse.h"
 
 namespace mica {
 
@@ -68,15 +66,6 @@ std::optional<std::vector<std::int64_t>> offsets_of(const FunctionData& f, const
     offsets.push_back(*offset);
   }
   return offsets;
-}
-
-void for_each_own_read(const Definition& definition, const std::function<void(const Access&)>& visit) {
-  std::vector<Expr> all = definition.args;
-  all.insert(all.end(), definition.values.begin(), definition.values.end());
-  visit_nodes(all, [&](const Expr& e) {
-    const auto* access = e.as<Access>();
-    if (access != nullptr && access->is_self) visit(*access);
-  });
 }
 
 /// Points along an update's Vars are independent where nothing says in which order they are computed.

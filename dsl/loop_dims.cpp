@@ -10,6 +10,11 @@
 
 namespace mica {
 
+bool acts_on_loops(const Directive& directive) {
+  return std::visit([](const auto& op) { return !PlacementDirective<std::decay_t<decltype(op)>>; },
+                    directive.op);
+}
+
 LoopNestSpec LoopExpander::run() {
   add_initial_loops();
   absorbed_.assign(directives_.size(), false);

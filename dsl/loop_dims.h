@@ -80,6 +80,9 @@ struct LoopNestSpec {
 /// without findings the result is exact.
 LoopNestSpec expand_loops(const FunctionData& f, int definition, Diagnostics& findings);
 
+/// Does `directive` make, order or mark loops of the definition that it is given to?
+bool acts_on_loops(const Directive& directive);
+
 /// The names of the loops that gpu_single_thread makes, innermost first.
 inline constexpr const char* kSingleLoops[] = {"single.thread", "single.block"};
 

@@ -10,6 +10,7 @@
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
 #include "dsl/operators.h"
+#include "dsl/self_reads.h"
 #include "dsl/tap_text.h"
 #include "dsl/traverse.h"
 
@@ -61,10 +62,7 @@ Step step_of(const FunctionData& f, const std::vector<std::string>& args, const 
 std::vector<Step> steps_of(const FunctionData& f, const std::vector<std::string>& args,
                            const std::vector<Expr>& values) {
   std::vector<Step> steps;
-  visit_nodes(values, [&](const Expr& e) {
-    const auto* access = e.as<Access>();
-    if (access != nullptr && access->is_self) steps.push_back(step_of(f, args, *access));
-  });
+  for_each_own_read(values, [&](const Access& access) { steps.push_back(step_of(f, args, access)); });
   return steps;
 }
 

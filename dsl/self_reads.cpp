@@ -158,6 +158,19 @@ class TypeDecider {
 
 }  // namespace
 
+void for_each_own_read(const std::vector<Expr>& exprs, FunctionRef<void(const Access&)> visit) {
+  visit_nodes(exprs, [&](const Expr& e) {
+    const auto* access = e.as<Access>();
+    if (access != nullptr && access->is_self) visit(*access);
+  });
+}
+
+void for_each_own_read(const Definition& definition, FunctionRef<void(const Access&)> visit) {
+  std::vector<Expr> all = definition.args;
+  all.insert(all.end(), definition.values.begin(), definition.values.end());
+  for_each_own_read(all, visit);
+}
+
 Expr carried_out(const Expr& e) {
   if (const auto* op = e.as<Binary>()) {
     switch (op->op) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dsl/function.h"
+#include "dsl/traverse.h"
 
 namespace mica {
 
@@ -21,6 +22,11 @@ namespace mica {
 /// read.
 std::vector<Expr> with_decided_types(const FunctionData& f, const std::vector<std::string>& args,
                                      const std::vector<Expr>& values, const SourceLocation& where);
+
+/// Calls `visit` on every distinct read in `exprs` of the Func that they define.
+void for_each_own_read(const std::vector<Expr>& exprs, FunctionRef<void(const Access&)> visit);
+/// The same for the values and the place of a definition.
+void for_each_own_read(const Definition& definition, FunctionRef<void(const Access&)> visit);
 
 /// The operation of `e` once more, on its operands as they are now: with their types, and done at once
 /// if they are constants by now.

@@ -1,25 +1,18 @@
 #include "dsl/specialized.h"
 
-#include <type_traits>
 #include <variant>
 
+#include "dsl/loop_dims.h"
 #include "dsl/node_visit.h"
 
 namespace mica {
 
 namespace {
 
+/// Do the loops that a specialization has of its own make up for `directive`?
 bool is_about_loops(const Directive& directive) {
-  return std::visit(
-      [](const auto& d) {
-        using D = std::decay_t<decltype(d)>;
-        return std::is_same_v<D, directive::Split> || std::is_same_v<D, directive::Fuse> ||
-               std::is_same_v<D, directive::Reorder> || std::is_same_v<D, directive::MarkLoop> ||
-               std::is_same_v<D, directive::GpuTile> || std::is_same_v<D, directive::Vectorize> ||
-               std::is_same_v<D, directive::Unroll> || std::is_same_v<D, directive::LaunchBounds> ||
-               std::is_same_v<D, directive::MaxRegisters>;
-      },
-      directive.op);
+  return acts_on_loops(directive) || std::holds_alternative<directive::LaunchBounds>(directive.op) ||
+         std::holds_alternative<directive::MaxRegisters>(directive.op);
 }
 
 /// The directives of a specialization, and those other than on loops that its definition got later.

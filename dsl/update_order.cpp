@@ -6,8 +6,8 @@
 
 #include "dsl/march_taps.h"
 #include "dsl/node_visit.h"
+#include "dsl/self_reads.h"
 #include "dsl/tap_text.h"
-#include "dsl/traverse.h"
 
 namespace mica {
 
@@ -27,24 +27,9 @@ bool same_point(const std::vector<Expr>& a, const std::vector<Expr>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), equal);
 }
 
-/// The first read of the Func in `e`, elsewhere than at `point`; null if there is none.
-const Access* other_read(const Expr& e, const std::vector<Expr>& point) {
-  const Access* found = nullptr;
-  walk(e, [&](const Expr& node) {
-    const auto* access = node.as<Access>();
-    if (found == nullptr && access != nullptr && access->is_self && !same_point(access->args, point)) {
-      found = access;
-    }
-  });
-  return found;
-}
-
-bool reads_itself(const Expr& e) {
+bool read_themselves(const std::vector<Expr>& exprs) {
   bool found = false;
-  walk(e, [&](const Expr& node) {
-    const auto* access = node.as<Access>();
-    found = found || (access != nullptr && access->is_self);
-  });
+  for_each_own_read(exprs, [&](const Access&) { found = true; });
   return found;
 }
 
@@ -95,10 +80,10 @@ bool take_apart(const FunctionData& f, const Definition& update, std::size_t ele
         f.name);
     return false;
   }
-  const bool reads = reads_itself(made.operand) ||
-                     (made.condition.defined() && reads_itself(made.condition)) ||
-                     std::any_of(update.args.begin(), update.args.end(), reads_itself);
-  if (!reads) return true;
+  std::vector<Expr> combined = update.args;
+  combined.push_back(made.operand);
+  if (made.condition.defined()) combined.push_back(made.condition);
+  if (!read_themselves(combined)) return true;
   why = fmt::format(
       "what is combined, or where, depends on values of {} itself, which other iterations "
       "change: leave the loops over the domain serial",
@@ -111,12 +96,10 @@ bool take_apart(const FunctionData& f, const Definition& update, std::size_t ele
 std::vector<std::string> order_obstacles(const FunctionData& f, const Definition& update) {
   std::vector<std::string> obstacles;
   if (!update.domain) return obstacles;
-  std::vector<Expr> reads = update.values;
-  reads.insert(reads.end(), update.args.begin(), update.args.end());
-  const Access* other = nullptr;
-  for (const Expr& e : reads) {
-    if (other == nullptr) other = other_read(e, update.args);
-  }
+  const Access* other = nullptr;  // the first read elsewhere than at the point that is written
+  for_each_own_read(update, [&](const Access& access) {
+    if (other == nullptr && !same_point(access.args, update.args)) other = &access;
+  });
   for (std::size_t d = 0; d < update.domain->dims.size(); ++d) {
     if (other != nullptr) {
       obstacles.push_back(fmt::format("reads {}, which another iteration may write", tap_text(*other)));

@@ -236,14 +236,14 @@ class Shaper {
     out_.launches.push_back(std::move(shaped));
   }
 
-  /// Place of KernelArgument::at.
+  /// The point of the array that the argument's pointer shall show, KernelArgument::at, evaluated.
   [[nodiscard]] Place origin_of(const PreparedPlan::Argument& argument) const {
     Place origin(arrays_[static_cast<std::size_t>(argument.array)].dims.size(), 0);
     for (std::size_t d = 0; d < argument.at.size(); ++d) origin[d] = value(argument.at[d]);
     return origin;
   }
 
-  /// Elements from the one at the mins to KernelArgument::at.
+  /// Elements between the array's first and that point.
   [[nodiscard]] std::int64_t offset_of(const PreparedPlan::Argument& argument) const {
     const std::vector<BufferDim>& dims = arrays_[static_cast<std::size_t>(argument.array)].dims;
     const Place origin = origin_of(argument);

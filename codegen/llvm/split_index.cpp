@@ -45,22 +45,8 @@ SplitIndex split_constant(const Expr& e) {
       if (!split.rest.defined()) return {Expr(), split.constant * *factor};
       return {rebuilt(split.rest, make_const(e.type(), *factor)), split.constant * *factor};
     }
-    case BinaryOp::Div:
-    case BinaryOp::Mod:
-    case BinaryOp::Min:
-    case BinaryOp::Max:
-    case BinaryOp::Pow:
-    case BinaryOp::Atan2:
-    case BinaryOp::Fmod:
-    case BinaryOp::And:
-    case BinaryOp::Or:
-    case BinaryOp::BitAnd:
-    case BinaryOp::BitOr:
-    case BinaryOp::BitXor:
-    case BinaryOp::Shl:
-    case BinaryOp::Shr: break;
+    default: return {e, 0};
   }
-  return {e, 0};
 }
 
 bool may_be_widened(const Expr& e) {

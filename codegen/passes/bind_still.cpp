@@ -20,7 +20,11 @@ class Binder {
           if (const auto* inner = s.as<ir::For>()) bound_.insert(inner->name);
           if (const auto* let = s.as<ir::LetStmt>()) bound_.insert(let->name);
         },
-        nullptr);
+        [this](const Expr& e) {
+          mica::walk(e, [this](const Expr& node) {
+            if (const auto* let = node.as<Let>()) bound_.insert(let->name);
+          });
+        });
   }
 
   StillDivisions run() {

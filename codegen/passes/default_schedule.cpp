@@ -1,7 +1,9 @@
 #include "codegen/passes/default_schedule.h"
 
 #include <algorithm>
+#include <map>
 
+#include "dsl/loop_dims.h"
 #include "dsl/update_order.h"
 
 namespace mica::passes {
@@ -16,16 +18,7 @@ constexpr int kSteps = 4;
 constexpr std::int64_t kMostInOneThread = std::int64_t{1} << 20;
 
 bool has_loops(const Definition& definition) {
-  return std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
-    return std::holds_alternative<directive::GpuSingleThread>(d.op) ||
-           std::holds_alternative<directive::Split>(d.op) ||
-           std::holds_alternative<directive::Fuse>(d.op) ||
-           std::holds_alternative<directive::Reorder>(d.op) ||
-           std::holds_alternative<directive::MarkLoop>(d.op) ||
-           std::holds_alternative<directive::GpuTile>(d.op) ||
-           std::holds_alternative<directive::Vectorize>(d.op) ||
-           std::holds_alternative<directive::Unroll>(d.op);
-  });
+  return std::any_of(definition.directives.begin(), definition.directives.end(), acts_on_loops);
 }
 
 bool uses_gpu(const Definition& definition) {
@@ -198,9 +191,12 @@ bool may_be_tiled(const Program& program, const std::string& func, const Definit
                       [&](const auto& loop) { return holds_others(program, func, loop); });
 }
 
+// The places of definitions by their Func's name.
+using Definitions = std::map<std::string, std::vector<std::size_t>>;
+
 /// Definitions that one thread of a GPU carries out, so that no GPU waits for the host, where anything
 /// runs in threads at all.
-void schedule_single(Program& program, const std::vector<std::pair<std::string, std::size_t>>& ordered) {
+void schedule_single(Program& program, const Definitions& ordered) {
   bool gpu = false;
   for (const auto& func : program.pipeline.funcs) {
     gpu = gpu || (program.is_root(func->name) &&
@@ -208,12 +204,11 @@ void schedule_single(Program& program, const std::vector<std::pair<std::string, 
   }
   if (!gpu || !program.options.target.is_gpu()) return;
   for (auto& func : program.pipeline.funcs) {
-    for (const auto& [name, definition] : ordered) {
-      if (name != func->name) continue;
-      auto copy = std::make_shared<FunctionData>(*func);
-      add(copy->definitions[definition], directive::GpuSingleThread{});
-      func = copy;
-    }
+    const auto found = ordered.find(func->name);
+    if (found == ordered.end()) continue;
+    auto copy = std::make_shared<FunctionData>(*func);
+    for (const std::size_t i : found->second) add(copy->definitions[i], directive::GpuSingleThread{});
+    func = copy;
   }
 }
 
@@ -223,7 +218,7 @@ void default_schedule(Program& program) {
   // Iterations that run at once would share what is computed inside them and stored outside all loops.
   const bool parallel = std::none_of(program.placement.begin(), program.placement.end(),
                                      [](const auto& entry) { return entry.second.store_root; });
-  std::vector<std::pair<std::string, std::size_t>> ordered;  // what one thread would have to do
+  Definitions ordered;  // what one thread would have to do
   for (auto& func : program.pipeline.funcs) {
     if (!program.is_root(func->name)) continue;
     auto copy = std::make_shared<FunctionData>(*func);
@@ -240,7 +235,7 @@ void default_schedule(Program& program) {
         // Loops in the user's order that are given to nobody.
         const bool left = gpu && i > 0 && definition.pure_vars.empty() && !is_spread(definition);
         if (left && !is_long(definition) && may_be_tiled(program, copy->name, definition)) {
-          ordered.emplace_back(copy->name, i);
+          ordered[copy->name].push_back(i);
         }
         continue;
       }
@@ -248,7 +243,7 @@ void default_schedule(Program& program) {
         schedule_host(definition, *copy, parallel, holds_others(program, copy->name));
       } else if (may_be_tiled(program, copy->name, definition) && !schedule_gpu(definition, *copy) &&
                  !is_long(definition)) {
-        ordered.emplace_back(copy->name, i);
+        ordered[copy->name].push_back(i);
       }
     }
     func = copy;

@@ -67,6 +67,31 @@ TEST_F(Specialize, DirectivesThatComeLaterAreForBoth) {
   }
 }
 
+TEST_F(Specialize, KeepsItsLoopsWhereOneThreadOrAMarchComesLater) {
+  // The threads in a row of a block without and with the specialization.
+  const auto shapes = [this](Func& f, const auto& later) {
+    f.specialize(few == 1).gpu_tile(x, y, 16, 2);
+    later();
+    std::vector<unsigned> threads;
+    for (const int value : {0, 1}) {
+      few.set(value);
+      Buffer<float> out(32, 8);
+      Executable run = compile(f, Target::gpu_emulator());
+      run.run(out);
+      threads.push_back(run.kernels().front().shape.block[0]);
+    }
+    return threads;
+  };
+  Buffer<float> in(32, 8);
+  in.fill(1.0F);
+  u.set(in);
+  Func alone("alone"), walked("walked");
+  alone(x, y) = u(x, y) * scale;
+  walked(x, y) = u(x, y) + scale;
+  EXPECT_EQ(shapes(alone, [&] { alone.gpu_single_thread(); }), (std::vector<unsigned>{1, 16}));
+  EXPECT_EQ(shapes(walked, [&] { walked.gpu_tile(x, 32).march(y); }), (std::vector<unsigned>{32, 16}));
+}
+
 TEST_F(Specialize, TheFirstConditionThatHoldsCounts) {
   // A kernel's block tells which schedule it has.
   const auto block_of = [&](int value) {
@@ -150,6 +175,18 @@ TEST_F(Specialize, TooManyCombinationsAreRefused) {
   for (int i = 0; i < 2; ++i) smooth.specialize(few == i).serial(x);
   EXPECT_TRUE(
       fails_with([&] { (void)compile(next, Target::host()); }, {"have 18 combinations", "at most 16"}));
+}
+
+TEST_F(Specialize, MoreCombinationsThanANumberHoldsAreRefused) {
+  std::vector<Func> chain{smooth};
+  for (int i = 0; i < 64; ++i) {
+    Func f("f" + std::to_string(i));
+    f(x, y) = chain.back()(x, y) + 1.0F;
+    f.compute_root().specialize(few == 1).serial(x);
+    chain.push_back(f);
+  }
+  EXPECT_TRUE(fails_with([&] { (void)compile(chain.back(), Target::host()); },
+                         {"have more than 4294967296 combinations", "at most 16"}));
 }
 
 }  // namespace
