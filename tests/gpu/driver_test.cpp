@@ -375,6 +375,7 @@ TEST_F(GpuDriver, TimesWorkAndCopies) {
   GpuTimer empty(kGpu), full(kGpu);
   const auto kernel = load("scale");
   Floats in(*device_, 16 * kMiB), out(*device_, 16 * kMiB);
+  in.put(std::vector<float>(16 * kMiB, 1.0F));
   empty.start();
   empty.stop();
   full.start();
