@@ -15,7 +15,10 @@ struct Options {
   Target target;
   /// The case of this name, or all cases whose name contains it.
   std::string filter;
-  std::int64_t size = 0;             ///< points along each side; 0: the case's own
+  std::int64_t size = 0;  ///< points along each side; 0: the case's own
+  /// Arrays without any padding, as a user's own often are, and one point less along each side where no
+  /// size is given: rows that do not start at whole vectors.
+  bool dense = false;
   int runs = 25;                     ///< timed runs of each contender, interleaved; the median counts
   std::string twins;                 ///< folder of the twins' cubins; empty: look beside the program
   schedules::Parameters parameters;  ///< of the schedule, in place of the case's own

@@ -42,10 +42,11 @@ std::filesystem::path twins_folder(const Options& options) {
 struct Arrays {
   std::vector<AnyBuffer> inputs, expected, outputs;
 
-  Arrays(Algorithm& algorithm, const std::vector<std::int64_t>& extents) {
+  Arrays(Algorithm& algorithm, const std::vector<std::int64_t>& extents, bool dense) {
     const std::vector<std::int64_t> halo(algorithm.halo.begin(), algorithm.halo.end());
     for (ImageParam& input : algorithm.inputs) {
-      inputs.push_back(AnyBuffer::with_halo(input.type(), extents, halo));
+      inputs.push_back(dense ? dense_with_halo(input.type(), extents, halo)
+                             : AnyBuffer::with_halo(input.type(), extents, halo));
       fill_random(inputs.back(), inputs.size());
       input.set(inputs.back());
     }
@@ -56,6 +57,14 @@ struct Arrays {
       }
     }
     algorithm.output.realize(pointers(expected), Target::host());
+  }
+  static AnyBuffer dense_with_halo(Type type, std::vector<std::int64_t> extents,
+                                   const std::vector<std::int64_t>& halo) {
+    for (std::size_t d = 0; d < extents.size(); ++d) extents[d] += 2 * halo[d];
+    AnyBuffer whole(type, extents);
+    std::vector<std::int64_t> mins;
+    for (const std::int64_t h : halo) mins.push_back(-h);
+    return whole.translated(mins);
   }
   static std::vector<AnyBuffer*> pointers(std::vector<AnyBuffer>& list) {
     std::vector<AnyBuffer*> result;
@@ -127,7 +136,7 @@ double timed(const Target& target, const Ahead& ahead, const Fn& work) {
 Result measure(const Case& c, const Options& options) {
   const Target& target = options.target;
   Algorithm algorithm = make_algorithm(c.algorithm);
-  const std::int64_t n = options.size > 0 ? options.size : c.size;
+  const std::int64_t n = options.size > 0 ? options.size : options.dense ? c.size - 1 : c.size;
   Executable executable;
   Result r;
   r.name = c.name;
@@ -138,7 +147,7 @@ Result measure(const Case& c, const Options& options) {
   // A schedule that is refused costs no arrays. The host's values come from a copy without one.
   if (has_schedule(c)) schedules::apply(algorithm.output, c.schedule, r.parameters);
   Algorithm plain = make_algorithm(c.algorithm);
-  Arrays arrays(plain, std::vector<std::int64_t>(plain.halo.size(), n));
+  Arrays arrays(plain, std::vector<std::int64_t>(plain.halo.size(), n), options.dense);
   for (std::size_t i = 0; i < arrays.inputs.size(); ++i) algorithm.inputs[i].set(arrays.inputs[i]);
   r.points = arrays.expected.front().elements();
   r.bytes = arrays.bytes();

@@ -22,6 +22,7 @@
 #include "codegen/passes/split_colors.h"
 #include "codegen/passes/split_host_device.h"
 #include "codegen/passes/split_interiors.h"
+#include "codegen/passes/turn_tiles.h"
 #include "codegen/passes/unroll_loops.h"
 #include "codegen/passes/unroll_marches.h"
 #include "codegen/passes/vectorize_loops.h"
@@ -54,6 +55,7 @@ const std::vector<Pass>& pass_list() {
       {"place_funcs", passes::place_funcs},
       {"inline_funcs", passes::inline_funcs},
       {"default_schedule", passes::default_schedule},
+      {"turn_tiles", passes::turn_tiles},
       {"infer_bounds", passes::infer_bounds},
       {"check_coordinates", passes::check_coordinates},
       {"order_storage", passes::order_storage},

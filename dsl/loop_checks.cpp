@@ -13,7 +13,6 @@ namespace mica {
 namespace {
 
 constexpr int kMaxVectorWidth = 64;
-constexpr std::int64_t kMaxUnroll = 256;
 
 bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
@@ -75,8 +74,8 @@ bool LoopExpander::is_width(std::int64_t width) {
   return false;
 }
 bool LoopExpander::is_unroll(std::int64_t factor) {
-  if (factor >= 1 && factor <= kMaxUnroll) return true;
-  report(fmt::format("cannot write out {} iterations; legal are 1 to {}", factor, kMaxUnroll));
+  if (factor >= 1 && factor <= kMostUnrolled) return true;
+  report(fmt::format("cannot write out {} iterations; legal are 1 to {}", factor, kMostUnrolled));
   return false;
 }
 bool LoopExpander::is_unmarked(const std::string& name) {

@@ -33,6 +33,9 @@
 
 namespace mica {
 
+/// Iterations that an unroll writes out at most.
+inline constexpr std::int64_t kMostUnrolled = 256;
+
 /// One loop as it will run.
 struct LoopDim {
   std::string name;

@@ -203,9 +203,11 @@ std::vector<std::int64_t> NestBuilder::fixed_extents(const FunctionData& func, c
   return extents;
 }
 
-// Elements that one access moves when rows of `func` are filled in whole vectors.
+// Elements that one access moves when rows of `func` are filled in whole vectors. Where rows are not
+// aligned, elements go one by one, those of a warp beside one another.
 int NestBuilder::fill_lanes(const FunctionData& func, const NestContext& context) const {
   const Placement& placement = program_.placement.at(func.name);
+  if (!program_.options.variant.aligned) return 1;
   if (!context.row_origin.defined() || func.types.size() != 1 || func.definitions.size() != 1) return 1;
   const int widest = kCopyBytes / func.types.front().bytes();
   if (placement.load == LoadPolicy::HaloThreads) return 1;

@@ -20,6 +20,8 @@ void add_bench(CLI::App& app) {
   command->add_option("filter", options.filter, "the case of this name, or all whose name contains it");
   command->add_option("--target", choice->target,
                       "cuda, cuda:N, host or emulator (default: the best there is)");
+  command->add_flag("--dense", options.dense,
+                    "arrays without padding, of one point less along each side: rows not aligned");
   command->add_option("--size", options.size, "points along each side (0: the case's own)")
       ->check(natural_number());
   command->add_option("--runs", options.runs, "timed runs of each, interleaved")

@@ -1,0 +1,25 @@
+// turn_tiles: on rows that are not aligned, a thread's points stand above one another.
+//
+//   next.gpu_tile(x, y, 32, 8).vectorize(x, 4)        a tile of 128 x 8 points, 256 threads
+//
+//   aligned     32 x 8 threads of 4 points of a row    one access of 16 bytes a thread
+//   unaligned   128 x 2 threads of 4 rows              four accesses, each of whole lines of a warp
+//
+// In single elements a thread's points side by side would be four accesses of a warp that each touch
+// all of its four lines. Turned, the tile and what it keeps stay the same; rows that a thread's points
+// share stay in its registers.
+//
+// A tile is left as it is where its other dimensions have too few threads to give, where a vector has a
+// tail of its own or no room, where a Func is computed at the vector's loop, and where further warps
+// fill its planes, whose rows of threads would change.
+// Requires: default_schedule. Ensures: no vector of a turned tile; the variant for aligned rows is not
+// changed.
+#pragma once
+
+#include "codegen/program.h"
+
+namespace mica::passes {
+
+void turn_tiles(Program& program);
+
+}  // namespace mica::passes
