@@ -111,6 +111,15 @@ std::optional<TwinRun> make_twin(const Case& c, const Options& options, const Ar
     why = "no twin: it needs a multiple of " + std::to_string(m) + " points in x";
     return std::nullopt;
   }
+  const bool has_scratch = std::any_of(
+      c.twin.kernels.begin(), c.twin.kernels.end(), [](const TwinKernel& kernel) {
+        return std::any_of(kernel.arrays.begin(), kernel.arrays.end(),
+                           [](const TwinArray& a) { return a.kind == TwinArray::Kind::Scratch; });
+      });
+  if (options.dense && has_scratch) {
+    why = "no twin: its scratch array has rows with padding";
+    return std::nullopt;
+  }
   const std::string code = read_file(cubin);
   return std::optional<TwinRun>(
       std::in_place, c.twin, schedules::Parameters(), options.target, arrays.inputs, arrays.outputs,

@@ -223,9 +223,10 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
   }
   // A serial loop that alone is left to decide a guard runs only as far as the guard allows.
   Expr extent = loop.extent;
+  const bool rolled_up = frame.rolled && loop.kind == LoopKind::Unrolled;
   // Registers that carry a recurrence have no dynamic index.
   const bool written_out = frame.carried != nullptr && loop.kind == LoopKind::Serial && !loop.recurs;
-  if ((loop.kind == LoopKind::Serial && !written_out) || loop.kind == LoopKind::Parallel) {
+  if ((loop.kind == LoopKind::Serial && !written_out) || loop.kind == LoopKind::Parallel || rolled_up) {
     for (auto it = frame.guards.begin(); it != frame.guards.end();) {
       if (auto room = frame.room_for(*it, loop.name)) {
         extent = simplify(min(extent, *room));
@@ -236,8 +237,9 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
     }
   }
   ir::Stmt body = emit_inside(frame, position, context);
-  const LoopKind kind =
-      loop.kind == LoopKind::Vectorized || written_out ? LoopKind::Unrolled : loop.kind;
+  const LoopKind kind = rolled_up                                          ? LoopKind::Serial
+                        : loop.kind == LoopKind::Vectorized || written_out ? LoopKind::Unrolled
+                                                                           : loop.kind;
   const bool rolled = loop.recurs && context.on_gpu && kind == LoopKind::Serial;
   return ir::make_stmt(
       ir::For{loop.name, make_const(Int(32), std::int64_t{0}), extent, kind, body, rolled});
@@ -280,10 +282,14 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const Nest
       std::none_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
                    [](const auto& l) { return l.kind == LoopKind::GpuBlock; });
   add_stored(frame, position, inner);
-  ir::Stmt body =
-      innermost_block && (keeps_funcs(frame) || exchanges(frame.func))
-          ? split_block(frame, position, inner)
-          : place_funcs(frame, position, inner, [&] { return emit_loops(frame, position, inner); });
+  const bool own_points = loop.kind == LoopKind::GpuThread && !more_threads && !frame.rolled &&
+                          !frame.vars.is_marched() && frame.carried == nullptr &&
+                          !exchanges(frame.func) && !keeps_funcs(frame);
+  ir::Stmt body = innermost_block && (keeps_funcs(frame) || exchanges(frame.func))
+                      ? split_block(frame, position, inner)
+                  : own_points ? emit_points(frame, position, inner)
+                               : place_funcs(frame, position, inner,
+                                             [&] { return emit_loops(frame, position, inner); });
   if (condition.defined()) body = ir::make_stmt(ir::If{simplify(condition), body, {}});
   frame.guards = std::move(saved);
   frame.fixed.erase(loop.name);

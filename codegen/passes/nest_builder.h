@@ -105,6 +105,9 @@ class NestBuilder {
   ir::Stmt emit_loops(Frame& frame, std::size_t outermost_left, const NestContext& context) const;
   ir::Stmt emit_body(Frame& frame) const;
   ir::Stmt emit_inside(Frame& frame, std::size_t position, const NestContext& context) const;
+  /// The loops inside the thread loop `position`, of which no Func is computed: without tests where all
+  /// of the thread's points are to be computed.
+  ir::Stmt emit_points(Frame& frame, std::size_t position, const NestContext& context) const;
   ir::Stmt emit_vector_loop(Frame& frame, std::size_t position, const NestContext& context) const;
   /// Allocations and computations of the Funcs placed at this loop, around `rest`.
   ir::Stmt place_funcs(Frame& frame, std::size_t position, const NestContext& context,

@@ -35,6 +35,8 @@ struct NestBuilder::Frame {
   std::function<ir::Stmt()> body;
   /// Set inside the loop along which registers carry the Func's recurrence.
   const Carried* carried = nullptr;
+  /// The thread's points may lie outside: its loops are not written out.
+  bool rolled = false;
 
   [[nodiscard]] bool decided(const Guard& guard) const {
     for (const auto& name : guard.loops) {

@@ -24,9 +24,15 @@ bool has(const Definition& definition) {
                      [](const Directive& d) { return std::holds_alternative<D>(d.op); });
 }
 
-/// Does another Func name loop `loop` of `func`?
-bool is_named(const Program& program, const std::string& func, const std::string& loop) {
-  const auto names = [&](const LoopLevel& level) { return level.func == func && level.var == loop; };
+/// Is another Func computed, or stored, in a thread of `tile`?
+bool holds_others(const Program& program, const std::string& func, const directive::GpuTile& tile) {
+  const auto names = [&](const LoopLevel& level) {
+    return level.func == func &&
+           std::any_of(tile.vars.begin(), tile.vars.end(), [&](const std::string& var) {
+             return level.var == var + ".thread" || level.var == var + ".vec" ||
+                    level.var == var + ".unroll";
+           });
+  };
   return std::any_of(program.placement.begin(), program.placement.end(), [&](const auto& entry) {
     const Placement& place = entry.second;
     return place.level == Placement::Level::At &&
@@ -47,7 +53,7 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
   const std::string& row = func.args.front();
   const auto& tile = std::get<directive::GpuTile>(definition.directives[at].op);
   const auto place = std::find(tile.vars.begin(), tile.vars.end(), row);
-  if (place == tile.vars.end() || is_named(program, func.name, row + ".vec")) return;
+  if (place == tile.vars.end() || holds_others(program, func.name, tile)) return;
   const auto* vector = taken_up<directive::Vectorize>(definition, at, row);
   if (vector == nullptr || vector->width <= 1 || vector->tail != TailStrategy::Auto) return;
   const int width = vector->width;

@@ -9,8 +9,8 @@
 // all of its four lines. Turned, the tile and what it keeps stay the same; rows that a thread's points
 // share stay in its registers.
 //
-// A tile is left as it is where its other dimensions have too few threads to give, where a vector has a
-// tail of its own or no room, where a Func is computed at the vector's loop, and where further warps
+// A tile is left as it is where its other dimensions have too few threads to give, where a vector or
+// its rows have a tail of their own, where a Func is computed in its threads, and where further warps
 // fill its planes, whose rows of threads would change.
 // Requires: default_schedule. Ensures: no vector of a turned tile; the variant for aligned rows is not
 // changed.
