@@ -111,8 +111,8 @@ std::optional<TwinRun> make_twin(const Case& c, const Options& options, const Ar
     why = "no twin: it needs a multiple of " + std::to_string(m) + " points in x";
     return std::nullopt;
   }
-  const bool has_scratch = std::any_of(
-      c.twin.kernels.begin(), c.twin.kernels.end(), [](const TwinKernel& kernel) {
+  const bool has_scratch =
+      std::any_of(c.twin.kernels.begin(), c.twin.kernels.end(), [](const TwinKernel& kernel) {
         return std::any_of(kernel.arrays.begin(), kernel.arrays.end(),
                            [](const TwinArray& a) { return a.kind == TwinArray::Kind::Scratch; });
       });

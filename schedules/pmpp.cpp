@@ -6,6 +6,8 @@ namespace {
 
 void naive(Func& f, const Parameters& p) {
   tile_gpu(f, {p.at("block_x"), p.at("block_y"), p.at("block_z")}, p.at("vec"));
+  if (p.at("planes") > 1) f.unroll(f.args().back(), static_cast<int>(p.at("planes")));
+  if (p.at("min_blocks") > 0) f.launch_bounds(static_cast<int>(p.at("min_blocks")));
 }
 
 void shared_tile(Func& f, const Parameters& p) {
@@ -26,7 +28,9 @@ std::vector<Recipe> pmpp_family() {
        {{"block_x", 32, 1, 1024, "threads in x"},
         {"block_y", 8, 1, 1024, "threads in y"},
         {"block_z", 1, 1, 64, "threads in z"},
-        {"vec", 1, 1, 16, "points of x a thread, in one vector; a power of two"}},
+        {"vec", 1, 1, 16, "points of x a thread, in one vector; a power of two"},
+        {"planes", 1, 1, 16, "points of the slowest dimension a thread"},
+        {"min_blocks", 0, 0, 32, "blocks that shall fit on a multiprocessor; 0: no promise"}},
        naive},
       {"pmpp/shared-tile",
        kDocumentStencil,

@@ -283,7 +283,7 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const Nest
                    [](const auto& l) { return l.kind == LoopKind::GpuBlock; });
   add_stored(frame, position, inner);
   const bool own_points = loop.kind == LoopKind::GpuThread && !more_threads && !frame.rolled &&
-                          !frame.vars.is_marched() && frame.carried == nullptr &&
+                          !frame.at_edge && !frame.vars.is_marched() && frame.carried == nullptr &&
                           !exchanges(frame.func) && !keeps_funcs(frame);
   ir::Stmt body = innermost_block && (keeps_funcs(frame) || exchanges(frame.func))
                       ? split_block(frame, position, inner)

@@ -51,6 +51,41 @@ struct Dealt {
   Expr condition;
 };
 
+// Every row to the threads of one warp, or of a part of it where rows are short: the places of a
+// thread's points are a constant apart.
+Dealt deal_rows(const std::string& prefix, const std::vector<std::int64_t>& extent, const Crew& crew) {
+  std::int64_t width = 32;
+  while (width / 2 >= extent[0] && width > 1) width /= 2;
+  while (crew.count % width != 0) width /= 2;
+  std::int64_t rows = 1;
+  for (std::size_t d = 1; d < extent.size(); ++d) rows *= extent[d];
+  const std::int64_t groups = crew.count / width;
+  Dealt dealt;
+  dealt.offset.resize(extent.size(), constant(0));
+  dealt.condition = crew.condition(prefix);
+  for (std::size_t d = 3; d-- > 0;) {
+    dealt.loops.push_back({prefix + kThreadAxis[d], crew.extents[d], LoopKind::GpuThread});
+  }
+  const auto points_of = [&](const std::string& loop, std::int64_t count, std::int64_t at_once,
+                             const Expr& first) {
+    dealt.loops.push_back({loop, (count + at_once - 1) / at_once, LoopKind::Serial});
+    const Expr point = make_var(loop) * constant(at_once) + first;
+    if (count % at_once != 0) dealt.condition = both(dealt.condition, point < constant(count));
+    return point;
+  };
+  const Expr number = crew.number(prefix);
+  Expr row = points_of(prefix + ".row", rows, groups, number / constant(width));
+  dealt.offset[0] = points_of(prefix + ".step", extent[0], width, number % constant(width));
+  std::size_t last = extent.size() - 1;
+  while (last > 1 && extent[last] == 1) --last;
+  for (std::size_t d = 1; d <= last && d < extent.size(); ++d) {
+    dealt.offset[d] = d < last ? row % constant(extent[d]) : row;
+    row = row / constant(extent[d]);
+  }
+  unroll_inner(dealt.loops);
+  return dealt;
+}
+
 Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::string>& args,
            const std::vector<std::int64_t>& extent, const std::int64_t (&block)[3], const Crew& crew) {
   const std::size_t dims = extent.size();
@@ -308,8 +343,11 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
     if (!is_pure(func.args[d])) extent[d] = 1;
   }
   if (again > 0) extent.insert(extent.begin() + 1, 2);
-  Dealt dealt = deal(policy, prefix, func.args, extent, context.threads,
-                     Crew(program_.placement.at(func.name), context));
+  const Crew crew(program_.placement.at(func.name), context);
+  const bool by_threads = policy == LoadPolicy::HaloThreads || policy == LoadPolicy::Strided;
+  Dealt dealt = program_.options.variant.aligned || by_threads
+                    ? deal(policy, prefix, func.args, extent, context.threads, crew)
+                    : deal_rows(prefix, extent, crew);
   Expr side = constant(0);
   if (again > 0) {
     side = dealt.offset[1];

@@ -37,6 +37,8 @@ struct NestBuilder::Frame {
   const Carried* carried = nullptr;
   /// The thread's points may lie outside: its loops are not written out.
   bool rolled = false;
+  /// Of blocks at the domain's edge, which are few.
+  bool at_edge = false;
 
   [[nodiscard]] bool decided(const Guard& guard) const {
     for (const auto& name : guard.loops) {

@@ -130,6 +130,7 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
                frame.clip,
                frame.fixed,
                {}};
+    same.at_edge = true;
     edge = builder.emit_loops(same, position, known);
   } else {
     edge = emit(known);
