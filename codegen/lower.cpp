@@ -22,6 +22,7 @@
 #include "codegen/passes/split_colors.h"
 #include "codegen/passes/split_host_device.h"
 #include "codegen/passes/split_interiors.h"
+#include "codegen/passes/store_together.h"
 #include "codegen/passes/turn_tiles.h"
 #include "codegen/passes/unroll_loops.h"
 #include "codegen/passes/unroll_marches.h"
@@ -68,6 +69,7 @@ const std::vector<Pass>& pass_list() {
       {"unroll_marches", passes::unroll_marches},
       {"unroll_loops", each_nest<passes::unroll_loops>},
       {"simplify_unrolled", each_nest<passes::simplify>},
+      {"store_together", each_nest<passes::store_together>},
       {"exchange_taps", passes::exchange_taps},
       {"flatten_storage", passes::flatten_storage},
       {"vectorize_loops", each_nest<passes::vectorize_loops>},

@@ -153,8 +153,7 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
 
   const bool has_blocks = std::any_of(spec.dims.begin(), spec.dims.end(),
                                       [](const LoopDim& d) { return d.kind == LoopKind::GpuBlock; });
-  Frame frame{func, index,  LoopVars(spec, roots, prefix, context.in_block || has_blocks), {}, {}, {},
-              {},   nullptr};
+  Frame frame{func, index, LoopVars(spec, roots, prefix, context.in_block || has_blocks)};
   frame.guards = frame.vars.guards();
   NestContext inner = context;
   inner.parts.clear();
@@ -349,6 +348,7 @@ ir::Stmt NestBuilder::emit_body(Frame& frame) const {
     }));
     condition = condition.defined() ? condition && own : own;
   }
+  if (frame.tested.defined()) return with_tested_stores(store, frame.tested);
   return condition.defined() ? ir::make_stmt(ir::If{condition, store, {}}) : store;
 }
 

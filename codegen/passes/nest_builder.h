@@ -244,6 +244,18 @@ class NestBuilder {
                        const analysis::Box& box, const NestContext& context) const;
   /// Both versions of a block: all of its points inside the domain, or some outside.
   ir::Stmt split_block(Frame& frame, std::size_t position, const NestContext& context) const;
+  // ---- blocks at the domain's edge (nest_edges.cpp) ------------------------------------------------
+  /// May the block compute points outside the domain as it does those inside?
+  [[nodiscard]] bool may_clamp(const Frame& frame) const;
+  /// Does `frame` keep planes of global memory in its threads' registers?
+  [[nodiscard]] bool has_window(const Frame& frame) const;
+  /// All of `guards` but those of loop `march`, of which some leave points to be tested.
+  static Expr inside_of(const std::vector<Guard>& guards, const std::string& march);
+  /// `stmt`, the work of a block of `frame`, whose loads from global memory stay within their arrays.
+  [[nodiscard]] ir::Stmt clamped(const Frame& frame, const ir::Stmt& stmt) const;
+  /// `stmt`, whose values are computed wherever the point is, and stored where `condition` holds.
+  static ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition);
+
   /// The program in which Func `name` keeps nothing: what is computed inside its loops is inlined.
   /// Empty where that would not do (updates) or would recompute too much.
   [[nodiscard]] std::optional<Program> without_stages(const std::string& name) const;

@@ -26,13 +26,14 @@ struct NestBuilder::Frame {
   const FunctionData& func;
   std::size_t index;
   LoopVars vars;
-  std::vector<Guard> guards;    ///< not yet emitted
-  Expr clip;                    ///< further condition on the point, or undefined
-  std::set<std::string> fixed;  ///< loops around the current place
+  std::vector<Guard> guards = {};    ///< not yet emitted
+  Expr clip = {};                    ///< further condition on the point, or undefined
+  Expr tested = {};                  ///< points where this does not hold are computed and not stored
+  std::set<std::string> fixed = {};  ///< loops around the current place
 
   /// Set while the loops are emitted for a Func that is kept in the threads' registers: what stands in
   /// the innermost place instead of the Func's own store.
-  std::function<ir::Stmt()> body;
+  std::function<ir::Stmt()> body = {};
   /// Set inside the loop along which registers carry the Func's recurrence.
   const Carried* carried = nullptr;
   /// The thread's points may lie outside: its loops are not written out.

@@ -119,29 +119,33 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     inside = inside.defined() ? inside && one : one;
   }
   if (!inside.defined()) return emit(known);
-  // Blocks at the edge take their taps straight from memory.
-  ir::Stmt edge;
-  if (const auto direct = without_stages(frame.func.name)) {
-    const NestBuilder builder(*direct, findings_);
-    Frame same{builder.find(frame.func.name),
-               frame.index,
-               frame.vars,
-               frame.guards,
-               frame.clip,
-               frame.fixed,
-               {}};
-    same.at_edge = true;
-    edge = builder.emit_loops(same, position, known);
-  } else {
-    edge = emit(known);
-  }
   NestContext interior = known;
   interior.interior = left.empty();  // else the last chunk may end before its planes do
   interior.interior_step = true;
   const auto saved = frame.guards;
   frame.guards = left;
+  if (may_clamp(frame)) {
+    frame.tested = inside_of(saved, march);
+    const ir::Stmt any = clamped(frame, emit(interior));
+    frame.tested = Expr();
+    frame.guards = saved;
+    return any;
+  }
   ir::Stmt whole = emit(interior);
   frame.guards = saved;
+  ir::Stmt edge;
+  // Blocks at the edge take their taps straight from memory.
+  if (const auto direct = without_stages(frame.func.name)) {
+    const NestBuilder builder(*direct, findings_);
+    Frame same{builder.find(frame.func.name), frame.index, frame.vars};
+    same.guards = frame.guards;
+    same.clip = frame.clip;
+    same.fixed = frame.fixed;
+    same.at_edge = true;
+    edge = builder.emit_loops(same, position, known);
+  } else {
+    edge = emit(known);
+  }
   return ir::make_stmt(ir::If{inside, whole, edge});
 }
 

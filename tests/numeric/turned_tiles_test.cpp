@@ -92,6 +92,25 @@ TEST_F(TurnedTiles, LeaveTilesThatCannotBeTurned) {
   for (const Func* f : {&named, &flat, &apart}) expect_oracles_bits(*f);
 }
 
+TEST_F(TurnedTiles, ComputePointsOutsideAndDropThem) {
+  // Taps from global memory beside staged ones: mirrored, by a table, at half the rate, of a Tuple.
+  ImageParam table(Float(32), 1, "table"), marks(UInt(8), 3, "marks"), line(Float(32), 1, "line");
+  Func pair("pair");
+  const Expr tap = table(cast<int>(marks(x, y, z))) + line(40 - x) + line(x / 2);
+  pair(x, y, z) = Tuple(next(x, y, z) * tap, smooth(x, y, z) + u(x, y - 1, z - 1));
+  const Box box{{-3, 37}, {2, 19}, {0, 9}};
+  Box around = box;
+  for (auto& [min, extent] : around) min -= 3, extent += 6;
+  const auto memory = bind_random(u, around, 3);
+  const auto values = bind_random(table, {{0, 256}}, 4);
+  const auto marked = bind_random(marks, box, 5);
+  const auto lined = bind_random(line, {{-3, 50}}, 6);
+  const std::vector<AnyBuffer> expected = expected_values({pair}, box);
+  pair.gpu_tile(x, y, 8, 8).vectorize(x, 4).unroll(y, 2).march(z, 4).stage(u, MemoryType::Shared);
+  smooth.compute_at(pair, "z.march");
+  for (const Target& target : gpu_targets()) EXPECT_TRUE(run_matches(expected, {pair}, box, target));
+}
+
 TEST_F(TurnedTiles, OfElementsOfTwoBytes) {
   ImageParam image(UInt(16), 2, "image");
   Func blur("blur");
