@@ -24,6 +24,8 @@ struct NestContext {
   bool interior = false;
   /// The same holds for the points of one step of the block's march.
   bool interior_step = false;
+  /// Points that the pipeline does not need are computed like others: loads stay within their arrays.
+  bool any_point = false;
   /// Inside a march, whose steps wait for the asynchronous copies that they begin.
   bool in_step = false;
   /// The block's first point in dimension 0, how many it has there, and how many a thread takes in one

@@ -126,7 +126,9 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   frame.guards = left;
   if (may_clamp(frame)) {
     frame.tested = inside_of(saved, march);
-    const ir::Stmt any = clamped(frame, emit(interior));
+    NestContext everywhere = interior;
+    everywhere.any_point = true;
+    const ir::Stmt any = clamped(frame, emit(everywhere));
     frame.tested = Expr();
     frame.guards = saved;
     return any;

@@ -359,6 +359,7 @@ Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const
                                  const NestContext& context,
                                  const std::function<Expr(const std::string&)>& value_of) const {
   Expr condition;
+  if (context.any_point) return condition;
   const bool stored_outside = context.stored.count(func.name) > 0;
   analysis::Ranges ranges = context.ranges;
   for (std::size_t d = 0; d < box.size(); ++d) {

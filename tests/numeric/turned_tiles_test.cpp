@@ -111,6 +111,23 @@ TEST_F(TurnedTiles, ComputePointsOutsideAndDropThem) {
   for (const Target& target : gpu_targets()) EXPECT_TRUE(run_matches(expected, {pair}, box, target));
 }
 
+TEST_F(TurnedTiles, FillPlanesOfWhichThePipelineNeedsAPart) {
+  ImageParam image(Float(32), 2, "image");
+  Func edge =
+      BoundaryConditions::repeat_edge(image, BoundaryRanges{BoundaryRange(-3, 11), BoundaryRange()});
+  Func diagonal("diagonal");
+  diagonal(x, y) = edge(x, x);
+  edge.compute_root().gpu_tile(x, 4).vectorize(x, 2).march(y, 1).stage(image, MemoryType::Shared);
+  diagonal.gpu_tile(x, 1).vectorize(x, 2).march(y, 1);
+  const auto memory = bind_random(image, {{-3, 11}, {-19, 23}}, 1);
+  for (const Box& box : {Box{{-19, 23}, {0, 2}}, Box{{-5, 3}, {2, 5}}}) {
+    const std::vector<AnyBuffer> expected = expected_values({diagonal}, box);
+    for (const Target& target : gpu_targets()) {
+      EXPECT_TRUE(run_matches(expected, {diagonal}, box, target));
+    }
+  }
+}
+
 TEST_F(TurnedTiles, OfElementsOfTwoBytes) {
   ImageParam image(UInt(16), 2, "image");
   Func blur("blur");
