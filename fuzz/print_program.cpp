@@ -45,8 +45,8 @@ std::string constant_text(Type type, double value) {
   if (type == Float(32)) return decimal(value) + "F";
   if (type == Float(64)) return decimal(value);
   if (type.is_float()) return "cast(" + type_text(type) + ", " + decimal(value) + "F)";
-  if (type == Int(64) && std::abs(value) > std::numeric_limits<int>::max()) {
-    return "make_const(Int(64), " + decimal(value) + ")";
+  if (type.is_wide_uint() || (type == Int(64) && std::abs(value) > std::numeric_limits<int>::max())) {
+    return "make_const(" + type_text(type) + ", " + decimal(value) + ")";
   }
   const std::string literal = integer(static_cast<std::int32_t>(value));
   return type == Int(32) ? literal : "cast(" + type_text(type) + ", " + literal + ")";
@@ -139,9 +139,12 @@ class StageText {
     if (index.shift != 0) then(" >> ", index.shift);
     if (index.mask) then(" & ", *index.mask);
     if (index.modulus) then(" % ", *index.modulus);
-    if (!index.limits) return e;
-    return "clamp(" + e + ", " + std::to_string(index.limits->first) + ", " +
-           std::to_string(index.limits->second) + ")";
+    if (index.limits) {
+      e = "clamp(" + e + ", " + std::to_string(index.limits->first) + ", " +
+          std::to_string(index.limits->second) + ")";
+    }
+    const bool is_wide = !index.looked_up.empty() && index.looked_up.front().type.is_wide_uint();
+    return is_wide ? "cast(Int(32), " + e + ")" : e;
   }
   std::string coordinates(const std::vector<Index>& at) {
     std::vector<std::string> texts;

@@ -28,14 +28,14 @@ Expr bent(Expr e, const Index& index) {
   if (index.mask) e = e & *index.mask;
   if (index.modulus) e = e % *index.modulus;
   if (index.limits) e = clamp(e, index.limits->first, index.limits->second);
-  return e;
+  return e.type().is_wide_uint() ? cast(Int(32), e) : e;
 }
 
 Expr constant(Type type, double value) {
   if (type == Float(32)) return Expr(static_cast<float>(value));
   if (type == Float(64)) return Expr(value);
   if (type.is_float()) return cast(type, Expr(static_cast<float>(value)));
-  if (type == Int(64)) return make_const(type, value);
+  if (type == Int(64) || type.is_wide_uint()) return make_const(type, value);
   const Expr literal(static_cast<std::int32_t>(value));
   return type == Int(32) ? literal : cast(type, literal);
 }

@@ -34,8 +34,8 @@ struct Index {
   std::optional<int> modulus{};  ///< of either sign, or 0
   int shift = 0;
   std::optional<int> mask{};  ///< not negative
-  /// None, or one in the variable's place: an integer of 8 or 16 bits that wraps as such. Scale, offset
-  /// and mask are such integers, too.
+  /// None, or one in the variable's place: an integer of 8 or 16 bits, or a u32, that wraps as such.
+  /// Scale, offset and mask are such integers, too.
   std::vector<Term> looked_up{};
   [[nodiscard]] bool is_constant() const { return var < 0 && looked_up.empty(); }
   friend bool operator==(const Index& a, const Index& b);

@@ -46,9 +46,10 @@ class Generator {
 
  private:
   Type random_type() {
-    static const std::vector<Type> types{Float(32), Float(64), UInt(8),   Int(8),   UInt(16), Int(16),
-                                         Int(32),   Int(64),   Float(16), BFloat(), Bool()};
-    return types[weighted({48, 10, 8, 3, 6, 6, 10, 4, 4, 3, 1}, random_)];
+    static const std::vector<Type> types{Float(32), Float(64), UInt(8), Int(8),    UInt(16),
+                                         Int(16),   Int(32),   Int(64), Float(16), BFloat(),
+                                         Bool(),    UInt(32),  UInt(64)};
+    return types[weighted({48, 10, 8, 3, 6, 6, 10, 4, 4, 3, 1, 7, 5}, random_)];
   }
   Type stage_type() { return random_.below(4) > 0 ? base_ : random_type(); }
 
@@ -116,7 +117,8 @@ class Generator {
     return source < 0 ? Index{} : looked_up(source, at_point(source));
   }
   Index looked_up(int source, std::vector<Index> at) {
-    const Type type = random_.pick(std::vector<Type>{UInt(8), UInt(8), Int(8), UInt(16), Int(16)});
+    const Type type =
+        random_.pick(std::vector<Type>{UInt(8), UInt(8), Int(8), UInt(16), Int(16), UInt(32)});
     Index index;
     index.looked_up = {converted(tap(source, std::move(at)), type)};
     narrow(index, type.bits, random_);
@@ -153,6 +155,11 @@ class Generator {
     if (type.is_int() && type.bits >= 32 && random_.below(6) == 0) {
       const bool beyond = type.bits == 64 && random_.coin();
       return beyond ? std::ldexp(random_.coin() ? 1.0 : -1.0, 63) : extreme_integer(random_);
+    }
+    if (type.is_wide_uint() && random_.below(6) == 0) {
+      // Around the middle and the end; beyond it the constant is the greatest of the type.
+      return std::ldexp(1.0, type.bits - static_cast<int>(random_.below(2))) -
+             static_cast<double>(random_.below(3));
     }
     return type.is_float()
                ? static_cast<double>(random_.between(-8, 8)) / 4
