@@ -128,11 +128,11 @@ F float_unary(UnaryOp op, F a) {
   throw InternalError("the oracle met an integer operation on a float");
 }
 
-std::int64_t integer_unary(UnaryOp op, std::int64_t a) {
+std::int64_t integer_unary(UnaryOp op, Type type, std::int64_t a) {
   const auto ua = static_cast<std::uint64_t>(a);
   switch (op) {
     case UnaryOp::Neg: return static_cast<std::int64_t>(0 - ua);
-    case UnaryOp::Abs: return a < 0 ? static_cast<std::int64_t>(0 - ua) : a;
+    case UnaryOp::Abs: return a < 0 && !type.is_uint() ? static_cast<std::int64_t>(0 - ua) : a;
     case UnaryOp::Not: return a == 0 ? 1 : 0;
     case UnaryOp::BitNot: return static_cast<std::int64_t>(~ua);
     case UnaryOp::Sqrt:
@@ -263,7 +263,7 @@ Value float_value(Type type, double value) {
 Value apply_unary(UnaryOp op, Type type, Value a) {
   if (is_f64(type)) return of_double(float_unary(op, a.d));
   if (type.is_float()) return of_float(round_to(type, float_unary(op, a.f)));
-  return integer_value(type, integer_unary(op, a.i));
+  return integer_value(type, integer_unary(op, type, a.i));
 }
 
 Value apply_binary(BinaryOp op, Type type, Value a, Value b) {

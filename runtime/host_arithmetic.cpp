@@ -93,12 +93,12 @@ T real_unary(UnaryOp op, T a) {
   throw InternalError("a function of floats that the host cannot evaluate");
 }
 
-std::int64_t integer_unary(UnaryOp op, std::int64_t a) {
+std::int64_t integer_unary(UnaryOp op, std::int64_t a, Type type) {
   switch (op) {
     case UnaryOp::Neg: return as_signed(0 - as_unsigned(a));
     case UnaryOp::Not: return a == 0 ? 1 : 0;
     case UnaryOp::BitNot: return ~a;
-    case UnaryOp::Abs: return a < 0 ? as_signed(0 - as_unsigned(a)) : a;
+    case UnaryOp::Abs: return a < 0 && !type.is_uint() ? as_signed(0 - as_unsigned(a)) : a;
     case UnaryOp::Sqrt:
     case UnaryOp::Floor:
     case UnaryOp::Ceil:
@@ -150,7 +150,7 @@ double round_to(double value, Type type) {
 }
 
 HostValue unary(UnaryOp op, HostValue a, Type type) {
-  if (!type.is_float()) return integer(wrap(integer_unary(op, a.i), type));
+  if (!type.is_float()) return integer(wrap(integer_unary(op, a.i, type), type));
   if (type.bits == 64) return real(real_unary(op, a.f));
   return real(round_to(static_cast<double>(real_unary(op, static_cast<float>(a.f))), type));
 }
@@ -186,7 +186,7 @@ std::int64_t exact_shift(std::int64_t a, std::int64_t amount) {
 HostValue exact(UnaryOp op, HostValue a) {
   const bool reverses = op == UnaryOp::Neg || (op == UnaryOp::Abs && a.i < 0);
   if (reverses && a.i == end_of_range(false)) return integer(end_of_range(true));
-  return integer(integer_unary(op, a.i));
+  return integer(integer_unary(op, a.i, Int(64)));
 }
 
 HostValue exact(BinaryOp op, HostValue a, HostValue b) {
