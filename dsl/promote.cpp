@@ -21,6 +21,16 @@ Type type_for(const char* op, Type type, const Expr& literal) {
                   "have, e.g. cast(Int(64), ...)");
 }
 
+// The type in which two integer literals meet: of the common width, unsigned if it must be and can be.
+Type type_of_literals(const char* op, const Expr& a, const Expr& b) {
+  const Type common = promoted_type(a.type(), b.type());
+  for (const Type type : {common, UInt(common.bits)}) {
+    const auto fits = [&](const Expr& e) { return has_value(type, e.type(), e.as<IntImm>()->value); };
+    if (fits(a) && fits(b)) return type;
+  }
+  return a.type().is_uint() ? type_for(op, b.type(), a) : type_for(op, a.type(), b);
+}
+
 // The type in which `literal` and an operand of `other` meet.
 Type literal_type(const char* op, const Expr& literal, Type other) {
   if (const auto* imm = literal.as<IntImm>()) {
@@ -93,7 +103,9 @@ void match_types(const char* op, Expr& a, Expr& b) {
     const bool left_literal = is_literal(a);
     const bool right_literal = is_literal(b);
     Type type;
-    if (left_literal == right_literal) {
+    if (a.as<IntImm>() != nullptr && b.as<IntImm>() != nullptr) {
+      type = type_of_literals(op, a, b);
+    } else if (left_literal == right_literal) {
       type = promoted_type(left, right);
     } else {
       const Expr& literal = left_literal ? a : b;

@@ -22,7 +22,9 @@ bool is_literal(const Expr& e);
 ///    first of i16, i32, i64 that holds the value and all of the type (u8 + 300 is i16); a value that
 ///    i64 does not hold and a u64 beside a negative one are a UserError, as no type holds both;
 ///  - a float literal beside an integer keeps its own type, and the integer is converted.
-/// Two literals, and two operands of which neither is one, meet in promoted_type.
+/// Two operands of which neither is a literal meet in promoted_type. So do two literals, but for
+/// integers that it does not hold: those meet in the unsigned type of its width, else as an operand and
+/// a literal do (0xffffffffu / 2 is u32, 0xffffffffu - -1 is i64).
 ///
 /// UserErrors: an undefined operand; a bool beside a number.
 void match_types(const char* op, Expr& a, Expr& b);

@@ -99,7 +99,7 @@ class IntervalFinder {
   // Of a u32 or u64, whose arithmetic wraps: what constants tell, and what the launch evaluates as code
   // does. The ends are i64; a maximum beyond is open.
   Interval of_unsigned(const Expr& e) {
-    const Ranges::Range r = range_of(e, Ranges(), Integers::Wrap);
+    const Ranges::Range r = constants_.range_of(e, Integers::Wrap);
     const Interval known{constant(*r.min, Int(64)), r.max ? constant(*r.max, Int(64)) : Expr()};
     if (as_int(e)) return known;
     if (known.bounded() && evaluated(e).bounded()) return point(cast(Int(64), e));
@@ -274,6 +274,7 @@ class IntervalFinder {
   }
 
   Interval of_cast(const Expr& e, const Expr& value) {
+    if (const auto* number = as_int(value)) return point(constant(*number, e.type()));
     const Interval a = run(value);
     // Beyond the ends of the type integers wrap, to either side.
     const auto leaves = [&](const Expr& x) {
@@ -365,6 +366,8 @@ class IntervalFinder {
 
   const Scope& scope_;
   std::unordered_map<const ExprNode*, Interval> done_;
+  Ranges none_;
+  RangeFinder constants_{none_};
 };
 
 class OperandFinder {

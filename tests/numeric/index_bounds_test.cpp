@@ -80,6 +80,7 @@ TEST_F(IndexBounds, OfWideUnsignedIntegers) {
   expect_right(cast(Int(32), word_(x_) / (1 << 27)), 0, 31);
   expect_right(cast(Int(32), long_(x_) / (std::uint64_t{1} << 60)), 0, 15);
   expect_right(cast(Int(32), cast(UInt(32), x_) % 5), 0, 4);
+  expect_right(x_ + cast(Int(32), Expr(0xffffffffu)), -1, 38);
   expect_right(cast(Int(32), cast(UInt(32), clamp(real_(x_), 0.0F, 9.0F))), 0, 9);
 }
 
@@ -89,6 +90,18 @@ TEST_F(IndexBounds, OfWideUnsignedIntegersByWhatTheRunKnows) {
   expect_right(cast(Int(32), min(word_(x_), size)), 0, 12);
   expect_right(cast(Int(32), word_(x_) % cast(UInt(32), byte_.dim(0).extent())), 0, 39);
   expect_right(cast(Int(32), size) + (x_ & 1), 12, 13);
+  Func table("table"), f("f");
+  table(x_) = x_ * x_;
+  f(x_) = table(cast(Int(32), word_(x_) % size)) + table(cast(Int(32), long_(x_) >> 58));
+  table.compute_root();
+  EXPECT_TRUE(check_all_targets({f}, {{0, 40}}));
+  size.set(4000000000U);
+  f.clear_schedule();
+  table.clear_schedule();
+  table.compute_root();
+  Buffer<std::int32_t> out(40);
+  EXPECT_TRUE(fails_with([&] { f.realize(out, Target::host()); },
+                         {"table would be computed from index 0 for 4000000000 points"}));
 }
 
 TEST_F(IndexBounds, OfACastThatMayWrapThereAreNone) {

@@ -87,6 +87,8 @@ TEST(Literals, BesideAnUnsignedNumberTheyTakeItsTypeWhereItHoldsThem) {
   EXPECT_EQ((i32() + 0xffffffffu).type(), Int(64));
   EXPECT_NE(error_of([] { u64() + -1; }).find("no integer type holds both -1 and all of u64"),
             std::string::npos);
+  EXPECT_NE(error_of([] { Expr(-1) + ~0ull; }).find("18446744073709551615 and all of i32"),
+            std::string::npos);
   EXPECT_NE(error_of([] { i32() + ~0ull; }).find("18446744073709551615 and all of i32"),
             std::string::npos);
   EXPECT_NE(
@@ -163,6 +165,13 @@ TEST(Folding, IntegerConstantsAreComputedAndWrap) {
   EXPECT_TRUE(is_const(Expr(-8) >> 1, -4));
   EXPECT_TRUE(is_const(Expr(3) << 4, 48));
   EXPECT_TRUE(is_const(Expr(5u) - 7u, 0xfffffffeLL));
+  EXPECT_TRUE(is_const(Expr(5u) - 7, -2));
+  EXPECT_TRUE(is_const(Expr(0xffffffffu) / 2, 0x7fffffff));
+  EXPECT_EQ((Expr(0xffffffffu) / 2).type(), UInt(32));
+  EXPECT_TRUE(is_const(Expr(0xffffffffu) + -1, 0xfffffffeLL));
+  EXPECT_EQ((Expr(0xffffffffu) + -1).type(), Int(64));
+  EXPECT_TRUE(is_const(Expr(2) < Expr(~0ull), 1));
+  EXPECT_EQ((Expr(200) + Expr(std::uint8_t{200})).type(), Int(32));
   EXPECT_TRUE(is_const(Expr(0x80000000u) >> 31, 1));
   EXPECT_TRUE(is_const(Expr(~0ull) / 2ull, std::numeric_limits<std::int64_t>::max()));
   EXPECT_TRUE(is_const(Expr(~0ull) % 10ull, 5));
