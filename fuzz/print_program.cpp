@@ -320,9 +320,11 @@ std::string stage_text(const Program& program, const CaseNames& names, const Pro
 
 std::string scalar_text(std::size_t i) { return "p" + std::to_string(i); }
 std::string scalar_type_text(Type type) {
+  if (type.is_wide_uint()) return "Param<std::uint" + std::to_string(type.bits) + "_t>";
   return type == Int(32) ? "Param<std::int32_t>" : "Param<float>";
 }
 std::string scalar_value_text(Type type, double value) {
+  if (type.is_wide_uint()) return std::to_string(natural_number(type, value)) + "U";
   return type == Int(32) ? integer(static_cast<std::int32_t>(value)) : decimal(value) + "F";
 }
 

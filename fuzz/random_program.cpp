@@ -118,7 +118,7 @@ class Generator {
   }
   Index looked_up(int source, std::vector<Index> at) {
     const Type type =
-        random_.pick(std::vector<Type>{UInt(8), UInt(8), Int(8), UInt(16), Int(16), UInt(32)});
+        random_.pick(std::vector<Type>{UInt(8), UInt(8), Int(8), UInt(16), Int(16), UInt(32), UInt(64)});
     Index index;
     index.looked_up = {converted(tap(source, std::move(at)), type)};
     narrow(index, type.bits, random_);
@@ -189,7 +189,7 @@ class Generator {
         if (weighted_by_field) {
           if (const int field = random_source(); field >= 0)
             weight = converted(tap(field, at_point(field)), type);
-        } else if ((type == Float(32) || type == Int(32)) && random_.below(5) == 0) {
+        } else if (may_be_param(type) && random_.below(5) == 0) {
           weight.kind = Term::Kind::Parameter;
         }
         term = applied(Operation::Mul, type, {std::move(weight), std::move(term)});
@@ -227,7 +227,7 @@ class Generator {
     const auto choice = random_.below(8);
     if (choice == 0) {
       Term term = constant_term(type, number(type));
-      if (type == Int(32) && random_.coin()) term.kind = Term::Kind::Parameter;
+      if (type.is_integer() && may_be_param(type) && random_.coin()) term.kind = Term::Kind::Parameter;
       return term;
     }
     if (choice == 1 && !type.is_bool()) {
