@@ -1,10 +1,10 @@
 #include "dsl/expr.h"
 
-#include <cmath>
 #include <cstdint>
 
 #include <fmt/format.h>
 
+#include "dsl/constant_math.h"
 #include "dsl/float_mode.h"
 
 namespace mica {
@@ -17,20 +17,17 @@ Expr broadcast(Type type, Expr scalar) {
   return type.is_scalar() ? scalar : make_expr(type, Broadcast{std::move(scalar)});
 }
 
-// The integer that a conversion from float gives: truncated, saturated, NaN -> 0.
-std::int64_t saturate(Type type, double value) {
-  if (std::isnan(value)) return 0;
-  const int magnitude_bits = type.is_uint() ? type.bits : type.bits - 1;
-  const double above = std::ldexp(1.0, magnitude_bits);
-  const double lowest = type.is_uint() ? 0.0 : -above;
-  const double whole = std::trunc(value);
-  if (whole <= lowest) {
-    return type.is_uint() ? 0 : static_cast<std::int64_t>(lowest);
+// `value` as `type`, of a signed or an unsigned integer of C++.
+template <typename Integer>
+Expr constant(Type type, Integer value) {
+  const Type element = type.element();
+  if (!element.is_float()) {
+    return broadcast(type, int_imm(element, wrap_to_type(element, static_cast<std::int64_t>(value))));
   }
-  if (whole >= above) {
-    return static_cast<std::int64_t>((std::uint64_t{1} << magnitude_bits) - 1);
-  }
-  return static_cast<std::int64_t>(whole);
+  // Rounding to f64 first would round twice for the narrower types.
+  const double rounded =
+      element.bits == 64 ? to_f64(value) : round_to_type(element, to_f64(to_f32(value)));
+  return broadcast(type, float_imm(element, rounded));
 }
 
 }  // namespace
@@ -44,28 +41,24 @@ Expr::Expr(std::int8_t value) : Expr(int_imm(Int(8), value)) {}
 Expr::Expr(std::uint8_t value) : Expr(int_imm(UInt(8), value)) {}
 Expr::Expr(std::int16_t value) : Expr(int_imm(Int(16), value)) {}
 Expr::Expr(std::uint16_t value) : Expr(int_imm(UInt(16), value)) {}
+Expr::Expr(std::uint32_t value) : Expr(int_imm(UInt(32), value)) {}
 Expr::Expr(std::int32_t value) : Expr(int_imm(Int(32), value)) {}
+Expr::Expr(std::uint64_t value) : Expr(int_imm(UInt(64), static_cast<std::int64_t>(value))) {}
 Expr::Expr(std::int64_t value) : Expr(int_imm(Int(64), value)) {}
 Expr::Expr(float value) : Expr(float_imm(Float(32), to_f64(value))) {}
 Expr::Expr(double value) : Expr(float_imm(Float(64), value)) {}
 Expr::Expr(float16 value) : Expr(float_imm(Float(16), to_f64(static_cast<float>(value)))) {}
 Expr::Expr(bfloat16 value) : Expr(float_imm(BFloat(), to_f64(static_cast<float>(value)))) {}
 
-Expr make_const(Type type, std::int64_t value) {
-  const Type element = type.element();
-  if (!element.is_float()) return broadcast(type, int_imm(element, wrap_to_type(element, value)));
-  // Rounding to f64 first would round twice for the narrower types.
-  const double rounded =
-      element.bits == 64 ? to_f64(value) : round_to_type(element, to_f64(to_f32(value)));
-  return broadcast(type, float_imm(element, rounded));
-}
+Expr make_const(Type type, std::int64_t value) { return constant(type, value); }
+Expr make_const(Type type, std::uint64_t value) { return constant(type, value); }
 
 Expr make_const(Type type, double value) {
   const DefaultFloatMode mode;
   const Type element = type.element();
   if (element.is_float()) return broadcast(type, float_imm(element, round_to_type(element, value)));
   if (element.is_bool()) return broadcast(type, int_imm(element, value != 0 ? 1 : 0));
-  return broadcast(type, int_imm(element, saturate(element, value)));
+  return broadcast(type, int_imm(element, to_integer(element, value)));
 }
 
 Expr make_var(const std::string& name, Type type) { return make_expr(type, VarRef{name}); }

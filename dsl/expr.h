@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -24,7 +25,8 @@ struct ParamData;    // dsl/function.h
 struct RDomData;     // dsl/function.h
 
 /// A handle on an immutable expression node. Copying is cheap; a default-made Expr is undefined.
-/// Numbers convert implicitly: an int to i32, an int64 to i64, a float to f32, a double to f64.
+/// Numbers convert implicitly: an int to i32, an int64 to i64, an unsigned to u32, a uint64 to u64, a
+/// float to f32, a double to f64.
 /// A *literal* operand takes the other operand's type in arithmetic (`u8expr + 1` is u8,
 /// `f32expr * 0.5` is f32) when it can hold the value.
 class Expr {
@@ -37,12 +39,20 @@ class Expr {
   Expr(std::uint8_t value);                  // NOLINT
   Expr(std::int16_t value);                  // NOLINT
   Expr(std::uint16_t value);                 // NOLINT
+  Expr(std::uint32_t value);                 // NOLINT
   Expr(std::int32_t value);                  // NOLINT
+  Expr(std::uint64_t value);                 // NOLINT
   Expr(std::int64_t value);                  // NOLINT
-  Expr(float value);                         // NOLINT
-  Expr(double value);                        // NOLINT
-  Expr(float16 value);                       // NOLINT
-  Expr(bfloat16 value);                      // NOLINT
+  /// The other integers of 64 bits that C++ has, such as that of 1ull.
+  template <std::integral I>
+  requires(sizeof(I) == 8 && !std::same_as<I, std::int64_t> && !std::same_as<I, std::uint64_t>)
+      Expr(I value)  // NOLINT
+      : Expr(static_cast<std::conditional_t<std::signed_integral<I>, std::int64_t, std::uint64_t>>(
+            value)) {}
+  Expr(float value);     // NOLINT
+  Expr(double value);    // NOLINT
+  Expr(float16 value);   // NOLINT
+  Expr(bfloat16 value);  // NOLINT
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
 
   [[nodiscard]] bool defined() const { return node_ != nullptr; }
@@ -105,7 +115,8 @@ constexpr bool is_math_function(BinaryOp op) {
 }
 enum class CompareOp : std::uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
 
-/// An integer or bool constant of the node's type.
+/// An integer or bool constant of the node's type, sign- or zero-extended to 64 bits: a u64 of 2^63 or
+/// more is negative here (dsl/constant_math.h computes with such values).
 struct IntImm {
   std::int64_t value = 0;
 };
@@ -149,7 +160,7 @@ struct Unary {
 /// and in indices, under every schedule; an index that would leave 32 bits, or its array, is refused
 /// when a run begins. Integer Div and Mod round toward minus infinity, and by zero give 0. Float Min and
 /// Max are IEEE 754-2019 minimum and maximum: NaN if either is NaN, and -0 < +0. Shr is arithmetic on
-/// signed types.
+/// signed types. All of these compare and divide unsigned types as what they are.
 struct Binary {
   BinaryOp op;
   Expr a, b;
@@ -268,11 +279,16 @@ Expr make_expr(Type type, Op op) {
 /// A constant of `type` (integers wrap, floats round; lanes > 1 broadcasts). A double for an integer
 /// type is truncated and saturates, NaN gives 0.
 Expr make_const(Type type, std::int64_t value);
+Expr make_const(Type type, std::uint64_t value);
 Expr make_const(Type type, double value);
-inline Expr make_const(Type type, int value) { return make_const(type, std::int64_t{value}); }
+template <std::integral I>
+Expr make_const(Type type, I value) {
+  using Wide = std::conditional_t<std::signed_integral<I>, std::int64_t, std::uint64_t>;
+  return make_const(type, static_cast<Wide>(value));
+}
 /// A scalar variable reference, i32 unless told.
 Expr make_var(const std::string& name, Type type = Int(32));
-/// The value of an integer constant (through Broadcast), or null.
+/// The value of an integer constant (through Broadcast), as IntImm holds it, or null.
 const std::int64_t* as_int(const Expr& e);
 /// True if `e` is the integer constant `value`.
 bool is_const(const Expr& e, std::int64_t value);

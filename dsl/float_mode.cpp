@@ -20,11 +20,19 @@ float to_f32(std::int64_t value) {
   const DefaultFloatMode mode;
   return as<float>(value);
 }
+float to_f32(std::uint64_t value) {
+  const DefaultFloatMode mode;
+  return as<float>(value);
+}
 double to_f64(float value) {
   const DefaultFloatMode mode;
   return as<double>(value);
 }
 double to_f64(std::int64_t value) {
+  const DefaultFloatMode mode;
+  return as<double>(value);
+}
+double to_f64(std::uint64_t value) {
   const DefaultFloatMode mode;
   return as<double>(value);
 }

@@ -32,7 +32,9 @@ class DefaultFloatMode {
 /// C++'s conversions in the default mode.
 float to_f32(double value);
 float to_f32(std::int64_t value);
+float to_f32(std::uint64_t value);
 double to_f64(float value);
 double to_f64(std::int64_t value);
+double to_f64(std::uint64_t value);
 
 }  // namespace mica

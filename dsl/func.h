@@ -163,9 +163,9 @@ class Stage {
   /// the domain then take parallel, vectorize, gpu_tile and the like.
   ///   h(clamp(u(r.x, r.y), 0, 255)) += 1;  h.update().atomic().gpu_tile(r.x, r.y, 32, 8);
   /// Each iteration combines one value with the Func's at one point, in one step: `atom` and `red` on a
-  /// GPU. Of i32 and i64 with +, -, min, max, &, | and ^, whose result no order changes; not of floats,
-  /// whose sums round. Errors when it is compiled: no update over a domain; another operation or type;
-  /// a value that reads the Func at all; a Func that is computed inside another's loops.
+  /// GPU. Of i32, u32, i64 and u64 with +, -, min, max, &, | and ^, whose result no order changes; not
+  /// of floats, whose sums round. Errors when it is compiled: no update over a domain; another operation
+  /// or type; a value that reads the Func at all; a Func that is computed inside another's loops.
   Stage& atomic(CallSite at = CallSite::current());
   /// The same with names of the user's for the loops over the threads, xi, yi and zi; those over the
   /// blocks keep the names x, y and z. Short for split, reorder, gpu_blocks and gpu_threads, whose

@@ -84,10 +84,10 @@ void require_values(const FunctionData& f, const std::vector<Expr>& values,
 void check_values(const FunctionData& f, const std::vector<Expr>& values, const SourceLocation& where) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!is_user_type(values[i].type())) {
-      throw UserError(fmt::format("{} of {} has type {}; a Func may hold bool, u8, i8, u16, i16, i32, "
-                                  "i64, f16, bf16, f32 and f64: cast it",
-                                  value_name(values, i), f.name, to_string(values[i].type())),
-                      where);
+      throw UserError(
+          fmt::format("{} of {} has type {}; a Func may hold {}: cast it", value_name(values, i), f.name,
+                      to_string(values[i].type()), user_types()),
+          where);
     }
   }
 }

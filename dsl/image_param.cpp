@@ -11,10 +11,8 @@ namespace mica {
 ImageParam::ImageParam(Type type, int dimensions, std::string name, CallSite at) {
   if (name.empty()) throw UserError("an input's name is empty", at);
   if (!is_user_type(type)) {
-    throw UserError(fmt::format("input {} has type {}; inputs hold bool, u8, i8, u16, i16, i32, i64, "
-                                "f16, bf16, f32 and f64",
-                                name, to_string(type)),
-                    at);
+    throw UserError(
+        fmt::format("input {} has type {}; inputs hold {}", name, to_string(type), user_types()), at);
   }
   if (dimensions < 1 || dimensions > kMaxDimensions) {
     throw UserError(

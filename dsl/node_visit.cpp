@@ -2,31 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
+#include "dsl/constant_math.h"
 #include "dsl/limits.h"
 #include "dsl/operators.h"
+#include "dsl/promote.h"
 #include "dsl/traverse.h"
 
 namespace mica {
 
 namespace {
 
-bool integer_fits(std::int64_t value, Type type) {
-  if (type.is_bool()) return value == 0 || value == 1;
-  if (type.is_integer()) {
-    if (type.bits == 64) return type.is_int() || value >= 0;
-    const std::int64_t span = std::int64_t{1} << (type.is_int() ? type.bits - 1 : type.bits);
-    return value < span && value >= (type.is_int() ? -span : 0);
-  }
-  const Expr rounded = make_const(type, value);
+bool integer_fits(const Expr& literal, Type type) {
+  const std::int64_t value = literal.as<IntImm>()->value;
+  if (!type.is_float()) return has_value(type, literal.type(), value);
+  const Expr rounded = converted(type, literal);
   const auto* imm = rounded.as<FloatImm>();
-  return imm != nullptr && std::isfinite(imm->value) &&
-         std::abs(imm->value) < static_cast<double>(std::numeric_limits<std::int64_t>::max()) &&
-         static_cast<std::int64_t>(imm->value) == value;
+  // A number near the end of the integer's type may have been rounded beyond it.
+  const Type of = literal.type();
+  const double above = std::ldexp(1.0, of.is_uint() ? of.bits : of.bits - 1);
+  return imm != nullptr && std::isfinite(imm->value) && imm->value < above &&
+         to_integer(of, imm->value) == value;
 }
 
 }  // namespace
@@ -78,9 +77,9 @@ Expr NodeRewriter::operator()(const Expr& root) {
 Expr match_type(const Expr& value, Type type) {
   if (value.type() == type) return value;
   if (!value.type().is_scalar()) return {};
-  if (const auto* imm = value.as<IntImm>()) {
+  if (value.as<IntImm>()) {
     if (value.type().is_bool() || type.is_bool()) return {};
-    return integer_fits(imm->value, type) ? make_const(type, imm->value) : Expr();
+    return integer_fits(value, type) ? converted(type, value) : Expr();
   }
   if (const auto* imm = value.as<FloatImm>()) {
     if (!type.is_float()) return {};

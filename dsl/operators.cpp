@@ -104,7 +104,7 @@ Expr compared(CompareOp op, const char* text, Operand left, Operand right) {
     const std::int64_t* first = as_int(a);
     const std::int64_t* second = as_int(b);
     if (first != nullptr && second != nullptr) {
-      return make_const(type, fold(op, *first, *second) ? 1 : 0);
+      return make_const(type, fold(op, a.type().element(), *first, *second) ? 1 : 0);
     }
     return make_expr(type, Compare{op, std::move(a), std::move(b)});
   });
@@ -144,7 +144,7 @@ Expr shifted(BinaryOp op, const char* text, Operand left, Operand right) {
     const std::int64_t* amount = as_int(b);
     if (amount != nullptr && (*amount < 0 || *amount >= a.type().bits)) {
       throw UserError(std::string("'") + text + "' of " + to_string(a.type().element()) + " by " +
-                      std::to_string(*amount) + "; the amount must be from 0 to " +
+                      integer_text(b.type().element(), *amount) + "; the amount must be from 0 to " +
                       std::to_string(a.type().bits - 1));
     }
     b = converted(a.type().element().with_lanes(b.type().lanes), b);
@@ -337,10 +337,9 @@ Expr cast(Type to, Operand operand) {
     Expr value = operand.take();
     require_defined("cast", value);
     const Type element = type.element();
-    if (!is_user_type(element) && element != UInt(32)) {
-      throw UserError("cast to " + to_string(element) +
-                      ", which is no type; the types are bool, u8, i8, u16, i16, i32, i64, f16, bf16, "
-                      "f32 and f64");
+    if (!is_user_type(element)) {
+      throw UserError("cast to " + to_string(element) + ", which is no type; the types are " +
+                      user_types());
     }
     if (value.type().is_undecided()) return make_expr(type, Cast{std::move(value)});
     if (type.is_scalar()) type = type.with_lanes(value.type().lanes);
@@ -414,8 +413,8 @@ namespace {
 /// zero + (one - zero)*weight/greatest, rounded, in integers that hold all of it.
 Expr lerp_exactly(const Expr& zero, const Expr& one, const Expr& weight) {
   const Type type = zero.type();
-  const Type wide = type.bits > 8 ? Int(64) : Int(32);
-  const std::int64_t greatest = (std::int64_t{1} << type.bits) - 1;
+  const Type wide = type.bits > 16 ? UInt(64) : type.bits > 8 ? Int(64) : Int(32);
+  const std::int64_t greatest = highest_of(type);
   const Expr w = cast(wide, weight), all = make_const(wide, greatest);
   const Expr sum = cast(wide, zero) * (all - w) + cast(wide, one) * w;
   return cast(type, (sum + make_const(wide, greatest / 2)) / all);
@@ -432,12 +431,12 @@ Expr lerp(Operand from, Operand to, Operand how_far) {
     require_defined("lerp", weight);
     require_number("lerp", zero);
     const Type type = zero.type();
-    if (type.is_uint() && weight.type() == type) return lerp_exactly(zero, one, weight);
+    const bool takes_own = type.is_uint() && type.bits < 64;
+    if (takes_own && weight.type() == type) return lerp_exactly(zero, one, weight);
     if (!weight.type().is_float()) {
-      throw UserError(
-          "lerp of " + to_string(type) + " with a weight of " + to_string(weight.type()) +
-          ": the weight must be a float from 0 to 1" +
-          (type.is_uint() ? ", or a " + to_string(type) + ", whose greatest value is 1" : ""));
+      throw UserError("lerp of " + to_string(type) + " with a weight of " + to_string(weight.type()) +
+                      ": the weight must be a float from 0 to 1" +
+                      (takes_own ? ", or a " + to_string(type) + ", whose greatest value is 1" : ""));
     }
     if (type.is_float()) {
       match_types("lerp", zero, weight);

@@ -42,7 +42,8 @@ class Operand {
 Expr operator+(Operand a, Operand b);
 Expr operator-(Operand a, Operand b);
 Expr operator*(Operand a, Operand b);
-/// Integers round toward minus infinity; division by zero gives 0. Floats are IEEE.
+/// Integers round toward minus infinity (unsigned ones toward 0); division by zero gives 0. Floats are
+/// IEEE.
 Expr operator/(Operand a, Operand b);
 /// The remainder of floor division (it has the divisor's sign); by zero gives 0. Integers only: of
 /// floats, fmod.
@@ -55,7 +56,8 @@ Expr operator&(Operand a, Operand b);
 Expr operator|(Operand a, Operand b);
 Expr operator^(Operand a, Operand b);
 /// The result has a's type, into which b is converted. Shift by 0 <= b < bits; other amounts are a
-/// UserError when constant, and taken modulo bits else.
+/// UserError when constant, and taken modulo bits else. `>>` copies the sign of signed types, and shifts
+/// zeros into unsigned ones.
 Expr operator<<(Operand a, Operand b);
 Expr operator>>(Operand a, Operand b);
 Expr operator&&(Operand a, Operand b);
@@ -118,11 +120,11 @@ Expr strict(Operand value);
 Expr mux(Operand index, const std::vector<Expr>& values);
 /// Linear interpolation: `zero` at weight 0, `one` at the greatest weight. Floats: a float weight from 0
 /// to 1, zero*(1 - weight) + one*weight. Integers of up to 16 bits, wider ones in f64: a float weight,
-/// computed in f32 and rounded to even; of u8 and u16 also a weight of the same type, whose greatest
-/// value stands for 1, computed exactly and rounded.
+/// computed in f32 and rounded to even; of u8, u16 and u32 also a weight of the same type, whose
+/// greatest value stands for 1, computed exactly and rounded.
 Expr lerp(Operand zero, Operand one, Operand weight);
 
-// Float functions; an integer operand is converted, to f64 if it is an i64, else to f32. sqrt is
+// Float functions; an integer operand is converted, to f64 if it has 64 bits, else to f32. sqrt is
 // correctly rounded. exp, log, sin, cos, pow and tanh are within 2 ulp, and their bits are the same on
 // every target.
 Expr sqrt(Operand a);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "dsl/constant_math.h"
 #include "dsl/function.h"
 #include "dsl/graph_names.h"
 #include "dsl/names.h"
@@ -170,9 +171,7 @@ class Printer {
     });
   }
 
-  void print_op(Type type, const IntImm& op, Strength) {
-    out_ += type.is_bool() ? (op.value != 0 ? "true" : "false") : std::to_string(op.value);
-  }
+  void print_op(Type type, const IntImm& op, Strength) { out_ += integer_text(type, op.value); }
   void print_op(Type type, const FloatImm& op, Strength) { out_ += float_text(type, op.value); }
   void print_op(Type, const VarRef& op, Strength) { out_ += printed(op.name); }
   void print_op(Type, const ParamRef& op, Strength) { out_ += op.param->name; }
@@ -197,11 +196,12 @@ class Printer {
       }
     });
   }
-  void print_op(Type, const Binary& op, Strength limit) {
+  void print_op(Type type, const Binary& op, Strength limit) {
     const Infix form = infix(op.op);
     if (form.text == nullptr) return call(call_name(op.op), {&op.a, &op.b});
     const auto* constant = op.b.as<IntImm>();
-    if (op.op == BinaryOp::Add && constant != nullptr && constant->value < 0) {
+    const bool negative = constant != nullptr && constant->value < 0 && !type.is_uint();
+    if (op.op == BinaryOp::Add && negative) {
       return bracketed(kSum > limit, [&] {  // x + -1 reads x - 1
         print(op.a, kSum);
         out_ += " - " + std::to_string(constant->value).substr(1);

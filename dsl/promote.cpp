@@ -3,27 +3,39 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dsl/constant_math.h"
 #include "dsl/traverse.h"
 
 namespace mica {
 namespace {
 
-bool holds(Type type, std::int64_t value) { return wrap_to_type(type, value) == value; }
-
-// The first signed type that holds `value` and every value of `type`.
-Type type_for(Type type, std::int64_t value) {
-  for (const int bits : {16, 32}) {
+// The first signed type that has the value of `literal` and every value of `type`.
+Type type_for(const char* op, Type type, const Expr& literal) {
+  const std::int64_t value = literal.as<IntImm>()->value;
+  for (const int bits : {16, 32, 64}) {
     const bool holds_type = bits > type.bits || (type.is_int() && bits == type.bits);
-    if (holds_type && holds(Int(bits), value)) return Int(bits);
+    if (holds_type && has_value(Int(bits), literal.type(), value)) return Int(bits);
   }
-  return Int(64);
+  throw UserError("no integer type holds both " + to_string(literal) + " and all of " + to_string(type) +
+                  ", the operands of '" + op + "'; cast one of them to the type that the result is to " +
+                  "have, e.g. cast(Int(64), ...)");
+}
+
+// The type in which two integer literals meet: of the common width, unsigned if it must be and can be.
+Type type_of_literals(const char* op, const Expr& a, const Expr& b) {
+  const Type common = promoted_type(a.type(), b.type());
+  for (const Type type : {common, UInt(common.bits)}) {
+    const auto fits = [&](const Expr& e) { return has_value(type, e.type(), e.as<IntImm>()->value); };
+    if (fits(a) && fits(b)) return type;
+  }
+  return a.type().is_uint() ? type_for(op, b.type(), a) : type_for(op, a.type(), b);
 }
 
 // The type in which `literal` and an operand of `other` meet.
-Type literal_type(const Expr& literal, Type other) {
+Type literal_type(const char* op, const Expr& literal, Type other) {
   if (const auto* imm = literal.as<IntImm>()) {
-    if (other.is_float() || holds(other, imm->value)) return other;
-    return type_for(other, imm->value);
+    if (other.is_float() || has_value(other, literal.type(), imm->value)) return other;
+    return type_for(op, other, literal);
   }
   return other.is_float() ? other : literal.type();
 }
@@ -61,7 +73,10 @@ Type promoted_type(Type a, Type b) {
 
 Expr converted(Type type, const Expr& e) {
   if (e.type() == type) return e;
-  if (const auto* imm = e.as<IntImm>()) return make_const(type, imm->value);
+  if (const auto* imm = e.as<IntImm>()) {
+    return e.type().is_uint() ? make_const(type, static_cast<std::uint64_t>(imm->value))
+                              : make_const(type, imm->value);
+  }
   if (const auto* imm = e.as<FloatImm>()) return make_const(type, imm->value);
   return make_expr(type, Cast{e});
 }
@@ -88,11 +103,13 @@ void match_types(const char* op, Expr& a, Expr& b) {
     const bool left_literal = is_literal(a);
     const bool right_literal = is_literal(b);
     Type type;
-    if (left_literal == right_literal) {
+    if (a.as<IntImm>() != nullptr && b.as<IntImm>() != nullptr) {
+      type = type_of_literals(op, a, b);
+    } else if (left_literal == right_literal) {
       type = promoted_type(left, right);
     } else {
       const Expr& literal = left_literal ? a : b;
-      type = literal_type(literal, left_literal ? right : left);
+      type = literal_type(op, literal, left_literal ? right : left);
       check_fits(op, literal, type);
     }
     a = converted(type.with_lanes(a.type().lanes), a);

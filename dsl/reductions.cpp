@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/constant_math.h"
 #include "dsl/limits.h"
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
@@ -264,10 +265,7 @@ Expr extreme(Type type, bool largest) {
     const double infinity = std::numeric_limits<double>::infinity();
     return make_const(type, largest ? infinity : -infinity);
   }
-  const int bits = type.bits - (type.is_uint() ? 0 : 1);
-  const auto highest = static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1);
-  if (largest) return make_const(type, highest);
-  return make_const(type, type.is_uint() ? 0 : -highest - 1);
+  return make_const(type, largest ? highest_of(type) : lowest_of(type));
 }
 
 /// The coordinates and the value of the first point at which `better(value, the best so far)`.

@@ -9,8 +9,8 @@
 namespace mica {
 namespace {
 
-constexpr std::array kUserTypes = {Bool(),  UInt(8),   Int(8),   UInt(16),  Int(16),  Int(32),
-                                   Int(64), Float(16), BFloat(), Float(32), Float(64)};
+constexpr std::array kUserTypes = {Bool(),   UInt(8), Int(8),    UInt(16), Int(16),   UInt(32), Int(32),
+                                   UInt(64), Int(64), Float(16), BFloat(), Float(32), Float(64)};
 
 constexpr std::uint32_t kF32Infinity = 0x7f800000u;
 
@@ -81,10 +81,16 @@ Type type_from_string(std::string_view text) {
   for (const Type type : kUserTypes) {
     if (to_string(type) == text) return type;
   }
-  if (text == "u32") return UInt(32);
-  std::string legal;
-  for (const Type type : kUserTypes) legal += (legal.empty() ? "" : ", ") + to_string(type);
-  throw UserError("'" + std::string(text) + "' is no type; the types are " + legal);
+  throw UserError("'" + std::string(text) + "' is no type; the types are " + user_types());
+}
+
+std::string user_types() {
+  std::string all;
+  for (const Type type : kUserTypes) {
+    const bool last = type == kUserTypes.back();
+    all += (all.empty() ? "" : last ? " and " : ", ") + to_string(type);
+  }
+  return all;
 }
 
 bool is_user_type(Type type) {

@@ -13,8 +13,7 @@ enum class TypeCode : std::uint8_t { Bool, Int, UInt, Float, BFloat };
 /// The type of an expression: a scalar code and width in bits, times a number of vector lanes.
 /// User programs have one lane; more lanes appear only after vectorisation.
 ///
-/// The scalar types are bool, u8, i8, u16, i16, i32, i64, f16, bf16, f32 and f64. `u32` exists for
-/// the bit manipulations of math functions inside the compiler and is not accepted in an algorithm.
+/// The scalar types are bool, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32 and f64.
 struct Type {
   TypeCode code = TypeCode::Int;
   std::uint8_t bits = 32;
@@ -27,6 +26,10 @@ struct Type {
   [[nodiscard]] constexpr bool is_uint() const { return code == TypeCode::UInt; }
   /// Signed or unsigned integer (not bool).
   [[nodiscard]] constexpr bool is_integer() const { return is_int() || is_uint(); }
+  /// i32 or i64: what coordinates, and the sums that bounds are made of, are computed in.
+  [[nodiscard]] constexpr bool is_index() const { return is_int() && bits >= 32; }
+  /// u32 or u64.
+  [[nodiscard]] constexpr bool is_wide_uint() const { return is_uint() && bits >= 32; }
   /// f16, bf16, f32 or f64.
   [[nodiscard]] constexpr bool is_float() const {
     return code == TypeCode::Float || code == TypeCode::BFloat;
@@ -59,8 +62,11 @@ std::string to_string(Type type);
 Type type_from_string(std::string_view text);
 /// True for the scalar types an algorithm may use (see Type).
 bool is_user_type(Type type);
+/// Those types, for messages: "bool, u8, ..., f32 and f64".
+std::string user_types();
 /// The value of an integer or bool type that has the low bits of `value` (bool: value != 0), sign- or
-/// zero-extended. A float type is an InternalError.
+/// zero-extended to 64 bits; a u64 of 2^63 or more is therefore negative here. A float type is an
+/// InternalError.
 std::int64_t wrap_to_type(Type type, std::int64_t value);
 /// `value` rounded to the float type `type`, nearest with ties to even; f16 and bf16 round through f32
 /// as Cast does. Values too large become infinite. An integer type is an InternalError.
@@ -106,6 +112,14 @@ constexpr Type type_of<std::uint16_t>() {
 template <>
 constexpr Type type_of<std::int16_t>() {
   return Int(16);
+}
+template <>
+constexpr Type type_of<std::uint32_t>() {
+  return UInt(32);
+}
+template <>
+constexpr Type type_of<std::uint64_t>() {
+  return UInt(64);
 }
 template <>
 constexpr Type type_of<std::int32_t>() {

@@ -50,12 +50,13 @@ bool take_apart(const FunctionData& f, const Definition& update, std::size_t ele
   Expr value = update.values[element];
   const int own = static_cast<int>(element);
   const Type type = f.types[element];
-  if (!type.is_int() || (type.bits != 32 && type.bits != 64)) {
+  if (!is_atomic_type(type)) {
     const char* reason =
-        type.is_float() ? "floats round: their sum depends on the order of its terms, which a schedule "
-                          "must not change. Leave the loops over the domain serial, add up integers, or "
-                          "use sum(r, ...), whose parts have a fixed order"
-                        : "atomic operations are of i32 and i64: cast its values to one of them";
+        type.is_float()
+            ? "floats round: their sum depends on the order of its terms, which a schedule "
+              "must not change. Leave the loops over the domain serial, add up integers, or "
+              "use sum(r, ...), whose parts have a fixed order"
+            : "atomic operations are of i32, u32, i64 and u64: cast its values to one of them";
     why = fmt::format("{} holds {}, and {}", f.name, to_string(type), reason);
     return false;
   }
@@ -127,6 +128,10 @@ std::vector<AtomicValue> atomic_values(const FunctionData& f, const Definition& 
     if (!take_apart(f, update, i, values[i], why)) return {};
   }
   return values;
+}
+
+bool is_atomic_type(Type type) {
+  return type.is_scalar() && type.is_integer() && (type.bits == 32 || type.bits == 64);
 }
 
 bool is_atomic(const Definition& definition) {

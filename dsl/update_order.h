@@ -25,9 +25,11 @@ struct AtomicValue {
   Expr condition;  ///< undefined: everywhere
 };
 /// The values of `update` as such; empty, with the reason in `why`, where it is no update over a domain
-/// whose iterations combine i32 or i64 values by an operation that no order changes.
+/// whose iterations combine values of an atomic type by an operation that no order changes.
 std::vector<AtomicValue> atomic_values(const FunctionData& f, const Definition& update,
                                        std::string& why);
+/// i32, u32, i64 and u64: those whose operations are one step each on every target.
+bool is_atomic_type(Type type);
 /// Does the definition have the directive `atomic`?
 bool is_atomic(const Definition& definition);
 

@@ -36,6 +36,8 @@ std::string describe_element(Type type, const void* at) {
   if (type.is_float()) {
     text << std::setprecision(type.bits == 64 ? 17 : 9)
          << (type.bits == 64 ? v.d : static_cast<double>(v.f));
+  } else if (type.is_uint()) {
+    text << static_cast<std::uint64_t>(v.i);
   } else {
     text << v.i;
   }

@@ -44,17 +44,25 @@ std::int64_t integer_binary(BinaryOp op, Type type, std::int64_t a, std::int64_t
     case BinaryOp::Add: return static_cast<std::int64_t>(ua + ub);
     case BinaryOp::Sub: return static_cast<std::int64_t>(ua - ub);
     case BinaryOp::Mul: return static_cast<std::int64_t>(ua * ub);
-    case BinaryOp::Div: return floor_div(a, b);
-    case BinaryOp::Mod: return floor_mod(a, b);
-    case BinaryOp::Min: return a < b ? a : b;
-    case BinaryOp::Max: return a < b ? b : a;
+    case BinaryOp::Div:
+      if (type.is_uint()) return ub == 0 ? 0 : static_cast<std::int64_t>(ua / ub);
+      return floor_div(a, b);
+    case BinaryOp::Mod:
+      if (type.is_uint()) return ub == 0 ? 0 : static_cast<std::int64_t>(ua % ub);
+      return floor_mod(a, b);
+    case BinaryOp::Min:
+      if (type.is_uint()) return ua < ub ? a : b;
+      return a < b ? a : b;
+    case BinaryOp::Max:
+      if (type.is_uint()) return ua < ub ? b : a;
+      return a < b ? b : a;
     case BinaryOp::And: return (a != 0 && b != 0) ? 1 : 0;
     case BinaryOp::Or: return (a != 0 || b != 0) ? 1 : 0;
     case BinaryOp::BitAnd: return static_cast<std::int64_t>(ua & ub);
     case BinaryOp::BitOr: return static_cast<std::int64_t>(ua | ub);
     case BinaryOp::BitXor: return static_cast<std::int64_t>(ua ^ ub);
     case BinaryOp::Shl: return static_cast<std::int64_t>(ua << shift);
-    case BinaryOp::Shr: return a >> shift;
+    case BinaryOp::Shr: return type.is_uint() ? static_cast<std::int64_t>(ua >> shift) : a >> shift;
     case BinaryOp::Pow:
     case BinaryOp::Atan2:
     case BinaryOp::Fmod: break;
@@ -120,11 +128,11 @@ F float_unary(UnaryOp op, F a) {
   throw InternalError("the oracle met an integer operation on a float");
 }
 
-std::int64_t integer_unary(UnaryOp op, std::int64_t a) {
+std::int64_t integer_unary(UnaryOp op, Type type, std::int64_t a) {
   const auto ua = static_cast<std::uint64_t>(a);
   switch (op) {
     case UnaryOp::Neg: return static_cast<std::int64_t>(0 - ua);
-    case UnaryOp::Abs: return a < 0 ? static_cast<std::int64_t>(0 - ua) : a;
+    case UnaryOp::Abs: return a < 0 && !type.is_uint() ? static_cast<std::int64_t>(0 - ua) : a;
     case UnaryOp::Not: return a == 0 ? 1 : 0;
     case UnaryOp::BitNot: return static_cast<std::int64_t>(~ua);
     case UnaryOp::Sqrt:
@@ -174,6 +182,11 @@ Value of_int(std::int64_t v) {
 /// Toward zero, kept within the range of `type`; NaN gives 0.
 std::int64_t saturate(Type type, double value) {
   if (std::isnan(value)) return 0;
+  if (type.is_uint()) {
+    if (value <= 0) return 0;
+    if (value >= std::ldexp(1.0, type.bits)) return largest(type);
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(value));
+  }
   // Doubles next to the limits of i64 are far apart: comparing after conversion to double is exact.
   if (value <= static_cast<double>(smallest(type))) return smallest(type);
   if (value >= static_cast<double>(largest(type))) return largest(type);
@@ -250,7 +263,7 @@ Value float_value(Type type, double value) {
 Value apply_unary(UnaryOp op, Type type, Value a) {
   if (is_f64(type)) return of_double(float_unary(op, a.d));
   if (type.is_float()) return of_float(round_to(type, float_unary(op, a.f)));
-  return integer_value(type, integer_unary(op, a.i));
+  return integer_value(type, integer_unary(op, type, a.i));
 }
 
 Value apply_binary(BinaryOp op, Type type, Value a, Value b) {
@@ -262,6 +275,10 @@ Value apply_binary(BinaryOp op, Type type, Value a, Value b) {
 Value apply_compare(CompareOp op, Type type, Value a, Value b) {
   if (is_f64(type)) return of_int(compare_values(op, a.d, b.d) ? 1 : 0);
   if (type.is_float()) return of_int(compare_values(op, a.f, b.f) ? 1 : 0);
+  if (type.is_uint()) {
+    const auto ua = static_cast<std::uint64_t>(a.i), ub = static_cast<std::uint64_t>(b.i);
+    return of_int(compare_values(op, ua, ub) ? 1 : 0);
+  }
   return of_int(compare_values(op, a.i, b.i) ? 1 : 0);
 }
 
@@ -280,6 +297,11 @@ Value apply_cast(Type from, Type to, Value value) {
     const double wide = is_f64(from) ? value.d : static_cast<double>(value.f);
     if (to.is_bool()) return of_int(wide != 0 ? 1 : 0);
     return of_int(saturate(to, wide));
+  }
+  if (to.is_float() && from.is_uint()) {
+    const auto natural = static_cast<std::uint64_t>(value.i);
+    if (is_f64(to)) return of_double(static_cast<double>(natural));
+    return of_float(round_to(to, static_cast<float>(natural)));
   }
   if (is_f64(to)) return of_double(static_cast<double>(value.i));
   if (to.is_float()) return of_float(round_to(to, static_cast<float>(value.i)));
@@ -304,6 +326,7 @@ Value load_value(Type type, const void* from) {
         case 8: return of_int(read<std::uint8_t>(from));
         case 16: return of_int(read<std::uint16_t>(from));
         case 32: return of_int(read<std::uint32_t>(from));
+        case 64: return of_int(read<std::int64_t>(from));
         default: break;
       }
       break;

@@ -8,7 +8,8 @@
 
 namespace mica::test {
 
-/// One scalar. Integers and bool live in `i`, sign- or zero-extended from their width; f16, bf16
+/// One scalar. Integers and bool live in `i`, sign- or zero-extended from their width (a u64 of 2^63 or
+/// more is negative there); f16, bf16
 /// and f32 live in `f`, as a value that the type can hold; f64 lives in `d`.
 union Value {
   std::int64_t i = 0;

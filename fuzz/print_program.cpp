@@ -45,8 +45,8 @@ std::string constant_text(Type type, double value) {
   if (type == Float(32)) return decimal(value) + "F";
   if (type == Float(64)) return decimal(value);
   if (type.is_float()) return "cast(" + type_text(type) + ", " + decimal(value) + "F)";
-  if (type == Int(64) && std::abs(value) > std::numeric_limits<int>::max()) {
-    return "make_const(Int(64), " + decimal(value) + ")";
+  if (type.is_wide_uint() || (type == Int(64) && std::abs(value) > std::numeric_limits<int>::max())) {
+    return "make_const(" + type_text(type) + ", " + decimal(value) + ")";
   }
   const std::string literal = integer(static_cast<std::int32_t>(value));
   return type == Int(32) ? literal : "cast(" + type_text(type) + ", " + literal + ")";
@@ -139,9 +139,12 @@ class StageText {
     if (index.shift != 0) then(" >> ", index.shift);
     if (index.mask) then(" & ", *index.mask);
     if (index.modulus) then(" % ", *index.modulus);
-    if (!index.limits) return e;
-    return "clamp(" + e + ", " + std::to_string(index.limits->first) + ", " +
-           std::to_string(index.limits->second) + ")";
+    if (index.limits) {
+      e = "clamp(" + e + ", " + std::to_string(index.limits->first) + ", " +
+          std::to_string(index.limits->second) + ")";
+    }
+    const bool is_wide = !index.looked_up.empty() && index.looked_up.front().type.is_wide_uint();
+    return is_wide ? "cast(Int(32), " + e + ")" : e;
   }
   std::string coordinates(const std::vector<Index>& at) {
     std::vector<std::string> texts;
@@ -317,9 +320,11 @@ std::string stage_text(const Program& program, const CaseNames& names, const Pro
 
 std::string scalar_text(std::size_t i) { return "p" + std::to_string(i); }
 std::string scalar_type_text(Type type) {
+  if (type.is_wide_uint()) return "Param<std::uint" + std::to_string(type.bits) + "_t>";
   return type == Int(32) ? "Param<std::int32_t>" : "Param<float>";
 }
 std::string scalar_value_text(Type type, double value) {
+  if (type.is_wide_uint()) return std::to_string(natural_number(type, value)) + "U";
   return type == Int(32) ? integer(static_cast<std::int32_t>(value)) : decimal(value) + "F";
 }
 

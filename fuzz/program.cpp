@@ -1,6 +1,7 @@
 #include "fuzz/program.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "dsl/node_visit.h"
@@ -28,14 +29,14 @@ Expr bent(Expr e, const Index& index) {
   if (index.mask) e = e & *index.mask;
   if (index.modulus) e = e % *index.modulus;
   if (index.limits) e = clamp(e, index.limits->first, index.limits->second);
-  return e;
+  return e.type().is_wide_uint() ? cast(Int(32), e) : e;
 }
 
 Expr constant(Type type, double value) {
   if (type == Float(32)) return Expr(static_cast<float>(value));
   if (type == Float(64)) return Expr(value);
   if (type.is_float()) return cast(type, Expr(static_cast<float>(value)));
-  if (type == Int(64)) return make_const(type, value);
+  if (type == Int(64) || type.is_wide_uint()) return make_const(type, value);
   const Expr literal(static_cast<std::int32_t>(value));
   return type == Int(32) ? literal : cast(type, literal);
 }
@@ -282,14 +283,16 @@ class Builder {
 
   /// A Param of its own, which runs may give other values.
   Expr scalar(const Term& term) {
-    if (term.type == Int(32)) {
-      const Param<std::int32_t> q(called(called_, "q"), static_cast<std::int32_t>(term.value));
-      scalars_.emplace_back(q, q.get());
-      return q;
-    }
-    const Param<float> p(called(called_, "p"), static_cast<float>(term.value));
-    scalars_.emplace_back(p, p.get());
-    return p;
+    if (term.type == Int(32)) return scalar("q", static_cast<std::int32_t>(term.value));
+    if (!term.type.is_wide_uint()) return scalar("p", static_cast<float>(term.value));
+    const std::uint64_t number = natural_number(term.type, term.value);
+    return term.type.bits == 64 ? scalar("q", number) : scalar("q", static_cast<std::uint32_t>(number));
+  }
+  template <typename T>
+  Expr scalar(const char* name, T value) {
+    const Param<T> param(called(called_, name), value);
+    scalars_.emplace_back(param, value);
+    return param;
   }
 
   Expr operand(const Term& term, std::size_t i, const Names& names) {
@@ -391,6 +394,13 @@ TestPipeline build_reference(const Program& program, const std::vector<ImagePara
 }
 TestPipeline build(const Program& program, const CaseNames& names) {
   return Builder(program, names).run();
+}
+
+bool may_be_param(Type type) { return type == Float(32) || type == Int(32) || type.is_wide_uint(); }
+
+std::uint64_t natural_number(Type type, double value) {
+  if (value >= std::ldexp(1.0, type.bits)) return ~std::uint64_t{0} >> (64 - type.bits);
+  return static_cast<std::uint64_t>(std::max(value, 0.0));
 }
 
 Term constant_term(Type type, double value) {

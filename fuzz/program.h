@@ -34,8 +34,8 @@ struct Index {
   std::optional<int> modulus{};  ///< of either sign, or 0
   int shift = 0;
   std::optional<int> mask{};  ///< not negative
-  /// None, or one in the variable's place: an integer of 8 or 16 bits that wraps as such. Scale, offset
-  /// and mask are such integers, too.
+  /// None, or one in the variable's place: an integer of 8 or 16 bits, a u32 or u64, that wraps as such.
+  /// Scale, offset and mask are such integers, too.
   std::vector<Term> looked_up{};
   [[nodiscard]] bool is_constant() const { return var < 0 && looked_up.empty(); }
   friend bool operator==(const Index& a, const Index& b);
@@ -100,6 +100,11 @@ struct Term {
 };
 
 Term constant_term(Type type, double value);
+/// Are there Params of the type in programs?
+bool may_be_param(Type type);
+/// The number that a constant of u32 or u64 is: `value`, which is 0 or more, or the greatest of the
+/// type.
+std::uint64_t natural_number(Type type, double value);
 /// `operation` of `operands`, of type `type`.
 Term applied(Operation operation, Type type, std::vector<Term> operands);
 

@@ -20,8 +20,9 @@ struct Ranges {
   std::vector<Interval> pure, reduction;
   [[nodiscard]] Interval of(const Index& index) const {
     if (index.is_constant()) return {index.offset, index.offset};
-    Interval v = index.looked_up.empty() ? followed(index) : values_of(index.looked_up.front().type);
-    v = {v.first >> index.shift, v.second >> index.shift};
+    Interval v =
+        index.looked_up.empty() ? followed(index) : values_of(index.looked_up.front().type, index.shift);
+    if (index.looked_up.empty()) v = {v.first >> index.shift, v.second >> index.shift};
     if (index.mask) v = {0, *index.mask};
     if (index.modulus) {
       v = {std::min<std::int64_t>(0, std::int64_t{*index.modulus} + 1),
@@ -47,11 +48,11 @@ struct Ranges {
     if (v.first > v.second) std::swap(v.first, v.second);
     return v;
   }
-  /// All values of an integer type.
-  static Interval values_of(Type type) {
-    const std::int64_t count = std::int64_t{1} << type.bits;
-    if (type.is_int()) return {-count / 2, count / 2 - 1};
-    return {0, count - 1};
+  /// All values of an integer type, shifted to the right; of a u64 those of up to 63 bits.
+  static Interval values_of(Type type, int shift) {
+    const int bits = std::min(type.is_int() ? type.bits - 1 - shift : type.bits - shift, 63);
+    const auto last = static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1);
+    return {type.is_int() ? -last - 1 : 0, last};
   }
 };
 

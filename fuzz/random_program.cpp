@@ -46,9 +46,10 @@ class Generator {
 
  private:
   Type random_type() {
-    static const std::vector<Type> types{Float(32), Float(64), UInt(8),   Int(8),   UInt(16), Int(16),
-                                         Int(32),   Int(64),   Float(16), BFloat(), Bool()};
-    return types[weighted({48, 10, 8, 3, 6, 6, 10, 4, 4, 3, 1}, random_)];
+    static const std::vector<Type> types{Float(32), Float(64), UInt(8), Int(8),    UInt(16),
+                                         Int(16),   Int(32),   Int(64), Float(16), BFloat(),
+                                         Bool(),    UInt(32),  UInt(64)};
+    return types[weighted({48, 10, 8, 3, 6, 6, 10, 4, 4, 3, 1, 7, 5}, random_)];
   }
   Type stage_type() { return random_.below(4) > 0 ? base_ : random_type(); }
 
@@ -116,7 +117,8 @@ class Generator {
     return source < 0 ? Index{} : looked_up(source, at_point(source));
   }
   Index looked_up(int source, std::vector<Index> at) {
-    const Type type = random_.pick(std::vector<Type>{UInt(8), UInt(8), Int(8), UInt(16), Int(16)});
+    const Type type =
+        random_.pick(std::vector<Type>{UInt(8), UInt(8), Int(8), UInt(16), Int(16), UInt(32), UInt(64)});
     Index index;
     index.looked_up = {converted(tap(source, std::move(at)), type)};
     narrow(index, type.bits, random_);
@@ -154,6 +156,11 @@ class Generator {
       const bool beyond = type.bits == 64 && random_.coin();
       return beyond ? std::ldexp(random_.coin() ? 1.0 : -1.0, 63) : extreme_integer(random_);
     }
+    if (type.is_wide_uint() && random_.below(6) == 0) {
+      // Around the middle and the end; beyond it the constant is the greatest of the type.
+      return std::ldexp(1.0, type.bits - static_cast<int>(random_.below(2))) -
+             static_cast<double>(random_.below(3));
+    }
     return type.is_float()
                ? static_cast<double>(random_.between(-8, 8)) / 4
                : static_cast<double>(type.is_uint() ? random_.below(9) : random_.between(-8, 8));
@@ -182,7 +189,7 @@ class Generator {
         if (weighted_by_field) {
           if (const int field = random_source(); field >= 0)
             weight = converted(tap(field, at_point(field)), type);
-        } else if ((type == Float(32) || type == Int(32)) && random_.below(5) == 0) {
+        } else if (may_be_param(type) && random_.below(5) == 0) {
           weight.kind = Term::Kind::Parameter;
         }
         term = applied(Operation::Mul, type, {std::move(weight), std::move(term)});
@@ -220,7 +227,7 @@ class Generator {
     const auto choice = random_.below(8);
     if (choice == 0) {
       Term term = constant_term(type, number(type));
-      if (type == Int(32) && random_.coin()) term.kind = Term::Kind::Parameter;
+      if (type.is_integer() && may_be_param(type) && random_.coin()) term.kind = Term::Kind::Parameter;
       return term;
     }
     if (choice == 1 && !type.is_bool()) {

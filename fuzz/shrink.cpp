@@ -342,8 +342,8 @@ void simpler_terms(const FuzzCase& c, Candidates& out) {
 
 /// One type replaced by f32 or i32 throughout.
 void plainer_types(const FuzzCase& c, Candidates& out) {
-  for (const Type from :
-       {Float(64), Float(16), BFloat(), UInt(8), Int(8), UInt(16), Int(16), Int(64), Int(32)}) {
+  for (const Type from : {Float(64), Float(16), BFloat(), UInt(8), Int(8), UInt(16), Int(16), UInt(64),
+                          UInt(32), Int(64), Int(32)}) {
     for (const Type to : {Float(32), Int(32)}) {
       if (from == to) continue;
       FuzzCase changed = c;

@@ -21,8 +21,7 @@ void check_dimensions(Type type, const std::vector<BufferDim>& dims) {
                     std::to_string(dims.size()));
   }
   if (!is_user_type(type)) {
-    throw UserError("a buffer cannot hold " + to_string(type) +
-                    ": legal types are bool, u8, i8, u16, i16, i32, i64, f16, bf16, f32 and f64");
+    throw UserError("a buffer cannot hold " + to_string(type) + ": legal types are " + user_types());
   }
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (dims[d].extent < 0) {

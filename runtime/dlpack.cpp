@@ -26,7 +26,8 @@ constexpr std::array kTypes = {
     NamedType{dlpack::kBool, 8, Bool()},        NamedType{dlpack::kUInt, 8, UInt(8)},
     NamedType{dlpack::kInt, 8, Int(8)},         NamedType{dlpack::kUInt, 16, UInt(16)},
     NamedType{dlpack::kInt, 16, Int(16)},       NamedType{dlpack::kInt, 32, Int(32)},
-    NamedType{dlpack::kInt, 64, Int(64)},       NamedType{dlpack::kFloat, 16, Float(16)},
+    NamedType{dlpack::kInt, 64, Int(64)},       NamedType{dlpack::kUInt, 32, UInt(32)},
+    NamedType{dlpack::kUInt, 64, UInt(64)},     NamedType{dlpack::kFloat, 16, Float(16)},
     NamedType{dlpack::kBfloat, 16, BFloat(16)}, NamedType{dlpack::kFloat, 32, Float(32)},
     NamedType{dlpack::kFloat, 64, Float(64)},
 };
@@ -53,9 +54,8 @@ Type type_of_elements(const dlpack::DataType& dtype, const CallSite& at) {
     if (known.code == dtype.code && known.bits == dtype.bits) return known.type;
   }
   throw UserError(
-      fmt::format("a DLPack tensor holds {} of {} bits, which is no type of Mica's: legal are "
-                  "bool, u8, i8, u16, i16, i32, i64, f16, bf16, f32 and f64",
-                  code_text(dtype.code), dtype.bits),
+      fmt::format("a DLPack tensor holds {} of {} bits, which is no type of Mica's: legal are {}",
+                  code_text(dtype.code), dtype.bits, user_types()),
       at);
 }
 

@@ -27,8 +27,7 @@ constexpr std::size_t kSmallStack = 64;
 }  // namespace
 
 std::string print_value(HostValue value, Type type) {
-  if (type.is_bool()) return value.i != 0 ? "true" : "false";
-  if (!type.is_float()) return std::to_string(value.i);
+  if (!type.is_float()) return integer_text(type, value.i);
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value.f).ptr;
   return {text.data(), end};
@@ -111,7 +110,11 @@ class HostProgramBuilder {
                    [&](const FloatImm& op) { constant(type, [&](HostValue& v) { v.f = op.value; }); },
                    [&](const VarRef& op) { symbol(op.name, type); },
                    [&](const Cast& op) {
+                     // Other types than an index's hold what code computes, which wraps.
+                     const Integers meant = integers_;
+                     if (type.is_integer() && !type.is_index()) integers_ = Integers::Wrap;
                      emit(op.value);
+                     integers_ = meant;
                      push({Op::Cast, 0, type, op.value.type()}, 1);
                    },
                    [&](const Reinterpret& op) {
@@ -226,7 +229,7 @@ HostValue HostProgram::run(const HostValue* symbols) const {
   }
   HostValue* top = locals + locals_;  // one past the operand on top
   for (const Step& step : code_) {
-    const bool exact = step.integers == Integers::Exact && step.type.is_int() && step.type.bits >= 32;
+    const bool exact = step.integers == Integers::Exact && step.type.is_index();
     switch (step.op) {
       case Op::Constant: *top++ = step.value; break;
       case Op::Symbol: *top++ = symbols[step.slot]; break;

@@ -51,7 +51,8 @@ class SymbolTable {
 class HostProgram {
  public:
   HostProgram() = default;
-  /// With Integers::Exact the dividends of remainders wrap all the same: they are no coordinates.
+  /// With Integers::Exact the dividends of remainders, and what becomes a u32, a u64 or a narrower
+  /// integer, wrap all the same: they are no coordinates.
   HostProgram(const Expr& e, const SymbolTable& symbols, Integers integers = Integers::Wrap);
 
   [[nodiscard]] bool defined() const { return !code_.empty(); }

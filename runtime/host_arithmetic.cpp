@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "dsl/constant_math.h"
+
 namespace mica::host_arithmetic {
 
 namespace {
@@ -23,42 +25,13 @@ HostValue real(double value) {
   return result;
 }
 
-/// Rounded toward minus infinity; 0 for a zero divisor.
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
-  if (b == 0) return 0;
-  if (b == -1) return as_signed(0 - as_unsigned(a));
-  const std::int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
-std::int64_t floor_modulo(std::int64_t a, std::int64_t b) {
-  if (b == 0 || b == -1) return 0;
-  const std::int64_t remainder = a % b;
-  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
-}
-
 std::int64_t integer_binary(BinaryOp op, std::int64_t a, std::int64_t b, Type type) {
-  switch (op) {
-    case BinaryOp::Add: return as_signed(as_unsigned(a) + as_unsigned(b));
-    case BinaryOp::Sub: return as_signed(as_unsigned(a) - as_unsigned(b));
-    case BinaryOp::Mul: return as_signed(as_unsigned(a) * as_unsigned(b));
-    case BinaryOp::Div: return floor_divide(a, b);
-    case BinaryOp::Mod: return floor_modulo(a, b);
-    case BinaryOp::Min: return a < b ? a : b;
-    case BinaryOp::Max: return a < b ? b : a;
-    case BinaryOp::And:
-    case BinaryOp::BitAnd: return a & b;
-    case BinaryOp::Or:
-    case BinaryOp::BitOr: return a | b;
-    case BinaryOp::BitXor: return a ^ b;
-    case BinaryOp::Shl: return as_signed(as_unsigned(a) << (as_unsigned(b) % type.bits));
-    // Signed values are sign-extended and unsigned ones zero-extended, so one shift serves both.
-    case BinaryOp::Shr: return a >> (as_unsigned(b) % type.bits);
-    case BinaryOp::Pow:
-    case BinaryOp::Atan2:
-    case BinaryOp::Fmod: break;
-  }
-  throw InternalError("a math function has no integer form");
+  if (op == BinaryOp::And) return a & b;
+  if (op == BinaryOp::Or) return a | b;
+  if (op == BinaryOp::Shl || op == BinaryOp::Shr) b = as_signed(as_unsigned(b) % type.bits);
+  const auto result = fold(op, type.is_bool() ? UInt(8) : type, a, b);
+  internal_check(result.has_value(), "a math function has no integer form");
+  return *result;
 }
 
 /// IEEE 754-2019 minimum.
@@ -120,12 +93,12 @@ T real_unary(UnaryOp op, T a) {
   throw InternalError("a function of floats that the host cannot evaluate");
 }
 
-std::int64_t integer_unary(UnaryOp op, std::int64_t a) {
+std::int64_t integer_unary(UnaryOp op, std::int64_t a, Type type) {
   switch (op) {
     case UnaryOp::Neg: return as_signed(0 - as_unsigned(a));
     case UnaryOp::Not: return a == 0 ? 1 : 0;
     case UnaryOp::BitNot: return ~a;
-    case UnaryOp::Abs: return a < 0 ? as_signed(0 - as_unsigned(a)) : a;
+    case UnaryOp::Abs: return a < 0 && !type.is_uint() ? as_signed(0 - as_unsigned(a)) : a;
     case UnaryOp::Sqrt:
     case UnaryOp::Floor:
     case UnaryOp::Ceil:
@@ -139,8 +112,7 @@ std::int64_t integer_unary(UnaryOp op, std::int64_t a) {
   throw InternalError("a function of integers that the host cannot evaluate");
 }
 
-template <typename T>
-bool holds(CompareOp op, T a, T b) {
+bool holds(CompareOp op, double a, double b) {
   switch (op) {
     case CompareOp::Eq: return a == b;
     case CompareOp::Ne: return a != b;
@@ -150,20 +122,6 @@ bool holds(CompareOp op, T a, T b) {
     case CompareOp::Ge: return a >= b;
   }
   throw InternalError("no legal comparison");
-}
-
-/// Truncated and saturated to the range of an integer type; NaN gives 0.
-std::int64_t to_integer(double value, Type to) {
-  if (std::isnan(value)) return 0;
-  const int value_bits = to.is_int() ? to.bits - 1 : to.bits;
-  const double above = std::ldexp(1.0, value_bits);  // the first value too large
-  const double lowest = to.is_int() ? -above : 0.0;
-  const double whole = std::trunc(value);
-  if (whole >= above) {
-    return as_signed((value_bits == 63 ? ~std::uint64_t{0} >> 1 : (std::uint64_t{1} << value_bits) - 1));
-  }
-  if (whole <= lowest) return to.is_int() ? as_signed(~std::uint64_t{0} << value_bits) : 0;
-  return static_cast<std::int64_t>(whole);
 }
 
 }  // namespace
@@ -192,7 +150,7 @@ double round_to(double value, Type type) {
 }
 
 HostValue unary(UnaryOp op, HostValue a, Type type) {
-  if (!type.is_float()) return integer(wrap(integer_unary(op, a.i), type));
+  if (!type.is_float()) return integer(wrap(integer_unary(op, a.i, type), type));
   if (type.bits == 64) return real(real_unary(op, a.f));
   return real(round_to(static_cast<double>(real_unary(op, static_cast<float>(a.f))), type));
 }
@@ -228,7 +186,7 @@ std::int64_t exact_shift(std::int64_t a, std::int64_t amount) {
 HostValue exact(UnaryOp op, HostValue a) {
   const bool reverses = op == UnaryOp::Neg || (op == UnaryOp::Abs && a.i < 0);
   if (reverses && a.i == end_of_range(false)) return integer(end_of_range(true));
-  return integer(integer_unary(op, a.i));
+  return integer(integer_unary(op, a.i, Int(64)));
 }
 
 HostValue exact(BinaryOp op, HostValue a, HostValue b) {
@@ -245,7 +203,7 @@ HostValue exact(BinaryOp op, HostValue a, HostValue b) {
 }
 
 HostValue compare(CompareOp op, HostValue a, HostValue b, Type type) {
-  return integer(type.is_float() ? holds(op, a.f, b.f) : holds(op, a.i, b.i));
+  return integer(type.is_float() ? holds(op, a.f, b.f) : fold(op, type, a.i, b.i));
 }
 
 HostValue fma(HostValue a, HostValue b, HostValue c, Type type) {
@@ -259,13 +217,16 @@ HostValue cast(HostValue value, Type from, Type to) {
   if (from.is_float()) {
     if (to.is_float()) return real(round_to(value.f, to));
     if (to.is_bool()) return integer(value.f != 0.0 ? 1 : 0);
-    return integer(to_integer(value.f, to));
+    return integer(to_integer(to, value.f));
   }
   if (to.is_bool()) return integer(value.i != 0 ? 1 : 0);
   if (!to.is_float()) return integer(wrap(value.i, to));
   // One rounding from 64 bits to f32; f16 and bf16 are reached through f32.
-  if (to.bits == 64) return real(static_cast<double>(value.i));
-  return real(round_to(static_cast<double>(static_cast<float>(value.i)), to));
+  const auto of = [&](auto number) {
+    if (to.bits == 64) return real(static_cast<double>(number));
+    return real(round_to(static_cast<double>(static_cast<float>(number)), to));
+  };
+  return from.is_uint() ? of(as_unsigned(value.i)) : of(value.i);
 }
 
 HostValue reinterpret(HostValue value, Type from, Type to) {

@@ -145,8 +145,9 @@ Reading FormReader::read(const Expr& e, const Region& region) {
     return symbol == symbols_.end() ? Reading{} : constant(symbol->second);
   }
   if (const auto* cast = e.as<Cast>()) {
-    // Of indices, whose values fit both types.
-    return e.type().is_float() || cast->value.type().is_float() ? Reading{} : read(cast->value, region);
+    // Of indices, whose values fit both types; wide unsigned ones are made to wrap.
+    const auto is_other = [](Type type) { return type.is_float() || type.is_wide_uint(); };
+    return is_other(e.type()) || is_other(cast->value.type()) ? Reading{} : read(cast->value, region);
   }
   if (const auto* op = e.as<Unary>()) {
     if (op->op != UnaryOp::Neg && op->op != UnaryOp::Not) return {};

@@ -15,8 +15,6 @@
 namespace mica::analysis {
 namespace {
 
-bool is_index(Type t) { return t.is_int() && t.bits >= 32; }
-
 Expr constant(std::int64_t value, Type type = Int(32)) { return make_const(type, value); }
 
 Expr tidy(const Expr& e) { return e.defined() ? passes::simplify(e) : e; }
@@ -81,8 +79,9 @@ class IntervalFinder {
 
  private:
   Interval of_integer(const Expr& e) {
-    if (const auto* value = as_int(e)) return point(is_index(e.type()) ? e : constant(*value));
-    if (!is_index(e.type())) return of_narrow(e);
+    if (e.type().is_wide_uint()) return of_unsigned(e);
+    if (const auto* value = as_int(e)) return point(e.type().is_index() ? e : constant(*value));
+    if (!e.type().is_index()) return of_narrow(e);
     if (const auto* var = e.as<VarRef>()) {
       const auto it = scope_.find(var->name);
       return it == scope_.end() ? point(e) : it->second;
@@ -95,6 +94,58 @@ class IntervalFinder {
     if (const auto* op = e.as<Select>()) return unite(run(op->if_true), run(op->if_false));
     if (const auto* op = e.as<Cast>()) return of_cast(e, op->value);
     return evaluated(e);
+  }
+
+  // Of a u32 or u64, whose arithmetic wraps: what constants tell, and what the launch evaluates as code
+  // does. The ends are i64; a maximum beyond is open.
+  Interval of_unsigned(const Expr& e) {
+    const Ranges::Range r = constants_.range_of(e, Integers::Wrap);
+    const Interval known{constant(*r.min, Int(64)), r.max ? constant(*r.max, Int(64)) : Expr()};
+    if (as_int(e)) return known;
+    if (known.bounded() && evaluated(e).bounded()) return point(cast(Int(64), e));
+    const Interval other = of_unsigned_parts(e);
+    const auto inner = [](const Expr& x, const Expr& y, BinaryOp op) {
+      return x.defined() && y.defined() ? make_expr(Int(64), Binary{op, x, y}) : (x.defined() ? x : y);
+    };
+    return tidy(Interval{inner(known.min, other.min, BinaryOp::Max),
+                         inner(known.max, other.max, BinaryOp::Min)});
+  }
+
+  // What its operands' intervals tell.
+  Interval of_unsigned_parts(const Expr& e) {
+    if (const auto* op = e.as<Select>()) return unite(run(op->if_true), run(op->if_false));
+    if (const auto* op = e.as<Cast>()) return of_unsigned_cast(e, op->value);
+    const auto* op = e.as<Binary>();
+    if (op == nullptr) return {};
+    const auto a = [&] { return run(op->a); };
+    const auto b = [&] { return run(op->b); };
+    const auto up_to = [](const Expr& most) { return Interval{Expr(), most}; };
+    switch (op->op) {
+      case BinaryOp::Min:
+      case BinaryOp::Max: return of_min_max(*op);
+      case BinaryOp::Shr: return up_to(a().max);
+      case BinaryOp::BitAnd: return up_to(of_min_max(a(), b(), BinaryOp::Min).max);
+      case BinaryOp::Div: {
+        const Expr most = a().max;
+        return up_to(most.defined() ? most / max(b().min, 1) : Expr());
+      }
+      case BinaryOp::Mod: {
+        const Expr divisor = b().max;
+        const Interval below = up_to(divisor.defined() ? max(divisor - 1, 0) : Expr());
+        return up_to(of_min_max(a(), below, BinaryOp::Min).max);
+      }
+      default: return {};
+    }
+  }
+
+  // A conversion keeps the order of floats, and the values of what is no wider.
+  Interval of_unsigned_cast(const Expr& e, const Expr& value) {
+    const Type from = value.type();
+    if (from.is_wide_uint() && from.bits <= e.type().bits) return run(value);
+    if (!from.is_float() || e.type().bits > 32) return {};
+    const Interval a = run(value);
+    // NaN becomes 0.
+    return {Expr(), a.max.defined() ? cast(Int(64), cast(e.type(), a.max)) : Expr()};
   }
 
   // Nothing but what the launch can evaluate.
@@ -223,7 +274,15 @@ class IntervalFinder {
   }
 
   Interval of_cast(const Expr& e, const Expr& value) {
+    if (const auto* number = as_int(value)) return point(constant(*number, e.type()));
     const Interval a = run(value);
+    // Beyond the ends of the type integers wrap, to either side.
+    const auto leaves = [&](const Expr& x) {
+      const auto* number = x.defined() ? as_int(x) : nullptr;
+      return number && !has_value(e.type(), x.type(), *number);
+    };
+    const bool narrows = value.type().is_integer() && value.type().bits >= e.type().bits;
+    if (leaves(a.min) || leaves(a.max) || (narrows && !a.bounded())) return {};
     const auto side = [&](const Expr& x) { return x.defined() ? tidy(cast(e.type(), x)) : Expr(); };
     const Interval whole{side(a.min), side(a.max)};
     if (!value.type().is_float()) return whole;
@@ -307,6 +366,8 @@ class IntervalFinder {
 
   const Scope& scope_;
   std::unordered_map<const ExprNode*, Interval> done_;
+  Ranges none_;
+  RangeFinder constants_{none_};
 };
 
 class OperandFinder {
@@ -320,7 +381,7 @@ class OperandFinder {
 
  private:
   void visit(const Expr& e) {
-    if (!is_index(e.type()) || !seen_.insert(e.ptr().get()).second) return;
+    if (!e.type().is_index() || !seen_.insert(e.ptr().get()).second) return;
     if (const auto* op = e.as<Binary>()) return visit_binary(*op);
     if (const auto* op = e.as<Unary>()) {
       if (op->op != UnaryOp::Neg) add(op->a);
@@ -356,7 +417,7 @@ class OperandFinder {
   static bool is_mask(const Expr& e) { return as_int(e) != nullptr && *as_int(e) >= 0; }
 
   void add(const Expr& operand) {
-    if (as_int(operand) || operand.as<VarRef>() || !is_index(operand.type())) return;
+    if (as_int(operand) || operand.as<VarRef>() || !operand.type().is_index()) return;
     Interval i = intervals_.run(operand);
     if (i.bounded() && !stays_in_32_bits(i)) found_.push_back(std::move(i));
   }

@@ -1,6 +1,7 @@
 #include "codegen/analysis/value_ranges.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -32,7 +33,7 @@ enum class From : std::uint8_t { Code, ExactCode, Limits };
 
 Range of_type(Type t) {
   if (t.is_bool()) return {0, 1};
-  if (t.bits >= 64) return {};
+  if (t.bits >= 64) return t.is_uint() ? Range{0, std::nullopt} : Range{};
   const std::int64_t span = std::int64_t{1} << t.bits;
   if (t.is_uint()) return {0, span - 1};
   return {-span / 2, span / 2 - 1};
@@ -115,7 +116,7 @@ bool lies_in(const Range& r, Type type) {
   if (!r.min || !r.max) return false;
   // Differences of what lies in half of 64 bits do not overflow either.
   constexpr std::int64_t kHalf = std::int64_t{1} << 62;
-  if (type.bits >= 64) return *r.min >= -kHalf && *r.max < kHalf;
+  if (type.bits >= 64) return *r.min >= (type.is_uint() ? 0 : -kHalf) && *r.max < kHalf;
   const Range all = of_type(type.element());
   return (!all.min || *r.min >= *all.min) && (!all.max || *r.max <= *all.max);
 }
@@ -152,6 +153,33 @@ Range quotient(const Range& a, std::int64_t k) {
   return {divided(a.max), divided(a.min)};
 }
 
+// The greatest quotient of an unsigned number up to `most`, or of any u64, by `divisor` > 0.
+Side unsigned_quotient(Side most, std::uint64_t divisor) {
+  const std::uint64_t quotient =
+      (most ? static_cast<std::uint64_t>(*most) : ~std::uint64_t{0}) / divisor;
+  const bool fits = quotient <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return fits ? Side(static_cast<std::int64_t>(quotient)) : std::nullopt;
+}
+
+// What unsigned numbers have beside the rules of all integers.
+Range unsigned_division(BinaryOp op, const Range& a, const Range& b) {
+  const std::int64_t least_divisor = std::max<std::int64_t>(b.min.value_or(0), 1);
+  Range r{0,
+          unsigned_quotient(a.max, op == BinaryOp::Div ? static_cast<std::uint64_t>(least_divisor) : 1)};
+  if (op == BinaryOp::Mod && b.max) r.max = least_known(r.max, std::max<std::int64_t>(*b.max - 1, 0));
+  // What is less than every divisor stays as it is, or becomes 0.
+  if (a.max && b.min && *a.max < *b.min) return op == BinaryOp::Mod ? a : Range{0, 0};
+  if (op == BinaryOp::Div && b.max && *b.max > 0 && b.min == b.max) r.min = a.min.value_or(0) / *b.max;
+  return r;
+}
+
+// Bits of two numbers that are not negative, joined or flipped.
+Range joined_bits(const Range& a, const Range& b) {
+  if (!a.min || !b.min || *a.min < 0 || *b.min < 0 || !a.max || !b.max) return {};
+  const auto most = static_cast<std::uint64_t>(std::max(*a.max, *b.max));
+  return {0, static_cast<std::int64_t>((std::uint64_t{1} << std::bit_width(most)) - 1)};
+}
+
 // The remainder has the divisor's sign and is nearer to 0; by 0 it is 0.
 Range remainder(const Range& a, const Range& b) {
   Range r;
@@ -176,13 +204,14 @@ Range of_binary(const Binary& op, Type type, Known& ranges, From from) {
     }
     case BinaryOp::Div: {
       const auto* k = as_int(op.b);
+      if (type.is_uint() && !(k && *k == 0)) return unsigned_division(op.op, a(), b());
       if (!k || *k == 0) return k ? Range{0, 0} : Range{};
       const Range q = quotient(a(), *k);
       // Only the least value by -1 leaves the type, and wraps to itself.
       const Range all = of_type(type);
       return *k == -1 && (!q.max || (all.max && *q.max > *all.max)) ? Range{} : q;
     }
-    case BinaryOp::Mod: return remainder(a(), b());
+    case BinaryOp::Mod: return type.is_uint() ? unsigned_division(op.op, a(), b()) : remainder(a(), b());
     case BinaryOp::BitAnd: {
       // One operand that is not negative clears the sign.
       const Range x = a(), y = b();
@@ -198,25 +227,52 @@ Range of_binary(const Binary& op, Type type, Known& ranges, From from) {
       const auto* k = as_int(op.b);
       if (!k || *k < 0 || *k >= type.bits) return {};
       const Range x = a();
-      return {x.min ? Side(*x.min >> *k) : std::nullopt, x.max ? Side(*x.max >> *k) : std::nullopt};
+      const Side most = type.is_uint() ? unsigned_quotient(x.max, std::uint64_t{1} << *k)
+                                       : (x.max ? Side(*x.max >> *k) : std::nullopt);
+      return {x.min ? Side(*x.min >> *k) : std::nullopt, most};
     }
+    case BinaryOp::Shl: {
+      const auto* k = as_int(op.b);
+      if (!type.is_uint() || !k || *k < 0 || *k >= type.bits || *k > 62) return {};
+      const Range x = a();
+      const Range r{product(std::int64_t{1} << *k, x.min), product(std::int64_t{1} << *k, x.max)};
+      return lies_in(r, type) ? r : Range{};
+    }
+    case BinaryOp::BitOr:
+    case BinaryOp::BitXor: return type.is_uint() ? joined_bits(a(), b()) : Range{};
     default: return {};
   }
 }
 
+// The same sum modulo the unsigned type, its factors and constant as near to 0 as can be: x - 1 rather
+// than x + 255.
+Linear with_nearest_factors(Linear form, Type type) {
+  form.constant = wrap_to_type(Int(type.bits), form.constant);
+  for (auto& term : form.terms) term.second = wrap_to_type(Int(type.bits), term.second);
+  return form;
+}
+
 // Before what the type alone says.
 Range unclipped(const Expr& e, Known& ranges, From from) {
-  if (const auto* value = as_int(e)) return {*value, *value};
+  const bool is_uint = e.type().is_uint();
+  if (const auto* value = as_int(e)) {
+    if (is_uint && *value < 0) return {std::numeric_limits<std::int64_t>::max(), std::nullopt};
+    return {*value, *value};
+  }
   if (const auto* var = e.as<VarRef>()) {
     return from == From::Limits ? ranges.given.limits(var->name, e.type())
                                 : ranges.given.find(var->name);
   }
   if (is_sum(e)) {
+    const auto of_form = [&](const Linear& form) {
+      const Range ideal = range(form, ranges, from);
+      if (from == From::ExactCode && e.type().is_index()) return ideal;
+      const bool exact = from == From::Limits ? lies_in(ideal, e.type()) : stays(form, e.type(), ranges);
+      return exact ? ideal : Range{};
+    };
     const Linear form = linearize(e);
-    const Range ideal = range(form, ranges, from);
-    if (from == From::ExactCode) return ideal;
-    const bool exact = from == From::Limits ? lies_in(ideal, e.type()) : stays(form, e.type(), ranges);
-    return exact ? ideal : Range{};
+    const Range plain = of_form(form);
+    return !is_uint || plain.max ? plain : of_form(with_nearest_factors(form, e.type().element()));
   }
   if (const auto* binary = e.as<Binary>()) return of_binary(*binary, e.type(), ranges, from);
   if (const auto* unary = e.as<Unary>(); unary && unary->op == UnaryOp::Abs) {
@@ -235,7 +291,9 @@ Range unclipped(const Expr& e, Known& ranges, From from) {
   }
   if (const auto* cast = e.as<Cast>()) {
     if (cast->value.type().is_float()) return {};
-    const Range a = range(cast->value, ranges, from);
+    // What other types than an index's are made of is no coordinate, and may wrap.
+    const bool leaves = from == From::ExactCode && !e.type().is_index();
+    const Range a = range(cast->value, ranges, leaves ? From::Code : from);
     return lies_in(a, e.type()) ? a : Range{};
   }
   return {};
@@ -251,7 +309,7 @@ Range range(const Expr& e, Known& ranges, From from) {
   }
   Range r = unclipped(e, ranges, from);
   // i32 and i64 keep open sides: "no constant bound" is an answer that passes ask for.
-  if (from == From::Limits || type.bits < 32) {
+  if (from == From::Limits || !type.is_index()) {
     const Range all = of_type(type);
     r.min = greatest_known(r.min, all.min);
     r.max = least_known(r.max, all.max);
@@ -275,6 +333,9 @@ bool is_exact(const Expr& e, Known& ranges) {
       const Range all = product(range(op->a, ranges, From::Limits), range(op->b, ranges, From::Limits));
       return lies_in(all, e.type()) && all_exact(e);
     }
+  }
+  if (const auto* cast = e.as<Cast>(); cast && cast->value.type().is_integer() && !e.type().is_float()) {
+    return lies_in(range(cast->value, ranges, From::Limits), e.type()) && all_exact(e);
   }
   if (!is_sum(e)) return all_exact(e);
   const Linear form = linearize(e);

@@ -43,8 +43,8 @@ struct For {
   bool rolled = false;
 };
 /// buffer[index] = value. Indices as in Load.
-/// With `atomic` set, a scalar i32 or i64: buffer[index] = buffer[index] op value, which no other such
-/// statement of another thread comes between.
+/// With `atomic` set, a scalar of an atomic type (is_atomic_type): buffer[index] = buffer[index] op
+/// value, which no other such statement of another thread comes between.
 struct Store {
   std::string buffer;
   std::vector<Expr> index;

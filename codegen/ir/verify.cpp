@@ -10,6 +10,7 @@
 #include "codegen/ir/traverse.h"
 #include "codegen/ir/verify_expr.h"
 #include "dsl/names.h"
+#include "dsl/update_order.h"
 
 namespace mica::ir {
 
@@ -129,8 +130,8 @@ class Verifier {
                    findings);
     for (const std::string& finding : findings) report(s, finding);
     const Type type = store.value.type();
-    require(!store.atomic || type == Int(32) || type == Int(64), s,
-            "atomic store of " + mica::to_string(type) + ", which is neither i32 nor i64");
+    require(!store.atomic || is_atomic_type(type), s,
+            "atomic store of " + mica::to_string(type) + ", which is no integer of 32 or 64 bits");
     if (!store.block.defined()) return;
     scalar(s, store.block);
     require(buffer->second.allocated == MemoryType::Shared, s,

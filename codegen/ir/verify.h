@@ -25,7 +25,7 @@
 //            bytes and parities scalar integers
 //   textures of a kernel are arrays of f32, i32 or u32 that it only loads from, each with an origin
 //   shuffles a WarpShuffle reaches less than 32 threads away and keeps the type
-//   stores   atomic ones are of a scalar i32 or i64
+//   stores   atomic ones are of a scalar i32, u32, i64 or u64
 //   nodes    ParamRef, RVarRef and ImageField have become VarRefs
 // Level Loads adds:   Access has become Load
 // Level Flat adds:    Allocates have a stride a dimension; Load and Store have exactly one index,

@@ -29,12 +29,13 @@ bool reads_target(const ir::Store& store) {
   return reads(store.value) || std::any_of(store.index.begin(), store.index.end(), reads);
 }
 
-llvm::AtomicRMWInst::BinOp atomic_operation(BinaryOp op) {
+llvm::AtomicRMWInst::BinOp atomic_operation(BinaryOp op, Type type) {
+  const bool is_signed = type.is_int();
   switch (op) {
     case BinaryOp::Add: return llvm::AtomicRMWInst::Add;
     case BinaryOp::Sub: return llvm::AtomicRMWInst::Sub;
-    case BinaryOp::Min: return llvm::AtomicRMWInst::Min;
-    case BinaryOp::Max: return llvm::AtomicRMWInst::Max;
+    case BinaryOp::Min: return is_signed ? llvm::AtomicRMWInst::Min : llvm::AtomicRMWInst::UMin;
+    case BinaryOp::Max: return is_signed ? llvm::AtomicRMWInst::Max : llvm::AtomicRMWInst::UMax;
     case BinaryOp::BitAnd: return llvm::AtomicRMWInst::And;
     case BinaryOp::BitOr: return llvm::AtomicRMWInst::Or;
     case BinaryOp::BitXor: return llvm::AtomicRMWInst::Xor;
@@ -406,7 +407,7 @@ void Emitter::statement(const ir::Store& store) {
     access.pointer = address(to, index);
     access.atomic = true;
     if (hooks_.on_access) hooks_.on_access(*this, access);
-    builder_.CreateAtomicRMW(atomic_operation(*store.atomic), access.pointer, value,
+    builder_.CreateAtomicRMW(atomic_operation(*store.atomic, type), access.pointer, value,
                              llvm::MaybeAlign(static_cast<std::uint64_t>(bytes)),
                              llvm::AtomicOrdering::Monotonic,
                              context().getOrInsertSyncScopeID(hooks_.facts.atomic_scope));

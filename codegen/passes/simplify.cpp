@@ -58,7 +58,7 @@ class Simplifier {
     return result;
   }
 
-  static bool is_index_type(Type t) { return t.is_int() && t.is_scalar() && t.bits >= 32; }
+  static bool is_index_type(Type t) { return t.is_index() && t.is_scalar(); }
 
   static bool is_index_sum(const Expr& e) {
     if (!is_index_type(e.type())) return false;

@@ -94,9 +94,10 @@ TEST(AlgorithmErrors, AnUpdateOfAnotherType) {
 
 TEST(AlgorithmErrors, AValueOfATypeThatFuncsCannotHold) {
   Func f("f");
-  EXPECT_FAILS(f(x) = make_const(UInt(32), std::int64_t{1}), "type u32", "u16, i16, i32");
+  EXPECT_FAILS(f(x) = make_const(UInt(24), 1), "type u24", "u16, i16, u32, i32, u64, i64");
   EXPECT_FAILS(f(x) = Expr(), "value of f is an undefined Expr");
-  EXPECT_FAILS(ImageParam(UInt(32), 1, "u"), "input u has type u32");
+  EXPECT_FAILS(ImageParam(UInt(24), 1, "u"), "input u has type u24", "u32, i32, u64, i64, f16");
+  EXPECT_FAILS(cast(UInt(24), x), "cast to u24, which is no type", "u32, i32, u64, i64, f16");
 }
 
 TEST(AlgorithmErrors, CoordinatesThatAreNoIntegers) {
@@ -104,6 +105,9 @@ TEST(AlgorithmErrors, CoordinatesThatAreNoIntegers) {
   Func f("f");
   EXPECT_FAILS(f(x) = u(u(x)), "argument 1 of u is f32", "cast<std::int32_t>");
   EXPECT_FAILS(f(x) = u(cast<std::int64_t>(x)), "argument 1 of u is i64");
+  EXPECT_FAILS(f(x) = u(cast<std::uint32_t>(x)), "argument 1 of u is u32", "cast<std::int32_t>");
+  EXPECT_FAILS(f(x) = u(0xffffffffu), "argument 1 of u is u32", "cast<std::int32_t>");
+  EXPECT_FAILS(f(x) = u(~std::uint64_t{0}), "argument 1 of u is u64", "cast<std::int32_t>");
   EXPECT_FAILS(f(x) = u(Expr()), "argument 1 of u is an undefined Expr");
 }
 

@@ -66,7 +66,7 @@ TEST_F(AnyOrderErrors, AtomicSumsOfFloats) {
 TEST_F(AnyOrderErrors, AtomicOperationsOnBytes) {
   f(x) = cast<std::uint8_t>(0);
   f(clamp(cast<int>(u(r.x, r.y)), 0, 9)) += cast<std::uint8_t>(1);
-  EXPECT_FINDING(f, f.update().atomic(), "f holds u8", "of i32 and i64", "cast its values");
+  EXPECT_FINDING(f, f.update().atomic(), "f holds u8", "of i32, u32, i64 and u64", "cast its values");
 }
 TEST_F(AnyOrderErrors, AnAtomicProduct) {
   f(x) = 1;

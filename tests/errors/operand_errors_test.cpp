@@ -40,6 +40,12 @@ TEST(OperandErrors, OperatorsNameTheirLine) {
   EXPECT_FAILS((void)(flag == 1), "'==' of bool and i32");
   EXPECT_FAILS((void)(none + 1), "an operand of '+' is an undefined Expr");
   EXPECT_FAILS((void)(cast(Float(16), real) * 1e30), "does not fit f16");
+  EXPECT_FAILS((void)(cast(UInt(64), x) + -1), "no integer type holds both -1 and all of u64", "'+'",
+               "cast one of them");
+  EXPECT_FAILS((void)min(whole, ~std::uint64_t{0}), "18446744073709551615 and all of i32", "'min'");
+  EXPECT_FAILS((void)(cast(UInt(64), x) >> 64), "'>>' of u64 by 64", "from 0 to 63");
+  EXPECT_FAILS((void)lerp(cast(UInt(64), x), 5, cast(UInt(64), x)), "lerp of u64",
+               "must be a float from 0 to 1");
 }
 
 TEST(OperandErrors, AssigningOperatorsNameTheirLine) {

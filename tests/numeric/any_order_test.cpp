@@ -104,7 +104,7 @@ void check_histogram(const std::function<Expr(Expr, Expr)>& combine, T start) {
   RDom r({{0, 40}, {0, 21}});
   r.where(u(r.x, r.y) % 5 != 0);
   Func h("h");
-  h(x) = make_const(type_of<T>(), static_cast<std::int64_t>(start));
+  h(x) = make_const(type_of<T>(), start);
   const Expr bin = cast<int>(u(r.x, r.y) % 13);
   h(bin) = combine(h(bin), u(r.x, r.y));
   const auto memory = bind_random(u, kImage, 5);
@@ -116,7 +116,7 @@ void check_histogram(const std::function<Expr(Expr, Expr)>& combine, T start) {
                 [&](Stage s) { s.atomic(); }});
 }
 
-TEST(Atomic, EveryOperationOfBothTypes) {
+TEST(Atomic, EveryOperationOfEveryType) {
   const std::vector<std::function<Expr(Expr, Expr)>> operations = {
       [](const Expr& a, const Expr& b) { return a + b; },
       [](const Expr& a, const Expr& b) { return b + a; },
@@ -129,6 +129,8 @@ TEST(Atomic, EveryOperationOfBothTypes) {
   for (const auto& operation : operations) {
     check_histogram<std::int32_t>(operation, 77);
     check_histogram<std::int64_t>(operation, -77);
+    check_histogram<std::uint32_t>(operation, 3000000077U);
+    check_histogram<std::uint64_t>(operation, 0x8000000000000007U);
   }
 }
 

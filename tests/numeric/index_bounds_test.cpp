@@ -22,6 +22,8 @@ class IndexBounds : public ::testing::Test {
     memory_.push_back(bind_random(byte_, {{0, 40}}, 1));
     memory_.push_back(bind_random(number_, {{0, 40}}, 2));
     memory_.push_back(bind_random(real_, {{0, 40}}, 3, Contents::Special));
+    memory_.push_back(bind_random(word_, {{0, 40}}, 6));
+    memory_.push_back(bind_random(long_, {{0, 40}}, 7));
   }
 
   /// lut(at(x)) over 40 points is right on every target when lut holds exactly the elements named.
@@ -40,6 +42,8 @@ class IndexBounds : public ::testing::Test {
   ImageParam byte_{UInt(8), 1, "byte"};
   ImageParam number_{Int(32), 1, "number"};
   ImageParam real_{Float(32), 1, "real"};
+  ImageParam word_{UInt(32), 1, "word"};
+  ImageParam long_{UInt(64), 1, "long"};
   Param<std::int32_t> p_{"p"};
   Var x_{"x"};
   std::vector<std::shared_ptr<void>> memory_;
@@ -54,6 +58,64 @@ TEST_F(IndexBounds, OfNarrowIntegers) {
   expect_right(cast(Int(32), byte_(x_)) - cast(Int(32), byte_(39 - x_)), -255, 255);
   expect_right(byte_(x_) % 10, 0, 9);
   expect_right(cast(Int(32), cast(Int(8), byte_(x_))) >> 4, -8, 7);
+}
+
+TEST_F(IndexBounds, OfWideUnsignedIntegers) {
+  for (const Expr& e : {word_(x_), long_(x_)}) {
+    const int bits = e.type().bits;
+    expect_right(cast(Int(32), e >> (bits - 5)), 0, 31);
+    expect_right(cast(Int(32), e & 7), 0, 7);
+    expect_right(cast(Int(32), e % 8), 0, 7);
+    expect_right(cast(Int(32), e % 10) - 3, -3, 6);
+    expect_right(cast(Int(32), (e & 63) / 10), 0, 6);
+    expect_right(cast(Int(32), 7 - (e & 7)), 0, 7);
+    expect_right(cast(Int(32), (e & 7) + (e % 3)), 0, 9);
+    expect_right(cast(Int(32), (e & 3) | ((e >> (bits - 2)) << 2)), 0, 15);
+    expect_right(cast(Int(32), ((e * 2654435761u) ^ (e >> 7)) >> (bits - 4)), 0, 15);
+    expect_right(cast(Int(32), clamp(e, 3, 9)), 3, 9);
+    expect_right(clamp(cast(Int(32), e), 3, 9), 3, 9);
+    expect_right(cast(Int(8), e) >> 4, -8, 7);
+    expect_right(cast(Int(32), min(e, 5)) + cast(Int(32), select(e > 9, Expr(4u), Expr(2u))), 2, 9);
+  }
+  expect_right(cast(Int(32), word_(x_) / (1 << 27)), 0, 31);
+  expect_right(cast(Int(32), long_(x_) / (std::uint64_t{1} << 60)), 0, 15);
+  expect_right(cast(Int(32), cast(UInt(32), x_) % 5), 0, 4);
+  expect_right(x_ + cast(Int(32), Expr(0xffffffffu)), -1, 38);
+  expect_right(cast(Int(32), cast(UInt(32), clamp(real_(x_), 0.0F, 9.0F))), 0, 9);
+}
+
+TEST_F(IndexBounds, OfWideUnsignedIntegersByWhatTheRunKnows) {
+  Param<std::uint32_t> size("size", 12);
+  expect_right(cast(Int(32), word_(x_) % size), 0, 11);
+  expect_right(cast(Int(32), min(word_(x_), size)), 0, 12);
+  expect_right(cast(Int(32), word_(x_) % cast(UInt(32), byte_.dim(0).extent())), 0, 39);
+  expect_right(cast(Int(32), size) + (x_ & 1), 12, 13);
+  Func table("table"), f("f");
+  table(x_) = x_ * x_;
+  f(x_) = table(cast(Int(32), word_(x_) % size)) + table(cast(Int(32), long_(x_) >> 58));
+  table.compute_root();
+  EXPECT_TRUE(check_all_targets({f}, {{0, 40}}));
+  size.set(4000000000U);
+  f.clear_schedule();
+  table.clear_schedule();
+  table.compute_root();
+  Buffer<std::int32_t> out(40);
+  EXPECT_TRUE(fails_with([&] { f.realize(out, Target::host()); },
+                         {"table would be computed from index 0 for 4000000000 points"}));
+}
+
+TEST_F(IndexBounds, OfACastThatMayWrapThereAreNone) {
+  const ImageParam lut(Float(32), 1, "lut");
+  const ImageParam signed_long(Int(64), 1, "signed_long");
+  for (const Expr& at :
+       {cast(Int(32), word_(x_)), cast(Int(32), word_(x_) + 1), cast(Int(32), long_(x_) / 2),
+        cast(Int(32), clamp(signed_long(x_), 0, std::int64_t{1} << 32)),
+        min(cast(Int(32), max(signed_long(x_), 0)), 3)}) {
+    Func f("f");
+    f(x_) = lut(at);
+    EXPECT_TRUE(fails_with([&] { (void)compile(f, Target::host()); }, {"lut", "clamp"}))
+        << to_string(at);
+  }
 }
 
 TEST_F(IndexBounds, OfMasksShiftsAndRemaindersOfAnything) {

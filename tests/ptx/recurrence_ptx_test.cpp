@@ -4,21 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/llvm/backend.h"
-#include "codegen/lower.h"
-#include "tests/passes/lowered.h"
+#include "tests/ptx/func_ptx.h"
 #include "tests/ptx/ptxas.h"
 
 namespace mica::test {
 namespace {
-
-std::string ptx_of(const Func& f) {
-  ir::Module all = to_module(lowered(f, Backend::Cuda)), device;
-  for (const auto& kernel : all.kernels) {
-    if (kernel.on_device) device.kernels.push_back(kernel);
-  }
-  return llvm_backend::emit_ptx(device, 90, 0);
-}
 
 TEST(RecurrencePtx, TheLastValuesStayInRegisters) {
   const Var x("x"), y("y"), z("z");

@@ -65,14 +65,18 @@ ExprValue convert(Type to, const ExprValue& v) {
   if (t.is_float()) {
     if (v.type.is_float()) return make_real(t, as_real(v));
     const std::int64_t i = as_int64(v);
-    if (t.bits == 64) return make_real(t, static_cast<double>(i));
-    return make_real(t, static_cast<double>(static_cast<float>(i)));
+    const auto of = [&](auto n) {
+      if (t.bits == 64) return make_real(t, static_cast<double>(n));
+      return make_real(t, static_cast<double>(static_cast<float>(n)));
+    };
+    return v.type.is_uint() ? of(v.bits) : of(i);
   }
   if (!v.type.is_float()) return make_int(t, static_cast<std::uint64_t>(as_int64(v)));
   const double x = as_real(v);
   if (t == Int(64)) return make_int(t, saturate<std::int64_t>(x));
   if (t == Int(32)) return make_int(t, saturate<std::int32_t>(x));
   if (t == UInt(32)) return make_int(t, saturate<std::uint32_t>(x));
+  if (t == UInt(64)) return make_int(t, saturate<std::uint64_t>(x));
   throw InternalError("evaluate: conversion to " + to_string(t));
 }
 
@@ -102,9 +106,11 @@ ExprValue binary(BinaryOp op, const ExprValue& a, const ExprValue& b) {
     case BinaryOp::BitOr: return make_int(t, a.bits | b.bits);
     case BinaryOp::BitXor: return make_int(t, a.bits ^ b.bits);
     case BinaryOp::Shl: return make_int(t, a.bits << (b.bits % t.bits));
-    case BinaryOp::Shr: return make_int(t, static_cast<std::uint64_t>(as_int64(a) >> (b.bits % t.bits)));
+    case BinaryOp::Shr:
+      if (t.is_uint()) return make_int(t, a.bits >> (b.bits % t.bits));
+      return make_int(t, static_cast<std::uint64_t>(as_int64(a) >> (b.bits % t.bits)));
     case BinaryOp::Mod:
-      return make_int(t, static_cast<std::uint64_t>(floor_mod(as_int64(a), as_int64(b))));
+      return make_int(t, static_cast<std::uint64_t>(*fold(op, t, as_int64(a), as_int64(b))));
     default: throw InternalError("evaluate: a binary operation of no math function");
   }
 }
@@ -166,8 +172,9 @@ class Evaluator {
   ExprValue node(Type /*t*/, const Binary& op) { return binary(op.op, (*this)(op.a), (*this)(op.b)); }
   ExprValue node(Type /*t*/, const Compare& op) {
     const ExprValue a = (*this)(op.a), b = (*this)(op.b);
-    const bool result = a.type.is_float() ? holds(op.op, as_real(a), as_real(b))
-                                          : holds(op.op, as_int64(a), as_int64(b));
+    const bool result = a.type.is_float()  ? holds(op.op, as_real(a), as_real(b))
+                        : a.type.is_uint() ? holds(op.op, a.bits, b.bits)
+                                           : holds(op.op, as_int64(a), as_int64(b));
     return make_int(Bool(), result ? 1 : 0);
   }
   ExprValue node(Type /*t*/, const Select& op) {

@@ -22,8 +22,8 @@ float as_float(const ExprValue& v);
 double as_double(const ExprValue& v);
 
 /// The value of lane `lane` of `e`, whose free variables have the values of `variables` (in every
-/// lane). Knows scalars of i32, i64, u32, bool, f16, bf16, f32 and f64 in every operation that is left
-/// after expand_math; InternalError on other nodes (loads, integer division, ...).
+/// lane). Knows scalars of i32, i64, u32, u64, bool, f16, bf16, f32 and f64 in every operation that is
+/// left after expand_math; InternalError on other nodes (loads, integer division, ...).
 ExprValue evaluate(const Expr& e, const std::map<std::string, ExprValue>& variables, int lane = 0);
 
 }  // namespace mica::test

@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "dsl/constant_math.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica::test {
@@ -24,8 +25,9 @@ bool same_bits(Type type, const unsigned char* a, const unsigned char* b) {
 }  // namespace
 
 const std::vector<Type>& all_types() {
-  static const std::vector<Type> types = {Bool(),  UInt(8),   Int(8),     UInt(16),  Int(16),  Int(32),
-                                          Int(64), Float(16), BFloat(16), Float(32), Float(64)};
+  static const std::vector<Type> types = {Bool(),     UInt(8),   Int(8),   UInt(16), Int(16),
+                                          UInt(32),   Int(32),   UInt(64), Int(64),  Float(16),
+                                          BFloat(16), Float(32), Float(64)};
   return types;
 }
 
@@ -193,7 +195,7 @@ std::string compare_results(const OperationCase& operation, const std::vector<un
   const auto bytes = static_cast<std::size_t>(operation.to.bytes());
   const auto number = [](Type type, const std::vector<unsigned char>& data, std::size_t i) {
     const Value v = load_value(type, &data[i * static_cast<std::size_t>(type.bytes())]);
-    if (!type.is_float()) return std::to_string(v.i);
+    if (!type.is_float()) return integer_text(type, v.i);
     return std::to_string(type.bits == 64 ? v.d : static_cast<double>(v.f));
   };
   for (std::size_t i = 0; i < kOperationSamples; ++i) {

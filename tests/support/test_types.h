@@ -11,7 +11,7 @@
 namespace mica::test {
 
 inline std::vector<Type> integer_types() {
-  return {UInt(8), Int(8), UInt(16), Int(16), Int(32), Int(64)};
+  return {UInt(8), Int(8), UInt(16), Int(16), UInt(32), Int(32), UInt(64), Int(64)};
 }
 inline std::vector<Type> float_types() { return {Float(16), BFloat(), Float(32), Float(64)}; }
 inline std::vector<Type> number_types() {

@@ -152,7 +152,7 @@ TEST(Buffer, EveryUserTypeIsHeld) {
   halves(1) = float16(0.5F);
   EXPECT_EQ(static_cast<float>(halves(1)), 0.5F);
   EXPECT_EQ(Buffer<bfloat16>(4).type(), BFloat(16));
-  EXPECT_THROW(AnyBuffer(UInt(32), std::vector<std::int64_t>{4}), UserError);
+  EXPECT_THROW(AnyBuffer(UInt(24), std::vector<std::int64_t>{4}), UserError);
 }
 
 TEST(Buffer, IllegalDimensionsAreRefused) {

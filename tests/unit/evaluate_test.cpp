@@ -50,6 +50,35 @@ std::int64_t float_to(Type to, double value) {
   return HostProgram(make_expr(to, Cast{make_var("a", Float(64))}), table).run(&v).i;
 }
 
+TEST(Evaluate, WideUnsignedIntegersWrapAndAreNotSigned) {
+  const auto least = [](std::int64_t a, std::int64_t b) { return ints(BinaryOp::Min, a, b, UInt(64)); };
+  EXPECT_EQ(least(-1, 5), 5);
+  EXPECT_EQ(ints(BinaryOp::Div, -1, 10, UInt(64)), 0x1999999999999999LL);
+  EXPECT_EQ(ints(BinaryOp::Shr, -1, 60, UInt(64)), 15);
+  EXPECT_EQ(ints(BinaryOp::Sub, 1, 2, UInt(32)), 0xffffffffLL);
+  EXPECT_EQ(ints(BinaryOp::Mul, 0xffffffffLL, 0xffffffffLL, UInt(32)), 1);
+  EXPECT_EQ(float_to(UInt(64), 0x1p64), -1);
+  EXPECT_EQ(float_to(UInt(64), 0x1p63), kLowest64);
+  EXPECT_EQ(float_to(UInt(32), 5e9), 0xffffffffLL);
+  HostValue all{};
+  all.i = -1;
+  EXPECT_EQ(print_value(all, UInt(64)), "18446744073709551615");
+  SymbolTable table;
+  table.add("a", UInt(64));
+  const auto of_all = [&](const Expr& e) { return HostProgram(e, table).run(&all); };
+  EXPECT_EQ(of_all(cast(Float(64), make_var("a", UInt(64)))).f, 0x1p64);
+  EXPECT_EQ(of_all(cast(Float(32), make_var("a", UInt(64)))).f, 0x1p64);
+  EXPECT_EQ(of_all(make_var("a", UInt(64)) > 5).i, 1);
+}
+
+TEST(Evaluate, WhatBecomesUnsignedWrapsAlsoAmongCoordinates) {
+  const Expr a = make_var("a"), n = cast(UInt(32), a * 3);
+  const std::map<std::string, std::int64_t> big{{"a", kHighest32}};
+  EXPECT_EQ(evaluate_int(cast(Int(32), n / 2), big, Integers::Exact),
+            (3LL * kHighest32 % (1LL << 32)) / 2);
+  EXPECT_EQ(evaluate_int(a * 3, big, Integers::Exact), 3LL * kHighest32);
+}
+
 TEST(Evaluate, IntegerDivisionRoundsDownAndByZeroGivesZero) {
   for (std::int64_t a = -9; a <= 9; ++a) {
     for (std::int64_t b = -4; b <= 4; ++b) {

@@ -15,6 +15,8 @@ Expr u8() { return make_var("u8", UInt(8)); }
 Expr i8() { return make_var("i8", Int(8)); }
 Expr u16() { return make_var("u16", UInt(16)); }
 Expr i16() { return make_var("i16", Int(16)); }
+Expr u32() { return make_var("u32", UInt(32)); }
+Expr u64() { return make_var("u64", UInt(64)); }
 Expr i32() { return make_var("i32", Int(32)); }
 Expr i64() { return make_var("i64", Int(64)); }
 Expr f16() { return make_var("f16", Float(16)); }
@@ -51,6 +53,47 @@ TEST(Promotion, IntegersTakeTheWiderWidthSignedIfEitherIs) {
   EXPECT_EQ((u16() + i16()).type(), Int(16));
   EXPECT_EQ((u8() + i32()).type(), Int(32));
   EXPECT_EQ((i32() + i64()).type(), Int(64));
+  EXPECT_EQ((u32() + i32()).type(), Int(32));
+  EXPECT_EQ((u32() + u8()).type(), UInt(32));
+  EXPECT_EQ((u32() + i16()).type(), Int(32));
+  EXPECT_EQ((u32() + i64()).type(), Int(64));
+  EXPECT_EQ((u64() + u32()).type(), UInt(64));
+  EXPECT_EQ((u64() + i32()).type(), Int(64));
+  EXPECT_EQ((u64() + f32()).type(), Float(32));
+}
+
+TEST(Literals, UnsignedNumbersOfCppAreExact) {
+  EXPECT_EQ(Expr(7u).type(), UInt(32));
+  EXPECT_EQ(Expr(7ull).type(), UInt(64));
+  EXPECT_EQ(Expr(7ul).type(), UInt(64));
+  EXPECT_EQ(Expr(7ll).type(), Int(64));
+  EXPECT_EQ(to_string(Expr(0xffffffffu)), "4294967295");
+  EXPECT_EQ(to_string(Expr(0xffffffffffffffffull)), "18446744073709551615");
+  EXPECT_EQ(to_string(u64() + 0xffffffffffffffffull), "u64 + 18446744073709551615");
+  EXPECT_EQ(to_string(make_const(UInt(64), ~0ull)), "18446744073709551615");
+  EXPECT_EQ((f64() * 0xffffffffffffffffull).as<Binary>()->b.as<FloatImm>()->value, 0x1p64);
+  EXPECT_EQ((f32() * 0xffffff0000000000ull).as<Binary>()->b.as<FloatImm>()->value, 0xffffff0000000000p0);
+}
+
+TEST(Literals, BesideAnUnsignedNumberTheyTakeItsTypeWhereItHoldsThem) {
+  EXPECT_EQ((u32() + 5).type(), UInt(32));
+  EXPECT_EQ((u32() * 0xffffffffu).type(), UInt(32));
+  EXPECT_EQ((u64() >> 63).type(), UInt(64));
+  EXPECT_EQ((u64() & 255).type(), UInt(64));
+  EXPECT_EQ((i32() + 5u).type(), Int(32));
+  EXPECT_EQ((u8() + 5ull).type(), UInt(8));
+  EXPECT_EQ((u32() - -1).type(), Int(64));
+  EXPECT_EQ((u32() + (std::int64_t{1} << 40)).type(), Int(64));
+  EXPECT_EQ((i32() + 0xffffffffu).type(), Int(64));
+  EXPECT_NE(error_of([] { u64() + -1; }).find("no integer type holds both -1 and all of u64"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { Expr(-1) + ~0ull; }).find("18446744073709551615 and all of i32"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { i32() + ~0ull; }).find("18446744073709551615 and all of i32"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of([] { u32() >> ~0ull; }).find("by 18446744073709551615; the amount must be from 0 to 31"),
+      std::string::npos);
 }
 
 TEST(Literals, TakeTheOtherOperandsTypeOnEitherSide) {
@@ -121,6 +164,19 @@ TEST(Folding, IntegerConstantsAreComputedAndWrap) {
   EXPECT_TRUE(is_const(Expr(2147483647) + 1, -2147483648LL));
   EXPECT_TRUE(is_const(Expr(-8) >> 1, -4));
   EXPECT_TRUE(is_const(Expr(3) << 4, 48));
+  EXPECT_TRUE(is_const(Expr(5u) - 7u, 0xfffffffeLL));
+  EXPECT_TRUE(is_const(Expr(5u) - 7, -2));
+  EXPECT_TRUE(is_const(Expr(0xffffffffu) / 2, 0x7fffffff));
+  EXPECT_EQ((Expr(0xffffffffu) / 2).type(), UInt(32));
+  EXPECT_TRUE(is_const(Expr(0xffffffffu) + -1, 0xfffffffeLL));
+  EXPECT_EQ((Expr(0xffffffffu) + -1).type(), Int(64));
+  EXPECT_TRUE(is_const(Expr(2) < Expr(~0ull), 1));
+  EXPECT_EQ((Expr(200) + Expr(std::uint8_t{200})).type(), Int(32));
+  EXPECT_TRUE(is_const(Expr(0x80000000u) >> 31, 1));
+  EXPECT_TRUE(is_const(Expr(~0ull) / 2ull, std::numeric_limits<std::int64_t>::max()));
+  EXPECT_TRUE(is_const(Expr(~0ull) % 10ull, 5));
+  EXPECT_TRUE(is_const(Expr(1ull) < Expr(~0ull), 1));
+  EXPECT_TRUE(is_const(max(Expr(1ull), Expr(~0ull)), -1));
   EXPECT_TRUE(is_const(~Expr(5), -6));
   EXPECT_TRUE(is_const(-Expr(5), -5));
   EXPECT_TRUE(is_const(min(3, 4), 3));

@@ -109,6 +109,32 @@ TEST(OracleOps, HalfArithmeticRoundsEveryResult) {
   EXPECT_EQ(floats(BinaryOp::Mul, BFloat(), 1.0078125F, 1.0078125F), 1.015625F);
 }
 
+TEST(OracleOps, WideUnsignedIntegersAreNotSigned) {
+  const auto of = [](Type type, BinaryOp op, std::uint64_t a, std::uint64_t b) {
+    return static_cast<std::uint64_t>(apply_binary(op, type,
+                                                   integer_value(type, static_cast<std::int64_t>(a)),
+                                                   integer_value(type, static_cast<std::int64_t>(b)))
+                                          .i);
+  };
+  constexpr std::uint64_t most = ~std::uint64_t{0};
+  EXPECT_EQ(of(UInt(64), BinaryOp::Div, most, 10), most / 10);
+  EXPECT_EQ(of(UInt(64), BinaryOp::Mod, most, 10), 5U);
+  EXPECT_EQ(of(UInt(64), BinaryOp::Div, most, 0), 0U);
+  EXPECT_EQ(of(UInt(64), BinaryOp::Max, most, 1), most);
+  EXPECT_EQ(of(UInt(64), BinaryOp::Min, most, 1), 1U);
+  EXPECT_EQ(of(UInt(64), BinaryOp::Shr, most, 63), 1U);
+  EXPECT_EQ(of(UInt(32), BinaryOp::Add, 0xffffffffU, 2), 1U);
+  EXPECT_EQ(of(UInt(32), BinaryOp::Shr, 0x80000000U, 31), 1U);
+  const Value all = integer_value(UInt(64), -1);
+  EXPECT_EQ(apply_cast(UInt(64), Float(64), all).d, 0x1p64);
+  EXPECT_EQ(apply_cast(UInt(64), Float(32), all).f, 0x1p64F);
+  EXPECT_EQ(apply_cast(Float(64), UInt(64), float_value(Float(64), 0x1p64)).i, -1);
+  EXPECT_EQ(apply_cast(Float(64), UInt(64), float_value(Float(64), 0x1p63)).i,
+            std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(apply_cast(Float(64), UInt(32), float_value(Float(64), -1)).i, 0);
+  EXPECT_EQ(apply_compare(CompareOp::Gt, UInt(64), all, integer_value(UInt(64), 1)).i, 1);
+}
+
 TEST(OracleOps, FmaRoundsOnce) {
   const float e = 0x1p-12F;
   const Value a = float_value(Float(32), 1.0 + static_cast<double>(e));

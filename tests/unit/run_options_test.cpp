@@ -114,6 +114,13 @@ TEST_F(RunOptionsTest, RefuseIntegersThatTheParamDoesNotHold) {
   EXPECT_TRUE(fails_with([&] { (void)RunParam(count, 256); },
                          {"Param count is u8, which does not hold 256"}, __LINE__ - 1));
   EXPECT_TRUE(fails_with([&] { (void)RunParam(count, -1); }, {"does not hold -1"}, __LINE__));
+  const Param<std::uint32_t> word("word");
+  const Param<std::uint64_t> long_word("long_word");
+  EXPECT_EQ(RunParam(word, 0xffffffffU).bits, 0xffffffffU);
+  EXPECT_EQ(RunParam(long_word, ~std::uint64_t{0}).bits, ~std::uint64_t{0});
+  EXPECT_TRUE(fails_with([&] { (void)RunParam(word, std::int64_t{1} << 32); },
+                         {"Param word is u32, which does not hold 4294967296"}, __LINE__ - 1));
+  EXPECT_TRUE(fails_with([&] { (void)RunParam(long_word, -1); }, {"u64, which does not hold -1"}));
   EXPECT_TRUE(fails_with([&] { (void)RunParam(flag, 2); }, {"flag is bool", "does not hold 2"}));
 }
 
