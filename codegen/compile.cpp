@@ -110,14 +110,13 @@ ir::Module lower_variant(const Pipeline& pipeline, const Target& target, const C
   return to_module(lower(pipeline, {target, variant, options.bake, limits_of(target)}));
 }
 
-std::shared_ptr<const CompiledVariant> load_variant(const ir::Module& module, std::int64_t depth,
-                                                    const Target& target,
-                                                    const CompileOptions& options) {
-  auto compiled = std::make_shared<CompiledVariant>();
+CompiledVariant::Kernels load_kernels(const ir::Module& module, std::int64_t depth, const Target& target,
+                                      const CompileOptions& options) {
+  CompiledVariant::Kernels kernels;
   ir::Module on_host = part_of(module, false), on_device = part_of(module, true);
   if (!on_host.kernels.empty()) {
     const KernelCache cache = options.use_cache ? KernelCache::from_environment() : KernelCache({});
-    compiled->kernels = made_with_stack_for(depth, [&] {
+    kernels = made_with_stack_for(depth, [&] {
       return llvm_backend::load_host_kernels(on_host, llvm_backend::HostCpu::Native, cache);
     });
   }
@@ -126,9 +125,19 @@ std::shared_ptr<const CompiledVariant> load_variant(const ir::Module& module, st
         target.backend == Backend::Cuda
             ? load_cuda(on_device, depth, target, options.use_cache)
             : made_with_stack_for(depth, [&] { return llvm_backend::load_emulated_kernels(on_device); });
-    for (auto& kernel : loaded) compiled->kernels.push_back(std::move(kernel));
+    for (auto& kernel : loaded) kernels.push_back(std::move(kernel));
   }
-  compiled->plan = module.plan;
+  return kernels;
+}
+
+std::shared_ptr<const CompiledVariant> variant_of(const std::shared_ptr<const ir::Module>& module,
+                                                  std::int64_t depth, const Target& target,
+                                                  const CompileOptions& options) {
+  auto compiled = std::make_shared<CompiledVariant>();
+  compiled->plan = module->plan;
+  compiled->load = [module, depth, target, options] {
+    return load_kernels(*module, depth, target, options);
+  };
   return compiled;
 }
 
@@ -153,19 +162,20 @@ Executable compile(const std::vector<Func>& outputs, const Target& target,
   auto pipelines = std::make_shared<const Pipelines>(pipelines_of(outputs));
   const Pipeline& plain = pipelines->at({});
   // What the user can get wrong shows now, not at the first run, which most often wants these variants.
-  const auto usual = std::make_shared<std::map<Chosen, ir::Module>>();
+  const auto usual = std::make_shared<std::map<Chosen, std::shared_ptr<const ir::Module>>>();
+  const auto lowered = [target, options](const Pipeline& pipeline, const Variant& variant) {
+    return std::make_shared<const ir::Module>(lower_variant(pipeline, target, options, variant));
+  };
   for (const auto& [chosen, pipeline] : *pipelines) {
-    usual->emplace(chosen, lower_variant(pipeline, target, options, {.chosen = chosen}));
+    usual->emplace(chosen, lowered(pipeline, {.chosen = chosen}));
   }
-  return Executable(target, output_names(plain),
-                    [pipelines, usual, target, options](const Variant& variant) {
-                      const Pipeline& pipeline = pipelines->at(variant.chosen);
-                      if (variant == Variant{.chosen = variant.chosen}) {
-                        return load_variant(usual->at(variant.chosen), pipeline.depth, target, options);
-                      }
-                      return load_variant(lower_variant(pipeline, target, options, variant),
-                                          pipeline.depth, target, options);
-                    });
+  return Executable(
+      target, output_names(plain), [pipelines, usual, lowered, target, options](const Variant& variant) {
+        const Pipeline& pipeline = pipelines->at(variant.chosen);
+        const bool is_usual = variant == Variant{.chosen = variant.chosen};
+        return variant_of(is_usual ? usual->at(variant.chosen) : lowered(pipeline, variant),
+                          pipeline.depth, target, options);
+      });
 }
 
 Executable compile(const Func& output, const Target& target, const CompileOptions& options) {

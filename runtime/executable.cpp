@@ -115,6 +115,7 @@ std::shared_ptr<const ShapedRun> Executable::State::shaped_run(const BoundArgume
   while (shaped.wanted != shaped.plan->variant) {
     shaped = shape_run(plan_for(shaped.wanted), bound);
   }
+  for (ShapedLaunch& launch : shaped.launches) launch.kernel = shaped.plan->kernel_of(launch.launch);
   shaped.key = std::move(key);
   auto made = std::make_shared<const ShapedRun>(std::move(shaped));
   const std::lock_guard lock(mutex);
@@ -185,7 +186,7 @@ std::vector<KernelInfo> Executable::kernels() const {
   const std::shared_ptr<const PreparedPlan> plan =
       last != nullptr ? last->plan : state_->plan_for(Variant{});
   std::vector<KernelInfo> infos;
-  for (const auto& [name, kernel] : plan->compiled->kernels) {
+  for (const auto& [name, kernel] : plan->kernels()) {
     KernelInfo info;
     info.name = name;
     for (const PlanLaunch& launch : plan->plan().launches) {

@@ -15,8 +15,12 @@ namespace mica {
 
 /// One compiled variant: its plan and the loaded kernels that the plan's launches name.
 struct CompiledVariant {
+  using Kernels = std::vector<std::pair<std::string, std::shared_ptr<LoadedKernel>>>;
   Plan plan;
-  std::vector<std::pair<std::string, std::shared_ptr<LoadedKernel>>> kernels;
+  Kernels kernels;
+  /// Where set, makes the kernels in place of `kernels` when the variant is first to be launched: many
+  /// a plan only says that another variant serves a run's shapes. Again after an error.
+  std::function<Kernels()> load = {};
   std::string key;  ///< hash of the code, for the caches
 };
 /// Compiles a variant on demand (supplied by the compiler). All variants of a pipeline have the same

@@ -4,6 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "dsl/float_mode.h"
+#include "runtime/trace.h"
+
 namespace mica {
 
 namespace {
@@ -74,13 +77,6 @@ class PlanPreparer {
     throw InternalError("the plan uses the array \"" + name + "\", which it does not define");
   }
 
-  [[nodiscard]] LoadedKernel* kernel_named(const std::string& name) const {
-    for (const auto& [kernel_name, kernel] : out_.compiled->kernels) {
-      if (kernel_name == name) return kernel.get();
-    }
-    throw InternalError("the plan launches the kernel \"" + name + "\", which was not loaded");
-  }
-
   /// A program on which shapes or checks depend: so do they on the Params it uses.
   HostProgram shape_program(const Expr& e) {
     HostProgram program(e, out_.symbols, Integers::Exact);
@@ -98,7 +94,6 @@ class PlanPreparer {
 
   void add_launch(const PlanLaunch& launch) {
     PreparedPlan::Launch prepared;
-    prepared.kernel = kernel_named(launch.kernel);
     if (launch.when.defined()) prepared.when = shape_program(launch.when);
     if (launch.on_device) {
       internal_check(launch.grid.size() <= 3, "a grid has at most three dimensions");
@@ -142,6 +137,24 @@ class PlanPreparer {
 
 }  // namespace
 
+const CompiledVariant::Kernels& PreparedPlan::kernels() const {
+  if (!compiled->load) return compiled->kernels;
+  std::call_once(loading_, [this] {
+    const TraceScope trace("load variant");
+    const DefaultFloatMode mode;
+    loaded_ = compiled->load();
+  });
+  return loaded_;
+}
+
+LoadedKernel* PreparedPlan::kernel_of(std::size_t launch) const {
+  const std::string& name = plan().launches.at(launch).kernel;
+  for (const auto& [kernel_name, kernel] : kernels()) {
+    if (kernel_name == name) return kernel.get();
+  }
+  throw InternalError("the plan launches the kernel \"" + name + "\", which was not loaded");
+}
+
 std::shared_ptr<const PreparedPlan> prepare_plan(std::shared_ptr<const CompiledVariant> compiled,
                                                  const Variant& variant, const Target& target) {
   internal_check(compiled != nullptr, "the compiler returned no variant");
@@ -149,6 +162,9 @@ std::shared_ptr<const PreparedPlan> prepare_plan(std::shared_ptr<const CompiledV
   prepared->compiled = std::move(compiled);
   prepared->variant = variant;
   PlanPreparer(*prepared, target).prepare();
+  for (std::size_t i = 0; i < prepared->launches.size() && !prepared->compiled->load; ++i) {
+    (void)prepared->kernel_of(i);
+  }
   return prepared;
 }
 

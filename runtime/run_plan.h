@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "runtime/buffer.h"
@@ -48,7 +49,6 @@ struct PreparedPlan {
     bool each_run = false;        ///< depends on Params: shapes alone do not decide it
   };
   struct Launch {
-    LoadedKernel* kernel = nullptr;
     std::vector<Argument> arguments;
     std::vector<HostProgram> grid;  ///< three, or none of a host launch
     HostProgram when;               ///< undefined: always
@@ -72,6 +72,14 @@ struct PreparedPlan {
   std::vector<Launch> launches;
 
   [[nodiscard]] const Plan& plan() const { return compiled->plan; }
+  /// The variant's kernels, loaded by the first call, from any thread.
+  [[nodiscard]] const CompiledVariant::Kernels& kernels() const;
+  /// That of the launch of this number. InternalError if it was not loaded.
+  [[nodiscard]] LoadedKernel* kernel_of(std::size_t launch) const;
+
+ private:
+  mutable std::once_flag loading_;
+  mutable CompiledVariant::Kernels loaded_;
 };
 
 /// InternalError if the plan names a buffer, scalar or kernel that it does not define.

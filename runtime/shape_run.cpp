@@ -204,7 +204,6 @@ class Shaper {
     const PlanLaunch& launch = plan_.plan().launches[index];
     if (prepared.when.defined() && value(prepared.when) == 0) return;
     ShapedLaunch shaped;
-    shaped.kernel = prepared.kernel;
     shaped.on_device = launch.on_device;
     shaped.launch = index;
     if (launch.on_device) shaped.shape = block_shape(launch);

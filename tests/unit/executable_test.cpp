@@ -273,6 +273,30 @@ TEST(ExecutableVariants, GridsTooTallAreNumberedAlongX) {
   EXPECT_EQ(p.compiled(), (std::vector<Variant>{kDefault, {.grid3 = false}}));
 }
 
+TEST(ExecutableVariants, OnlyWhatIsLaunchedIsLoaded) {
+  FakePipeline p;
+  std::vector<bool> loaded;  // the variants' unit_stride
+  int attempts = 0;
+  Executable run(Target::host(), {"next"}, [&](const Variant& variant) {
+    auto made = std::make_shared<CompiledVariant>();
+    made->plan = p.plan;
+    made->load = [&loaded, &attempts, &p, variant]() -> CompiledVariant::Kernels {
+      if (++attempts == 1) throw UserError("first attempt");
+      loaded.push_back(variant.unit_stride);
+      return {{"next", p.kernels.at("next")}};
+    };
+    return made;
+  });
+  p.set_u(Buffer<float>(4));
+  Buffer<float> spaced(std::vector<BufferDim>{{0, 4, 2}}), dense(4);
+  EXPECT_THROW(run.run(spaced), UserError);
+  run.run(spaced);
+  EXPECT_EQ(loaded, std::vector<bool>{false}) << "the default variant only said that it does not serve";
+  run.run(dense);
+  run.run(spaced);
+  EXPECT_EQ(loaded, (std::vector<bool>{false, true}));
+}
+
 TEST(ExecutableVariants, FailedCompilationIsTriedAgain) {
   FakePipeline p;
   int attempts = 0;
