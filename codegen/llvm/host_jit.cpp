@@ -118,6 +118,7 @@ HostCode::HostCode(const std::string& name, HostCpu cpu, bool keep_object) {
   builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
   const std::string features = builder.getFeatures().getString();
   facts_.native_half = features.find("+f16c") != std::string::npos;
+  facts_.native_gather = features.find("+avx512f") != std::string::npos;
   facts_.native_f64_minimum = true;
   facts_.native_saturation = false;
   cpu_ = builder.getCPU() + " " + features;
