@@ -126,7 +126,8 @@ class Emitter {
   Cache cache_;
   std::vector<const ExprNode*> cached_;  ///< the cache's keys in the order they came
   std::unordered_map<const ExprNode*, std::pair<Expr, int>> registers_;
-  int depth_ = 0;  ///< of emit(Expr) calls; the cache lives for the outermost
+  int depth_ = 0;              ///< of emit(Expr) calls; the cache lives for the outermost
+  bool keeps_values_ = false;  ///< for the next one, too
 };
 
 }  // namespace mica::llvm_backend
