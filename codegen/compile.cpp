@@ -113,7 +113,7 @@ std::shared_ptr<const CompiledVariant> load_variant(const ir::Module& module, st
   if (!on_host.kernels.empty()) {
     const KernelCache cache = options.use_cache ? KernelCache::from_environment() : KernelCache({});
     compiled->kernels = made_with_stack_for(depth, [&] {
-      return llvm_backend::load_host_kernels(on_host, llvm_backend::HostCpu::Native, cache);
+      return llvm_backend::load_host_kernels(on_host, llvm_backend::HostCpu::Native, cache, depth);
     });
   }
   if (!on_device.kernels.empty()) {
