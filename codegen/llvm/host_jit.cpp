@@ -31,7 +31,7 @@ namespace mica::llvm_backend {
 
 namespace {
 
-constexpr unsigned kMostOptimized = 50'000;  // instructions of a function
+constexpr unsigned kMostOptimized = 20'000;  // instructions of a function
 
 template <typename T>
 T check(llvm::Expected<T> value, const char* what) {
