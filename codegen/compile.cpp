@@ -117,7 +117,7 @@ CompiledVariant::Kernels load_kernels(const ir::Module& module, std::int64_t dep
   if (!on_host.kernels.empty()) {
     const KernelCache cache = options.use_cache ? KernelCache::from_environment() : KernelCache({});
     kernels = made_with_stack_for(depth, [&] {
-      return llvm_backend::load_host_kernels(on_host, llvm_backend::HostCpu::Native, cache);
+      return llvm_backend::load_host_kernels(on_host, llvm_backend::HostCpu::Native, cache, depth);
     });
   }
   if (!on_device.kernels.empty()) {

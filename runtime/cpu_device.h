@@ -1,7 +1,7 @@
 // Host memory as a device, and the C functions that machine code for the host calls.
 //
-// The environment variable MICA_NUM_THREADS limits the threads that Parallel loops use; without it
-// they use all CPUs that the process may run on.
+// The environment variable MICA_NUM_THREADS limits the threads that Parallel loops use, and that compile
+// for the host; without it they use all CPUs that the process may run on.
 #pragma once
 
 #include <cstddef>

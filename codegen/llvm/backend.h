@@ -40,9 +40,10 @@ using LoadedKernels = std::vector<std::pair<std::string, std::shared_ptr<LoadedK
 /// Baseline uses only what every 64-bit CPU of this family has; its results are the same.
 enum class HostCpu : std::uint8_t { Native, Baseline };
 /// Machine code that `cache` holds for these kernels, this CPU and this binary is taken; what is made is
-/// stored there.
+/// stored there. Several threads make it, those of Parallel loops; it is the same however many they are.
+/// `depth`: of the expressions, as Pipeline::depth.
 LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu = HostCpu::Native,
-                                const KernelCache& cache = KernelCache({}));
+                                const KernelCache& cache = KernelCache({}), std::int64_t depth = 1);
 
 /// The device kernels as coroutines on the CPU with every access checked; launch() throws EmulatorError
 /// with the kernel, array, coordinates and threads of a race, an uninitialised read or an index out of

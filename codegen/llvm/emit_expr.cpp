@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
@@ -9,7 +10,7 @@
 namespace mica::llvm_backend {
 
 llvm::Value* Emitter::emit(const Expr& e) {
-  if (depth_ == 0) {
+  if (depth_ == 0 && !std::exchange(keeps_values_, false)) {
     cache_.clear();
     cached_.clear();
     registers_.clear();

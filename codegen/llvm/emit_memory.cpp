@@ -294,6 +294,20 @@ llvm::Value* Emitter::load_dense(const MemoryAccess& access, Type type, const La
   return loaded.front();
 }
 
+/// The lanes of an index without a form by one instruction, or null.
+llvm::Value* Emitter::load_gathered(const BufferBinding& from, Type type, const Expr& index) {
+  constexpr int kNarrowest = 4, kWidest = 8;  // bytes of an element
+  const int bytes = type.bytes();
+  if (!hooks_.facts.native_gather || hooks_.on_access || bytes < kNarrowest || bytes > kWidest ||
+      lane_index(index)) {
+    return nullptr;
+  }
+  llvm::Value* indices = emit(index);
+  llvm::Value* places = builder_.CreateGEP(memory_type(context(), from.type), from.base, indices);
+  return builder_.CreateMaskedGather(memory_type(context(), type), places,
+                                     llvm::Align(static_cast<std::uint64_t>(bytes)));
+}
+
 llvm::Value* Emitter::load(Type type, const Load& load) {
   const BufferBinding& from = buffer(load.buffer);
   if (load.index.size() != 1) throw InternalError("load of " + load.buffer + " is not flattened");
@@ -308,6 +322,7 @@ llvm::Value* Emitter::load(Type type, const Load& load) {
   if (const std::optional<LaneIndex> form = lane_index(index)) {
     if (llvm::Value* dense = load_dense(access, type, *form, load.alignment)) return dense;
   }
+  if (llvm::Value* gathered = load_gathered(from, type, index)) return gathered;
   access.count = 1;
   llvm::Value* result = llvm::PoisonValue::get(register_type(context(), type));
   for_each_lane(from, index, type.lanes, [&](llvm::Value* pointer, int lane) {

@@ -129,7 +129,13 @@ void Emitter::statement(const ir::If& branch) {
   builder_.SetInsertPoint(after);
 }
 
-void Emitter::statement(const ir::LetStmt& let) { emit_with(let.name, emit(let.value), let.body); }
+void Emitter::statement(const ir::LetStmt& let) {
+  llvm::Value* value = emit(let.value);
+  // The values of a Tuple, one let inside the other, have parts in common. Nothing is stored between.
+  const auto* next = let.body.as<ir::LetStmt>();
+  keeps_values_ = next != nullptr && find(let.name) == nullptr;
+  emit_with(let.name, value, let.body);
+}
 
 void Emitter::statement(const ir::Allocate& allocate) {
   if (buffers_.count(allocate.buffer) > 0) {

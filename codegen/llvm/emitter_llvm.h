@@ -99,6 +99,7 @@ class Emitter {
   llvm::Value* address(const BufferBinding& buffer, const Expr& index, bool of_vector = false);
   llvm::Value* emit_wide(const Expr& index);
   llvm::Value* load(Type type, const Load& load);
+  llvm::Value* load_gathered(const BufferBinding& from, Type type, const Expr& index);
   llvm::Value* load_texture(const BufferBinding& from, Type type, const Expr& index);
   llvm::Value* load_piece(const MemoryAccess& access, Type type, llvm::Value* pointer, int alignment);
   llvm::Value* load_elements(const MemoryAccess& access, Type type, int alignment);
@@ -125,7 +126,8 @@ class Emitter {
   Cache cache_;
   std::vector<const ExprNode*> cached_;  ///< the cache's keys in the order they came
   std::unordered_map<const ExprNode*, std::pair<Expr, int>> registers_;
-  int depth_ = 0;  ///< of emit(Expr) calls; the cache lives for the outermost
+  int depth_ = 0;              ///< of emit(Expr) calls; the cache lives for the outermost
+  bool keeps_values_ = false;  ///< for the next one, too
 };
 
 }  // namespace mica::llvm_backend

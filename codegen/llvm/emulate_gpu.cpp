@@ -97,7 +97,7 @@ LoadedKernels load_emulated_kernels(const ir::Module& module) {
   if (emulated.empty()) return loaded;
   check_module(code->module());
   split_coroutines(code->module(), code->machine());
-  code->compile(emulator_functions(), /*optimize=*/false);
+  code->compile(emulator_functions());
   for (auto& [kernel, description] : emulated) {
     description.entry = reinterpret_cast<EmulatedKernel::Entry>(code->address_of(host_name(*kernel)));
     loaded.emplace_back(kernel->name, std::make_shared<LoadedEmulatedKernel>(std::move(description),

@@ -1,8 +1,14 @@
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string_view>
 
+#include <fmt/format.h>
 #include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
@@ -12,18 +18,20 @@
 #include <llvm/TargetParser/Host.h>
 
 #include "codegen/ir/fingerprint.h"
+#include "codegen/ir/traverse.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/host_jit_llvm.h"
 #include "codegen/llvm/host_llvm.h"
 #include "codegen/llvm/kernel_function_llvm.h"
 #include "codegen/llvm/optimize_llvm.h"
+#include "dsl/deep_stack.h"
 #include "runtime/cpu_device.h"
 
 namespace mica::llvm_backend {
 
 namespace {
 
-constexpr unsigned kMostOptimized = 50'000;  // instructions of a function
+constexpr unsigned kMostOptimized = 20'000;  // instructions of a function
 
 template <typename T>
 T check(llvm::Expected<T> value, const char* what) {
@@ -81,25 +89,6 @@ class LoadedHostKernel : public LoadedKernel {
   std::int64_t (*entry_)(void* const*);  // see add_host_kernel
 };
 
-/// A compiler that leaves a copy of the machine code that it makes in `object`, unless that is null.
-class KeepingCompiler : public llvm::orc::IRCompileLayer::IRCompiler {
- public:
-  KeepingCompiler(std::unique_ptr<llvm::TargetMachine> machine, std::shared_ptr<std::string> object)
-      : IRCompiler(llvm::orc::irManglingOptionsFromTargetOptions(machine->Options)),
-        machine_(std::move(machine)),
-        object_(std::move(object)) {}
-
-  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> operator()(llvm::Module& module) override {
-    auto made = llvm::orc::SimpleCompiler(*machine_)(module);
-    if (made && object_) *object_ = (*made)->getBuffer().str();
-    return made;
-  }
-
- private:
-  std::unique_ptr<llvm::TargetMachine> machine_;
-  std::shared_ptr<std::string> object_;
-};
-
 llvm::orc::JITTargetMachineBuilder describe_cpu(HostCpu cpu) {
   if (cpu == HostCpu::Baseline) {
     return llvm::orc::JITTargetMachineBuilder(llvm::Triple(llvm::sys::getProcessTriple()));
@@ -109,29 +98,62 @@ llvm::orc::JITTargetMachineBuilder describe_cpu(HostCpu cpu) {
 
 }  // namespace
 
-HostCode::HostCode(const std::string& name, HostCpu cpu, bool keep_object) {
+HostTarget::HostTarget(HostCpu cpu) : builder(describe_cpu(cpu)) {
   initialize_native();
-  if (keep_object) object_ = std::make_shared<std::string>();
-  llvm::orc::JITTargetMachineBuilder builder = describe_cpu(cpu);
   builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-  builder.setCodeModel(llvm::CodeModel::Small);  // a module's sections lie next to each other
+  // A module's sections lie next to each other, anywhere in memory.
+  builder.setRelocationModel(llvm::Reloc::PIC_);
+  builder.setCodeModel(llvm::CodeModel::Small);
   builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
   const std::string features = builder.getFeatures().getString();
-  facts_.native_half = features.find("+f16c") != std::string::npos;
-  facts_.native_f64_minimum = true;
-  facts_.native_saturation = false;
-  cpu_ = builder.getCPU() + " " + features;
-  machine_ = check(builder.createTargetMachine(), "no code generator for this CPU");
+  facts.native_half = features.find("+f16c") != std::string::npos;
+  facts.native_gather = features.find("+avx512f") != std::string::npos;
+  facts.native_f64_minimum = true;
+  facts.native_saturation = false;
+  name = builder.getCPU() + " " + features;
+}
+
+std::unique_ptr<llvm::TargetMachine> HostTarget::machine() const {
+  llvm::orc::JITTargetMachineBuilder copy = builder;
+  return check(copy.createTargetMachine(), "no code generator for this CPU");
+}
+
+namespace {
+
+/// Verifies the module, optimises it if asked to, and adds what the back end is to know.
+void prepare(llvm::Module& module, llvm::TargetMachine& machine, bool optimize) {
+  for (llvm::Function& f : module) f.addFnAttr("prefer-vector-width", "512");
+  check_module(module);
+  if (optimize) optimize_for_host(module, machine);
+  guard_addresses(module, machine);
+  // The back end's time grows with the square of what is unrolled: huge functions are translated as they
+  // stand.
+  for (llvm::Function& f : module) {
+    if (f.getInstructionCount() <= kMostOptimized) continue;
+    f.addFnAttr(llvm::Attribute::OptimizeNone);
+    f.addFnAttr(llvm::Attribute::NoInline);
+  }
+}
+
+}  // namespace
+
+std::string compile_object(const std::string& name, const HostTarget& target,
+                           FunctionRef<void(llvm::Module&)> emit) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target.machine();
+  llvm::LLVMContext context;
+  llvm::Module module(name, context);
+  module.setDataLayout(machine->createDataLayout());
+  module.setTargetTriple(machine->getTargetTriple());
+  emit(module);
+  prepare(module, *machine, /*optimize=*/true);
+  return check(llvm::orc::SimpleCompiler(*machine)(module), "machine code")->getBuffer().str();
+}
+
+HostCode::HostCode(const std::string& name, const HostTarget& target)
+    : facts_(target.facts), machine_(target.machine()) {
   jit_ = check(llvm::orc::LLJITBuilder()
-                   .setJITTargetMachineBuilder(std::move(builder))
+                   .setJITTargetMachineBuilder(target.builder)
                    .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
-                   .setCompileFunctionCreator(
-                       [object = object_](llvm::orc::JITTargetMachineBuilder made)
-                           -> llvm::Expected<std::unique_ptr<llvm::orc::IRCompileLayer::IRCompiler>> {
-                         auto machine = made.createTargetMachine();
-                         if (!machine) return machine.takeError();
-                         return std::make_unique<KeepingCompiler>(std::move(*machine), object);
-                       })
                    .create(),
                "ORC did not start");
   context_ = std::make_unique<llvm::LLVMContext>();
@@ -140,29 +162,20 @@ HostCode::HostCode(const std::string& name, HostCpu cpu, bool keep_object) {
   module_->setTargetTriple(jit_->getTargetTriple());
 }
 
-void HostCode::compile(const std::vector<RuntimeFunction>& functions, bool optimize) {
-  for (llvm::Function& f : *module_) f.addFnAttr("prefer-vector-width", "512");
-  check_module(*module_);
-  if (optimize) optimize_for_host(*module_, *machine_);
-  guard_addresses(*module_, *machine_);
-  // The back end's time grows with the square of what is unrolled: huge functions are translated as they
-  // stand.
-  for (llvm::Function& f : *module_) {
-    if (f.getInstructionCount() <= kMostOptimized) continue;
-    f.addFnAttr(llvm::Attribute::OptimizeNone);
-    f.addFnAttr(llvm::Attribute::NoInline);
-  }
-
+void HostCode::compile(const std::vector<RuntimeFunction>& functions) {
+  prepare(*module_, *machine_, /*optimize=*/false);
   define_runtime(functions);
   check(jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module_), std::move(context_))),
         "module");
 }
 
-void HostCode::load(const std::string& object) {
+void HostCode::load(const std::vector<std::string>& objects) {
   module_.reset();
   context_.reset();
   define_runtime({});
-  check(jit_->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "cached")), "machine code");
+  for (const std::string& object : objects) {
+    check(jit_->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "object")), "machine code");
+  }
 }
 
 void HostCode::define_runtime(const std::vector<RuntimeFunction>& functions) {
@@ -208,33 +221,123 @@ LoadedKernels launchable(const std::shared_ptr<HostCode>& code,
   return loaded;
 }
 
+/// Kernels that become one module.
+struct Part {
+  std::vector<const ir::Kernel*> kernels;
+  std::size_t nodes = 0;  ///< of their expressions
+};
+
+/// The kernels in parts that threads may compile at once, large ones first. Small kernels share one: a
+/// module has costs of its own. How many threads there are makes no difference.
+std::vector<Part> parts_of(const std::vector<const ir::Kernel*>& kernels) {
+  constexpr std::size_t kFewNodes = 1000;
+  std::vector<Part> parts;
+  for (const ir::Kernel* kernel : kernels) {
+    if (parts.empty() || parts.back().nodes > kFewNodes) parts.emplace_back();
+    parts.back().kernels.push_back(kernel);
+    ir::walk(kernel->body, nullptr, [&](const Expr& /*e*/) { ++parts.back().nodes; });
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return a.nodes > b.nodes; });
+  return parts;
+}
+
+/// The parts' machine code, made on several threads at once.
+class PartsCompiler {
+ public:
+  PartsCompiler(std::vector<Part> parts, const HostTarget& target, std::int64_t depth)
+      : parts_(std::move(parts)),
+        target_(target),
+        depth_(depth),
+        objects_(parts_.size()),
+        failures_(parts_.size()) {}
+
+  std::vector<std::string> run() {
+    const auto work = [](std::int64_t /*i*/, void* compiler) {
+      static_cast<PartsCompiler*>(compiler)->compile_next();
+    };
+    mica_parallel_for(work, 0, static_cast<std::int64_t>(parts_.size()), this);
+    for (const std::exception_ptr& failure : failures_) {
+      if (failure) std::rethrow_exception(failure);
+    }
+    return std::move(objects_);
+  }
+
+ private:
+  void compile_next() {
+    const std::size_t i = next_++;
+    try {
+      with_stack_for(depth_, [&] { objects_[i] = compiled(parts_[i]); });
+    } catch (...) {
+      failures_[i] = std::current_exception();
+    }
+  }
+
+  [[nodiscard]] std::string compiled(const Part& part) const {
+    return compile_object(part.kernels.front()->name, target_, [&](llvm::Module& module) {
+      for (const ir::Kernel* kernel : part.kernels) {
+        check_kernel(*kernel);
+        add_host_kernel(module, *kernel, target_.facts, host_name(*kernel));
+      }
+    });
+  }
+
+  const std::vector<Part> parts_;
+  const HostTarget& target_;
+  const std::int64_t depth_;
+  std::atomic<std::size_t> next_ = 0;
+  std::vector<std::string> objects_;
+  std::vector<std::exception_ptr> failures_;
+};
+
+/// Texts as one: the length of each in 16 digits before it.
+std::string packed(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += fmt::format("{:016x}", text.size()) + text;
+  return all;
+}
+std::vector<std::string> unpacked(std::string_view all) {
+  constexpr std::size_t kDigits = 16;
+  std::vector<std::string> texts;
+  while (!all.empty()) {
+    std::size_t size = 0;
+    const std::string_view digits = all.substr(0, kDigits);
+    all.remove_prefix(digits.size());
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size, 16);
+    internal_check(error == std::errc() && end == digits.data() + kDigits && size <= all.size(),
+                   "an entry of the cache is what was stored");
+    texts.emplace_back(all.substr(0, size));
+    all.remove_prefix(size);
+  }
+  return texts;
+}
+
 }  // namespace
 
-LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu, const KernelCache& cache) {
+LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu, const KernelCache& cache,
+                                std::int64_t depth) {
   const std::vector<const ir::Kernel*> kernels = host_kernels(module);
   if (kernels.empty()) return {};
+  const HostTarget target(cpu);
   CacheKey key;
   const bool cached = !cache.folder().empty();
-  auto code = std::make_shared<HostCode>(module.name, cpu, cached);
   if (cached) {
-    key.add("host", version()).add("cpu", code->cpu());
+    key.add("host", version()).add("cpu", target.name);
     for (const ir::Kernel* kernel : kernels) key.add("kernel", ir::fingerprint(*kernel));
-    if (const std::optional<std::string> object = cache.load(key)) {
+    if (const std::optional<std::string> objects = cache.load(key)) {
       try {
-        code->load(*object);
+        const auto code = std::make_shared<HostCode>(module.name, target);
+        code->load(unpacked(*objects));
         return launchable(code, kernels);
       } catch (const InternalError&) {  // what does not link is made anew
-        code = std::make_shared<HostCode>(module.name, cpu, cached);
       }
     }
   }
-  for (const ir::Kernel* kernel : kernels) {
-    check_kernel(*kernel);
-    add_host_kernel(code->module(), *kernel, code->facts(), host_name(*kernel));
-  }
-  code->compile();
+  const std::vector<std::string> objects = PartsCompiler(parts_of(kernels), target, depth).run();
+  const auto code = std::make_shared<HostCode>(module.name, target);
+  code->load(objects);
   LoadedKernels loaded = launchable(code, kernels);
-  if (cached) cache.store(key, code->take_object());
+  if (cached) cache.store(key, packed(objects));
   return loaded;
 }
 

@@ -24,6 +24,9 @@ struct TargetFacts {
   /// does not change of an address is found; else at the index's own width, as of single elements, where
   /// it would gain little and take LLVM long.
   bool wide_addresses = false;
+  /// Elements of 4 or 8 bytes whose places a vector holds are loaded by one instruction; else lane by
+  /// lane.
+  bool native_gather = false;
   /// Conversions of vectors from float to integer that saturate are instructions; else compare and
   /// select.
   bool native_saturation = true;

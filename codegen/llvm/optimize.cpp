@@ -1,5 +1,7 @@
+#include <map>
 #include <string>
 
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/PassManager.h>
@@ -16,6 +18,7 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include "codegen/llvm/optimize_llvm.h"
 #include "dsl/diagnostics.h"
@@ -68,6 +71,54 @@ void keep_roundings_to_half(llvm::Module& module) {
   }
 }
 
+/// Loop strength reduction takes every invariant address apart, and its time grows faster than the
+/// number of accesses times that of the parts. In loops of many accesses each integer and address from
+/// outside becomes one part: a freeze, which makes no code.
+class HideInvariantSums : public llvm::PassInfoMixin<HideInvariantSums> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
+      if (loop->isInnermost() && loop->getLoopPreheader() != nullptr && is_long(*loop)) hide(*loop);
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  static constexpr int kFewAccesses = 32;
+
+  static bool is_long(const llvm::Loop& loop) {
+    int accesses = 0;
+    for (const llvm::BasicBlock* block : loop.blocks()) {
+      for (const llvm::Instruction& i : *block) {
+        accesses += llvm::isa<llvm::LoadInst, llvm::StoreInst>(i) ? 1 : 0;
+      }
+    }
+    return accesses > kFewAccesses;
+  }
+
+  static void hide(const llvm::Loop& loop) {
+    std::map<llvm::Value*, llvm::Value*> hidden;  // looked up only
+    llvm::IRBuilder<> before(loop.getLoopPreheader()->getTerminator());
+    for (llvm::BasicBlock* block : loop.blocks()) {
+      for (llvm::Instruction& i : *block) {
+        if (llvm::isa<llvm::PHINode>(i)) continue;
+        for (llvm::Use& use : i.operands()) {
+          auto* sum = llvm::dyn_cast<llvm::Instruction>(use.get());
+          if (sum == nullptr || loop.contains(sum) || !has_parts(*sum)) continue;
+          llvm::Value*& whole = hidden[sum];
+          if (whole == nullptr) whole = before.CreateFreeze(sum);
+          use.set(whole);
+        }
+      }
+    }
+  }
+
+  static bool has_parts(const llvm::Instruction& i) {
+    const bool is_number = i.getType()->isIntegerTy() || i.getType()->isPointerTy();
+    return is_number && llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst>(i);
+  }
+};
+
 }  // namespace
 
 void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -95,6 +146,8 @@ void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine) {
   pipeline.addPass(llvm::InstCombinePass());
   pipeline.addPass(llvm::SimplifyCFGPass());
   pipeline.addPass(llvm::DCEPass());
+  pipeline.addPass(llvm::LoopSimplifyPass());
+  pipeline.addPass(HideInvariantSums());
   analyses.run(pipeline, module);
 }
 

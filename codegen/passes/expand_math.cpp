@@ -91,7 +91,8 @@ class Expander {
 Expr expand_math(const Expr& e) { return Expander().run(e); }
 
 ir::Stmt expand_math(const ir::Stmt& s) {
-  return ir::map_exprs(s, [](const Expr& e) { return expand_math(e); });
+  Expander expander;
+  return ir::map_exprs(s, [&](const Expr& e) { return expander.run(e); });
 }
 
 }  // namespace mica::passes

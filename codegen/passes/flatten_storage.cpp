@@ -105,9 +105,15 @@ class Flattener {
   ir::Stmt run(const ir::Stmt& s) {
     const auto* loop = s.as<ir::For>();
     const auto* let = s.as<ir::LetStmt>();
+    // The values of a Tuple, one let inside the other, have parts in common.
+    const bool goes_on = let && in_lets_ && names_.count(let->name) == 0;
+    if (!goes_on) rewritten_ = NodeRewriter([this](const Expr& e) { return with_flat_index(e); });
+    in_lets_ = let != nullptr;
     if (loop) analysis::push_loop(ranges_, loop->name, loop->min, loop->extent);
     if (let) analysis::push_let(ranges_, let->name, let->value);
+    const auto name = names_.insert(loop ? loop->name : let ? let->name : std::string());
     ir::Stmt flat = run_inside(s);
+    names_.erase(name);
     if (loop || let) ranges_.pop();
     return flat;
   }
@@ -149,14 +155,13 @@ class Flattener {
     return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body, loop.rolled});
   }
 
-  Expr run(const Expr& e) {
-    return NodeRewriter([this](const Expr& r) {
-      const auto* load = r.as<Load>();
-      if (!load) return Expr();
-      Load flat = *load;
-      flatten(load->buffer, load->index, flat.index, flat.logical);
-      return make_expr(r.type(), std::move(flat));
-    })(e);
+  Expr run(const Expr& e) { return rewritten_(e); }
+  Expr with_flat_index(const Expr& e) {
+    const auto* load = e.as<Load>();
+    if (!load) return Expr();
+    Load flat = *load;
+    flatten(load->buffer, load->index, flat.index, flat.logical);
+    return make_expr(e.type(), std::move(flat));
   }
 
   template <typename Copy>
@@ -348,8 +353,11 @@ class Flattener {
   std::map<std::string, Variant::Inner> inner_;
   bool loops_ = false;  // serial ones in the nest
   std::map<std::string, Layout> layouts_;
-  Names threads_, blocks_;   // loops around
-  analysis::Ranges ranges_;  // of their variables
+  Names threads_, blocks_;            // loops around
+  analysis::Ranges ranges_;           // of their variables
+  std::multiset<std::string> names_;  // of the loops and lets around
+  bool in_lets_ = false;              // is the statement directly in a let?
+  NodeRewriter rewritten_{nullptr};   // the expressions of those lets
 };
 
 // Known when a kernel is launched.

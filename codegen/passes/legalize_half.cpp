@@ -72,7 +72,8 @@ class Legalizer {
 Expr legalize_half(const Expr& e) { return Legalizer().run(e); }
 
 ir::Stmt legalize_half(const ir::Stmt& s) {
-  return ir::map_exprs(s, [](const Expr& e) { return legalize_half(e); });
+  Legalizer legalizer;
+  return ir::map_exprs(s, [&](const Expr& e) { return legalizer.run(e); });
 }
 
 }  // namespace mica::passes

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/analysis/equal_nodes.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/infer_bounds.h"
 #include "codegen/passes/nest_frame.h"
@@ -363,13 +364,20 @@ ir::Stmt NestBuilder::emit_store(const FunctionData& func, std::size_t index,
   }
   const bool recurs = definition.recurrence.has_value();
   NodeRewriter read_itself([&](const Expr& node) { return own_read(func, node, carried); });
-  auto in_loops = [&](const Expr& e) {
-    return substitute(e, [&](const std::string& name) {
-      auto it = values.find(name);
-      return it == values.end() ? Expr() : it->second;
-    });
+  const auto value = [&](const std::string& name) {
+    auto it = values.find(name);
+    return it == values.end() ? Expr() : it->second;
   };
-  auto resolve = [&](const Expr& e) { return to_loads(in_loops(recurs ? read_itself(e) : e)); };
+  auto in_loops = [&](const Expr& e) { return substitute(e, value); };
+  // One for all values, which have parts in common. On a GPU the loads of a kernel keep their places.
+  const bool unites = !program_.options.target.is_gpu();
+  analysis::EqualNodes known;
+  NodeRewriter to_loads([&](const Expr& e) {
+    if (const auto* var = e.as<VarRef>()) return value(var->name);
+    const Expr load = to_load(e);
+    return unites ? known(load.defined() ? load : e) : load;
+  });
+  auto resolve = [&](const Expr& e) { return to_loads(recurs ? read_itself(e) : e); };
   std::vector<Expr> at;
   for (const auto& arg : definition.args) at.push_back(simplify(resolve(arg)));
   const std::size_t count = func.types.size();
@@ -398,8 +406,8 @@ ir::Stmt NestBuilder::emit_store(const FunctionData& func, std::size_t index,
     ir::Store store;
     store.buffer = storage_name(func.name, static_cast<int>(i), count);
     store.index = at;
-    Expr value = resolve(definition.values[i]);
-    store.value = named ? make_var(func.name + ".value" + std::to_string(i), value.type()) : value;
+    store.value = named ? make_var(func.name + ".value" + std::to_string(i), func.types[i])
+                        : resolve(definition.values[i]);
     stores.push_back(ir::make_stmt(std::move(store)));
   }
   if (carried != nullptr) {
@@ -415,10 +423,6 @@ ir::Stmt NestBuilder::emit_store(const FunctionData& func, std::size_t index,
         ir::LetStmt{func.name + ".value" + std::to_string(i), resolve(definition.values[i]), stmt});
   }
   return stmt;
-}
-
-Expr NestBuilder::to_loads(const Expr& e) const {
-  return NodeRewriter([this](const Expr& node) { return to_load(node); })(e);
 }
 
 Expr NestBuilder::to_load(const Expr& r) const {

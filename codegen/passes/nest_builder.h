@@ -172,7 +172,6 @@ class NestBuilder {
   /// emit_store gives them.
   [[nodiscard]] std::vector<ir::Stmt> carry_on(const FunctionData& func, const Carried& carried) const;
   [[nodiscard]] bool starts_with_box(const FunctionData& func) const;
-  [[nodiscard]] Expr to_loads(const Expr& e) const;
   /// Of a node whose children are done; undefined: the node itself.
   [[nodiscard]] Expr to_load(const Expr& r) const;
 

@@ -1,6 +1,9 @@
 #include "codegen/passes/simplify.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "codegen/ir/traverse.h"
@@ -15,13 +18,18 @@ using analysis::Ranges;
 
 class Simplifier {
  public:
-  Simplifier(const Ranges& ranges, Integers integers) : finder_(ranges), integers_(integers) {}
+  explicit Simplifier(const Ranges& ranges) : finder_(ranges) {}
 
+  Expr run(const Expr& e, Integers integers) {
+    integers_ = integers;
+    return run(e);
+  }
+
+ private:
   Expr run(const Expr& e) {
     return memo_[integers_ == Integers::Exact ? 1 : 0](e, [&] { return run_new(e); });
   }
 
- private:
   Expr run_new(const Expr& e) {
     if (is_index_sum(e)) return unless_same(e, analysis::to_expr(sum(e), e.type()));
     Expr r = children(e);
@@ -248,17 +256,19 @@ class Simplifier {
   }
 
   analysis::RangeFinder finder_;
-  Integers integers_;  // of the expression at hand
+  Integers integers_ = Integers::Exact;  // of the expression at hand
   RewriteMemo memo_[2];
 };
 
 class StmtSimplifier {
  public:
+  StmtSimplifier() { forget(); }
+
   ir::Stmt run(const ir::Stmt& s) {
     if (!s.defined()) return s;
     if (const auto* loop = s.as<ir::For>()) return run_for(s, *loop);
     if (const auto* branch = s.as<ir::If>()) {
-      Expr condition = simplify_value(branch->condition, ranges_);
+      Expr condition = as_value(branch->condition);
       if (const auto* value = as_int(condition)) {
         return run(*value ? branch->then_case : branch->else_case);
       }
@@ -270,20 +280,24 @@ class StmtSimplifier {
       return ir::make_stmt(ir::If{condition, a, b});
     }
     if (const auto* let = s.as<ir::LetStmt>()) {
-      Expr value = simplify_value(let->value, ranges_);
+      Expr value = as_value(let->value);
       if (value.as<IntImm>() || value.as<VarRef>()) {
         return run(ir::substitute(let->body, let->name, value));
       }
+      if (names_.count(let->name) > 0) forget();  // what was found means another one
+      const auto name = names_.insert(let->name);
       analysis::push_let(ranges_, let->name, value);
       ir::Stmt body = run(let->body);
       ranges_.pop();
+      names_.erase(name);
+      forget();
       if (!body.defined()) return {};
       return ir::make_stmt(ir::LetStmt{let->name, value, body});
     }
     if (const auto* alloc = s.as<ir::Allocate>()) {
       ir::Allocate copy = *alloc;
-      for (auto& e : copy.mins) e = simplify(e, ranges_);
-      for (auto& e : copy.extents) e = simplify(e, ranges_);
+      for (auto& e : copy.mins) e = as_coordinate(e);
+      for (auto& e : copy.extents) e = as_coordinate(e);
       copy.body = run(alloc->body);
       if (!copy.body.defined()) return {};
       return ir::make_stmt(std::move(copy));
@@ -300,21 +314,27 @@ class StmtSimplifier {
     }
     if (const auto* store = s.as<ir::Store>()) {
       ir::Store copy = *store;
-      copy.value = simplify_value(store->value, ranges_);
-      if (store->block.defined()) copy.block = simplify_value(store->block, ranges_);
+      copy.value = as_value(store->value);
+      if (store->block.defined()) copy.block = as_value(store->block);
       for (auto* list : {&copy.index, &copy.logical}) {
-        for (auto& e : *list) e = simplify(e, ranges_);
+        for (auto& e : *list) e = as_coordinate(e);
       }
       return ir::make_stmt(std::move(copy));
     }
     return ir::map_children(
         s, [this](const ir::Stmt& child) { return run(child); },
-        [this](const Expr& e) { return simplify(e, ranges_); });
+        [this](const Expr& e) { return as_coordinate(e); });
   }
 
  private:
+  // Expressions of one place share a Simplifier: the values of a Tuple have parts in common. What it
+  // found goes where a name that it may have met means something else.
+  Expr as_value(const Expr& e) { return simplifier_->run(e, Integers::Wrap); }
+  Expr as_coordinate(const Expr& e) { return simplifier_->run(e, Integers::Exact); }
+  void forget() { simplifier_.emplace(ranges_); }
+
   ir::Stmt run_for(const ir::Stmt& s, const ir::For& loop) {
-    Expr min = simplify(loop.min, ranges_), extent = simplify(loop.extent, ranges_);
+    Expr min = as_coordinate(loop.min), extent = as_coordinate(loop.extent);
     const auto count = analysis::range_of(extent, ranges_);
     if (count.max && *count.max <= 0) return {};
     if (count.max && *count.max == 1 && count.min && *count.min == 1) {
@@ -324,24 +344,30 @@ class StmtSimplifier {
       if (!axis || !only.defined()) return only;
       return ir::make_stmt(ir::For{loop.name, min, extent, loop.kind, only, loop.rolled});
     }
+    forget();
+    const auto name = names_.insert(loop.name);
     analysis::push_loop(ranges_, loop.name, min, extent);
     ir::Stmt body = run(loop.body);
     ranges_.pop();
+    names_.erase(name);
+    forget();
     if (!body.defined()) return {};
     if (body.same_as(loop.body) && min.same_as(loop.min) && extent.same_as(loop.extent)) return s;
     return ir::make_stmt(ir::For{loop.name, min, extent, loop.kind, body, loop.rolled});
   }
 
   Ranges ranges_;
+  std::multiset<std::string> names_;  // of the loops and lets around
+  std::optional<Simplifier> simplifier_;
 };
 
 }  // namespace
 
-Expr simplify(const Expr& e, const Ranges& ranges) { return Simplifier(ranges, Integers::Exact).run(e); }
+Expr simplify(const Expr& e, const Ranges& ranges) { return Simplifier(ranges).run(e, Integers::Exact); }
 Expr simplify(const Expr& e) { return simplify(e, Ranges()); }
 
 Expr simplify_value(const Expr& e, const Ranges& ranges) {
-  return Simplifier(ranges, Integers::Wrap).run(e);
+  return Simplifier(ranges).run(e, Integers::Wrap);
 }
 Expr simplify_value(const Expr& e) { return simplify_value(e, Ranges()); }
 

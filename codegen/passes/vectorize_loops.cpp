@@ -53,7 +53,10 @@ class Lanes {
 
  private:
   [[nodiscard]] bool depends(const Expr& e) const {
-    if (const auto* var = e.as<VarRef>()) return var->name == name_ || widened_.count(var->name) > 0;
+    if (const auto* var = e.as<VarRef>()) {
+      met_.insert(var->name);
+      return var->name == name_ || widened_.count(var->name) > 0;
+    }
     const bool shared = e.ptr().use_count() > 1;
     if (const auto known = depends_.find(e.ptr().get()); shared && known != depends_.end()) {
       return known->second.second;
@@ -63,16 +66,18 @@ class Lanes {
     if (shared) depends_.emplace(e.ptr().get(), std::pair(e, found));
     return found;
   }
-  // Known of nodes while the same names are wide.
+  // What is known of nodes holds while the names that they have are as wide.
   void widen(const std::string& name) {
     widened_.insert(name);
-    forget();
+    forget_if_met(name);
   }
   void narrow(const std::string& name) {
     widened_.erase(name);
-    forget();
+    forget_if_met(name);
   }
-  void forget() {
+  void forget_if_met(const std::string& name) {
+    if (met_.count(name) == 0) return;
+    met_.clear();
     depends_.clear();
     memo_ = {};
   }
@@ -191,6 +196,7 @@ class Lanes {
   std::set<std::string> widened_;
   mutable std::unordered_map<const ExprNode*, std::pair<Expr, bool>> depends_;
   RewriteMemo memo_;
+  mutable std::set<std::string> met_;  ///< names in what the two know
   /// The vector LetStmts around the statement at hand with their scalar values, outermost first.
   std::vector<std::pair<std::string, Expr>> lets_;
 };

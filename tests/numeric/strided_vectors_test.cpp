@@ -1,5 +1,5 @@
 // Vectors of taps that are no neighbours: strided, halved, interleaved; on the host they are loads of
-// neighbours and shuffles, and never reach beyond what the lanes want.
+// neighbours and shuffles, and never reach beyond what the lanes want. Where data say which, gathers.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -57,6 +57,41 @@ TEST_P(StridedVectors, HaveTheValuesOfTheirTaps) {
 
 INSTANTIATE_TEST_SUITE_P(Types, StridedVectors,
                          ::testing::Values(UInt(8), Float(32), Float(64), Bool(), Float(16)),
+                         [](const auto& type) { return to_string(type.param); });
+
+class GatheredVectors : public ::testing::TestWithParam<Type> {};
+
+TEST_P(GatheredVectors, HaveTheElementsThatOtherElementsName) {
+  constexpr std::int64_t kFirst = -3, kCount = 44;
+  for (const int lanes : {2, 4, 8, 16, 32}) {
+    const ImageParam u(GetParam(), 2, "u"), at(Int(32), 2, "at");
+    Func f("f");
+    f(x, y) = u(clamp(at(x, y) % 64 - 10, kFirst, kFirst + kCount - 1), y);
+    f.vectorize(x, lanes);
+    const Box box{{-2, 3 * lanes + 1}, {0, 3}};
+    const auto places = bind_random(at, box, 1);
+    for (const Layout layout : {Layout::Dense, Layout::Embedded}) {
+      const auto memory = bind_random(u, {{kFirst, kCount}, {0, 3}}, 2, Contents::Ordinary, layout);
+      EXPECT_TRUE(matches_oracle({f}, box, Target::host())) << lanes;
+    }
+  }
+}
+
+TEST_P(GatheredVectors, AreReadFromOtherFuncs) {
+  if (GetParam().is_bool()) GTEST_SKIP() << "no sums";
+  const ImageParam at(Int(32), 1, "at");
+  Func g("g"), f("f");
+  g(x) = cast(GetParam(), x);
+  f(x) = g(clamp(at(x) % 40, 0, 31)) + g(x % 7);
+  g.compute_root();
+  f.vectorize(x, 16);
+  const auto places = bind_random(at, {{0, 50}}, 3);
+  EXPECT_TRUE(matches_oracle({f}, {{0, 50}}, Target::host()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, GatheredVectors,
+                         ::testing::Values(UInt(8), Int(32), Int(64), Float(32), Float(64), Bool(),
+                                           Float(16)),
                          [](const auto& type) { return to_string(type.param); });
 
 template <typename T>

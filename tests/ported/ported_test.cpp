@@ -4,12 +4,16 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "codegen/ir/traverse.h"
+#include "codegen/lower.h"
+#include "dsl/pipeline.h"
 #include "tests/ported/first_run.h"
 #include "tests/ported/programs.h"
 #include "tests/support/check_targets.h"
@@ -61,6 +65,22 @@ TEST(Ported, LatticeBoltzmann) {
     EXPECT_NEAR(mass, arrived, 1e-5);
     EXPECT_NEAR(momentum, brought, 1e-5);
   }
+}
+
+// 19 values of the same four moments: what they have in common is there once in every loop, and so
+// are its loads.
+TEST(Ported, TheValuesOfALatticeBoltzmannStepShareTheirPartsInTheKernel) {
+  const Ported step = d3q19(0.6F);
+  const Program program =
+      lower(make_pipeline({step.output.function()}), {Target::host(), Variant{}, {}, DeviceLimits{}});
+  ASSERT_EQ(program.nests.size(), 1U);
+  std::set<const ExprNode*> nodes, loads;
+  ir::walk(program.nests[0].kernel.body, nullptr, [&](const Expr& e) {
+    nodes.insert(&e.node());
+    if (e.as<Load>() != nullptr) loads.insert(&e.node());
+  });
+  EXPECT_EQ(loads.size(), 2U * 19U) << "in vectors, and the rest of a row";
+  EXPECT_LT(nodes.size(), 3000U);
 }
 
 TEST(Ported, BilateralGrid) {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,47 @@ TEST_F(HostCache, KnowsVarsAndFuncsWithoutNamesAgain) {
     compile(g, Target::host()).run(out);
     EXPECT_EQ(out(5, 2), 32.0F);
     EXPECT_EQ(entries().size(), 1U) << before;
+  }
+}
+
+/// Several Funcs at the root, each large enough for a module of its own, compiled and run over 37
+/// points.
+std::vector<float> values_of_large_funcs() {
+  const Var x("x");
+  Func f("f");
+  f(x) = cast<float>(x) * 0.25F;
+  for (int i = 0; i < 5; ++i) {
+    f.compute_root();
+    Func next("f");
+    Expr e = f(x);
+    for (int k = 1; k < 250; ++k) e = e + (0.001F * static_cast<float>(k + i)) * f(x - k);
+    next(x) = e;
+    f = next;
+  }
+  Buffer<float> out(37);
+  compile(f, Target::host()).run(out);
+  std::vector<float> values;
+  for (int i = 0; i < 37; ++i) values.push_back(out(i));
+  return values;
+}
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Threads compile the Funcs in no order.
+TEST_F(HostCache, HoldsTheSameBytesWheneverAPipelineOfManyFuncsIsCompiled) {
+  const std::vector<float> values = values_of_large_funcs();
+  ASSERT_EQ(entries().size(), 1U);
+  const fs::path entry = entries().front();
+  const std::string bytes = bytes_of(entry);
+  EXPECT_EQ(values_of_large_funcs(), values) << "from the cache";
+  for (int i = 0; i < 3; ++i) {
+    fs::remove(entry);
+    EXPECT_EQ(values_of_large_funcs(), values);
+    ASSERT_EQ(entries().size(), 1U);
+    EXPECT_TRUE(bytes_of(entry) == bytes);
   }
 }
 

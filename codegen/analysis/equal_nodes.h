@@ -1,0 +1,30 @@
+// Equal parts of expressions as one node, so that what visits a node once visits them once.
+#pragma once
+
+#include <cstddef>
+#include <unordered_map>
+#include <vector>
+
+#include "dsl/expr.h"
+#include "dsl/traverse.h"
+
+namespace mica::analysis {
+
+class EqualNodes {
+ public:
+  /// The first node that was equal to `e`, which is most often `e` itself. Quick where the children of
+  /// `e` come from here, too.
+  Expr operator()(const Expr& e) {
+    std::vector<Expr>& nodes = nodes_[e.node().hash];
+    for (const Expr& known : nodes) {
+      if (equal(known, e)) return known;
+    }
+    nodes.push_back(e);
+    return e;
+  }
+
+ private:
+  std::unordered_map<std::size_t, std::vector<Expr>> nodes_;  // by their hashes; never iterated
+};
+
+}  // namespace mica::analysis
