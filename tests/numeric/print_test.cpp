@@ -204,6 +204,35 @@ TEST(Print, TracedLoadsAreThoseOfReaders) {
   EXPECT_EQ(sorted(lines_of(f, 1)), (Lines{"load g(-1) = -1", "load g(1) = 1"}));
 }
 
+/// Seven points of u, staged and marched along z.
+struct March {
+  const Var z{"z"};
+  ImageParam u{Float(32), 3, "u"};
+  Func f{"f"};
+  March() {
+    f(x, y, z) = u(x, y, z - 1) * 0.3F + (u(x - 1, y, z) + u(x, y + 1, z)) * 0.7F + u(x, y, z + 1);
+    f.gpu_tile(x, y, 8, 4).march(z).stage(u, MemoryType::Shared);
+  }
+};
+
+TEST(Print, AMarchPrintsEachPointOnceAndKeepsItsBits) {
+  const Box box{{0, 11}, {0, 6}, {0, 5}}, around{{-1, 13}, {-1, 9}, {-1, 7}};
+  March march;
+  march.f.register_window(march.u, march.z).trace_stores();
+  const auto memory = bind_random(march.u, around, 3);
+  const std::vector<AnyBuffer> expected = expected_values({march.f}, box);
+  const Lines lines =
+      printed([&] { EXPECT_TRUE(run_matches(expected, {march.f}, box, Target::gpu_emulator())); });
+  EXPECT_EQ(lines.size(), 11U * 6U * 5U);
+}
+
+TEST(Print, AScatteredSumIsNotPrinted) {
+  March march;
+  march.f.scatter(march.z).trace_stores();
+  EXPECT_TRUE(fails_with([&] { compile(march.f, Target::gpu_emulator()); },
+                         {"it prints its value or is traced"}));
+}
+
 TEST(Print, StoresOfAnInlinedFuncAreNoStores) {
   Func g("g"), f("f");
   g(x) = cast<float>(x);
