@@ -27,12 +27,14 @@ struct CompiledFunc {
 
 namespace {
 
-/// What may have changed of the definitions since: there are more of them, or their colors or
+/// What may have changed of the definitions since: there are more of them, or their traces, colors or
 /// specializations are others.
 std::vector<std::string> definition_marks(const Func& f) {
   std::vector<std::string> marks;
   for (const auto& func : collect_graph({f.function()}).funcs) {
     marks.push_back(func->name);
+    marks.push_back(func->traces.stores ? "stores" : "");
+    marks.push_back(func->traces.loads ? "loads" : "");
     for (const Definition& definition : func->definitions) {
       const auto& coloring = definition.coloring;
       marks.push_back(coloring ? to_string(coloring->value) + " % " + std::to_string(coloring->count)

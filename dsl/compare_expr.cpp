@@ -142,6 +142,12 @@ class Comparison {
     if (const int order = three_way(a.delta, b.delta)) return order;
     return of(a.value, b.value);
   }
+  int order_of(const Print& a, const Print& b) {
+    if (const int order = three_way(a.texts, b.texts)) return order;
+    if (const int order = of(a.value, b.value)) return order;
+    if (const int order = of(a.condition, b.condition)) return order;
+    return three_way(a.operands, b.operands);
+  }
 
   std::set<std::pair<const ExprNode*, const ExprNode*>> equal_;  // for lookup only
 };

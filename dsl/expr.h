@@ -181,6 +181,15 @@ struct Fma {
 struct Strict {
   Expr value;
 };
+/// `value`; where `condition` (a bool) holds, a line is printed when the node is evaluated: texts[0],
+/// operands[0], texts[1], operands[1], ..., texts.back(). One text more than operands, which are scalars
+/// of any type or as wide as the value. In a Pipeline it is the outermost part of a definition's value
+/// (dsl/hoist_prints.h).
+struct Print {
+  Expr value, condition;
+  std::vector<Expr> operands;
+  std::vector<std::string> texts;
+};
 /// A value of a Func (element `value_index` of its Tuple) or of an input at `args`.
 /// Exactly one of `function` and `image` is set. `name` is the callee's name; after Pipeline has
 /// made names unique it identifies the callee.
@@ -241,7 +250,7 @@ struct Reinterpret {
 struct ExprNode {
   using Op = std::variant<IntImm, FloatImm, VarRef, ParamRef, RVarRef, ImageField, Cast, Unary, Binary,
                           Compare, Select, Fma, Strict, Access, Let, Load, Ramp, Broadcast, Shuffle,
-                          Reinterpret, WarpShuffle>;
+                          Reinterpret, WarpShuffle, Print>;
   Type type;
   Op op;
   /// Of the structure, the same for nodes that are equal (dsl/traverse.h): what tells two of them apart

@@ -449,6 +449,16 @@ class Func : public Stage {
                       CallSite at = CallSite::current());
   Realization realize(std::initializer_list<int> sizes, const Target& target, const RunOptions& options,
                       CallSite at = CallSite::current());
+  // ---- lines about single values (dsl/print.h says where they go) --------------------------------
+  /// Prints "store f(3, 7) = 0.25" for each value that a definition of this Func computes, an update's
+  /// too, before it is stored; "store f(3, 7)[1] = 2" for element 1 of a Tuple. A point that a schedule
+  /// computes several times has as many lines. UserError when it is compiled with a schedule that
+  /// inlines this Func, which then stores nothing.
+  Func& trace_stores(CallSite at = CallSite::current());
+  /// Prints "load f(3, 7) = 0.25" for each value of this Func that a definition of another Func or an
+  /// update of its own reads, of an inlined Func, too. The lines of a definition come after the value
+  /// that is computed from them; equal reads in one definition are one.
+  Func& trace_loads();
   /// The scheduled loops as text, one line a loop, for Target::best() or a given one.
   [[nodiscard]] std::string print_loop_nest() const;
   [[nodiscard]] std::string print_loop_nest(const Target& target) const;

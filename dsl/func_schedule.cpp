@@ -41,6 +41,17 @@ Func& Func::compute_inline(CallSite at) {
   return *this;
 }
 
+Func& Func::trace_stores(CallSite at) {
+  function()->traces.stores = true;
+  function()->traces.where = at;
+  return *this;
+}
+
+Func& Func::trace_loads() {
+  function()->traces.loads = true;
+  return *this;
+}
+
 Func& Func::compute_root(CallSite at) {
   add({directive::ComputeRoot{}, at});
   return *this;

@@ -130,6 +130,10 @@ class Scatterer {
       refuse("its sum is strict, so its terms keep their written order");
       return e;
     }
+    if (e.as<Print>() != nullptr) {
+      refuse("it prints its value or is traced, and there is no value before its last part");
+      return e;
+    }
     const Planes all = planes_of(e, march_);
     if (!all.known) {
       refuse(fmt::format("it reads planes at other places than {} + constant", march_));

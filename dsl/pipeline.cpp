@@ -12,13 +12,14 @@
 #include "dsl/deep_stack.h"
 #include "dsl/func_graph.h"
 #include "dsl/graph_names.h"
+#include "dsl/hoist_prints.h"
 #include "dsl/loop_words.h"
 #include "dsl/march_taps.h"
 #include "dsl/node_visit.h"
 #include "dsl/recurrence.h"
-#include "dsl/rounding.h"
 #include "dsl/specialized.h"
 #include "dsl/staged_helpers.h"
+#include "dsl/trace_values.h"
 
 namespace mica {
 namespace {
@@ -433,15 +434,14 @@ class PipelineMaker {
     for (const Source& source : helpers_.sources_of(f)) sources.emplace(names_->of(source), source);
     std::set<const FunctionData*> helpers;  // copies
     for (const FunctionData* helper : helpers_.of(f)) helpers.insert(copies_.at(helper).get());
-    const auto helper_of = [&](const Access& access) {
-      return helpers.count(access.function.get()) > 0 ? access.function.get() : nullptr;
+    const auto helper_of = [&](const Access& a) {
+      return helpers.count(a.function.get()) > 0 ? a.function.get() : nullptr;
     };
     NodeRewriter rewrite([&](const Expr& e) { return copy_node(e, f); });
     NodeRewriter place_node([&](const Expr& e) { return place_access(e, f, sources); });
     const auto place = [&](const Expr& e) {
       return place_node(helpers.empty() ? e : StagedHelpers::taken_in(e, helper_of));
     };
-
     auto copy = std::make_shared<FunctionData>();
     copy->name = names_->of(&f);
     copy->where = f.where;
@@ -450,10 +450,11 @@ class PipelineMaker {
     for (std::size_t i = 0; i < f.definitions.size(); ++i) {
       const Definition& definition = f.definitions[i];
       Definition d;
-      for (const auto& arg : definition.args) d.args.push_back(place(rewrite(arg)));
+      PrintHoister prints;
+      for (const auto& arg : definition.args) d.args.push_back(place(prints.without(rewrite(arg))));
       // Before any access is given to a window: the order of a sum is the algorithm's.
       for (const auto& value : definition.values)
-        d.values.push_back(place(fix_rounding(rewrite(value), copy->args.back(), is_param)));
+        d.values.push_back(place(prints.fixed(rewrite(value), copy->args.back(), is_param)));
       d.pure_vars = vars_.of(definition.pure_vars);
       if (definition.domain) {
         d.domain = with_words(definition.domain, [&](const Expr& bound) { return rewrite(bound); });
@@ -466,7 +467,7 @@ class PipelineMaker {
       d.directives = copy_directives(f, i);
       copy->definitions.push_back(std::move(d));
     }
-    return copy;
+    return traced(f, std::move(copy));
   }
 
   /// Where a window is kept: in that Func's loop of this name.

@@ -262,6 +262,19 @@ class Printer {
     print(op.value);
     out_ += ", " + std::to_string(op.delta) + ")";
   }
+  void print_op(Type, const Print& op, Strength) {
+    out_ += "print_when(";
+    print(op.condition);
+    out_ += ", ";
+    print(op.value);
+    for (std::size_t i = 0; i < op.texts.size(); ++i) {
+      out_ += ", \"" + op.texts[i] + '"';
+      if (i >= op.operands.size()) continue;
+      out_ += ", ";
+      print(op.operands[i]);
+    }
+    out_ += ')';
+  }
 
   std::string& out_;
   std::size_t most_;

@@ -224,6 +224,7 @@ Expr carried_out(const Expr& e) {
   if (const auto* op = e.as<Fma>()) return fma(op->a, op->b, op->c);
   if (const auto* op = e.as<Cast>()) return cast(e.type(), op->value);
   if (const auto* op = e.as<Strict>()) return strict(op->value);
+  if (const auto* op = e.as<Print>()) return make_expr(op->value.type(), *op);
   return e;
 }
 

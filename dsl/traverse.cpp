@@ -60,6 +60,7 @@ void for_each_child_of(const ExprNode& node, FunctionRef<void(const Expr&)> visi
                  [&](const Shuffle& op) { each(op.vectors); },
                  [&](const Reinterpret& op) { visit(op.value); },
                  [&](const WarpShuffle& op) { visit(op.value); },
+                 [&](const Print& op) { visit(op.value), visit(op.condition), each(op.operands); },
              },
              node.op);
 }
@@ -96,6 +97,9 @@ class Hasher {
   void operator()(const IntImm& op) { add(static_cast<std::uint64_t>(op.value)); }
   void operator()(const FloatImm& op) { add(std::bit_cast<std::uint64_t>(op.value)); }
   void operator()(const Load& op) { add(op.buffer); }
+  void operator()(const Print& op) {
+    for (const std::string& text : op.texts) add(text);
+  }
 
  private:
   void add(std::uint64_t bits) {
@@ -211,6 +215,17 @@ Expr map_children(const Expr& e, Rewrite rewrite) {
             return one(op, op.value, [](const WarpShuffle& w, Expr v) {
               return WarpShuffle{std::move(v), w.delta};
             });
+          },
+          [&](const Print& op) {
+            Expr value = rewrite(op.value);
+            Expr condition = rewrite(op.condition);
+            std::vector<Expr> operands;
+            const bool operands_changed = map_list(op.operands, rewrite, operands);
+            if (value.same_as(op.value) && condition.same_as(op.condition) && !operands_changed)
+              return e;
+            if (!operands_changed) operands = op.operands;
+            return make_expr(
+                type, Print{std::move(value), std::move(condition), std::move(operands), op.texts});
           },
       },
       e.node().op);

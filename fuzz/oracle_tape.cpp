@@ -99,6 +99,10 @@ class Compiler {
     const std::size_t a = compile(op.value);
     return [a](const TapeFrame& frame) { return frame.slots[a]; };
   }
+  Step make(const Print& op, Type) {
+    const std::size_t a = compile(op.value);
+    return [a](const TapeFrame& frame) { return frame.slots[a]; };
+  }
   Step make(const Access& op, Type type) {
     std::vector<std::size_t> args;
     for (const Expr& arg : op.args) args.push_back(compile(arg));

@@ -153,6 +153,7 @@ class HostProgramBuilder {
                      push({Op::Fma, 0, type, type}, 3);
                    },
                    [&](const Strict& op) { emit(op.value); },
+                   [&](const Print& op) { emit(op.value); },
                    [&](const Let& op) { let(op); },
                    [&](const ParamRef&) { refuse("a Param that is no VarRef"); },
                    [&](const RVarRef&) { refuse("a reduction variable"); },

@@ -46,8 +46,8 @@ class SymbolTable {
 /// One expression as a postfix program over numbered symbols.
 ///
 /// Requires: scalar types; nodes IntImm FloatImm VarRef Cast Unary Binary Compare Select Fma Strict
-/// Let Reinterpret; no Exp, Log, Sin, Cos, Tanh, Pow, Atan2 or Fmod, whose bits only kernels define;
-/// symbols of the table's kind (integer or float). InternalError names what is not so.
+/// Print Let Reinterpret; no Exp, Log, Sin, Cos, Tanh, Pow, Atan2 or Fmod, whose bits only kernels
+/// define; symbols of the table's kind (integer or float). InternalError names what is not so.
 class HostProgram {
  public:
   HostProgram() = default;

@@ -4,6 +4,7 @@
 #include "codegen/compile.h"
 #include "dsl/finite_difference.h"
 #include "dsl/func.h"
+#include "dsl/print.h"
 #include "runtime/buffer.h"
 #include "runtime/dlpack.h"
 #include "runtime/executable.h"

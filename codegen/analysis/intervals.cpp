@@ -316,6 +316,7 @@ class IntervalFinder {
       }
     }
     if (const auto* strict = e.as<Strict>()) return run(strict->value);
+    if (const auto* print = e.as<Print>()) return run(print->value);
     return evaluated(e);
   }
 

@@ -196,6 +196,11 @@ class Writer {
     const auto& [value, delta] = op;
     number(delta);
   }
+  void payload(const Print& op) {
+    const auto& [value, condition, operands, texts] = op;
+    count(operands.size());
+    for (const std::string& text : texts) name(text);
+  }
   void payload(const Shuffle& op) {
     const auto& [vectors, lanes] = op;
     count(vectors.size());

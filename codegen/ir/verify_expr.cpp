@@ -165,6 +165,19 @@ class ExprVerifier {
     result(e, s.value.type());
     require(e, level_ < Level::BackEnd, "strict is left for the back end");
   }
+  void node(const Expr& e, const Print& p) {
+    result(e, p.value.type());
+    const auto fits = [&](const Expr& part) {
+      return part.type().is_scalar() || part.type().lanes == e.type().lanes;
+    };
+    require(e, p.condition.type().is_bool() && fits(p.condition),
+            [&] { return "print where " + to_string(p.condition.type()); });
+    require(e, p.texts.size() == p.operands.size() + 1, "print of other texts than operands");
+    for (const Expr& operand : p.operands) {
+      require(e, fits(operand) && !operand.type().is_half(),
+              [&] { return "print of " + to_string(operand.type()); });
+    }
+  }
   void node(const Expr& e, const Access& a) {
     require(e, level_ < Level::Loads, "access that is no load");
     for (const Expr& arg : a.args) {

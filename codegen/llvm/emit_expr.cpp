@@ -95,6 +95,8 @@ llvm::Value* Emitter::node(Type type, const Op& op) {
     if (!hooks_.warp_shuffle) throw InternalError("a warp shuffle reached a back end without warps");
     llvm::Value* own = value_of(op.value);
     return op.delta == 0 ? own : hooks_.warp_shuffle(*this, type, own, op.delta);
+  } else if constexpr (std::is_same_v<Op, Print>) {
+    return print_value(op);
   } else {
     static_assert(std::is_same_v<Op, ParamRef> || std::is_same_v<Op, RVarRef> ||
                   std::is_same_v<Op, ImageField> || std::is_same_v<Op, Access>);

@@ -83,6 +83,10 @@ class Emitter {
   llvm::Value* let_value(const Let& let);
   llvm::Value* shuffle(Type type, const Shuffle& s);
 
+  // emit_print.cpp
+  llvm::Value* print_value(const Print& print);
+  void print_lane(const Print& print, int lane);
+
   // emit_order.cpp
   /// Emits the loads of `e` ahead of its arithmetic, so that they wait for memory together, if the
   /// values fit in TargetFacts::load_registers. Otherwise each is loaded where it is used.

@@ -26,6 +26,7 @@
 #include "codegen/llvm/optimize_llvm.h"
 #include "dsl/deep_stack.h"
 #include "runtime/cpu_device.h"
+#include "runtime/print_line.h"
 
 namespace mica::llvm_backend {
 
@@ -181,7 +182,8 @@ void HostCode::load(const std::vector<std::string>& objects) {
 void HostCode::define_runtime(const std::vector<RuntimeFunction>& functions) {
   std::vector<RuntimeFunction> known = {runtime_function("mica_parallel_for", &mica_parallel_for),
                                         runtime_function("mica_allocate", &mica_allocate),
-                                        runtime_function("mica_free", &mica_free)};
+                                        runtime_function("mica_free", &mica_free),
+                                        runtime_function("mica_print", &mica_print)};
   known.insert(known.end(), functions.begin(), functions.end());
   llvm::orc::SymbolMap symbols;
   for (const RuntimeFunction& f : known) {

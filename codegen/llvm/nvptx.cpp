@@ -76,6 +76,7 @@ llvm::Value* cluster_memory(Emitter& emitter, llvm::Value* base, llvm::Value* bl
 }
 
 constexpr const char* kSharedName = "mica_shared";
+constexpr const char* kPrintName = "vprintf";
 
 /// The dynamic shared memory of the module's kernels; its size comes with a launch.
 llvm::GlobalVariable* shared_array(llvm::Module& module) {
@@ -120,6 +121,7 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
                  .load_registers = 32,
                  .atomic_scope = "device"};
   hooks.axis = [&](Emitter& e, const std::string& name) { return read_axis(e, kernel, name); };
+  hooks.print_function = kPrintName;
   hooks.barrier = emit_barrier;
   hooks.named_barrier = emit_named_barrier;
   hooks.cluster_barrier = emit_cluster_barrier;
@@ -133,7 +135,7 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
 
 std::vector<std::string> ptx_names(const std::vector<std::string>& kernels) {
   std::vector<std::string> names;
-  std::set<std::string> taken{kSharedName};
+  std::set<std::string> taken{kSharedName, kPrintName};
   for (const std::string& kernel : kernels) {
     std::string name;
     for (const char c : kernel) {

@@ -66,6 +66,9 @@ struct TargetHooks {
   TargetFacts facts;
   /// The value of a name that nothing binds ("thread.x"), or null where there is none such.
   std::function<llvm::Value*(Emitter&, const std::string& name)> axis;
+  /// The function that prints a line, of a format as printf has it and the address of its arguments, 8
+  /// bytes each.
+  const char* print_function = "mica_print";
   std::function<void(Emitter&)> barrier;
   /// Null where a back end has no such barriers, as `barrier`: InternalError.
   std::function<void(Emitter&, const ir::NamedBarrier&)> named_barrier;

@@ -54,6 +54,14 @@ class Inliner {
   std::unordered_map<std::size_t, std::vector<std::pair<Expr, Expr>>> calls_;  // by their hashes
 };
 
+void check_traces(const FunctionData& f) {
+  if (!f.traces.stores) return;
+  throw UserError("trace_stores: " + f.name +
+                      " is inlined, so that nothing of it is stored; compute it, as in " + f.name +
+                      ".compute_root(), or print its value: " + f.name + "(...) = print(...)",
+                  f.traces.where);
+}
+
 }  // namespace
 
 void inline_funcs(Program& program) {
@@ -68,6 +76,7 @@ void inline_funcs(Program& program) {
     }
     alive.push_back(copy);
     if (program.placement[func->name].level == Placement::Level::Inline) {
+      check_traces(*func);
       inlined[func->name] = copy.get();
     } else {
       kept.push_back(copy);

@@ -117,8 +117,11 @@ bool NestBuilder::may_clamp(const Frame& frame) const {
   const bool vectors = std::any_of(loops.begin(), loops.end(), [](const LoopVars::Loop& loop) {
     return loop.kind == LoopKind::Vectorized;
   });
+  const std::vector<Expr>& values = func.definitions.front().values;
+  const bool prints = std::any_of(values.begin(), values.end(),
+                                  [](const Expr& value) { return value.as<Print>() != nullptr; });
   const bool plain = func.definitions.size() == 1 && !func.definitions.front().recurrence &&
-                     !func.definitions.front().domain && !frame.clip.defined();
+                     !func.definitions.front().domain && !frame.clip.defined() && !prints;
   return plain && !vectors && !variant.aligned && variant.separate && frame.vars.is_marched() &&
          !has_window(frame);
 }

@@ -205,6 +205,7 @@ class Evaluator {
   ExprValue node(Type t, const RVarRef& /*op*/) { return other(t); }
   ExprValue node(Type t, const ImageField& /*op*/) { return other(t); }
   ExprValue node(Type t, const Strict& /*op*/) { return other(t); }
+  ExprValue node(Type t, const Print& /*op*/) { return other(t); }
   ExprValue node(Type t, const Access& /*op*/) { return other(t); }
   ExprValue node(Type t, const Load& /*op*/) { return other(t); }
   ExprValue node(Type t, const Shuffle& /*op*/) { return other(t); }

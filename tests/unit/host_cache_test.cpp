@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
+#include "dsl/func.h"
+#include "dsl/print.h"
 #include "tests/support/temporary_folder.h"
 
 namespace mica {
@@ -61,6 +63,19 @@ TEST_F(HostCache, HoldsOneEntryForEachPipeline) {
   EXPECT_EQ(entries().size(), 1U);
   EXPECT_EQ(value(3), 16.0F);
   EXPECT_EQ(entries().size(), 2U);
+}
+
+TEST_F(HostCache, KeepsKernelsThatPrint) {
+  for (int i = 0; i < 2; ++i) {
+    const Var x("x");
+    Func f("f");
+    f(x) = print(cast<float>(x), "cached");
+    Buffer<float> out(2);
+    testing::internal::CaptureStderr();
+    compile(f, Target::host()).run(out);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "0 cached\n1 cached\n") << i;
+    EXPECT_EQ(entries().size(), 1U);
+  }
 }
 
 TEST_F(HostCache, IsReadByWhoComesNext) {

@@ -265,6 +265,14 @@ TEST(IrFingerprint, EveryFieldOfAnExpressionCounts) {
                                         {"streamed", [](auto& e) { e.streamed = true; }}});
   expect_all_count_in_expression<WarpShuffle>(
       i32, {a, 1}, {{"value", [](auto& e) { e.value = b; }}, {"delta", [](auto& e) { e.delta = -1; }}});
+  expect_all_count_in_expression<Print>(i32, {a, a < 1, {a}, {"x ", ""}},
+                                        {{"value", [](auto& e) { e.value = b; }},
+                                         {"condition", [](auto& e) { e.condition = b < 1; }},
+                                         {"operands", [](auto& e) { e.operands = {b}; }},
+                                         {"no operands", [](auto& e) { e.operands = {}; }},
+                                         {"texts", [](auto& e) {
+                                            e.texts = {"y ", ""};
+                                          }}});
   expect_all_count_in_expression<Ramp>(
       pair, {a, a}, {{"base", [](auto& e) { e.base = b; }}, {"stride", [](auto& e) { e.stride = b; }}});
   expect_all_count_in_expression<Shuffle>(pair, {{a, a}, {0, 1}},
