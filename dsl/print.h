@@ -14,7 +14,7 @@
 // one print, and so may be prints with the same texts and operands. Points come in the order of the
 // loops, those of parallel loops (of which a Func without directives may have one) and of GPU threads in
 // any. A value that all lanes of a vector share is printed for all of them at once. A sum that `scatter`
-// or `Partials` take apart cannot be printed: UserError.
+// takes apart cannot be printed: UserError.
 //
 // A line is its parts with a space between them, then a line feed. Integers are decimal, a bool is 0 or
 // 1, f64 has 17 significant digits and the other floats nine (printf's %.17g and %.9g). On the CPU and

@@ -58,7 +58,8 @@ std::vector<Expr> one_of_each(const Expr& x, const Expr& a) {
           make_expr(vector, Broadcast{x}),
           make_expr(vector, Shuffle{{x, x, x, x}, {0, 1, 2, 3}}),
           make_expr(Int(32), Reinterpret{a}),
-          make_expr(Float(32), WarpShuffle{a, 1})};
+          make_expr(Float(32), WarpShuffle{a, 1}),
+          make_expr(Float(32), Print{a, x < 3, {x, a}, {"at ", " is ", ""}})};
 }
 
 TEST(MapChildren, ReturnsTheSameNodeWhenNothingChanges) {
