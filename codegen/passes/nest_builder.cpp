@@ -96,10 +96,13 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   Diagnostics findings;
   LoopNestSpec spec = expand_loops(func, static_cast<int>(index), findings);
   throw_if_any(findings);
-  // Only an output's memory has room that the caller promises.
+  // Only an output's memory has room that the caller promises. A point that is computed again would find
+  // its own value in registers that carry a recurrence, where the one before it was.
   for (auto& step : spec.steps) {
     const bool no_room = step.tail == TailStrategy::RoundUp && !program_.pipeline.is_output(func.name);
-    if (no_room) step.tail = TailStrategy::GuardWithIf;
+    const bool again =
+        step.tail == TailStrategy::ShiftInwards && context.on_gpu && definition.recurrence;
+    if (no_room || again) step.tail = TailStrategy::GuardWithIf;
   }
 
   // A Func computed once per block without thread loops of its own is dealt to all threads.

@@ -122,8 +122,8 @@ bool NestBuilder::may_clamp(const Frame& frame) const {
                                   [](const Expr& value) { return value.as<Print>() != nullptr; });
   const bool plain = func.definitions.size() == 1 && !func.definitions.front().recurrence &&
                      !func.definitions.front().domain && !frame.clip.defined() && !prints;
-  return plain && !vectors && !variant.aligned && variant.separate && frame.vars.is_marched() &&
-         !has_window(frame);
+  return plain && !vectors && !variant.aligned && variant.index32 && variant.separate &&
+         frame.vars.is_marched() && !has_window(frame);
 }
 
 Expr NestBuilder::inside_of(const std::vector<Guard>& guards, const std::string& march) {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kUnrolledSteps = 16;   // of one loop
 constexpr std::int64_t kUnrolledPoints = 64;  // of a thread in all
+constexpr std::int64_t kKeptPoints = 12;      // of a thread, whose places may stay in registers
 constexpr int kCopyBytes = 16;                // the widest access of a thread
 constexpr int kSectorBytes = 32;              // what the L2 hands over at a time
 
@@ -83,6 +84,9 @@ Dealt deal_rows(const std::string& prefix, const std::vector<std::int64_t>& exte
     row = row / constant(extent[d]);
   }
   unroll_inner(dealt.loops);
+  // The places of many points would be kept in registers over all steps of a march.
+  Loop& rows_loop = dealt.loops[dealt.loops.size() - 2];
+  if (rows_loop.extent * dealt.loops.back().extent > kKeptPoints) rows_loop.kind = LoopKind::Serial;
   return dealt;
 }
 

@@ -161,6 +161,19 @@ TEST(Column, InRegistersIsRefusedWithAWayOut) {
   }
 }
 
+TEST(Column, ComputesNoPointAgainWhoseValueItCarries) {
+  const ImageParam u(Float(32), 2, "u");
+  Func g("g"), f("f");
+  g(x, y) = select(y <= -6, u(x, y), u(x, y) + 0.5F * g(x, y - 1));
+  f(x, y) = select(y == -10, u(x, y), max(u(x, y), f(x, y - 1)) - g(x, y));
+  g.compute_at(f, "x.thread").split(x, "xo", "xi", 5).unroll("xi", 3, TailStrategy::ShiftInwards);
+  f.gpu_tile(x, 7).vectorize(x, 4);
+  const Box box{{0, 29}, {-10, 15}};
+  const auto memory = bind_random(u, box, 3);
+  const auto expected = expected_values({f}, box);
+  for (const Target& target : gpu_targets()) EXPECT_TRUE(run_matches(expected, {f}, box, target));
+}
+
 TEST(Column, OfAFuncThatIsNoRecurrenceIsKeptToo) {
   const ImageParam u(Int(32), 2, "u");
   Func g("g"), f("f");
