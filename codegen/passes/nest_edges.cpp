@@ -6,6 +6,7 @@
 // What is computed for points outside is made of values inside and thrown away, so that a test stands
 // only before a store, and all blocks run the same code.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "codegen/analysis/linear.h"
@@ -20,27 +21,31 @@ namespace mica::passes {
 
 namespace {
 
-/// Keeps the indices of loads from arrays in global memory within the arrays.
+/// Keeps the indices of loads from arrays in global memory within the arrays. Vectors, of which some
+/// elements may lie inside, are taken apart where not all do.
 class Clamp {
  public:
-  /// `fixed`: variables that take the same values in every block.
-  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed) : fixed_(std::move(fixed)) {
+  /// `fixed`: variables that take the same values in every block. `overlap`: blocks reach below the
+  /// domain's first point, too.
+  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed, bool overlap)
+      : fixed_(std::move(fixed)), overlap_(overlap) {
     ir::walk(
         stmt,
         [this](const ir::Stmt& s) {
-          if (const auto* alloc = s.as<ir::Allocate>()) own_.insert(alloc->buffer);
+          if (const auto* alloc = s.as<ir::Allocate>()) own_[alloc->buffer] = alloc->type;
         },
         nullptr);
   }
 
   ir::Stmt in(const ir::Stmt& s) {
-    ir::Stmt done = ir::map_children(
+    if (!s.defined()) return s;
+    const auto* loop = s.as<ir::For>();
+    if (loop != nullptr && loop->kind == LoopKind::Vectorized) return in_vector(s, *loop);
+    if (const auto* copy = s.as<ir::AsyncCopy>(); copy != nullptr && own_.count(copy->from) == 0) {
+      return in_copy(*copy);
+    }
+    return ir::map_children(
         s, [this](const ir::Stmt& child) { return in(child); }, [this](const Expr& e) { return in(e); });
-    const auto* copy = done.defined() ? done.as<ir::AsyncCopy>() : nullptr;
-    if (copy == nullptr || own_.count(copy->from) > 0) return done;
-    ir::AsyncCopy clamped = *copy;
-    clamped.from_index = within(copy->from, copy->from_index);
-    return ir::make_stmt(std::move(clamped));
   }
 
  private:
@@ -55,15 +60,109 @@ class Clamp {
     });
   }
 
+  // All lanes at once where all that they load lies inside, else one after the other.
+  ir::Stmt in_vector(const ir::Stmt& s, const ir::For& loop) {
+    Expr inside;
+    std::vector<Expr> known;
+    const auto require = [&](const Expr& condition) {
+      const bool met = std::any_of(known.begin(), known.end(),
+                                   [&](const Expr& other) { return equal(other, condition); });
+      if (met) return;
+      known.push_back(condition);
+      inside = inside.defined() ? inside && condition : condition;
+    };
+    ir::walk(loop.body, nullptr, [&](const Expr& e) {
+      const auto* load = e.as<Load>();
+      if (load == nullptr || own_.count(load->buffer) > 0 || !uses_var(load->index[0], loop.name))
+        return;
+      for (const Expr& condition : all_inside(load->buffer, lane(load->index[0], loop, false),
+                                              lane(load->index[0], loop, true))) {
+        require(condition);
+      }
+    });
+    if (!inside.defined()) {
+      return ir::map_children(
+          s, [this](const ir::Stmt& child) { return in(child); },
+          [this](const Expr& e) { return in(e); });
+    }
+    vector_ = loop.name;
+    done_ = {};
+    const ir::Stmt whole = in(loop.body);
+    vector_.clear();
+    done_ = {};
+    const ir::Stmt apart = in(loop.body);
+    return ir::make_stmt(
+        ir::If{simplify(inside),
+               ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Vectorized, whole}),
+               ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Unrolled, apart})});
+  }
+
+  static Expr lane(const Expr& index, const ir::For& loop, bool last) {
+    return simplify(substitute(index, loop.name, last ? loop.min + loop.extent - 1 : Expr(loop.min)));
+  }
+
+  ir::Stmt in_copy(const ir::AsyncCopy& copy) {
+    ir::AsyncCopy clamped = copy;
+    if (copy.count == 1) {
+      clamped.from_index = within(copy.from, copy.from_index);
+      return ir::make_stmt(std::move(clamped));
+    }
+    std::vector<ir::Stmt> elements;
+    for (int i = 0; i < copy.count; ++i) {
+      ir::AsyncCopy one = copy;
+      one.count = 1;
+      one.to_index[0] = simplify(copy.to_index[0] + make_const(Int(32), std::int64_t{i}));
+      one.from_index[0] = simplify(copy.from_index[0] + make_const(Int(32), std::int64_t{i}));
+      one.from_index = within(copy.from, one.from_index);
+      elements.push_back(own_.at(copy.to).bytes() < ir::kNarrowestCopy ? moved(one)
+                                                                       : ir::make_stmt(std::move(one)));
+    }
+    const Expr first = copy.from_index[0];
+    Expr inside;
+    for (const Expr& condition : all_inside(
+             copy.from, first, simplify(first + make_const(Int(32), std::int64_t{copy.count - 1})))) {
+      inside = inside.defined() ? inside && condition : condition;
+    }
+    clamped.from_index = within(copy.from, copy.from_index);
+    clamped.from_index[0] = copy.from_index[0];
+    const ir::Stmt whole = ir::make_stmt(std::move(clamped));
+    return inside.defined() ? ir::make_stmt(ir::If{simplify(inside), whole, ir::make_block(elements)})
+                            : whole;
+  }
+
+  // Elements narrower than any copy are loaded and stored.
+  [[nodiscard]] ir::Stmt moved(const ir::AsyncCopy& copy) const {
+    Load load;
+    load.buffer = copy.from;
+    load.index = copy.from_index;
+    ir::Store store;
+    store.buffer = copy.to;
+    store.index = copy.to_index;
+    store.value = make_expr(own_.at(copy.to), std::move(load));
+    return ir::make_stmt(std::move(store));
+  }
+
+  // What holds where elements of dimension 0 from `first` to `last` all lie in `array`.
+  [[nodiscard]] std::vector<Expr> all_inside(const std::string& array, const Expr& first,
+                                             const Expr& last) const {
+    const auto [varies, grows] = way_of(first);
+    if (!varies) return {};
+    const Expr low = min_symbol(array, 0);
+    std::vector<Expr> conditions = {last <= low + extent_symbol(array, 0) - 1};
+    if (!grows || overlap_) conditions.push_back(first >= low);
+    return conditions;
+  }
+
   [[nodiscard]] std::vector<Expr> within(const std::string& array,
                                          const std::vector<Expr>& index) const {
     std::vector<Expr> result;
     for (std::size_t d = 0; d < index.size(); ++d) {
+      const bool of_vector = d == 0 && !vector_.empty() && uses_var(index[d], vector_);
       const Expr first = min_symbol(array, d);
       const Expr last = first + extent_symbol(array, d) - 1;
       const auto [varies, grows] = way_of(index[d]);
       Expr e = index[d];
-      if (varies) e = grows ? min(e, last) : max(min(e, last), first);
+      if (varies && !of_vector) e = grows && !overlap_ ? min(e, last) : max(min(e, last), first);
       result.push_back(e);
     }
     return result;
@@ -88,7 +187,10 @@ class Clamp {
     return is_array_symbol(name, "min") || is_array_symbol(name, "extent");
   }
 
-  std::set<std::string> fixed_, own_;
+  std::set<std::string> fixed_;
+  bool overlap_;
+  std::map<std::string, Type> own_;
+  std::string vector_;  // the loop whose lanes all load inside
   RewriteMemo done_;
 };
 
@@ -148,7 +250,7 @@ ir::Stmt NestBuilder::clamped(const Frame& frame, const ir::Stmt& stmt) const {
       }
     }
   }
-  return Clamp(stmt, std::move(fixed)).in(stmt);
+  return Clamp(stmt, std::move(fixed), frame.common.has_value()).in(stmt);
 }
 
 ir::Stmt NestBuilder::with_tested_stores(const ir::Stmt& stmt, const Expr& condition) {

@@ -107,6 +107,10 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     if (frame.fixed.count(loop.name)) continue;
     open[loop.name] = {constant(0), simplify(loop.extent - 1)};
   }
+  if (frame.common) {
+    known.interior = known.interior_step = known.any_point = true;
+    return clamped(frame, emit(known));
+  }
   Expr inside;
   for (const auto& guard : frame.guards) {
     if (!march.empty() && guard.loops.count(march)) {
@@ -189,7 +193,7 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
   }
   NestContext within = context;
   within.interior = context.interior || context.interior_step;
-  MarchPlan plan = plan_march(program_, frame.func, marched, placed, inner, own);
+  MarchPlan plan = plan_march(program_, frame.func, marched, placed, inner, own, frame.common);
   for (auto& stage : plan.stages) {
     stage.bulk = stage.dim > 0 && !stage.per_thread && copies_in_bulk(*stage.func, stage.box, within);
   }
@@ -213,6 +217,7 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
     box[static_cast<std::size_t>(it->dim)] = {first, simplify(first + constant(it->depth - 1))};
     if (it->bulk) body = with_barriers(*it->func, it->depth, body);
     body = allocate(*it->func, box, within, body, &*it);
+    body = with_edge_rows(frame, *it, body);
   }
   frame.fixed.erase(loop.name);
   frame.guards = saved;
@@ -255,6 +260,16 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     if (*lag == 0) wait_for_copies(0);
   };
   if (lag && *lag > 0) wait_for_copies(*lag - 1);
+  // What earlier steps have filled is read from here on.
+  for (const MarchStage& stage : plan.stages) {
+    if (stage.newest == stage.ahead) continue;
+    const std::int64_t first = stage.ahead - stage.newest - stage.warm_up();
+    Expr condition;
+    if (first > -plan.warm_up) condition = step >= constant(first);
+    if (const ir::Stmt taken = take_neighbours(frame, stage, plane); taken.defined()) {
+      stmts.push_back(guarded(condition, taken));
+    }
+  }
   bool waited = false;
   auto wait_for_bulk = [&] {
     for (const auto& stage : plan.stages) {
@@ -288,7 +303,11 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
       Expr in_time = step + constant(stage.beyond) < count;
       condition = condition.defined() ? condition && in_time : in_time;
     }
+    // Points that nobody stores are computed like others.
+    const auto guards = frame.guards;
+    if (frame.common) frame.guards.clear();
     const ir::Stmt made = emit_stage(frame, position, stage, plane, context);
+    frame.guards = guards;
     stmts.push_back(ir::make_stmt(ir::Produce{stage.func->name, guarded(condition, made), true}));
   }
   return ir::make_block(std::move(stmts));
@@ -339,7 +358,8 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
   };
   ir::Stmt stmt = emit_loops(frame, position, context);
   frame.body = nullptr;
-  return stmt;
+  return stage.newest == stage.ahead ? ir::make_block({stmt, take_neighbours(frame, stage, plane)})
+                                     : stmt;
 }
 
 // ---- planes filled from registers ------------------------------------------------------------------
