@@ -255,7 +255,8 @@ class Planner {
     }
   }
 
-  // Stages in an order that respects `before_`, consumers' side first where it leaves a choice.
+  // Stages in an order that respects `before_`, consumers' side first where it leaves a choice; in a common
+  // frame producers' side first, so that what a thread has taken from others is used up soon.
   MarchPlan ordered() const {
     const int n = static_cast<int>(stages_.size());
     std::vector<bool> done(static_cast<std::size_t>(n) + 1, false);  // the step itself is the last
@@ -268,7 +269,8 @@ class Planner {
         const auto& stage = stages_[static_cast<std::size_t>(k)];
         if (!done[slot(k)] && is_copied(program_.placement.at(stage.func->name))) next = k;
       }
-      for (int k = -1; k < n && next > n; ++k) {
+      for (int i = -1; i < n && next > n; ++i) {
+        const int k = frame_ ? n - 2 - i : i;
         if (done[slot(k)]) continue;
         const bool free = std::none_of(before_.begin(), before_.end(), [&](const auto& edge) {
           return edge.second == k && !done[slot(edge.first)];

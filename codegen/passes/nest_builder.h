@@ -244,10 +244,13 @@ class NestBuilder {
   ir::Stmt fill_around(Frame& frame, std::size_t position, const MarchStage& stage,
                        const analysis::Box& box, const NestContext& context) const;
   // ---- common frames (nest_neighbours.cpp) ---------------------------------------------------------
-  /// Each thread takes from others what it reads beside its own points of the newest plane of `stage`
-  /// that the step of `plane` reads; undefined if nothing.
-  [[nodiscard]] ir::Stmt take_neighbours(const Frame& frame, const MarchStage& stage,
-                                         const Expr& plane) const;
+  /// Of the newest plane of `stage` that the step of `plane` reads: each thread gives to others what they
+  /// read beside their own points, and takes what it reads itself. Undefined if nothing.
+  struct Exchanged {
+    ir::Stmt given, taken;
+  };
+  [[nodiscard]] Exchanged exchange_rows(const Frame& frame, const MarchStage& stage,
+                                        const Expr& plane) const;
   /// `body` in the shared memory through which `stage` passes the rows at the edges of threads' points.
   [[nodiscard]] ir::Stmt with_edge_rows(const Frame& frame, const MarchStage& stage,
                                         const ir::Stmt& body) const;

@@ -289,14 +289,14 @@ bool takes_from_others(const MarchStage& stage) {
 
 }  // namespace
 
-ir::Stmt NestBuilder::take_neighbours(const Frame& frame, const MarchStage& stage,
-                                      const Expr& plane) const {
+NestBuilder::Exchanged NestBuilder::exchange_rows(const Frame& frame, const MarchStage& stage,
+                                                  const Expr& plane) const {
   // On the host one array holds the points of all threads.
   if (!takes_from_others(stage) || !program_.options.target.is_gpu()) return {};
   const Neighbours threads(frame.func, frame.vars, stage, program_.placement.at(stage.func->name).where);
   const Expr at = simplify(plane + constant(stage.newest));
-  return ir::make_block({threads.in_column() ? threads.stored(at) : ir::Stmt(), threads.exchanged(at),
-                         threads.in_column() ? threads.loaded(at) : ir::Stmt()});
+  if (!threads.in_column()) return {{}, threads.exchanged(at)};
+  return {threads.stored(at), ir::make_block({threads.exchanged(at), threads.loaded(at)})};
 }
 
 ir::Stmt NestBuilder::with_edge_rows(const Frame& frame, const MarchStage& stage,

@@ -154,6 +154,32 @@ TEST(CommonFrame, WithAnInputKeptAsWell) {
   });
 }
 
+TEST(CommonFrame, WithAnInputKeptThatIsAskedForEarly) {
+  for (const int depth : {1, 2}) {
+    Chain chain(2);
+    expect_oracles_bits(chain, {{-3, 251}, {2, 30}, {0, 9}}, [&](Chain& c) {
+      c.next().gpu_tile(x, y, 32, 4).vectorize(x, 4).unroll(y, 4).march(z, 5);
+      c.keep_in_registers(true);
+      Func kept = c.u.in(c.steps.front());
+      kept.compute_at(c.next(), "z.march").store_in(MemoryType::Register);
+      c.steps.front().pipeline(kept, depth);
+    });
+  }
+}
+
+TEST(CommonFrame, WithAnInputKeptOfWhatIsStaged) {
+  for (const bool scatter : {false, true}) {
+    Chain chain(3);
+    expect_oracles_bits(chain, {{-3, 251}, {2, 30}, {0, 9}}, [&](Chain& c) {
+      c.next().gpu_tile(x, y, 32, 4).vectorize(x, 4).unroll(y, 4).march(z, 5);
+      c.keep_in_registers(scatter);
+      Func kept = c.u.in(c.steps.front());
+      kept.compute_at(c.next(), "z.march").store_in(MemoryType::Register);
+      kept.stage(c.u, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(c.u, 2);
+    });
+  }
+}
+
 // ---- what a step stages
 // --------------------------------------------------------------------------------
 
