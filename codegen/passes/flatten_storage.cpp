@@ -324,14 +324,14 @@ class Flattener {
     return analysis::to_expr(rows, type);
   }
 
-  /// Is a coordinate held inside its array? In a loop it is added to where the iteration stands: the other
-  /// way about, as many sums as points would be kept in registers from one iteration to the next.
+  /// Is a coordinate held inside its array? In a loop it is added to where the iteration stands: the
+  /// other way about, as many sums as points would be kept in registers from one iteration to the next.
   [[nodiscard]] bool is_bounded(const Linear& form) const {
     return loops_ && std::any_of(form.terms.begin(), form.terms.end(), [](const auto& term) {
-      const auto* cast = term.first.template as<Cast>();
-      const auto* op = (cast ? cast->value : term.first).template as<Binary>();
-      return op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max);
-    });
+             const auto* cast = term.first.template as<Cast>();
+             const auto* op = (cast ? cast->value : term.first).template as<Binary>();
+             return op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max);
+           });
   }
 
   /// The stride of dimension `d`, whose name is `symbol`, if the code is for that one alone.

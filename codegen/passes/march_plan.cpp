@@ -255,8 +255,8 @@ class Planner {
     }
   }
 
-  // Stages in an order that respects `before_`, consumers' side first where it leaves a choice; in a common
-  // frame producers' side first, so that what a thread has taken from others is used up soon.
+  // Stages in an order that respects `before_`, consumers' side first where it leaves a choice; in a
+  // common frame producers' side first, so that what a thread has taken from others is used up soon.
   MarchPlan ordered() const {
     const int n = static_cast<int>(stages_.size());
     std::vector<bool> done(static_cast<std::size_t>(n) + 1, false);  // the step itself is the last

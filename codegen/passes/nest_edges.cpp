@@ -60,26 +60,31 @@ class Clamp {
     });
   }
 
-  // All lanes at once where all that they load lies inside, else one after the other.
+  // All lanes at once where all that they load lies inside, or nothing, else one after the other.
   ir::Stmt in_vector(const ir::Stmt& s, const ir::For& loop) {
-    Expr inside;
-    std::vector<Expr> known;
-    const auto require = [&](const Expr& condition) {
-      const bool met = std::any_of(known.begin(), known.end(),
-                                   [&](const Expr& other) { return equal(other, condition); });
-      if (met) return;
-      known.push_back(condition);
-      inside = inside.defined() ? inside && condition : condition;
-    };
+    std::map<std::string, std::vector<Expr>> rows;  // by array, the places of the first lanes
     ir::walk(loop.body, nullptr, [&](const Expr& e) {
       const auto* load = e.as<Load>();
       if (load == nullptr || own_.count(load->buffer) > 0 || !uses_var(load->index[0], loop.name))
         return;
-      for (const Expr& condition : all_inside(load->buffer, lane(load->index[0], loop, false),
-                                              lane(load->index[0], loop, true))) {
-        require(condition);
-      }
+      const Expr first = lane(load->index[0], loop, false);
+      std::vector<Expr>& known = rows[load->buffer];
+      const bool met = std::any_of(known.begin(), known.end(),
+                                   [&](const Expr& other) { return equal(other, first); });
+      if (!met && way_of(first).first) known.push_back(first);
     });
+    Expr inside;
+    const auto* count = as_int(loop.extent);
+    for (const auto& [array, firsts] : rows) {
+      for (const Expr& first : firsts) {
+        // Vectors of a row that overlap keep their distances.
+        const bool alone = firsts.size() == 1;
+        const Whole whole = whole_vector(array, first, *count);
+        if (alone) shift_[array] = whole.shift;
+        const Expr& condition = alone ? whole.known : whole.inside;
+        inside = inside.defined() ? inside && condition : condition;
+      }
+    }
     if (!inside.defined()) {
       return ir::map_children(
           s, [this](const ir::Stmt& child) { return in(child); },
@@ -89,6 +94,7 @@ class Clamp {
     done_ = {};
     const ir::Stmt whole = in(loop.body);
     vector_.clear();
+    shift_.clear();
     done_ = {};
     const ir::Stmt apart = in(loop.body);
     return ir::make_stmt(
@@ -117,17 +123,12 @@ class Clamp {
       elements.push_back(own_.at(copy.to).bytes() < ir::kNarrowestCopy ? moved(one)
                                                                        : ir::make_stmt(std::move(one)));
     }
-    const Expr first = copy.from_index[0];
-    Expr inside;
-    for (const Expr& condition : all_inside(
-             copy.from, first, simplify(first + make_const(Int(32), std::int64_t{copy.count - 1})))) {
-      inside = inside.defined() ? inside && condition : condition;
-    }
+    if (!way_of(copy.from_index[0]).first) return ir::make_stmt(std::move(clamped));
+    const Whole vector = whole_vector(copy.from, copy.from_index[0], copy.count);
     clamped.from_index = within(copy.from, copy.from_index);
-    clamped.from_index[0] = copy.from_index[0];
-    const ir::Stmt whole = ir::make_stmt(std::move(clamped));
-    return inside.defined() ? ir::make_stmt(ir::If{simplify(inside), whole, ir::make_block(elements)})
-                            : whole;
+    clamped.from_index[0] = simplify(copy.from_index[0] + vector.shift);
+    return ir::make_stmt(
+        ir::If{vector.known, ir::make_stmt(std::move(clamped)), ir::make_block(elements)});
   }
 
   // Elements narrower than any copy are loaded and stored.
@@ -142,15 +143,22 @@ class Clamp {
     return ir::make_stmt(std::move(store));
   }
 
-  // What holds where elements of dimension 0 from `first` to `last` all lie in `array`.
-  [[nodiscard]] std::vector<Expr> all_inside(const std::string& array, const Expr& first,
-                                             const Expr& last) const {
-    const auto [varies, grows] = way_of(first);
-    if (!varies) return {};
-    const Expr low = min_symbol(array, 0);
-    std::vector<Expr> conditions = {last <= low + extent_symbol(array, 0) - 1};
-    if (!grows || overlap_) conditions.push_back(first >= low);
-    return conditions;
+  /// A vector of elements of dimension 0 of an array. Where all or none of them are in the array it is
+  /// loaded `shift` elements further, whole vectors, where all are.
+  struct Whole {
+    Expr inside, known, shift;
+  };
+  static Whole whole_vector(const std::string& array, const Expr& first, std::int64_t lanes) {
+    const Expr low = min_symbol(array, 0), high = low + extent_symbol(array, 0) - 1;
+    const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
+    const Expr last = first + number(lanes - 1);
+    // How many vectors the first one stands before the array, and the last one behind.
+    const Expr before = max((low - first + number(lanes - 1)) / number(lanes), number(0));
+    const Expr behind = max((last - high + number(lanes - 1)) / number(lanes), number(0));
+    const Expr inside = first >= low && last <= high;
+    const Expr outside =
+        (last < low || first > high) && extent_symbol(array, 0) >= number(2 * lanes - 1);
+    return {simplify(inside), simplify(inside || outside), simplify((before - behind) * number(lanes))};
   }
 
   [[nodiscard]] std::vector<Expr> within(const std::string& array,
@@ -163,6 +171,8 @@ class Clamp {
       const auto [varies, grows] = way_of(index[d]);
       Expr e = index[d];
       if (varies && !of_vector) e = grows && !overlap_ ? min(e, last) : max(min(e, last), first);
+      const auto shift = shift_.find(array);
+      if (of_vector && shift != shift_.end()) e = simplify(e + shift->second);
       result.push_back(e);
     }
     return result;
@@ -190,7 +200,8 @@ class Clamp {
   std::set<std::string> fixed_;
   bool overlap_;
   std::map<std::string, Type> own_;
-  std::string vector_;  // the loop whose lanes all load inside
+  std::string vector_;                 // the loop whose lanes all load inside
+  std::map<std::string, Expr> shift_;  // of its loads
   RewriteMemo done_;
 };
 

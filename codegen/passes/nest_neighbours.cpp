@@ -9,12 +9,14 @@
 //                                                    d d d d
 //
 // Every thread stores the rows at the edges of its points, t.rows, one of two places a plane in turn;
-// after a barrier each reads those beside it. Threads at the frame's edge, which have no neighbour, take
-// their own in its place: no point that is stored is made of them.
+// after a barrier each reads those beside it. Of a copy of planes in shared memory those hold the rows
+// already. Threads at the frame's edge, which have no neighbour, take their own in its place: no point
+// that is stored is made of them.
 #include <algorithm>
 
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
+#include "dsl/march_taps.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
@@ -62,9 +64,15 @@ ir::Stmt loop(const std::string& name, std::int64_t count, LoopKind kind, const 
 /// Threads of a block that stand beside one another, and what they give each other of one Func.
 class Neighbours {
  public:
+  /// `copied`: the Func in shared memory whose plane `stage` copies in each step, or null.
   Neighbours(const FunctionData& marched, const LoopVars& vars, const MarchStage& stage,
-             const SourceLocation& where)
-      : marched_(marched), vars_(vars), stage_(stage), func_(*stage.func), where_(where) {
+             const FunctionData* copied, const SourceLocation& where)
+      : marched_(marched),
+        vars_(vars),
+        stage_(stage),
+        func_(*stage.func),
+        copied_(copied),
+        where_(where) {
     const auto& loops = vars.loops();
     const auto first = std::find_if(loops.begin(), loops.end(),
                                     [](const auto& l) { return l.kind == LoopKind::GpuThread; });
@@ -81,6 +89,8 @@ class Neighbours {
 
   [[nodiscard]] bool in_row() const { return row_.exists() && beside(row_) != Around(); }
   [[nodiscard]] bool in_column() const { return column_.exists(); }
+  /// Do rows pass from thread to thread through memory of their own?
+  [[nodiscard]] bool passes_rows() const { return in_column() && copied_ == nullptr; }
 
   /// The threads' own points beside one another in a row.
   [[nodiscard]] ir::Stmt exchanged(const Expr& plane) const {
@@ -110,20 +120,9 @@ class Neighbours {
   [[nodiscard]] ir::Stmt loaded(const Expr& plane) const {
     const auto [before, after] = beside(column_);
     const Expr thread = make_var(column_.thread);
-    const auto rows = [&](std::int64_t first, std::int64_t place, std::int64_t count, const Expr& from) {
-      const std::string name = func_.name + ".edge";
-      const Expr k = make_var(name);
-      return loop(name, count, LoopKind::Unrolled, each_value([&](std::size_t i) {
-                    Load load;
-                    load.buffer = array(rows_, i);
-                    load.index = place_of(k + constant(place), from, plane);
-                    return put(i, k + constant(first), make_expr(func_.types[i], std::move(load)),
-                               plane);
-                  }));
-    };
     std::vector<ir::Stmt> stmts = {
-        rows(-before, after, before, max(thread - 1, constant(0))),
-        rows(column_.count, 0, after, min(thread + 1, constant(column_.threads - 1)))};
+        taken(-before, after, before, max(thread - 1, constant(0)), plane),
+        taken(column_.count, 0, after, min(thread + 1, constant(column_.threads - 1)), plane)};
     if (in_row() && stage_.kept.corners) {
       stmts.push_back(over_rows(-before, before, plane));
       stmts.push_back(over_rows(column_.count, after, plane));
@@ -188,6 +187,33 @@ class Neighbours {
       refuse(line, "where the next thread has " + std::to_string(line.count) + ": give each thread " +
                        std::to_string(most) + " by " + (of_warp ? "vectorize" : "unroll"));
     }
+  }
+
+  /// `count` rows from `first` on, counted from a thread's first one: those from `place` on of what
+  /// thread `from` of the column gave, or those of the plane in shared memory, within the frame.
+  [[nodiscard]] ir::Stmt taken(std::int64_t first, std::int64_t place, std::int64_t count,
+                               const Expr& from, const Expr& plane) const {
+    const std::string name = func_.name + ".edge";
+    const Expr k = make_var(name);
+    return loop(name, count, LoopKind::Unrolled, each_value([&](std::size_t i) {
+                  Load load;
+                  if (copied_ == nullptr) {
+                    load.buffer = array(rows_, i);
+                    load.index = place_of(k + constant(place), from, plane);
+                  } else {
+                    load.buffer = array(copied_->name, i);
+                    load.index = at(make_var(lane()), k + constant(first), plane);
+                    Expr& row = load.index[column_.dim];
+                    const analysis::Interval frame = column_frame();
+                    row = max(min(row, frame.max), frame.min);
+                  }
+                  return put(i, k + constant(first), make_expr(func_.types[i], std::move(load)), plane);
+                }));
+  }
+  /// The rows of the frame.
+  [[nodiscard]] analysis::Interval column_frame() const {
+    const Expr first = substitute(first_of(column_), column_.thread, constant(0));
+    return {first, simplify(first + constant(column_.threads * column_.count - 1))};
   }
 
   /// Coordinates of the Func: `along` and `across` count from a thread's first point.
@@ -277,6 +303,7 @@ class Neighbours {
   const LoopVars& vars_;
   const MarchStage& stage_;
   const FunctionData& func_;
+  const FunctionData* copied_;
   const SourceLocation& where_;
   Line row_, column_;  // of the lanes of a warp, and of rows that other warps have
   std::string rows_;
@@ -293,17 +320,38 @@ NestBuilder::Exchanged NestBuilder::exchange_rows(const Frame& frame, const Marc
                                                   const Expr& plane) const {
   // On the host one array holds the points of all threads.
   if (!takes_from_others(stage) || !program_.options.target.is_gpu()) return {};
-  const Neighbours threads(frame.func, frame.vars, stage, program_.placement.at(stage.func->name).where);
+  const Neighbours threads(frame.func, frame.vars, stage, copied_plane(stage),
+                           program_.placement.at(stage.func->name).where);
   const Expr at = simplify(plane + constant(stage.newest));
   if (!threads.in_column()) return {{}, threads.exchanged(at)};
-  return {threads.stored(at), ir::make_block({threads.exchanged(at), threads.loaded(at)})};
+  return {threads.passes_rows() ? threads.stored(at) : ir::Stmt(),
+          ir::make_block({threads.exchanged(at), threads.loaded(at)})};
+}
+
+const FunctionData* NestBuilder::copied_plane(const MarchStage& stage) const {
+  const FunctionData& func = *stage.func;
+  const auto* access = func.definitions.front().values.front().as<Access>();
+  if (stage.newest != stage.ahead || func.types.size() != 1 || access == nullptr) return nullptr;
+  const auto source = program_.placement.find(access->name);
+  const bool is_shared = source != program_.placement.end() &&
+                         source->second.memory == MemoryType::Shared &&
+                         source->second.level == Placement::Level::At &&
+                         source->second.compute == program_.placement.at(func.name).compute;
+  bool same = is_shared && access->args.size() == func.args.size();
+  for (std::size_t d = 0; same && d < func.args.size(); ++d) {
+    same = offset_from(access->args[d], func.args[d]) == std::int64_t{0};
+  }
+  if (!same) return nullptr;
+  const FunctionData& copied = find(access->name);
+  return copied.types.size() == 1 ? &copied : nullptr;
 }
 
 ir::Stmt NestBuilder::with_edge_rows(const Frame& frame, const MarchStage& stage,
                                      const ir::Stmt& body) const {
   if (!takes_from_others(stage) || !program_.options.target.is_gpu()) return body;
-  const Neighbours threads(frame.func, frame.vars, stage, program_.placement.at(stage.func->name).where);
-  if (!threads.in_column()) return body;
+  const Neighbours threads(frame.func, frame.vars, stage, copied_plane(stage),
+                           program_.placement.at(stage.func->name).where);
+  if (!threads.passes_rows()) return body;
   return threads.allocated(body, frame.vars.interval(frame.func.args[threads.row_dim()], frame.fixed));
 }
 
