@@ -100,7 +100,7 @@ bool NestBuilder::has_window(const Frame& frame) const {
   return std::any_of(
       program_.pipeline.funcs.begin(), program_.pipeline.funcs.end(), [&](const auto& func) {
         const Placement& place = program_.placement.at(func->name);
-        if (place.memory != MemoryType::Register || loop_of(frame, func->name, false) < 0) return false;
+        if (place.memory != MemoryType::Register || loop_of(frame, func->name) < 0) return false;
         bool reads_global = false;
         analysis::for_each_access(func->definitions.front(), [&](const Access& access) {
           reads_global = reads_global || program_.pipeline.find_input(access.name) != nullptr ||

@@ -38,6 +38,8 @@ struct NestBuilder::Frame {
   const Carried* carried = nullptr;
   /// The thread's points may lie outside: its loops are not written out.
   bool rolled = false;
+  /// Of a definition at the root.
+  const planning::KernelPlan* kernel = nullptr;
   /// Of blocks at the domain's edge, which are few.
   bool at_edge = false;
 

@@ -5,6 +5,7 @@
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
 #include "codegen/passes/simplify.h"
+#include "codegen/plan/kernel_frame.h"
 #include "dsl/march_taps.h"
 #include "dsl/recurrence.h"
 #include "dsl/traverse.h"
@@ -49,12 +50,6 @@ Expr first_read_in(const MarchStage& stage, const Expr& step) {
 
 }  // namespace
 
-bool NestBuilder::keeps_funcs(const Frame& frame) const {
-  return std::any_of(program_.placement.begin(), program_.placement.end(), [&](const auto& entry) {
-    return entry.second.level == Placement::Level::At && loop_of(frame, entry.first, false) >= 0;
-  });
-}
-
 // ---- blocks inside the domain and at its edge ------------------------------------------------------
 
 std::optional<Program> NestBuilder::without_stages(const std::string& name) const {
@@ -91,17 +86,7 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   analysis::Scope open;
   std::string march;
   NestContext known = context;
-  // An update may have no loop along the rows.
-  const bool has_rows = frame.vars.roots().count(frame.func.args[0]) > 0;
-  const Interval row = has_rows ? frame.vars.interval(frame.func.args[0], frame.fixed) : Interval();
-  if (const auto points = has_rows ? analysis::constant_extent(row) : std::nullopt) {
-    known.row_origin = row.min;
-    known.row_points = *points;
-    const auto* lanes = frame.vars.loops().empty() ? nullptr : as_int(frame.vars.loops()[0].extent);
-    const bool vectors = lanes && frame.vars.loops()[0].kind == LoopKind::Vectorized &&
-                         uses_var(frame.vars.value(frame.func.args[0]), frame.vars.loops()[0].name);
-    if (vectors) known.row_lanes = static_cast<int>(*lanes);
-  }
+  if (frame.kernel != nullptr) known.row = frame.kernel->frame.row;
   for (const auto& loop : frame.vars.loops()) {
     if (loop.kind == LoopKind::March) march = loop.name;
     if (frame.fixed.count(loop.name)) continue;
@@ -165,34 +150,14 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
       ++it;
     }
   }
-  std::string marched;
-  for (const auto& dim : frame.func.args) {
-    if (frame.vars.roots().count(dim) && uses_var(frame.vars.value(dim), loop.name)) marched = dim;
-  }
-  internal_check(!marched.empty(), "a march loop walks a dimension");
+  const std::string marched = planning::marched_dimension(frame.vars, frame.func, loop.name);
 
   frame.fixed.insert(loop.name);
-  analysis::Scope own;
-  for (const auto& [dim, root] : frame.vars.roots()) own[dim] = frame.vars.interval(dim, frame.fixed);
-  own[marched] = {make_var(kPlaneSymbol), make_var(kPlaneSymbol)};
-  std::vector<const FunctionData*> placed, inner;
-  for (const auto& func : program_.pipeline.funcs) {
-    const int at = loop_of(frame, func->name, false);
-    const Placement& p = program_.placement.at(func->name);
-    const bool here = p.level == Placement::Level::At && p.compute.func == frame.func.name &&
-                      position_of(frame, p.compute.var) == static_cast<int>(position);
-    if (here) {
-      placed.push_back(func.get());
-    } else if (at >= 0 && at < static_cast<int>(position)) {
-      inner.push_back(func.get());
-    }
-  }
   NestContext within = context;
   within.interior = context.interior || context.interior_step;
-  MarchPlan plan = plan_march(program_, frame.func, marched, placed, inner, own);
-  for (auto& stage : plan.stages) {
-    stage.bulk = stage.dim > 0 && !stage.per_thread && copies_in_bulk(*stage.func, stage.box, within);
-  }
+  // Blocks at the domain's edge that take their taps from memory keep nothing.
+  MarchPlan plan = frame.kernel != nullptr ? frame.kernel->march : MarchPlan();
+  for (auto& stage : plan.stages) stage.bulk = stage.bulk && within.interior;
 
   within.ranges.push(loop.name, {-plan.warm_up, std::nullopt});
   NestContext step = within;
@@ -223,10 +188,7 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
                                 const Expr& count, const NestContext& context) const {
   const LoopVars::Loop& loop = frame.vars.loops()[position];
   const Expr step = make_var(loop.name);
-  std::string marched;
-  for (const auto& dim : frame.func.args) {
-    if (frame.vars.roots().count(dim) && uses_var(frame.vars.value(dim), loop.name)) marched = dim;
-  }
+  const std::string marched = planning::marched_dimension(frame.vars, frame.func, loop.name);
   const Expr plane = frame.vars.value(marched);
   internal_check(analysis::constant_difference(
                      plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},

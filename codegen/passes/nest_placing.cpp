@@ -1,10 +1,9 @@
 // NestBuilder: Funcs computed inside another's loops — their boxes, memory and cooperative filling.
 #include <algorithm>
 
-#include "codegen/analysis/recurrences.h"
-#include "codegen/passes/infer_bounds.h"
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
+#include "codegen/plan/placed_funcs.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
@@ -57,57 +56,19 @@ std::string NestBuilder::loop_text(const LoopVars::Loop& loop) {
 bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) { return uses_var(e, loop); }
 
 int NestBuilder::position_of(const Frame& frame, const std::string& dim) const {
-  const auto& loops = frame.vars.loops();
-  for (std::size_t i = 0; i < loops.size(); ++i) {
-    // A staged source names no loop: it belongs to the march, or else to the innermost block loop.
-    if (dim.empty() ? loops[i].kind == LoopKind::GpuBlock || loops[i].kind == LoopKind::March
-                    : loops[i].dim == dim) {
-      return static_cast<int>(i);
-    }
-  }
-  return -1;
+  return planning::position_of(frame.vars, dim);
 }
 
-int NestBuilder::loop_of(const Frame& frame, const std::string& func, bool storage) const {
-  std::string at = func;
-  for (std::size_t steps = 0; steps <= program_.placement.size(); ++steps) {
-    auto it = program_.placement.find(at);
-    if (it == program_.placement.end() || it->second.level != Placement::Level::At) return -1;
-    const Placement& p = it->second;
-    const LoopLevel& level = storage && at == func && p.store ? *p.store : p.compute;
-    if (level.func == frame.func.name) return position_of(frame, level.var);
-    at = level.func;
-  }
-  return -1;
+int NestBuilder::loop_of(const Frame& frame, const std::string& func) const {
+  return planning::loop_of(program_, {frame.func, frame.index, frame.vars}, func);
 }
 
 std::map<std::string, Box> NestBuilder::boxes_at(const Frame& frame, std::size_t position) const {
-  const Definition& definition = frame.func.definitions[frame.index];
-  analysis::Scope own;
-  for (const auto& [dim, root] : frame.vars.roots()) own[dim] = frame.vars.interval(dim, frame.fixed);
+  return planning::boxes_at(program_, {frame.func, frame.index, frame.vars}, frame.fixed, position);
+}
 
-  std::map<std::string, Box> boxes;
-  const auto& funcs = program_.pipeline.funcs;
-  auto inside = [&](const std::string& name) {
-    int at = loop_of(frame, name, false);
-    return at >= 0 && at <= static_cast<int>(position);
-  };
-  for (auto it = funcs.rbegin(); it != funcs.rend(); ++it) {
-    const FunctionData& func = **it;
-    if (!inside(func.name)) continue;
-    Box box = analysis::accessed_box(definition, func.name, own);
-    for (const auto& [consumer_name, consumer_box] : boxes) {
-      const FunctionData& consumer = find(consumer_name);
-      for (const auto& d : consumer.definitions) {
-        unite(box, analysis::accessed_box(d, func.name,
-                                          analysis::definition_scope(consumer, d, consumer_box)));
-      }
-    }
-    if (!box.empty()) {
-      boxes[func.name] = with_updates(func, analysis::with_start(program_.pipeline, func, box));
-    }
-  }
-  return boxes;
+bool NestBuilder::keeps_funcs(const Frame& frame) const {
+  return planning::keeps_funcs(program_, {frame.func, frame.index, frame.vars});
 }
 
 std::vector<const FunctionData*> NestBuilder::stored_around(const Frame& frame,
@@ -199,7 +160,7 @@ Box NestBuilder::needed_box(const FunctionData& func, const NestContext& context
 
 void NestBuilder::check_storage_level(const Frame& frame, const FunctionData& func,
                                       std::size_t position) const {
-  const int compute = loop_of(frame, func.name, false);
+  const int compute = loop_of(frame, func.name);
   for (int i = compute; i >= 0 && i < static_cast<int>(position); ++i) {
     const LoopVars::Loop& loop = frame.vars.loops()[static_cast<std::size_t>(i)];
     if (!runs_at_once(loop.kind)) continue;

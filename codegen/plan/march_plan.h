@@ -17,9 +17,12 @@
 #include <vector>
 
 #include "codegen/analysis/bounds.h"
-#include "codegen/program.h"
 
-namespace mica::passes {
+namespace mica {
+struct Program;
+}
+
+namespace mica::planning {
 
 struct MarchStage {
   const FunctionData* func = nullptr;
@@ -54,4 +57,4 @@ MarchPlan plan_march(const Program& program, const FunctionData& func, const std
                      const std::vector<const FunctionData*>& placed,
                      const std::vector<const FunctionData*>& inner, const analysis::Scope& own);
 
-}  // namespace mica::passes
+}  // namespace mica::planning
