@@ -10,11 +10,13 @@
 #include "codegen/passes/slide_plan.h"
 #include "codegen/plan/filling.h"
 #include "codegen/plan/kernel_plan.h"
+#include "codegen/plan/storage_shape.h"
 #include "codegen/program.h"
 
 namespace mica::passes {
 
 using planning::Crew;
+using planning::Fold;
 using planning::Guard;
 using planning::kPlaneSymbol;
 using planning::LoopVars;
@@ -51,12 +53,6 @@ struct NestContext {
   std::map<std::string, analysis::Box> stored;
   /// Ranges of the loops around.
   analysis::Ranges ranges;
-};
-
-/// A dimension of a Func's storage that holds `factor` indices, i in the place of i modulo that.
-struct Fold {
-  std::size_t dim = 0;
-  std::int64_t factor = 1;
 };
 
 /// What is found while loops are built.
@@ -230,10 +226,6 @@ class NestBuilder {
   /// Both versions of a block: all of its points inside the domain, or some outside.
   ir::Stmt split_block(Frame& frame, std::size_t position, const NestContext& context) const;
   // ---- blocks at the domain's edge (nest_edges.cpp) ------------------------------------------------
-  /// May the block compute points outside the domain as it does those inside?
-  [[nodiscard]] bool may_clamp(const Frame& frame) const;
-  /// Does `frame` keep planes of global memory in its threads' registers?
-  [[nodiscard]] bool has_window(const Frame& frame) const;
   /// All of `guards` but those of loop `march`, of which some leave points to be tested.
   static Expr inside_of(const std::vector<Guard>& guards, const std::string& march);
   /// `stmt`, the work of a block of `frame`, whose loads from global memory stay within their arrays.
@@ -241,9 +233,6 @@ class NestBuilder {
   /// `stmt`, whose values are computed wherever the point is, and stored where `condition` holds.
   static ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition);
 
-  /// The program in which Func `name` keeps nothing: what is computed inside its loops is inlined.
-  /// Empty where that would not do (updates) or would recompute too much.
-  [[nodiscard]] std::optional<Program> without_stages(const std::string& name) const;
   [[nodiscard]] bool keeps_funcs(const Frame& frame) const;
   /// Conditions that `value` of each dimension lies in `need` of the Func, where
   /// the box does not prove it; undefined when there is nothing to check.

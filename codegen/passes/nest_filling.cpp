@@ -169,7 +169,7 @@ ir::Stmt as_copy(const ir::Stmt& stmt, int lanes) {
 }  // namespace
 
 Crew NestBuilder::crew_of(const FunctionData& func, const NestContext& context) const {
-  return {program_.placement.at(func.name), context.threads, context.filling_warps};
+  return {context.threads, program_.placement.at(func.name).load ? context.filling_warps : 0};
 }
 
 // The size of a box inside a block; UserError where it varies.

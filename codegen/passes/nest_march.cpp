@@ -1,10 +1,10 @@
 // NestBuilder: marched loops — the planes that a block keeps from one step to the next.
 #include <algorithm>
 
-#include "codegen/passes/inline_funcs.h"
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
 #include "codegen/passes/simplify.h"
+#include "codegen/plan/edge_blocks.h"
 #include "codegen/plan/kernel_frame.h"
 #include "dsl/march_taps.h"
 #include "dsl/recurrence.h"
@@ -52,29 +52,6 @@ Expr first_read_in(const MarchStage& stage, const Expr& step) {
 
 // ---- blocks inside the domain and at its edge ------------------------------------------------------
 
-std::optional<Program> NestBuilder::without_stages(const std::string& name) const {
-  constexpr std::size_t kMostTaps = 256;
-  Program direct = program_;
-  for (auto& [func, placement] : direct.placement) {
-    std::string at = func;
-    for (std::size_t steps = 0; steps <= program_.placement.size(); ++steps) {
-      const Placement& p = program_.placement.at(at);
-      if (p.level != Placement::Level::At) break;
-      at = p.compute.func;
-    }
-    if (at != name || func == name) continue;
-    if (find(func).definitions.size() != 1 || recurrence_of(find(func))) return std::nullopt;
-    placement = Placement();
-  }
-  inline_funcs(direct);
-  std::size_t taps = 0;
-  for (const auto& definition : direct.pipeline.find(name)->definitions) {
-    analysis::for_each_access(definition, [&](const Access&) { ++taps; });
-    if (taps > kMostTaps) return std::nullopt;
-  }
-  return direct;
-}
-
 ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const NestContext& context) const {
   std::vector<Guard> left;
   auto emit = [&](const NestContext& within) {
@@ -83,33 +60,26 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     chunk.interior = within.interior && left.empty();
     return place_funcs(frame, position, chunk, [&] { return emit_loops(frame, position, within); });
   };
-  analysis::Scope open;
-  std::string march;
   NestContext known = context;
-  if (frame.kernel != nullptr) known.row = frame.kernel->frame.row;
+  planning::Inside inside;
+  if (frame.kernel != nullptr) {
+    known.row = frame.kernel->frame.row;
+    inside = frame.kernel->inside;
+  }
+  if (!inside.block.defined()) return emit(known);
+  std::string march;
   for (const auto& loop : frame.vars.loops()) {
     if (loop.kind == LoopKind::March) march = loop.name;
-    if (frame.fixed.count(loop.name)) continue;
-    open[loop.name] = {constant(0), simplify(loop.extent - 1)};
   }
-  Expr inside;
   for (const auto& guard : frame.guards) {
-    if (!march.empty() && guard.loops.count(march)) {
-      left.push_back(guard);
-      continue;
-    }
-    const Interval range = analysis::interval_of(guard.offset, open);
-    if (!range.bounded()) return emit(known);
-    Expr one = simplify(range.max < guard.extent);
-    inside = inside.defined() ? inside && one : one;
+    if (!march.empty() && guard.loops.count(march)) left.push_back(guard);
   }
-  if (!inside.defined()) return emit(known);
   NestContext interior = known;
   interior.interior = left.empty();  // else the last chunk may end before its planes do
   interior.interior_step = true;
   const auto saved = frame.guards;
   frame.guards = left;
-  if (may_clamp(frame)) {
+  if (inside.edge == planning::Inside::Edge::ClampedLoads) {
     frame.tested = inside_of(saved, march);
     NestContext everywhere = interior;
     everywhere.any_point = true;
@@ -122,7 +92,8 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   frame.guards = saved;
   ir::Stmt edge;
   // Blocks at the edge take their taps straight from memory.
-  if (const auto direct = without_stages(frame.func.name)) {
+  if (inside.edge == planning::Inside::Edge::DirectTaps) {
+    const auto direct = planning::without_stages(program_, frame.func.name);
     const NestBuilder builder(*direct, findings_);
     Frame same{builder.find(frame.func.name), frame.index, frame.vars};
     same.guards = frame.guards;
@@ -133,7 +104,7 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   } else {
     edge = emit(known);
   }
-  return ir::make_stmt(ir::If{inside, whole, edge});
+  return ir::make_stmt(ir::If{inside.block, whole, edge});
 }
 
 // ---- the marched loop ------------------------------------------------------------------------------
@@ -156,7 +127,7 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
   NestContext within = context;
   within.interior = context.interior || context.interior_step;
   // Blocks at the domain's edge that take their taps from memory keep nothing.
-  MarchPlan plan = frame.kernel != nullptr ? frame.kernel->march : MarchPlan();
+  MarchPlan plan = frame.kernel != nullptr ? frame.kernel->march() : MarchPlan();
   for (auto& stage : plan.stages) stage.bulk = stage.bulk && within.interior;
 
   within.ranges.push(loop.name, {-plan.warm_up, std::nullopt});
@@ -284,9 +255,8 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
       const Expr number = begun_in(stage, make_var(frame.vars.loops()[position].name));
       return bulk_fill(func, box, number, stage.depth, context);
     }
-    const Placement& placement = program_.placement.at(func.name);
-    const bool copies = placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
-    if (!placement.filled_from.empty() && context.interior && !copies) {
+    const planning::Stage* planned = frame.kernel->find(func.name);
+    if (planned->fill.way == planning::Fill::Way::Window && context.interior) {
       return fill_around(frame, position, stage, box, context);
     }
     return build_definitions(func, box, context);
@@ -318,22 +288,9 @@ ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const Marc
   const Placement& placement = program_.placement.at(func.name);
   const FunctionData& window = find(placement.filled_from);
   const std::vector<std::string>& pattern = placement.column;
-  // Threads beside each other in a dimension that the array lacks hold the same point in their windows.
-  for (const auto& arg : frame.func.args) {
-    const Interval points = frame.vars.interval(arg, frame.fixed);
-    const bool one = analysis::constant_difference(points.max, points.min) == 0;
-    if (!one && std::find(pattern.begin(), pattern.end(), arg) == pattern.end()) {
-      return build_definitions(func, box, context);
-    }
-  }
   Box tile = box;
   for (std::size_t d = 0; d < box.size(); ++d) {
-    if (static_cast<int>(d) == stage.dim) continue;
-    const Interval own = frame.vars.interval(pattern[d], frame.fixed);
-    const auto low = analysis::constant_difference(own.min, box[d].min);
-    const auto high = analysis::constant_difference(box[d].max, own.max);
-    if (!low || !high || *low < 0 || *high < 0) return build_definitions(func, box, context);
-    tile[d] = own;
+    if (static_cast<int>(d) != stage.dim) tile[d] = frame.vars.interval(pattern[d], frame.fixed);
   }
   bool corners = false;
   for (const auto& reader : program_.pipeline.funcs) {

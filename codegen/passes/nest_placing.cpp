@@ -232,39 +232,28 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
   const auto fold = stage ? findings_.folds.end() : findings_.folds.find(func.name);
   const bool is_folded = fold != findings_.folds.end();
   const Placement& placement = program_.placement.at(func.name);
-  std::vector<Expr> mins, extents;
-  std::int64_t elements = 1;
-  bool fixed_size = true;
+  std::optional<Fold> folded;
+  if (is_folded) folded = fold->second;
+  if (ring >= 0) folded = Fold{static_cast<std::size_t>(ring), stage->depth};
+  const bool in_rows = context.in_block && !context.in_thread;
+  const planning::StorageShape shape =
+      planning::storage_shape(program_, func, box, folded, in_rows ? &context.row : nullptr);
+  std::vector<Expr> extents;
   for (std::size_t d = 0; d < box.size(); ++d) {
-    auto count = analysis::constant_extent(box[d]);
-    if (static_cast<int>(d) == ring) count = stage->depth;
-    if (is_folded && fold->second.dim == d) count = fold->second.factor;
     const int align = storage_alignment(func, d, 1);
-    if (count) count = (*count + align - 1) / align * align;
-    mins.push_back(box[d].min);
-    if (d == 0 && count) {
-      const std::int64_t before = row_padding(func, box[0], context, *count);
-      mins[0] = simplify(mins[0] - constant(before));
-    }
+    const auto& count = shape.extents[d];
     extents.push_back(count ? constant(*count)
                       : align == 1
                           ? analysis::extent_of(box[d])
                           : simplify((analysis::extent_of(box[d]) + (align - 1)) / align * align));
-    if (count) elements *= *count;
-    fixed_size = fixed_size && count.has_value();
   }
+  const bool fixed_size = shape.fixed();
   if (context.in_block) static_cast<void>(fixed_extents(func, box));
   MemoryType memory = placement.memory;
-  std::int64_t bytes = 0;
-  for (const auto& type : func.types) bytes += elements * type.bytes();
-  if (memory == MemoryType::Auto) {
-    if (context.in_thread) {
-      memory = MemoryType::Register;
-    } else if (context.in_block) {
-      memory = MemoryType::Shared;
-    } else {
-      memory = fixed_size && bytes <= kStackBytes ? MemoryType::Stack : MemoryType::Heap;
-    }
+  if (context.in_block || context.in_thread) {
+    memory = planning::memory_in_block(memory, context.in_thread);
+  } else if (memory == MemoryType::Auto) {
+    memory = fixed_size && shape.bytes <= kStackBytes ? MemoryType::Stack : MemoryType::Heap;
   }
   if (context.in_thread && memory == MemoryType::Shared) {
     throw UserError("store_in(MemoryType::Shared): " + func.name +
@@ -292,7 +281,7 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     alloc.buffer = storage_name(func.name, static_cast<int>(i), func.types.size());
     alloc.type = func.types[i];
     alloc.memory = memory;
-    alloc.mins = mins;
+    alloc.mins = shape.mins;
     alloc.extents = extents;
     alloc.per_thread = per_thread;
     if (is_folded) {

@@ -16,24 +16,8 @@ using passes::simplify;
 
 namespace {
 
-constexpr int kCopyBytes = 16;           // the widest access of a thread
-constexpr int kSectorBytes = 32;         // what the L2 hands over at a time
-constexpr std::int64_t kBulkBytes = 16;  // what both ends and the size of a bulk copy are multiples of
-
-// The array in memory that `func` copies point by point; empty if it does anything else.
-std::string copied_array(const Program& program, const FunctionData& func) {
-  if (func.definitions.size() != 1 || func.types.size() != 1) return "";
-  const auto* access = func.definitions.front().values.front().as<Access>();
-  if (!access || access->args.size() != func.args.size()) return "";
-  for (std::size_t d = 0; d < func.args.size(); ++d) {
-    const auto* var = access->args[d].as<VarRef>();
-    if (!var || var->name != func.args[d]) return "";
-  }
-  if (program.pipeline.find_input(access->name)) return access->name;
-  if (!program.is_root(access->name)) return "";
-  const std::size_t values = program.pipeline.find(access->name)->types.size();
-  return storage_name(access->name, access->value_index, values);
-}
+constexpr int kCopyBytes = 16;    // the widest access of a thread
+constexpr int kSectorBytes = 32;  // what the L2 hands over at a time
 
 // Is `first`, an element of a row, a multiple of `lanes` elements from one that the launch finds
 // aligned: the domain's first point?
@@ -54,44 +38,17 @@ bool starts_whole(const Expr& first, std::int64_t lanes,
 
 }  // namespace
 
-Crew::Crew(const Placement& placement, const std::int64_t (&threads)[3], int filling_warps) {
-  std::size_t last = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    extents[axis] = threads[axis];
-    count *= extents[axis];
-    if (extents[axis] > 1) last = axis;
+const Access* copied_tap(const Program& program, const FunctionData& func) {
+  if (func.definitions.size() != 1 || func.types.size() != 1) return nullptr;
+  const auto* access = func.definitions.front().values.front().as<Access>();
+  if (!access || access->args.size() != func.args.size()) return nullptr;
+  for (std::size_t d = 0; d < func.args.size(); ++d) {
+    const auto* var = access->args[d].as<VarRef>();
+    if (!var || var->name != func.args[d]) return nullptr;
   }
-  if (filling_warps == 0 || !placement.load) return;
-  constexpr std::int64_t kWarp = 32;
-  const std::int64_t row = count / extents[last];  // threads of one row of the last dimension
-  first = count;
-  count = kWarp * filling_warps;
-  internal_check(count % row == 0, "warps that fill are whole rows of the block");
-  extents[last] += count / row;
-}
-
-Expr Crew::number(const std::string& prefix) const {
-  Expr linear;
-  for (std::size_t axis = 3; axis-- > 0;) {
-    const Expr t = make_var(prefix + kThreadAxis[axis]);
-    linear = linear.defined() ? linear * constant(extents[axis]) + t : t;
-  }
-  return first > 0 ? linear - constant(first) : linear;
-}
-
-Expr Crew::condition(const std::string& prefix) const {
-  return first > 0 ? number(prefix) >= constant(0) : Expr();
-}
-
-ir::Stmt Crew::around(const std::string& prefix, ir::Stmt stmt) const {
-  if (const Expr filling = condition(prefix); filling.defined()) {
-    stmt = ir::make_stmt(ir::If{filling, stmt, {}});
-  }
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    stmt = ir::make_stmt(ir::For{prefix + kThreadAxis[axis], constant(0), constant(extents[axis]),
-                                 LoopKind::GpuThread, stmt});
-  }
-  return stmt;
+  const bool array =
+      program.pipeline.find_input(access->name) != nullptr || program.is_root(access->name);
+  return array ? access : nullptr;
 }
 
 int fill_lanes(const Program& program, const FunctionData& func, const BlockRow& block) {
@@ -131,10 +88,14 @@ bool copies_in_bulk(const Program& program, const FunctionData& func, const Box&
   const Variant& variant = program.options.variant;
   if (program.placement.at(func.name).load != LoadPolicy::Bulk) return false;
   if (!variant.aligned || !variant.unit_stride || !block.origin.defined()) return false;
-  const std::string copied = copied_array(program, func);
-  if (copied.empty()) return false;
+  const Access* copied = copied_tap(program, func);
+  if (copied == nullptr) return false;
+  const FunctionData* callee = program.pipeline.find(copied->name);
+  const std::string array = callee != nullptr
+                                ? storage_name(copied->name, copied->value_index, callee->types.size())
+                                : copied->name;
   const int lanes = static_cast<int>(kBulkBytes) / func.types.front().bytes();
-  if (unit_of_baked_strides(program.options, copied, box.size(), lanes) < lanes) return false;
+  if (unit_of_baked_strides(program.options, array, box.size(), lanes) < lanes) return false;
   const std::int64_t align = storage_alignment(func, 0, 1);
   const bool exact = std::all_of(box.begin(), box.end(), [](const auto& interval) {
     return analysis::constant_difference(interval.max, interval.min).has_value();

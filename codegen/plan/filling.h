@@ -1,36 +1,21 @@
-// How the threads of a block fill a staged box: which of them, in pieces of how many elements, into rows
-// of which length.
+// How the threads of a block fill a staged box: in pieces of how many elements, into rows of which
+// length.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "codegen/analysis/bounds.h"
-#include "codegen/ir/stmt.h"
 #include "codegen/program.h"
 
 namespace mica::planning {
 
-/// The endings of the names of a box's thread loops, in x, y and z.
-inline constexpr const char* kThreadAxis[] = {".tx", ".ty", ".tz"};
+/// What both ends and the size of a bulk copy are multiples of.
+inline constexpr std::int64_t kBulkBytes = 16;
 
-/// The threads that fill a staged box: those of the block, or the warps that stand behind them in its
-/// last dimension.
-struct Crew {
-  std::int64_t extents[3] = {1, 1, 1};  ///< of the thread loops that reach them, in x, y, z
-  std::int64_t first = 0;               ///< the number, x fastest, of the first that fills
-  std::int64_t count = 1;
-
-  /// Of a Func in a block of `threads` and `filling_warps` further warps.
-  Crew(const Placement& placement, const std::int64_t (&threads)[3], int filling_warps);
-  /// A thread's number in the crew, from the variables of its loops, prefix.tx, .ty, .tz.
-  [[nodiscard]] Expr number(const std::string& prefix) const;
-  /// Which threads are in the crew; undefined: all.
-  [[nodiscard]] Expr condition(const std::string& prefix) const;
-  /// `stmt` inside those loops, carried out by the crew.
-  [[nodiscard]] ir::Stmt around(const std::string& prefix, ir::Stmt stmt) const;
-};
-
+/// The read of an array in memory, an input's or a root Func's, that `func` copies point by point; null
+/// if it does anything else.
+const Access* copied_tap(const Program& program, const FunctionData& func);
 /// Elements that one access moves when rows of `func` are filled in whole vectors. Where rows are not
 /// aligned, elements go one by one, those of a warp beside one another.
 int fill_lanes(const Program& program, const FunctionData& func, const BlockRow& block);

@@ -60,6 +60,42 @@ BlockRow block_row(const FunctionData& func, const LoopVars& vars) {
   return row;
 }
 
+// Points of dimension `dim` while the loops for which `fixed` holds keep their values.
+std::optional<std::int64_t> points_of(const LoopVars& vars, const std::string& dim,
+                                      const std::set<std::string>& fixed) {
+  if (vars.roots().count(dim) == 0) return 1;  // an update's constant index
+  return analysis::constant_extent(vars.interval(dim, fixed));
+}
+
+void add_points(KernelFrame& frame) {
+  const auto& loops = frame.vars.loops();
+  std::set<std::string> around_threads, around_points;
+  bool outside = true;
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    const bool at_once = loop->kind == LoopKind::Vectorized || loop->kind == LoopKind::Unrolled;
+    outside = outside && loop->kind != LoopKind::GpuThread && !at_once;
+    if (outside) around_threads.insert(loop->name);
+    if (!at_once) around_points.insert(loop->name);
+  }
+  for (const auto& dim : frame.dims) {
+    frame.block.push_back(points_of(frame.vars, dim, around_threads));
+    frame.own.push_back(points_of(frame.vars, dim, around_points).value_or(1));
+  }
+}
+
+void add_march(KernelFrame& frame, const FunctionData& func, const Definition& definition) {
+  const auto& loops = frame.vars.loops();
+  for (std::size_t position = 0; position < loops.size(); ++position) {
+    if (loops[position].kind != LoopKind::March) continue;
+    frame.march = March{marched_dimension(frame.vars, func, loops[position].name), position, {}};
+  }
+  if (!frame.march) return;
+  for (const Directive& d : definition.directives) {
+    const auto* march = std::get_if<directive::March>(&d.op);
+    if (march != nullptr && march->chunk > 0) frame.march->chunk = march->chunk;
+  }
+}
+
 }  // namespace
 
 std::string loop_prefix(const FunctionData& func, std::size_t index) {
@@ -143,7 +179,10 @@ KernelFrame root_frame(const Program& program, const FunctionData& func, std::si
   KernelFrame frame{LoopVars(spec, roots, prefix, has_blocks)};
   frame.on_gpu = on_gpu;
   frame.fused = std::move(fused);
+  frame.dims = func.args;
   count_threads(frame.vars, func, index, frame.threads);
+  add_points(frame);
+  add_march(frame, func, definition);
   for (const Directive& d : definition.directives) {
     if (const auto* split = std::get_if<directive::WarpSplit>(&d.op)) frame.filling_warps = split->warps;
   }
