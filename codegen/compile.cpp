@@ -222,6 +222,19 @@ std::string print_loop_nest(const std::vector<Func>& outputs, const Target& targ
   return text;
 }
 
+std::string print_plan(const std::vector<Func>& outputs, const Target& target) {
+  const DefaultFloatMode mode;
+  const LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
+  std::string text;
+  for (const auto& [chosen, pipeline] : pipelines_of(outputs)) {
+    if (!chosen.empty()) text += "\nwhere " + conditions_text(pipeline, chosen) + ":\n";
+    for (const auto& kernel : lower(pipeline, options, "plan_kernels").kernels) {
+      text += (text.empty() ? "" : "\n") + planning::to_string(kernel);
+    }
+  }
+  return text;
+}
+
 std::string code_after_pass(const Func& output, const Target& target, const std::string& pass) {
   return code_after_pass(std::vector<Func>{output}, target, pass);
 }

@@ -37,6 +37,8 @@ std::string compile_to_ptx(const std::vector<Func>& outputs, int sm = 90, int pt
 /// The scheduled loops of a pipeline of several outputs as text, as Func::print_loop_nest has those of
 /// one.
 std::string print_loop_nest(const std::vector<Func>& outputs, const Target& target);
+/// The plans of a pipeline's kernels as text, as Func::print_plan has those of one output.
+std::string print_plan(const std::vector<Func>& outputs, const Target& target);
 /// Names of the compiler's passes in order, and the code after one of them ("" for the last).
 std::vector<std::string> pass_names();
 std::string code_after_pass(const Func& output, const Target& target, const std::string& pass);

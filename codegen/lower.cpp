@@ -18,6 +18,7 @@
 #include "codegen/passes/order_storage.h"
 #include "codegen/passes/partition_loops.h"
 #include "codegen/passes/place_funcs.h"
+#include "codegen/passes/plan_kernels.h"
 #include "codegen/passes/simplify.h"
 #include "codegen/passes/split_colors.h"
 #include "codegen/passes/split_host_device.h"
@@ -60,6 +61,7 @@ const std::vector<Pass>& pass_list() {
       {"infer_bounds", passes::infer_bounds},
       {"check_coordinates", passes::check_coordinates},
       {"order_storage", passes::order_storage},
+      {"plan_kernels", passes::plan_kernels},
       // Loops: the schedule is carried out.
       {"build_loop_nest", passes::build_loop_nest},
       {"bake_symbols", passes::bake_symbols},

@@ -11,6 +11,7 @@
 #include "codegen/analysis/array_origins.h"
 #include "codegen/analysis/bounds.h"
 #include "codegen/ir/kernel.h"
+#include "codegen/plan/kernel_plan.h"
 #include "dsl/pipeline.h"
 #include "runtime/plan.h"
 #include "runtime/target.h"
@@ -71,6 +72,8 @@ struct Program {
   std::map<std::string, Placement> placement;
   /// The box of each Func and input that the whole pipeline needs; symbols of outputs for outputs.
   std::map<std::string, analysis::Box> required;
+  /// Of each definition at the root that runs on the GPU or marches, set by plan_kernels.
+  std::vector<planning::KernelPlan> kernels;
   std::vector<Nest> nests;
   /// What store_at, store_root and fold_storage came to, a line a Func, for print_loops. Set by
   /// build_loop_nest.

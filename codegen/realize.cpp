@@ -177,6 +177,10 @@ std::string Func::print_loop_nest(const Target& target) const {
   return mica::print_loop_nest({*this}, target);
 }
 
+std::string Func::print_plan() const { return print_plan(Target::best()); }
+
+std::string Func::print_plan(const Target& target) const { return mica::print_plan({*this}, target); }
+
 std::string Func::compile_to_lowered_stmt(const Target& target) const {
   return code_after_pass(*this, target, std::string(pass_list().back().name));
 }

@@ -1,6 +1,7 @@
 #include "codegen/verify_program.h"
 
 #include "codegen/ir/verify.h"
+#include "codegen/plan/verify_plan.h"
 
 namespace mica {
 
@@ -49,6 +50,14 @@ ir::Level level_after(std::string_view pass, bool& axes_mapped) {
 }  // namespace
 
 void verify_after(const Program& program, std::string_view after) {
+  if (after == "plan_kernels") {
+    for (const auto& kernel : program.kernels) {
+      const auto faults = planning::verify_plan(kernel, program.pipeline);
+      if (faults.empty()) continue;
+      throw InternalError("plan_kernels leaves an unsound plan: " + faults.front() + "\n" +
+                          planning::to_string(kernel));
+    }
+  }
   if (program.nests.empty()) return;
   bool mapped = false;
   const ir::Level level = level_after(after, mapped);

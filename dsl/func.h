@@ -462,6 +462,11 @@ class Func : public Stage {
   /// The scheduled loops as text, one line a loop, for Target::best() or a given one.
   [[nodiscard]] std::string print_loop_nest() const;
   [[nodiscard]] std::string print_loop_nest(const Target& target) const;
+  /// What each kernel keeps where, which memory serves which tap and who waits for whom, as text, a line
+  /// a Func, for Target::best() or a given one: codegen/plan/kernel_plan.h says how to read it. Kernels
+  /// of the GPU, and on the host those whose loops march.
+  [[nodiscard]] std::string print_plan() const;
+  [[nodiscard]] std::string print_plan(const Target& target) const;
   /// The code after all passes, as text.
   [[nodiscard]] std::string compile_to_lowered_stmt(const Target& target) const;
 };

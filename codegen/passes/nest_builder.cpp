@@ -4,9 +4,11 @@
 
 #include "codegen/analysis/equal_nodes.h"
 #include "codegen/ir/traverse.h"
-#include "codegen/passes/infer_bounds.h"
 #include "codegen/passes/nest_frame.h"
 #include "codegen/passes/simplify.h"
+#include "codegen/plan/kernel_frame.h"
+#include "codegen/plan/own_order.h"
+#include "codegen/plan/placed_funcs.h"
 #include "dsl/limits.h"
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
@@ -20,14 +22,6 @@ using analysis::Box;
 using analysis::Interval;
 
 namespace {
-
-// Threads of a warp give each other points, which all of them must compute.
-bool exchanges(const FunctionData& func) {
-  const auto& directives = func.definitions.front().directives;
-  return std::any_of(directives.begin(), directives.end(), [](const Directive& d) {
-    return std::holds_alternative<directive::Exchange>(d.op);
-  });
-}
 
 // The threads of a block deal out the points of a box among them, in no order.
 void refuse_own_reads(const FunctionData& func, const Definition& definition,
@@ -50,27 +44,20 @@ const FunctionData& NestBuilder::find(const std::string& name) const {
 // ---- roots and definitions -----------------------------------------------------------------------
 
 ir::Stmt NestBuilder::build_root(const FunctionData& func, std::size_t index, bool& on_gpu) const {
-  const std::string array = storage_name(func.name, 0, func.types.size());
-  Box box;
-  for (std::size_t d = 0; d < func.args.size(); ++d) {
-    Expr min = min_symbol(array, d), extent = extent_symbol(array, d);
-    for (const auto& directive : func.definitions.front().directives) {
-      const auto* bound = std::get_if<directive::Bound>(&directive.op);
-      if (!bound || bound->var != func.args[d]) continue;
-      min = make_const(Int(32), bound->min);
-      extent = make_const(Int(32), bound->extent);
-    }
-    box.push_back({min, simplify(min + extent - 1)});
-  }
-  Diagnostics findings;
-  LoopNestSpec spec = expand_loops(func, static_cast<int>(index), findings);
-  throw_if_any(findings);
+  const planning::KernelPlan* kernel = planning::find_kernel(program_.kernels, func.name, index);
+  const planning::KernelFrame root =
+      kernel != nullptr ? kernel->frame : planning::root_frame(program_, func, index);
+  on_gpu = root.on_gpu;
+  check_fused(func, index, root.fused);
   NestContext context;
-  for (const auto& dim : spec.dims) {
-    if (dim.kind == LoopKind::GpuBlock || dim.kind == LoopKind::GpuThread) context.on_gpu = true;
-  }
-  on_gpu = context.on_gpu;
-  ir::Stmt body = build_definition(func, index, box, context);
+  context.on_gpu = root.on_gpu;
+  std::copy(std::begin(root.threads), std::end(root.threads), context.threads);
+  context.filling_warps = root.filling_warps;
+  Frame frame{func, index, root.vars};
+  frame.guards = frame.vars.guards();
+  frame.kernel = kernel;
+  frame.common = root.common;
+  const ir::Stmt body = emit_loops(frame, frame.vars.loops().size(), context);
   return store_folded(func, ir::make_stmt(ir::Produce{func.name, body}));
 }
 
@@ -92,18 +79,9 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
                                        const NestContext& context) const {
   const Box box = analysis::computed_box(func, func.definitions[index], whole);
   const Placement& placement = program_.placement.at(func.name);
+  internal_check(placement.level == Placement::Level::At, "build_root makes the loops of a root Func");
   const Definition& definition = func.definitions[index];
-  Diagnostics findings;
-  LoopNestSpec spec = expand_loops(func, static_cast<int>(index), findings);
-  throw_if_any(findings);
-  // Only an output's memory has room that the caller promises. A point that is computed again would find
-  // its own value in registers that carry a recurrence, where the one before it was.
-  for (auto& step : spec.steps) {
-    const bool no_room = step.tail == TailStrategy::RoundUp && !program_.pipeline.is_output(func.name);
-    const bool again =
-        step.tail == TailStrategy::ShiftInwards && context.on_gpu && definition.recurrence;
-    if (no_room || again) step.tail = TailStrategy::GuardWithIf;
-  }
+  const LoopNestSpec spec = planning::definition_spec(program_, func, index, context.on_gpu);
 
   // A Func computed once per block without thread loops of its own is dealt to all threads.
   bool has_threads = std::any_of(spec.dims.begin(), spec.dims.end(),
@@ -115,13 +93,12 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
 
   // Inside a thread or block extents stay constant and points are guarded; elsewhere the loops are
   // clipped to what the pipeline needs.
-  bool root = placement.level == Placement::Level::Root;
-  bool clip_loops = !root && !context.in_block && !context.all_needed;
+  bool clip_loops = !context.in_block && !context.all_needed;
   std::map<std::string, LoopVars::Root> roots;
   std::map<std::string, LoopVars::Root> unclipped;
   std::vector<std::pair<std::string, Expr>> lets;
   const Box needed = analysis::computed_box(func, definition, needed_box(func, context));
-  const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
+  const std::string prefix = planning::loop_prefix(func, index);
   for (const auto& var : definition.pure_vars) {
     auto d =
         static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), var) - func.args.begin());
@@ -142,56 +119,23 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
     }
     roots[var] = {range.min, extent};
   }
-  if (definition.domain) {
-    for (const auto& dim : definition.domain->dims) {
-      roots[dim.name] = {dim.min, dim.count()};
-      unclipped[dim.name] = roots[dim.name];
-    }
-  }
-  for (const LoopDim& dim : spec.dims) {
-    if (!dim.is_single) continue;
-    roots[dim.name] = unclipped[dim.name] = {make_const(Int(32), 0), make_const(Int(32), 1)};
-  }
-  check_fused(func, index, LoopVars(spec, unclipped, prefix));
-  add_own_order(func, index, roots);
-  const std::optional<CommonFrame> common =
-      root && index == 0 ? common_frame(program_, func) : std::nullopt;
-  for (std::size_t d = 0; common && d < func.args.size(); ++d) {
-    roots.at(func.args[d]).before = common->margin[d].before;
-    roots.at(func.args[d]).after = common->margin[d].after;
-    roots.at(func.args[d]).overlaps = common->where;
-  }
+  planning::add_other_roots(definition, spec, roots);
+  planning::add_other_roots(definition, spec, unclipped);
+  check_fused(func, index, LoopVars(spec, unclipped, prefix).fused_extents());
+  planning::add_own_order(func, index, roots);
 
-  const bool has_blocks = std::any_of(spec.dims.begin(), spec.dims.end(),
-                                      [](const LoopDim& d) { return d.kind == LoopKind::GpuBlock; });
-  Frame frame{func, index, LoopVars(spec, roots, prefix, context.in_block || has_blocks)};
+  Frame frame{func, index, LoopVars(spec, roots, prefix, context.in_block)};
   frame.guards = frame.vars.guards();
-  frame.common = common;
   NestContext inner = context;
   inner.parts.clear();
   inner.all_needed = false;
   const auto& loops = frame.vars.loops();
-  if (!root && !clip_loops && !context.all_needed) {
+  if (!clip_loops && !context.all_needed) {
     frame.clip = clip_condition(func, box, needed, inner, [&](const std::string& v) {
       return frame.vars.roots().count(v) ? frame.vars.value(v) : Expr();
     });
   }
-  for (std::size_t i = 0, axis = 0; i < loops.size(); ++i) {
-    if (loops[i].kind != LoopKind::GpuThread) continue;
-    const auto* extent = as_int(loops[i].extent);
-    if (!extent) {
-      throw UserError("the thread loop " + loops[i].dim + " of " + func.name + " has extent " +
-                          to_string(loops[i].extent) +
-                          ", which is not constant; make it with gpu_tile or split",
-                      definition.where);
-    }
-    internal_check(axis < 3, "at most three thread loops");
-    inner.threads[axis] = std::max(inner.threads[axis], *extent);
-    ++axis;
-  }
-  for (const Directive& d : definition.directives) {
-    if (const auto* split = std::get_if<directive::WarpSplit>(&d.op)) inner.filling_warps = split->warps;
-  }
+  planning::count_threads(frame.vars, func, index, inner.threads);
   ir::Stmt stmt = emit_loops(frame, loops.size(), inner);
   for (auto it = lets.rbegin(); it != lets.rend(); ++it) {
     stmt = ir::make_stmt(ir::LetStmt{it->first, it->second, stmt});
@@ -199,8 +143,9 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   return stmt;
 }
 
-void NestBuilder::check_fused(const FunctionData& func, std::size_t index, const LoopVars& vars) const {
-  for (const auto& [loop, extent] : vars.fused_extents()) {
+void NestBuilder::check_fused(const FunctionData& func, std::size_t index,
+                              const std::vector<std::pair<std::string, Expr>>& extents) const {
+  for (const auto& [loop, extent] : extents) {
     if (as_int(extent) || !is_launch_value(program_.plan, extent)) continue;
     PlanCheck check;
     check.holds = extent <= make_const(Int(32), kLargestExtent);
@@ -221,7 +166,8 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
   const std::size_t position = outermost_left - 1;
   const LoopVars::Loop& loop = frame.vars.loops()[position];
   const Definition& definition = frame.func.definitions[frame.index];
-  const bool apart = is_atomic(definition) || color_condition(frame.func, frame.index).defined();
+  const bool apart =
+      is_atomic(definition) || planning::color_condition(frame.func, frame.index).defined();
   const bool by_lanes = loop.kind == LoopKind::Vectorized && !apart;
   if (by_lanes) return emit_vector_loop(frame, position, context);
   if (loop.kind == LoopKind::March) return emit_march(frame, position, context);
@@ -295,8 +241,8 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const Nest
   add_stored(frame, position, inner);
   const bool own_points = loop.kind == LoopKind::GpuThread && !more_threads && !frame.rolled &&
                           !frame.at_edge && !frame.vars.is_marched() && frame.carried == nullptr &&
-                          !exchanges(frame.func) && !keeps_funcs(frame);
-  ir::Stmt body = innermost_block && (keeps_funcs(frame) || exchanges(frame.func))
+                          !planning::exchanges(frame.func) && !keeps_funcs(frame);
+  ir::Stmt body = innermost_block && (keeps_funcs(frame) || planning::exchanges(frame.func))
                       ? split_block(frame, position, inner)
                   : own_points ? emit_points(frame, position, inner)
                                : place_funcs(frame, position, inner,
@@ -354,7 +300,7 @@ ir::Stmt NestBuilder::emit_body(Frame& frame) const {
   const auto value_of = [&](const std::string& v) { return frame.vars.value(v); };
   const ir::Stmt store = emit_store(frame.func, frame.index, value_of, frame.carried);
   Expr condition = frame.clip;
-  if (const Expr color = color_condition(frame.func, frame.index); color.defined()) {
+  if (const Expr color = planning::color_condition(frame.func, frame.index); color.defined()) {
     const Expr own = simplify(substitute(color, [&](const std::string& name) {
       return frame.vars.roots().count(name) > 0 ? value_of(name) : Expr();
     }));

@@ -7,12 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "codegen/passes/loop_vars.h"
-#include "codegen/passes/march_plan.h"
 #include "codegen/passes/slide_plan.h"
+#include "codegen/plan/filling.h"
+#include "codegen/plan/kernel_plan.h"
+#include "codegen/plan/storage_shape.h"
 #include "codegen/program.h"
 
 namespace mica::passes {
+
+using planning::Crew;
+using planning::Fold;
+using planning::Guard;
+using planning::kPlaneSymbol;
+using planning::LoopVars;
+using planning::MarchPlan;
+using planning::MarchStage;
 
 /// What surrounds the code under construction.
 struct NestContext {
@@ -28,11 +37,8 @@ struct NestContext {
   bool any_point = false;
   /// Inside a march, whose steps wait for the asynchronous copies that they begin.
   bool in_step = false;
-  /// The block's first point in dimension 0, how many it has there, and how many a thread takes in one
-  /// vector; undefined outside a block of the marched or staging Func.
-  Expr row_origin;
-  std::int64_t row_points = 1;
-  int row_lanes = 1;
+  /// Undefined outside a block of the marched or staging Func.
+  planning::BlockRow row;
   /// Threads of the block in x, y, z, and further warps that fill its staged boxes (warp_split).
   std::int64_t threads[3] = {1, 1, 1};
   int filling_warps = 0;
@@ -47,29 +53,6 @@ struct NestContext {
   std::map<std::string, analysis::Box> stored;
   /// Ranges of the loops around.
   analysis::Ranges ranges;
-};
-
-/// The threads that fill a staged box: those of the block, or the warps that stand behind them in its
-/// last dimension.
-struct Crew {
-  std::int64_t extents[3] = {1, 1, 1};  ///< of the thread loops that reach them, in x, y, z
-  std::int64_t first = 0;               ///< the number, x fastest, of the first that fills
-  std::int64_t count = 1;
-
-  /// The crew of `func`'s box.
-  Crew(const Placement& placement, const NestContext& context);
-  /// A thread's number in the crew, from the variables of its loops, prefix.tx, .ty, .tz.
-  [[nodiscard]] Expr number(const std::string& prefix) const;
-  /// Which threads are in the crew; undefined: all.
-  [[nodiscard]] Expr condition(const std::string& prefix) const;
-  /// `stmt` inside those loops, carried out by the crew.
-  [[nodiscard]] ir::Stmt around(const std::string& prefix, ir::Stmt stmt) const;
-};
-
-/// A dimension of a Func's storage that holds `factor` indices, i in the place of i modulo that.
-struct Fold {
-  std::size_t dim = 0;
-  std::int64_t factor = 1;
 };
 
 /// What is found while loops are built.
@@ -103,7 +86,8 @@ class NestBuilder {
   ir::Stmt build_definition(const FunctionData& func, std::size_t index, const analysis::Box& box,
                             const NestContext& context) const;
   /// Fused loops count their iterations in 32 bits.
-  void check_fused(const FunctionData& func, std::size_t index, const LoopVars& vars) const;
+  void check_fused(const FunctionData& func, std::size_t index,
+                   const std::vector<std::pair<std::string, Expr>>& extents) const;
   ir::Stmt emit_loops(Frame& frame, std::size_t outermost_left, const NestContext& context) const;
   ir::Stmt emit_body(Frame& frame) const;
   ir::Stmt emit_inside(Frame& frame, std::size_t position, const NestContext& context) const;
@@ -124,8 +108,7 @@ class NestBuilder {
                        std::int64_t again = 0) const;
   void require_move(const FunctionData& func, const ir::Stmt& stmt) const;
   // ---- bulk copies (nest_bulk.cpp) -----------------------------------------------------------------
-  /// Does the bulk-copy engine fill the box? Its rows are known to be whole pieces of 16 bytes at both
-  /// ends; where they are not, threads copy as by LoadPolicy::AsyncCopy.
+  /// Does the bulk-copy engine fill the box, in a block inside the domain?
   [[nodiscard]] bool copies_in_bulk(const FunctionData& func, const analysis::Box& box,
                                     const NestContext& context) const;
   /// Shared memory for `places` transaction barriers of `func`, set up before `body`.
@@ -138,6 +121,9 @@ class NestBuilder {
   [[nodiscard]] ir::Stmt bulk_wait(const FunctionData& func, const Expr& number,
                                    std::int64_t places) const;
 
+  /// The threads that fill a box of `func`.
+  [[nodiscard]] Crew crew_of(const FunctionData& func, const NestContext& context) const;
+  // What codegen/plan/filling.h has.
   [[nodiscard]] int fill_lanes(const FunctionData& func, const NestContext& context) const;
   [[nodiscard]] bool copies_sectors(const FunctionData& func, const NestContext& context) const;
   std::int64_t row_padding(const FunctionData& func, const analysis::Interval& row,
@@ -148,12 +134,6 @@ class NestBuilder {
                       const std::function<Expr(const std::string&)>& value_of,
                       const Carried* carried = nullptr) const;
   // ---- Funcs that read themselves (nest_recurrence.cpp) --------------------------------------------
-  /// How the dimensions of definition `index` of `func` run where the Func reads itself: downwards, or
-  /// in steps from point to point of one color.
-  void add_own_order(const FunctionData& func, std::size_t index,
-                     std::map<std::string, LoopVars::Root>& roots) const;
-  /// The condition on the point that loops over points of one color leave open, or undefined.
-  [[nodiscard]] static Expr color_condition(const FunctionData& func, std::size_t index);
   /// The registers that carry the recurrence of `frame` along loop `position`, if that is where a thread
   /// begins to walk its column, and they are few.
   [[nodiscard]] std::optional<Carried> carried_at(const Frame& frame, std::size_t position,
@@ -179,7 +159,7 @@ class NestBuilder {
   [[nodiscard]] std::map<std::string, analysis::Box> boxes_at(const Frame& frame,
                                                               std::size_t position) const;
   /// The loop of `frame` in which `func` is computed, directly or inside another Func; -1 if none.
-  [[nodiscard]] int loop_of(const Frame& frame, const std::string& func, bool storage) const;
+  [[nodiscard]] int loop_of(const Frame& frame, const std::string& func) const;
   /// The Funcs that are stored at `frame`'s loop `position` and computed inside it.
   [[nodiscard]] std::vector<const FunctionData*> stored_around(const Frame& frame,
                                                                std::size_t position) const;
@@ -251,19 +231,12 @@ class NestBuilder {
   };
   [[nodiscard]] Exchanged exchange_rows(const Frame& frame, const MarchStage& stage,
                                         const Expr& plane) const;
-  /// The Func in shared memory whose plane `stage` copies in the step that reads it; null if it does
-  /// else.
-  [[nodiscard]] const FunctionData* copied_plane(const MarchStage& stage) const;
   /// `body` in the shared memory through which `stage` passes the rows at the edges of threads' points.
   [[nodiscard]] ir::Stmt with_edge_rows(const Frame& frame, const MarchStage& stage,
                                         const ir::Stmt& body) const;
   /// Both versions of a block: all of its points inside the domain, or some outside.
   ir::Stmt split_block(Frame& frame, std::size_t position, const NestContext& context) const;
   // ---- blocks at the domain's edge (nest_edges.cpp) ------------------------------------------------
-  /// May the block compute points outside the domain as it does those inside?
-  [[nodiscard]] bool may_clamp(const Frame& frame) const;
-  /// Does `frame` keep planes of global memory in its threads' registers?
-  [[nodiscard]] bool has_window(const Frame& frame) const;
   /// All of `guards` but those of loop `march`, of which some leave points to be tested.
   static Expr inside_of(const std::vector<Guard>& guards, const std::string& march);
   /// `stmt`, the work of a block of `frame`, whose loads from global memory stay within their arrays.
@@ -271,9 +244,6 @@ class NestBuilder {
   /// `stmt`, whose values are computed wherever the point is, and stored where `condition` holds.
   static ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition);
 
-  /// The program in which Func `name` keeps nothing: what is computed inside its loops is inlined.
-  /// Empty where that would not do (updates) or would recompute too much.
-  [[nodiscard]] std::optional<Program> without_stages(const std::string& name) const;
   [[nodiscard]] bool keeps_funcs(const Frame& frame) const;
   /// Conditions that `value` of each dimension lies in `need` of the Func, where
   /// the box does not prove it; undefined when there is nothing to check.

@@ -19,70 +19,11 @@ using analysis::Box;
 
 namespace {
 
-constexpr std::int64_t kBulkBytes = 16;  // what both ends and the size of a copy are multiples of
 constexpr std::int64_t kUnrolledCopies = 4;
 
 std::string barriers_of(const FunctionData& func) { return func.name + ".full"; }
 
-// The array in memory that `func` copies point by point; empty if it does anything else.
-std::string copied_array(const Program& program, const FunctionData& func) {
-  if (func.definitions.size() != 1 || func.types.size() != 1) return "";
-  const auto* access = func.definitions.front().values.front().as<Access>();
-  if (!access || access->args.size() != func.args.size()) return "";
-  for (std::size_t d = 0; d < func.args.size(); ++d) {
-    const auto* var = access->args[d].as<VarRef>();
-    if (!var || var->name != func.args[d]) return "";
-  }
-  if (program.pipeline.find_input(access->name)) return access->name;
-  if (!program.is_root(access->name)) return "";
-  const std::size_t values = program.pipeline.find(access->name)->types.size();
-  return storage_name(access->name, access->value_index, values);
-}
-
-// Is `first`, an element of a row, a multiple of `lanes` elements from one that the launch finds
-// aligned: the domain's first point?
-bool starts_whole(const Expr& first, std::int64_t lanes,
-                  const std::map<std::string, std::int64_t>& known) {
-  const Expr baked = substitute(first, [&](const std::string& name) {
-    const auto it = known.find(name);
-    return it == known.end() ? Expr() : constant(it->second);
-  });
-  const analysis::Linear form = analysis::linearize(simplify(baked));
-  if (form.constant % lanes != 0) return false;
-  return std::all_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
-    if (term.second % lanes == 0) return true;
-    const auto* var = term.first.template as<VarRef>();
-    return var && term.second == 1 && is_array_symbol(var->name, "min");
-  });
-}
-
 }  // namespace
-
-bool NestBuilder::copies_in_bulk(const FunctionData& func, const Box& box,
-                                 const NestContext& context) const {
-  const Variant& variant = program_.options.variant;
-  if (program_.placement.at(func.name).load != LoadPolicy::Bulk || !context.interior ||
-      context.any_point) {
-    return false;
-  }
-  if (!variant.aligned || !variant.unit_stride || !context.row_origin.defined()) return false;
-  const std::string copied = copied_array(program_, func);
-  if (copied.empty()) return false;
-  const int lanes = static_cast<int>(kBulkBytes) / func.types.front().bytes();
-  if (unit_of_baked_strides(program_.options, copied, box.size(), lanes) < lanes) return false;
-  const std::int64_t align = storage_alignment(func, 0, 1);
-  const bool exact = std::all_of(box.begin(), box.end(), [](const auto& interval) {
-    return analysis::constant_difference(interval.max, interval.min).has_value();
-  });
-  if (!exact) return false;  // a clamped index: not all of the box is needed, or there
-  const auto length = analysis::constant_extent(box[0]);
-  if (!length || *length % lanes != 0 || !starts_whole(box[0].min, lanes, program_.options.bake)) {
-    return false;
-  }
-  std::int64_t stored = (*length + align - 1) / align * align;
-  const std::int64_t before = row_padding(func, box[0], context, stored);
-  return before % lanes == 0 && stored % lanes == 0;
-}
 
 ir::Stmt NestBuilder::with_barriers(const FunctionData& func, std::int64_t places,
                                     const ir::Stmt& body) const {
@@ -103,7 +44,7 @@ ir::Stmt NestBuilder::bulk_fill(const FunctionData& func, const Box& box, const 
   const Expr slot = simplify(number % constant(places));
   std::int64_t rows = 1;
   for (std::size_t d = 1; d < extent.size(); ++d) rows *= extent[d];
-  const Crew crew(program_.placement.at(func.name), context);
+  const Crew crew = crew_of(func, context);
   const std::int64_t threads = crew.count;
   const Expr thread = crew.number(func.name);
   const std::int64_t steps = (rows + threads - 1) / threads;

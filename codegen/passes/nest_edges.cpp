@@ -207,38 +207,6 @@ class Clamp {
 
 }  // namespace
 
-// Windows whose planes come from global memory wait for them in each step. They need other threads to
-// work meanwhile more than edges without tests, which take registers.
-bool NestBuilder::has_window(const Frame& frame) const {
-  return std::any_of(
-      program_.pipeline.funcs.begin(), program_.pipeline.funcs.end(), [&](const auto& func) {
-        const Placement& place = program_.placement.at(func->name);
-        if (place.memory != MemoryType::Register || loop_of(frame, func->name, false) < 0) return false;
-        bool reads_global = false;
-        analysis::for_each_access(func->definitions.front(), [&](const Access& access) {
-          reads_global = reads_global || program_.pipeline.find_input(access.name) != nullptr ||
-                         program_.is_root(access.name);
-        });
-        return reads_global;
-      });
-}
-
-bool NestBuilder::may_clamp(const Frame& frame) const {
-  const FunctionData& func = frame.func;
-  const Variant& variant = program_.options.variant;
-  const auto& loops = frame.vars.loops();
-  const bool vectors = std::any_of(loops.begin(), loops.end(), [](const LoopVars::Loop& loop) {
-    return loop.kind == LoopKind::Vectorized;
-  });
-  const std::vector<Expr>& values = func.definitions.front().values;
-  const bool prints = std::any_of(values.begin(), values.end(),
-                                  [](const Expr& value) { return value.as<Print>() != nullptr; });
-  const bool plain = func.definitions.size() == 1 && !func.definitions.front().recurrence &&
-                     !func.definitions.front().domain && !frame.clip.defined() && !prints;
-  return plain && !vectors && !variant.aligned && variant.index32 && variant.separate &&
-         frame.vars.is_marched() && !has_window(frame);
-}
-
 Expr NestBuilder::inside_of(const std::vector<Guard>& guards, const std::string& march) {
   Expr inside;
   for (const auto& guard : guards) {

@@ -17,15 +17,11 @@ namespace {
 constexpr std::int64_t kUnrolledSteps = 16;   // of one loop
 constexpr std::int64_t kUnrolledPoints = 64;  // of a thread in all
 constexpr std::int64_t kKeptPoints = 12;      // of a thread, whose places may stay in registers
-constexpr int kCopyBytes = 16;                // the widest access of a thread
-constexpr int kSectorBytes = 32;              // what the L2 hands over at a time
 
 Expr both(const Expr& a, const Expr& b) {
   if (!a.defined()) return b;
   return b.defined() ? a && b : a;
 }
-
-constexpr const char* kThreadAxis[] = {".tx", ".ty", ".tz"};
 
 struct Loop {
   std::string name;
@@ -65,7 +61,7 @@ Dealt deal_rows(const std::string& prefix, const std::vector<std::int64_t>& exte
   dealt.offset.resize(extent.size(), constant(0));
   dealt.condition = crew.condition(prefix);
   for (std::size_t d = 3; d-- > 0;) {
-    dealt.loops.push_back({prefix + kThreadAxis[d], crew.extents[d], LoopKind::GpuThread});
+    dealt.loops.push_back({prefix + planning::kThreadAxis[d], crew.extents[d], LoopKind::GpuThread});
   }
   const auto points_of = [&](const std::string& loop, std::int64_t count, std::int64_t at_once,
                              const Expr& first) {
@@ -96,8 +92,8 @@ Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::
   Dealt dealt;
   dealt.offset.resize(dims);
   auto thread_loop = [&](std::size_t axis, std::int64_t count) {
-    dealt.loops.push_back({prefix + kThreadAxis[axis], count, LoopKind::GpuThread});
-    return make_var(prefix + kThreadAxis[axis]);
+    dealt.loops.push_back({prefix + planning::kThreadAxis[axis], count, LoopKind::GpuThread});
+    return make_var(prefix + planning::kThreadAxis[axis]);
   };
   auto step_loop = [&](const std::string& name, std::int64_t count) {
     dealt.loops.push_back({name, count, LoopKind::Serial});
@@ -172,44 +168,8 @@ ir::Stmt as_copy(const ir::Stmt& stmt, int lanes) {
 
 }  // namespace
 
-Crew::Crew(const Placement& placement, const NestContext& context) {
-  std::size_t last = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    extents[axis] = context.threads[axis];
-    count *= extents[axis];
-    if (extents[axis] > 1) last = axis;
-  }
-  if (context.filling_warps == 0 || !placement.load) return;
-  constexpr std::int64_t kWarp = 32;
-  const std::int64_t row = count / extents[last];  // threads of one row of the last dimension
-  first = count;
-  count = kWarp * context.filling_warps;
-  internal_check(count % row == 0, "warps that fill are whole rows of the block");
-  extents[last] += count / row;
-}
-
-Expr Crew::number(const std::string& prefix) const {
-  Expr linear;
-  for (std::size_t axis = 3; axis-- > 0;) {
-    const Expr t = make_var(prefix + kThreadAxis[axis]);
-    linear = linear.defined() ? linear * constant(extents[axis]) + t : t;
-  }
-  return first > 0 ? linear - constant(first) : linear;
-}
-
-Expr Crew::condition(const std::string& prefix) const {
-  return first > 0 ? number(prefix) >= constant(0) : Expr();
-}
-
-ir::Stmt Crew::around(const std::string& prefix, ir::Stmt stmt) const {
-  if (const Expr filling = condition(prefix); filling.defined()) {
-    stmt = ir::make_stmt(ir::If{filling, stmt, {}});
-  }
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    stmt = ir::make_stmt(ir::For{prefix + kThreadAxis[axis], constant(0), constant(extents[axis]),
-                                 LoopKind::GpuThread, stmt});
-  }
-  return stmt;
+Crew NestBuilder::crew_of(const FunctionData& func, const NestContext& context) const {
+  return {context.threads, program_.placement.at(func.name).load ? context.filling_warps : 0};
 }
 
 // The size of a box inside a block; UserError where it varies.
@@ -242,44 +202,23 @@ std::vector<std::int64_t> NestBuilder::fixed_extents(const FunctionData& func, c
   return extents;
 }
 
-// Elements that one access moves when rows of `func` are filled in whole vectors. Where rows are not
-// aligned, elements go one by one, those of a warp beside one another.
 int NestBuilder::fill_lanes(const FunctionData& func, const NestContext& context) const {
-  const Placement& placement = program_.placement.at(func.name);
-  if (!program_.options.variant.aligned) return 1;
-  if (!context.row_origin.defined() || func.types.size() != 1 || func.definitions.size() != 1) return 1;
-  const int widest = kCopyBytes / func.types.front().bytes();
-  if (placement.load == LoadPolicy::HaloThreads) return 1;
-  if (placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk) {
-    return std::gcd(widest, static_cast<int>(context.row_points));
-  }
-  return std::gcd(std::min(widest, context.row_lanes), static_cast<int>(context.row_points));
+  return planning::fill_lanes(program_, func, context.row);
 }
 
-// Are rows of `func` filled by asynchronous copies of 16 bytes, and the block's first point at a
-// distance of whole sectors from that of the next block?
 bool NestBuilder::copies_sectors(const FunctionData& func, const NestContext& context) const {
-  const int bytes = func.types.front().bytes();
-  return program_.placement.at(func.name).load == LoadPolicy::AsyncCopy &&
-         fill_lanes(func, context) * bytes == kCopyBytes &&
-         context.row_points * bytes % kSectorBytes == 0;
+  return planning::copies_sectors(program_, func, context.row);
 }
 
-// Rows of shared memory start and end at whole vectors of the block's first point: how many elements
-// stand before the box; `count` becomes the row's whole length. Rows of asynchronous copies are whole
-// sectors: where an element's place within a sector differs between global and shared memory, an H200
-// fetches the sector once for each of its copies of 16 bytes, which nearly doubles what the L2 reads.
 std::int64_t NestBuilder::row_padding(const FunctionData& func, const analysis::Interval& row,
                                       const NestContext& context, std::int64_t& count) const {
   if (context.in_thread || !context.in_block) return 0;
-  int lanes = std::max(fill_lanes(func, context), context.row_lanes);
-  if (copies_sectors(func, context)) lanes = std::max(lanes, kSectorBytes / func.types.front().bytes());
-  if (lanes <= 1 || !context.row_origin.defined()) return 0;
-  const auto halo = analysis::constant_difference(context.row_origin, row.min);
-  if (!halo || *halo < 0) return 0;
-  const std::int64_t before = (lanes - *halo % lanes) % lanes;
-  count = (before + count + lanes - 1) / lanes * lanes;
-  return before;
+  return planning::row_padding(program_, func, row, context.row, count);
+}
+
+bool NestBuilder::copies_in_bulk(const FunctionData& func, const Box& box,
+                                 const NestContext& context) const {
+  return context.interior && planning::copies_in_bulk(program_, func, box, context.row);
 }
 
 ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t index, const Box& box,
@@ -300,7 +239,7 @@ ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t in
   }
   const int lanes = context.interior ? fill_lanes(func, context) : 1;
   if (lanes == 1) return fill_points(func, index, box, policy, context, 1);
-  const auto halo = analysis::constant_difference(context.row_origin, box[0].min);
+  const auto halo = analysis::constant_difference(context.row.origin, box[0].min);
   const std::int64_t length = fixed_extents(func, box)[0];
   const bool exact = analysis::constant_difference(box[0].max, box[0].min).has_value();
   if (!halo || !exact) return fill_points(func, index, box, policy, context, 1);
@@ -314,15 +253,15 @@ ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t in
   auto part = [&](std::int64_t from, std::int64_t to, int width, std::int64_t again = 0) {
     if (to <= from) return;
     Box columns = box;
-    columns[0] = {simplify(context.row_origin + constant(from)),
-                  simplify(context.row_origin + constant(to - 1))};
+    columns[0] = {simplify(context.row.origin + constant(from)),
+                  simplify(context.row.origin + constant(to - 1))};
     stmts.push_back(fill_points(func, index, columns, policy, context, width, again));
   };
-  if (copies_sectors(func, context) && first < 0 && last - context.row_points == -first) {
+  if (copies_sectors(func, context) && first < 0 && last - context.row.points == -first) {
     // The block's own columns, in which threads of a warp stand beside one another in pairs that share
     // a sector, then those on both sides of it.
-    part(0, context.row_points, lanes);
-    part(first, 0, lanes, context.row_points - first);
+    part(0, context.row.points, lanes);
+    part(first, 0, lanes, context.row.points - first);
   } else {
     part(first, last, lanes);
   }
@@ -347,7 +286,7 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
     if (!is_pure(func.args[d])) extent[d] = 1;
   }
   if (again > 0) extent.insert(extent.begin() + 1, 2);
-  const Crew crew(program_.placement.at(func.name), context);
+  const Crew crew = crew_of(func, context);
   const bool by_threads = policy == LoadPolicy::HaloThreads || policy == LoadPolicy::Strided;
   Dealt dealt = program_.options.variant.aligned || by_threads
                     ? deal(policy, prefix, func.args, extent, context.threads, crew)

@@ -38,10 +38,12 @@ struct NestBuilder::Frame {
   const Carried* carried = nullptr;
   /// The thread's points may lie outside: its loops are not written out.
   bool rolled = false;
+  /// Of a definition at the root.
+  const planning::KernelPlan* kernel = nullptr;
   /// Of blocks at the domain's edge, which are few.
   bool at_edge = false;
   /// Of blocks whose threads keep what is read beside their own points.
-  std::optional<CommonFrame> common = {};
+  std::optional<planning::CommonFrame> common = {};
 
   [[nodiscard]] bool decided(const Guard& guard) const {
     for (const auto& name : guard.loops) {

@@ -1,10 +1,11 @@
 // NestBuilder: marched loops — the planes that a block keeps from one step to the next.
 #include <algorithm>
 
-#include "codegen/passes/inline_funcs.h"
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
 #include "codegen/passes/simplify.h"
+#include "codegen/plan/edge_blocks.h"
+#include "codegen/plan/kernel_frame.h"
 #include "dsl/march_taps.h"
 #include "dsl/recurrence.h"
 #include "dsl/traverse.h"
@@ -63,36 +64,7 @@ Expr first_read_in(const MarchStage& stage, const Expr& step) {
 
 }  // namespace
 
-bool NestBuilder::keeps_funcs(const Frame& frame) const {
-  return std::any_of(program_.placement.begin(), program_.placement.end(), [&](const auto& entry) {
-    return entry.second.level == Placement::Level::At && loop_of(frame, entry.first, false) >= 0;
-  });
-}
-
 // ---- blocks inside the domain and at its edge ------------------------------------------------------
-
-std::optional<Program> NestBuilder::without_stages(const std::string& name) const {
-  constexpr std::size_t kMostTaps = 256;
-  Program direct = program_;
-  for (auto& [func, placement] : direct.placement) {
-    std::string at = func;
-    for (std::size_t steps = 0; steps <= program_.placement.size(); ++steps) {
-      const Placement& p = program_.placement.at(at);
-      if (p.level != Placement::Level::At) break;
-      at = p.compute.func;
-    }
-    if (at != name || func == name) continue;
-    if (find(func).definitions.size() != 1 || recurrence_of(find(func))) return std::nullopt;
-    placement = Placement();
-  }
-  inline_funcs(direct);
-  std::size_t taps = 0;
-  for (const auto& definition : direct.pipeline.find(name)->definitions) {
-    analysis::for_each_access(definition, [&](const Access&) { ++taps; });
-    if (taps > kMostTaps) return std::nullopt;
-  }
-  return direct;
-}
 
 ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const NestContext& context) const {
   std::vector<Guard> left;
@@ -102,47 +74,30 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     chunk.interior = within.interior && left.empty();
     return place_funcs(frame, position, chunk, [&] { return emit_loops(frame, position, within); });
   };
-  analysis::Scope open;
-  std::string march;
   NestContext known = context;
-  // An update may have no loop along the rows.
-  const bool has_rows = frame.vars.roots().count(frame.func.args[0]) > 0;
-  const Interval row = has_rows ? frame.vars.interval(frame.func.args[0], frame.fixed) : Interval();
-  if (const auto points = has_rows ? analysis::constant_extent(row) : std::nullopt) {
-    known.row_origin = row.min;
-    known.row_points = *points;
-    const auto* lanes = frame.vars.loops().empty() ? nullptr : as_int(frame.vars.loops()[0].extent);
-    const bool vectors = lanes && frame.vars.loops()[0].kind == LoopKind::Vectorized &&
-                         uses_var(frame.vars.value(frame.func.args[0]), frame.vars.loops()[0].name);
-    if (vectors) known.row_lanes = static_cast<int>(*lanes);
-  }
-  for (const auto& loop : frame.vars.loops()) {
-    if (loop.kind == LoopKind::March) march = loop.name;
-    if (frame.fixed.count(loop.name)) continue;
-    open[loop.name] = {constant(0), simplify(loop.extent - 1)};
+  planning::Inside inside;
+  if (frame.kernel != nullptr) {
+    known.row = frame.kernel->frame.row;
+    inside = frame.kernel->inside;
   }
   if (frame.common) {
     known.interior = known.interior_step = known.any_point = true;
     return clamped(frame, emit(known));
   }
-  Expr inside;
-  for (const auto& guard : frame.guards) {
-    if (!march.empty() && guard.loops.count(march)) {
-      left.push_back(guard);
-      continue;
-    }
-    const Interval range = analysis::interval_of(guard.offset, open);
-    if (!range.bounded()) return emit(known);
-    Expr one = simplify(range.max < guard.extent);
-    inside = inside.defined() ? inside && one : one;
+  if (!inside.block.defined()) return emit(known);
+  std::string march;
+  for (const auto& loop : frame.vars.loops()) {
+    if (loop.kind == LoopKind::March) march = loop.name;
   }
-  if (!inside.defined()) return emit(known);
+  for (const auto& guard : frame.guards) {
+    if (!march.empty() && guard.loops.count(march)) left.push_back(guard);
+  }
   NestContext interior = known;
   interior.interior = left.empty();  // else the last chunk may end before its planes do
   interior.interior_step = true;
   const auto saved = frame.guards;
   frame.guards = left;
-  if (may_clamp(frame)) {
+  if (inside.edge == planning::Inside::Edge::ClampedLoads) {
     frame.tested = inside_of(saved, march);
     NestContext everywhere = interior;
     everywhere.any_point = true;
@@ -155,7 +110,8 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   frame.guards = saved;
   ir::Stmt edge;
   // Blocks at the edge take their taps straight from memory.
-  if (const auto direct = without_stages(frame.func.name)) {
+  if (inside.edge == planning::Inside::Edge::DirectTaps) {
+    const auto direct = planning::without_stages(program_, frame.func.name);
     const NestBuilder builder(*direct, findings_);
     Frame same{builder.find(frame.func.name), frame.index, frame.vars};
     same.guards = frame.guards;
@@ -166,7 +122,7 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   } else {
     edge = emit(known);
   }
-  return ir::make_stmt(ir::If{inside, whole, edge});
+  return ir::make_stmt(ir::If{inside.block, whole, edge});
 }
 
 // ---- the marched loop ------------------------------------------------------------------------------
@@ -183,34 +139,14 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
       ++it;
     }
   }
-  std::string marched;
-  for (const auto& dim : frame.func.args) {
-    if (frame.vars.roots().count(dim) && uses_var(frame.vars.value(dim), loop.name)) marched = dim;
-  }
-  internal_check(!marched.empty(), "a march loop walks a dimension");
+  const std::string marched = planning::marched_dimension(frame.vars, frame.func, loop.name);
 
   frame.fixed.insert(loop.name);
-  analysis::Scope own;
-  for (const auto& [dim, root] : frame.vars.roots()) own[dim] = frame.vars.interval(dim, frame.fixed);
-  own[marched] = {make_var(kPlaneSymbol), make_var(kPlaneSymbol)};
-  std::vector<const FunctionData*> placed, inner;
-  for (const auto& func : program_.pipeline.funcs) {
-    const int at = loop_of(frame, func->name, false);
-    const Placement& p = program_.placement.at(func->name);
-    const bool here = p.level == Placement::Level::At && p.compute.func == frame.func.name &&
-                      position_of(frame, p.compute.var) == static_cast<int>(position);
-    if (here) {
-      placed.push_back(func.get());
-    } else if (at >= 0 && at < static_cast<int>(position)) {
-      inner.push_back(func.get());
-    }
-  }
   NestContext within = context;
   within.interior = context.interior || context.interior_step;
-  MarchPlan plan = plan_march(program_, frame.func, marched, placed, inner, own, frame.common);
-  for (auto& stage : plan.stages) {
-    stage.bulk = stage.dim > 0 && !stage.per_thread && copies_in_bulk(*stage.func, stage.box, within);
-  }
+  // Blocks at the domain's edge that take their taps from memory keep nothing.
+  MarchPlan plan = frame.kernel != nullptr ? frame.kernel->march() : MarchPlan();
+  for (auto& stage : plan.stages) stage.bulk = stage.bulk && within.interior;
 
   within.ranges.push(loop.name, {-plan.warm_up, std::nullopt});
   NestContext step = within;
@@ -242,10 +178,7 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
                                 const Expr& count, const NestContext& context) const {
   const LoopVars::Loop& loop = frame.vars.loops()[position];
   const Expr step = make_var(loop.name);
-  std::string marched;
-  for (const auto& dim : frame.func.args) {
-    if (frame.vars.roots().count(dim) && uses_var(frame.vars.value(dim), loop.name)) marched = dim;
-  }
+  const std::string marched = planning::marched_dimension(frame.vars, frame.func, loop.name);
   const Expr plane = frame.vars.value(marched);
   internal_check(analysis::constant_difference(
                      plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
@@ -370,9 +303,8 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
       const Expr number = begun_in(stage, make_var(frame.vars.loops()[position].name));
       return bulk_fill(func, box, number, stage.depth, context);
     }
-    const Placement& placement = program_.placement.at(func.name);
-    const bool copies = placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
-    if (!placement.filled_from.empty() && context.interior && !copies) {
+    const planning::Stage* planned = frame.kernel->find(func.name);
+    if (planned->fill.way == planning::Fill::Way::Window && context.interior) {
       return fill_around(frame, position, stage, box, context);
     }
     return build_definitions(func, box, context);
@@ -404,22 +336,9 @@ ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const Marc
   const Placement& placement = program_.placement.at(func.name);
   const FunctionData& window = find(placement.filled_from);
   const std::vector<std::string>& pattern = placement.column;
-  // Threads beside each other in a dimension that the array lacks hold the same point in their windows.
-  for (const auto& arg : frame.func.args) {
-    const Interval points = frame.vars.interval(arg, frame.fixed);
-    const bool one = analysis::constant_difference(points.max, points.min) == 0;
-    if (!one && std::find(pattern.begin(), pattern.end(), arg) == pattern.end()) {
-      return build_definitions(func, box, context);
-    }
-  }
   Box tile = box;
   for (std::size_t d = 0; d < box.size(); ++d) {
-    if (static_cast<int>(d) == stage.dim) continue;
-    const Interval own = frame.vars.interval(pattern[d], frame.fixed);
-    const auto low = analysis::constant_difference(own.min, box[d].min);
-    const auto high = analysis::constant_difference(box[d].max, own.max);
-    if (!low || !high || *low < 0 || *high < 0) return build_definitions(func, box, context);
-    tile[d] = own;
+    if (static_cast<int>(d) != stage.dim) tile[d] = frame.vars.interval(pattern[d], frame.fixed);
   }
   bool corners = false;
   for (const auto& reader : program_.pipeline.funcs) {

@@ -16,11 +16,14 @@
 
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
-#include "dsl/march_taps.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
+
+using planning::Around;
+using planning::LoopVars;
+
 namespace {
 
 constexpr std::int64_t kWarp = 32;
@@ -309,9 +312,11 @@ class Neighbours {
   std::string rows_;
 };
 
-bool takes_from_others(const MarchStage& stage) {
-  return stage.per_thread && std::any_of(stage.kept.beside.begin(), stage.kept.beside.end(),
-                                         [](const Around& a) { return a != Around(); });
+bool takes_from_others(const MarchStage& stage) { return stage.per_thread && stage.kept.is_beside(); }
+
+// What the stage copies plane by plane in the step that reads it.
+const FunctionData* copied_by(const Program& program, const MarchStage& stage) {
+  return stage.newest == stage.ahead ? planning::copied_plane(program, *stage.func) : nullptr;
 }
 
 }  // namespace
@@ -320,7 +325,7 @@ NestBuilder::Exchanged NestBuilder::exchange_rows(const Frame& frame, const Marc
                                                   const Expr& plane) const {
   // On the host one array holds the points of all threads.
   if (!takes_from_others(stage) || !program_.options.target.is_gpu()) return {};
-  const Neighbours threads(frame.func, frame.vars, stage, copied_plane(stage),
+  const Neighbours threads(frame.func, frame.vars, stage, copied_by(program_, stage),
                            program_.placement.at(stage.func->name).where);
   const Expr at = simplify(plane + constant(stage.newest));
   if (!threads.in_column()) return {{}, threads.exchanged(at)};
@@ -328,28 +333,10 @@ NestBuilder::Exchanged NestBuilder::exchange_rows(const Frame& frame, const Marc
           ir::make_block({threads.exchanged(at), threads.loaded(at)})};
 }
 
-const FunctionData* NestBuilder::copied_plane(const MarchStage& stage) const {
-  const FunctionData& func = *stage.func;
-  const auto* access = func.definitions.front().values.front().as<Access>();
-  if (stage.newest != stage.ahead || func.types.size() != 1 || access == nullptr) return nullptr;
-  const auto source = program_.placement.find(access->name);
-  const bool is_shared = source != program_.placement.end() &&
-                         source->second.memory == MemoryType::Shared &&
-                         source->second.level == Placement::Level::At &&
-                         source->second.compute == program_.placement.at(func.name).compute;
-  bool same = is_shared && access->args.size() == func.args.size();
-  for (std::size_t d = 0; same && d < func.args.size(); ++d) {
-    same = offset_from(access->args[d], func.args[d]) == std::int64_t{0};
-  }
-  if (!same) return nullptr;
-  const FunctionData& copied = find(access->name);
-  return copied.types.size() == 1 ? &copied : nullptr;
-}
-
 ir::Stmt NestBuilder::with_edge_rows(const Frame& frame, const MarchStage& stage,
                                      const ir::Stmt& body) const {
   if (!takes_from_others(stage) || !program_.options.target.is_gpu()) return body;
-  const Neighbours threads(frame.func, frame.vars, stage, copied_plane(stage),
+  const Neighbours threads(frame.func, frame.vars, stage, copied_by(program_, stage),
                            program_.placement.at(stage.func->name).where);
   if (!threads.passes_rows()) return body;
   return threads.allocated(body, frame.vars.interval(frame.func.args[threads.row_dim()], frame.fixed));

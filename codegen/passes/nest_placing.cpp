@@ -1,10 +1,9 @@
 // NestBuilder: Funcs computed inside another's loops — their boxes, memory and cooperative filling.
 #include <algorithm>
 
-#include "codegen/analysis/recurrences.h"
-#include "codegen/passes/infer_bounds.h"
 #include "codegen/passes/nest_builder.h"
 #include "codegen/passes/nest_frame.h"
+#include "codegen/plan/placed_funcs.h"
 #include "dsl/traverse.h"
 
 namespace mica::passes {
@@ -57,57 +56,19 @@ std::string NestBuilder::loop_text(const LoopVars::Loop& loop) {
 bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) { return uses_var(e, loop); }
 
 int NestBuilder::position_of(const Frame& frame, const std::string& dim) const {
-  const auto& loops = frame.vars.loops();
-  for (std::size_t i = 0; i < loops.size(); ++i) {
-    // A staged source names no loop: it belongs to the march, or else to the innermost block loop.
-    if (dim.empty() ? loops[i].kind == LoopKind::GpuBlock || loops[i].kind == LoopKind::March
-                    : loops[i].dim == dim) {
-      return static_cast<int>(i);
-    }
-  }
-  return -1;
+  return planning::position_of(frame.vars, dim);
 }
 
-int NestBuilder::loop_of(const Frame& frame, const std::string& func, bool storage) const {
-  std::string at = func;
-  for (std::size_t steps = 0; steps <= program_.placement.size(); ++steps) {
-    auto it = program_.placement.find(at);
-    if (it == program_.placement.end() || it->second.level != Placement::Level::At) return -1;
-    const Placement& p = it->second;
-    const LoopLevel& level = storage && at == func && p.store ? *p.store : p.compute;
-    if (level.func == frame.func.name) return position_of(frame, level.var);
-    at = level.func;
-  }
-  return -1;
+int NestBuilder::loop_of(const Frame& frame, const std::string& func) const {
+  return planning::loop_of(program_, {frame.func, frame.index, frame.vars}, func);
 }
 
 std::map<std::string, Box> NestBuilder::boxes_at(const Frame& frame, std::size_t position) const {
-  const Definition& definition = frame.func.definitions[frame.index];
-  analysis::Scope own;
-  for (const auto& [dim, root] : frame.vars.roots()) own[dim] = frame.vars.interval(dim, frame.fixed);
+  return planning::boxes_at(program_, {frame.func, frame.index, frame.vars}, frame.fixed, position);
+}
 
-  std::map<std::string, Box> boxes;
-  const auto& funcs = program_.pipeline.funcs;
-  auto inside = [&](const std::string& name) {
-    int at = loop_of(frame, name, false);
-    return at >= 0 && at <= static_cast<int>(position);
-  };
-  for (auto it = funcs.rbegin(); it != funcs.rend(); ++it) {
-    const FunctionData& func = **it;
-    if (!inside(func.name)) continue;
-    Box box = analysis::accessed_box(definition, func.name, own);
-    for (const auto& [consumer_name, consumer_box] : boxes) {
-      const FunctionData& consumer = find(consumer_name);
-      for (const auto& d : consumer.definitions) {
-        unite(box, analysis::accessed_box(d, func.name,
-                                          analysis::definition_scope(consumer, d, consumer_box)));
-      }
-    }
-    if (!box.empty()) {
-      boxes[func.name] = with_updates(func, analysis::with_start(program_.pipeline, func, box));
-    }
-  }
-  return boxes;
+bool NestBuilder::keeps_funcs(const Frame& frame) const {
+  return planning::keeps_funcs(program_, {frame.func, frame.index, frame.vars});
 }
 
 std::vector<const FunctionData*> NestBuilder::stored_around(const Frame& frame,
@@ -199,7 +160,7 @@ Box NestBuilder::needed_box(const FunctionData& func, const NestContext& context
 
 void NestBuilder::check_storage_level(const Frame& frame, const FunctionData& func,
                                       std::size_t position) const {
-  const int compute = loop_of(frame, func.name, false);
+  const int compute = loop_of(frame, func.name);
   for (int i = compute; i >= 0 && i < static_cast<int>(position); ++i) {
     const LoopVars::Loop& loop = frame.vars.loops()[static_cast<std::size_t>(i)];
     if (!runs_at_once(loop.kind)) continue;
@@ -271,39 +232,28 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
   const auto fold = stage ? findings_.folds.end() : findings_.folds.find(func.name);
   const bool is_folded = fold != findings_.folds.end();
   const Placement& placement = program_.placement.at(func.name);
-  std::vector<Expr> mins, extents;
-  std::int64_t elements = 1;
-  bool fixed_size = true;
+  std::optional<Fold> folded;
+  if (is_folded) folded = fold->second;
+  if (ring >= 0) folded = Fold{static_cast<std::size_t>(ring), stage->depth};
+  const bool in_rows = context.in_block && !context.in_thread;
+  const planning::StorageShape shape =
+      planning::storage_shape(program_, func, box, folded, in_rows ? &context.row : nullptr);
+  std::vector<Expr> extents;
   for (std::size_t d = 0; d < box.size(); ++d) {
-    auto count = analysis::constant_extent(box[d]);
-    if (static_cast<int>(d) == ring) count = stage->depth;
-    if (is_folded && fold->second.dim == d) count = fold->second.factor;
     const int align = storage_alignment(func, d, 1);
-    if (count) count = (*count + align - 1) / align * align;
-    mins.push_back(box[d].min);
-    if (d == 0 && count) {
-      const std::int64_t before = row_padding(func, box[0], context, *count);
-      mins[0] = simplify(mins[0] - constant(before));
-    }
+    const auto& count = shape.extents[d];
     extents.push_back(count ? constant(*count)
                       : align == 1
                           ? analysis::extent_of(box[d])
                           : simplify((analysis::extent_of(box[d]) + (align - 1)) / align * align));
-    if (count) elements *= *count;
-    fixed_size = fixed_size && count.has_value();
   }
+  const bool fixed_size = shape.fixed();
   if (context.in_block) static_cast<void>(fixed_extents(func, box));
   MemoryType memory = placement.memory;
-  std::int64_t bytes = 0;
-  for (const auto& type : func.types) bytes += elements * type.bytes();
-  if (memory == MemoryType::Auto) {
-    if (context.in_thread) {
-      memory = MemoryType::Register;
-    } else if (context.in_block) {
-      memory = MemoryType::Shared;
-    } else {
-      memory = fixed_size && bytes <= kStackBytes ? MemoryType::Stack : MemoryType::Heap;
-    }
+  if (context.in_block || context.in_thread) {
+    memory = planning::memory_in_block(memory, context.in_thread);
+  } else if (memory == MemoryType::Auto) {
+    memory = fixed_size && shape.bytes <= kStackBytes ? MemoryType::Stack : MemoryType::Heap;
   }
   if (context.in_thread && memory == MemoryType::Shared) {
     throw UserError("store_in(MemoryType::Shared): " + func.name +
@@ -331,7 +281,7 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     alloc.buffer = storage_name(func.name, static_cast<int>(i), func.types.size());
     alloc.type = func.types[i];
     alloc.memory = memory;
-    alloc.mins = mins;
+    alloc.mins = shape.mins;
     alloc.extents = extents;
     alloc.per_thread = per_thread;
     if (is_folded) {

@@ -19,9 +19,12 @@
 #include <vector>
 
 #include "codegen/analysis/bounds.h"
-#include "codegen/passes/loop_vars.h"
+#include "codegen/plan/loop_vars.h"
 
 namespace mica::passes {
+
+using planning::Guard;
+using planning::LoopVars;
 
 struct SlidDim {
   std::size_t dim = 0;   ///< of the Func

@@ -87,7 +87,7 @@ void turn_tiles(Program& program) {
   if (program.options.variant.aligned || !program.options.target.is_gpu()) return;
   for (auto& func : program.pipeline.funcs) {
     // A common frame's rows are those of warps.
-    if (!program.is_root(func->name) || common_frame(program, *func)) continue;
+    if (!program.is_root(func->name) || planning::common_frame(program, *func)) continue;
     auto copy = std::make_shared<FunctionData>(*func);
     for (Definition& definition : copy->definitions) {
       // Loops that are split or joined beforehand have other names than their dimensions.

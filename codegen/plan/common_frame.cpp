@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "dsl/loop_dims.h"
+#include "codegen/program.h"
 #include "dsl/march_taps.h"
 #include "dsl/tap_text.h"
 
-namespace mica {
+namespace mica::planning {
 namespace {
 
 class Framer {
@@ -69,8 +69,7 @@ class Framer {
         });
       }
     }
-    const bool beside = std::any_of(kept.beside.begin(), kept.beside.end(),
-                                    [](const Around& a) { return a != Around(); });
+    const bool beside = kept.is_beside();
     if (beside && !beside_own_) frame_.where = program_.placement.at(f.name).where;
     beside_own_ = beside_own_ || beside;
     if (beside && refused_ != nullptr) {
@@ -118,8 +117,28 @@ class Framer {
 
 }  // namespace
 
+bool CommonFrame::Kept::is_beside() const {
+  return std::any_of(beside.begin(), beside.end(), [](const Around& a) { return a != Around(); });
+}
+
 std::optional<CommonFrame> common_frame(const Program& program, const FunctionData& func) {
   return Framer(program, func).run();
 }
 
-}  // namespace mica
+const FunctionData* copied_plane(const Program& program, const FunctionData& func) {
+  const auto* access = func.definitions.front().values.front().as<Access>();
+  if (func.types.size() != 1 || access == nullptr || access->args.size() != func.args.size()) return nullptr;
+  const auto source = program.placement.find(access->name);
+  const bool at_march = source != program.placement.end() &&
+                        source->second.memory == MemoryType::Shared &&
+                        source->second.level == Placement::Level::At &&
+                        source->second.compute == program.placement.at(func.name).compute;
+  if (!at_march) return nullptr;
+  for (std::size_t d = 0; d < func.args.size(); ++d) {
+    if (offset_from(access->args[d], func.args[d]) != std::int64_t{0}) return nullptr;
+  }
+  const FunctionData* copied = program.pipeline.find(access->name);
+  return copied->types.size() == 1 ? copied : nullptr;
+}
+
+}  // namespace mica::planning

@@ -21,9 +21,13 @@
 #include <string>
 #include <vector>
 
-#include "codegen/program.h"
+#include "dsl/function.h"
 
 namespace mica {
+struct Program;
+}
+
+namespace mica::planning {
 
 /// Points along one dimension, counted from one or from an interval's ends.
 struct Around {
@@ -42,8 +46,13 @@ struct CommonFrame {
   struct Kept {
     std::vector<Around> beside;
     bool corners = false;  ///< in two dimensions at once
+    [[nodiscard]] bool is_beside() const;
+    friend bool operator==(const Kept&, const Kept&) = default;
   };
   std::map<std::string, Kept> kept;
+  friend bool operator==(const CommonFrame& a, const CommonFrame& b) {
+    return a.loop == b.loop && a.march == b.march && a.margin == b.margin && a.kept == b.kept;
+  }
   SourceLocation where;  ///< the directive that keeps the first of the Funcs read beside
 };
 
@@ -52,4 +61,8 @@ struct CommonFrame {
 /// that all threads of a block compute together.
 std::optional<CommonFrame> common_frame(const Program& program, const FunctionData& func);
 
-}  // namespace mica
+/// The Func in shared memory of which `func`, computed at the same march, is a copy point by point; null if
+/// it is anything else.
+const FunctionData* copied_plane(const Program& program, const FunctionData& func);
+
+}  // namespace mica::planning

@@ -1,5 +1,5 @@
 // The loops that splits and fuses make, carried out: which points they reach, and what intervals say.
-#include "codegen/passes/loop_vars.h"
+#include "codegen/plan/loop_vars.h"
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@
 namespace mica {
 namespace {
 
-using passes::LoopVars;
+using planning::LoopVars;
 using Symbols = std::map<std::string, std::int64_t>;
 
 constexpr const char* kDims[] = {"x", "y"};
@@ -93,7 +93,7 @@ class Carried {
 
   /// A guard that these loops alone decide keeps them from this iteration.
   [[nodiscard]] bool kept_out(const std::set<std::string>& loops) const {
-    return std::any_of(vars_.guards().begin(), vars_.guards().end(), [&](const passes::Guard& guard) {
+    return std::any_of(vars_.guards().begin(), vars_.guards().end(), [&](const planning::Guard& guard) {
       return std::includes(loops.begin(), loops.end(), guard.loops.begin(), guard.loops.end()) &&
              evaluate_int(guard.offset, symbols_) >= evaluate_int(guard.extent, symbols_);
     });

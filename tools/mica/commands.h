@@ -10,6 +10,8 @@ namespace mica::tools {
 void add_list(CLI::App& app);  ///< mica list: the named schedules
 /// mica show NAME [--json]: one schedule as code, its parameters, loop nest and exact figures
 void add_show(CLI::App& app);
+/// mica plan NAME: the plans of its kernels (codegen/plan/kernel_plan.h)
+void add_plan(CLI::App& app);
 void add_traffic(CLI::App& app);  ///< mica traffic NAME --size N: bytes moved, for measure_traffic.sh
 void add_dump(CLI::App& app);   ///< mica dump ALGORITHM --schedule S --after PASS: the code after a pass
 void add_ptx(CLI::App& app);    ///< mica ptx ALGORITHM --schedule S --sm N

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   mica::tools::add_list(app);
   mica::tools::add_show(app);
+  mica::tools::add_plan(app);
   mica::tools::add_traffic(app);
   mica::tools::add_dump(app);
   mica::tools::add_ptx(app);

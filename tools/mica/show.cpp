@@ -1,4 +1,5 @@
-// mica show and traffic: a named schedule, its loops and its exact figures.
+// mica show, plan and traffic: a named schedule, its loops, the plans of its kernels and its exact
+// figures.
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -148,6 +149,17 @@ void add_show(CLI::App& app) {
     } else {
       print_text(subject);
     }
+  });
+}
+
+void add_plan(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "plan", "what the kernels of one schedule keep where, which memory serves which tap, who waits");
+  auto choice = std::make_shared<Choice>();
+  add_options(*command, *choice);
+  command->callback([choice] {
+    const Subject subject = subject_of(*choice);
+    std::cout << subject.algorithm.output.print_plan(target_of(subject));
   });
 }
 

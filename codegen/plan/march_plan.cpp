@@ -1,21 +1,23 @@
-#include "codegen/passes/march_plan.h"
+#include "codegen/plan/march_plan.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "codegen/passes/simplify.h"
+#include "codegen/program.h"
 #include "dsl/march_taps.h"
 #include "dsl/operators.h"
 #include "dsl/recurrence.h"
 #include "dsl/tap_text.h"
 #include "dsl/traverse.h"
 
-namespace mica::passes {
+namespace mica::planning {
 namespace {
 
 using analysis::Box;
 using analysis::Interval;
 using analysis::Scope;
+using passes::simplify;
 
 // Something that reads along the march: the marched Func, a stage, or a Func inside the step.
 struct Reader {
@@ -308,4 +310,4 @@ MarchPlan plan_march(const Program& program, const FunctionData& func, const std
   return Planner(program, func, var, own, frame).run(placed, inner);
 }
 
-}  // namespace mica::passes
+}  // namespace mica::planning

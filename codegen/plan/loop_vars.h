@@ -12,7 +12,7 @@
 #include "dsl/function.h"
 #include "dsl/loop_dims.h"
 
-namespace mica::passes {
+namespace mica::planning {
 
 /// A condition under which an iteration is inside the domain: offset < extent, where `loops` are the
 /// loops that `offset` is made of.
@@ -69,6 +69,8 @@ class LoopVars {
   [[nodiscard]] analysis::Interval interval(const std::string& dim,
                                             const std::set<std::string>& fixed) const;
   [[nodiscard]] const std::map<std::string, Root>& roots() const { return roots_; }
+  /// The same loops, guards and values of all dimensions.
+  friend bool operator==(const LoopVars& a, const LoopVars& b);
 
  private:
   /// The first step from `from` on that takes `dim` apart; -1 for a loop.
@@ -97,4 +99,4 @@ class LoopVars {
   std::vector<bool> exact_;  // splits: all iterations of the parts are some of the whole
 };
 
-}  // namespace mica::passes
+}  // namespace mica::planning

@@ -1,4 +1,4 @@
-#include "codegen/passes/loop_vars.h"
+#include "codegen/plan/loop_vars.h"
 
 #include <algorithm>
 
@@ -7,9 +7,10 @@
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
-namespace mica::passes {
+namespace mica::planning {
 
 using analysis::Interval;
+using passes::simplify;
 
 LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& roots,
                    std::string prefix, bool of_fixed_size)
@@ -307,4 +308,19 @@ Interval LoopVars::interval(const std::string& dim, const std::set<std::string>&
   return {simplify(root.base + i.min), simplify(root.base + i.max)};
 }
 
-}  // namespace mica::passes
+bool operator==(const LoopVars& a, const LoopVars& b) {
+  const auto same_loop = [](const LoopVars::Loop& l, const LoopVars::Loop& r) {
+    return l.name == r.name && l.kind == r.kind && equal(l.extent, r.extent);
+  };
+  const auto same_guard = [](const Guard& l, const Guard& r) {
+    return l.loops == r.loops && equal(l.offset, r.offset) && equal(l.extent, r.extent);
+  };
+  const auto same_values = [&](const auto& l, const auto& r) {
+    return l.first == r.first && equal(a.value(l.first), b.value(r.first));
+  };
+  return std::ranges::equal(a.loops_, b.loops_, same_loop) &&
+         std::ranges::equal(a.guards_, b.guards_, same_guard) &&
+         std::ranges::equal(a.roots_, b.roots_, same_values);
+}
+
+}  // namespace mica::planning

@@ -18,9 +18,12 @@
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/plan/common_frame.h"
-#include "codegen/program.h"
 
-namespace mica::passes {
+namespace mica {
+struct Program;
+}
+
+namespace mica::planning {
 
 struct MarchStage {
   const FunctionData* func = nullptr;
@@ -62,4 +65,4 @@ MarchPlan plan_march(const Program& program, const FunctionData& func, const std
                      const std::vector<const FunctionData*>& inner, const analysis::Scope& own,
                      const std::optional<CommonFrame>& frame);
 
-}  // namespace mica::passes
+}  // namespace mica::planning

@@ -1,0 +1,19 @@
+// What blocks do of which some points lie outside of what is computed.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "codegen/plan/kernel_plan.h"
+#include "codegen/program.h"
+
+namespace mica::planning {
+
+/// How blocks of definition `index` of `func` tell that they are inside, and what the others do.
+Inside edge_of(const Program& program, const FunctionData& func, std::size_t index,
+               const KernelFrame& frame);
+/// The program in which Func `name` keeps nothing: what is computed inside its loops is inlined. Empty
+/// where that would not do (updates) or would recompute too much.
+std::optional<Program> without_stages(const Program& program, const std::string& name);
+
+}  // namespace mica::planning

@@ -1,0 +1,37 @@
+// How the threads of a block fill a staged box: in pieces of how many elements, into rows of which
+// length.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "codegen/analysis/bounds.h"
+#include "codegen/program.h"
+
+namespace mica::planning {
+
+/// What both ends and the size of a bulk copy are multiples of.
+inline constexpr std::int64_t kBulkBytes = 16;
+
+/// The read of an array in memory, an input's or a root Func's, that `func` copies point by point; null
+/// if it does anything else.
+const Access* copied_tap(const Program& program, const FunctionData& func);
+/// Elements that one access moves when rows of `func` are filled in whole vectors. Where rows are not
+/// aligned, elements go one by one, those of a warp beside one another.
+int fill_lanes(const Program& program, const FunctionData& func, const BlockRow& block);
+/// Are rows of `func` filled by asynchronous copies of 16 bytes, and the block's first point at a
+/// distance of whole sectors from that of the next block?
+bool copies_sectors(const Program& program, const FunctionData& func, const BlockRow& block);
+/// How many elements stand in shared memory before those of `row`; `count`, the row's length, becomes
+/// the whole one. Rows start and end at whole vectors of the block's first point. Rows of asynchronous
+/// copies are whole sectors: where an element's place within a sector differs between global and shared
+/// memory, an H200 fetches the sector once for each of its copies of 16 bytes, which nearly doubles what
+/// the L2 reads.
+std::int64_t row_padding(const Program& program, const FunctionData& func, const analysis::Interval& row,
+                         const BlockRow& block, std::int64_t& count);
+/// Does the bulk-copy engine fill the box in blocks inside the domain? Its rows are known to be whole
+/// pieces of 16 bytes at both ends; where they are not, threads copy as by LoadPolicy::AsyncCopy.
+bool copies_in_bulk(const Program& program, const FunctionData& func, const analysis::Box& box,
+                    const BlockRow& block);
+
+}  // namespace mica::planning

@@ -1,0 +1,327 @@
+#include "codegen/plan/plan_stages.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/analysis/linear.h"
+#include "codegen/plan/filling.h"
+#include "codegen/plan/placed_funcs.h"
+#include "codegen/plan/storage_shape.h"
+#include "dsl/traverse.h"
+
+namespace mica::planning {
+
+using analysis::Box;
+using analysis::Interval;
+
+namespace {
+
+constexpr std::int64_t kRegisterBytes = 4;
+constexpr std::int64_t kBarrierBytes = 8;  // of a transaction barrier, one a place
+
+std::int64_t registers_for(const FunctionData& func, std::int64_t points) {
+  std::int64_t each = 0;
+  for (const auto& type : func.types) each += (type.bytes() + kRegisterBytes - 1) / kRegisterBytes;
+  return points * each;
+}
+
+class Stages {
+ public:
+  Stages(const Program& program, const FunctionData& func, std::size_t index, const KernelFrame& frame)
+      : program_(program), func_(func), frame_(frame), loops_{func, index, frame.vars} {}
+
+  std::vector<Stage> run() {
+    std::vector<Stage> block, thread;
+    MarchPlan march;
+    if (frame_.march) march = plan_planes();
+    for (const auto& f : program_.pipeline.funcs) {
+      const int at = loop_of(program_, loops_, f->name);
+      if (at < 0 || (frame_.march && at == static_cast<int>(frame_.march->position))) continue;
+      const auto position = static_cast<std::size_t>(at);
+      if (!boxes(position).count(f->name)) continue;  // this definition does not read it
+      (in_thread(position) ? thread : block).push_back(kept(*f, position));
+    }
+    std::vector<Stage> stages = std::move(block);
+    for (std::size_t i = 0; i <= march.stages.size(); ++i) {
+      if (i == march.consumer_at) {
+        for (auto& stage : thread) stages.push_back(std::move(stage));
+        stages.push_back(own());
+      }
+      if (i < march.stages.size()) stages.push_back(marched(march.stages[i]));
+    }
+    return stages;
+  }
+
+ private:
+  // ---- the march -----------------------------------------------------------------------------------
+  MarchPlan plan_planes() {
+    const std::size_t position = frame_.march->position;
+    const std::set<std::string> fixed = around(position);
+    analysis::Scope own;
+    for (const auto& [dim, root] : frame_.vars.roots()) own[dim] = frame_.vars.interval(dim, fixed);
+    const Expr plane = make_var(kPlaneSymbol);
+    own[frame_.march->dim] = {plane, plane};
+    std::vector<const FunctionData*> placed, inner;
+    for (const auto& f : program_.pipeline.funcs) {
+      const int at = loop_of(program_, loops_, f->name);
+      const Placement& p = program_.placement.at(f->name);
+      const bool here = p.level == Placement::Level::At && p.compute.func == func_.name &&
+                        position_of(frame_.vars, p.compute.var) == static_cast<int>(position);
+      if (here) {
+        placed.push_back(f.get());
+      } else if (at >= 0 && at < static_cast<int>(position)) {
+        inner.push_back(f.get());
+      }
+    }
+    MarchPlan plan = plan_march(program_, func_, frame_.march->dim, placed, inner, own, frame_.common);
+    for (auto& stage : plan.stages) {
+      stage.bulk = stage.dim > 0 && !stage.per_thread && !frame_.common &&
+                   copies_in_bulk(program_, *stage.func, stage.box, frame_.row);
+    }
+    return plan;
+  }
+
+  Stage marched(const MarchStage& step) const {
+    const FunctionData& func = *step.func;
+    Stage stage;
+    stage.func = func.name;
+    stage.level = step.dim >= 0 ? Level::Step : Level::Block;
+    stage.step = step;
+    Box box = step.box;
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      stage.box.push_back(static_cast<int>(d) == step.dim
+                              ? Side{marched_dim(), step.ahead, 1}
+                              : side(box[d], d, func, frame_.march->position));
+    }
+    stage.kept = {step.per_thread ? Residence::Registers : Residence::Shared};
+    fill(stage, func, step.bulk);
+    std::optional<Fold> ring;
+    if (step.dim >= 0) ring = Fold{static_cast<std::size_t>(step.dim), step.depth};
+    if (step.per_thread) {
+      std::int64_t points = step.dim >= 0 ? step.depth : 1;
+      for (std::size_t d = 0; d < func.args.size(); ++d) {
+        if (static_cast<int>(d) != step.dim) points *= held(step, d);
+      }
+      stage.registers = registers_for(func, points);
+      stage.shared_bytes = edge_rows(step, func);
+      if (takes_rows(step)) stage.kept.push_back(Residence::Shared);
+    } else {
+      stage.shared_bytes = storage_shape(program_, func, box, ring, &frame_.row).bytes;
+      if (step.bulk) stage.shared_bytes += kBarrierBytes * step.depth;
+    }
+    return stage;
+  }
+
+  // ---- common frames -------------------------------------------------------------------------------
+  // Points of a thread in dimension `d`, with those beside its own; a row begins with whole vectors.
+  [[nodiscard]] std::int64_t held(const MarchStage& step, std::size_t d) const {
+    const std::int64_t own = frame_.own.at(d);
+    if (d >= step.kept.beside.size()) return own;
+    const auto [before, after] = step.kept.beside[d];
+    const std::int64_t lanes = d == 0 ? frame_.row.lanes : 1;
+    return (before + lanes - 1) / lanes * lanes + own + after;
+  }
+  // The dimension beside whose rows other warps hold those that a thread reads.
+  [[nodiscard]] std::optional<std::size_t> column(const MarchStage& step) const {
+    const auto& loops = frame_.vars.loops();
+    const auto lane = std::find_if(loops.begin(), loops.end(),
+                                   [](const auto& l) { return l.kind == LoopKind::GpuThread; });
+    for (std::size_t d = 0; lane != loops.end() && d < step.kept.beside.size(); ++d) {
+      if (step.kept.beside[d] == Around()) continue;
+      if (!uses_var(frame_.vars.value(frame_.dims[d]), lane->name)) return d;
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] bool takes_rows(const MarchStage& step) const { return column(step).has_value(); }
+  // Shared memory of the rows at the edges of all threads' points, two planes of them.
+  [[nodiscard]] std::int64_t edge_rows(const MarchStage& step, const FunctionData& func) const {
+    const auto across = column(step);
+    const bool copies = step.newest == step.ahead && copied_plane(program_, func) != nullptr;
+    if (!across || copies || !program_.options.target.is_gpu()) return 0;
+    const auto [before, after] = step.kept.beside[*across];
+    std::int64_t bytes = 2 * (before + after) * *frame_.block.at(*across) / frame_.own.at(*across);
+    for (std::size_t d = 0; d < frame_.dims.size(); ++d) {
+      if (d != *across && static_cast<int>(d) != step.dim) bytes *= *frame_.block.at(d);
+    }
+    std::int64_t each = 0;
+    for (const auto& type : func.types) each += type.bytes();
+    return bytes * each;
+  }
+
+  // ---- other stages --------------------------------------------------------------------------------
+  Stage kept(const FunctionData& func, std::size_t position) {
+    const Placement& placement = program_.placement.at(func.name);
+    const bool threads = in_thread(position);
+    Stage stage;
+    stage.func = func.name;
+    stage.level = threads ? Level::Thread : Level::Block;
+    // Loops inside another stage's need a part of this box, which is not worked out here.
+    const bool nested = placement.compute.func != func_.name;
+    const Box& box = boxes(position).at(func.name);
+    for (std::size_t d = 0; d < box.size() && !nested; ++d) {
+      stage.box.push_back(side(box[d], d, func, position));
+    }
+    const bool bulk = !threads && copies_in_bulk(program_, func, box, frame_.row);
+    fill(stage, func, bulk);
+    std::size_t stored = position;
+    if (placement.store && placement.store->func == func_.name) {
+      stored = static_cast<std::size_t>(std::max(0, position_of(frame_.vars, placement.store->var)));
+    }
+    const StorageShape shape = storage_shape(program_, func, boxes(stored).at(func.name), std::nullopt,
+                                             in_thread(stored) ? nullptr : &frame_.row);
+    const MemoryType memory = memory_in_block(placement.memory, in_thread(stored));
+    const bool array = placement.store_root || (threads && !shape.fixed());
+    if (array) {
+      stage.kept = {Residence::Global};
+    } else if (memory == MemoryType::Shared) {
+      stage.kept = {Residence::Shared};
+      stage.shared_bytes = nested ? 0 : shape.bytes + (bulk ? kBarrierBytes : 0);
+    } else {
+      stage.kept = {Residence::Registers};
+      std::int64_t points = nested ? 0 : 1;
+      for (const auto& extent : shape.extents) points *= extent.value_or(1);
+      stage.registers = registers_for(func, points);
+    }
+    return stage;
+  }
+
+  [[nodiscard]] Stage own() const {
+    Stage stage;
+    stage.func = func_.name;
+    stage.level = frame_.march ? Level::Step : Level::Thread;
+    for (std::size_t d = 0; d < frame_.block.size(); ++d) {
+      stage.box.push_back({static_cast<int>(d), 0, frame_.block[d]});
+    }
+    stage.crew = Crew(frame_.threads, 0);
+    return stage;
+  }
+
+  // ---- parts ---------------------------------------------------------------------------------------
+  void fill(Stage& stage, const FunctionData& func, bool bulk) const {
+    const Placement& placement = program_.placement.at(func.name);
+    const Access* copied = copied_tap(program_, func);
+    const auto staged = program_.pipeline.staged.find(func.name);
+    const auto made = program_.pipeline.marched.find(func.name);
+    const bool window = made != program_.pipeline.marched.end() && !made->second.window_of.empty();
+    stage.copies = staged != program_.pipeline.staged.end() ? staged->second
+                   : window                                 ? made->second.window_of
+                   : copied != nullptr                      ? copied->name
+                                                            : "";
+    const bool by_crew = stage.level != Level::Thread && !is_in_registers(stage);
+    stage.crew = Crew(frame_.threads, by_crew && placement.load ? frame_.filling_warps : 0);
+    Fill& fill = stage.fill;
+    if (by_crew) fill.dealt = placement.load.value_or(LoadPolicy::TwoStep);
+    if (by_crew && fill.dealt == LoadPolicy::HaloThreads) one_thread_a_point(stage);
+    if (copied == nullptr) return;
+    const int bytes = func.types.front().bytes();
+    fill.way = Fill::Way::Loads;
+    fill.bytes = bytes * (by_crew ? fill_lanes(program_, func, frame_.row) : frame_.row.lanes);
+    if (!by_crew) return;
+    const bool copies = fill.dealt == LoadPolicy::AsyncCopy || fill.dealt == LoadPolicy::Bulk;
+    if (bulk) {
+      fill.way = Fill::Way::BulkCopies;
+      fill.bytes = static_cast<int>(kBulkBytes);
+    } else if (copies) {
+      if (fill.bytes >= ir::kNarrowestCopy) fill.way = Fill::Way::AsyncCopies;
+    } else if (!placement.filled_from.empty() && holds_tile(stage, placement.column)) {
+      fill.way = Fill::Way::Window;
+      fill.window = placement.filled_from;
+    }
+  }
+
+  // Does a plane hold the points of all threads, each once? `column` has the kernel's dimension in each
+  // of the Func's. Threads beside each other in a dimension that the Func lacks hold the same point.
+  [[nodiscard]] bool holds_tile(const Stage& stage, const std::vector<std::string>& column) const {
+    for (std::size_t e = 0; e < frame_.dims.size(); ++e) {
+      const bool marched = static_cast<int>(e) == marched_dim();
+      const auto d = static_cast<std::size_t>(std::find(column.begin(), column.end(), frame_.dims[e]) -
+                                              column.begin());
+      if (d >= stage.box.size()) {
+        if (!marched && frame_.block[e] != 1) return false;
+        continue;
+      }
+      const Side& side = stage.box[d];
+      if (marched && static_cast<int>(d) == stage.step->dim) continue;
+      if (side.dim != static_cast<int>(e) || !side.points || !frame_.block[e]) return false;
+      if (side.first > 0 || *side.end() < *frame_.block[e]) return false;
+    }
+    return true;
+  }
+
+  static bool is_in_registers(const Stage& stage) { return stage.step && stage.step->per_thread; }
+
+  // HaloThreads: the block grows to the box.
+  static void one_thread_a_point(Stage& stage) {
+    stage.crew.count = 1;
+    for (std::size_t d = 0; d < 3; ++d) {
+      stage.crew.extents[d] = d < stage.box.size() ? stage.box[d].points.value_or(1) : 1;
+      stage.crew.count *= stage.crew.extents[d];
+    }
+  }
+
+  [[nodiscard]] int marched_dim() const {
+    const auto found = std::find(frame_.dims.begin(), frame_.dims.end(), frame_.march->dim);
+    return static_cast<int>(found - frame_.dims.begin());
+  }
+
+  // Names of the loops from `position` outwards.
+  [[nodiscard]] std::set<std::string> around(std::size_t position) const {
+    std::set<std::string> names;
+    const auto& loops = frame_.vars.loops();
+    for (std::size_t i = position; i < loops.size(); ++i) names.insert(loops[i].name);
+    return names;
+  }
+
+  [[nodiscard]] bool in_thread(std::size_t position) const {
+    const auto& loops = frame_.vars.loops();
+    return std::any_of(loops.begin() + static_cast<std::ptrdiff_t>(position), loops.end(),
+                       [](const auto& loop) { return loop.kind == LoopKind::GpuThread; });
+  }
+
+  const std::map<std::string, Box>& boxes(std::size_t position) {
+    const auto [found, is_new] = boxes_.try_emplace(position);
+    if (is_new) found->second = boxes_at(program_, loops_, around(position), position);
+    return found->second;
+  }
+
+  // Dimension `d` of a box, from the first point of what stands inside loop `position`: in the
+  // dimension of the Func's name, of its place, or any other.
+  [[nodiscard]] Side side(const Interval& interval, std::size_t d, const FunctionData& func,
+                          std::size_t position) const {
+    Side side;
+    side.points = analysis::constant_extent(interval);
+    const std::set<std::string> fixed = around(position);
+    std::vector<std::size_t> order;
+    const auto named = std::find(frame_.dims.begin(), frame_.dims.end(), func.args[d]);
+    if (named != frame_.dims.end())
+      order.push_back(static_cast<std::size_t>(named - frame_.dims.begin()));
+    if (d < frame_.dims.size()) order.push_back(d);
+    for (std::size_t e = 0; e < frame_.dims.size(); ++e) order.push_back(e);
+    for (const std::size_t e : order) {
+      if (frame_.vars.roots().count(frame_.dims[e]) == 0) continue;
+      const Interval own = frame_.vars.interval(frame_.dims[e], fixed);
+      const auto first = analysis::constant_difference(interval.min, own.min);
+      if (!first) continue;
+      side.dim = static_cast<int>(e);
+      side.first = *first;
+      return side;
+    }
+    return side;
+  }
+
+  const Program& program_;
+  const FunctionData& func_;
+  const KernelFrame& frame_;
+  Loops loops_;
+  std::map<std::size_t, std::map<std::string, Box>> boxes_;
+};
+
+}  // namespace
+
+std::vector<Stage> stages_of(const Program& program, const FunctionData& func, std::size_t index,
+                             const KernelFrame& frame) {
+  return Stages(program, func, index, frame).run();
+}
+
+}  // namespace mica::planning

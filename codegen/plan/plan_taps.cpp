@@ -1,0 +1,188 @@
+#include "codegen/plan/plan_taps.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "codegen/analysis/linear.h"
+#include "codegen/plan/placed_funcs.h"
+#include "dsl/march_taps.h"
+
+namespace mica::planning {
+
+namespace {
+
+constexpr std::int64_t kWarp = 32;
+
+class Taps {
+ public:
+  Taps(const Program& program, const KernelPlan& plan)
+      : program_(program), plan_(plan), func_(*program.pipeline.find(plan.func)) {
+    for (const auto& directive : func_.definitions.front().directives) {
+      if (const auto* texture = std::get_if<directive::Texture>(&directive.op)) {
+        textures_.insert(texture->source);
+      }
+      if (const auto* exchange = std::get_if<directive::Exchange>(&directive.op)) {
+        exchanges_.push_back(*exchange);
+      }
+    }
+  }
+
+  std::vector<Tap> run() {
+    for (const auto& stage : plan_.stages) {
+      const FunctionData& reader = *program_.pipeline.find(stage.func);
+      const bool own = stage.func == plan_.func;
+      const std::size_t first = taps_.size();
+      for (std::size_t i = 0; i < reader.definitions.size(); ++i) {
+        if (own && i != plan_.definition) continue;
+        analysis::for_each_access(reader.definitions[i],
+                                  [&](const Access& access) { add(first, tap_of(reader, access)); });
+      }
+      for (std::size_t k = first; k < taps_.size(); ++k) serve(taps_[k], stage, first);
+      if (stage.fill.way == Fill::Way::Window) {
+        Tap held = taps_[first];
+        held.source = stage.fill.window;
+        held.server = Server::OwnRegister;
+        taps_.push_back(std::move(held));
+      }
+    }
+    return std::move(taps_);
+  }
+
+ private:
+  void add(std::size_t first, Tap tap) {
+    for (std::size_t k = first; k < taps_.size(); ++k) {
+      if (taps_[k].source != tap.source || taps_[k].at != tap.at) continue;
+      ++taps_[k].count;
+      return;
+    }
+    taps_.push_back(std::move(tap));
+  }
+
+  void serve(Tap& tap, const Stage& reader, std::size_t first) const {
+    if (tap.source == plan_.func) {
+      tap.server = Server::Itself;
+      return;
+    }
+    const Stage* source = plan_.find(tap.source);
+    if (reader.func == plan_.func && is_exchanged(tap, first)) {
+      const auto along = std::find_if(tap.at.begin(), tap.at.end(), [&](const Tap::Index& index) {
+        return index.of == exchanged_dim(tap) && index.offset != 0;
+      });
+      tap.server = Server::Lane;
+      tap.lanes = along->offset < 0 ? -1 : 1;
+    } else if (source == nullptr || source->is_in(Residence::Global)) {
+      const bool copied =
+          reader.fill.way == Fill::Way::AsyncCopies || reader.fill.way == Fill::Way::BulkCopies;
+      tap.server = textures_.count(tap.source) > 0 && !copied ? Server::Texture : Server::Global;
+    } else if (source->is_in(Residence::Registers)) {
+      serve_from_registers(tap, *source);
+    } else {
+      tap.server = Server::Shared;
+    }
+  }
+
+  // A thread's own points, those that the next lanes of the warp hold, or rows of other warps.
+  void serve_from_registers(Tap& tap, const Stage& source) const {
+    tap.server = Server::OwnRegister;
+    for (std::size_t d = 0; d < tap.at.size(); ++d) {
+      const bool of_thread = !source.step || !source.step->kept.is_beside();
+      const bool plane = source.step && source.step->dim == static_cast<int>(d);
+      if (of_thread || plane || tap.at[d].offset == 0 || tap.server == Server::Shared) continue;
+      const bool row = has_neighbours(static_cast<int>(d));
+      tap.server = row ? Server::Lane : Server::Shared;
+      tap.lanes = !row ? 0 : tap.at[d].offset < 0 ? -1 : 1;
+    }
+  }
+
+  // ---- taps that the neighbours' registers serve (shuffle) -----------------------------------------
+  const directive::Exchange* exchange_for(const std::string& source) const {
+    for (const auto& exchange : exchanges_) {
+      if (exchange.source == source) return &exchange;
+      const Stage* stage = plan_.find(source);
+      if (stage != nullptr && stage->copies == exchange.source && stage->is_in(Residence::Shared)) {
+        return &exchange;
+      }
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] int exchanged_dim(const Tap& tap) const {
+    const auto* exchange = exchange_for(tap.source);
+    if (exchange == nullptr) return -1;
+    const auto found = std::find(func_.args.begin(), func_.args.end(), exchange->var);
+    return found == func_.args.end() ? -1 : static_cast<int>(found - func_.args.begin());
+  }
+
+  // Neighbours in x hold the points beside a thread's own, and the row's own points are at hand.
+  [[nodiscard]] bool is_exchanged(const Tap& tap, std::size_t first) const {
+    const int dim = exchanged_dim(tap);
+    if (dim < 0 || plan_.frame.threads[0] % kWarp != 0 || !has_neighbours(dim)) return false;
+    const auto place = std::find_if(tap.at.begin(), tap.at.end(),
+                                    [dim](const Tap::Index& index) { return index.of == dim; });
+    if (place == tap.at.end() || place->offset == 0) return false;
+    const std::int64_t width = width_of(dim);
+    if (std::abs(place->offset) > width) return false;
+    const auto d = static_cast<std::size_t>(place - tap.at.begin());
+    bool low = false, high = false, own = false;
+    for (std::size_t k = first; k < taps_.size(); ++k) {
+      const Tap& other = taps_[k];
+      if (other.reader != tap.reader || other.at.size() != tap.at.size()) continue;
+      bool same_row = true;
+      for (std::size_t e = 0; e < tap.at.size(); ++e) {
+        same_row = same_row && (e == d || other.at[e] == tap.at[e]);
+      }
+      if (!same_row || other.at[d].of != dim || std::abs(other.at[d].offset) > width) continue;
+      const Stage* held = plan_.find(other.source);
+      const bool window = held != nullptr && held->is_in(Residence::Registers) && held->step;
+      if (other.source != tap.source && !window) continue;
+      own = own || other.at[d].offset == 0;
+      low = low || other.at[d].offset < 0;
+      high = high || other.at[d].offset > 0;
+    }
+    return own || (low && high);
+  }
+
+  // Of a vector along the dimension, the unit of an exchange.
+  [[nodiscard]] std::int64_t width_of(int dim) const { return dim == 0 ? plan_.frame.row.lanes : 1; }
+
+  [[nodiscard]] bool has_neighbours(int dim) const {
+    const auto& loops = plan_.frame.vars.loops();
+    const auto thread = std::find_if(loops.begin(), loops.end(), [](const LoopVars::Loop& loop) {
+      return loop.kind == LoopKind::GpuThread;
+    });
+    if (thread == loops.end()) return false;
+    const Expr value = plan_.frame.vars.value(func_.args[static_cast<std::size_t>(dim)]);
+    return analysis::linearize(value).coefficient(thread->name) == width_of(dim);
+  }
+
+  const Program& program_;
+  const KernelPlan& plan_;
+  const FunctionData& func_;
+  std::set<std::string> textures_;
+  std::vector<directive::Exchange> exchanges_;
+  std::vector<Tap> taps_;
+};
+
+}  // namespace
+
+Tap tap_of(const FunctionData& reader, const Access& access) {
+  Tap tap;
+  tap.reader = reader.name;
+  tap.source = access.name;
+  for (const auto& arg : access.args) {
+    Tap::Index index;
+    for (std::size_t e = 0; e < reader.args.size(); ++e) {
+      const auto offset = offset_from(arg, reader.args[e]);
+      if (offset) index = {static_cast<int>(e), *offset};
+    }
+    tap.at.push_back(index);
+  }
+  return tap;
+}
+
+std::vector<Tap> taps_of(const Program& program, const KernelPlan& plan) {
+  return Taps(program, plan).run();
+}
+
+}  // namespace mica::planning
