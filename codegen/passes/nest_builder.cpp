@@ -51,8 +51,8 @@ ir::Stmt NestBuilder::build_root(const FunctionData& func, std::size_t index, bo
   check_fused(func, index, root.fused);
   NestContext context;
   context.on_gpu = root.on_gpu;
+  context.kernel = kernel;
   std::copy(std::begin(root.threads), std::end(root.threads), context.threads);
-  context.filling_warps = root.filling_warps;
   Frame frame{func, index, root.vars};
   frame.guards = frame.vars.guards();
   frame.kernel = kernel;

@@ -37,11 +37,12 @@ struct NestContext {
   bool any_point = false;
   /// Inside a march, whose steps wait for the asynchronous copies that they begin.
   bool in_step = false;
+  /// Of the root Func around; null where it has none.
+  const planning::KernelPlan* kernel = nullptr;
   /// Undefined outside a block of the marched or staging Func.
   planning::BlockRow row;
-  /// Threads of the block in x, y, z, and further warps that fill its staged boxes (warp_split).
+  /// Threads in x, y, z of the block, or of the loops of a Func that is computed in it.
   std::int64_t threads[3] = {1, 1, 1};
-  int filling_warps = 0;
   /// The innermost loop around whose iterations run at once, as "the Parallel loop y"; empty: none.
   std::string concurrent;
   /// Dimensions of which the Func under construction is to fill a part that may be empty, since it

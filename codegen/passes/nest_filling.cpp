@@ -169,7 +169,10 @@ ir::Stmt as_copy(const ir::Stmt& stmt, int lanes) {
 }  // namespace
 
 Crew NestBuilder::crew_of(const FunctionData& func, const NestContext& context) const {
-  return {context.threads, program_.placement.at(func.name).load ? context.filling_warps : 0};
+  const planning::Stage* stage = context.kernel != nullptr ? context.kernel->find(func.name) : nullptr;
+  // An update without thread loops, of a Func whose other definitions have some, is dealt to the
+  // block's.
+  return stage != nullptr && stage->fill.dealt ? stage->crew : Crew(context.threads, 0);
 }
 
 // The size of a box inside a block; UserError where it varies.

@@ -1,17 +1,19 @@
 // The model of one kernel as a value: a small graph of stages in a common frame. plan_kernels makes it,
 // verify_plan says what holds of it, build_loop_nest writes it out as loops, and to_string prints it:
 //
-//   next.gpu_tile(x, y, 32, 8).vectorize(x, 4).march(z, 64).stage(u, Shared, AsyncCopy).pipeline(u, 1)
+//   next(x, y, z) = a star of u;  gpu_tile(x, y, 32, 8), vectorize(x, 4), march(z, 64),
+//   stage(u, Shared, AsyncCopy), pipeline(u, 2)
 //
 //   next
-//   frame   block of 32 x 8 threads of 4 x 1 points = 128 x 8; march z, chunks of 64
-//   stage     box                   lag  ring  level  filled                kept
-//   u.staged  [-1,129) x [-1,9)      -2     4  step   cp.async, 16 bytes    shared, 23040 bytes
-//   next      [0,128) x [0,8)         0     -  step   computed              stored
-//   taps    next <- u.staged: 7 shared
-//   edges   u.staged -> next: filled 1 step before, copies waited for, 0 groups left, then a barrier
-//           next -> u.staged: place used again 1 step later, barrier
-//   inside  blocks of points inside only need no test, others take their taps from memory
+//   frame   block of 32 x 8 threads of 4 points = 128 x 8; march z, chunks of 64
+//   stage     box                lag  ring  level  filled                               kept
+//   u.staged  [-1,129) x [-1,9)   -3     5  step   cp.async of 16 bytes, 2 steps early  shared, ...
+//   next      [0,128) x [0,8)      0     -  step   computed                             stored
+//   taps    u.staged <- u: 1 global
+//           next <- u.staged: 7 shared
+//   edges   u.staged -> next: filled, read 2 steps later; group wait 1, barrier
+//           next -> u.staged: read, refilled in the next step; barrier
+//   inside  no tests in blocks inside; blocks at the edge keep nothing: ...
 //
 // Words, the same in every field, message and print:
 //

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "codegen/analysis/linear.h"
+#include "codegen/passes/index_constants.h"
 #include "codegen/plan/filling.h"
+#include "codegen/plan/kernel_frame.h"
 #include "codegen/plan/placed_funcs.h"
 #include "codegen/plan/storage_shape.h"
 #include "dsl/traverse.h"
@@ -14,6 +16,7 @@ namespace mica::planning {
 
 using analysis::Box;
 using analysis::Interval;
+using passes::constant;
 
 namespace {
 
@@ -95,7 +98,7 @@ class Stages {
                               : side(box[d], d, func, frame_.march->position));
     }
     stage.kept = {step.per_thread ? Residence::Registers : Residence::Shared};
-    fill(stage, func, step.bulk);
+    fill(stage, func, box, step.bulk);
     std::optional<Fold> ring;
     if (step.dim >= 0) ring = Fold{static_cast<std::size_t>(step.dim), step.depth};
     if (step.per_thread) {
@@ -163,7 +166,7 @@ class Stages {
       stage.box.push_back(side(box[d], d, func, position));
     }
     const bool bulk = !threads && copies_in_bulk(program_, func, box, frame_.row);
-    fill(stage, func, bulk);
+    fill(stage, func, box, bulk);
     std::size_t stored = position;
     if (placement.store && placement.store->func == func_.name) {
       stored = static_cast<std::size_t>(std::max(0, position_of(frame_.vars, placement.store->var)));
@@ -198,7 +201,7 @@ class Stages {
   }
 
   // ---- parts ---------------------------------------------------------------------------------------
-  void fill(Stage& stage, const FunctionData& func, bool bulk) const {
+  void fill(Stage& stage, const FunctionData& func, const Box& box, bool bulk) const {
     const Placement& placement = program_.placement.at(func.name);
     const Access* copied = copied_tap(program_, func);
     const auto staged = program_.pipeline.staged.find(func.name);
@@ -211,20 +214,23 @@ class Stages {
     const bool by_crew = stage.level != Level::Thread && !is_in_registers(stage);
     stage.crew = Crew(frame_.threads, by_crew && placement.load ? frame_.filling_warps : 0);
     Fill& fill = stage.fill;
-    if (by_crew) fill.dealt = placement.load.value_or(LoadPolicy::TwoStep);
+    const bool own_threads = by_crew && take_own_threads(stage.crew, func, box);
+    if (by_crew && !own_threads) fill.dealt = placement.load.value_or(LoadPolicy::TwoStep);
+    const bool around = by_crew && copied != nullptr && !is_copied(placement) &&
+                        !placement.filled_from.empty() && holds_tile(stage, placement.column);
+    if (around) fill.dealt = LoadPolicy::TwoStep;  // of what stands beside the tile
     if (by_crew && fill.dealt == LoadPolicy::HaloThreads) one_thread_a_point(stage);
     if (copied == nullptr) return;
     const int bytes = func.types.front().bytes();
     fill.way = Fill::Way::Loads;
     fill.bytes = bytes * (by_crew ? fill_lanes(program_, func, frame_.row) : frame_.row.lanes);
     if (!by_crew) return;
-    const bool copies = fill.dealt == LoadPolicy::AsyncCopy || fill.dealt == LoadPolicy::Bulk;
     if (bulk) {
       fill.way = Fill::Way::BulkCopies;
       fill.bytes = static_cast<int>(kBulkBytes);
-    } else if (copies) {
+    } else if (is_copied(placement)) {
       if (fill.bytes >= ir::kNarrowestCopy) fill.way = Fill::Way::AsyncCopies;
-    } else if (!placement.filled_from.empty() && holds_tile(stage, placement.column)) {
+    } else if (around) {
       fill.way = Fill::Way::Window;
       fill.window = placement.filled_from;
     }
@@ -247,6 +253,41 @@ class Stages {
       if (side.first > 0 || *side.end() < *frame_.block[e]) return false;
     }
     return true;
+  }
+
+  // Does a Func that is computed for the block have thread loops of its own? They are its crew.
+  bool take_own_threads(Crew& crew, const FunctionData& func, const Box& box) const {
+    std::int64_t threads[3] = {1, 1, 1};
+    bool found = false;
+    for (std::size_t i = 0; i < func.definitions.size(); ++i) {
+      const LoopNestSpec spec = definition_spec(program_, func, i, true);
+      const bool has_threads = std::any_of(spec.dims.begin(), spec.dims.end(), [](const LoopDim& dim) {
+        return dim.kind == LoopKind::GpuThread;
+      });
+      if (!has_threads) {
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+          threads[axis] = std::max(threads[axis], frame_.threads[axis]);
+        }
+        continue;
+      }
+      found = true;
+      std::map<std::string, LoopVars::Root> roots;
+      for (const auto& var : func.definitions[i].pure_vars) {
+        const auto d = static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), var) -
+                                                func.args.begin());
+        const auto points = analysis::constant_extent(box.at(d));
+        if (!points) return true;  // refused when its loops are written
+        roots[var] = {box[d].min, constant(*points)};
+      }
+      add_other_roots(func.definitions[i], spec, roots);
+      count_threads(LoopVars(spec, roots, loop_prefix(func, i), true), func, i, threads);
+    }
+    if (found) crew = Crew(threads, 0);
+    return found;
+  }
+
+  static bool is_copied(const Placement& placement) {
+    return placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
   }
 
   static bool is_in_registers(const Stage& stage) { return stage.step && stage.step->per_thread; }

@@ -152,7 +152,10 @@ class Verifier {
     }
     const std::int64_t own = plan_.frame.threads[0] * plan_.frame.threads[1] * plan_.frame.threads[2];
     constexpr std::int64_t kWarp = 32;
-    const bool grows = stage.fill.dealt == LoadPolicy::HaloThreads;
+    // One thread a point, or thread loops of a stage's own: the block has as many as the largest crew.
+    const bool grows = stage.fill.dealt == LoadPolicy::HaloThreads ||
+                       (!stage.fill.dealt && stage.level != Level::Thread && stage.func != plan_.func &&
+                        stage.is_in(Residence::Shared));
     if (!grows && reached > own + kWarp * plan_.frame.filling_warps) {
       fault(stage.func, "its crew has " + std::to_string(reached) + " threads, and the block " +
                             std::to_string(own + kWarp * plan_.frame.filling_warps));

@@ -20,7 +20,15 @@ foreach(name IN LISTS names)
   if(NOT shown MATCHES "produce ")
     message(FATAL_ERROR "mica show ${name} prints no loop nest:\n${shown}")
   endif()
+  run(plan plan ${name})
+  if(shown MATCHES "gpu_block" AND NOT plan MATCHES "frame   block of ")
+    message(FATAL_ERROR "mica plan ${name} prints no block:\n${plan}")
+  endif()
 endforeach()
+run(plan plan pmpp/three-plane-march -p chunk=32)
+if(NOT plan MATCHES "march z, chunks of 32" OR NOT plan MATCHES "next <- u.staged: 7 shared")
+  message(FATAL_ERROR "another plan:\n${plan}")
+endif()
 run(json show pmpp/naive --size 64 --json)
 string(JSON redundancy GET "${json}" figures redundancy)
 string(JSON grid GET "${json}" figures kernels 0 grid 2)
@@ -49,6 +57,7 @@ endif()
 foreach(bad IN ITEMS
     "pmpp/naive;dump;stencil7;--schedule;no/such" "name=integer;show;pmpp/naive;-p;tile_x=nan"
     "name=integer;show;pmpp/naive;-p;tile_x=99999999999999999999" "tile_x;show;pmpp/naive;-p;tile_x=-1"
+    "name=integer;plan;pmpp/naive;-p;tile_x=nan" "no/such;plan;no/such" "tile_x;plan;pmpp/naive;-p;tile_x=-1"
     "99999999999 points;traffic;pmpp/naive;--size;99999999999" "2\\^44;traffic;pmpp/naive;--size;1000000"
     "99999999999 points;show;pmpp/naive;--size;99999999999" "size;traffic;pmpp/naive;--size;-1"
     "size;traffic;pmpp/naive;--size;nan" "size;bench;pmpp/naive;--size;-1"

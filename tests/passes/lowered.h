@@ -15,8 +15,8 @@ inline LowerOptions options_for(Backend backend, Variant variant = {}) {
 }
 
 /// The program behind `f` after `pass`, or after all of them.
-inline Program lowered(const Func& f, Backend backend, const std::string& pass = {},
-                       Variant variant = {}) {
+inline mica::Program lowered(const Func& f, Backend backend, const std::string& pass = {},
+                             Variant variant = {}) {
   return lower(make_pipeline({f.function()}), options_for(backend, variant), pass);
 }
 
