@@ -220,12 +220,18 @@ std::vector<Case> fd3d() {
   };
 }
 
+std::vector<Case> mhd() {
+  constexpr std::int64_t kFields = 256;
+  return {{"mhd/substep", "mhd", "mhd/substep", {{"block_y", 8}, {"min_blocks", 2}}, kFields, {}},
+          {"mhd/substep-f64", "mhd-f64", "mhd/substep", {}, kFields, {}}};
+}
+
 }  // namespace
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> list;
-    for (auto family : {pmpp, blur, lecture, jacobi2d, seismic, fd3d}) {
+    for (auto family : {pmpp, blur, lecture, jacobi2d, seismic, fd3d, mhd}) {
       for (auto& c : family()) list.push_back(std::move(c));
     }
     return list;
