@@ -19,8 +19,8 @@ struct InputTaps {
   bool in_column = false;                         ///< several of them at the point's own column
 };
 
-/// Of the inputs that are read at more points than one; those of most taps first.
-std::vector<InputTaps> wide_inputs_of(const Func& func) {
+/// Those of most taps first.
+std::vector<InputTaps> input_taps_of(const Func& func) {
   const auto inline_func = [&](const Access& access) -> const FunctionData* {
     const FunctionData* f = access.function.get();
     const bool placed = f == nullptr || f->definitions.size() != 1 || f->definitions[0].recurrence ||
@@ -55,11 +55,14 @@ std::vector<InputTaps> wide_inputs_of(const Func& func) {
     });
     input.in_column = own > 1;
   }
-  std::erase_if(inputs, [](const InputTaps& input) { return input.offsets.size() < 2; });
   std::stable_sort(inputs.begin(), inputs.end(), [](const InputTaps& a, const InputTaps& b) {
     return a.offsets.size() > b.offsets.size();
   });
   return inputs;
+}
+
+void stream_input(Func& f, const std::string& input) {
+  f.function()->definitions.front().directives.push_back({directive::StreamLoads{input}, {}});
 }
 
 void launch(Func& f, const Parameters& p) {
@@ -69,12 +72,19 @@ void launch(Func& f, const Parameters& p) {
     tile_gpu(f, {p.at("block_x"), p.at("block_y"), p.at("block_z")}, p.at("vec"));
     if (p.at("rows") > 1) f.unroll(f.args()[1], static_cast<int>(p.at("rows")));
   }
-  if (p.at("registers") > 0) f.max_registers(static_cast<int>(p.at("registers")));
+  constexpr std::int64_t kFewest = 16;
+  if (const std::int64_t most = p.at("registers"); most > 0) {
+    f.max_registers(static_cast<int>(std::max(most, kFewest)));
+  }
   if (p.at("min_blocks") > 0) f.launch_bounds(static_cast<int>(p.at("min_blocks")));
-  if (p.at("stream") != 0) f.stream_stores();
   std::int64_t staged = 0, windows = 0;
-  for (const InputTaps& input : wide_inputs_of(f)) {
-    if (staged++ < p.at("staged")) {
+  if (p.at("stream") != 0) f.stream_stores();
+  const std::vector<std::string> reads = inputs_of(f);
+  for (const InputTaps& input : input_taps_of(f)) {
+    if (input.offsets.size() < 2) {
+      const bool own = std::count(reads.begin(), reads.end(), input.name) > 0;
+      if (p.at("stream") != 0 && own) stream_input(f, input.name);
+    } else if (staged++ < p.at("staged")) {
       stage_source(f, input.name, static_cast<LoadPolicy>(p.at("load")));
       if (p.at("chunk") > 0 && p.at("ahead") > 0) prefetch_source(f, input.name, p.at("ahead"));
     } else if (p.at("chunk") > 0 && input.in_column && windows++ < p.at("windows")) {
@@ -115,12 +125,13 @@ std::vector<Recipe> fields_family() {
         {"load", 3, 0, 4, "LoadPolicy: 0 HaloThreads, 1 TwoStep, 2 Strided, 3 AsyncCopy, 4 Bulk"},
         {"ahead", 1, 0, 8, "steps between asking for a staged plane and reading it"},
         {"windows", 0, 0, 64, "further inputs whose own column is kept in registers along a walk"},
-        {"registers", 0, 0, 255, "registers a thread may have; 0: no limit"},
+        {"registers", 0, 0, 255, "registers a thread may have, 16 at least; 0: no limit"},
         {"min_blocks", 0, 0, 32, "blocks that shall fit on a multiprocessor; 0: no promise"},
         {"first", 0, 0, 256,
          "which Func behind the output (counted from 1, inputs' side first) is computed by a launch "
          "before; 0: none"},
-        {"stream", 0, 0, 1, "1: stores that pass by the caches"}},
+        {"stream", 0, 0, 1,
+         "1: stores, and loads of inputs read at the point alone, pass by the caches"}},
        fields}};
 }
 
