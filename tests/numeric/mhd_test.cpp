@@ -52,7 +52,8 @@ const std::vector<Parameters> kSchedules = {
     {{"block_x", 4}, {"block_y", 2}, {"block_z", 2}},
     {{"block_x", 4}, {"block_y", 2}, {"chunk", 4}},
     {{"block_x", 4}, {"block_y", 3}, {"chunk", 4}, {"staged", 6}, {"load", 1}, {"ahead", 0}},
-    {{"block_x", 4}, {"block_y", 3}, {"chunk", 0}, {"rows", 2}, {"vec", 2}, {"first", 11}},
+    {{"block_x", 4}, {"block_y", 3}, {"rows", 2}, {"vec", 2}, {"first", 11}, {"stream", 1}},
+    {{"block_x", 8}, {"block_y", 2}, {"chunk", 5}, {"staged", 3}, {"windows", 1}},
 };
 
 TEST(Mhd, GivesTheOraclesBitsUnderEverySchedule) { expect_oracles_bits<float>(kSchedules); }
