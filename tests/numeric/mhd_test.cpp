@@ -31,6 +31,23 @@ void bind(Mhd<T>& mhd, const std::vector<std::int64_t>& extents) {
   }
 }
 
+/// The inputs' strides and the outputs' extents.
+template <typename T>
+CompileOptions baked(const Mhd<T>& mhd, const Box& box) {
+  CompileOptions options;
+  const AnyBuffer like =
+      AnyBuffer::with_halo(type_of<T>(), {box[0].second, box[1].second, box[2].second}, {3, 3, 3});
+  for (const ImageParam& input : mhd.algorithm.inputs) {
+    for (const std::size_t d : {1, 2}) {
+      options.bake[input.name() + ".stride." + std::to_string(d)] = like.dims()[d].stride;
+    }
+  }
+  for (std::size_t d = 0; d < 3; ++d) {
+    options.bake["next.0.extent." + std::to_string(d)] = box[d].second;
+  }
+  return options;
+}
+
 template <typename T>
 void expect_oracles_bits(const std::vector<Parameters>& schedules) {
   Mhd<T> mhd;
@@ -44,6 +61,9 @@ void expect_oracles_bits(const std::vector<Parameters>& schedules) {
     for (const auto& [name, value] : parameters) text += name + "=" + std::to_string(value) + " ";
     for (const Target& target : gpu_targets()) {
       EXPECT_TRUE(run_matches(expected, {mhd.algorithm.output}, box, target)) << text;
+      EXPECT_TRUE(
+          run_matches(expected, {mhd.algorithm.output}, box, target, Layout::Embedded, baked(mhd, box)))
+          << "baked " << text;
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "bench/algorithms.h"
 #include "codegen/compile.h"
 #include "schedules/registry.h"
+#include "tests/passes/lowered.h"
 #include "tests/ptx/ptxas.h"
 
 namespace mica::test {
@@ -28,6 +29,13 @@ TEST(ManyFieldsPtx, FitInFewRegisters) {
     EXPECT_TRUE(result.ok) << result.output;
     EXPECT_LE(result.largest("bytes spill stores"), 32) << algorithm << "\n" << result.output;
   }
+}
+
+// Eight steps would be more than the cache of instructions holds.
+TEST(ManyFieldsPtx, StepsOfManyLoadsAreNotWrittenOutToTheRingsPeriod) {
+  bench::Algorithm a = bench::make_algorithm("mhd-f64");
+  schedules::apply(a.output, "mhd/substep", {{"chunk", 64}, {"staged", 6}});
+  EXPECT_LT(count(compile_to_ptx(a.output, 90), "ld.shared"), 2000);
 }
 
 }  // namespace
