@@ -9,7 +9,8 @@ namespace {
 const AlgorithmMakers& makers() {
   static const AlgorithmMakers all = [] {
     AlgorithmMakers list;
-    for (auto family : {small_stencils, high_order_stencils, multi_field_stencils}) {
+    for (auto family :
+         {small_stencils, high_order_stencils, multi_field_stencils, magnetohydrodynamics}) {
       for (auto& maker : family()) list.push_back(std::move(maker));
     }
     return list;

@@ -19,6 +19,8 @@ struct Options {
   /// Arrays without any padding, as a user's own often are, and one point less along each side where no
   /// size is given: rows that do not start at whole vectors.
   bool dense = false;
+  /// Extents and strides are compiled in, as for a case that says so.
+  bool bake = false;
   int runs = 25;                     ///< timed runs of each contender, interleaved; the median counts
   std::string twins;                 ///< folder of the twins' cubins; empty: look beside the program
   schedules::Parameters parameters;  ///< of the schedule, in place of the case's own

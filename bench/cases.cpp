@@ -220,12 +220,24 @@ std::vector<Case> fd3d() {
   };
 }
 
+// Of arrays whose shapes the compiler knows, and of any.
+std::vector<Case> mhd() {
+  constexpr std::int64_t kFields = 256;
+  const schedules::Parameters f32 = {{"registers", 64}}, f64 = {{"registers", 128}};
+  const schedules::Parameters f32_any = {{"registers", 104}, {"block_y", 4}};
+  const schedules::Parameters f64_any = {{"registers", 168}, {"block_y", 4}};
+  return {{"mhd/substep", "mhd", "mhd/substep", f32, kFields, {}, true},
+          {"mhd/substep-f64", "mhd-f64", "mhd/substep", f64, kFields, {}, true},
+          {"mhd/any-shape", "mhd", "mhd/substep", f32_any, kFields, {}},
+          {"mhd/any-shape-f64", "mhd-f64", "mhd/substep", f64_any, kFields, {}}};
+}
+
 }  // namespace
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> list;
-    for (auto family : {pmpp, blur, lecture, jacobi2d, seismic, fd3d}) {
+    for (auto family : {pmpp, blur, lecture, jacobi2d, seismic, fd3d, mhd}) {
       for (auto& c : family()) list.push_back(std::move(c));
     }
     return list;

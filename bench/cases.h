@@ -53,6 +53,7 @@ struct Case {
   schedules::Parameters parameters;
   std::int64_t size = 512;  ///< points along each side
   Twin twin;
+  bool bake = false;  ///< extents and strides are compiled in (CompileOptions::bake)
 };
 
 /// All cases, by family. A schedule may be missing from the registry.

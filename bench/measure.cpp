@@ -83,6 +83,25 @@ struct Arrays {
   }
 };
 
+// The outputs' extents and all arrays' strides, by their symbols.
+CompileOptions baked(const Algorithm& algorithm, const Arrays& arrays) {
+  CompileOptions options;
+  const auto add = [&](const std::string& array, const AnyBuffer& b, bool with_extents) {
+    for (int d = 0; d < b.dimensions(); ++d) {
+      if (with_extents) options.bake[array + ".extent." + std::to_string(d)] = b.extent(d);
+      if (d > 0) options.bake[array + ".stride." + std::to_string(d)] = b.dims()[d].stride;
+    }
+  };
+  for (std::size_t i = 0; i < arrays.inputs.size(); ++i) {
+    add(algorithm.inputs[i].name(), arrays.inputs[i], false);
+  }
+  for (std::size_t i = 0; i < arrays.outputs.size(); ++i) {
+    const std::string element = arrays.outputs.size() > 1 ? "." + std::to_string(i) : "";
+    add(algorithm.output.name() + element, arrays.outputs[i], true);
+  }
+  return options;
+}
+
 Resources resources_of(const std::vector<KernelInfo>& kernels, const Target& target) {
   Resources r;
   for (const KernelInfo& k : kernels) {
@@ -163,7 +182,8 @@ Result measure(const Case& c, const Options& options) {
 
   const auto outputs = Arrays::pointers(arrays.outputs);
   if (has_schedule(c)) {
-    executable = compile(algorithm.output, target);
+    const bool bake = c.bake || options.bake;
+    executable = compile(algorithm.output, target, bake ? baked(algorithm, arrays) : CompileOptions{});
     executable.run(outputs);
     r.right = arrays.right();
   }

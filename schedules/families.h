@@ -12,6 +12,7 @@ std::vector<Recipe> jacobi2d_family();
 std::vector<Recipe> march_family();
 std::vector<Recipe> seismic_family();
 std::vector<Recipe> pipeline_family();
+std::vector<Recipe> fields_family();
 
 /// The documents that describe the kernels, as they call themselves.
 inline constexpr const char* kDocumentStencil =

@@ -10,16 +10,18 @@
 namespace mica::llvm_backend {
 
 llvm::Value* Emitter::emit(const Expr& e) {
-  if (depth_ == 0 && !std::exchange(keeps_values_, false)) {
-    cache_.clear();
-    cached_.clear();
-    registers_.clear();
-  }
+  if (depth_ == 0 && !std::exchange(keeps_values_, false)) forget_values();
   ++depth_;
   if (depth_ == 1) load_first(e);
   llvm::Value* value = value_of(e);
   --depth_;
   return value;
+}
+
+void Emitter::forget_values() {
+  cache_.clear();
+  cached_.clear();
+  registers_.clear();
 }
 
 llvm::Value* Emitter::value_of(const Expr& e) {

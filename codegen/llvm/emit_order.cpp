@@ -3,6 +3,7 @@
 #include <functional>
 #include <unordered_set>
 
+#include "codegen/analysis/evaluation_order.h"
 #include "codegen/llvm/emitter_llvm.h"
 #include "dsl/traverse.h"
 
@@ -52,6 +53,32 @@ void Emitter::load_first(const Expr& e) {
   find(e);
   if (registers > hooks_.facts.load_registers) return;
   for (const Expr& one : loads) value_of(one);
+}
+
+bool Emitter::emit_in_few_registers(const ir::LetStmt& first) {
+  std::vector<std::string> names;
+  std::vector<Expr> values;
+  const ir::Stmt* body = nullptr;
+  for (const ir::LetStmt* let = &first; let != nullptr && find(let->name) == nullptr;) {
+    names.push_back(let->name);
+    values.push_back(let->value);
+    body = &let->body;
+    let = body->as<ir::LetStmt>();
+  }
+  lets_in_order_ = names.size();
+  const int enough = hooks_.facts.value_registers;
+  if (enough == 0 || names.empty()) return false;
+  const auto few = analysis::few_registers_order(values, names, enough);
+  if (!few) return false;
+  lets_in_order_ = 0;
+  forget_values();
+  ++depth_;
+  for (const Expr& e : few->order) value_of(e);
+  for (std::size_t i = 0; i < names.size(); ++i) names_[names[i]].push_back(value_of(few->values[i]));
+  --depth_;
+  emit(*body);
+  for (const std::string& name : names) names_[name].pop_back();
+  return true;
 }
 
 }  // namespace mica::llvm_backend

@@ -130,6 +130,8 @@ void Emitter::statement(const ir::If& branch) {
 }
 
 void Emitter::statement(const ir::LetStmt& let) {
+  if (lets_in_order_ == 0 && emit_in_few_registers(let)) return;
+  if (lets_in_order_ > 0) --lets_in_order_;
   llvm::Value* value = emit(let.value);
   // The values of a Tuple, one let inside the other, have parts in common. Nothing is stored between.
   const auto* next = let.body.as<ir::LetStmt>();

@@ -78,6 +78,7 @@ class Emitter {
 
   // emit_expr.cpp
   llvm::Value* value_of(const Expr& e);
+  void forget_values();
   template <typename Op>
   llvm::Value* node(Type type, const Op& op);
   llvm::Value* let_value(const Let& let);
@@ -94,6 +95,10 @@ class Emitter {
   /// Both values; that which needs more registers is computed first, when no other is held (R. Sethi,
   /// J. Ullman: The Generation of Optimal Code for Arithmetic Expressions, JACM 17(4), 1970).
   std::pair<llvm::Value*, llvm::Value*> values_of(const Expr& a, const Expr& b);
+  /// The values of `first` and of the lets directly inside it (a Tuple's) in an order that holds few at
+  /// once, where they need more registers than TargetFacts::value_registers otherwise; then the body of
+  /// the last. False, and nothing is emitted, where they do not.
+  bool emit_in_few_registers(const ir::LetStmt& first);
   /// How many registers `e` needs as a tree, in that order.
   int registers_of(const Expr& e);
 
@@ -130,8 +135,9 @@ class Emitter {
   Cache cache_;
   std::vector<const ExprNode*> cached_;  ///< the cache's keys in the order they came
   std::unordered_map<const ExprNode*, std::pair<Expr, int>> registers_;
-  int depth_ = 0;              ///< of emit(Expr) calls; the cache lives for the outermost
-  bool keeps_values_ = false;  ///< for the next one, too
+  int depth_ = 0;                  ///< of emit(Expr) calls; the cache lives for the outermost
+  bool keeps_values_ = false;      ///< for the next one, too
+  std::size_t lets_in_order_ = 0;  ///< lets that come next and are emitted one after the other
 };
 
 }  // namespace mica::llvm_backend

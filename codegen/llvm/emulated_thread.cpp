@@ -70,6 +70,7 @@ ThreadFunction::ThreadFunction(llvm::Module& module, const ir::Kernel& kernel, c
       layout_(ir::shared_layout(kernel)),
       is_coroutine_(may_wait(kernel.body)) {
   hooks_.facts = facts;
+  hooks_.facts.value_registers = kGpuValueRegisters;
   hooks_.axis = [this](Emitter& /*e*/, const std::string& axis) { return this->axis(axis); };
   hooks_.barrier = [this](Emitter& e) { wait(e); };
   hooks_.fence_copies = [this](Emitter& e) {

@@ -119,6 +119,7 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
                  .native_f64_minimum = false,
                  .small_accesses = true,
                  .load_registers = 32,
+                 .value_registers = kGpuValueRegisters,
                  .atomic_scope = "device"};
   hooks.axis = [&](Emitter& e, const std::string& name) { return read_axis(e, kernel, name); };
   hooks.print_function = kPrintName;

@@ -8,6 +8,9 @@
 
 namespace mica::llvm_backend {
 
+/// TargetFacts::value_registers of a GPU, which leaves room for addresses and for loads on their way.
+inline constexpr int kGpuValueRegisters = 64;
+
 /// What a target selects well; the results are the same either way.
 struct TargetFacts {
   /// Converts between f16 and f32 in hardware; else integer code does it.
@@ -33,6 +36,9 @@ struct TargetFacts {
   /// The 32-bit registers that values may wait in before they are used; 0: there are no such registers
   /// to manage, or another scheduler does.
   int load_registers = 0;
+  /// The 32-bit registers that hold the values of a Tuple on the way to its stores without further
+  /// thought; 0: as load_registers.
+  int value_registers = 0;
   /// LLVM's name for the threads among which atomic operations are; empty: all of the system.
   const char* atomic_scope = "";
 };

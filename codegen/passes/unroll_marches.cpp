@@ -9,6 +9,7 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/simplify.h"
+#include "dsl/node_visit.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
 
@@ -41,20 +42,36 @@ class Unroller {
   }
 
  private:
-  // Steps to write out: a common period of all rings in registers, and of the others where it stays
-  // short.
-  [[nodiscard]] std::int64_t period() const {
-    constexpr std::int64_t kMostSteps = 12;
+  // Steps to write out: a common period of all rings in registers, and of the others where it and the
+  // code of all steps stay short.
+  [[nodiscard]] std::int64_t period(const ir::Stmt& step) const {
+    constexpr std::int64_t kMostSteps = 12, kMostLoads = 1024;
     std::int64_t period = 1;
     for (const auto fold : must_) period = std::lcm(period, fold);
+    const std::int64_t loads = may_.empty() ? 0 : loads_of(step);
     for (const auto fold : may_) {
-      if (const auto longer = std::lcm(period, fold); longer <= kMostSteps) period = longer;
+      const auto longer = std::lcm(period, fold);
+      if (longer <= kMostSteps && longer * loads <= kMostLoads) period = longer;
     }
     return period;
   }
 
+  /// Elements that the code of `s` loads, each written once.
+  static std::int64_t loads_of(const ir::Stmt& s) {
+    std::vector<Expr> values;
+    ir::walk(
+        s,
+        [&](const ir::Stmt& at) {
+          ir::for_each_child(at, nullptr, [&](const Expr& e) { values.push_back(e); });
+        },
+        nullptr);
+    std::int64_t loads = 0;
+    visit_nodes(values, [&](const Expr& e) { loads += e.as<Load>() != nullptr ? 1 : 0; });
+    return loads;
+  }
+
   ir::Stmt unrolled(const ir::For& loop) const {
-    const std::int64_t steps_a_turn = period();
+    const std::int64_t steps_a_turn = period(loop.body);
     const auto* min = as_int(loop.min);
     internal_check(min && *min <= 0, "a march starts at a constant step");
     const Expr planes = simplify(loop.extent + constant(*min));

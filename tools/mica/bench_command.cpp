@@ -22,6 +22,7 @@ void add_bench(CLI::App& app) {
                       "cuda, cuda:N, host or emulator (default: the best there is)");
   command->add_flag("--dense", options.dense,
                     "arrays without padding, of one point less along each side: rows not aligned");
+  command->add_flag("--bake", options.bake, "extents and strides are compiled in as constants");
   command->add_option("--size", options.size, "points along each side (0: the case's own)")
       ->check(natural_number());
   command->add_option("--runs", options.runs, "timed runs of each, interleaved")
