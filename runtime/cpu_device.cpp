@@ -259,6 +259,8 @@ void* allocate_host_memory(std::size_t bytes) {
   return memory;
 }
 
+void run_isolated(const std::function<void()>& body) { tbb::this_task_arena::isolate(body); }
+
 void free_host_memory(void* memory) { std::free(memory); }
 
 }  // namespace mica

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "runtime/device.h"
@@ -19,6 +20,10 @@ std::shared_ptr<Device> cpu_device();
 
 /// Threads that Parallel loops may use.
 int host_threads();
+
+/// Calls `body`; while it waits for loops of its own, this thread takes up no iteration of the loop
+/// around. Throws what `body` throws.
+void run_isolated(const std::function<void()>& body);
 
 /// `bytes` of host memory aligned to kHostAlignment, on large pages where the system offers them;
 /// std::bad_alloc when there is none. `bytes` may be 0.

@@ -168,4 +168,6 @@ void Emitter::statement(const ir::Produce& produce) {
   if (produce.body.defined()) emit(produce.body);
 }
 
+void Emitter::statement(const ir::Evaluate& evaluate) { emit(evaluate.value); }
+
 }  // namespace mica::llvm_backend

@@ -61,6 +61,7 @@ class Emitter {
   void statement(const ir::NamedBarrier& barrier);
   void statement(const ir::ClusterBarrier& barrier);
   void statement(const ir::Produce& produce);
+  void statement(const ir::Evaluate& evaluate);
 
   // emit_copy.cpp
   void statement(const ir::AsyncCopy& copy);

@@ -229,6 +229,7 @@ class HostKernel {
         });
     std::vector<FunctionParam> params;
     for (const auto& [name, param] : buffers) params.push_back(param);
+    if (emitter.find(ir::kPrintLines) != nullptr) scalars.emplace(ir::kPrintLines, Int(64));
     for (const auto& [name, type] : scalars) params.push_back({name, type, false, false, {}});
     return params;
   }

@@ -205,6 +205,10 @@ class NestBuilder {
   [[nodiscard]] bool needs_array(const Frame& frame, std::size_t position, const FunctionData& func,
                                  const analysis::Box& box, const NestContext& context) const;
   [[nodiscard]] int position_of(const Frame& frame, const std::string& dim) const;
+  /// `body` between the lines that Func::trace_realizations asks for, where it does, in storage for
+  /// `box`.
+  [[nodiscard]] ir::Stmt with_trace(const FunctionData& func, const analysis::Box& box,
+                                    const NestContext& context, const ir::Stmt& body) const;
   /// `stage`: kept along a march, in a ring where the Func has a marched dimension.
   [[nodiscard]] ir::Stmt allocate(const FunctionData& func, const analysis::Box& box,
                                   const NestContext& context, const ir::Stmt& body,
@@ -258,7 +262,7 @@ class NestBuilder {
   static ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition);
 
   /// The program in which Func `name` keeps nothing: what is computed inside its loops is inlined.
-  /// Empty where that would not do (updates) or would recompute too much.
+  /// Empty where that would not do (updates, traces) or would recompute too much.
   [[nodiscard]] std::optional<Program> without_stages(const std::string& name) const;
   [[nodiscard]] bool keeps_funcs(const Frame& frame) const;
   /// Conditions that `value` of each dimension lies in `need` of the Func, where

@@ -68,6 +68,8 @@ std::optional<Program> NestBuilder::without_stages(const std::string& name) cons
       at = p.compute.func;
     }
     if (at != name || func == name) continue;
+    const FunctionData::Traces& traces = find(func).traces;
+    if (traces.stores || traces.realizations) return std::nullopt;  // what is inlined is not stored
     if (find(func).definitions.size() != 1 || recurrence_of(find(func))) return std::nullopt;
     placement = Placement();
   }
