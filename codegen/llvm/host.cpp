@@ -48,6 +48,7 @@ class HostKernel {
     hooks_.facts = facts;
     hooks_.facts.dense_accesses = true;
     hooks_.facts.wide_addresses = true;
+    hooks_.facts.slow_division = true;
     hooks_.loop = [this](Emitter& e, const ir::For& loop) { emit_loop(e, loop); };
     hooks_.allocate = [this](Emitter& e, const ir::Allocate& a) { return allocate(e, a); };
     hooks_.streamed_store = [this](Emitter& e, const MemoryAccess& /*access*/, llvm::Value* pointer,
