@@ -46,6 +46,7 @@ struct Placement {
   int prefetch = 0;
   std::string filled_from;
   std::vector<std::string> column = {};  ///< of Pipeline::Marched
+  std::string part_of = {};              ///< of Pipeline::Marched
   SourceLocation where;                  ///< the directive that decided
   std::string reason = {};               ///< why, where no directive did and the choice is worth a word
 };

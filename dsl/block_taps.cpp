@@ -79,7 +79,7 @@ std::optional<std::int64_t> block_points(const LoopNestSpec& nest, const std::st
 std::vector<Access> taps_of(const ScheduleView& view, const FuncView& f, const std::string& source) {
   std::vector<Access> taps;
   for (const auto& reader : view.funcs()) {
-    const bool part = view.is_partial_sum(reader) && reader.place.level.func == f.name();
+    const bool part = view.is_part_of(reader, f);
     if (&reader != &f && !part) continue;
     visit_accesses(*reader.func, [&](const Access& access) {
       if (access.name != source && user_name(view, access.name) != source) return;

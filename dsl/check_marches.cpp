@@ -123,7 +123,7 @@ class MarchChecker {
       report(fmt::format("the depth is {}; legal are 0 (no step ahead) to {}", d.depth, kMaxDepth));
       return;
     }
-    if (!is_marched("") || !is_read(d.source)) return;
+    if (!is_in_march("") || !is_read(d.source)) return;
     std::vector<std::string> kept;
     for (const auto& other : f_.func->definitions.front().directives) {
       if (const auto* stage = std::get_if<directive::Stage>(&other.op)) {
@@ -132,12 +132,15 @@ class MarchChecker {
         kept.push_back(window->source);
       }
     }
-    if (std::find(kept.begin(), kept.end(), d.source) == kept.end()) {
+    const FuncView* source = view_.find(d.source);
+    const bool at_march = source != nullptr && view_.march_around(*source).host != nullptr;
+    if (!at_march && std::find(kept.begin(), kept.end(), d.source) == kept.end()) {
       report(
           fmt::format("{} neither stages {} nor has a window of it, so no plane can be asked for "
                       "ahead (staged or windowed: {}): add stage({}, MemoryType::Shared) or "
-                      "register_window({}, {})",
-                      f_.name(), d.source, joined(kept), d.source, d.source, march_->var));
+                      "register_window({}, {}), or compute it at the march",
+                      f_.name(), d.source, joined(kept), d.source, d.source,
+                      march_ ? march_->var : view_.march_around(f_).var));
       return;
     }
     if (const Directive* first = earlier([&](const Directive& other) {
@@ -151,7 +154,7 @@ class MarchChecker {
   }
 
   void operator()(const directive::Scatter& d) {
-    if (!is_marched(d.var)) return;
+    if (!is_in_march(d.var)) return;
     if (const Directive* first = earlier([](const Directive& other) {
           return std::holds_alternative<directive::Scatter>(other.op);
         })) {
@@ -367,6 +370,17 @@ class MarchChecker {
                       "march({}, chunk)",
                       f_.name(), var.empty() ? f_.func->args.back() : var));
     }
+    return false;
+  }
+
+  /// The same, where a step may also be one of the Func at whose march loop this one is computed.
+  bool is_in_march(const std::string& var) {
+    const ScheduleView::MarchAround around =
+        march_ ? ScheduleView::MarchAround() : view_.march_around(f_);
+    if (around.host == nullptr) return is_marched(var);
+    if (var.empty() || var == around.var) return true;
+    report(fmt::format("{} is computed at the march of {}, which walks {} of it, not {}: name {}",
+                       f_.name(), around.host->name(), around.var, var, around.var));
     return false;
   }
 

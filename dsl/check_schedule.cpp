@@ -149,12 +149,12 @@ class DirectiveChecker {
     }
     if (has_blocks()) {
       check_readers_have_blocks(d.source, source);
-    } else if (view_.context_of(f_).in_block) {
-      report(
-          fmt::format("{} is computed inside the blocks of another Func, whose box of {} this is: stage "
-                      "{} there",
-                      f_.name(), source, source));
-    } else {
+    } else if (const GpuContext around = view_.context_of(f_); around.in_thread) {
+      report(fmt::format(
+          "{} is computed inside a thread, and shared memory belongs to the whole block: compute "
+          "{} at a block or march loop, or stage {} in the Func that has the blocks",
+          f_.name(), f_.name(), source));
+    } else if (!around.in_block) {
       report(
           fmt::format("{} has no block loops, so there is no block to hold {} for: add gpu_tile, or "
                       "gpu_blocks and gpu_threads",

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "dsl/compute_place.h"
 #include "dsl/pipeline.h"
 #include "dsl/traverse.h"
 
@@ -274,22 +276,52 @@ std::string march_loop(const FunctionData& f, const std::string& var) {
   return {};
 }
 
-void add_partial_sums(FunctionData& f, Pipeline& pipeline) {
+LoopLevel march_of(const FunctionData& f, const std::string& var, const FindFunc& find) {
+  if (const std::string loop = march_loop(f, var); !loop.empty()) return {f.name, loop};
+  const ComputePlace place = compute_place(f, false);
+  if (place.kind != ComputePlace::Kind::At) return {};
+  const FunctionData* host = find(place.level.func);
+  if (host == nullptr || host->args.size() != f.args.size()) return {};
+  for (std::size_t d = 0; d < f.args.size(); ++d) {
+    if (f.args[d] == var && march_loop(*host, host->args[d]) == place.level.var) return place.level;
+  }
+  return {};
+}
+
+namespace {
+
+void add_partial_sums(FunctionData& f, Pipeline& pipeline, const FindFunc& find) {
   for (const auto& directive : f.definitions.front().directives) {
     const auto* scatter = std::get_if<directive::Scatter>(&directive.op);
     if (!scatter) continue;
-    const std::string loop = march_loop(f, scatter->var);
-    if (loop.empty()) return;  // check_schedule reports it
+    const LoopLevel level = march_of(f, scatter->var, find);
+    if (level.func.empty()) return;  // check_schedule reports it
     const SourceLocation where = directive.where;
     ScatteredSum sum = scatter_sum(f, scatter->var, scatter->partials);
     if (!sum.refused.empty()) pipeline.marched[f.name].refused = sum.refused;
     for (auto& part : sum.parts) {
-      part.func->definitions.front().directives = {{directive::ComputeAt{{f.name, loop}}, where},
+      part.func->definitions.front().directives = {{directive::ComputeAt{level}, where},
                                                    {directive::StoreIn{MemoryType::Register}, where}};
       pipeline.marched[part.func->name].ahead = part.ahead;
+      pipeline.marched[part.func->name].part_of = f.name;
       pipeline.funcs.push_back(part.func);
     }
     return;
+  }
+}
+
+}  // namespace
+
+void add_with_partial_sums(const std::vector<std::shared_ptr<FunctionData>>& funcs, Pipeline& pipeline) {
+  std::unordered_map<std::string, const FunctionData*> named;
+  for (const auto& f : funcs) named[f->name] = f.get();
+  const auto find = [&](const std::string& name) {
+    const auto found = named.find(name);
+    return found == named.end() ? nullptr : found->second;
+  };
+  for (const auto& f : funcs) {
+    add_partial_sums(*f, pipeline, find);
+    pipeline.funcs.push_back(f);
   }
 }
 

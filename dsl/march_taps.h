@@ -2,6 +2,7 @@
 // cut into partial sums.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,7 +47,12 @@ ScatteredSum scatter_sum(FunctionData& f, const std::string& march, Partials par
 
 /// The loop that walks `var` in a Func: the one that its first march makes of it; empty if none.
 std::string march_loop(const FunctionData& f, const std::string& var);
-/// Adds to `pipeline` the partial sums that the scatter of `f`, one of its Funcs, asks for.
-void add_partial_sums(FunctionData& f, Pipeline& pipeline);
+/// The Func of a name, or null.
+using FindFunc = std::function<const FunctionData*(const std::string&)>;
+/// The march over the dimension `var` of `f` that a step of `f` belongs to: its own, or that of the Func
+/// at whose march loop it is computed, if their dimensions have the same order. An empty func: none.
+LoopLevel march_of(const FunctionData& f, const std::string& var, const FindFunc& find);
+/// Adds `funcs`, producers first, to `pipeline`, with the partial sums that scatters of them ask for.
+void add_with_partial_sums(const std::vector<std::shared_ptr<FunctionData>>& funcs, Pipeline& pipeline);
 
 }  // namespace mica

@@ -52,13 +52,13 @@ class PipelineMaker {
       pipeline.outputs.push_back(names_->of(output.get()));
       pipeline.texts[names_->of(output.get())] = output->name;
     }
+    std::vector<std::shared_ptr<FunctionData>> copies;
     for (const auto& f : graph_.funcs) {
       check_self_reads(*f, graph_.is_output(f.get()));
-      auto copy = copy_of(*f);
-      copies_[f.get()] = copy;
-      add_partial_sums(*copy, pipeline);
-      pipeline.funcs.push_back(std::move(copy));
+      copies.push_back(copy_of(*f));
+      copies_[f.get()] = copies.back();
     }
+    add_with_partial_sums(copies, pipeline);
     for (const auto& f : graph_.funcs) {
       note_marches(*f, pipeline);
       add_conditions(
@@ -246,11 +246,11 @@ class PipelineMaker {
         pipeline.marched[names_->of(*held)].prefetch = ahead->depth;
         continue;
       }
-      for (const auto& window : it->second.windows) {
-        if (window.source == *source) {
-          pipeline.marched[names_->of(window.copy.get())].prefetch = ahead->depth;
-        }
+      for (const auto& [of, copy, pattern, march] : it->second.windows) {
+        if (of == *source) pipeline.marched[names_->of(copy.get())].prefetch = ahead->depth;
       }
+      const bool at_loop = !needs_copy(*source) && !is_inline(*source);
+      if (at_loop) pipeline.marched[names_->of(*source)].prefetch = ahead->depth;
     }
   }
 

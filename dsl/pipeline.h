@@ -30,6 +30,8 @@ struct Pipeline {
     /// The plane it computes when its consumer computes plane z is z + ahead; otherwise the least that
     /// the reads ask for.
     std::optional<std::int64_t> ahead;
+    /// Of a partial sum: the Func whose sum it is a part of, from whose plane `ahead` counts.
+    std::string part_of;
     /// Its planes are asked for this many steps earlier than they are read.
     int prefetch = 0;
     /// The Func in registers that holds the threads' own points of it; empty: none.

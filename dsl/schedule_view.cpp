@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dsl/march_taps.h"
 #include "dsl/names.h"
 #include "dsl/node_visit.h"
 
@@ -100,8 +101,8 @@ const FuncView* ScheduleView::find(const std::string& name) const {
 bool ScheduleView::reads_inside(const FuncView& f, const std::string& source) const {
   if (f.reads_directly(source)) return true;
   return std::any_of(funcs_.begin(), funcs_.end(), [&](const FuncView& other) {
-    return other.place.kind == ComputePlace::Kind::At && other.place.level.func == f.name() &&
-           other.reads_directly(source);
+    const bool inside = other.place.kind == ComputePlace::Kind::At && other.place.level.func == f.name();
+    return (inside || is_part_of(other, f)) && other.reads_directly(source);
   });
 }
 
@@ -136,6 +137,21 @@ bool ScheduleView::is_partial_sum(const FuncView& f) const {
   return it != pipeline_.marched.end() && it->second.ahead.has_value();
 }
 
+bool ScheduleView::is_part_of(const FuncView& part, const FuncView& f) const {
+  const auto it = pipeline_.marched.find(part.name());
+  return it != pipeline_.marched.end() && it->second.part_of == f.name();
+}
+ScheduleView::MarchAround ScheduleView::march_around(const FuncView& f) const {
+  const auto find_func = [this](const std::string& name) {
+    const FuncView* view = find(name);
+    return view ? view->func : nullptr;
+  };
+  for (const auto& arg : f.func->args) {
+    const LoopLevel level = march_of(*f.func, arg, find_func);
+    if (!level.func.empty() && level.func != f.name()) return {find(level.func), arg};
+  }
+  return {};
+}
 bool ScheduleView::is_made(const FuncView& f) const {
   const auto it = pipeline_.marched.find(f.name());
   return it != pipeline_.marched.end() &&
@@ -302,7 +318,7 @@ std::vector<std::string> read_names(const ScheduleView& view, const FuncView& f)
       continue;
     }
     for (const auto& part : view.funcs()) {
-      if (!view.is_partial_sum(part) || part.place.level.func != f.name()) continue;
+      if (!view.is_part_of(part, f)) continue;
       for (const auto& read : part.all_reads()) {
         const FuncView* other = view.find(read);
         if (!other || !view.is_partial_sum(*other)) add(user_name(view, read));

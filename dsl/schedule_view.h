@@ -63,6 +63,15 @@ class ScheduleView {
   [[nodiscard]] const FuncView* window_of(const FuncView& f, const std::string& source) const;
   /// A part of a scattered sum: a Func that make_pipeline made.
   [[nodiscard]] bool is_partial_sum(const FuncView& f) const;
+  /// A part of the scattered sum of `f`.
+  [[nodiscard]] bool is_part_of(const FuncView& part, const FuncView& f) const;
+  /// The march at whose loop `f`, which has none of its own, is computed, and the dimension of `f` that
+  /// it walks; null where there is none, or `f` has other dimensions.
+  struct MarchAround {
+    const FuncView* host = nullptr;
+    std::string var;
+  };
+  [[nodiscard]] MarchAround march_around(const FuncView& f) const;
   /// Made by make_pipeline for a directive of `march`ed Funcs, with a place that no user named.
   [[nodiscard]] bool is_made(const FuncView& f) const;
   /// Does definition `d` of `reader` read `wanted` directly or through inlined Funcs?

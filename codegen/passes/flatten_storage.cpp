@@ -290,7 +290,7 @@ class Flattener {
     const Type type = wide_ ? Int(64) : Int(32);
     const auto origin = origins_.find(buffer);
     Linear rows;  // of the whole block
-    Linear offset;
+    Linear offset, bounded;
     Linear tail;
     for (std::size_t d = 0; d < at.size(); ++d) {
       Linear form = analysis::linearize(at[d]);
@@ -307,7 +307,7 @@ class Flattener {
       form.constant = 0;
       const std::string symbol = buffer + ".stride." + std::to_string(d);
       if (const auto known = known_stride(buffer, d, symbol)) {
-        offset.add(form, *known);
+        (is_bounded(form) ? bounded : offset).add(form, *known);
         tail.constant += constant * *known;
         continue;
       }
@@ -319,8 +319,19 @@ class Flattener {
       tail.add_term(stride, constant);
     }
     rows.add(offset);
+    rows.add(bounded);
     rows.add(tail);
     return analysis::to_expr(rows, type);
+  }
+
+  /// Is a coordinate held inside its array? In a loop it is added to where the iteration stands: the
+  /// other way about, as many sums as points would be kept in registers from one iteration to the next.
+  [[nodiscard]] bool is_bounded(const Linear& form) const {
+    return loops_ && std::any_of(form.terms.begin(), form.terms.end(), [](const auto& term) {
+             const auto* cast = term.first.template as<Cast>();
+             const auto* op = (cast ? cast->value : term.first).template as<Binary>();
+             return op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max);
+           });
   }
 
   /// The stride of dimension `d`, whose name is `symbol`, if the code is for that one alone.

@@ -72,6 +72,85 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     guards_.push_back(std::move(guard));
   }
   add_step_guards();
+  for (const auto& [dim, root] : roots_) {
+    if (root.before > 0 || root.after > 0) add_overlap(dim, root);
+  }
+}
+
+// Blocks of 12 points of which 2 on either side are others':
+//
+//   before  x = block*12 + inner          inside: x < n
+//   after   x = block*8 - 2 + inner       inside: x < n, inner >= 2, inner < 10
+void LoopVars::add_overlap(const std::string& dim, const Root& root) {
+  const auto whole = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; };
+  analysis::Linear inner = analysis::linearize(simplify(offset_at(dim, 0)));
+  Overlap overlap;
+  std::int64_t lanes = 1;
+  std::string vector;
+  std::set<std::string> names;
+  collect_loops(dim, 0, names);
+  for (Loop& loop : loops_) {
+    if (names.count(loop.name) == 0) continue;
+    if (loop.kind == LoopKind::GpuBlock) {
+      overlap.block = loop.name;
+      overlap.points = inner.take(loop.name);
+    } else if (loop.kind == LoopKind::Vectorized && as_int(loop.extent)) {
+      vector = loop.name;
+      lanes = *as_int(loop.extent);
+    }
+  }
+  const auto is_of_dim = [&](const Guard& guard) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const auto& name) { return guard.loops.count(name) > 0; });
+  };
+  const auto foreign = std::find_if(guards_.begin(), guards_.end(), [&](const Guard& guard) {
+    return is_of_dim(guard) && !analysis::same(guard.extent, root.extent);
+  });
+  if (overlap.points <= 0 || foreign != guards_.end()) {
+    throw UserError(
+        "the blocks of " + prefix_ + " would have to overlap along " + dim +
+            ", since a Func that its threads keep in registers is read beside a thread's own points "
+            "there, and " +
+            (overlap.points <= 0 ? "no block loop walks " + dim : "a split of it does not divide") +
+            ": add gpu_tile over " + dim + ", or keep the Func in MemoryType::Shared",
+        root.overlaps);
+  }
+  overlap.before = whole(root.before, lanes);
+  overlap.after = whole(root.after, lanes);
+  const std::int64_t own = overlap.points - overlap.before - overlap.after;
+  if (own < 1) {
+    throw UserError("a block of " + prefix_ + " has " + std::to_string(overlap.points) +
+                        " points along " + dim +
+                        ", and the Funcs that its threads keep in registers need " +
+                        std::to_string(overlap.before) + " before and " + std::to_string(overlap.after) +
+                        " behind those that it stores; the next legal are " +
+                        std::to_string(whole(overlap.before + overlap.after + 1, lanes)) + " points",
+                    root.overlaps);
+  }
+  std::erase_if(guards_, is_of_dim);
+  overlaps_[dim] = overlap;
+  for (Loop& loop : loops_) {
+    if (loop.name == overlap.block) {
+      loop.extent = simplify((root.extent + make_const(Int(32), own - 1)) / make_const(Int(32), own));
+    }
+  }
+  guards_.push_back({simplify(value(dim) - root.base), root.extent, names});
+  // The first of a vector's points says whether all are inside.
+  names.erase(overlap.block);
+  names.erase(vector);
+  const Expr place = substitute(analysis::to_expr(inner), vector, make_const(Int(32), std::int64_t{0}));
+  const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
+  guards_.push_back({simplify(place), number(overlap.points - overlap.after), names});
+  guards_.push_back({simplify(number(overlap.points - lanes) - place),
+                     number(overlap.points - lanes - overlap.before + 1), names});
+}
+
+Expr LoopVars::moved(const std::string& dim) const {
+  const auto found = overlaps_.find(dim);
+  if (found == overlaps_.end()) return make_const(Int(32), std::int64_t{0});
+  const Overlap& overlap = found->second;
+  return make_var(overlap.block) * make_const(Int(32), overlap.before + overlap.after) +
+         make_const(Int(32), overlap.before);
 }
 
 void LoopVars::add_step_guards() {
@@ -207,7 +286,7 @@ Expr LoopVars::value(const std::string& dim) const {
   const Root& root = roots_.at(dim);
   if (root.step > 1) return simplify(root.base + stepped_offset(dim));
   if (root.descends) return simplify(root.base + root.extent - 1 - offset_at(dim, 0));
-  return simplify(root.base + offset_at(dim, 0));
+  return simplify(root.base + offset_at(dim, 0) - moved(dim));
 }
 
 Interval LoopVars::interval(const std::string& dim, const std::set<std::string>& fixed) const {
@@ -220,6 +299,10 @@ Interval LoopVars::interval(const std::string& dim, const std::set<std::string>&
   if (root.descends) {
     const Expr last = root.base + root.extent - 1;
     return {simplify(last - i.max), simplify(last - i.min)};
+  }
+  if (const auto found = overlaps_.find(dim);
+      found != overlaps_.end() && fixed.count(found->second.block)) {
+    return {simplify(root.base + i.min - moved(dim)), simplify(root.base + i.max - moved(dim))};
   }
   return {simplify(root.base + i.min), simplify(root.base + i.max)};
 }

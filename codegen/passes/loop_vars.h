@@ -33,6 +33,10 @@ class LoopVars {
     /// dimensions.
     std::int64_t step = 1;
     Expr phase = {}, points = {};
+    /// Blocks overlap: of the points that a block has, at least so many before and behind those that are
+    /// its own (codegen/plan/common_frame.h).
+    std::int64_t before = 0, after = 0;
+    SourceLocation overlaps = {};  ///< the directive that asks for it
   };
   /// Loops have the names that loop_name gives them for `prefix`, the Func or "f.u1". `of_fixed_size`:
   /// intervals have constant sizes where splits do, though they may then reach past the last points.
@@ -52,6 +56,13 @@ class LoopVars {
   [[nodiscard]] std::vector<std::pair<std::string, Expr>> fused_extents() const;
   /// One of the loops is a march.
   [[nodiscard]] bool is_marched() const;
+  /// How blocks overlap along a dimension: each has `points`, of which the first `before` and the last
+  /// `after` are others' own; whole vectors, where the dimension has vectors.
+  struct Overlap {
+    std::string block;  ///< the loop
+    std::int64_t points = 0, before = 0, after = 0;
+  };
+  [[nodiscard]] const std::map<std::string, Overlap>& overlaps() const { return overlaps_; }
   /// The value of a dimension in terms of the loops.
   [[nodiscard]] Expr value(const std::string& dim) const;
   /// All values the dimension takes while the loops in `fixed` (full names) keep theirs.
@@ -66,6 +77,9 @@ class LoopVars {
   /// phase + step * its offset.
   [[nodiscard]] Expr stepped_offset(const std::string& dim) const;
   void add_step_guards();
+  void add_overlap(const std::string& dim, const Root& root);
+  /// By how much a dimension's values stand before what its loops' offsets say, since blocks overlap.
+  [[nodiscard]] Expr moved(const std::string& dim) const;
   analysis::Interval interval_at(const std::string& dim, int from,
                                  const std::set<std::string>& fixed) const;
   void collect_loops(const std::string& dim, int from, std::set<std::string>& names) const;
@@ -76,6 +90,7 @@ class LoopVars {
   bool of_fixed_size_;
   std::vector<Loop> loops_;
   std::vector<Guard> guards_;
+  std::map<std::string, Overlap> overlaps_;
   // Extents of the variables that each step consumes and makes (names may be used again by a split
   // whose outer loop keeps the old name).
   std::vector<Expr> old_extent_, outer_extent_, inner_extent_;

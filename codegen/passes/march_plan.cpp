@@ -36,12 +36,13 @@ struct Reads {
 
 class Planner {
  public:
-  Planner(const Program& program, const FunctionData& func, std::string var)
-      : program_(program), func_(func), var_(std::move(var)) {}
+  Planner(const Program& program, const FunctionData& func, std::string var, const Scope& own,
+          const std::optional<CommonFrame>& frame)
+      : program_(program), func_(func), var_(std::move(var)), own_(own), frame_(frame) {}
 
   MarchPlan run(const std::vector<const FunctionData*>& placed,
-                const std::vector<const FunctionData*>& inner, const Scope& own) {
-    readers_.push_back({&func_, &func_.definitions.front(), own, 0, 0, 0, 0, -1});
+                const std::vector<const FunctionData*>& inner) {
+    readers_.push_back({&func_, &func_.definitions.front(), own_, 0, 0, 0, 0, -1});
     for (auto it = inner.rbegin(); it != inner.rend(); ++it) add_inner(**it);
     for (auto it = placed.rbegin(); it != placed.rend(); ++it) add_stage(**it);
     agree_on_period();
@@ -105,6 +106,8 @@ class Planner {
     const Placement& placement = program_.placement.at(f.name);
     stage.per_thread = placement.memory == MemoryType::Register;
     if (stage.per_thread) check_own_points(f, reads);
+    const bool in_frame = stage.per_thread && frame_ && frame_->kept.count(f.name) > 0;
+    if (in_frame) stage.kept = frame_->kept.at(f.name);
     std::int64_t newest = reads.front().newest, oldest = reads.front().oldest;
     stage.first = reads.front().reader->first + reads.front().oldest - reads.front().reader->ahead;
     for (const auto& r : reads) {
@@ -112,8 +115,10 @@ class Planner {
       oldest = std::min(oldest, r.oldest);
       stage.first = std::min(stage.first, r.reader->first + r.oldest - r.reader->ahead);
     }
-    stage.ahead = placement.ahead.value_or(newest) + placement.prefetch;
+    const std::int64_t counted_from = placement.part_of.empty() ? 0 : ahead_of(placement.part_of);
+    stage.ahead = (placement.ahead ? counted_from + *placement.ahead : newest) + placement.prefetch;
     internal_check(stage.ahead >= newest, "a stage runs as far ahead as it is read");
+    stage.newest = newest;
     std::int64_t asked = reads.front().newest - reads.front().reader->prefetch;
     for (const auto& r : reads) asked = std::max(asked, r.newest - r.reader->prefetch);
     if (!placement.ahead) stage.prefetch = static_cast<int>(stage.ahead - asked);
@@ -128,7 +133,7 @@ class Planner {
     stage.newest_lag = begun - newest;
     stage.oldest_lag = begun - oldest;
     if (stage.dim < 0) {
-      stage.ahead = stage.first = stage.beyond = 0;
+      stage.ahead = stage.first = stage.beyond = stage.newest = 0;
       stage.prefetch = 0;
       stage.depth = 1;
     }
@@ -140,10 +145,22 @@ class Planner {
         before_.emplace_back(index, r.reader->stage);
       }
     }
-    Scope scope = analysis::definition_scope(f, f.definitions.front(), with_plane(stage));
+    const Box computed = with_plane(stage);
+    Scope scope = analysis::definition_scope(f, f.definitions.front(), computed);
+    for (std::size_t d = 0; in_frame && d < f.args.size(); ++d) {
+      if (static_cast<int>(d) != stage.dim) scope[f.args[d]] = own_.at(func_.args[d]);
+    }
     stages_.push_back(stage);
     readers_.push_back({&f, &f.definitions.front(), scope, stage.ahead, stage.first, stage.prefetch,
                         stage.beyond, index});
+  }
+
+  // How far ahead of the step's plane a Func of the march is computed.
+  [[nodiscard]] std::int64_t ahead_of(const std::string& func) const {
+    for (const MarchStage& stage : stages_) {
+      if (stage.func->name == func) return stage.ahead;
+    }
+    return 0;
   }
 
   // The offsets at which `reader` reads `f` in one step; finds f's marched dimension.
@@ -215,7 +232,7 @@ class Planner {
         bool own = same_points && access.args.size() == reader.args.size();
         for (std::size_t d = 0; own && d < access.args.size(); ++d) {
           const auto offset = offset_from(access.args[d], reader.args[d]);
-          own = offset && (*offset == 0 || func_.args[d] == var_);
+          own = offset && (*offset == 0 || func_.args[d] == var_ || frame_);
         }
         if (own) return;
         throw UserError(f.name + " is kept in registers along the march of " + func_.name +
@@ -238,7 +255,8 @@ class Planner {
     }
   }
 
-  // Stages in an order that respects `before_`, consumers' side first where it leaves a choice.
+  // Stages in an order that respects `before_`, consumers' side first where it leaves a choice; in a
+  // common frame producers' side first, so that what a thread has taken from others is used up soon.
   MarchPlan ordered() const {
     const int n = static_cast<int>(stages_.size());
     std::vector<bool> done(static_cast<std::size_t>(n) + 1, false);  // the step itself is the last
@@ -251,7 +269,8 @@ class Planner {
         const auto& stage = stages_[static_cast<std::size_t>(k)];
         if (!done[slot(k)] && is_copied(program_.placement.at(stage.func->name))) next = k;
       }
-      for (int k = -1; k < n && next > n; ++k) {
+      for (int i = -1; i < n && next > n; ++i) {
+        const int k = frame_ ? n - 2 - i : i;
         if (done[slot(k)]) continue;
         const bool free = std::none_of(before_.begin(), before_.end(), [&](const auto& edge) {
           return edge.second == k && !done[slot(edge.first)];
@@ -273,6 +292,8 @@ class Planner {
   const Program& program_;
   const FunctionData& func_;
   std::string var_;
+  const Scope& own_;
+  const std::optional<CommonFrame>& frame_;
   std::vector<Reader> readers_;
   std::vector<MarchStage> stages_;
   std::vector<std::pair<int, int>> before_;  // (earlier, later) in a step
@@ -282,8 +303,9 @@ class Planner {
 
 MarchPlan plan_march(const Program& program, const FunctionData& func, const std::string& var,
                      const std::vector<const FunctionData*>& placed,
-                     const std::vector<const FunctionData*>& inner, const analysis::Scope& own) {
-  return Planner(program, func, var).run(placed, inner, own);
+                     const std::vector<const FunctionData*>& inner, const analysis::Scope& own,
+                     const std::optional<CommonFrame>& frame) {
+  return Planner(program, func, var, own, frame).run(placed, inner);
 }
 
 }  // namespace mica::passes

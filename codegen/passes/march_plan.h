@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "codegen/analysis/bounds.h"
+#include "codegen/plan/common_frame.h"
 #include "codegen/program.h"
 
 namespace mica::passes {
@@ -33,6 +34,11 @@ struct MarchStage {
   std::int64_t beyond = 0;
   bool per_thread = false;  ///< in registers: each thread its own points
   bool bulk = false;        ///< filled by the bulk-copy engine; set by who builds the code
+  /// How far ahead of the step's plane is the newest that the step reads: where it is less than `ahead`,
+  /// a step reads what earlier ones have filled.
+  std::int64_t newest = 0;
+  /// Of a Func in the threads' registers: how far beside a thread's own points it is read.
+  CommonFrame::Kept kept = {};
   [[nodiscard]] std::int64_t warm_up() const { return ahead - first; }
 };
 
@@ -48,10 +54,12 @@ inline constexpr const char* kPlaneSymbol = ".plane";
 
 /// `func` is marched along `var`. `placed` are the Funcs computed at the march loop and `inner` those
 /// computed inside it, in the pipeline's order; `own` gives the intervals of func's variables in one
-/// step, with [plane, plane] for `var`. UserErrors: a Func read at another place than plane + constant;
-/// a Func in registers that is read beside the thread's own points.
+/// step, with [plane, plane] for `var`; `frame` is that of func's blocks, if they have one. UserErrors:
+/// a Func read at another place than plane + constant; a Func in registers of no common frame that is
+/// read beside the thread's own points.
 MarchPlan plan_march(const Program& program, const FunctionData& func, const std::string& var,
                      const std::vector<const FunctionData*>& placed,
-                     const std::vector<const FunctionData*>& inner, const analysis::Scope& own);
+                     const std::vector<const FunctionData*>& inner, const analysis::Scope& own,
+                     const std::optional<CommonFrame>& frame);
 
 }  // namespace mica::passes

@@ -154,11 +154,19 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   }
   check_fused(func, index, LoopVars(spec, unclipped, prefix));
   add_own_order(func, index, roots);
+  const std::optional<CommonFrame> common =
+      root && index == 0 ? common_frame(program_, func) : std::nullopt;
+  for (std::size_t d = 0; common && d < func.args.size(); ++d) {
+    roots.at(func.args[d]).before = common->margin[d].before;
+    roots.at(func.args[d]).after = common->margin[d].after;
+    roots.at(func.args[d]).overlaps = common->where;
+  }
 
   const bool has_blocks = std::any_of(spec.dims.begin(), spec.dims.end(),
                                       [](const LoopDim& d) { return d.kind == LoopKind::GpuBlock; });
   Frame frame{func, index, LoopVars(spec, roots, prefix, context.in_block || has_blocks)};
   frame.guards = frame.vars.guards();
+  frame.common = common;
   NestContext inner = context;
   inner.parts.clear();
   inner.all_needed = false;

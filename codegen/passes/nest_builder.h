@@ -247,6 +247,20 @@ class NestBuilder {
   /// The plane of a staged Func whose own points the registers of `window` hold.
   ir::Stmt fill_around(Frame& frame, std::size_t position, const MarchStage& stage,
                        const analysis::Box& box, const NestContext& context) const;
+  // ---- common frames (nest_neighbours.cpp) ---------------------------------------------------------
+  /// Of the newest plane of `stage` that the step of `plane` reads: each thread gives to others what
+  /// they read beside their own points, and takes what it reads itself. Undefined if nothing.
+  struct Exchanged {
+    ir::Stmt given, taken;
+  };
+  [[nodiscard]] Exchanged exchange_rows(const Frame& frame, const MarchStage& stage,
+                                        const Expr& plane) const;
+  /// The Func in shared memory whose plane `stage` copies in the step that reads it; null if it does
+  /// else.
+  [[nodiscard]] const FunctionData* copied_plane(const MarchStage& stage) const;
+  /// `body` in the shared memory through which `stage` passes the rows at the edges of threads' points.
+  [[nodiscard]] ir::Stmt with_edge_rows(const Frame& frame, const MarchStage& stage,
+                                        const ir::Stmt& body) const;
   /// Both versions of a block: all of its points inside the domain, or some outside.
   ir::Stmt split_block(Frame& frame, std::size_t position, const NestContext& context) const;
   // ---- blocks at the domain's edge (nest_edges.cpp) ------------------------------------------------

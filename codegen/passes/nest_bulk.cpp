@@ -61,7 +61,10 @@ bool starts_whole(const Expr& first, std::int64_t lanes,
 bool NestBuilder::copies_in_bulk(const FunctionData& func, const Box& box,
                                  const NestContext& context) const {
   const Variant& variant = program_.options.variant;
-  if (program_.placement.at(func.name).load != LoadPolicy::Bulk || !context.interior) return false;
+  if (program_.placement.at(func.name).load != LoadPolicy::Bulk || !context.interior ||
+      context.any_point) {
+    return false;
+  }
   if (!variant.aligned || !variant.unit_stride || !context.row_origin.defined()) return false;
   const std::string copied = copied_array(program_, func);
   if (copied.empty()) return false;

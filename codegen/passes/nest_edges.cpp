@@ -6,6 +6,7 @@
 // What is computed for points outside is made of values inside and thrown away, so that a test stands
 // only before a store, and all blocks run the same code.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "codegen/analysis/linear.h"
@@ -20,27 +21,31 @@ namespace mica::passes {
 
 namespace {
 
-/// Keeps the indices of loads from arrays in global memory within the arrays.
+/// Keeps the indices of loads from arrays in global memory within the arrays. Vectors, of which some
+/// elements may lie inside, are taken apart where not all do.
 class Clamp {
  public:
-  /// `fixed`: variables that take the same values in every block.
-  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed) : fixed_(std::move(fixed)) {
+  /// `fixed`: variables that take the same values in every block. `overlap`: blocks reach below the
+  /// domain's first point, too.
+  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed, bool overlap)
+      : fixed_(std::move(fixed)), overlap_(overlap) {
     ir::walk(
         stmt,
         [this](const ir::Stmt& s) {
-          if (const auto* alloc = s.as<ir::Allocate>()) own_.insert(alloc->buffer);
+          if (const auto* alloc = s.as<ir::Allocate>()) own_[alloc->buffer] = alloc->type;
         },
         nullptr);
   }
 
   ir::Stmt in(const ir::Stmt& s) {
-    ir::Stmt done = ir::map_children(
+    if (!s.defined()) return s;
+    const auto* loop = s.as<ir::For>();
+    if (loop != nullptr && loop->kind == LoopKind::Vectorized) return in_vector(s, *loop);
+    if (const auto* copy = s.as<ir::AsyncCopy>(); copy != nullptr && own_.count(copy->from) == 0) {
+      return in_copy(*copy);
+    }
+    return ir::map_children(
         s, [this](const ir::Stmt& child) { return in(child); }, [this](const Expr& e) { return in(e); });
-    const auto* copy = done.defined() ? done.as<ir::AsyncCopy>() : nullptr;
-    if (copy == nullptr || own_.count(copy->from) > 0) return done;
-    ir::AsyncCopy clamped = *copy;
-    clamped.from_index = within(copy->from, copy->from_index);
-    return ir::make_stmt(std::move(clamped));
   }
 
  private:
@@ -55,15 +60,119 @@ class Clamp {
     });
   }
 
+  // All lanes at once where all that they load lies inside, or nothing, else one after the other.
+  ir::Stmt in_vector(const ir::Stmt& s, const ir::For& loop) {
+    std::map<std::string, std::vector<Expr>> rows;  // by array, the places of the first lanes
+    ir::walk(loop.body, nullptr, [&](const Expr& e) {
+      const auto* load = e.as<Load>();
+      if (load == nullptr || own_.count(load->buffer) > 0 || !uses_var(load->index[0], loop.name))
+        return;
+      const Expr first = lane(load->index[0], loop, false);
+      std::vector<Expr>& known = rows[load->buffer];
+      const bool met = std::any_of(known.begin(), known.end(),
+                                   [&](const Expr& other) { return equal(other, first); });
+      if (!met && way_of(first).first) known.push_back(first);
+    });
+    Expr inside;
+    const auto* count = as_int(loop.extent);
+    for (const auto& [array, firsts] : rows) {
+      for (const Expr& first : firsts) {
+        // Vectors of a row that overlap keep their distances.
+        const bool alone = firsts.size() == 1;
+        const Whole whole = whole_vector(array, first, *count);
+        if (alone) shift_[array] = whole.shift;
+        const Expr& condition = alone ? whole.known : whole.inside;
+        inside = inside.defined() ? inside && condition : condition;
+      }
+    }
+    if (!inside.defined()) {
+      return ir::map_children(
+          s, [this](const ir::Stmt& child) { return in(child); },
+          [this](const Expr& e) { return in(e); });
+    }
+    vector_ = loop.name;
+    done_ = {};
+    const ir::Stmt whole = in(loop.body);
+    vector_.clear();
+    shift_.clear();
+    done_ = {};
+    const ir::Stmt apart = in(loop.body);
+    return ir::make_stmt(
+        ir::If{simplify(inside),
+               ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Vectorized, whole}),
+               ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Unrolled, apart})});
+  }
+
+  static Expr lane(const Expr& index, const ir::For& loop, bool last) {
+    return simplify(substitute(index, loop.name, last ? loop.min + loop.extent - 1 : Expr(loop.min)));
+  }
+
+  ir::Stmt in_copy(const ir::AsyncCopy& copy) {
+    ir::AsyncCopy clamped = copy;
+    if (copy.count == 1) {
+      clamped.from_index = within(copy.from, copy.from_index);
+      return ir::make_stmt(std::move(clamped));
+    }
+    std::vector<ir::Stmt> elements;
+    for (int i = 0; i < copy.count; ++i) {
+      ir::AsyncCopy one = copy;
+      one.count = 1;
+      one.to_index[0] = simplify(copy.to_index[0] + make_const(Int(32), std::int64_t{i}));
+      one.from_index[0] = simplify(copy.from_index[0] + make_const(Int(32), std::int64_t{i}));
+      one.from_index = within(copy.from, one.from_index);
+      elements.push_back(own_.at(copy.to).bytes() < ir::kNarrowestCopy ? moved(one)
+                                                                       : ir::make_stmt(std::move(one)));
+    }
+    if (!way_of(copy.from_index[0]).first) return ir::make_stmt(std::move(clamped));
+    const Whole vector = whole_vector(copy.from, copy.from_index[0], copy.count);
+    clamped.from_index = within(copy.from, copy.from_index);
+    clamped.from_index[0] = simplify(copy.from_index[0] + vector.shift);
+    return ir::make_stmt(
+        ir::If{vector.known, ir::make_stmt(std::move(clamped)), ir::make_block(elements)});
+  }
+
+  // Elements narrower than any copy are loaded and stored.
+  [[nodiscard]] ir::Stmt moved(const ir::AsyncCopy& copy) const {
+    Load load;
+    load.buffer = copy.from;
+    load.index = copy.from_index;
+    ir::Store store;
+    store.buffer = copy.to;
+    store.index = copy.to_index;
+    store.value = make_expr(own_.at(copy.to), std::move(load));
+    return ir::make_stmt(std::move(store));
+  }
+
+  /// A vector of elements of dimension 0 of an array. Where all or none of them are in the array it is
+  /// loaded `shift` elements further, whole vectors, where all are.
+  struct Whole {
+    Expr inside, known, shift;
+  };
+  static Whole whole_vector(const std::string& array, const Expr& first, std::int64_t lanes) {
+    const Expr low = min_symbol(array, 0), high = low + extent_symbol(array, 0) - 1;
+    const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
+    const Expr last = first + number(lanes - 1);
+    // How many vectors the first one stands before the array, and the last one behind.
+    const Expr before = max((low - first + number(lanes - 1)) / number(lanes), number(0));
+    const Expr behind = max((last - high + number(lanes - 1)) / number(lanes), number(0));
+    const Expr inside = first >= low && last <= high;
+    const Expr outside =
+        (last < low || first > high) && extent_symbol(array, 0) >= number(2 * lanes - 1);
+    return {simplify(inside), simplify(inside || outside), simplify((before - behind) * number(lanes))};
+  }
+
   [[nodiscard]] std::vector<Expr> within(const std::string& array,
                                          const std::vector<Expr>& index) const {
     std::vector<Expr> result;
     for (std::size_t d = 0; d < index.size(); ++d) {
+      const bool of_vector = d == 0 && !vector_.empty() && uses_var(index[d], vector_);
       const Expr first = min_symbol(array, d);
       const Expr last = first + extent_symbol(array, d) - 1;
       const auto [varies, grows] = way_of(index[d]);
       Expr e = index[d];
-      if (varies) e = grows ? min(e, last) : max(min(e, last), first);
+      if (varies && !of_vector) e = grows && !overlap_ ? min(e, last) : max(min(e, last), first);
+      const auto shift = shift_.find(array);
+      if (of_vector && shift != shift_.end()) e = simplify(e + shift->second);
       result.push_back(e);
     }
     return result;
@@ -88,7 +197,11 @@ class Clamp {
     return is_array_symbol(name, "min") || is_array_symbol(name, "extent");
   }
 
-  std::set<std::string> fixed_, own_;
+  std::set<std::string> fixed_;
+  bool overlap_;
+  std::map<std::string, Type> own_;
+  std::string vector_;                 // the loop whose lanes all load inside
+  std::map<std::string, Expr> shift_;  // of its loads
   RewriteMemo done_;
 };
 
@@ -148,7 +261,7 @@ ir::Stmt NestBuilder::clamped(const Frame& frame, const ir::Stmt& stmt) const {
       }
     }
   }
-  return Clamp(stmt, std::move(fixed)).in(stmt);
+  return Clamp(stmt, std::move(fixed), frame.common.has_value()).in(stmt);
 }
 
 ir::Stmt NestBuilder::with_tested_stores(const ir::Stmt& stmt, const Expr& condition) {

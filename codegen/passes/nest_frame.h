@@ -40,6 +40,8 @@ struct NestBuilder::Frame {
   bool rolled = false;
   /// Of blocks at the domain's edge, which are few.
   bool at_edge = false;
+  /// Of blocks whose threads keep what is read beside their own points.
+  std::optional<CommonFrame> common = {};
 
   [[nodiscard]] bool decided(const Guard& guard) const {
     for (const auto& name : guard.loops) {

@@ -31,6 +31,20 @@ bool reads(const FunctionData& func, const std::string& source) {
   return found;
 }
 
+// Is `source` read at another place than the reader's own point, planes of the march left out?
+bool reads_beside(const FunctionData& func, const std::string& source, const std::string& march) {
+  bool found = false;
+  for (const auto& definition : func.definitions) {
+    analysis::for_each_access(definition, [&](const Access& access) {
+      if (access.name != source) return;
+      for (std::size_t d = 0; d < access.args.size(); ++d) {
+        found = found || (func.args[d] != march && offset_from(access.args[d], func.args[d]) != 0);
+      }
+    });
+  }
+  return found;
+}
+
 // Does a stage read another, so that a step before step 0 reads planes?
 bool computes_while_filling(const MarchPlan& plan) {
   for (const auto& reader : plan.stages) {
@@ -108,6 +122,10 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     if (loop.kind == LoopKind::March) march = loop.name;
     if (frame.fixed.count(loop.name)) continue;
     open[loop.name] = {constant(0), simplify(loop.extent - 1)};
+  }
+  if (frame.common) {
+    known.interior = known.interior_step = known.any_point = true;
+    return clamped(frame, emit(known));
   }
   Expr inside;
   for (const auto& guard : frame.guards) {
@@ -191,7 +209,7 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
   }
   NestContext within = context;
   within.interior = context.interior || context.interior_step;
-  MarchPlan plan = plan_march(program_, frame.func, marched, placed, inner, own);
+  MarchPlan plan = plan_march(program_, frame.func, marched, placed, inner, own, frame.common);
   for (auto& stage : plan.stages) {
     stage.bulk = stage.dim > 0 && !stage.per_thread && copies_in_bulk(*stage.func, stage.box, within);
   }
@@ -215,6 +233,7 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
     box[static_cast<std::size_t>(it->dim)] = {first, simplify(first + constant(it->depth - 1))};
     if (it->bulk) body = with_barriers(*it->func, it->depth, body);
     body = allocate(*it->func, box, within, body, &*it);
+    body = with_edge_rows(frame, *it, body);
   }
   frame.fixed.erase(loop.name);
   frame.guards = saved;
@@ -241,7 +260,7 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
   }
   std::vector<ir::Stmt> stmts;
   auto guarded = [&](const Expr& condition, const ir::Stmt& body) {
-    return condition.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
+    return condition.defined() && body.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
   };
   // The steps before step 0 only start copies, one after the other, unless they compute with them.
   auto wait_for_copies = [&](int pending) {
@@ -257,6 +276,25 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     if (*lag == 0) wait_for_copies(0);
   };
   if (lag && *lag > 0) wait_for_copies(*lag - 1);
+  // What a thread reads beside its own points it takes from others before the first that reads it; of a
+  // plane that this step computes it gives as soon as it has it.
+  std::vector<const MarchStage*> untaken;
+  const auto once_filled = [&](const MarchStage& stage, const ir::Stmt& body) {
+    const std::int64_t first = stage.ahead - stage.newest - stage.warm_up();
+    return guarded(first > -plan.warm_up ? step >= constant(first) : Expr(), body);
+  };
+  for (const MarchStage& stage : plan.stages) {
+    if (stage.newest == stage.ahead) continue;
+    stmts.push_back(once_filled(stage, exchange_rows(frame, stage, plane).given));
+    untaken.push_back(&stage);
+  }
+  const auto take_for = [&](const FunctionData& reader) {
+    std::erase_if(untaken, [&](const MarchStage* stage) {
+      if (!reads_beside(reader, stage->func->name, marched)) return false;
+      stmts.push_back(once_filled(*stage, exchange_rows(frame, *stage, plane).taken));
+      return true;
+    });
+  };
   bool waited = false;
   auto wait_for_bulk = [&] {
     for (const auto& stage : plan.stages) {
@@ -270,6 +308,7 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
       wait_for_bulk();
       Expr condition;
       if (plan.warm_up > 0) condition = step >= 0;
+      take_for(frame.func);
       NestContext inner = context;
       add_stored(frame, position, inner);
       const ir::Stmt body = store_funcs(frame, position, inner, emit_loops(frame, position, inner));
@@ -278,6 +317,7 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     if (i == plan.stages.size() || plan.stages[i].dim < 0) continue;
     const MarchStage& stage = plan.stages[i];
     const bool async = is_async(stage, program_.placement.at(stage.func->name));
+    take_for(*stage.func);
     if (!async && !stage.bulk && !stage.per_thread) commit();
     const bool reads_bulk = std::any_of(plan.stages.begin(), plan.stages.end(), [&](const auto& other) {
       return other.bulk && reads(*stage.func, other.func->name);
@@ -290,8 +330,16 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
       Expr in_time = step + constant(stage.beyond) < count;
       condition = condition.defined() ? condition && in_time : in_time;
     }
+    // Points that nobody stores are computed like others.
+    const auto guards = frame.guards;
+    if (frame.common) frame.guards.clear();
     const ir::Stmt made = emit_stage(frame, position, stage, plane, context);
+    frame.guards = guards;
     stmts.push_back(ir::make_stmt(ir::Produce{stage.func->name, guarded(condition, made), true}));
+    if (stage.newest == stage.ahead) {
+      stmts.push_back(once_filled(stage, exchange_rows(frame, stage, plane).given));
+      untaken.push_back(&stage);
+    }
   }
   return ir::make_block(std::move(stmts));
 }

@@ -39,20 +39,27 @@ Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
     p.prefetch = it->second.prefetch;
     p.filled_from = it->second.filled_from;
     p.column = it->second.column;
+    p.part_of = it->second.part_of;
   }
   return p;
 }
 
-// A staged source is computed at the innermost block loop of the Func that stages it.
+// A staged source is computed at the innermost block loop of the Func that stages it, or where that one
+// is computed.
 void place_staged(Program& program) {
-  for (const auto& func : program.pipeline.funcs) {
+  const auto& funcs = program.pipeline.funcs;
+  for (auto it = funcs.rbegin(); it != funcs.rend(); ++it) {  // consumers first
+    const auto& func = *it;
     for (const auto& definition : func->definitions) {
       for (const auto& d : definition.directives) {
         const auto* stage = std::get_if<directive::Stage>(&d.op);
         if (!stage) continue;
         Placement& p = program.placement[stage->source];
         p.level = Placement::Level::At;
-        p.compute = {func->name, ""};  // build_loop_nest finds the innermost block loop
+        const Placement& own = program.placement.at(func->name);
+        const bool inside = own.level == Placement::Level::At;
+        // Without a loop's name: build_loop_nest finds the innermost block loop.
+        p.compute = inside ? own.compute : LoopLevel{func->name, ""};
         p.store_root = false;
         p.memory = stage->memory;
         p.load = stage->load;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "codegen/plan/common_frame.h"
 #include "dsl/loop_dims.h"
 
 namespace mica::passes {
@@ -85,7 +86,8 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
 void turn_tiles(Program& program) {
   if (program.options.variant.aligned || !program.options.target.is_gpu()) return;
   for (auto& func : program.pipeline.funcs) {
-    if (!program.is_root(func->name)) continue;
+    // A common frame's rows are those of warps.
+    if (!program.is_root(func->name) || common_frame(program, *func)) continue;
     auto copy = std::make_shared<FunctionData>(*func);
     for (Definition& definition : copy->definitions) {
       // Loops that are split or joined beforehand have other names than their dimensions.

@@ -151,12 +151,12 @@ TEST_F(LoweringErrors, AStageReadByAnUpdateWithoutVars) {
   EXPECT_REFUSED_ON_GPU(next, next.stage(b, MemoryType::Shared), "reads b and has no block loops",
                         "whose definitions all have blocks");
 }
-TEST_F(LoweringErrors, AStageByAFuncInsideAnothersBlocks) {
+TEST_F(LoweringErrors, AStageByAFuncInsideAnothersThreads) {
   next.gpu_tile(x, y, 8, 8);
-  b.compute_at(next, "x.block").gpu_threads(x, y);
+  b.compute_at(next, "x.thread");
   EXPECT_REFUSED_ON_GPU(next, b.stage(u, MemoryType::Shared),
-                        "b is computed inside the blocks of another Func, whose box of u this is",
-                        "stage u there");
+                        "b is computed inside a thread, and shared memory belongs to the whole block",
+                        "stage u in the Func that has the blocks");
 }
 TEST_F(LoweringErrors, StorageOutsideALoopWhoseIterationsRunAtOnce) {
   next.split(y, "yo", yi, 8).parallel(yi);

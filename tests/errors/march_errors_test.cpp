@@ -306,15 +306,72 @@ TEST_F(MarchErrors, DirectivesOfAWholeFuncOnAnUpdate) {
 
 // ---- what shows when loops are made ------------------------------------------------------------------
 
-TEST_F(MarchErrors, AFuncInRegistersReadBesideThePoint) {
+TEST_F(MarchErrors, AFuncInRegistersReadElsewhere) {
+  for (const bool beside : {false, true}) {
+    Func b("b"), f("f");
+    b(x, y, z) = u(x, y, z) * 2.0F;
+    f(x, y, z) = b(beside ? x - 1 : Expr(x), y, z - 1) + b(y, x, z + 1);
+    f.gpu_tile(x, y, 32, 4).march(z, 8);
+    const int line = __LINE__ + 1;
+    b.compute_at(f, "z.march").store_in(MemoryType::Register);
+    EXPECT_REFUSED(f, line, "b is kept in registers along the march of f", "f reads it at (y, x, z + 1)",
+                   "MemoryType::Shared");
+  }
+}
+TEST_F(MarchErrors, AFuncInRegistersReadBesideThePointsOfAShortRow) {
   Func b("b"), f("f");
   b(x, y, z) = u(x, y, z) * 2.0F;
   f(x, y, z) = b(x, y, z - 1) + b(x + 1, y, z + 1);
-  f.gpu_tile(x, y, 32, 4).march(z, 8);
+  f.gpu_tile(x, y, 16, 4).march(z, 8);
   const int line = __LINE__ + 1;
   b.compute_at(f, "z.march").store_in(MemoryType::Register);
-  EXPECT_REFUSED(f, line, "b is kept in registers along the march of f",
-                 "f reads it at (x + 1, y, z + 1)", "MemoryType::Shared");
+  EXPECT_REFUSED(f, line, "read up to 1 points beside a thread's own along x",
+                 "a row of the block has 16 threads, and must have 32", "MemoryType::Shared");
+}
+TEST_F(MarchErrors, AFuncInRegistersReadFartherThanTheNextThread) {
+  for (const bool in_row : {true, false}) {
+    Func b("b"), f("f");
+    b(x, y, z) = u(x, y, z) * 2.0F;
+    f(x, y, z) = in_row ? b(x - 3, y, z) : b(x, y - 3, z);
+    f.gpu_tile(x, y, 32, 8).vectorize(x, 2).unroll(y, 2).march(z, 8);
+    const int line = __LINE__ + 1;
+    b.compute_at(f, "z.march").store_in(MemoryType::Register);
+    EXPECT_REFUSED(
+        f, line, std::string("read up to 3 points beside a thread's own along ") + (in_row ? "x" : "y"),
+        "the next thread has 2",
+        std::string("give each thread 3 by ") + (in_row ? "vectorize" : "unroll"));
+  }
+}
+TEST_F(MarchErrors, ABlockWithoutPointsOfItsOwn) {
+  Func b("b"), c("c"), f("f");
+  b(x, y, z) = u(x, y, z) * 2.0F;
+  c(x, y, z) = b(x, y - 1, z) + b(x, y + 1, z);
+  f(x, y, z) = c(x, y - 1, z) + c(x, y + 1, z);
+  f.gpu_tile(x, y, 32, 4).march(z, 8);
+  const int line = __LINE__ + 1;
+  c.compute_at(f, "z.march").store_in(MemoryType::Register);
+  b.compute_at(f, "z.march").store_in(MemoryType::Register);
+  EXPECT_REFUSED(f, line, "a block of f has 4 points along y", "need 2 before and 2 behind",
+                 "the next legal are 5");
+}
+TEST_F(MarchErrors, AFuncInRegistersReadWhereNoThreadsStand) {
+  Func b("b"), f("f");
+  b(x, y, z) = u(x, y, z) * 2.0F;
+  f(x, y, z) = b(x, y, z) + b(x, y + 1, z);
+  f.reorder(y, x, z).gpu_tile(x, 32).march(z, 8);
+  const int line = __LINE__ + 1;
+  b.compute_at(f, "z.march").store_in(MemoryType::Register);
+  EXPECT_REFUSED(f, line, "the blocks of f would have to overlap along y", "no block loop walks y",
+                 "gpu_tile over y");
+}
+TEST_F(MarchErrors, AScatterAlongAnotherDimensionThanTheMarchAround) {
+  Func b("b"), f("f");
+  b(x, y, z) = u(x, y, z - 1) + u(x, y, z + 1);
+  f(x, y, z) = b(x, y, z) * 2.0F;
+  f.gpu_tile(x, y, 32, 4).march(z, 8);
+  b.compute_at(f, "z.march");
+  EXPECT_FINDING_OF(f, b.scatter(y), "b is computed at the march of f, which walks z of it, not y",
+                    "name z");
 }
 TEST_F(MarchErrors, AFuncKeptAlongAMarchReadAtEverySecondPlane) {
   Func b("b"), f("f");

@@ -111,6 +111,17 @@ TEST_F(TurnedTiles, ComputePointsOutsideAndDropThem) {
   for (const Target& target : gpu_targets()) EXPECT_TRUE(run_matches(expected, {pair}, box, target));
 }
 
+TEST_F(TurnedTiles, OfAFuncComputedForAllPlanesOfAChunkAtOnce) {
+  Func both("both");
+  both(x, y, z) = smooth(x, y, z - 1) + smooth(x, y + 1, z + 1);
+  const Box box{{-3, 37}, {2, 19}, {0, 6}};
+  const auto memory = bind_demanded({both}, box, {u}, 3);
+  const std::vector<AnyBuffer> expected = expected_values({both}, box);
+  both.gpu_tile(x, y, 8, 4).vectorize(x, 4).unroll(y, 2).march(z, 4);
+  smooth.compute_at(both, "x.block");
+  for (const Target& target : gpu_targets()) EXPECT_TRUE(run_matches(expected, {both}, box, target));
+}
+
 TEST_F(TurnedTiles, FillPlanesOfWhichThePipelineNeedsAPart) {
   ImageParam image(Float(32), 2, "image");
   Func edge =

@@ -1,0 +1,125 @@
+#include "codegen/plan/common_frame.h"
+
+#include <algorithm>
+
+#include "dsl/loop_dims.h"
+#include "dsl/march_taps.h"
+#include "dsl/tap_text.h"
+
+namespace mica {
+namespace {
+
+class Framer {
+ public:
+  Framer(const Program& program, const FunctionData& func) : program_(program), func_(func) {}
+
+  std::optional<CommonFrame> run() {
+    find_march();
+    if (frame_.loop.empty()) return std::nullopt;
+    margin_[func_.name].resize(func_.args.size());
+    const auto& funcs = program_.pipeline.funcs;
+    for (auto it = funcs.rbegin(); it != funcs.rend(); ++it) {
+      if (is_kept(**it)) add(**it);
+    }
+    if (!beside_own_) return std::nullopt;
+    frame_.margin.resize(func_.args.size());
+    for (const auto& [name, margins] : margin_) {
+      for (std::size_t d = 0; d < margins.size(); ++d) {
+        frame_.margin[d].before = std::max(frame_.margin[d].before, margins[d].before);
+        frame_.margin[d].after = std::max(frame_.margin[d].after, margins[d].after);
+      }
+    }
+    return frame_;
+  }
+
+ private:
+  void find_march() {
+    for (const auto& arg : func_.args) {
+      if (const std::string loop = march_loop(func_, arg); !loop.empty()) {
+        frame_.loop = loop;
+        frame_.march = arg;
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_at_march(const FunctionData& f) const {
+    const auto placed = program_.placement.find(f.name);
+    return placed != program_.placement.end() && placed->second.level == Placement::Level::At &&
+           placed->second.compute.func == func_.name && placed->second.compute.var == frame_.loop;
+  }
+  [[nodiscard]] bool is_kept(const FunctionData& f) const {
+    return is_at_march(f) && program_.placement.at(f.name).memory == MemoryType::Register &&
+           f.definitions.size() == 1 && f.args.size() == func_.args.size();
+  }
+
+  void add(const FunctionData& f) {
+    CommonFrame::Kept& kept = frame_.kept[f.name];
+    kept.beside.resize(f.args.size());
+    std::vector<Around>& margin = margin_[f.name];
+    margin.resize(f.args.size());
+    for (const auto& reader : program_.pipeline.funcs) {
+      const auto own = margin_.find(reader->name);
+      const bool in_frame = own != margin_.end();
+      for (const auto& definition : reader->definitions) {
+        analysis::for_each_access(definition, [&](const Access& access) {
+          if (access.name != f.name || access.is_self) return;
+          if (in_frame && read(f, *reader, access, own->second, kept, margin)) return;
+          refused_ = refused_ ? refused_ : &access;
+          refusing_ = refusing_ ? refusing_ : reader.get();
+        });
+      }
+    }
+    const bool beside = std::any_of(kept.beside.begin(), kept.beside.end(),
+                                    [](const Around& a) { return a != Around(); });
+    if (beside && !beside_own_) frame_.where = program_.placement.at(f.name).where;
+    beside_own_ = beside_own_ || beside;
+    if (beside && refused_ != nullptr) {
+      throw UserError(f.name + " is kept in registers along the march of " + func_.name +
+                          ", where a thread knows the points around its own, and " + refusing_->name +
+                          " reads it at " + args_text(refused_->args) +
+                          "; keep it in MemoryType::Shared",
+                      program_.placement.at(f.name).where);
+    }
+    refused_ = nullptr;
+    refusing_ = nullptr;
+  }
+
+  /// Is the access of `f` at a constant distance from the reader's point?
+  bool read(const FunctionData& f, const FunctionData& reader, const Access& access,
+            const std::vector<Around>& own, CommonFrame::Kept& kept, std::vector<Around>& margin) const {
+    if (access.args.size() != reader.args.size() || access.args.size() != f.args.size()) return false;
+    std::vector<std::int64_t> offsets;
+    for (std::size_t d = 0; d < access.args.size(); ++d) {
+      const auto offset = offset_from(access.args[d], reader.args[d]);
+      if (!offset) return false;
+      offsets.push_back(func_.args[d] == frame_.march ? 0 : *offset);
+    }
+    int dims = 0;
+    for (std::size_t d = 0; d < offsets.size(); ++d) {
+      const Around away{std::max<std::int64_t>(0, -offsets[d]), std::max<std::int64_t>(0, offsets[d])};
+      dims += offsets[d] != 0 ? 1 : 0;
+      kept.beside[d].before = std::max(kept.beside[d].before, away.before);
+      kept.beside[d].after = std::max(kept.beside[d].after, away.after);
+      margin[d].before = std::max(margin[d].before, own[d].before + away.before);
+      margin[d].after = std::max(margin[d].after, own[d].after + away.after);
+    }
+    kept.corners = kept.corners || dims > 1;
+    return true;
+  }
+
+  const Program& program_;
+  const FunctionData& func_;
+  CommonFrame frame_;
+  std::map<std::string, std::vector<Around>> margin_;  // of the Funcs in the frame
+  bool beside_own_ = false;
+  const Access* refused_ = nullptr;
+  const FunctionData* refusing_ = nullptr;
+};
+
+}  // namespace
+
+std::optional<CommonFrame> common_frame(const Program& program, const FunctionData& func) {
+  return Framer(program, func).run();
+}
+
+}  // namespace mica
