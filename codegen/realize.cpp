@@ -35,6 +35,7 @@ std::vector<std::string> definition_marks(const Func& f) {
     marks.push_back(func->name);
     marks.push_back(func->traces.stores ? "stores" : "");
     marks.push_back(func->traces.loads ? "loads" : "");
+    marks.push_back(func->traces.realizations ? "realizations" : "");
     for (const Definition& definition : func->definitions) {
       const auto& coloring = definition.coloring;
       marks.push_back(coloring ? to_string(coloring->value) + " % " + std::to_string(coloring->count)

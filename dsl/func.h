@@ -459,6 +459,18 @@ class Func : public Stage {
   /// update of its own reads, of an inlined Func, too. The lines of a definition come after the value
   /// that is computed from them; equal reads in one definition are one.
   Func& trace_loads();
+  /// Prints "begin realization f {{0, 8}, {-1, 10}}" and "end realization f {{0, 8}, {-1, 10}}" around
+  /// the time for which storage for values of this Func is there: once a run for a Func at the root, an
+  /// output and storage at the root (store_root), once in each iteration of the loop that it is stored
+  /// in for others. In braces stand the min and the extent of each dimension of the box that the storage
+  /// serves, more than it holds at once where it is folded; of a ring along a march, the first planes.
+  /// A Tuple has one line for all of its elements, and a box without points none.
+  ///
+  /// Lines of Funcs at the root come from the host, on a GPU when it enqueues the first kernel that
+  /// uses the storage and has enqueued the last. UserErrors when it is compiled: a schedule that inlines
+  /// this Func, or that keeps it inside a kernel on a GPU or on the emulated one, where a block's and a
+  /// thread's storage is there from the first to the last of its instructions.
+  Func& trace_realizations(CallSite at = CallSite::current());
   /// The scheduled loops as text, one line a loop, for Target::best() or a given one.
   [[nodiscard]] std::string print_loop_nest() const;
   [[nodiscard]] std::string print_loop_nest(const Target& target) const;

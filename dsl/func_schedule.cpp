@@ -52,6 +52,12 @@ Func& Func::trace_loads() {
   return *this;
 }
 
+Func& Func::trace_realizations(CallSite at) {
+  function()->traces.realizations = true;
+  function()->traces.where_realizations = at;
+  return *this;
+}
+
 Func& Func::compute_root(CallSite at) {
   add({directive::ComputeRoot{}, at});
   return *this;

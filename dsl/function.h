@@ -123,11 +123,11 @@ class FunctionData {
   /// Wrappers made by `in`: source name -> the Func that reads it in the source's stead in this
   /// Func's definitions.
   std::vector<std::pair<std::string, std::shared_ptr<FunctionData>>> wrappers;
-  /// Which of its values are printed when they are stored or read, and the line that asked for the
-  /// former.
+  /// Which of its values are printed when they are stored or read, whether its storage is, and the lines
+  /// that asked for the first and the last.
   struct Traces {
-    bool stores = false, loads = false;
-    SourceLocation where;
+    bool stores = false, loads = false, realizations = false;
+    SourceLocation where, where_realizations;
   };
   Traces traces;
   /// What Func::realize compiled; no part of the algorithm, and not copied into a Pipeline.

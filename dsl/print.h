@@ -18,8 +18,10 @@
 //
 // A line is its parts with a space between them, then a line feed. Integers are decimal, a bool is 0 or
 // 1, f64 has 17 significant digits and the other floats nine (printf's %.17g and %.9g). On the CPU and
-// on the emulated GPU each line goes to stderr as a whole. On a GPU the driver writes it to stdout when
-// the program next waits for the device, and keeps the last MiB or so of what was printed until then.
+// on the emulated GPU each line goes as a whole to stderr, or to the function that the run was given
+// (RunOptions::print). What a kernel on a GPU prints goes to neither: the driver writes it to stdout
+// when the program next waits for the device, and keeps the last MiB or so of what was printed until
+// then.
 //
 // In what is no definition of a Func (bounds of domains, arguments of directives) a print is its value,
 // and nothing is promised of its line.

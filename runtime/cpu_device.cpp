@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::size_t kKeepFrom = std::size_t{64} << 10;   // bytes of the smallest block kept
 constexpr std::size_t kLargePages = std::size_t{4} << 20;  // bytes from which large pages are asked for
+constexpr std::size_t kPlaces = 16;                        // of a page at which large blocks begin
 
 std::size_t round_up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -245,13 +246,20 @@ int host_threads() { return arena().max_concurrency(); }
 
 void* allocate_host_memory(std::size_t bytes) {
   const std::size_t size = round_up(bytes == 0 ? 1 : bytes, kHostAlignment);
-  void* memory = std::aligned_alloc(kHostAlignment, size);
-  if (memory == nullptr) throw std::bad_alloc();
+  const bool large = size >= kKeepFrom;
+  const std::size_t most = kHostAlignment + (large ? kPlaces * kHostAlignment : 0);
+  if (size > SIZE_MAX - most) throw std::bad_alloc();
+  auto* start = static_cast<std::byte*>(std::aligned_alloc(kHostAlignment, size + most));
+  if (start == nullptr) throw std::bad_alloc();
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  // Systems put large blocks of one size one beside the other, each at the same place of a page.
+  const std::uintptr_t number = std::bit_cast<std::uintptr_t>(start) / round_up(size + most, page);
+  std::byte* memory = start + kHostAlignment + (large ? number % kPlaces * kHostAlignment : 0);
+  std::memcpy(memory - sizeof(start), &start, sizeof(start));
 #ifdef MADV_HUGEPAGE
   if (size >= kLargePages) {
-    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    const std::uintptr_t first = round_up(std::bit_cast<std::uintptr_t>(memory), page);
-    const std::uintptr_t last = (std::bit_cast<std::uintptr_t>(memory) + size) / page * page;
+    const std::uintptr_t first = round_up(std::bit_cast<std::uintptr_t>(start), page);
+    const std::uintptr_t last = std::bit_cast<std::uintptr_t>(memory + size) / page * page;
     // Advice only: a system without large pages answers with an error that changes nothing.
     (void)madvise(std::bit_cast<void*>(first), last - first, MADV_HUGEPAGE);
   }
@@ -259,7 +267,14 @@ void* allocate_host_memory(std::size_t bytes) {
   return memory;
 }
 
-void free_host_memory(void* memory) { std::free(memory); }
+void free_host_memory(void* memory) {
+  if (memory == nullptr) return;
+  void* start = nullptr;
+  std::memcpy(&start, static_cast<std::byte*>(memory) - sizeof(start), sizeof(start));
+  std::free(start);
+}
+
+void run_isolated(const std::function<void()>& body) { tbb::this_task_arena::isolate(body); }
 
 }  // namespace mica
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "runtime/device.h"
@@ -20,9 +21,16 @@ std::shared_ptr<Device> cpu_device();
 /// Threads that Parallel loops may use.
 int host_threads();
 
+/// Calls `body`; while it waits for loops of its own, this thread takes up no iteration of the loop
+/// around. Throws what `body` throws.
+void run_isolated(const std::function<void()>& body);
+
 /// `bytes` of host memory aligned to kHostAlignment, on large pages where the system offers them;
-/// std::bad_alloc when there is none. `bytes` may be 0.
+/// std::bad_alloc when there is none. `bytes` may be 0. Blocks of 64 KiB or more that are made one after
+/// the other begin at different places of a page: points with the same coordinates in many arrays would
+/// else have the same few places in the caches.
 void* allocate_host_memory(std::size_t bytes);
+/// `memory` is from allocate_host_memory, or null.
 void free_host_memory(void* memory);
 inline constexpr std::size_t kHostAlignment = 256;
 

@@ -10,6 +10,7 @@
 #include "dsl/float_mode.h"
 #include "runtime/check_arguments.h"
 #include "runtime/launch_run.h"
+#include "runtime/print_line.h"
 #include "runtime/run_plan.h"
 #include "runtime/trace.h"
 
@@ -132,7 +133,9 @@ void Executable::State::run(const std::vector<AnyBuffer*>& given, const RunOptio
   if (bound.nothing_to_do) return;
   bound.in_place = check_overlaps(plan->plan(), bound.buffers, target);
   const std::shared_ptr<const ShapedRun> shaped = shaped_run(bound);
-  launch_run(*shaped, bound, target, open_device(), options.stream);
+  LineSink lines(options.print);
+  launch_run(*shaped, bound, target, open_device(), options.stream, lines);
+  lines.finish();
 }
 
 Executable::Executable(Target target, std::vector<std::string> outputs, VariantCompiler compiler)

@@ -1,8 +1,10 @@
 #include "runtime/launch_run.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace mica {
@@ -21,11 +23,12 @@ struct RunArray {
 class Launcher {
  public:
   Launcher(const ShapedRun& run, const BoundArguments& bound, const Target& target,
-           const std::shared_ptr<Device>& device, Stream stream)
+           const std::shared_ptr<Device>& device, Stream stream, LineSink& lines)
       : run_(run),
         bound_(bound),
         device_(device),
         stream_(stream),
+        lines_(lines),
         cuda_(target.backend == Backend::Cuda) {
     arrays_.reserve(bound.buffers.size() + run.temporaries.size());
     for (const AnyBuffer* buffer : bound.buffers) {
@@ -41,10 +44,59 @@ class Launcher {
 
   void launch_all() {
     if (cuda_ && stream_.handle != nullptr) wait_for_own_stream();
-    for (const ShapedLaunch& launch : run_.launches) launch_one(launch);
+    const std::vector<Realization> realizations = traced();
+    for (std::size_t l = 0; l < run_.launches.size(); ++l) {
+      for (const Realization& r : realizations) {
+        if (r.first == l) lines_.line("begin realization " + r.text);
+      }
+      launch_one(run_.launches[l]);
+      for (auto r = realizations.rbegin(); r != realizations.rend(); ++r) {
+        if (r->last == l) lines_.line("end realization " + r->text);
+      }
+    }
   }
 
  private:
+  /// The storage of a traced Func: the first and the last launch that use it. In the order in which they
+  /// begin; of those that end together, the last begun ends first.
+  struct Realization {
+    std::string text;
+    std::size_t first = 0, last = 0;
+  };
+  [[nodiscard]] std::vector<Realization> traced() const {
+    std::vector<Realization> all;
+    for (const PreparedPlan::Traced& func : run_.plan->traced) {
+      const auto used = [&](const ShapedLaunch& launch) {
+        return std::any_of(launch.pointers.begin(), launch.pointers.end(), [&](const auto& pointer) {
+          return std::count(func.arrays.begin(), func.arrays.end(), pointer.array) > 0;
+        });
+      };
+      const auto& launches = run_.launches;
+      const auto first = std::find_if(launches.begin(), launches.end(), used);
+      if (first == launches.end()) continue;
+      const auto last = std::find_if(launches.rbegin(), launches.rend(), used);
+      all.push_back({func.func + " " + box_text(func.arrays.front()),
+                     static_cast<std::size_t>(first - launches.begin()),
+                     static_cast<std::size_t>(launches.rend() - last) - 1});
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    return all;
+  }
+  /// "{{0, 8}, {-1, 10}}": min and extent of each dimension.
+  [[nodiscard]] std::string box_text(int array) const {
+    const std::vector<int>& slots = run_.plan->first_slot;
+    const auto number = static_cast<std::size_t>(array);
+    const int end = number + 1 < slots.size() ? slots[number + 1] : run_.plan->first_scalar_slot;
+    std::string text;
+    for (int slot = slots[number]; slot < end; slot += 3) {  // min, extent, stride
+      const HostValue* symbol = run_.symbols.data() + slot;
+      text += (text.empty() ? "{" : ", {") + std::to_string(symbol[0].i) + ", " +
+              std::to_string(symbol[1].i) + "}";
+    }
+    return "{" + text + "}";
+  }
+
   /// Work on these arrays in the device's own stream is not ordered with the user's stream.
   void wait_for_own_stream() {
     bool waited = false;
@@ -69,6 +121,9 @@ class Launcher {
     }
     for (const std::size_t argument : launch.each_run) {
       values_[argument] = scalar_argument(*run_.plan, launch.launch, argument, bound_, symbols());
+    }
+    for (const std::size_t argument : launch.lines) {
+      values_[argument] = std::bit_cast<std::uintptr_t>(&lines_);
     }
     arguments_.resize(values_.size());
     for (std::size_t i = 0; i < values_.size(); ++i) arguments_[i] = &values_[i];
@@ -118,6 +173,7 @@ class Launcher {
   const BoundArguments& bound_;
   const std::shared_ptr<Device>& device_;
   const Stream stream_;
+  LineSink& lines_;
   const bool cuda_;
   std::vector<std::unique_ptr<BufferStorage>> temporaries_;
   std::vector<RunArray> arrays_;
@@ -130,8 +186,8 @@ class Launcher {
 }  // namespace
 
 void launch_run(const ShapedRun& run, const BoundArguments& bound, const Target& target,
-                const std::shared_ptr<Device>& device, Stream stream) {
-  Launcher(run, bound, target, device, stream).launch_all();
+                const std::shared_ptr<Device>& device, Stream stream, LineSink& lines) {
+  Launcher(run, bound, target, device, stream, lines).launch_all();
 }
 
 }  // namespace mica

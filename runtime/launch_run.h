@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "runtime/device.h"
+#include "runtime/print_line.h"
 #include "runtime/run_plan.h"
 
 namespace mica {
 
 /// `bound` has the shapes that `run` was made for. Kernels on a CUDA device get device addresses, all
 /// others host addresses; copies between the two follow from what each launch reads and writes. An
-/// output that covers its storage is not copied before it is written.
+/// output that covers its storage is not copied before it is written. What is printed goes to `lines`;
+/// a run on a GPU may be under way still when this returns, but prints nothing there any more.
 void launch_run(const ShapedRun& run, const BoundArguments& bound, const Target& target,
-                const std::shared_ptr<Device>& device, Stream stream);
+                const std::shared_ptr<Device>& device, Stream stream, LineSink& lines);
 
 }  // namespace mica

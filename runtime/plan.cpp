@@ -20,6 +20,7 @@ std::string argument_text(const KernelArgument& argument) {
              (argument.written ? " (written)" : "");
     case KernelArgument::Kind::Texture: return argument.name + ": texture " + argument.buffer + at;
     case KernelArgument::Kind::TextureOrigin: return argument.name + ": origin of " + argument.buffer;
+    case KernelArgument::Kind::PrintLines: return argument.name + ": where lines go";
     case KernelArgument::Kind::Scalar:
       return argument.name + ": " + to_string(argument.type) + " = " + to_string(argument.value);
   }

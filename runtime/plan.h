@@ -21,6 +21,7 @@ struct PlanBuffer {
   bool is_output = false;
   std::shared_ptr<const ImageData> image;  ///< inputs
   SourceLocation where = {};               ///< outputs: the Func's
+  std::string traced = {};                 ///< outputs: see PlanTemporary
   std::string why_type = {};               ///< outputs: what a wide type comes from, or nothing
 };
 
@@ -33,6 +34,9 @@ struct PlanTemporary {
   std::vector<Expr> mins, extents;
   std::vector<int> align;
   SourceLocation where = {};  ///< the Func's
+  /// The name of the Func, where lines say when the storage of all its values begins and ends
+  /// (Func::trace_realizations); otherwise empty.
+  std::string traced = {};
 };
 
 /// One argument of a kernel, in the order of its parameters.
@@ -44,6 +48,7 @@ struct KernelArgument {
     /// `type`. The argument after it is the TextureOrigin.
     Texture,
     TextureOrigin,  ///< i64: which element of the texture is the one at `at`; 0 elsewhere
+    PrintLines,     ///< i64: the address of the run's LineSink (runtime/print_line.h)
   };
   Kind kind = Kind::Scalar;
   std::string name;

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <new>
-#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "runtime/cpu_device.h"
 
 namespace mica {
 namespace {
@@ -45,12 +47,36 @@ std::string formatted_line(const char* format, const std::int64_t* values) {
   return line;
 }
 
+void LineSink::line(std::string text) noexcept {
+  try {
+    if (!handler_) {
+      text += '\n';
+      std::fwrite(text.data(), 1, text.size(), stderr);
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    if (thrown_ != nullptr) return;
+    try {
+      // A task of the run that this thread took up meanwhile could print, and wait for itself.
+      run_isolated([&] { handler_(text); });
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void LineSink::finish() {
+  if (thrown_ != nullptr) std::rethrow_exception(thrown_);
+}
+
 }  // namespace mica
 
-std::int32_t mica_print(const char* format, const std::int64_t* values) noexcept {
+std::int32_t mica_print(const char* format, const std::int64_t* values, void* lines) noexcept {
   try {
-    const std::string line = mica::formatted_line(format, values);
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    std::string line = mica::formatted_line(format, values);
+    line.pop_back();
+    static_cast<mica::LineSink*>(lines)->line(std::move(line));
   } catch (const std::bad_alloc&) {
   }
   return 0;

@@ -1,11 +1,14 @@
-// What a run is given besides its outputs: inputs and scalars of its own, and a stream.
+// What a run is given besides its outputs: inputs and scalars of its own, a stream, and what takes the
+// lines that it prints.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -80,6 +83,14 @@ struct RunOptions {
   /// waited for. Without a stream the run is complete, for host readers, when the output buffer is
   /// next read.
   Stream stream = {};
+  /// Gets each line that this run prints on the host or the emulator (`print` and the traces of a Func),
+  /// without its line feed, instead of stderr: `{.print = [&](std::string_view l) {
+  /// lines.emplace_back(l); }}`. It is called from any thread of the run, but never while another call
+  /// of the run is under way, and not after the run has returned; the text is gone when it returns. It
+  /// may run other pipelines. After an exception of its own it gets no more lines, the values are
+  /// computed to the end, and the run throws that exception. What kernels on a GPU print does not come
+  /// here: the driver writes it to stdout (dsl/print.h).
+  std::function<void(std::string_view line)> print = {};
 };
 
 }  // namespace mica

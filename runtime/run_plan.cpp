@@ -45,6 +45,9 @@ class PlanPreparer {
       out_.choices.push_back(shape_programs(choice.conditions));
     }
     for (const PlanLaunch& launch : plan_.launches) add_launch(launch);
+    int number = 0;
+    for (const PlanBuffer& buffer : plan_.buffers) add_traced(buffer.traced, number++);
+    for (const PlanTemporary& temporary : plan_.temporaries) add_traced(temporary.traced, number++);
     std::sort(out_.shape_scalars.begin(), out_.shape_scalars.end());
     const auto end = std::unique(out_.shape_scalars.begin(), out_.shape_scalars.end());
     out_.shape_scalars.erase(end, out_.shape_scalars.end());
@@ -92,6 +95,14 @@ class PlanPreparer {
     return programs;
   }
 
+  void add_traced(const std::string& func, int array) {
+    if (func.empty()) return;
+    auto& all = out_.traced;
+    auto found = std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.func == func; });
+    if (found == all.end()) found = all.insert(found, PreparedPlan::Traced{func, {}});
+    found->arrays.push_back(array);
+  }
+
   void add_launch(const PlanLaunch& launch) {
     PreparedPlan::Launch prepared;
     if (launch.when.defined()) prepared.when = shape_program(launch.when);
@@ -109,6 +120,10 @@ class PlanPreparer {
     PreparedPlan::Argument prepared;
     if (argument.kind == KernelArgument::Kind::TextureOrigin) {
       prepared.origin = true;
+      return prepared;
+    }
+    if (argument.kind == KernelArgument::Kind::PrintLines) {
+      prepared.lines = true;
       return prepared;
     }
     if (argument.kind != KernelArgument::Kind::Scalar) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "runtime/buffer.h"
@@ -43,10 +44,16 @@ struct PreparedPlan {
   struct Argument {
     int array = -1;               ///< of a pointer or texture; -1: a scalar
     bool origin = false;          ///< of the texture before
+    bool lines = false;           ///< where the run's lines go
     HostProgram value;            ///< of a scalar
     std::vector<HostProgram> at;  ///< of a pointer or texture; none: 0 in every dimension
     int scalar = -1;              ///< the plan's scalar whose bits are passed as they are; -1: none
     bool each_run = false;        ///< depends on Params: shapes alone do not decide it
+  };
+  /// A Func whose realizations are traced, and the numbers of the arrays of its values.
+  struct Traced {
+    std::string func;
+    std::vector<int> arrays;
   };
   struct Launch {
     std::vector<Argument> arguments;
@@ -70,6 +77,7 @@ struct PreparedPlan {
   std::vector<Alignment> alignments;
   std::vector<Temporary> temporaries;
   std::vector<Launch> launches;
+  std::vector<Traced> traced;
 
   [[nodiscard]] const Plan& plan() const { return compiled->plan; }
   /// The variant's kernels, loaded by the first call, from any thread.
@@ -101,6 +109,7 @@ struct ShapedLaunch {
   std::vector<std::uint64_t> values;  ///< arguments in order; pointers and `each_run` ones are open
   std::vector<Pointer> pointers;
   std::vector<std::size_t> each_run;  ///< arguments to evaluate in each run
+  std::vector<std::size_t> lines;     ///< arguments that say where the run's lines go
   std::size_t launch = 0;             ///< index in the plan
 };
 

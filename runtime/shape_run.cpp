@@ -226,6 +226,8 @@ class Shaper {
                                    launch.arguments[a].kind == KernelArgument::Kind::Texture});
       } else if (argument.origin) {
         continue;  // comes with its texture
+      } else if (argument.lines) {
+        shaped.lines.push_back(a);
       } else if (argument.each_run) {
         shaped.each_run.push_back(a);
       } else {

@@ -73,6 +73,7 @@ bool same(const BulkCopy& a, const BulkCopy& b) {
 bool same(const BulkWait& a, const BulkWait& b) {
   return a.barriers == b.barriers && same(a.slot, b.slot) && same(a.parity, b.parity);
 }
+bool same(const Evaluate& a, const Evaluate& b) { return same(a.value, b.value); }
 
 }  // namespace
 

@@ -142,6 +142,7 @@ class Writer {
     const auto& [barriers, slot, parity] = op;
     name(barriers);
   }
+  void payload(const Evaluate& op) { [[maybe_unused]] const auto& [value] = op; }
 
   /// A node met before is written as its number.
   void expr(const Expr& e) {

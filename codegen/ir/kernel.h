@@ -30,6 +30,10 @@ std::string texture_origin(const std::string& name);
 /// Can arrays of `type` be read as textures?
 bool has_textures(Type type);
 
+/// The i64 parameter of kernels that print on the CPU: the address of the run's LineSink
+/// (runtime/print_line.h).
+inline constexpr const char* kPrintLines = "print.lines";
+
 /// One loop nest at root. Host kernels keep their loops (Parallel loops become calls of the thread
 /// pool); GPU kernels are the code of one thread: no GpuBlock or GpuThread loops are left, axis
 /// names (kGpuAxisNames) are free VarRefs, Allocates of Shared memory stand at the top.

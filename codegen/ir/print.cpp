@@ -120,6 +120,9 @@ class Printer {
   void statement(const BulkWait& wait, bool /*last*/) {
     line("bulk_wait " + place(wait.barriers, {wait.slot}) + " parity " + mica::to_string(wait.parity));
   }
+  void statement(const Evaluate& evaluate, bool /*last*/) {
+    line("evaluate " + mica::to_string(evaluate.value));
+  }
 
   void scoped(const std::string& head, const Stmt& body, bool last) {
     if (last) {

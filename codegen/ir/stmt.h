@@ -174,9 +174,15 @@ struct Produce {
   bool plane = false;
 };
 
+/// Computes a scalar for the line that it prints.
+struct Evaluate {
+  Expr value;
+};
+
 struct StmtNode {
   std::variant<For, Store, Block, If, LetStmt, Allocate, Barrier, Produce, AsyncCopy, CopyCommit,
-               CopyWait, BulkInit, BulkExpect, BulkCopy, BulkWait, NamedBarrier, ClusterBarrier>
+               CopyWait, BulkInit, BulkExpect, BulkCopy, BulkWait, NamedBarrier, ClusterBarrier,
+               Evaluate>
       op;
 };
 

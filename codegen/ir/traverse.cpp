@@ -100,6 +100,8 @@ Stmt rebuild(const Op& op, Rewriter& rewrite) {
     return make_stmt(BulkExpect{op.barriers, rewrite(op.slot), rewrite(op.bytes)});
   } else if constexpr (std::is_same_v<Op, BulkWait>) {
     return make_stmt(BulkWait{op.barriers, rewrite(op.slot), rewrite(op.parity)});
+  } else if constexpr (std::is_same_v<Op, Evaluate>) {
+    return make_stmt(Evaluate{rewrite(op.value)});
   } else {
     static_assert(kHoldsNothing<Op>);
     return make_stmt(op);
@@ -167,6 +169,8 @@ void for_each_child(const Stmt& s, const VisitStmt& on_stmt, const VisitExpr& on
         } else if constexpr (std::is_same_v<Op, BulkWait>) {
           expr(op.slot);
           expr(op.parity);
+        } else if constexpr (std::is_same_v<Op, Evaluate>) {
+          expr(op.value);
         } else {
           static_assert(kHoldsNothing<Op>);
         }

@@ -242,6 +242,7 @@ class Verifier {
     scalar(s, wait.slot);
     scalar(s, wait.parity);
   }
+  void statement(const Stmt& s, const Evaluate& evaluate) { scalar(s, evaluate.value); }
 
   /// An expression that is a scalar integer.
   void scalar(const Stmt& s, const Expr& e) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
@@ -81,9 +82,14 @@ void Emitter::print_lane(const Print& print, int lane) {
     builder_.CreateAlignedStore(value, builder_.CreateConstGEP1_64(slot, slots, i), llvm::Align(8));
   }
   llvm::PointerType* pointer = llvm::PointerType::get(context(), 0);
-  const llvm::FunctionCallee function =
-      module().getOrInsertFunction(hooks_.print_function, builder_.getInt32Ty(), pointer, pointer);
-  builder_.CreateCall(function, {constant_text(module(), format_of(print)), slots});
+  std::vector<llvm::Value*> arguments{constant_text(module(), format_of(print)), slots};
+  if (hooks_.print_lines != nullptr) {
+    arguments.push_back(builder_.CreateIntToPtr(find(hooks_.print_lines), pointer));
+  }
+  const std::vector<llvm::Type*> types(arguments.size(), pointer);
+  const llvm::FunctionCallee function = module().getOrInsertFunction(
+      hooks_.print_function, llvm::FunctionType::get(builder_.getInt32Ty(), types, false));
+  builder_.CreateCall(function, arguments);
   builder_.CreateBr(after);
   builder_.SetInsertPoint(after);
 }

@@ -129,10 +129,33 @@ void Emitter::statement(const ir::If& branch) {
   builder_.SetInsertPoint(after);
 }
 
+llvm::Value* Emitter::named_value(const Expr& e) {
+  const auto* op = e.as<Binary>();
+  const bool divides =
+      op != nullptr && op->op == BinaryOp::Mod && e.type() == Int(32) && as_int(op->b) == nullptr;
+  if (!divides || !hooks_.facts.slow_division) return emit(e);
+  llvm::Value* a = emit(op->a);
+  llvm::Value* b = emit(op->b);
+  llvm::Value* inside =
+      builder_.CreateAnd(builder_.CreateICmpSGE(a, builder_.getInt32(0)), builder_.CreateICmpSLT(a, b));
+  llvm::BasicBlock* divide = make_block("divide");
+  llvm::BasicBlock* after = make_block("divided");
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  builder_.CreateCondBr(inside, after, divide);
+  builder_.SetInsertPoint(divide);
+  llvm::Value* remainder = emit_binary(builder_, hooks_.facts, BinaryOp::Mod, e.type(), a, b);
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  llvm::PHINode* value = builder_.CreatePHI(a->getType(), 2);
+  value->addIncoming(a, before);
+  value->addIncoming(remainder, divide);
+  return value;
+}
+
 void Emitter::statement(const ir::LetStmt& let) {
   if (lets_in_order_ == 0 && emit_in_few_registers(let)) return;
   if (lets_in_order_ > 0) --lets_in_order_;
-  llvm::Value* value = emit(let.value);
+  llvm::Value* value = named_value(let.value);
   // The values of a Tuple, one let inside the other, have parts in common. Nothing is stored between.
   const auto* next = let.body.as<ir::LetStmt>();
   keeps_values_ = next != nullptr && find(let.name) == nullptr;
@@ -169,5 +192,7 @@ void Emitter::statement(const ir::ClusterBarrier& /*barrier*/) {
 void Emitter::statement(const ir::Produce& produce) {
   if (produce.body.defined()) emit(produce.body);
 }
+
+void Emitter::statement(const ir::Evaluate& evaluate) { emit(evaluate.value); }
 
 }  // namespace mica::llvm_backend

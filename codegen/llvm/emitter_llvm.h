@@ -56,11 +56,13 @@ class Emitter {
   void statement(const ir::Block& block);
   void statement(const ir::If& branch);
   void statement(const ir::LetStmt& let);
+  llvm::Value* named_value(const Expr& e);
   void statement(const ir::Allocate& allocate);
   void statement(const ir::Barrier& barrier);
   void statement(const ir::NamedBarrier& barrier);
   void statement(const ir::ClusterBarrier& barrier);
   void statement(const ir::Produce& produce);
+  void statement(const ir::Evaluate& evaluate);
 
   // emit_copy.cpp
   void statement(const ir::AsyncCopy& copy);

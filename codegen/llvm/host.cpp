@@ -48,6 +48,7 @@ class HostKernel {
     hooks_.facts = facts;
     hooks_.facts.dense_accesses = true;
     hooks_.facts.wide_addresses = true;
+    hooks_.facts.slow_division = true;
     hooks_.loop = [this](Emitter& e, const ir::For& loop) { emit_loop(e, loop); };
     hooks_.allocate = [this](Emitter& e, const ir::Allocate& a) { return allocate(e, a); };
     hooks_.streamed_store = [this](Emitter& e, const MemoryAccess& /*access*/, llvm::Value* pointer,
@@ -229,6 +230,7 @@ class HostKernel {
         });
     std::vector<FunctionParam> params;
     for (const auto& [name, param] : buffers) params.push_back(param);
+    if (emitter.find(ir::kPrintLines) != nullptr) scalars.emplace(ir::kPrintLines, Int(64));
     for (const auto& [name, type] : scalars) params.push_back({name, type, false, false, {}});
     return params;
   }

@@ -123,6 +123,7 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
                  .atomic_scope = "device"};
   hooks.axis = [&](Emitter& e, const std::string& name) { return read_axis(e, kernel, name); };
   hooks.print_function = kPrintName;
+  hooks.print_lines = nullptr;
   hooks.barrier = emit_barrier;
   hooks.named_barrier = emit_named_barrier;
   hooks.cluster_barrier = emit_cluster_barrier;

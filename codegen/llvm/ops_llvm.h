@@ -33,6 +33,9 @@ struct TargetFacts {
   /// Conversions of vectors from float to integer that saturate are instructions; else compare and
   /// select.
   bool native_saturation = true;
+  /// A branch is cheaper than a division: remainders that a statement names are not divided where the
+  /// dividend is one already.
+  bool slow_division = false;
   /// The 32-bit registers that values may wait in before they are used; 0: there are no such registers
   /// to manage, or another scheduler does.
   int load_registers = 0;

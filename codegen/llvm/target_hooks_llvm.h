@@ -66,9 +66,10 @@ struct TargetHooks {
   TargetFacts facts;
   /// The value of a name that nothing binds ("thread.x"), or null where there is none such.
   std::function<llvm::Value*(Emitter&, const std::string& name)> axis;
-  /// The function that prints a line, of a format as printf has it and the address of its arguments, 8
-  /// bytes each.
+  /// The function that prints a line, of a format as printf has it, the address of its arguments, 8
+  /// bytes each, and the value of this parameter of the kernel as an address; null: of the first two.
   const char* print_function = "mica_print";
+  const char* print_lines = ir::kPrintLines;
   std::function<void(Emitter&)> barrier;
   /// Null where a back end has no such barriers, as `barrier`: InternalError.
   std::function<void(Emitter&, const ir::NamedBarrier&)> named_barrier;

@@ -73,6 +73,7 @@ void add_output(Program& program, const FunctionData& func) {
     buffer.dimensions = func.dimensions();
     buffer.is_output = true;
     buffer.where = func.where;
+    if (func.traces.realizations) buffer.traced = func.name;
     buffer.why_type = analysis::type_origin(program.pipeline, func, i);
     program.plan.buffers.push_back(buffer);
     if (i == 0) continue;
@@ -103,6 +104,7 @@ void add_temporary(Program& program, const FunctionData& func) {
     temporary.name = storage_name(func.name, static_cast<int>(i), func.types.size());
     temporary.type = func.types[i];
     temporary.where = func.where;
+    if (func.traces.realizations) temporary.traced = func.name;
     for (std::size_t d = 0; d < box.size(); ++d) {
       temporary.mins.push_back(box[d].min);
       temporary.extents.push_back(analysis::extent_of(box[d]));

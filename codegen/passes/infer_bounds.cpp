@@ -52,6 +52,28 @@ void add_face(std::vector<Face>& faces, const Face& face, bool low) {
   faces.push_back(face);
 }
 
+// Does the box that is realized decide `e`? Not where `bound` or a domain of constants does.
+bool follows_outputs(const Program& program, const Expr& e) {
+  bool found = false;
+  for (const auto& name : program.pipeline.outputs) {
+    const FunctionData& output = *program.pipeline.find(name);
+    const std::string array = storage_name(name, 0, output.types.size());
+    for (std::size_t d = 0; d < output.args.size(); ++d) {
+      for (const Expr& symbol : {min_symbol(array, d), extent_symbol(array, d)}) {
+        found = found || uses_var(e, symbol.as<VarRef>()->name);
+      }
+    }
+  }
+  return found;
+}
+
+// What a user can do about an input, which is all that a halo can be asked for.
+std::string advice_for_input(const Program& program, const std::string& input, const Expr& reach) {
+  const std::string crop =
+      follows_outputs(program, reach) ? "Realize onto an interior crop, give " : "Give ";
+  return crop + input + " a wider halo, or read it through a boundary condition";
+}
+
 void emit_checks(Program& program, const std::string& array, bool is_input, std::size_t d,
                  const std::vector<Face>& faces, bool low) {
   Expr min = min_symbol(array, d), max = simplify(min + extent_symbol(array, d) - 1);
@@ -66,8 +88,7 @@ void emit_checks(Program& program, const std::string& array, bool is_input, std:
                     (is_input ? "input " : "output ") + array +
                     (low ? " starts at {1}" : " ends at {1}") + ": on its " + (low ? "low" : "high") +
                     " side it is short by {2}. " +
-                    (is_input ? "Realize onto an interior crop, give " + array +
-                                    " a wider halo, or read it through a boundary condition"
+                    (is_input ? advice_for_input(program, array, face.reach)
                               : "Realize " + array + " over a box that is larger by that");
     program.plan.checks.push_back(std::move(check));
   }

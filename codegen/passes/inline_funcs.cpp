@@ -55,11 +55,12 @@ class Inliner {
 };
 
 void check_traces(const FunctionData& f) {
-  if (!f.traces.stores) return;
-  throw UserError("trace_stores: " + f.name +
+  const FunctionData::Traces& traces = f.traces;
+  if (!traces.stores && !traces.realizations) return;
+  throw UserError(std::string(traces.stores ? "trace_stores: " : "trace_realizations: ") + f.name +
                       " is inlined, so that nothing of it is stored; compute it, as in " + f.name +
                       ".compute_root(), or print its value: " + f.name + "(...) = print(...)",
-                  f.traces.where);
+                  traces.stores ? traces.where : traces.where_realizations);
 }
 
 }  // namespace

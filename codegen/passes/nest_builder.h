@@ -186,6 +186,10 @@ class NestBuilder {
   [[nodiscard]] bool needs_array(const Frame& frame, std::size_t position, const FunctionData& func,
                                  const analysis::Box& box, const NestContext& context) const;
   [[nodiscard]] int position_of(const Frame& frame, const std::string& dim) const;
+  /// `body` between the lines that Func::trace_realizations asks for, where it does, in storage for
+  /// `box`.
+  [[nodiscard]] ir::Stmt with_trace(const FunctionData& func, const analysis::Box& box,
+                                    const NestContext& context, const ir::Stmt& body) const;
   /// `stage`: kept along a march, in a ring where the Func has a marched dimension.
   [[nodiscard]] ir::Stmt allocate(const FunctionData& func, const analysis::Box& box,
                                   const NestContext& context, const ir::Stmt& body,

@@ -226,6 +226,29 @@ void NestBuilder::check_storage_root(const Frame& frame, std::size_t position, c
                  place_of<directive::StoreRoot>(func, program_.placement.at(func.name)));
 }
 
+ir::Stmt NestBuilder::with_trace(const FunctionData& func, const Box& box, const NestContext& context,
+                                 const ir::Stmt& body) const {
+  if (!func.traces.realizations) return body;
+  if (context.on_gpu && program_.options.target.is_gpu()) {
+    throw UserError("trace_realizations: " + func.name +
+                        " is kept inside a kernel, whose blocks and threads have its storage from "
+                        "their first instruction to their last; trace it on Target::host(), or store " +
+                        func.name + " at the root, as by " + func.name + ".compute_root()",
+                    func.traces.where_realizations);
+  }
+  const auto line = [&](const std::string& what) {
+    Print print{constant(0), make_const(Bool(), 1), {}, {what + " realization " + func.name + " {{"}};
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      print.operands.push_back(simplify(box[d].min));
+      print.texts.emplace_back(", ");
+      print.operands.push_back(analysis::extent_of(box[d]));
+      print.texts.emplace_back(d + 1 < box.size() ? "}, {" : "}}");
+    }
+    return ir::make_stmt(ir::Evaluate{make_expr(Int(32), std::move(print))});
+  };
+  return ir::make_block({line("begin"), body, line("end")});
+}
+
 ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const NestContext& context,
                                const ir::Stmt& body, const MarchStage* stage) const {
   const int ring = stage ? stage->dim : -1;
@@ -275,7 +298,7 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
                         "MemoryType::Shared; compute it at a thread loop to keep it in registers",
                     placement.where);
   }
-  ir::Stmt result = body;
+  ir::Stmt result = with_trace(func, box, context, body);
   for (std::size_t i = func.types.size(); i-- > 0;) {
     ir::Allocate alloc;
     alloc.buffer = storage_name(func.name, static_cast<int>(i), func.types.size());

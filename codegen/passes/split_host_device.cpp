@@ -160,6 +160,25 @@ void add_scalar(Nest& nest, PlanLaunch& launch, const std::string& name, Type ty
   launch.arguments.push_back(argument);
 }
 
+// Does the code print lines?
+bool prints(const ir::Stmt& body) {
+  bool found = false;
+  ir::walk(body, nullptr, [&](const Expr& e) { found = found || e.as<Print>() != nullptr; });
+  return found;
+}
+
+void add_print_lines(Nest& nest, PlanLaunch& launch) {
+  ir::KernelParam param;
+  param.name = ir::kPrintLines;
+  param.type = Int(64);
+  KernelArgument argument;
+  argument.kind = KernelArgument::Kind::PrintLines;
+  argument.name = param.name;
+  argument.type = param.type;
+  nest.kernel.params.push_back(std::move(param));
+  launch.arguments.push_back(std::move(argument));
+}
+
 // The array parameter made last becomes a texture, with its origin after it.
 void make_texture(Nest& nest, PlanLaunch& launch, const SourceLocation& where) {
   ir::KernelParam& param = nest.kernel.params.back();
@@ -221,6 +240,8 @@ void split_host_device(Program& program) {
       if (nest.on_device && nest.textures.count(array.name)) make_texture(nest, launch, func.where);
     }
     for (const auto& [name, type] : names.scalars) add_scalar(nest, launch, name, type);
+    const bool on_cpu = !nest.on_device || program.options.target.backend == Backend::GpuEmulator;
+    if (on_cpu && prints(nest.body)) add_print_lines(nest, launch);
     if (nest.on_device && program.options.target.backend == Backend::GpuEmulator) {
       // The emulator checks coordinates against every array's box.
       for (const auto& array : names.arrays) {

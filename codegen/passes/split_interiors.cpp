@@ -11,6 +11,7 @@
 #include "codegen/analysis/interiors.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/bind_still.h"
+#include "codegen/passes/edge_windows.h"
 #include "codegen/passes/simplify.h"
 #include "dsl/operators.h"
 #include "dsl/traverse.h"
@@ -64,6 +65,16 @@ struct Line {
   std::int64_t width = 0;
   ir::Stmt inside;                       ///< a point, where the inequalities hold
   std::vector<Inequality> inequalities;  ///< in x, with the lane in their rests
+  std::optional<EdgeWindows> windows = {};
+
+  /// What asks for the same of a whole vector.
+  [[nodiscard]] std::vector<Inequality> of_vectors(std::vector<Inequality> all) const {
+    for (auto& one : all) {
+      const std::int64_t step = one.rest.take(lane);
+      if (step < 0) one.rest.constant += step * (width - 1);
+    }
+    return all;
+  }
 };
 
 // Does every expression of the statement depend on width*x + lane only?
@@ -83,7 +94,7 @@ bool is_on_line(const ir::Stmt& s, const std::string& x, const std::string& lane
   return same;
 }
 
-// Nothing but stores that may be repeated: of arrays that nothing here reads.
+// Nothing but stores that may be repeated: of arrays that nothing here reads, and without lines.
 bool is_repeatable(const ir::Stmt& body) {
   std::set<std::string> stored, loaded;
   bool plain = true;
@@ -96,6 +107,7 @@ bool is_repeatable(const ir::Stmt& body) {
       },
       [&](const Expr& e) {
         if (const auto* load = e.as<Load>()) loaded.insert(load->buffer);
+        plain = plain && e.as<Print>() == nullptr;
       });
   return plain && std::none_of(stored.begin(), stored.end(),
                                [&](const std::string& name) { return loaded.count(name) > 0; });
@@ -130,10 +142,10 @@ class Splitter {
   ir::Stmt run_loop(const ir::Stmt& s, const ir::For& loop) {
     const auto count = analysis::range_of(loop.extent, ranges_).max;
     const bool innermost = is_innermost(loop.body);
-    const bool splits = (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) &&
-                        !(count && *count <= few_) && !allocates(loop.body) &&
-                        (innermost || !fewest_copies_);
-    if (splits && fewest_copies_) {
+    const bool may_split = (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) &&
+                           !(count && *count <= few_) && !allocates(loop.body);
+    const bool splits = may_split && (innermost || !fewest_copies_);
+    if (may_split && fewest_copies_) {
       // The conditions of outer loops are the copies' own.
       const StillDivisions still = bind_still(loop);
       if (!still.values.empty()) {
@@ -231,6 +243,7 @@ class Splitter {
     analysis::push_loop(ranges_, vector->name, vector->min, vector->extent);
     Interior points(loop.name, vector->body, ranges_);
     line.inside = points.run(vector->body);
+    if (fewest_copies_) line.windows = find_windows(loop, ranges_);
     ranges_.pop();
     line.inequalities = points.inequalities();
     const auto along = [&](const Inequality& one) {
@@ -248,42 +261,87 @@ class Splitter {
   // Vectors inside; beside them, a vector that is moved until it is inside; what is left, point by
   // point.
   ir::Stmt split_line(const ir::For& loop, const Line& line) const {
-    std::vector<Inequality> whole = line.inequalities;  // for all lanes
+    const auto with_ends = [&](const ir::Stmt& body) {
+      return let_ends(loop, ends_of(loop, line.of_vectors(line.inequalities)), body);
+    };
+    if (line.windows) return with_ends(split_windowed(loop, line));
+    return with_ends(in_parts(loop, vector(line, line.inside),
+                              [&](const Expr& left) { return edge_of_line(loop, line, left); }));
+  }
+
+  // In the vector at hand, the first lane that is inside at the left edge, or the one after the last at
+  // the right.
+  static Expr cut_of(const ir::For& loop, const Line& line, const Expr& left) {
     const Expr at = make_var(loop.name), width = wide(line.width);
-    Expr low = wide(0), high = width;  // the lanes that are inside
-    for (auto& one : whole) {
+    Expr low = wide(0), high = width;
+    for (auto one : line.inequalities) {
       const std::int64_t step = one.rest.take(line.lane);
       const Expr value = wide(at) * wide(one.factor) + wide(one.rest);
       if (step > 0) {
         low = max(low, (wide(step - 1) - value) / wide(step));
       } else {
         high = min(high, value / wide(-step) + wide(1));
-        one.rest.constant += step * (line.width - 1);
       }
     }
-    const auto edge = [&](const Expr& left) {
-      const Expr cut = max(min(select(left, low, high), width), wide(0));
-      return edge_of_line(loop, line, left, cast(Int(32), cut));
-    };
-    return let_ends(loop, ends_of(loop, whole), in_parts(loop, vector(line, line.inside), edge));
+    return cast(Int(32), max(min(select(left, low, high), width), wide(0)));
+  }
+  static ir::Stmt points_of_line(const Line& line, const Expr& from, const Expr& to,
+                                 const ir::Stmt& point) {
+    return ir::make_stmt(ir::For{line.lane, from, simplify(to - from), LoopKind::Serial, point});
+  }
+  // The vector that is moved beside the first `cut` lanes, or before it.
+  static ir::Stmt vector_beside(const Line& line, const Expr& left, const Expr& cut,
+                                const ir::Stmt& point) {
+    const Expr moved = make_var(line.lane) + select(left, cut, cut - make_const(Int(32), line.width));
+    return vector(line, ir::substitute(point, line.lane, moved));
   }
 
-  // `first_lane`: where the interior begins in the vector to its left, or ends in the one to its right.
-  static ir::Stmt edge_of_line(const ir::For& loop, const Line& line, const Expr& left,
-                               const Expr& first_lane) {
+  static ir::Stmt edge_of_line(const ir::For& loop, const Line& line, const Expr& left) {
     const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop));
     const std::string near_name = loop.name + ".near", cut_name = loop.name + ".cut";
     const Expr near = make_var(near_name) == 1, cut = make_var(cut_name), at = make_var(loop.name);
     const Expr lanes = make_const(Int(32), line.width);
     const Expr is_near = begin < end && at == select(left, begin - 1, end);
     const Expr from = select(left, Expr(0), cut), to = select(left, cut, lanes);
-    const ir::Stmt points = ir::make_stmt(
-        ir::For{line.lane, from, simplify(to - from), LoopKind::Serial, loop.body.as<ir::For>()->body});
-    const Expr moved = make_var(line.lane) + select(left, cut, cut - lanes);
-    const ir::Stmt beside = vector(line, ir::substitute(line.inside, line.lane, moved));
+    const ir::Stmt points = points_of_line(line, from, to, loop.body.as<ir::For>()->body);
+    const ir::Stmt beside = vector_beside(line, left, cut, line.inside);
     return let(near_name, select(is_near, Expr(1), Expr(0)),
-               let(cut_name, select(near, first_lane, select(left, lanes, Expr(0))),
+               let(cut_name, select(near, cut_of(loop, line, left), select(left, lanes, Expr(0))),
                    ir::make_block({points, ir::make_stmt(ir::If{near, beside, {}})})));
+  }
+
+  // First the windows of the vectors beside the interior, so that the processor has stored them when
+  // they are read; then the interior; then those vectors, and what is left point by point.
+  static ir::Stmt split_windowed(const ir::For& loop, const Line& line) {
+    const EdgeWindows& windows = *line.windows;
+    const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop));
+    const Expr stop = simplify(loop.min + loop.extent), lanes = make_const(Int(32), line.width);
+    const std::string side = EdgeWindows::side_of(loop), cut_name = loop.name + ".cut";
+    const std::string kept_name = loop.name + ".kept";
+    const Expr left = make_var(side) == 0, is_kept = make_var(kept_name) == 1;
+    const Expr at = select(left, begin - 1, end), cut = make_var(cut_name);
+    const auto clear = ends_of(loop, line.of_vectors(windows.inequalities));
+    const std::string from_name = loop.name + ".clear", to_name = loop.name + ".blocked";
+    const Expr keeps = begin < end && at >= loop.min && at < stop && at >= make_var(from_name) &&
+                       at < make_var(to_name);
+    const auto each_side = [&](const ir::Stmt& body) {
+      return ir::make_stmt(ir::For{side, Expr(0), Expr(2), LoopKind::Serial,
+                                   let(kept_name, select(keeps, Expr(1), Expr(0)), body)});
+    };
+    const Expr from = select(left, Expr(0), cut), to = select(left, cut, lanes);
+    const ir::Stmt fill =
+        let(loop.name, at,
+            let(cut_name, cut_of(loop, line, left),
+                ir::make_block({points_of_line(line, from, to, windows.fill),
+                                vector_beside(line, left, cut, windows.fill_inside)})));
+    const ir::Stmt edge =
+        ir::make_stmt(ir::If{is_kept && make_var(loop.name) == at, vector(line, windows.body),
+                             points_of_line(line, Expr(0), lanes, loop.body.as<ir::For>()->body)});
+    const ir::Stmt all = ir::make_block(
+        {each_side(ir::make_stmt(ir::If{is_kept, fill, {}})),
+         part(loop, begin, end, vector(line, line.inside)),
+         each_side(part(loop, select(left, loop.min, end), select(left, begin, stop), edge))});
+    return let(from_name, clear.first, let(to_name, clear.second, windows.around(all, line.width)));
   }
 
   static ir::Stmt vector(const Line& line, const ir::Stmt& point) {

@@ -14,10 +14,12 @@
 // be computed twice: so only the points that need the condition are computed with it. Loops of a few
 // iterations stay whole. In a nest so large that the copies would come to more than kLargestSplit nodes,
 // only innermost loops are split, and both of their edges share one copy of the code: the conditions of
-// outer loops cost a few operations a row.
+// outer loops cost a few operations a row. There, a vector beside the interior is not moved where only a
+// few of its taps stick out: edge_windows keeps those. Such vectors come after the interior of their
+// row.
 //
 // Requires: simplify_loops; a vector's tail is a loop of its own (partition_loops). Ensures: the same
-// values; the same iterations in the same order, but for the vectors that were moved.
+// values; the same iterations in the same order, but for the vectors that were moved or have windows.
 #pragma once
 
 #include <cstddef>

@@ -65,6 +65,8 @@ std::optional<Program> without_stages(const Program& program, const std::string&
     }
     if (at != name || func == name) continue;
     const FunctionData& placed = *program.pipeline.find(func);
+    // What is inlined is not stored.
+    if (placed.traces.stores || placed.traces.realizations) return std::nullopt;
     if (placed.definitions.size() != 1 || recurrence_of(placed)) return std::nullopt;
     placement = Placement();
   }

@@ -13,7 +13,7 @@ namespace mica::planning {
 Inside edge_of(const Program& program, const FunctionData& func, std::size_t index,
                const KernelFrame& frame);
 /// The program in which Func `name` keeps nothing: what is computed inside its loops is inlined. Empty
-/// where that would not do (updates) or would recompute too much.
+/// where that would not do (updates, traces) or would recompute too much.
 std::optional<Program> without_stages(const Program& program, const std::string& name);
 
 }  // namespace mica::planning

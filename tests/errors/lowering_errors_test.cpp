@@ -382,6 +382,41 @@ TEST_F(LoweringErrors, ATapBeyondAnInputSaysWhatToDoAboutAnInput) {
                          {"f(x) reads v(x + 1) as far as index 8", "input v ends at 7",
                           "on its high side it is short by 1", "give v a wider halo"}));
 }
+// Funcs have the box that their readers need; only an input can be too small for it.
+TEST_F(LoweringErrors, AHaloIsAskedOfAnInputHoweverItIsRead) {
+  using Schedule = std::function<void(ImageParam&, Func&, Func&)>;
+  const auto refused = [](const Schedule& schedule, const std::vector<std::string>& parts,
+                          const std::string& absent = "g a wider halo") {
+    ImageParam v(Float(32), 1, "v");
+    Func g("g"), f("f");
+    g(x) = v(x - 1) + v(x + 1);
+    f(x) = g(x - 1) + g(x + 1);
+    schedule(v, g, f);
+    v.set(Buffer<float>(8));
+    Buffer<float> out(8);
+    EXPECT_TRUE(fails_with([&] { f.realize(out, Target::host()); }, parts));
+    try {
+      f.realize(out, Target::host());
+    } catch (const UserError& error) {
+      EXPECT_EQ(std::string(error.what()).find(absent), std::string::npos) << error.what();
+    }
+  };
+  refused([](auto&, Func& g, Func&) { g.compute_root(); },
+          {"g(x) reads v(x - 1) as far as index -2", "Realize onto an interior crop",
+           "give v a wider halo"});
+  refused([](auto&, Func& g, Func& f) { g.compute_at(f, "x"); },
+          {"reads v(x - 1) as far as index -2", "give v a wider halo"});
+  refused([](auto&, Func& g, Func& f) { g.compute_root().in(f).compute_root(); },
+          {"g(x) reads v(x - 1) as far as index -2", "give v a wider halo"});
+  refused([](ImageParam& v, Func& g, Func&) { v.in(g.compute_root()).compute_root(); },
+          {"as far as index -2", "give v a wider halo"});
+  // A smaller crop of f would need no less of v.
+  refused([](auto&, Func& g, Func&) { g.compute_root().bound("x", -4, 16); },
+          {"g(x) reads v(x - 1) as far as index -5", "Give v a wider halo"}, "crop");
+  refused(
+      [](auto&, Func& g, Func&) { g.compute_root().bound("x", 0, 8); },
+      {"bound(x, 0, 8) of g", "its consumers need indices -1 to 8", "bound a range that holds them"});
+}
 TEST_F(LoweringErrors, ATapBeyondAnOutputSaysWhatToDoAboutAnOutput) {
   Func f("f"), g("g");
   f(x) = cast<float>(x);

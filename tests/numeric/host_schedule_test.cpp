@@ -56,6 +56,16 @@ std::vector<LoopSchedule> loop_schedules() {
       {"vectorize_16", [](Func& f, Tail t) { f.vectorize("x", 16, t); }},
       {"vectorize_y", [](Func& f, Tail t) { f.vectorize("y", 4, t); }},
       {"vectorize_y_inside", [](Func& f, Tail t) { f.reorder("y", "x").vectorize("y", 4, t); }},
+      {"rows_written_out",
+       [](Func& f, Tail t) {
+         f.split("y", "yo", "yi", 4, t).vectorize("x", 8, t).reorder("x.vec", "yi", "x", "yo");
+         f.unroll("yi");
+       }},
+      {"parallel_rows_written_out",
+       [](Func& f, Tail t) {
+         f.split("y", "yo", "yi", 2, t).split("x", "xo", "xi", 4, t);
+         f.reorder("xi", "yi", "xo", "yo").unroll("yi").vectorize("xi").parallel("yo");
+       }},
       {"vectorize_unroll",
        [](Func& f, Tail t) { f.split("x", "xo", "xi", 16, t).vectorize("xi", 4).unroll("xi", 2); }},
       {"parallel", [](Func& f, Tail) { f.parallel("y"); }},

@@ -240,6 +240,32 @@ TEST(PartitionLoops, TakesTheVectorConditionOutOfTheLoop) {
   EXPECT_EQ(count(text, "for f.x in"), 2) << text;
 }
 
+// Rows that a vector's code writes out are tested together, once for all their vectors.
+TEST(PartitionLoops, TakesTheTestsOfWrittenOutRowsOutOfTheLoops) {
+  for (const bool parallel : {false, true}) {
+    Row r(1);
+    r.f.split(r.y, "yo", "yi", 4).vectorize(r.x, 8).reorder("x.vec", "yi", "x", "yo").unroll("yi");
+    if (parallel) r.f.parallel("yo");
+    const std::string text = code(r.f, Backend::Host, "partition_loops");
+    const std::string loop = (parallel ? "parallel f.yo in [0," : "for f.yo in [0, f.yo.whole)");
+    const std::size_t whole = text.find(loop);
+    ASSERT_NE(whole, std::string::npos) << text;
+    const std::size_t test = text.find("f.yo*4 + f.yi < f.extent.1");
+    ASSERT_NE(test, std::string::npos) << text;
+    const std::string inside = text.substr(whole, test - whole);
+    EXPECT_NE(inside.find("for f.x in [0, f.x.whole)"), std::string::npos) << text;
+    EXPECT_EQ(count(text, "vectorized f.x.vec in"), 2) << "with tests and without\n" << text;
+    EXPECT_EQ(count(text, "f.yo*4 + f.yi < f.extent.1"), 1) << text;
+  }
+}
+
+// A loop inside of the test: once a row is seldom enough.
+TEST(PartitionLoops, LeavesTestsAroundLoops) {
+  Row r(1);
+  r.f.unroll(r.y, 4);
+  EXPECT_EQ(code(r.f, Backend::Host, "partition_loops").find("f.y.whole"), std::string::npos);
+}
+
 TEST(BakeSymbols, ABakedExtentIsAConstantAndACheck) {
   Row r(1);
   LowerOptions options = test::options_for(Backend::Host);

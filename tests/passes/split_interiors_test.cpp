@@ -126,16 +126,55 @@ TEST_F(SplitInteriors, OfLargeBodiesAreInTheInnermostLoop) {
   EXPECT_NE(text.find("f.x.inside"), std::string::npos);
   EXPECT_EQ(text.find("f.y.inside"), std::string::npos) << "outer loops are not copied";
   EXPECT_EQ(plain, 2U) << "inside, and in the vector beside it";
-  // The remainders along y are worked out once a row, before the parts of the loop over x; the last
-  // vector's points have their own.
+  // The remainders along y are worked out once a row, before the parts of the loop over x, and once more
+  // for the points of the last vector, before their loop.
   const std::size_t loop = text.find("for f.x.part"), tail = text.find("for f.x in [f.x.whole");
+  const std::size_t parts_end = text.rfind("f.x.near", tail);
   EXPECT_LT(loop, tail);
   for (int i = 0; i < 5; ++i) {
     const std::string by_rows = "% u" + std::to_string(i) + ".extent.1";
-    const std::size_t once = text.find(by_rows);
+    const std::size_t once = text.find(by_rows), again = text.find(by_rows, once + 1);
     EXPECT_LT(once, loop);
-    EXPECT_GT(text.find(by_rows, once + 1), tail) << by_rows;
+    EXPECT_GT(again, parts_end) << by_rows;
+    EXPECT_LT(again, tail) << by_rows;
+    EXPECT_EQ(text.find(by_rows, again + 1), std::string::npos) << by_rows;
   }
+}
+
+// Few taps stick out at the ends of a row: they are kept in windows, and the vectors there are vectors.
+TEST_F(SplitInteriors, OfLargeBodiesKeepTapsThatStickOut) {
+  std::vector<Func> fields;
+  for (int i = 0; i < 8; ++i) {
+    fields.push_back(
+        BoundaryConditions::repeat_image(ImageParam(Float(32), 2, "u" + std::to_string(i))));
+  }
+  std::vector<Expr> values;
+  for (std::size_t i = 0; i < 8; ++i) {
+    Expr e = fields[i](x, y);
+    for (std::size_t j = 0; j < 8; ++j) {
+      const Func& b = fields[j];
+      const auto k = static_cast<float>(i + j + 1);
+      e = e + k * (b(x - 1, y) + b(x + 1, y) + b(x, y - 1) + b(x, y + 1));
+    }
+    values.push_back(e);
+  }
+  f_(x, y) = Tuple(values);
+  const std::string text = code(f_);
+  const auto count = [&](const std::string& part) {
+    int found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++found;
+    return found;
+  };
+  // To the left and to the right of each field's point; nothing along y.
+  EXPECT_NE(text.find(".window15[96]"), std::string::npos) << text;
+  EXPECT_EQ(text.find(".window16["), std::string::npos);
+  // Inside, with windows and point by point; the last vector's points.
+  EXPECT_EQ(count("let f.value0 = "), 4) << text;
+  const std::size_t filled = text.find(".window0[f.x.vec"),
+                    interior = text.find("for f.x in [f.x.inside");
+  EXPECT_LT(filled, interior);
+  EXPECT_NE(interior, std::string::npos) << "after the windows are filled";
 }
 
 TEST_F(SplitInteriors, AreNotMadeInKernels) {

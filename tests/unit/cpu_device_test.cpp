@@ -33,6 +33,28 @@ TEST(ParallelFor, EveryIterationRunsOnce) {
   for (const auto& calls : counts.calls) EXPECT_EQ(calls.load(), 1);
 }
 
+// Points of the same coordinates in many arrays would else have the same few places in the caches.
+TEST(HostMemory, LargeBlocksOfOneSizeBeginAtDifferentPlacesOfAPage) {
+  constexpr std::size_t kBytes = std::size_t{96} * 96 * 96 * 4, kPage = 4096;
+  std::vector<void*> blocks;
+  std::set<std::uintptr_t> places;
+  for (int i = 0; i < 16; ++i) {
+    blocks.push_back(allocate_host_memory(kBytes));
+    std::memset(blocks.back(), i, kBytes);
+    const auto address = reinterpret_cast<std::uintptr_t>(blocks.back());
+    EXPECT_EQ(address % kHostAlignment, 0U);
+    places.insert(address % kPage);
+  }
+  EXPECT_GE(places.size(), 6U);
+  for (int i = 0; i < 16; ++i) {
+    const auto* block = static_cast<const unsigned char*>(blocks[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(block[0], i);
+    EXPECT_EQ(block[kBytes - 1], i);
+    free_host_memory(blocks[static_cast<std::size_t>(i)]);
+  }
+  free_host_memory(nullptr);
+}
+
 TEST(ParallelFor, NoExtentMeansNoCall) {
   Counts counts(1);
   mica_parallel_for(count, 0, 0, &counts);

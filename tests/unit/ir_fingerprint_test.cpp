@@ -212,6 +212,7 @@ TEST(IrFingerprint, EveryFieldOfACopyAndABarrierCounts) {
                                               {{"barriers", [](auto& s) { s.barriers = "other"; }},
                                                {"slot", [](auto& s) { s.slot = b; }},
                                                {"parity", [](auto& s) { s.parity = b; }}});
+  expect_all_count_in_statement<ir::Evaluate>({a}, {{"value", [](auto& s) { s.value = b; }}});
   expect_all_count_in_statement<ir::Barrier>(
       {}, {{"fences_copies", [](auto& s) { s.fences_copies = true; }}});
   expect_all_count_in_statement<ir::NamedBarrier>({}, {{"number", [](auto& s) { s.number = 2; }},
