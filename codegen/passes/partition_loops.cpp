@@ -63,7 +63,7 @@ class Guards {
   [[nodiscard]] const Expr& count() const { return count_; }
   /// The body where they do.
   [[nodiscard]] const ir::Stmt& body() const { return body_; }
-  /// The body in the other iterations.
+  /// The body in the other iterations; undefined where nothing is left of it.
   [[nodiscard]] ir::Stmt rest() { return is_exact_ ? without(loop_.body, false, false) : loop_.body; }
 
  private:
@@ -171,7 +171,8 @@ ir::Stmt run(const ir::Stmt& s) {
     if (guards.count().defined()) {
       const std::string split = loop->name + ".whole";
       const Expr whole = simplify(max(0, min(guards.count(), loop->extent))), at = make_var(split);
-      const ir::Stmt inside = run(guards.body()), rest = split_branches(guards.rest());
+      const ir::Stmt inside = run(guards.body()), others = guards.rest();
+      const ir::Stmt rest = others.defined() ? split_branches(others) : others;
       ir::Stmt parts;
       if (loop->kind == LoopKind::Parallel) {
         const ir::Stmt chosen = ir::make_stmt(ir::If{make_var(loop->name) < at, inside, rest});

@@ -475,5 +475,16 @@ TEST(FoundByFuzzing, AnIndexThatWrapsOnItsWay) {
   for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{0, 1}, {0, 3}}, target));
 }
 
+TEST(FoundByFuzzing, WrittenOutPointsOfAColorOfWhichNoneIsLeftBehindTheLastVector) {
+  const Var x("x"), y("y");
+  Func f("f");
+  f(x, y) = Expr(1.0F);
+  f(x, y) = f(x, y) + 2.0F;
+  f.update(0).color((x * 2 - y) % 2).vectorize(x, 2).unroll(x, 2);
+  for (const Box& box : {Box{{0, 1}, {0, 1}}, Box{{0, 23}, {0, 5}}}) {
+    EXPECT_TRUE(matches_oracle({f}, box, Target::host()));
+  }
+}
+
 }  // namespace
 }  // namespace mica::test
