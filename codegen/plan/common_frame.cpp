@@ -127,7 +127,8 @@ std::optional<CommonFrame> common_frame(const Program& program, const FunctionDa
 
 const FunctionData* copied_plane(const Program& program, const FunctionData& func) {
   const auto* access = func.definitions.front().values.front().as<Access>();
-  if (func.types.size() != 1 || access == nullptr || access->args.size() != func.args.size()) return nullptr;
+  if (func.types.size() != 1 || access == nullptr || access->args.size() != func.args.size())
+    return nullptr;
   const auto source = program.placement.find(access->name);
   const bool at_march = source != program.placement.end() &&
                         source->second.memory == MemoryType::Shared &&

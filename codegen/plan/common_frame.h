@@ -61,8 +61,8 @@ struct CommonFrame {
 /// that all threads of a block compute together.
 std::optional<CommonFrame> common_frame(const Program& program, const FunctionData& func);
 
-/// The Func in shared memory of which `func`, computed at the same march, is a copy point by point; null if
-/// it is anything else.
+/// The Func in shared memory of which `func`, computed at the same march, is a copy point by point; null
+/// if it is anything else.
 const FunctionData* copied_plane(const Program& program, const FunctionData& func);
 
 }  // namespace mica::planning

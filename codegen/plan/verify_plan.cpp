@@ -84,7 +84,8 @@ class Verifier {
     if (index.of < 0 || static_cast<std::size_t>(index.of) >= reader.box.size()) return;
     Side read = reader.box[static_cast<std::size_t>(index.of)];
     // Of a common frame: computed at the frame's points, and held with those beside them.
-    if (reader.step && static_cast<std::size_t>(index.of) < reader.step->kept.beside.size() && read.points) {
+    if (reader.step && static_cast<std::size_t>(index.of) < reader.step->kept.beside.size() &&
+        read.points) {
       const Around around = reader.step->kept.beside[static_cast<std::size_t>(index.of)];
       read.first += around.before;
       *read.points -= around.before + around.after;
