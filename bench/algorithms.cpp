@@ -1,7 +1,7 @@
 #include "bench/algorithms.h"
 
 #include "bench/algorithm_families.h"
-#include "dsl/names.h"
+#include "dsl/expr/names.h"
 
 namespace mica::bench {
 namespace {

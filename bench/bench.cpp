@@ -4,7 +4,7 @@
 
 #include "bench/measure.h"
 #include "bench/report.h"
-#include "runtime/device.h"
+#include "runtime/run/device.h"
 
 namespace mica::bench {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/cases.h"
-#include "runtime/target.h"
+#include "runtime/run/target.h"
 
 namespace mica::bench {
 

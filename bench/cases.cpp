@@ -223,7 +223,8 @@ std::vector<Case> fd3d() {
 // Of arrays whose shapes the compiler knows, and of any.
 std::vector<Case> mhd() {
   constexpr std::int64_t kFields = 256;
-  const schedules::Parameters f32 = {{"registers", 64}}, f64 = {{"registers", 128}};
+  const schedules::Parameters f32 = {{"registers", 0}, {"vec", 4}, {"block_y", 4}};
+  const schedules::Parameters f64 = {{"registers", 0}, {"chunk", 256}, {"stream", 1}};
   const schedules::Parameters f32_any = {{"registers", 104}, {"block_y", 4}};
   const schedules::Parameters f64_any = {{"registers", 168}, {"block_y", 4}};
   return {{"mhd/substep", "mhd", "mhd/substep", f32, kFields, {}, true},

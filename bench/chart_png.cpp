@@ -9,7 +9,7 @@
 
 #include "bench/canvas.h"
 #include "bench/stroke_font.h"
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 namespace mica::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 namespace mica::bench {
 namespace {
@@ -36,7 +36,7 @@ std::size_t span(const AnyBuffer& b) {
   return static_cast<std::size_t>(last + 1);
 }
 
-/// NaNs are equal to each other (dsl/rounding.h).
+/// NaNs are equal to each other (dsl/expr/rounding.h).
 template <typename T>
 bool same_but_nans(const void* x, const void* y, std::size_t count) {
   const T* const a = static_cast<const T*>(x);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 namespace mica::bench {
 

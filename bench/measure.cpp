@@ -11,8 +11,8 @@
 #include "bench/data.h"
 #include "bench/occupancy.h"
 #include "bench/twin_run.h"
-#include "runtime/gpu_module.h"
-#include "runtime/gpu_timer.h"
+#include "runtime/run/gpu_module.h"
+#include "runtime/run/gpu_timer.h"
 
 namespace mica::bench {
 namespace {

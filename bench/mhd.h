@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bench/algorithms.h"
-#include "dsl/image_param.h"
+#include "dsl/func/image_param.h"
 
 namespace mica::bench {
 

@@ -1,8 +1,8 @@
 // How many warps of a kernel a multiprocessor holds at once.
 #pragma once
 
-#include "runtime/device.h"
-#include "runtime/gpu_facts.h"
+#include "runtime/cuda/gpu_facts.h"
+#include "runtime/run/device.h"
 
 namespace mica::bench {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/device.h"
+#include "runtime/run/device.h"
 
 namespace mica::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include "bench/chart.h"
 #include "bench/measure.h"
 #include "bench/report.h"
-#include "runtime/device.h"
+#include "runtime/run/device.h"
 
 namespace mica::bench {
 namespace {

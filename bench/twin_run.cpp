@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 namespace mica::bench {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bench/cases.h"
-#include "runtime/buffer.h"
-#include "runtime/device.h"
-#include "runtime/target.h"
+#include "runtime/buffer/buffer.h"
+#include "runtime/run/device.h"
+#include "runtime/run/target.h"
 
 namespace mica::bench {
 

@@ -2,9 +2,9 @@
 include(CMakePackageConfigHelpers)
 
 set(mica_public_headers schedules/mica.h codegen/compile.h)
-file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
      "${PROJECT_SOURCE_DIR}/dsl/*.h" "${PROJECT_SOURCE_DIR}/runtime/*.h" "${PROJECT_SOURCE_DIR}/schedules/*.h")
-list(FILTER headers EXCLUDE REGEX "^runtime/cuda_")
+list(FILTER headers EXCLUDE REGEX "^runtime/cuda/cuda_")
 list(APPEND mica_public_headers ${headers})
 list(REMOVE_DUPLICATES mica_public_headers)
 foreach(header IN LISTS mica_public_headers)

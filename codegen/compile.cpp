@@ -7,14 +7,14 @@
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
 #include "codegen/print_loops.h"
-#include "dsl/deep_stack.h"
-#include "dsl/float_mode.h"
-#include "dsl/names.h"
-#include "dsl/pipeline.h"
-#include "dsl/traverse.h"
-#include "runtime/gpu_facts.h"
-#include "runtime/gpu_module.h"
-#include "runtime/kernel_cache.h"
+#include "dsl/expr/deep_stack.h"
+#include "dsl/expr/float_mode.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/pipeline.h"
+#include "runtime/cache/kernel_cache.h"
+#include "runtime/cuda/gpu_facts.h"
+#include "runtime/run/gpu_module.h"
 
 namespace mica {
 namespace {

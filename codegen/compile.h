@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "dsl/func.h"
-#include "runtime/executable.h"
-#include "runtime/target.h"
+#include "dsl/func/func.h"
+#include "runtime/run/executable.h"
+#include "runtime/run/target.h"
 
 namespace mica {
 
@@ -16,8 +16,8 @@ struct CompileOptions {
   /// Mins, extents and strides of inputs and outputs that are compiled in as constants: symbol -> value,
   /// such as {"u.extent.0", 512}: the array's name as the user wrote it, dots and all, then the field
   /// and the dimension; {"f.1.extent.0", 512} for element 1 of the Tuple f. A run with another value is
-  /// a UserError. So is a min beyond kLargestMin, an extent beyond kLargestExtent (dsl/limits.h) and a
-  /// stride beyond 32 bits.
+  /// a UserError. So is a min beyond kLargestMin, an extent beyond kLargestExtent (dsl/expr/limits.h)
+  /// and a stride beyond 32 bits.
   std::map<std::string, std::int64_t> bake;
   /// Use and fill the disk cache of machine code.
   bool use_cache = true;

@@ -1,8 +1,8 @@
 #include "codegen/print_loops.h"
 
 #include "codegen/ir/print.h"
-#include "dsl/names.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica {
 namespace {

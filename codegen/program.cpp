@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "dsl/node_visit.h"
+#include "dsl/expr/node_visit.h"
 
 namespace mica {
 

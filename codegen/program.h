@@ -12,9 +12,9 @@
 #include "codegen/analysis/bounds.h"
 #include "codegen/ir/kernel.h"
 #include "codegen/plan/kernel_plan.h"
-#include "dsl/pipeline.h"
-#include "runtime/plan.h"
-#include "runtime/target.h"
+#include "dsl/pipeline/pipeline.h"
+#include "runtime/run/plan.h"
+#include "runtime/run/target.h"
 
 namespace mica {
 
@@ -42,7 +42,7 @@ struct Placement {
   bool store_root = false;  ///< Level::At: the storage is an array for all that the pipeline needs
   MemoryType memory = MemoryType::Auto;
   std::optional<LoadPolicy> load;  ///< filled by the block's threads under this policy
-  /// Along a march (dsl/pipeline.h, Pipeline::Marched).
+  /// Along a march (dsl/pipeline/pipeline.h, Pipeline::Marched).
   std::optional<std::int64_t> ahead;
   int prefetch = 0;
   std::string filled_from;

@@ -7,9 +7,9 @@
 
 #include "codegen/compile.h"
 #include "codegen/lower.h"
-#include "dsl/func_graph.h"
-#include "dsl/names.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/func_graph.h"
 
 namespace mica {
 

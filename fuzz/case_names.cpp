@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include "dsl/node_visit.h"
+#include "dsl/expr/node_visit.h"
 #include "fuzz/program.h"
 
 namespace mica::test {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "fuzz/random_data.h"
 
 namespace mica::test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fuzz/oracle.h"
-#include "runtime/executable.h"
+#include "runtime/run/executable.h"
 
 namespace mica::test {
 

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "fuzz/case_names.h"
 #include "fuzz/compare_memory.h"
 #include "fuzz/expected_outputs.h"
 #include "fuzz/known_shapes.h"
 #include "fuzz/program.h"
 #include "fuzz/random_data.h"
-#include "runtime/target.h"
+#include "runtime/run/target.h"
 
 namespace mica::test {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dsl/limits.h"
+#include "dsl/expr/limits.h"
 
 namespace mica::test {
 namespace {

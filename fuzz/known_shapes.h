@@ -10,7 +10,7 @@
 
 #include "fuzz/random_data.h"
 #include "fuzz/test_pipeline.h"
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 namespace mica::test {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "dsl/pipeline.h"
+#include "dsl/pipeline/pipeline.h"
 
 namespace mica::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 #include "fuzz/oracle_state.h"
 
 namespace mica::test {

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/func.h"
-#include "dsl/pipeline.h"
-#include "runtime/buffer.h"
+#include "dsl/func/func.h"
+#include "dsl/pipeline/pipeline.h"
+#include "runtime/buffer/buffer.h"
 
 namespace mica::test {
 

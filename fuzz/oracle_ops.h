@@ -1,10 +1,10 @@
-// The meaning of every scalar operation of dsl/expr.h, written for clarity and shared with no
+// The meaning of every scalar operation of dsl/expr/expr.h, written for clarity and shared with no
 // compiler code: tests compare what compiled code returns with this, bit by bit.
 #pragma once
 
 #include <cstdint>
 
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 
 namespace mica::test {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "dsl/function.h"
-#include "dsl/pipeline.h"
+#include "dsl/func/function.h"
+#include "dsl/pipeline/pipeline.h"
 #include "fuzz/oracle_grid.h"
 #include "fuzz/oracle_tape.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "dsl/function.h"
+#include "dsl/func/function.h"
 
 namespace mica::test {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 #include "fuzz/oracle_ops.h"
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 namespace mica::test {
 

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "codegen/program.h"
-#include "dsl/names.h"
+#include "dsl/expr/names.h"
 #include "fuzz/fuzz_case.h"
 #include "fuzz/more_runs.h"
 #include "fuzz/print_program.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <sstream>
 
-#include "dsl/node_visit.h"
+#include "dsl/expr/node_visit.h"
 #include "fuzz/program.h"
 
 namespace mica::test {

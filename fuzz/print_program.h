@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "dsl/type.h"
+#include "dsl/expr/type.h"
 
 namespace mica::test {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "dsl/node_visit.h"
+#include "dsl/expr/node_visit.h"
 
 namespace mica::test {
 namespace {

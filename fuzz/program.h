@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/type.h"
+#include "dsl/expr/type.h"
 #include "fuzz/case_names.h"
 #include "fuzz/test_pipeline.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "fuzz/oracle.h"
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 namespace mica::test {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "dsl/loop_dims.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/schedule/loop_dims.h"
 #include "fuzz/known_shapes.h"
 #include "fuzz/random_schedules.h"
 #include "fuzz/try_directives.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "dsl/march_taps.h"
-#include "dsl/recurrence.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/march_taps.h"
+#include "dsl/pipeline/recurrence.h"
 #include "fuzz/try_directives.h"
 
 namespace mica::test {

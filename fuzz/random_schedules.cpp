@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "dsl/recurrence.h"
-#include "dsl/traverse.h"
-#include "dsl/update_order.h"
+#include "dsl/check/update_order.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/recurrence.h"
 #include "fuzz/random_marches.h"
 
 namespace mica::test {

@@ -3,7 +3,7 @@
 //
 // The oracle of the numeric tests calls these, never the C library's functions. They use +, -, *, /,
 // std::fma, std::floor and bit operations only, follow the same formulas as
-// codegen/passes/math_f32.cpp, math_f64.cpp and math_binary.cpp, and share no code with them.
+// codegen/passes/math/math_f32.cpp, math_f64.cpp and math_binary.cpp, and share no code with them.
 #pragma once
 
 namespace mica::test {

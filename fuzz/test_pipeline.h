@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "fuzz/oracle.h"
 #include "fuzz/random_data.h"
-#include "runtime/run_options.h"
+#include "runtime/run/run_options.h"
 
 namespace mica::test {
 

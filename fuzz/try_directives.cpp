@@ -1,6 +1,6 @@
 #include "fuzz/try_directives.h"
 
-#include "dsl/check_schedule.h"
+#include "dsl/check/check_schedule.h"
 
 namespace mica::test {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 #include "fuzz/test_pipeline.h"
 
 namespace mica::test {

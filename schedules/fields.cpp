@@ -3,10 +3,10 @@
 #include <map>
 #include <set>
 
-#include "dsl/func_graph.h"
-#include "dsl/march_taps.h"
-#include "dsl/staged_helpers.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/func_graph.h"
+#include "dsl/pipeline/march_taps.h"
+#include "dsl/pipeline/staged_helpers.h"
 #include "schedules/families.h"
 
 namespace mica::schedules {

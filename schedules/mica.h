@@ -2,11 +2,11 @@
 #pragma once
 
 #include "codegen/compile.h"
-#include "dsl/finite_difference.h"
-#include "dsl/func.h"
-#include "dsl/print.h"
-#include "runtime/buffer.h"
-#include "runtime/dlpack.h"
-#include "runtime/executable.h"
-#include "runtime/target.h"
+#include "dsl/expr/print.h"
+#include "dsl/func/finite_difference.h"
+#include "dsl/func/func.h"
+#include "runtime/buffer/buffer.h"
+#include "runtime/buffer/dlpack.h"
+#include "runtime/run/executable.h"
+#include "runtime/run/target.h"
 #include "schedules/registry.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "dsl/func_graph.h"
-#include "dsl/march_taps.h"
-#include "dsl/names.h"
-#include "dsl/pipeline.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/func_graph.h"
+#include "dsl/pipeline/march_taps.h"
+#include "dsl/pipeline/pipeline.h"
 #include "schedules/families.h"
 
 namespace mica::schedules {

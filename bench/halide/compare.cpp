@@ -9,7 +9,7 @@
 
 #include <Halide.h>
 
-#include "runtime/cpu_device.h"
+#include "runtime/cpu/cpu_device.h"
 #include "schedules/mica.h"
 
 namespace {

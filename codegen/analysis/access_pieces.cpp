@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "codegen/ir/traverse.h"
-#include "dsl/names.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 
 namespace mica::analysis {
 

@@ -4,7 +4,7 @@
 
 #include "codegen/analysis/linear.h"
 #include "codegen/ir/traverse.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 namespace {

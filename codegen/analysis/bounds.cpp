@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/passes/simplify.h"
-#include "dsl/limits.h"
-#include "dsl/node_visit.h"
-#include "dsl/operators.h"
-#include "dsl/recurrence.h"
-#include "dsl/traverse.h"
+#include "codegen/analysis/simplify.h"
+#include "dsl/expr/limits.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/recurrence.h"
 
 namespace mica::analysis {
 namespace {

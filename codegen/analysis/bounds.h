@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codegen/analysis/intervals.h"
-#include "dsl/function.h"
+#include "dsl/func/function.h"
 
 namespace mica::analysis {
 

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "dsl/expr.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/expr.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 

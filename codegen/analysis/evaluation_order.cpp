@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "codegen/analysis/equal_nodes.h"
-#include "dsl/deep_stack.h"
-#include "dsl/node_visit.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/deep_stack.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 namespace {

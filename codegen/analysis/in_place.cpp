@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "dsl/loop_dims.h"
-#include "dsl/node_visit.h"
-#include "dsl/tap_text.h"
+#include "dsl/check/tap_text.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/schedule/loop_dims.h"
 
 namespace mica::analysis {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
-#include "codegen/passes/simplify.h"
-#include "dsl/names.h"
-#include "dsl/operators.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/operators.h"
 
 namespace mica::analysis {
 namespace {

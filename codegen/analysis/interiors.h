@@ -15,7 +15,7 @@
 #include "codegen/analysis/linear.h"
 #include "codegen/analysis/value_ranges.h"
 #include "codegen/ir/stmt.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 

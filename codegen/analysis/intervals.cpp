@@ -7,10 +7,10 @@
 #include <set>
 #include <unordered_map>
 
-#include "codegen/passes/simplify.h"
-#include "dsl/node_visit.h"
-#include "dsl/operators.h"
-#include "dsl/traverse.h"
+#include "codegen/analysis/simplify.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 namespace {

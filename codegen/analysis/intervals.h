@@ -11,8 +11,8 @@
 namespace mica::analysis {
 
 /// min <= i <= max, both i32 expressions (i64 of an i64, a u32 or a u64) that stand for unbounded
-/// integers: whoever evaluates them does so in 64 bits (runtime/evaluate.h), or has checked that they
-/// lie in 32. An undefined side is unbounded (a data-dependent index, or one that leaves 32 bits
+/// integers: whoever evaluates them does so in 64 bits (runtime/run/evaluate.h), or has checked that
+/// they lie in 32. An undefined side is unbounded (a data-dependent index, or one that leaves 32 bits
 /// whatever the arguments are).
 struct Interval {
   Expr min, max;

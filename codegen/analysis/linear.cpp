@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 
 namespace mica::analysis {
 

@@ -1,8 +1,8 @@
 #include "codegen/analysis/recurrences.h"
 
-#include "codegen/passes/simplify.h"
-#include "dsl/operators.h"
-#include "dsl/recurrence.h"
+#include "codegen/analysis/simplify.h"
+#include "dsl/expr/operators.h"
+#include "dsl/pipeline/recurrence.h"
 
 namespace mica::analysis {
 

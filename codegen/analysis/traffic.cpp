@@ -7,11 +7,11 @@
 
 #include "codegen/analysis/traffic_kernel.h"
 #include "codegen/lower.h"
-#include "dsl/float_mode.h"
-#include "dsl/limits.h"
-#include "dsl/names.h"
-#include "dsl/pipeline.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/float_mode.h"
+#include "dsl/expr/limits.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/pipeline.h"
 
 namespace mica {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "dsl/node_visit.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 namespace {

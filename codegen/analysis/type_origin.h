@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "dsl/pipeline.h"
+#include "dsl/pipeline/pipeline.h"
 
 namespace mica::analysis {
 

@@ -6,10 +6,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "dsl/constant_math.h"
-#include "dsl/limits.h"
-#include "dsl/names.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/constant_math.h"
+#include "dsl/expr/limits.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 

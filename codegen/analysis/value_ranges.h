@@ -5,11 +5,13 @@
 // unbounded integers only ((4*x + 2)/4 -> x, x + 1 > x) need a proof that nothing wraps. There are two:
 //
 //   Integers::Wrap    the range of every sum lies in its type. Symbols of a launch have the limits of
-//                     dsl/limits.h, loops the ranges of their extents, anything else that of its type.
+//                     dsl/expr/limits.h, loops the ranges of their extents, anything else that of its
+//                     type.
 //   Integers::Exact   coordinates and the bounds made of them: the launch evaluates in 64 bits which
 //                     values they take, and refuses to run where one leaves 32 bits
-//                     (codegen/passes/check_coordinates.h). What is read from memory it cannot know, nor
-//                     the dividend of a remainder, which may wrap; there the rule is that of Wrap.
+//                     (codegen/passes/funcs/check_coordinates.h). What is read from memory it cannot
+//                     know, nor the dividend of a remainder, which may wrap; there the rule is that of
+//                     Wrap.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +21,7 @@
 #include <vector>
 
 #include "codegen/analysis/linear.h"
-#include "dsl/constant_math.h"
+#include "dsl/expr/constant_math.h"
 
 namespace mica::analysis {
 

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::ir {
 

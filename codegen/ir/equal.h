@@ -5,7 +5,7 @@
 
 namespace mica::ir {
 
-/// Same kinds, names, types and expressions (dsl/traverse.h `equal`) in the same order. Two
+/// Same kinds, names, types and expressions (dsl/expr/traverse.h `equal`) in the same order. Two
 /// undefined statements are equal. Names count: alpha-equivalent loops differ.
 bool equal(const Stmt& a, const Stmt& b);
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/ir/stmt.h"
-#include "runtime/plan.h"
+#include "runtime/run/plan.h"
 
 namespace mica::ir {
 
@@ -31,7 +31,7 @@ std::string texture_origin(const std::string& name);
 bool has_textures(Type type);
 
 /// The i64 parameter of kernels that print on the CPU: the address of the run's LineSink
-/// (runtime/print_line.h).
+/// (runtime/run/print_line.h).
 inline constexpr const char* kPrintLines = "print.lines";
 
 /// One loop nest at root. Host kernels keep their loops (Parallel loops become calls of the thread

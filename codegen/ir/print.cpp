@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <variant>
 
-#include "dsl/names.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::ir {
 

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "dsl/expr.h"
-#include "dsl/schedule.h"
+#include "dsl/expr/expr.h"
+#include "dsl/schedule/schedule.h"
 
 namespace mica::ir {
 

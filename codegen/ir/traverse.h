@@ -1,4 +1,5 @@
-// Walking and rebuilding statements. The functions for the expressions inside are in dsl/traverse.h.
+// Walking and rebuilding statements. The functions for the expressions inside are in
+// dsl/expr/traverse.h.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "codegen/ir/stmt.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::ir {
 

@@ -9,8 +9,8 @@
 #include "codegen/ir/print.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/ir/verify_expr.h"
-#include "dsl/names.h"
-#include "dsl/update_order.h"
+#include "dsl/check/update_order.h"
+#include "dsl/expr/names.h"
 
 namespace mica::ir {
 

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <variant>
 
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::ir {
 

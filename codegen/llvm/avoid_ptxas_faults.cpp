@@ -11,7 +11,7 @@
 
 #include "codegen/llvm/avoid_ptxas_faults_llvm.h"
 #include "codegen/llvm/call_asm_llvm.h"
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 namespace mica::llvm_backend {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "codegen/ir/kernel.h"
-#include "runtime/device.h"
-#include "runtime/kernel_cache.h"
+#include "runtime/cache/kernel_cache.h"
+#include "runtime/run/device.h"
 
 namespace mica::llvm_backend {
 

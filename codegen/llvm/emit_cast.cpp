@@ -1,4 +1,4 @@
-// Conversions between types, as dsl/expr.h defines them for Cast.
+// Conversions between types, as dsl/expr/expr.h defines them for Cast.
 #include <cmath>
 
 #include <llvm/IR/Constants.h>

@@ -16,8 +16,8 @@
 #include "codegen/llvm/lane_index.h"
 #include "codegen/llvm/split_index.h"
 #include "codegen/llvm/types_llvm.h"
-#include "dsl/traverse.h"
-#include "runtime/plan.h"
+#include "dsl/expr/traverse.h"
+#include "runtime/run/plan.h"
 
 namespace mica::llvm_backend {
 

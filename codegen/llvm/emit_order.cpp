@@ -5,7 +5,7 @@
 
 #include "codegen/analysis/evaluation_order.h"
 #include "codegen/llvm/emitter_llvm.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::llvm_backend {
 

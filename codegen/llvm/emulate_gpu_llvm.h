@@ -8,14 +8,14 @@
 
 #include "codegen/ir/kernel.h"
 #include "codegen/llvm/host_jit_llvm.h"
-#include "runtime/emulator.h"
+#include "runtime/emulator/emulator.h"
 
 namespace mica::llvm_backend {
 
 /// Adds to `module` the function `function`, an EmulatedKernel::Entry. A kernel with barriers, waits for
 /// bulk copies or warp shuffles becomes a coroutine that is suspended at each of them; split_coroutines
 /// must run before code generation.
-/// Every load and store is preceded by the checks of runtime/emulator.h:
+/// Every load and store is preceded by the checks of runtime/emulator/emulator.h:
 ///
 ///     coordinates outside the array    ->  emulator_out_of_range(..), end of the thread
 ///     an address off its alignment     ->  emulator_misaligned(..), end of the thread

@@ -5,7 +5,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "codegen/llvm/emulated_thread_llvm.h"
-#include "dsl/limits.h"
+#include "dsl/expr/limits.h"
 
 namespace mica::llvm_backend {
 

@@ -10,7 +10,7 @@
 
 #include "codegen/ir/kernel.h"
 #include "codegen/llvm/emitter_llvm.h"
-#include "runtime/emulator.h"
+#include "runtime/emulator/emulator.h"
 
 namespace mica::llvm_backend {
 
@@ -40,7 +40,7 @@ class ThreadFunction {
   void wait(Emitter& emitter);
   llvm::Value* axis(const std::string& name);
   BufferBinding allocate(Emitter& emitter, const ir::Allocate& a);
-  /// A call of a function of runtime/emulator.h; the cluster comes first.
+  /// A call of a function of runtime/emulator/emulator.h; the cluster comes first.
   llvm::CallInst* call(Builder& b, const char* name, llvm::Type* result, Values arguments);
 
   // emulated_access.cpp

@@ -24,9 +24,9 @@
 #include "codegen/llvm/host_llvm.h"
 #include "codegen/llvm/kernel_function_llvm.h"
 #include "codegen/llvm/optimize_llvm.h"
-#include "dsl/deep_stack.h"
-#include "runtime/cpu_device.h"
-#include "runtime/print_line.h"
+#include "dsl/expr/deep_stack.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/run/print_line.h"
 
 namespace mica::llvm_backend {
 

@@ -13,7 +13,7 @@
 
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/ops_llvm.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::llvm_backend {
 

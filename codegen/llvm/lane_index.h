@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 
 namespace mica::llvm_backend {
 

@@ -1,10 +1,10 @@
-// The scalar and vector operations of dsl/expr.h as LLVM instructions. Operands and results are held
-// as register_type says. No instruction carries a fast-math flag: what rounds is decided before.
+// The scalar and vector operations of dsl/expr/expr.h as LLVM instructions. Operands and results are
+// held as register_type says. No instruction carries a fast-math flag: what rounds is decided before.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
 
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 
 namespace mica::llvm_backend {
 

@@ -21,7 +21,7 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include "codegen/llvm/optimize_llvm.h"
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 namespace mica::llvm_backend {
 

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <functional>
 
-#include "dsl/operators.h"
-#include "dsl/traverse.h"
-#include "runtime/plan.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+#include "runtime/run/plan.h"
 
 namespace mica::llvm_backend {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 
 namespace mica::llvm_backend {
 

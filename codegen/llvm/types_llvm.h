@@ -4,8 +4,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Type.h>
 
-#include "dsl/expr.h"
-#include "dsl/type.h"
+#include "dsl/expr/expr.h"
+#include "dsl/expr/type.h"
 
 namespace mica::llvm_backend {
 

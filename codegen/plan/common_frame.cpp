@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "codegen/program.h"
-#include "dsl/march_taps.h"
-#include "dsl/tap_text.h"
+#include "dsl/check/tap_text.h"
+#include "dsl/pipeline/march_taps.h"
 
 namespace mica::planning {
 namespace {

@@ -12,8 +12,8 @@
 //
 // All Funcs of a frame have one map of points to threads, so a tap at a thread's own points is a
 // register, one beside them in its row comes from another lane of the warp, and only rows beside them
-// pass through shared memory (codegen/passes/nest_neighbours.cpp). Points of a frame for which a Func
-// lacks its own taps hold values that nothing stored is made of.
+// pass through shared memory (codegen/passes/emit/nest_neighbours.cpp). Points of a frame for which a
+// Func lacks its own taps hold values that nothing stored is made of.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "dsl/function.h"
+#include "dsl/func/function.h"
 
 namespace mica {
 struct Program;

@@ -1,7 +1,7 @@
 #include "codegen/plan/crew.h"
 
-#include "codegen/passes/index_constants.h"
-#include "dsl/operators.h"
+#include "codegen/passes/loops/index_constants.h"
+#include "dsl/expr/operators.h"
 
 namespace mica::planning {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/passes/inline_funcs.h"
-#include "codegen/passes/simplify.h"
+#include "codegen/analysis/simplify.h"
+#include "codegen/passes/funcs/inline_funcs.h"
 #include "codegen/plan/placed_funcs.h"
-#include "dsl/operators.h"
-#include "dsl/recurrence.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/recurrence.h"
 
 namespace mica::planning {
 

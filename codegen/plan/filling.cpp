@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "codegen/passes/simplify.h"
-#include "dsl/names.h"
-#include "dsl/operators.h"
-#include "dsl/traverse.h"
+#include "codegen/analysis/simplify.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::planning {
 

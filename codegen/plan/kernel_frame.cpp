@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "codegen/passes/simplify.h"
+#include "codegen/analysis/simplify.h"
 #include "codegen/plan/own_order.h"
 #include "codegen/plan/placed_funcs.h"
-#include "dsl/names.h"
-#include "dsl/operators.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::planning {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::planning {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "codegen/analysis/bounds.h"
-#include "dsl/function.h"
-#include "dsl/loop_dims.h"
+#include "dsl/func/function.h"
+#include "dsl/schedule/loop_dims.h"
 
 namespace mica::planning {
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "codegen/passes/simplify.h"
+#include "codegen/analysis/simplify.h"
 #include "codegen/program.h"
-#include "dsl/march_taps.h"
-#include "dsl/operators.h"
-#include "dsl/recurrence.h"
-#include "dsl/tap_text.h"
-#include "dsl/traverse.h"
+#include "dsl/check/tap_text.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/march_taps.h"
+#include "dsl/pipeline/recurrence.h"
 
 namespace mica::planning {
 namespace {

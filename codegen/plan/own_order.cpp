@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "codegen/analysis/recurrences.h"
-#include "codegen/passes/simplify.h"
-#include "dsl/constant_math.h"
-#include "dsl/operators.h"
-#include "dsl/recurrence.h"
-#include "dsl/traverse.h"
+#include "codegen/analysis/simplify.h"
+#include "dsl/expr/constant_math.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/recurrence.h"
 
 namespace mica::planning {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codegen/analysis/recurrences.h"
-#include "codegen/passes/infer_bounds.h"
+#include "codegen/passes/funcs/infer_bounds.h"
 
 namespace mica::planning {
 

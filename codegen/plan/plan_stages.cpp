@@ -5,12 +5,12 @@
 #include <set>
 
 #include "codegen/analysis/linear.h"
-#include "codegen/passes/index_constants.h"
+#include "codegen/passes/loops/index_constants.h"
 #include "codegen/plan/filling.h"
 #include "codegen/plan/kernel_frame.h"
 #include "codegen/plan/placed_funcs.h"
 #include "codegen/plan/storage_shape.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::planning {
 

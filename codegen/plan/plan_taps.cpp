@@ -6,7 +6,7 @@
 
 #include "codegen/analysis/linear.h"
 #include "codegen/plan/placed_funcs.h"
-#include "dsl/march_taps.h"
+#include "dsl/pipeline/march_taps.h"
 
 namespace mica::planning {
 

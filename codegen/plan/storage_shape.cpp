@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "codegen/passes/simplify.h"
+#include "codegen/analysis/simplify.h"
 #include "codegen/plan/filling.h"
-#include "dsl/operators.h"
+#include "dsl/expr/operators.h"
 
 namespace mica::planning {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "dsl/limits.h"
+#include "dsl/expr/limits.h"
 
 namespace mica::examples {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 namespace mica::examples {
 

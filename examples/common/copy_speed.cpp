@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/cpu_device.h"
-#include "runtime/gpu_timer.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/run/gpu_timer.h"
 
 namespace mica::examples {
 namespace {

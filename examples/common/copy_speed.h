@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "runtime/target.h"
+#include "runtime/run/target.h"
 
 namespace mica::examples {
 

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 namespace mica::examples {
 

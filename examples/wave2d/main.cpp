@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "dsl/limits.h"
+#include "dsl/expr/limits.h"
 #include "examples/common/array_file.h"
 #include "examples/common/copy_speed.h"
 #include "examples/common/program.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 namespace mica::examples {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 #include "examples/common/png_image.h"
 
 namespace mica::examples {

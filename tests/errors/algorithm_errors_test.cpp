@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
-#include "dsl/limits.h"
-#include "dsl/node_visit.h"
-#include "dsl/pipeline.h"
-#include "dsl/traverse.h"
-#include "runtime/buffer.h"
+#include "dsl/expr/limits.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/func/func.h"
+#include "dsl/pipeline/pipeline.h"
+#include "runtime/buffer/buffer.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

@@ -1,9 +1,9 @@
 // Loops over reduction domains whose order counts, and updates that cannot be atomic.
 #include <gtest/gtest.h>
 
-#include "dsl/check_schedule.h"
-#include "dsl/func.h"
-#include "dsl/pipeline.h"
+#include "dsl/check/check_schedule.h"
+#include "dsl/func/func.h"
+#include "dsl/pipeline/pipeline.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "dsl/schedule.h"
-#include "runtime/buffer.h"
+#include "dsl/func/func.h"
+#include "dsl/schedule/schedule.h"
+#include "runtime/buffer/buffer.h"
 #include "tests/passes/lowered.h"
 #include "tests/support/expect_error.h"
 

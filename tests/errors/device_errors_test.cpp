@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/cuda_context.h"
-#include "runtime/cuda_device.h"
-#include "runtime/cuda_module.h"
-#include "runtime/gpu_facts.h"
-#include "runtime/gpu_timer.h"
+#include "runtime/cuda/cuda_context.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/cuda_module.h"
+#include "runtime/cuda/gpu_facts.h"
+#include "runtime/run/gpu_timer.h"
 #include "tests/support/fake_cuda.h"
 
 namespace mica {

@@ -20,7 +20,7 @@
 #include "fuzz/compare_memory.h"
 #include "fuzz/oracle.h"
 #include "fuzz/random_data.h"
-#include "runtime/cuda_context.h"
+#include "runtime/cuda/cuda_context.h"
 #include "tests/support/emulated_launches.h"
 #include "tests/support/temporary_folder.h"
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "tests/passes/lowered.h"
 #include "tests/support/expect_error.h"
 

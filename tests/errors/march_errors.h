@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/check_schedule.h"
-#include "dsl/func.h"
+#include "dsl/check/check_schedule.h"
+#include "dsl/func/func.h"
 #include "tests/passes/lowered.h"
 #include "tests/support/expect_error.h"
 

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "dsl/operators.h"
-#include "runtime/buffer.h"
+#include "dsl/expr/operators.h"
+#include "dsl/func/func.h"
+#include "runtime/buffer/buffer.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/check_schedule.h"
-#include "dsl/func.h"
-#include "runtime/buffer.h"
+#include "dsl/check/check_schedule.h"
+#include "dsl/func/func.h"
+#include "runtime/buffer/buffer.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

@@ -1,8 +1,8 @@
 // Misused directives: each finding names what disagrees, the user's line and the fix.
 #include <gtest/gtest.h>
 
-#include "dsl/check_schedule.h"
-#include "dsl/func.h"
+#include "dsl/check/check_schedule.h"
+#include "dsl/func/func.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/lower.h"
-#include "dsl/check_schedule.h"
-#include "dsl/func.h"
+#include "dsl/check/check_schedule.h"
+#include "dsl/func/func.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

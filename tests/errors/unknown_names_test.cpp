@@ -7,10 +7,10 @@
 
 #include "bench/algorithms.h"
 #include "codegen/compile.h"
-#include "dsl/check_schedule.h"
-#include "dsl/func.h"
-#include "dsl/names.h"
-#include "runtime/target.h"
+#include "dsl/check/check_schedule.h"
+#include "dsl/expr/names.h"
+#include "dsl/func/func.h"
+#include "runtime/run/target.h"
 #include "schedules/registry.h"
 #include "tests/support/expect_error.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda_driver.h"
+#include "runtime/cuda/cuda_driver.h"
 #include "tests/fake_cuda/fake_cuda.h"
 
 namespace fakecuda {
@@ -109,8 +109,8 @@ Handle add(std::map<void*, std::unique_ptr<Object>>& objects, std::unique_ptr<Ob
 
 }  // namespace fakecuda
 
-// The driver functions, as runtime/cuda_driver.h has them: a definition with other parameters does not
-// compile.
+// The driver functions, as runtime/cuda/cuda_driver.h has them: a definition with other parameters does
+// not compile.
 namespace mica::cuda {
 extern "C" {
 #define FAKECUDA_DECLARE(function, ...) Result function(__VA_ARGS__);

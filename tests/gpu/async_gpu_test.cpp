@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/llvm/backend.h"
-#include "runtime/cuda_device.h"
-#include "runtime/gpu_facts.h"
-#include "runtime/gpu_module.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/gpu_facts.h"
+#include "runtime/run/gpu_module.h"
 #include "tests/support/async_kernels.h"
 #include "tests/support/group_kernels.h"
 #include "tests/support/hand_kernels.h"

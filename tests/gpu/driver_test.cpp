@@ -10,11 +10,11 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include "runtime/cuda_context.h"
-#include "runtime/cuda_device.h"
-#include "runtime/cuda_memory_pool.h"
-#include "runtime/cuda_module.h"
-#include "runtime/gpu_timer.h"
+#include "runtime/cuda/cuda_context.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/cuda_memory_pool.h"
+#include "runtime/cuda/cuda_module.h"
+#include "runtime/run/gpu_timer.h"
 #include "tests/support/temporary_folder.h"
 
 namespace mica {

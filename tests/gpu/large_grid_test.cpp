@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/gpu_facts.h"
+#include "runtime/cuda/gpu_facts.h"
 #include "schedules/mica.h"
 #include "tests/support/check_targets.h"
 

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/llvm/backend.h"
-#include "runtime/cuda_device.h"
-#include "runtime/device.h"
-#include "runtime/gpu_module.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/run/device.h"
+#include "runtime/run/gpu_module.h"
 #include "tests/support/hand_kernels.h"
 #include "tests/support/operation_cases.h"
 

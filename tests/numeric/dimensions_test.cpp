@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/limits.h"
+#include "dsl/expr/limits.h"
 #include "tests/support/check_targets.h"
 
 namespace mica::test {

@@ -6,7 +6,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/lower.h"
-#include "dsl/pipeline.h"
+#include "dsl/pipeline/pipeline.h"
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/expect_error.h"

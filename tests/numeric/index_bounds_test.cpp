@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/expect_error.h"

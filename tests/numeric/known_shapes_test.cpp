@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/limits.h"
+#include "dsl/expr/limits.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/test_pipelines.h"

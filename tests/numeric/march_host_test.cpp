@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "fuzz/random_data.h"
-#include "runtime/run_options.h"
+#include "runtime/run/run_options.h"
 #include "tests/support/check_targets.h"
 
 namespace mica::test {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/passes/expand_math.h"
+#include "codegen/passes/math/expand_math.h"
 #include "fuzz/random_data.h"
 #include "fuzz/reference_math.h"
 #include "tests/support/check_targets.h"

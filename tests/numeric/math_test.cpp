@@ -18,8 +18,8 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/passes/expand_math.h"
-#include "dsl/traverse.h"
+#include "codegen/passes/math/expand_math.h"
+#include "dsl/expr/traverse.h"
 #include "fuzz/reference_math.h"
 #include "tests/support/expr_value.h"
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "tests/support/check_targets.h"
 
 namespace mica::test {

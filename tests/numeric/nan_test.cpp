@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "fuzz/oracle_ops.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/compare.h"

@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "dsl/print.h"
-#include "runtime/run_options.h"
+#include "dsl/expr/print.h"
+#include "dsl/func/func.h"
+#include "runtime/run/run_options.h"
 #include "tests/support/check_targets.h"
 
 namespace mica::test {

@@ -1,5 +1,5 @@
 // print and print_when: the lines that programs print, and values that stay the same bits.
-#include "dsl/print.h"
+#include "dsl/expr/print.h"
 
 #include <algorithm>
 #include <functional>

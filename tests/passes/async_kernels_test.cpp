@@ -8,7 +8,7 @@
 
 #include "codegen/ir/equal.h"
 #include "codegen/llvm/backend.h"
-#include "codegen/passes/fence_bulk_copies.h"
+#include "codegen/passes/gpu/fence_bulk_copies.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica {

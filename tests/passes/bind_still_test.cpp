@@ -1,10 +1,10 @@
 // Divisions that a loop does not change.
-#include "codegen/passes/bind_still.h"
+#include "codegen/passes/funcs/bind_still.h"
 
 #include <gtest/gtest.h>
 
-#include "dsl/operators.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::test {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/analysis/simplify.h"
 #include "codegen/ir/print.h"
 #include "codegen/ir/traverse.h"
-#include "codegen/passes/simplify.h"
-#include "dsl/names.h"
+#include "dsl/expr/names.h"
 #include "tests/passes/lowered.h"
 
 namespace mica {

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/llvm/backend.h"
-#include "dsl/operators.h"
-#include "runtime/emulator.h"
+#include "dsl/expr/operators.h"
+#include "runtime/emulator/emulator.h"
 
 namespace mica {
 namespace {

@@ -1,7 +1,7 @@
 // The loops that directives make, read as text.
 #include <gtest/gtest.h>
 
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 #include "tests/passes/lowered.h"
 
 namespace mica {

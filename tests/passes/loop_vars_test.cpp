@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
-#include "dsl/traverse.h"
-#include "runtime/evaluate.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/func/func.h"
+#include "runtime/run/evaluate.h"
 
 namespace mica {
 namespace {

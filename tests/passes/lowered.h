@@ -5,8 +5,8 @@
 
 #include "codegen/lower.h"
 #include "codegen/print_loops.h"
-#include "dsl/func.h"
-#include "dsl/pipeline.h"
+#include "dsl/func/func.h"
+#include "dsl/pipeline/pipeline.h"
 
 namespace mica::test {
 

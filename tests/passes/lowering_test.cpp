@@ -1,10 +1,10 @@
 // What single passes do to code.
 #include <gtest/gtest.h>
 
+#include "codegen/analysis/simplify.h"
 #include "codegen/ir/print.h"
-#include "codegen/passes/simplify.h"
-#include "dsl/operators.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 #include "tests/passes/lowered.h"
 
 namespace mica {

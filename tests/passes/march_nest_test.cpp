@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/ir/traverse.h"
-#include "dsl/names.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/traverse.h"
 #include "tests/passes/lowered.h"
 
 namespace mica {

@@ -1,12 +1,12 @@
 // Which Funcs are computed ahead of their readers when no directive says so.
-#include "codegen/passes/place_funcs.h"
+#include "codegen/passes/funcs/place_funcs.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "codegen/lower.h"
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 
 namespace mica::test {
 namespace {

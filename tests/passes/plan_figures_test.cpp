@@ -8,7 +8,7 @@
 #include "bench/algorithms.h"
 #include "bench/cases.h"
 #include "codegen/ir/traverse.h"
-#include "dsl/names.h"
+#include "dsl/expr/names.h"
 #include "fuzz/program.h"
 #include "fuzz/random_program.h"
 #include "fuzz/random_schedules.h"

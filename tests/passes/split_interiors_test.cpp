@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "tests/passes/lowered.h"
 
 namespace mica::test {

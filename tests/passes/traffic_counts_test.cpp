@@ -6,7 +6,7 @@
 
 #include "codegen/analysis/traffic.h"
 #include "fuzz/random_schedules.h"
-#include "runtime/evaluate.h"
+#include "runtime/run/evaluate.h"
 #include "tests/passes/lowered.h"
 #include "tests/support/count_accesses.h"
 #include "tests/support/gpu_schedules.h"

@@ -9,7 +9,7 @@
 
 #include "codegen/compile.h"
 #include "fuzz/random_data.h"
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 namespace mica::test {
 namespace {

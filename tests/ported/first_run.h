@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "runtime/buffer.h"
+#include "dsl/func/func.h"
+#include "runtime/buffer/buffer.h"
 
 namespace mica::test {
 

@@ -73,7 +73,7 @@ struct Summand {
 };
 constexpr int kNoPlane = std::numeric_limits<int>::min();
 
-/// The sum in the order and with the roundings of dsl/rounding.h.
+/// The sum in the order and with the roundings of dsl/expr/rounding.h.
 template <std::size_t N>
 float total(std::array<Summand, N> summands) {
   std::stable_sort(summands.begin(), summands.end(),

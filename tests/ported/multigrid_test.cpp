@@ -40,7 +40,7 @@ Square square_of(int n, const Value& value) {
   return result;
 }
 
-// Sums are written in the order that dsl/rounding.h says: by row, terms without a row of their own
+// Sums are written in the order that dsl/expr/rounding.h says: by row, terms without a row of their own
 // first. Products with powers of two are exact, so that a fused sum is a plain one.
 
 void smooth(Square& p, const Square& rhs, int sweeps, float square) {

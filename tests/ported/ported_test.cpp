@@ -13,7 +13,7 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/lower.h"
-#include "dsl/pipeline.h"
+#include "dsl/pipeline/pipeline.h"
 #include "tests/ported/first_run.h"
 #include "tests/ported/programs.h"
 #include "tests/support/check_targets.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 
 namespace mica::test {
 

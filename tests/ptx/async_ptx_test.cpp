@@ -6,7 +6,7 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/llvm/backend.h"
-#include "codegen/passes/fence_bulk_copies.h"
+#include "codegen/passes/gpu/fence_bulk_copies.h"
 #include "tests/ptx/ptx_text.h"
 #include "tests/support/async_kernels.h"
 #include "tests/support/hand_kernels.h"

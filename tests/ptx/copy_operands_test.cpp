@@ -10,7 +10,7 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/lower.h"
-#include "dsl/pipeline.h"
+#include "dsl/pipeline/pipeline.h"
 #include "tests/ptx/ptx_text.h"
 #include "tests/support/async_kernels.h"
 #include "tests/support/hand_kernels.h"

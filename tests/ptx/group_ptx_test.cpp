@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 #include "tests/ptx/ptx_text.h"
 #include "tests/support/group_kernels.h"
 

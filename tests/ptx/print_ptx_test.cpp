@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "dsl/print.h"
+#include "dsl/expr/print.h"
+#include "dsl/func/func.h"
 #include "tests/ptx/ptx_text.h"
 #include "tests/ptx/ptxas.h"
 

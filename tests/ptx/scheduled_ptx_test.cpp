@@ -3,7 +3,7 @@
 
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
-#include "dsl/pipeline.h"
+#include "dsl/pipeline/pipeline.h"
 #include "schedules/registry.h"
 #include "tests/ptx/ptxas.h"
 #include "tests/support/gpu_schedules.h"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "codegen/llvm/backend.h"
-#include "runtime/emulator.h"
+#include "runtime/emulator/emulator.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica::test {

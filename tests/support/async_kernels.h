@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codegen/ir/kernel.h"
-#include "runtime/device.h"
+#include "runtime/run/device.h"
 
 namespace mica::test {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "fuzz/oracle.h"
 
 namespace mica::test {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <memory>
 
-#include "dsl/recurrence.h"
+#include "dsl/pipeline/recurrence.h"
 #include "tests/support/compare.h"
 
 namespace mica::test {

@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "fuzz/oracle.h"
 #include "fuzz/random_data.h"
-#include "runtime/buffer.h"
-#include "runtime/target.h"
+#include "runtime/buffer/buffer.h"
+#include "runtime/run/target.h"
 
 namespace mica::test {
 

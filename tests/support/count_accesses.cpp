@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/ir/traverse.h"
-#include "runtime/evaluate.h"
+#include "runtime/run/evaluate.h"
 
 namespace mica::test {
 namespace {

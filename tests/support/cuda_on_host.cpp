@@ -5,7 +5,7 @@
 
 #include <ucontext.h>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>

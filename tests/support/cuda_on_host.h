@@ -12,7 +12,7 @@
 #include <functional>
 #include <utility>
 
-#include "runtime/device.h"
+#include "runtime/run/device.h"
 
 namespace mica::test::cuda {
 

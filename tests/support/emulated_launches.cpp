@@ -7,7 +7,7 @@
 
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
-#include "dsl/pipeline.h"
+#include "dsl/pipeline/pipeline.h"
 
 namespace mica::test {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "codegen/ir/kernel.h"
-#include "dsl/func.h"
-#include "runtime/device.h"
+#include "dsl/func/func.h"
+#include "runtime/run/device.h"
 #include "tests/support/fake_cuda.h"
 
 namespace mica::test {

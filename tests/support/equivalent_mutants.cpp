@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "codegen/analysis/bounds.h"
+#include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
-#include "codegen/passes/simplify.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 #include "tests/support/mutants.h"
 
 namespace mica::test {

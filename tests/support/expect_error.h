@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 namespace mica::test {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "dsl/constant_math.h"
+#include "dsl/expr/constant_math.h"
 
 namespace mica::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 
 namespace mica::test {
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/cuda_context.h"
+#include "runtime/cuda/cuda_context.h"
 #include "tests/fake_cuda/fake_cuda.h"
 
 namespace mica::test {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/diagnostics.h"
-#include "runtime/cpu_device.h"
-#include "runtime/device.h"
+#include "dsl/expr/diagnostics.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/run/device.h"
 
 namespace mica::test {
 

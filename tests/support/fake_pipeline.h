@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/operators.h"
-#include "runtime/executable.h"
+#include "dsl/expr/operators.h"
+#include "runtime/run/executable.h"
 #include "tests/support/fake_device.h"
 
 namespace mica::test {

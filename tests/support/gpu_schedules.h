@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "tests/support/test_pipelines.h"
 
 namespace mica::test {

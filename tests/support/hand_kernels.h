@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/ir/kernel.h"
-#include "dsl/operators.h"
+#include "dsl/expr/operators.h"
 
 namespace mica::test {
 

@@ -7,7 +7,7 @@
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
 #include "codegen/program.h"
-#include "runtime/emulator.h"
+#include "runtime/emulator/emulator.h"
 
 namespace mica::test {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "dsl/pipeline.h"
+#include "dsl/pipeline/pipeline.h"
 #include "fuzz/expected_outputs.h"
-#include "runtime/executable.h"
+#include "runtime/run/executable.h"
 #include "tests/support/mutants.h"
 
 namespace mica::test {

@@ -6,8 +6,8 @@
 
 #include "codegen/ir/print.h"
 #include "codegen/ir/traverse.h"
-#include "dsl/operators.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::test {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "dsl/constant_math.h"
+#include "dsl/expr/constant_math.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica::test {

@@ -1,4 +1,4 @@
-// Every operation and cast of dsl/expr.h as a kernel of its own, with what the oracle says of it.
+// Every operation and cast of dsl/expr/expr.h as a kernel of its own, with what the oracle says of it.
 #pragma once
 
 #include <functional>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "fuzz/test_pipeline.h"
 
 namespace mica::test {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/type.h"
+#include "dsl/expr/type.h"
 
 namespace mica::test {
 

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/func/func.h"
 
 namespace mica {
 namespace {

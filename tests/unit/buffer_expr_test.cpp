@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "dsl/pipeline.h"
+#include "dsl/func/func.h"
+#include "dsl/pipeline/pipeline.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

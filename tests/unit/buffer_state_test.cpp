@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/buffer_layout.h"
-#include "runtime/buffer_storage.h"
+#include "runtime/buffer/buffer_layout.h"
+#include "runtime/buffer/buffer_storage.h"
 #include "tests/support/fake_device.h"
 
 namespace mica {

@@ -1,4 +1,4 @@
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 #include <cstdint>
 #include <string>

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "runtime/cuda_context.h"
+#include "runtime/cuda/cuda_context.h"
 #include "tests/support/emulated_launches.h"
 
 namespace mica {

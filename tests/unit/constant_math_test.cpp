@@ -1,4 +1,4 @@
-#include "dsl/constant_math.h"
+#include "dsl/expr/constant_math.h"
 
 #include <cmath>
 #include <cstdint>

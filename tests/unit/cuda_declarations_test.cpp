@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/cuda_driver.h"
+#include "runtime/cuda/cuda_driver.h"
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>

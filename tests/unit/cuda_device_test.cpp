@@ -1,5 +1,5 @@
 // Contexts, memory and copies on the stand-in GPU.
-#include "runtime/cuda_device.h"
+#include "runtime/cuda/cuda_device.h"
 
 #include <cstdint>
 #include <numeric>
@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/cuda_context.h"
-#include "runtime/cuda_memory_pool.h"
+#include "runtime/cuda/cuda_context.h"
+#include "runtime/cuda/cuda_memory_pool.h"
 #include "tests/support/fake_cuda.h"
 
 namespace mica {

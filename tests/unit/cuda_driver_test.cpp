@@ -1,13 +1,13 @@
 // Loading the driver and turning its results into errors, against the stand-in driver.
-#include "runtime/cuda_driver.h"
+#include "runtime/cuda/cuda_driver.h"
 
 #include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "runtime/cuda_device.h"
-#include "runtime/gpu_facts.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/gpu_facts.h"
 #include "tests/support/fake_cuda.h"
 
 namespace mica {

@@ -1,5 +1,5 @@
 // From PTX to launches, with and without the disk cache, on the stand-in GPU.
-#include "runtime/cuda_module.h"
+#include "runtime/cuda/cuda_module.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,12 +1,12 @@
 // Textures over linear memory on the stand-in GPU.
-#include "runtime/cuda_textures.h"
+#include "runtime/cuda/cuda_textures.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "runtime/cuda_device.h"
-#include "runtime/cuda_memory_pool.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/cuda_memory_pool.h"
 #include "tests/support/fake_cuda.h"
 
 namespace mica {

@@ -1,4 +1,4 @@
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Buffers of other libraries' arrays, handed on as DLPack tensors.
-#include "runtime/dlpack.h"
+#include "runtime/buffer/dlpack.h"
 
 #include <bit>
 #include <cstddef>

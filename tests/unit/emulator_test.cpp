@@ -1,6 +1,6 @@
 // The emulator's run-time part with threads written by hand: a frame whose first word is the function
 // that goes on, as LLVM's coroutines have it.
-#include "runtime/emulator.h"
+#include "runtime/emulator/emulator.h"
 
 #include <array>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "runtime/evaluate.h"
+#include "runtime/run/evaluate.h"
 
 #include <cmath>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/operators.h"
+#include "dsl/expr/operators.h"
 
 namespace mica {
 namespace {

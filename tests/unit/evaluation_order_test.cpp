@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/operators.h"
-#include "dsl/print.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/print.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 namespace {

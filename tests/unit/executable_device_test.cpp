@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/buffer_storage.h"
+#include "runtime/buffer/buffer_storage.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/fake_pipeline.h"
 

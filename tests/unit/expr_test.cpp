@@ -1,11 +1,11 @@
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 
 #include <limits>
 #include <type_traits>
 
 #include <gtest/gtest.h>
 
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica {
 namespace {

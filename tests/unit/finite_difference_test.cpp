@@ -1,10 +1,10 @@
-#include "dsl/finite_difference.h"
+#include "dsl/func/finite_difference.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 namespace mica {
 namespace {

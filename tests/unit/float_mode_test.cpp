@@ -1,5 +1,5 @@
 // The floating-point mode that a program sets changes none of Mica's bits, and is there again after.
-#include "dsl/float_mode.h"
+#include "dsl/expr/float_mode.h"
 
 #include <cfenv>
 #include <cmath>
@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/finite_difference.h"
-#include "dsl/func.h"
-#include "runtime/buffer.h"
+#include "dsl/func/finite_difference.h"
+#include "dsl/func/func.h"
+#include "runtime/buffer/buffer.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>

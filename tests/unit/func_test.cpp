@@ -1,10 +1,10 @@
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 
 #include <functional>
 
 #include <gtest/gtest.h>
 
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica {
 namespace {

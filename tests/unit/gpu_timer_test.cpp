@@ -1,5 +1,5 @@
 // Timers and device copies: on the stand-in GPU, and on the host.
-#include "runtime/gpu_timer.h"
+#include "runtime/run/gpu_timer.h"
 
 #include <chrono>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/gpu_facts.h"
+#include "runtime/cuda/gpu_facts.h"
 #include "tests/support/fake_cuda.h"
 
 namespace mica {

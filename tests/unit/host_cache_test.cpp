@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "dsl/print.h"
+#include "dsl/expr/print.h"
+#include "dsl/func/func.h"
 #include "tests/support/temporary_folder.h"
 
 namespace mica {

@@ -5,9 +5,9 @@
 
 #include "codegen/compile.h"
 #include "codegen/llvm/backend.h"
-#include "dsl/func.h"
-#include "dsl/operators.h"
-#include "runtime/buffer.h"
+#include "dsl/expr/operators.h"
+#include "dsl/func/func.h"
+#include "runtime/buffer/buffer.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica {

@@ -1,8 +1,8 @@
 // The buffer that an input holds.
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
-#include "runtime/buffer.h"
+#include "dsl/func/func.h"
+#include "runtime/buffer/buffer.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

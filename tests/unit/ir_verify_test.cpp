@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/ir/verify.h"
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 #include "tests/support/hand_kernels.h"
 
 namespace mica {

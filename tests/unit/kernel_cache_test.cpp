@@ -1,5 +1,5 @@
 // The disk cache of machine code: what it returns is what was stored, whatever happens to its files.
-#include "runtime/kernel_cache.h"
+#include "runtime/cache/kernel_cache.h"
 
 #include <chrono>
 #include <csignal>

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/operators.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::llvm_backend {
 namespace {

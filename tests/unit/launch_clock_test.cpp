@@ -1,10 +1,10 @@
 // What threads know of each other after barriers of some of them.
-#include "runtime/launch_clock.h"
+#include "runtime/run/launch_clock.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/bulk_phases.h"
-#include "runtime/shadow_memory.h"
+#include "runtime/emulator/bulk_phases.h"
+#include "runtime/emulator/shadow_memory.h"
 
 namespace mica {
 namespace {

@@ -1,8 +1,8 @@
-#include "codegen/passes/legalize_half.h"
+#include "codegen/passes/math/legalize_half.h"
 
 #include <gtest/gtest.h>
 
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 #include "tests/support/expr_value.h"
 
 namespace mica {

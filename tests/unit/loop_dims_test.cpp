@@ -1,10 +1,10 @@
-#include "dsl/loop_dims.h"
+#include "dsl/schedule/loop_dims.h"
 
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 
 namespace mica {
 namespace {

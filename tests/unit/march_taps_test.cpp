@@ -1,10 +1,10 @@
-#include "dsl/march_taps.h"
+#include "dsl/pipeline/march_taps.h"
 
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
-#include "dsl/pipeline.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/func/func.h"
+#include "dsl/pipeline/pipeline.h"
 
 namespace mica {
 namespace {

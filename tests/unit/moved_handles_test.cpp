@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "runtime/buffer.h"
-#include "runtime/executable.h"
-#include "runtime/gpu_timer.h"
+#include "dsl/func/func.h"
+#include "runtime/buffer/buffer.h"
+#include "runtime/run/executable.h"
+#include "runtime/run/gpu_timer.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

@@ -1,16 +1,16 @@
 // What becomes of the names that users give: words in a Pipeline, texts in a schedule.
-#include "dsl/names.h"
+#include "dsl/expr/names.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "dsl/check_schedule.h"
-#include "dsl/func.h"
-#include "dsl/loop_dims.h"
-#include "dsl/pipeline.h"
-#include "dsl/traverse.h"
+#include "dsl/check/check_schedule.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/func/func.h"
+#include "dsl/pipeline/pipeline.h"
+#include "dsl/schedule/loop_dims.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

@@ -14,8 +14,8 @@
 #include <sys/resource.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "runtime/cpu_device.h"
+#include "dsl/func/func.h"
+#include "runtime/cpu/cpu_device.h"
 
 namespace mica {
 namespace {

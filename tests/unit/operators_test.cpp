@@ -1,12 +1,12 @@
-#include "dsl/operators.h"
+#include "dsl/expr/operators.h"
 
 #include <functional>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-#include "dsl/constant_math.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/constant_math.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica {
 namespace {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/random_data.h"
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 namespace mica::test {
 namespace {

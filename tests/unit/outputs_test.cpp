@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/func/func.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

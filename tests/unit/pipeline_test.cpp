@@ -1,9 +1,9 @@
-#include "dsl/pipeline.h"
+#include "dsl/pipeline/pipeline.h"
 
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/func/func.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

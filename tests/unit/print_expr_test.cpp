@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/function.h"
-#include "dsl/operators.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/func/function.h"
 
 namespace mica {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/func/func.h"
 
 namespace mica {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "dsl/func.h"
-#include "runtime/buffer.h"
-#include "runtime/executable.h"
+#include "dsl/func/func.h"
+#include "runtime/buffer/buffer.h"
+#include "runtime/run/executable.h"
 
 namespace mica {
 namespace {

@@ -1,4 +1,4 @@
-#include "dsl/rounding.h"
+#include "dsl/expr/rounding.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/operators.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
-#include "runtime/executable.h"
+#include "runtime/run/executable.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

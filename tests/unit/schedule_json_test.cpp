@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
-#include "dsl/schedule.h"
+#include "dsl/func/func.h"
+#include "dsl/schedule/schedule.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {

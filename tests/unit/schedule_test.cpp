@@ -1,9 +1,9 @@
 // Schedules as data: printing, taking and applying.
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 
 #include <gtest/gtest.h>
 
-#include "dsl/func.h"
+#include "dsl/func/func.h"
 
 namespace mica {
 namespace {

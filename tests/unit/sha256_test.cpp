@@ -1,5 +1,5 @@
 // SHA-256 against the examples of FIPS 180-4 and NIST's short and long message vectors.
-#include "runtime/sha256.h"
+#include "runtime/cache/sha256.h"
 
 #include <string>
 

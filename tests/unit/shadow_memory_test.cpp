@@ -1,4 +1,4 @@
-#include "runtime/shadow_memory.h"
+#include "runtime/emulator/shadow_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -21,9 +21,9 @@
 #include "codegen/ir/fingerprint.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
-#include "dsl/pipeline.h"
-#include "runtime/gpu_facts.h"
-#include "runtime/kernel_cache.h"
+#include "dsl/pipeline/pipeline.h"
+#include "runtime/cache/kernel_cache.h"
+#include "runtime/cuda/gpu_facts.h"
 #include "tests/support/emulated_launches.h"
 #include "tests/support/temporary_folder.h"
 

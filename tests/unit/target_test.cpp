@@ -1,4 +1,4 @@
-#include "runtime/target.h"
+#include "runtime/run/target.h"
 
 #include <cstdlib>
 #include <optional>
@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/diagnostics.h"
-#include "runtime/cuda_device.h"
+#include "dsl/expr/diagnostics.h"
+#include "runtime/cuda/cuda_device.h"
 
 namespace mica {
 namespace {

@@ -1,11 +1,11 @@
-#include "runtime/trace.h"
+#include "runtime/run/trace.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/plan.h"
+#include "runtime/run/plan.h"
 #include "tests/support/fake_pipeline.h"
 
 namespace mica {

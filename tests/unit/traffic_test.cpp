@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/algorithms.h"
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 #include "schedules/registry.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/test_pipelines.h"

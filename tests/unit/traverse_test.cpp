@@ -1,12 +1,12 @@
-#include "dsl/traverse.h"
+#include "dsl/expr/traverse.h"
 
 #include <algorithm>
 #include <memory>
 
 #include <gtest/gtest.h>
 
-#include "dsl/function.h"
-#include "dsl/operators.h"
+#include "dsl/expr/operators.h"
+#include "dsl/func/function.h"
 
 namespace mica {
 namespace {

@@ -1,4 +1,4 @@
-#include "dsl/type.h"
+#include "dsl/expr/type.h"
 
 #include <bit>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expr/diagnostics.h"
 
 namespace mica {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "dsl/names.h"
+#include "dsl/expr/names.h"
 #include "tools/mica/commands.h"
 
 namespace {

@@ -1,0 +1,162 @@
+#include "codegen/passes/emit/build_loop_nest.h"
+
+#include <set>
+
+#include "codegen/analysis/in_place.h"
+#include "codegen/analysis/simplify.h"
+#include "codegen/analysis/type_origin.h"
+#include "codegen/ir/traverse.h"
+#include "codegen/passes/emit/nest_builder.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+// Loads and stores that shall pass by the caches, and inputs read through textures, as the Func's
+// directives say.
+class Hints {
+ public:
+  explicit Hints(const FunctionData& func) : func_(func) {
+    for (const auto& directive : func.definitions.front().directives) {
+      if (const auto* loads = std::get_if<directive::StreamLoads>(&directive.op)) {
+        streamed_.insert(loads->source);
+      } else if (const auto* texture = std::get_if<directive::Texture>(&directive.op)) {
+        textures.insert(texture->source);
+      } else if (std::holds_alternative<directive::StreamStores>(directive.op)) {
+        stores_ = true;
+      }
+    }
+  }
+
+  std::set<std::string> textures;
+
+  [[nodiscard]] ir::Stmt mark(const ir::Stmt& s) const {
+    if (!stores_ && streamed_.empty()) return s;
+    if (const auto* store = s.as<ir::Store>()) {
+      ir::Store marked = *store;
+      marked.value = mark(store->value);
+      bool own = false;
+      for (std::size_t i = 0; i < func_.types.size(); ++i) {
+        own = own || store->buffer == storage_name(func_.name, static_cast<int>(i), func_.types.size());
+      }
+      marked.streamed = stores_ && own;
+      return ir::make_stmt(std::move(marked));
+    }
+    return ir::map_children(
+        s, [this](const ir::Stmt& child) { return mark(child); },
+        [this](const Expr& e) { return mark(e); });
+  }
+
+ private:
+  [[nodiscard]] Expr mark(const Expr& e) const {
+    return NodeRewriter([this](const Expr& r) {
+      const auto* load = r.as<Load>();
+      if (!load || !streamed_.count(load->buffer)) return Expr();
+      Load marked = *load;
+      marked.streamed = true;
+      return make_expr(r.type(), std::move(marked));
+    })(e);
+  }
+
+  const FunctionData& func_;
+  std::set<std::string> streamed_;
+  bool stores_ = false;
+};
+
+void add_output(Program& program, const FunctionData& func) {
+  for (std::size_t i = 0; i < func.types.size(); ++i) {
+    PlanBuffer buffer;
+    buffer.name = storage_name(func.name, static_cast<int>(i), func.types.size());
+    buffer.type = func.types[i];
+    buffer.dimensions = func.dimensions();
+    buffer.is_output = true;
+    buffer.where = func.where;
+    if (func.traces.realizations) buffer.traced = func.name;
+    buffer.why_type = analysis::type_origin(program.pipeline, func, i);
+    program.plan.buffers.push_back(buffer);
+    if (i == 0) continue;
+    // The loops run over the first buffer's box.
+    const std::string first = storage_name(func.name, 0, func.types.size());
+    for (std::size_t d = 0; d < static_cast<std::size_t>(func.dimensions()); ++d) {
+      PlanCheck check;
+      check.holds = min_symbol(first, d) == min_symbol(buffer.name, d) &&
+                    extent_symbol(first, d) == extent_symbol(buffer.name, d);
+      check.values = {min_symbol(first, d), extent_symbol(first, d), min_symbol(buffer.name, d),
+                      extent_symbol(buffer.name, d)};
+      check.message = "the outputs of " + func.name + " differ in dimension " + std::to_string(d) +
+                      ": value 0 has min {0} and extent {1}, value " + std::to_string(i) +
+                      " has min {2} and extent {3}; give all values of a Tuple buffers of one shape";
+      check.where = func.where;
+      program.plan.checks.push_back(check);
+    }
+  }
+}
+
+// Rows of temporaries start on 128 bytes where nothing else is asked for (32 elements of 4 bytes).
+constexpr int kRowElements = 32;
+
+void add_temporary(Program& program, const FunctionData& func) {
+  const auto& box = program.required.at(func.name);
+  for (std::size_t i = 0; i < func.types.size(); ++i) {
+    PlanTemporary temporary;
+    temporary.name = storage_name(func.name, static_cast<int>(i), func.types.size());
+    temporary.type = func.types[i];
+    temporary.where = func.where;
+    if (func.traces.realizations) temporary.traced = func.name;
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      temporary.mins.push_back(box[d].min);
+      temporary.extents.push_back(analysis::extent_of(box[d]));
+      temporary.align.push_back(storage_alignment(func, d, d == 0 ? kRowElements : 1));
+    }
+    program.plan.temporaries.push_back(temporary);
+  }
+}
+
+}  // namespace
+
+void build_loop_nest(Program& program) {
+  for (const auto& input : program.pipeline.inputs) {
+    PlanBuffer buffer;
+    buffer.name = input.name;
+    buffer.type = input.image->type;
+    buffer.dimensions = input.image->dimensions;
+    buffer.image = input.image;
+    program.plan.buffers.push_back(buffer);
+  }
+  for (const auto& scalar : program.pipeline.params) {
+    program.plan.scalars.push_back({scalar.name, scalar.param});
+  }
+  for (const auto& conditions : program.pipeline.choices) program.plan.choices.push_back({conditions});
+  for (const auto& name : program.pipeline.outputs) add_output(program, *program.pipeline.find(name));
+  program.plan.sharing = analysis::find_sharing(program);
+
+  NestFindings findings{program.plan.checks};
+  NestBuilder builder(program, findings);
+  for (const auto& func : program.pipeline.funcs) {
+    if (!program.required.count(func->name) || !program.is_root(func->name)) continue;
+    if (!program.pipeline.is_output(func->name)) add_temporary(program, *func);
+    for (std::size_t i = 0; i < func->definitions.size(); ++i) {
+      Nest nest;
+      nest.func = func->name;
+      bool on_gpu = false;
+      nest.body = builder.build_root(*func, i, on_gpu);
+      const Hints hints(*func);
+      nest.body = hints.mark(nest.body);
+      nest.textures = hints.textures;
+      nest.on_device = on_gpu && program.options.target.is_gpu();
+      nest.kernel.name = func->name + (i ? ".update" + std::to_string(i) : "");
+      program.nests.push_back(std::move(nest));
+    }
+  }
+  for (const auto& func : program.pipeline.funcs) {
+    const bool at_root =
+        program.placement.at(func->name).store_root && findings.kept_in_nests.count(func->name) == 0;
+    const bool has_array = at_root || findings.kept_in_arrays.count(func->name) > 0;
+    if (has_array && program.required.count(func->name) > 0) add_temporary(program, *func);
+  }
+  program.notes = std::move(findings.notes);
+}
+
+}  // namespace mica::passes

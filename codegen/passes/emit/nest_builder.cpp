@@ -1,0 +1,397 @@
+#include "codegen/passes/emit/nest_builder.h"
+
+#include <algorithm>
+
+#include "codegen/analysis/equal_nodes.h"
+#include "codegen/analysis/simplify.h"
+#include "codegen/ir/traverse.h"
+#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/plan/kernel_frame.h"
+#include "codegen/plan/own_order.h"
+#include "codegen/plan/placed_funcs.h"
+#include "dsl/check/update_order.h"
+#include "dsl/expr/limits.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+
+namespace mica::passes {
+
+using analysis::Box;
+using analysis::Interval;
+
+namespace {
+
+// The threads of a block deal out the points of a box among them, in no order.
+void refuse_own_reads(const FunctionData& func, const Definition& definition,
+                      const Placement& placement) {
+  if (!definition.recurrence && !definition.coloring) return;
+  throw UserError(func.name +
+                      " reads itself, so the threads of a block cannot compute its points in any "
+                      "order: compute it at the root, or inside a thread loop",
+                  placement.where.known() ? placement.where : definition.where);
+}
+
+}  // namespace
+
+const FunctionData& NestBuilder::find(const std::string& name) const {
+  const FunctionData* func = program_.pipeline.find(name);
+  internal_check(func != nullptr, "placement names a Func of the pipeline");
+  return *func;
+}
+
+// ---- roots and definitions -----------------------------------------------------------------------
+
+ir::Stmt NestBuilder::build_root(const FunctionData& func, std::size_t index, bool& on_gpu) const {
+  const planning::KernelPlan* kernel = planning::find_kernel(program_.kernels, func.name, index);
+  const planning::KernelFrame root =
+      kernel != nullptr ? kernel->frame : planning::root_frame(program_, func, index);
+  on_gpu = root.on_gpu;
+  check_fused(func, index, root.fused);
+  NestContext context;
+  context.on_gpu = root.on_gpu;
+  context.kernel = kernel;
+  std::copy(std::begin(root.threads), std::end(root.threads), context.threads);
+  Frame frame{func, index, root.vars};
+  frame.guards = frame.vars.guards();
+  frame.kernel = kernel;
+  frame.common = root.common;
+  const ir::Stmt body = emit_loops(frame, frame.vars.loops().size(), context);
+  return store_folded(func, ir::make_stmt(ir::Produce{func.name, body}));
+}
+
+ir::Stmt NestBuilder::build_func(const FunctionData& func, const Box& box,
+                                 const NestContext& context) const {
+  return ir::make_stmt(ir::Produce{func.name, build_definitions(func, box, context)});
+}
+
+ir::Stmt NestBuilder::build_definitions(const FunctionData& func, const Box& box,
+                                        const NestContext& context) const {
+  std::vector<ir::Stmt> stmts;
+  for (std::size_t i = 0; i < func.definitions.size(); ++i) {
+    stmts.push_back(build_definition(func, i, box, context));
+  }
+  return ir::make_block(std::move(stmts));
+}
+
+ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t index, const Box& whole,
+                                       const NestContext& context) const {
+  const Box box = analysis::computed_box(func, func.definitions[index], whole);
+  const Placement& placement = program_.placement.at(func.name);
+  internal_check(placement.level == Placement::Level::At, "build_root makes the loops of a root Func");
+  const Definition& definition = func.definitions[index];
+  const LoopNestSpec spec = planning::definition_spec(program_, func, index, context.on_gpu);
+
+  // A Func computed once per block without thread loops of its own is dealt to all threads.
+  bool has_threads = std::any_of(spec.dims.begin(), spec.dims.end(),
+                                 [](const LoopDim& d) { return d.kind == LoopKind::GpuThread; });
+  if (context.on_gpu && context.in_block && !context.in_thread && !has_threads) {
+    refuse_own_reads(func, definition, placement);
+    return build_cooperative(func, index, box, placement.load.value_or(LoadPolicy::TwoStep), context);
+  }
+
+  // Inside a thread or block extents stay constant and points are guarded; elsewhere the loops are
+  // clipped to what the pipeline needs.
+  bool clip_loops = !context.in_block && !context.all_needed;
+  std::map<std::string, LoopVars::Root> roots;
+  std::map<std::string, LoopVars::Root> unclipped;
+  std::vector<std::pair<std::string, Expr>> lets;
+  const Box needed = analysis::computed_box(func, definition, needed_box(func, context));
+  const std::string prefix = planning::loop_prefix(func, index);
+  for (const auto& var : definition.pure_vars) {
+    auto d =
+        static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), var) - func.args.begin());
+    Interval range = box[d];
+    const Interval& need = needed[d];
+    unclipped[var] = {range.min, analysis::extent_of(range)};
+    if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
+      const std::string loop = loop_name(prefix, var);
+      Expr high = min(range.max, need.max);
+      if (context.parts.count(d) > 0) high = max(high, make_var(loop + ".low") - 1);
+      lets.emplace_back(loop + ".low", simplify(max(range.min, need.min)));
+      lets.emplace_back(loop + ".high", simplify(high));
+      range = {make_var(loop + ".low"), make_var(loop + ".high")};
+    }
+    Expr extent = analysis::extent_of(range);
+    if (!as_int(extent) && context.in_block) {
+      if (auto bound = analysis::constant_extent(range)) extent = make_const(Int(32), *bound);
+    }
+    roots[var] = {range.min, extent};
+  }
+  planning::add_other_roots(definition, spec, roots);
+  planning::add_other_roots(definition, spec, unclipped);
+  check_fused(func, index, LoopVars(spec, unclipped, prefix).fused_extents());
+  planning::add_own_order(func, index, roots);
+
+  Frame frame{func, index, LoopVars(spec, roots, prefix, context.in_block)};
+  frame.guards = frame.vars.guards();
+  NestContext inner = context;
+  inner.parts.clear();
+  inner.all_needed = false;
+  const auto& loops = frame.vars.loops();
+  if (!clip_loops && !context.all_needed) {
+    frame.clip = clip_condition(func, box, needed, inner, [&](const std::string& v) {
+      return frame.vars.roots().count(v) ? frame.vars.value(v) : Expr();
+    });
+  }
+  planning::count_threads(frame.vars, func, index, inner.threads);
+  ir::Stmt stmt = emit_loops(frame, loops.size(), inner);
+  for (auto it = lets.rbegin(); it != lets.rend(); ++it) {
+    stmt = ir::make_stmt(ir::LetStmt{it->first, it->second, stmt});
+  }
+  return stmt;
+}
+
+void NestBuilder::check_fused(const FunctionData& func, std::size_t index,
+                              const std::vector<std::pair<std::string, Expr>>& extents) const {
+  for (const auto& [loop, extent] : extents) {
+    if (as_int(extent) || !is_launch_value(program_.plan, extent)) continue;
+    PlanCheck check;
+    check.holds = extent <= make_const(Int(32), kLargestExtent);
+    check.values = {extent};
+    check.message = "the fused loop " + loop + " of " + func.name +
+                    " would have {0} iterations; legal are at most " + std::to_string(kLargestExtent) +
+                    ": fuse fewer dimensions, or fuse them after a split";
+    check.where = func.definitions[index].where;
+    findings_.checks.push_back(std::move(check));
+  }
+}
+
+// ---- loops -----------------------------------------------------------------------------------------
+
+ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
+                                 const NestContext& context) const {
+  if (outermost_left == 0) return emit_body(frame);
+  const std::size_t position = outermost_left - 1;
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  const Definition& definition = frame.func.definitions[frame.index];
+  const bool apart =
+      is_atomic(definition) || planning::color_condition(frame.func, frame.index).defined();
+  const bool by_lanes = loop.kind == LoopKind::Vectorized && !apart;
+  if (by_lanes) return emit_vector_loop(frame, position, context);
+  if (loop.kind == LoopKind::March) return emit_march(frame, position, context);
+
+  if (const auto carried = carried_at(frame, position, context)) {
+    return emit_carried(frame, position, context, *carried);
+  }
+  if (loop.recurs && loop.kind == LoopKind::Unrolled && context.on_gpu) {
+    if (ir::Stmt steps = emit_steps(frame, position, context); steps.defined()) return steps;
+  }
+  // A serial loop that alone is left to decide a guard runs only as far as the guard allows.
+  Expr extent = loop.extent;
+  const bool rolled_up = frame.rolled && loop.kind == LoopKind::Unrolled;
+  // Registers that carry a recurrence have no dynamic index.
+  const bool written_out = frame.carried != nullptr && loop.kind == LoopKind::Serial && !loop.recurs;
+  if ((loop.kind == LoopKind::Serial && !written_out) || loop.kind == LoopKind::Parallel || rolled_up) {
+    for (auto it = frame.guards.begin(); it != frame.guards.end();) {
+      if (auto room = frame.room_for(*it, loop.name)) {
+        extent = simplify(min(extent, *room));
+        it = frame.guards.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+  ir::Stmt body = emit_inside(frame, position, context);
+  const LoopKind kind = rolled_up                                          ? LoopKind::Serial
+                        : loop.kind == LoopKind::Vectorized || written_out ? LoopKind::Unrolled
+                                                                           : loop.kind;
+  const bool rolled = loop.recurs && context.on_gpu && kind == LoopKind::Serial;
+  return ir::make_stmt(
+      ir::For{loop.name, make_const(Int(32), std::int64_t{0}), extent, kind, body, rolled});
+}
+
+// The inside of loop `position`: conditions that are now decided, then what is computed here, then
+// the next loop.
+ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const NestContext& context) const {
+  const auto& loops = frame.vars.loops();
+  const LoopVars::Loop& loop = loops[position];
+  NestContext inner = context;
+  frame.fixed.insert(loop.name);
+  if (loop.kind == LoopKind::GpuThread) inner.in_thread = inner.in_block = true;
+  if (runs_at_once(loop.kind)) inner.concurrent = loop_text(loop);
+  if (loop.kind == LoopKind::GpuBlock) {
+    inner.in_block = std::none_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
+                                  [](const auto& l) { return l.kind == LoopKind::GpuBlock; });
+  }
+  const auto* count = as_int(loop.extent);
+  inner.ranges.push(loop.name, {std::int64_t{0}, count ? std::optional(*count - 1) : std::nullopt});
+
+  // Thread loops stay directly around each other: their guards stand inside the innermost.
+  const bool more_threads =
+      loop.kind == LoopKind::GpuThread &&
+      std::any_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
+                  [](const auto& l) { return l.kind == LoopKind::GpuThread; });
+  auto saved = frame.guards;
+  Expr condition;
+  for (auto it = frame.guards.begin(); it != frame.guards.end();) {
+    if (!more_threads && frame.decided(*it)) {
+      Expr one = it->offset < it->extent;
+      condition = condition.defined() ? condition && one : one;
+      it = frame.guards.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  const bool innermost_block =
+      loop.kind == LoopKind::GpuBlock &&
+      std::none_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
+                   [](const auto& l) { return l.kind == LoopKind::GpuBlock; });
+  add_stored(frame, position, inner);
+  const bool own_points = loop.kind == LoopKind::GpuThread && !more_threads && !frame.rolled &&
+                          !frame.at_edge && !frame.vars.is_marched() && frame.carried == nullptr &&
+                          !planning::exchanges(frame.func) && !keeps_funcs(frame);
+  ir::Stmt body = innermost_block && (keeps_funcs(frame) || planning::exchanges(frame.func))
+                      ? split_block(frame, position, inner)
+                  : own_points ? emit_points(frame, position, inner)
+                               : place_funcs(frame, position, inner,
+                                             [&] { return emit_loops(frame, position, inner); });
+  if (condition.defined()) body = ir::make_stmt(ir::If{simplify(condition), body, {}});
+  frame.guards = std::move(saved);
+  frame.fixed.erase(loop.name);
+  return body;
+}
+
+ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
+                                       const NestContext& context) const {
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  const auto* lanes = as_int(loop.extent);
+  if (!lanes) {
+    throw UserError("vectorize of " + loop.dim + " in " + frame.func.name + ": the loop's extent " +
+                        to_string(loop.extent) + " is not constant; give a width: vectorize(" +
+                        loop.dim + ", 8)",
+                    frame.func.definitions[frame.index].where);
+  }
+  Expr zero = make_const(Int(32), std::int64_t{0});
+  // Guards that only this loop leaves open: all lanes are inside when the last one is.
+  Expr all_inside, scalar_extent = loop.extent;
+  auto saved = frame.guards;
+  for (auto it = frame.guards.begin(); it != frame.guards.end();) {
+    if (auto room = frame.room_for(*it, loop.name)) {
+      Expr one = loop.extent <= *room;
+      all_inside = all_inside.defined() ? all_inside && one : one;
+      scalar_extent = min(scalar_extent, *room);
+      it = frame.guards.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  ir::Stmt vector = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Vectorized,
+                                          emit_inside(frame, position, context)});
+  if (all_inside.defined() &&
+      (frame.carried != nullptr || (frame.vars.is_marched() && keeps_funcs(frame)))) {
+    // Registers have no dynamic index: the lanes are written out, each with its guards.
+    frame.guards = saved;
+    ir::Stmt lanes_apart = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Unrolled,
+                                                 emit_inside(frame, position, context)});
+    vector = ir::make_stmt(ir::If{simplify(all_inside), vector, lanes_apart});
+  } else if (all_inside.defined()) {
+    ir::Stmt scalar = ir::make_stmt(ir::For{loop.name, zero, simplify(scalar_extent), LoopKind::Serial,
+                                            emit_inside(frame, position, context)});
+    vector = ir::make_stmt(ir::If{simplify(all_inside), vector, scalar});
+  }
+  frame.guards = std::move(saved);
+  return vector;
+}
+
+ir::Stmt NestBuilder::emit_body(Frame& frame) const {
+  if (frame.body) return frame.body();
+  const auto value_of = [&](const std::string& v) { return frame.vars.value(v); };
+  const ir::Stmt store = emit_store(frame.func, frame.index, value_of, frame.carried);
+  Expr condition = frame.clip;
+  if (const Expr color = planning::color_condition(frame.func, frame.index); color.defined()) {
+    const Expr own = simplify(substitute(color, [&](const std::string& name) {
+      return frame.vars.roots().count(name) > 0 ? value_of(name) : Expr();
+    }));
+    condition = condition.defined() ? condition && own : own;
+  }
+  if (frame.tested.defined()) return with_tested_stores(store, frame.tested);
+  return condition.defined() ? ir::make_stmt(ir::If{condition, store, {}}) : store;
+}
+
+ir::Stmt NestBuilder::emit_store(const FunctionData& func, std::size_t index,
+                                 const std::function<Expr(const std::string&)>& value_of,
+                                 const Carried* carried) const {
+  const Definition& definition = func.definitions[index];
+  std::map<std::string, Expr> values;
+  for (const auto& v : definition.pure_vars) values[v] = value_of(v);
+  if (definition.domain) {
+    for (const auto& dim : definition.domain->dims) values[dim.name] = value_of(dim.name);
+  }
+  const bool recurs = definition.recurrence.has_value();
+  NodeRewriter read_itself([&](const Expr& node) { return own_read(func, node, carried); });
+  const auto value = [&](const std::string& name) {
+    auto it = values.find(name);
+    return it == values.end() ? Expr() : it->second;
+  };
+  auto in_loops = [&](const Expr& e) { return substitute(e, value); };
+  // One for all values, which have parts in common. On a GPU the loads of a kernel keep their places.
+  const bool unites = !program_.options.target.is_gpu();
+  analysis::EqualNodes known;
+  NodeRewriter to_loads([&](const Expr& e) {
+    if (const auto* var = e.as<VarRef>()) return value(var->name);
+    const Expr load = to_load(e);
+    return unites ? known(load.defined() ? load : e) : load;
+  });
+  auto resolve = [&](const Expr& e) { return to_loads(recurs ? read_itself(e) : e); };
+  std::vector<Expr> at;
+  for (const auto& arg : definition.args) at.push_back(simplify(resolve(arg)));
+  const std::size_t count = func.types.size();
+  if (is_atomic(definition)) {
+    std::string why;
+    const std::vector<AtomicValue> values_of_point = atomic_values(func, definition, why);
+    internal_check(values_of_point.size() == count, "check_schedule refuses what cannot be atomic");
+    std::vector<ir::Stmt> updates;
+    for (std::size_t i = 0; i < count; ++i) {
+      ir::Store store;
+      store.buffer = storage_name(func.name, static_cast<int>(i), count);
+      store.index = at;
+      store.value = resolve(values_of_point[i].operand);
+      store.atomic = values_of_point[i].op;
+      ir::Stmt update = ir::make_stmt(std::move(store));
+      const Expr& condition = values_of_point[i].condition;
+      updates.push_back(condition.defined() ? ir::make_stmt(ir::If{resolve(condition), update, {}})
+                                            : update);
+    }
+    return ir::make_block(std::move(updates));
+  }
+  // A Tuple's values are all computed before any is stored: they may read each other.
+  const bool named = count > 1 || carried != nullptr;
+  std::vector<ir::Stmt> stores;
+  for (std::size_t i = 0; i < count; ++i) {
+    ir::Store store;
+    store.buffer = storage_name(func.name, static_cast<int>(i), count);
+    store.index = at;
+    store.value = named ? make_var(func.name + ".value" + std::to_string(i), func.types[i])
+                        : resolve(definition.values[i]);
+    stores.push_back(ir::make_stmt(std::move(store)));
+  }
+  if (carried != nullptr) {
+    for (const ir::Stmt& s : carry_on(func, *carried)) {
+      stores.push_back(ir::map_children(
+          s, [](const ir::Stmt& child) { return child; },
+          [&](const Expr& e) { return simplify(in_loops(e)); }));
+    }
+  }
+  ir::Stmt stmt = ir::make_block(std::move(stores));
+  for (std::size_t i = count; named && i-- > 0;) {
+    stmt = ir::make_stmt(
+        ir::LetStmt{func.name + ".value" + std::to_string(i), resolve(definition.values[i]), stmt});
+  }
+  return stmt;
+}
+
+Expr NestBuilder::to_load(const Expr& r) const {
+  if (const auto* strict_ = r.as<Strict>()) return strict_->value;
+  const auto* access = r.as<Access>();
+  if (!access) return {};
+  Load load;
+  const FunctionData* callee = program_.pipeline.find(access->name);
+  load.buffer =
+      callee ? storage_name(access->name, access->value_index, callee->types.size()) : access->name;
+  for (const auto& arg : access->args) load.index.push_back(simplify(arg));
+  return make_expr(r.type(), std::move(load));
+}
+
+}  // namespace mica::passes

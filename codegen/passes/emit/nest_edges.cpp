@@ -1,0 +1,249 @@
+// NestBuilder: blocks of which some points lie outside the domain, and the same work as in the others.
+//
+//   before  if x - 4 <= u's last: u.staged[x - 4] = u[x - 4]     if x < n: next[x] = ...
+//   after   u.staged[x - 4] = u[min(x - 4, u's last)]            v = ...;  if x < n: next[x] = v
+//
+// What is computed for points outside is made of values inside and thrown away, so that a test stands
+// only before a store, and all blocks run the same code.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/analysis/linear.h"
+#include "codegen/ir/traverse.h"
+#include "codegen/passes/emit/nest_builder.h"
+#include "codegen/passes/emit/nest_frame.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+
+namespace mica::passes {
+
+namespace {
+
+/// Keeps the indices of loads from arrays in global memory within the arrays. Vectors, of which some
+/// elements may lie inside, are taken apart where not all do.
+class Clamp {
+ public:
+  /// `fixed`: variables that take the same values in every block. `overlap`: blocks reach below the
+  /// domain's first point, too.
+  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed, bool overlap)
+      : fixed_(std::move(fixed)), overlap_(overlap) {
+    ir::walk(
+        stmt,
+        [this](const ir::Stmt& s) {
+          if (const auto* alloc = s.as<ir::Allocate>()) own_[alloc->buffer] = alloc->type;
+        },
+        nullptr);
+  }
+
+  ir::Stmt in(const ir::Stmt& s) {
+    if (!s.defined()) return s;
+    const auto* loop = s.as<ir::For>();
+    if (loop != nullptr && loop->kind == LoopKind::Vectorized) return in_vector(s, *loop);
+    if (const auto* copy = s.as<ir::AsyncCopy>(); copy != nullptr && own_.count(copy->from) == 0) {
+      return in_copy(*copy);
+    }
+    return ir::map_children(
+        s, [this](const ir::Stmt& child) { return in(child); }, [this](const Expr& e) { return in(e); });
+  }
+
+ private:
+  Expr in(const Expr& e) {
+    return done_(e, [&]() -> Expr {
+      Expr done = map_children(e, [this](const Expr& child) { return in(child); });
+      const auto* load = done.as<Load>();
+      if (load == nullptr || own_.count(load->buffer) > 0) return done;
+      Load clamped = *load;
+      clamped.index = within(load->buffer, load->index);
+      return make_expr(done.type(), std::move(clamped));
+    });
+  }
+
+  // All lanes at once where all that they load lies inside, or nothing, else one after the other.
+  ir::Stmt in_vector(const ir::Stmt& s, const ir::For& loop) {
+    std::map<std::string, std::vector<Expr>> rows;  // by array, the places of the first lanes
+    ir::walk(loop.body, nullptr, [&](const Expr& e) {
+      const auto* load = e.as<Load>();
+      if (load == nullptr || own_.count(load->buffer) > 0 || !uses_var(load->index[0], loop.name))
+        return;
+      const Expr first = lane(load->index[0], loop, false);
+      std::vector<Expr>& known = rows[load->buffer];
+      const bool met = std::any_of(known.begin(), known.end(),
+                                   [&](const Expr& other) { return equal(other, first); });
+      if (!met && way_of(first).first) known.push_back(first);
+    });
+    Expr inside;
+    const auto* count = as_int(loop.extent);
+    for (const auto& [array, firsts] : rows) {
+      for (const Expr& first : firsts) {
+        // Vectors of a row that overlap keep their distances.
+        const bool alone = firsts.size() == 1;
+        const Whole whole = whole_vector(array, first, *count);
+        if (alone) shift_[array] = whole.shift;
+        const Expr& condition = alone ? whole.known : whole.inside;
+        inside = inside.defined() ? inside && condition : condition;
+      }
+    }
+    if (!inside.defined()) {
+      return ir::map_children(
+          s, [this](const ir::Stmt& child) { return in(child); },
+          [this](const Expr& e) { return in(e); });
+    }
+    vector_ = loop.name;
+    done_ = {};
+    const ir::Stmt whole = in(loop.body);
+    vector_.clear();
+    shift_.clear();
+    done_ = {};
+    const ir::Stmt apart = in(loop.body);
+    return ir::make_stmt(
+        ir::If{simplify(inside),
+               ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Vectorized, whole}),
+               ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Unrolled, apart})});
+  }
+
+  static Expr lane(const Expr& index, const ir::For& loop, bool last) {
+    return simplify(substitute(index, loop.name, last ? loop.min + loop.extent - 1 : Expr(loop.min)));
+  }
+
+  ir::Stmt in_copy(const ir::AsyncCopy& copy) {
+    ir::AsyncCopy clamped = copy;
+    if (copy.count == 1) {
+      clamped.from_index = within(copy.from, copy.from_index);
+      return ir::make_stmt(std::move(clamped));
+    }
+    std::vector<ir::Stmt> elements;
+    for (int i = 0; i < copy.count; ++i) {
+      ir::AsyncCopy one = copy;
+      one.count = 1;
+      one.to_index[0] = simplify(copy.to_index[0] + make_const(Int(32), std::int64_t{i}));
+      one.from_index[0] = simplify(copy.from_index[0] + make_const(Int(32), std::int64_t{i}));
+      one.from_index = within(copy.from, one.from_index);
+      elements.push_back(own_.at(copy.to).bytes() < ir::kNarrowestCopy ? moved(one)
+                                                                       : ir::make_stmt(std::move(one)));
+    }
+    if (!way_of(copy.from_index[0]).first) return ir::make_stmt(std::move(clamped));
+    const Whole vector = whole_vector(copy.from, copy.from_index[0], copy.count);
+    clamped.from_index = within(copy.from, copy.from_index);
+    clamped.from_index[0] = simplify(copy.from_index[0] + vector.shift);
+    return ir::make_stmt(
+        ir::If{vector.known, ir::make_stmt(std::move(clamped)), ir::make_block(elements)});
+  }
+
+  // Elements narrower than any copy are loaded and stored.
+  [[nodiscard]] ir::Stmt moved(const ir::AsyncCopy& copy) const {
+    Load load;
+    load.buffer = copy.from;
+    load.index = copy.from_index;
+    ir::Store store;
+    store.buffer = copy.to;
+    store.index = copy.to_index;
+    store.value = make_expr(own_.at(copy.to), std::move(load));
+    return ir::make_stmt(std::move(store));
+  }
+
+  /// A vector of elements of dimension 0 of an array. Where all or none of them are in the array it is
+  /// loaded `shift` elements further, whole vectors, where all are.
+  struct Whole {
+    Expr inside, known, shift;
+  };
+  static Whole whole_vector(const std::string& array, const Expr& first, std::int64_t lanes) {
+    const Expr low = min_symbol(array, 0), high = low + extent_symbol(array, 0) - 1;
+    const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
+    const Expr last = first + number(lanes - 1);
+    // How many vectors the first one stands before the array, and the last one behind.
+    const Expr before = max((low - first + number(lanes - 1)) / number(lanes), number(0));
+    const Expr behind = max((last - high + number(lanes - 1)) / number(lanes), number(0));
+    const Expr inside = first >= low && last <= high;
+    const Expr outside =
+        (last < low || first > high) && extent_symbol(array, 0) >= number(2 * lanes - 1);
+    return {simplify(inside), simplify(inside || outside), simplify((before - behind) * number(lanes))};
+  }
+
+  [[nodiscard]] std::vector<Expr> within(const std::string& array,
+                                         const std::vector<Expr>& index) const {
+    std::vector<Expr> result;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const bool of_vector = d == 0 && !vector_.empty() && uses_var(index[d], vector_);
+      const Expr first = min_symbol(array, d);
+      const Expr last = first + extent_symbol(array, d) - 1;
+      const auto [varies, grows] = way_of(index[d]);
+      Expr e = index[d];
+      if (varies && !of_vector) e = grows && !overlap_ ? min(e, last) : max(min(e, last), first);
+      const auto shift = shift_.find(array);
+      if (of_vector && shift != shift_.end()) e = simplify(e + shift->second);
+      result.push_back(e);
+    }
+    return result;
+  }
+
+  /// Does an index differ between blocks, and does it grow with every variable that does?
+  [[nodiscard]] std::pair<bool, bool> way_of(const Expr& index) const {
+    bool varies = false, grows = true;
+    for (const auto& [atom, factor] : analysis::linearize(index).terms) {
+      if (const auto* var = atom.as<VarRef>()) {
+        const bool same = fixed_.count(var->name) > 0 || is_symbol(var->name);
+        varies = varies || !same;
+        grows = grows && (same || factor > 0);
+      } else {
+        varies = true;
+        grows = false;
+      }
+    }
+    return {varies, grows};
+  }
+  static bool is_symbol(const std::string& name) {
+    return is_array_symbol(name, "min") || is_array_symbol(name, "extent");
+  }
+
+  std::set<std::string> fixed_;
+  bool overlap_;
+  std::map<std::string, Type> own_;
+  std::string vector_;                 // the loop whose lanes all load inside
+  std::map<std::string, Expr> shift_;  // of its loads
+  RewriteMemo done_;
+};
+
+}  // namespace
+
+Expr NestBuilder::inside_of(const std::vector<Guard>& guards, const std::string& march) {
+  Expr inside;
+  for (const auto& guard : guards) {
+    if (!march.empty() && guard.loops.count(march)) continue;
+    const Expr one = simplify(guard.offset < guard.extent);
+    inside = inside.defined() ? inside && one : one;
+  }
+  return inside;
+}
+
+ir::Stmt NestBuilder::clamped(const Frame& frame, const ir::Stmt& stmt) const {
+  // The planes that a chunk walks lie inside, wherever its block stands.
+  std::set<std::string> fixed;
+  for (const auto& dim : frame.func.args) {
+    const Expr value = frame.vars.value(dim);
+    for (const auto& walked : frame.vars.loops()) {
+      if (walked.kind != LoopKind::March || !uses_var(value, walked.name)) continue;
+      for (const auto& loop : frame.vars.loops()) {
+        if (uses_var(value, loop.name)) fixed.insert(loop.name);
+      }
+    }
+  }
+  return Clamp(stmt, std::move(fixed), frame.common.has_value()).in(stmt);
+}
+
+ir::Stmt NestBuilder::with_tested_stores(const ir::Stmt& stmt, const Expr& condition) {
+  const auto* store = stmt.as<ir::Store>();
+  if (store == nullptr) {
+    return ir::map_children(
+        stmt, [&](const ir::Stmt& child) { return with_tested_stores(child, condition); }, nullptr);
+  }
+  if (store->value.as<VarRef>() != nullptr) return ir::make_stmt(ir::If{condition, stmt, {}});
+  const std::string name = store->buffer + ".value";
+  ir::Store named = *store;
+  named.value = make_var(name, store->value.type());
+  return ir::make_stmt(ir::LetStmt{
+      name, store->value, ir::make_stmt(ir::If{condition, ir::make_stmt(std::move(named)), {}})});
+}
+
+}  // namespace mica::passes

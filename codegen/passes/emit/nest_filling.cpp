@@ -1,0 +1,365 @@
+// NestBuilder: boxes that all threads of a block fill together.
+#include <algorithm>
+#include <numeric>
+
+#include "codegen/passes/emit/nest_builder.h"
+#include "codegen/passes/emit/nest_frame.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/recurrence.h"
+
+namespace mica::passes {
+
+using analysis::Box;
+
+namespace {
+
+constexpr std::int64_t kUnrolledSteps = 16;   // of one loop
+constexpr std::int64_t kUnrolledPoints = 64;  // of a thread in all
+constexpr std::int64_t kKeptPoints = 12;      // of a thread, whose places may stay in registers
+
+Expr both(const Expr& a, const Expr& b) {
+  if (!a.defined()) return b;
+  return b.defined() ? a && b : a;
+}
+
+struct Loop {
+  std::string name;
+  std::int64_t extent;
+  LoopKind kind;
+};
+
+// A loop is unrolled where it is short and what is inside it is not too much.
+void unroll_inner(std::vector<Loop>& loops) {
+  std::int64_t points = 1;
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    if (loop->kind == LoopKind::GpuThread) continue;
+    points *= loop->extent;
+    const bool few = loop->extent <= kUnrolledSteps && points <= kUnrolledPoints;
+    loop->kind = few ? LoopKind::Unrolled : LoopKind::Serial;
+  }
+}
+
+// A box's points as the threads of a block share them out: loops (outermost first), the offset of each
+// dimension from the box's start, and the condition under which there is such a point.
+struct Dealt {
+  std::vector<Loop> loops;
+  std::vector<Expr> offset;
+  Expr condition;
+};
+
+// Every row to the threads of one warp, or of a part of it where rows are short: the places of a
+// thread's points are a constant apart.
+Dealt deal_rows(const std::string& prefix, const std::vector<std::int64_t>& extent, const Crew& crew) {
+  std::int64_t width = 32;
+  while (width / 2 >= extent[0] && width > 1) width /= 2;
+  while (crew.count % width != 0) width /= 2;
+  std::int64_t rows = 1;
+  for (std::size_t d = 1; d < extent.size(); ++d) rows *= extent[d];
+  const std::int64_t groups = crew.count / width;
+  Dealt dealt;
+  dealt.offset.resize(extent.size(), constant(0));
+  dealt.condition = crew.condition(prefix);
+  for (std::size_t d = 3; d-- > 0;) {
+    dealt.loops.push_back({prefix + planning::kThreadAxis[d], crew.extents[d], LoopKind::GpuThread});
+  }
+  const auto points_of = [&](const std::string& loop, std::int64_t count, std::int64_t at_once,
+                             const Expr& first) {
+    dealt.loops.push_back({loop, (count + at_once - 1) / at_once, LoopKind::Serial});
+    const Expr point = make_var(loop) * constant(at_once) + first;
+    if (count % at_once != 0) dealt.condition = both(dealt.condition, point < constant(count));
+    return point;
+  };
+  const Expr number = crew.number(prefix);
+  Expr row = points_of(prefix + ".row", rows, groups, number / constant(width));
+  dealt.offset[0] = points_of(prefix + ".step", extent[0], width, number % constant(width));
+  std::size_t last = extent.size() - 1;
+  while (last > 1 && extent[last] == 1) --last;
+  for (std::size_t d = 1; d <= last && d < extent.size(); ++d) {
+    dealt.offset[d] = d < last ? row % constant(extent[d]) : row;
+    row = row / constant(extent[d]);
+  }
+  unroll_inner(dealt.loops);
+  // The places of many points would be kept in registers over all steps of a march.
+  Loop& rows_loop = dealt.loops[dealt.loops.size() - 2];
+  if (rows_loop.extent * dealt.loops.back().extent > kKeptPoints) rows_loop.kind = LoopKind::Serial;
+  return dealt;
+}
+
+Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::string>& args,
+           const std::vector<std::int64_t>& extent, const std::int64_t (&block)[3], const Crew& crew) {
+  const std::size_t dims = extent.size();
+  Dealt dealt;
+  dealt.offset.resize(dims);
+  auto thread_loop = [&](std::size_t axis, std::int64_t count) {
+    dealt.loops.push_back({prefix + planning::kThreadAxis[axis], count, LoopKind::GpuThread});
+    return make_var(prefix + planning::kThreadAxis[axis]);
+  };
+  auto step_loop = [&](const std::string& name, std::int64_t count) {
+    dealt.loops.push_back({name, count, LoopKind::Serial});
+    return make_var(name);
+  };
+  switch (policy) {
+    case LoadPolicy::HaloThreads:
+      for (std::size_t d = std::min<std::size_t>(dims, 3); d-- > 0;) {
+        dealt.offset[d] = thread_loop(d, extent[d]);
+      }
+      for (std::size_t d = dims; d-- > 3;)
+        dealt.offset[d] = step_loop(loop_name(prefix, args[d]), extent[d]);
+      break;
+    case LoadPolicy::Strided: {
+      std::vector<Expr> thread(3);
+      for (std::size_t d = 3; d-- > 0;) thread[d] = thread_loop(d, block[d]);
+      for (std::size_t d = dims; d-- > 0;) {
+        const std::int64_t width = d < 3 ? block[d] : 1;
+        const std::string loop = loop_name(prefix, args[d]);
+        dealt.offset[d] = step_loop(loop, (extent[d] + width - 1) / width) * constant(width);
+        if (d < 3) dealt.offset[d] = dealt.offset[d] + thread[d];
+        if (extent[d] % width != 0) {
+          dealt.condition = both(dealt.condition, dealt.offset[d] < constant(extent[d]));
+        }
+      }
+      // Axes that the box lacks: one of their threads does the work.
+      for (std::size_t d = dims; d < 3; ++d) {
+        dealt.condition = both(dealt.condition, thread[d] == constant(0));
+      }
+      break;
+    }
+    case LoadPolicy::TwoStep:
+    case LoadPolicy::AsyncCopy:
+    case LoadPolicy::Bulk: {
+      std::int64_t points = 1;
+      for (auto count : extent) points *= count;
+      for (std::size_t d = 3; d-- > 0;) thread_loop(d, crew.extents[d]);
+      Expr number =
+          step_loop(prefix + ".step", (points + crew.count - 1) / crew.count) * constant(crew.count) +
+          crew.number(prefix);
+      dealt.condition = crew.condition(prefix);
+      if (points % crew.count != 0) dealt.condition = both(dealt.condition, number < constant(points));
+      std::size_t last = dims - 1;
+      while (last > 0 && extent[last] == 1) --last;
+      for (std::size_t d = 0; d < dims; ++d) {
+        if (d > last) {
+          dealt.offset[d] = constant(0);
+          continue;
+        }
+        dealt.offset[d] = d < last ? number % constant(extent[d]) : number;
+        number = number / constant(extent[d]);
+      }
+      break;
+    }
+  }
+  unroll_inner(dealt.loops);
+  return dealt;
+}
+
+// A store of one element of an array in global memory, as a copy that the thread does not wait for.
+ir::Stmt as_copy(const ir::Stmt& stmt, int lanes) {
+  const auto* store = stmt.as<ir::Store>();
+  const auto* load = store->value.as<Load>();
+  ir::AsyncCopy copy;
+  copy.to = store->buffer;
+  copy.to_index = store->index;
+  copy.from = load->buffer;
+  copy.from_index = load->index;
+  copy.count = lanes;
+  return ir::make_stmt(std::move(copy));
+}
+
+}  // namespace
+
+Crew NestBuilder::crew_of(const FunctionData& func, const NestContext& context) const {
+  const planning::Stage* stage = context.kernel != nullptr ? context.kernel->find(func.name) : nullptr;
+  // An update without thread loops, of a Func whose other definitions have some, is dealt to the
+  // block's.
+  return stage != nullptr && stage->fill.dealt ? stage->crew : Crew(context.threads, 0);
+}
+
+// The size of a box inside a block; UserError where it varies.
+std::vector<std::int64_t> NestBuilder::fixed_extents(const FunctionData& func, const Box& box) const {
+  std::vector<std::int64_t> extents;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    auto count = analysis::constant_extent(box[d]);
+    if (!count) {
+      const auto staged = program_.pipeline.staged.find(func.name);
+      const bool is_copy = staged != program_.pipeline.staged.end();
+      const Recurrence* recurrence = recurrence_of(func);
+      const bool goes_on = recurrence != nullptr && recurrence->dim == d;
+      throw UserError(
+          "inside a block, " + func.name + " needs indices " + brief(box[d].min) + " to " +
+              brief(box[d].max) + " of dimension " + std::to_string(d) + " (" + func.args[d] +
+              "), whose number is not constant; " +
+              (is_copy ? "stage the Func that clamps or repeats the indices of " + staged->second +
+                             ", not " + staged->second + " itself"
+               : goes_on ? "it goes on from its start, so no split of its consumer makes it so: "
+                           "compute_root " +
+                               func.name +
+                               ", or compute it at the innermost thread loop, without store_in, "
+                               "where each thread reads only points that no other one reads"
+                         : "split " + func.args[d] + " by a constant in its consumer, or compute_root " +
+                               func.name),
+          program_.placement.at(func.name).where);
+    }
+    extents.push_back(*count);
+  }
+  return extents;
+}
+
+int NestBuilder::fill_lanes(const FunctionData& func, const NestContext& context) const {
+  return planning::fill_lanes(program_, func, context.row);
+}
+
+bool NestBuilder::copies_sectors(const FunctionData& func, const NestContext& context) const {
+  return planning::copies_sectors(program_, func, context.row);
+}
+
+std::int64_t NestBuilder::row_padding(const FunctionData& func, const analysis::Interval& row,
+                                      const NestContext& context, std::int64_t& count) const {
+  if (context.in_thread || !context.in_block) return 0;
+  return planning::row_padding(program_, func, row, context.row, count);
+}
+
+bool NestBuilder::copies_in_bulk(const FunctionData& func, const Box& box,
+                                 const NestContext& context) const {
+  return context.interior && planning::copies_in_bulk(program_, func, box, context.row);
+}
+
+ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t index, const Box& box,
+                                        LoadPolicy policy, const NestContext& context) const {
+  if (policy == LoadPolicy::Bulk) {
+    if (!context.in_step && copies_in_bulk(func, box, context)) {
+      const Expr first = constant(0);
+      return with_barriers(
+          func, 1, ir::make_block({bulk_fill(func, box, first, 1, context), bulk_wait(func, first, 1)}));
+    }
+    policy = LoadPolicy::AsyncCopy;
+  }
+  if (policy == LoadPolicy::AsyncCopy && !context.in_step) {
+    NestContext waiting = context;
+    waiting.in_step = true;
+    return ir::make_block({build_cooperative(func, index, box, policy, waiting),
+                           ir::make_stmt(ir::CopyCommit{}), ir::make_stmt(ir::CopyWait{0})});
+  }
+  const int lanes = context.interior ? fill_lanes(func, context) : 1;
+  if (lanes == 1) return fill_points(func, index, box, policy, context, 1);
+  const auto halo = analysis::constant_difference(context.row.origin, box[0].min);
+  const std::int64_t length = fixed_extents(func, box)[0];
+  const bool exact = analysis::constant_difference(box[0].max, box[0].min).has_value();
+  if (!halo || !exact) return fill_points(func, index, box, policy, context, 1);
+  // Whole vectors from `first` to `last`, counted from the block's first point; single points beside.
+  const auto floor = [&](std::int64_t n) {
+    return (n >= 0 ? n / lanes : -((-n + lanes - 1) / lanes)) * lanes;
+  };
+  const std::int64_t first = -floor(*halo), last = floor(length - *halo);
+  if (last <= first) return fill_points(func, index, box, policy, context, 1);
+  std::vector<ir::Stmt> stmts;
+  auto part = [&](std::int64_t from, std::int64_t to, int width, std::int64_t again = 0) {
+    if (to <= from) return;
+    Box columns = box;
+    columns[0] = {simplify(context.row.origin + constant(from)),
+                  simplify(context.row.origin + constant(to - 1))};
+    stmts.push_back(fill_points(func, index, columns, policy, context, width, again));
+  };
+  if (copies_sectors(func, context) && first < 0 && last - context.row.points == -first) {
+    // The block's own columns, in which threads of a warp stand beside one another in pairs that share
+    // a sector, then those on both sides of it.
+    part(0, context.row.points, lanes);
+    part(first, 0, lanes, context.row.points - first);
+  } else {
+    part(first, last, lanes);
+  }
+  part(-*halo, first, 1);
+  part(last, length - *halo, 1);
+  return ir::make_block(std::move(stmts));
+}
+
+ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, const Box& box,
+                                  LoadPolicy policy, const NestContext& context, int lanes,
+                                  std::int64_t again) const {
+  const Definition& definition = func.definitions[index];
+  const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
+  std::vector<std::int64_t> extent = fixed_extents(func, box);
+  extent[0] /= lanes;
+  // An update's other dimensions are no points to deal: one thread goes through its reduction domain.
+  const auto& pure = definition.pure_vars;
+  const auto is_pure = [&](const std::string& arg) {
+    return std::find(pure.begin(), pure.end(), arg) != pure.end();
+  };
+  for (std::size_t d = 0; d < extent.size(); ++d) {
+    if (!is_pure(func.args[d])) extent[d] = 1;
+  }
+  if (again > 0) extent.insert(extent.begin() + 1, 2);
+  const Crew crew = crew_of(func, context);
+  const bool by_threads = policy == LoadPolicy::HaloThreads || policy == LoadPolicy::Strided;
+  Dealt dealt = program_.options.variant.aligned || by_threads
+                    ? deal(policy, prefix, func.args, extent, context.threads, crew)
+                    : deal_rows(prefix, extent, crew);
+  Expr side = constant(0);
+  if (again > 0) {
+    side = dealt.offset[1];
+    dealt.offset.erase(dealt.offset.begin() + 1);
+  }
+  std::map<std::string, Expr> value;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    Expr offset = dealt.offset[d];
+    if (d == 0 && lanes > 1) offset = offset * constant(lanes);
+    if (d == 0) offset = offset + side * constant(again);
+    value[func.args[d]] = simplify(box[d].min + offset);
+  }
+  if (definition.domain) {
+    for (const auto& dim : definition.domain->dims) {
+      value[dim.name] = make_var(loop_name(prefix, dim.name)) + dim.min;
+    }
+  }
+  for (const auto& arg : func.args) {
+    if (!is_pure(arg)) value.erase(arg);
+  }
+  const Expr lane = make_var(prefix + ".lane");
+  // The narrowest copy has 4 bytes; narrower ones are loaded and stored.
+  const bool copies =
+      policy == LoadPolicy::AsyncCopy && func.types.front().bytes() * lanes >= ir::kNarrowestCopy;
+  auto value_of = [&](const std::string& name) {
+    auto it = value.find(name);
+    if (it == value.end()) return Expr();
+    return lanes > 1 && !copies && name == func.args[0] ? it->second + lane : it->second;
+  };
+  Expr condition =
+      both(dealt.condition, clip_condition(func, box, needed_box(func, context), context, value_of));
+  ir::Stmt stmt = emit_store(func, index, value_of);
+  if (policy == LoadPolicy::AsyncCopy) require_move(func, stmt);
+  if (copies) {
+    stmt = as_copy(stmt, lanes);
+  } else if (lanes > 1) {
+    stmt = ir::make_stmt(
+        ir::For{prefix + ".lane", constant(0), constant(lanes), LoopKind::Vectorized, stmt});
+  }
+  if (definition.domain) {
+    for (const auto& dim : definition.domain->dims) {
+      stmt = ir::make_stmt(
+          ir::For{loop_name(prefix, dim.name), constant(0), dim.count(), LoopKind::Serial, stmt});
+    }
+  }
+  if (condition.defined()) stmt = ir::make_stmt(ir::If{simplify(condition), stmt, {}});
+  for (auto it = dealt.loops.rbegin(); it != dealt.loops.rend(); ++it) {
+    stmt = ir::make_stmt(ir::For{it->name, constant(0), constant(it->extent), it->kind, stmt});
+  }
+  return stmt;
+}
+
+// Refuses an asynchronous copy of anything but an element of an array in global memory.
+void NestBuilder::require_move(const FunctionData& func, const ir::Stmt& stmt) const {
+  const auto* store = stmt.as<ir::Store>();
+  const auto* load = store ? store->value.as<Load>() : nullptr;
+  const bool global =
+      load && (program_.pipeline.find_input(load->buffer) || [&] {
+        auto it = program_.placement.find(load->buffer);
+        return it != program_.placement.end() && it->second.level == Placement::Level::Root;
+      }());
+  if (global) return;
+  throw UserError("stage with LoadPolicy::AsyncCopy of " + func.name +
+                      ": its values are computed, and an asynchronous copy only moves them; stage an "
+                      "input or a Func with compute_root, or use TwoStep",
+                  program_.placement.at(func.name).where);
+}
+
+}  // namespace mica::passes

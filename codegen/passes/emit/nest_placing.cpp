@@ -1,0 +1,359 @@
+// NestBuilder: Funcs computed inside another's loops — their boxes, memory and cooperative filling.
+#include <algorithm>
+
+#include "codegen/passes/emit/nest_builder.h"
+#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/plan/placed_funcs.h"
+#include "dsl/expr/traverse.h"
+
+namespace mica::passes {
+
+using analysis::Box;
+
+namespace {
+
+constexpr std::int64_t kStackBytes = 65536;
+
+Expr both(const Expr& a, const Expr& b) {
+  if (!a.defined()) return b;
+  return b.defined() ? a && b : a;
+}
+
+/// Of the user's directive of that kind, or else of what placed the Func.
+template <typename Kind>
+SourceLocation place_of(const FunctionData& func, const Placement& placement) {
+  for (const Directive& directive : func.definitions.front().directives) {
+    if (std::holds_alternative<Kind>(directive.op)) return directive.where;
+  }
+  return placement.where;
+}
+
+/// Is the storage of a Func that is computed at a loop elsewhere than there?
+bool is_stored_outside(const Placement& p) {
+  const bool at_loop = p.store && (p.store->func != p.compute.func || p.store->var != p.compute.var);
+  return p.store_root || at_loop;
+}
+
+// Iterations that run at once would fill one another's storage.
+[[noreturn]] void refuse_sharing(const std::string& directive, const FunctionData& func,
+                                 const std::string& loop, const SourceLocation& where) {
+  throw UserError(directive + " of " + func.name + ": " + loop +
+                      " stands between the storage and the computation, and its iterations would share "
+                      "the storage; store inside it, or make it serial",
+                  where);
+}
+
+}  // namespace
+
+bool NestBuilder::runs_at_once(LoopKind kind) {
+  return kind != LoopKind::Serial && kind != LoopKind::Unrolled;
+}
+
+std::string NestBuilder::loop_text(const LoopVars::Loop& loop) {
+  return "the " + to_string(loop.kind) + " loop " + loop.dim;
+}
+
+bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) { return uses_var(e, loop); }
+
+int NestBuilder::position_of(const Frame& frame, const std::string& dim) const {
+  return planning::position_of(frame.vars, dim);
+}
+
+int NestBuilder::loop_of(const Frame& frame, const std::string& func) const {
+  return planning::loop_of(program_, {frame.func, frame.index, frame.vars}, func);
+}
+
+std::map<std::string, Box> NestBuilder::boxes_at(const Frame& frame, std::size_t position) const {
+  return planning::boxes_at(program_, {frame.func, frame.index, frame.vars}, frame.fixed, position);
+}
+
+bool NestBuilder::keeps_funcs(const Frame& frame) const {
+  return planning::keeps_funcs(program_, {frame.func, frame.index, frame.vars});
+}
+
+std::vector<const FunctionData*> NestBuilder::stored_around(const Frame& frame,
+                                                            std::size_t position) const {
+  std::vector<const FunctionData*> funcs;
+  for (const auto& func : program_.pipeline.funcs) {
+    const Placement& p = program_.placement.at(func->name);
+    if (p.level != Placement::Level::At || p.store_root || !is_stored_outside(p)) continue;
+    const bool here = p.store->func == frame.func.name &&
+                      position_of(frame, p.store->var) == static_cast<int>(position);
+    if (here) funcs.push_back(func.get());
+  }
+  return funcs;
+}
+
+ir::Stmt NestBuilder::store_funcs(const Frame& frame, std::size_t position, const NestContext& context,
+                                  ir::Stmt body) const {
+  const std::vector<const FunctionData*> stored = stored_around(frame, position);
+  if (stored.empty()) return body;
+  const auto boxes = boxes_at(frame, position);
+  for (const FunctionData* func : stored) {
+    check_storage_level(frame, *func, position);
+    if (auto box = boxes.find(func->name); box != boxes.end()) {
+      body = allocate(*func, box->second, context, body);
+    }
+  }
+  return body;
+}
+
+ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const NestContext& context,
+                                  const std::function<ir::Stmt()>& rest) const {
+  if (frame.body) return rest();
+  std::vector<const FunctionData*> computed;
+  for (const auto& func : program_.pipeline.funcs) {
+    const Placement& p = program_.placement.at(func->name);
+    const bool here = p.level == Placement::Level::At && p.compute.func == frame.func.name &&
+                      position_of(frame, p.compute.var) == static_cast<int>(position);
+    if (!here) continue;
+    computed.push_back(func.get());
+  }
+  ir::Stmt body = rest();
+  if (!computed.empty()) {
+    const auto boxes = boxes_at(frame, position);
+    // Consumers stand last: build from the last producer outwards.
+    for (auto it = computed.rbegin(); it != computed.rend(); ++it) {
+      auto box = boxes.find((*it)->name);
+      if (box == boxes.end()) continue;  // this definition does not read it
+      const Placement& placement = program_.placement.at((*it)->name);
+      if (placement.store_root) check_storage_root(frame, position, **it, box->second, context);
+      if (needs_array(frame, position, **it, box->second, context)) {
+        body = ir::make_block({build_func(**it, box->second, context), body});
+        findings_.kept_in_arrays.insert((*it)->name);
+        note((*it)->name + ": a thread keeps its points in an array in global memory");
+        continue;
+      }
+      if (is_stored_outside(placement)) {
+        body = ir::make_block({build_slid(frame, position, **it, box->second, context), body});
+        continue;
+      }
+      body = ir::make_block({build_func(**it, box->second, context), body});
+      body = allocate(**it, box->second, context, body);
+    }
+  }
+  return store_funcs(frame, position, context, body);
+}
+
+void NestBuilder::add_stored(const Frame& frame, std::size_t position, NestContext& context) const {
+  const std::vector<const FunctionData*> stored = stored_around(frame, position);
+  if (stored.empty()) return;
+  const auto boxes = boxes_at(frame, position);
+  for (const FunctionData* func : stored) {
+    if (const auto box = boxes.find(func->name); box != boxes.end()) {
+      context.stored[func->name] = box->second;
+    }
+  }
+}
+
+// Loops round the box of one iteration up to whole vectors, which may reach past what is stored outside.
+Box NestBuilder::needed_box(const FunctionData& func, const NestContext& context) const {
+  Box box = program_.required.at(func.name);
+  const auto stored = context.stored.find(func.name);
+  if (stored == context.stored.end()) return box;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    box[d].min = simplify(max(box[d].min, stored->second[d].min));
+    box[d].max = simplify(min(box[d].max, stored->second[d].max));
+  }
+  return box;
+}
+
+void NestBuilder::check_storage_level(const Frame& frame, const FunctionData& func,
+                                      std::size_t position) const {
+  const int compute = loop_of(frame, func.name);
+  for (int i = compute; i >= 0 && i < static_cast<int>(position); ++i) {
+    const LoopVars::Loop& loop = frame.vars.loops()[static_cast<std::size_t>(i)];
+    if (!runs_at_once(loop.kind)) continue;
+    refuse_sharing("store_at(" + frame.func.name + ", " + frame.vars.loops()[position].dim + ")", func,
+                   loop_text(loop),
+                   place_of<directive::StoreAt>(func, program_.placement.at(func.name)));
+  }
+}
+
+bool NestBuilder::has_own_points(const Frame& frame, std::size_t position, const Box& box) const {
+  if (!program_.is_root(frame.func.name)) return false;
+  const auto& loops = frame.vars.loops();
+  std::set<std::size_t> apart;  // loops whose iterations need other points
+  for (const auto& along : box) {
+    const auto count = analysis::constant_extent(along);
+    analysis::Linear first = analysis::linearize(along.min);
+    std::map<std::int64_t, std::size_t> steps;  // by how many points, which loop
+    bool known = count.has_value();
+    for (std::size_t i = position; known && i < loops.size(); ++i) {
+      const std::int64_t step = first.take(loops[i].name);
+      known = step == 0 || (step > 0 && steps.emplace(step, i).second);
+    }
+    for (const auto& term : first.terms) {
+      known = known && std::none_of(loops.begin(), loops.end(),
+                                    [&](const auto& loop) { return uses_var(term.first, loop.name); });
+    }
+    // A step of each loop goes beyond all points of those with smaller steps.
+    std::int64_t reach = count.value_or(0);
+    std::set<std::size_t> moved;
+    for (const auto& [step, i] : steps) {
+      known = known && step >= reach;
+      const auto* extent = as_int(loops[i].extent);
+      moved.insert(i);
+      if (i == steps.rbegin()->second) break;
+      known = known && extent != nullptr;
+      if (known) reach += step * (*extent - 1);
+    }
+    if (known) apart.insert(moved.begin(), moved.end());
+  }
+  for (std::size_t i = position; i < loops.size(); ++i) {
+    if (runs_at_once(loops[i].kind) && !is_const(loops[i].extent, 1) && apart.count(i) == 0)
+      return false;
+  }
+  return true;
+}
+
+bool NestBuilder::needs_array(const Frame& frame, std::size_t position, const FunctionData& func,
+                              const Box& box, const NestContext& context) const {
+  const Placement& placement = program_.placement.at(func.name);
+  const bool by_default = context.in_thread && placement.memory == MemoryType::Auto &&
+                          !is_stored_outside(placement) && !placement.load;
+  if (!by_default) return false;
+  const bool fixed = std::all_of(box.begin(), box.end(), [](const analysis::Interval& along) {
+    return analysis::constant_extent(along).has_value();
+  });
+  return !fixed && has_own_points(frame, position, box);
+}
+
+void NestBuilder::check_storage_root(const Frame& frame, std::size_t position, const FunctionData& func,
+                                     const Box& box, const NestContext& context) const {
+  if (context.concurrent.empty() || has_own_points(frame, position, box)) return;
+  refuse_sharing("store_root()", func, context.concurrent,
+                 place_of<directive::StoreRoot>(func, program_.placement.at(func.name)));
+}
+
+ir::Stmt NestBuilder::with_trace(const FunctionData& func, const Box& box, const NestContext& context,
+                                 const ir::Stmt& body) const {
+  if (!func.traces.realizations) return body;
+  if (context.on_gpu && program_.options.target.is_gpu()) {
+    throw UserError("trace_realizations: " + func.name +
+                        " is kept inside a kernel, whose blocks and threads have its storage from "
+                        "their first instruction to their last; trace it on Target::host(), or store " +
+                        func.name + " at the root, as by " + func.name + ".compute_root()",
+                    func.traces.where_realizations);
+  }
+  const auto line = [&](const std::string& what) {
+    Print print{constant(0), make_const(Bool(), 1), {}, {what + " realization " + func.name + " {{"}};
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      print.operands.push_back(simplify(box[d].min));
+      print.texts.emplace_back(", ");
+      print.operands.push_back(analysis::extent_of(box[d]));
+      print.texts.emplace_back(d + 1 < box.size() ? "}, {" : "}}");
+    }
+    return ir::make_stmt(ir::Evaluate{make_expr(Int(32), std::move(print))});
+  };
+  return ir::make_block({line("begin"), body, line("end")});
+}
+
+ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const NestContext& context,
+                               const ir::Stmt& body, const MarchStage* stage) const {
+  const int ring = stage ? stage->dim : -1;
+  const auto fold = stage ? findings_.folds.end() : findings_.folds.find(func.name);
+  const bool is_folded = fold != findings_.folds.end();
+  const Placement& placement = program_.placement.at(func.name);
+  std::optional<Fold> folded;
+  if (is_folded) folded = fold->second;
+  if (ring >= 0) folded = Fold{static_cast<std::size_t>(ring), stage->depth};
+  const bool in_rows = context.in_block && !context.in_thread;
+  const planning::StorageShape shape =
+      planning::storage_shape(program_, func, box, folded, in_rows ? &context.row : nullptr);
+  std::vector<Expr> extents;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    const int align = storage_alignment(func, d, 1);
+    const auto& count = shape.extents[d];
+    extents.push_back(count ? constant(*count)
+                      : align == 1
+                          ? analysis::extent_of(box[d])
+                          : simplify((analysis::extent_of(box[d]) + (align - 1)) / align * align));
+  }
+  const bool fixed_size = shape.fixed();
+  if (context.in_block) static_cast<void>(fixed_extents(func, box));
+  MemoryType memory = placement.memory;
+  if (context.in_block || context.in_thread) {
+    memory = planning::memory_in_block(memory, context.in_thread);
+  } else if (memory == MemoryType::Auto) {
+    memory = fixed_size && shape.bytes <= kStackBytes ? MemoryType::Stack : MemoryType::Heap;
+  }
+  if (context.in_thread && memory == MemoryType::Shared) {
+    throw UserError("store_in(MemoryType::Shared): " + func.name +
+                        " is computed inside a thread, and shared memory belongs to the block; "
+                        "compute it at a block loop",
+                    place_of<directive::StoreIn>(func, placement));
+  }
+  if (!fixed_size && (memory == MemoryType::Register || memory == MemoryType::Stack)) {
+    throw UserError(
+        "store_in(MemoryType::" + to_string(memory) + "): " + func.name +
+            " needs a number of points here that is not constant; compute it inside loops of "
+            "constant extent, or store it in MemoryType::Heap",
+        place_of<directive::StoreIn>(func, placement));
+  }
+  const bool per_thread = stage && stage->per_thread;
+  if (context.in_block && !context.in_thread && memory != MemoryType::Shared && !per_thread) {
+    throw UserError("store_in(MemoryType::" + to_string(memory) + "): " + func.name +
+                        " is computed for a whole block, whose threads share only "
+                        "MemoryType::Shared; compute it at a thread loop to keep it in registers",
+                    placement.where);
+  }
+  ir::Stmt result = with_trace(func, box, context, body);
+  for (std::size_t i = func.types.size(); i-- > 0;) {
+    ir::Allocate alloc;
+    alloc.buffer = storage_name(func.name, static_cast<int>(i), func.types.size());
+    alloc.type = func.types[i];
+    alloc.memory = memory;
+    alloc.mins = shape.mins;
+    alloc.extents = extents;
+    alloc.per_thread = per_thread;
+    if (is_folded) {
+      alloc.folds.assign(extents.size(), 0);
+      alloc.folds[fold->second.dim] = fold->second.factor;
+    }
+    if (ring >= 0) {
+      alloc.folds.assign(extents.size(), 0);
+      alloc.folds[static_cast<std::size_t>(ring)] = stage->depth;
+      if (!per_thread) {
+        const bool copied =
+            placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
+        alloc.ring = {stage->depth, stage->newest_lag, stage->oldest_lag, copied};
+      }
+    } else if (placement.load && memory == MemoryType::Shared) {
+      alloc.ring.places = 1;
+    }
+    alloc.body = result;
+    result = ir::make_stmt(std::move(alloc));
+  }
+  return result;
+}
+
+Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const Box& need,
+                                 const NestContext& context,
+                                 const std::function<Expr(const std::string&)>& value_of) const {
+  Expr condition;
+  if (context.any_point) return condition;
+  const bool stored_outside = context.stored.count(func.name) > 0;
+  analysis::Ranges ranges = context.ranges;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    // An update's other dimensions take constant values inside the box.
+    Expr value = value_of(func.args[d]);
+    if (!value.defined()) continue;
+    // Inside the domain only clamped indices need fewer points than the box has.
+    if (context.interior && !stored_outside && analysis::constant_difference(box[d].max, box[d].min))
+      continue;
+    if (decide(box[d].min >= need[d].min, ranges) != std::optional(true)) {
+      condition = both(condition, value >= need[d].min);
+    }
+    // A box without a constant size is filled as if it always had its largest.
+    const auto largest = analysis::constant_extent(box[d]);
+    const bool whole = !largest || analysis::constant_difference(box[d].max, box[d].min);
+    const Expr last = whole ? box[d].max : simplify(box[d].min + constant(*largest - 1));
+    if (decide(last <= need[d].max, ranges) != std::optional(true)) {
+      condition = both(condition, value <= need[d].max);
+    }
+  }
+  return condition.defined() ? simplify(condition) : condition;
+}
+
+}  // namespace mica::passes

@@ -1,0 +1,196 @@
+// NestBuilder: definitions that read their own Func. A recurrence walks its dimension from its start, in
+// registers where a thread walks a column of its own; an update with colors takes each step-th point.
+//
+//   a thread of c(x, z) = b(x, z) - a(x, z) * c(x, z - 1), with c.reorder(z, x).gpu_tile(x, 128)
+//     c.carried0[0] = 0
+//     rolled for c.z: let v = b[x, z] - a[x, z] * c.carried0[0];  c[x, z] = v;  c.carried0[0] = v
+#include <algorithm>
+#include <numeric>
+
+#include "codegen/analysis/recurrences.h"
+#include "codegen/analysis/simplify.h"
+#include "codegen/passes/emit/nest_builder.h"
+#include "codegen/passes/emit/nest_frame.h"
+#include "dsl/expr/constant_math.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/march_taps.h"
+#include "dsl/pipeline/recurrence.h"
+
+namespace mica::passes {
+
+namespace {
+
+constexpr std::int64_t kMostCarried = 64;  // elements in a thread's registers
+
+Expr number(std::int64_t value) { return make_const(Int(32), value); }
+
+}  // namespace
+
+std::optional<NestBuilder::Carried> NestBuilder::carried_at(const Frame& frame, std::size_t position,
+                                                            const NestContext& context) const {
+  const auto& loops = frame.vars.loops();
+  const Recurrence* recurrence = recurrence_of(frame.func);
+  if (recurrence == nullptr || frame.index > 0 || frame.carried || frame.body) return std::nullopt;
+  if (!context.on_gpu || !context.in_thread || !loops[position].recurs) return std::nullopt;
+  for (std::size_t i = 0; i < position; ++i) {
+    // emit_loops writes out the serial ones.
+    const bool written_out = loops[i].kind == LoopKind::Vectorized ||
+                             loops[i].kind == LoopKind::Unrolled || loops[i].kind == LoopKind::Serial;
+    if (!loops[i].recurs && (!written_out || !as_int(loops[i].extent))) return std::nullopt;
+  }
+  Carried carried;
+  carried.reach = recurrence->reach;
+  std::int64_t elements = carried.reach * static_cast<std::int64_t>(frame.func.types.size());
+  for (std::size_t d = 0; d < frame.func.args.size(); ++d) {
+    if (d == recurrence->dim) continue;
+    const analysis::Interval points = frame.vars.interval(frame.func.args[d], frame.fixed);
+    const auto count = analysis::constant_extent(points);
+    if (!count || elements > kMostCarried) return std::nullopt;
+    elements *= *count;
+    carried.dims.push_back(d);
+    carried.mins.push_back(points.min);
+    carried.extents.push_back(*count);
+  }
+  if (elements > kMostCarried) return std::nullopt;
+  for (std::size_t i = 0; i < frame.func.types.size(); ++i) {
+    carried.names.push_back(frame.func.name + ".carried" + std::to_string(i));
+  }
+  return carried;
+}
+
+ir::Stmt NestBuilder::emit_carried(Frame& frame, std::size_t position, const NestContext& context,
+                                   const Carried& carried) const {
+  frame.carried = &carried;
+  ir::Stmt walk = emit_loops(frame, position + 1, context);
+  frame.carried = nullptr;
+  std::vector<ir::Stmt> stmts;
+  std::vector<std::int64_t> at(carried.extents.size() + 1, 0);
+  std::int64_t count = carried.reach;
+  for (const std::int64_t extent : carried.extents) count *= extent;
+  for (std::int64_t n = 0; n < count; ++n) {
+    for (std::size_t i = 0; i < carried.names.size(); ++i) {
+      ir::Store store;
+      store.buffer = carried.names[i];
+      for (std::size_t d = 0; d < carried.mins.size(); ++d) {
+        store.index.push_back(simplify(carried.mins[d] + number(at[d])));
+      }
+      store.index.push_back(number(at.back()));
+      store.value = make_const(frame.func.types[i], 0);
+      stmts.push_back(ir::make_stmt(std::move(store)));
+    }
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      if (++at[d] < (d < carried.extents.size() ? carried.extents[d] : carried.reach)) break;
+      at[d] = 0;
+    }
+  }
+  stmts.push_back(std::move(walk));
+  ir::Stmt result = ir::make_block(std::move(stmts));
+  for (std::size_t i = carried.names.size(); i-- > 0;) {
+    ir::Allocate alloc;
+    alloc.buffer = carried.names[i];
+    alloc.type = frame.func.types[i];
+    alloc.memory = MemoryType::Register;
+    alloc.mins = carried.mins;
+    alloc.mins.push_back(number(0));
+    for (const std::int64_t extent : carried.extents) alloc.extents.push_back(number(extent));
+    alloc.extents.push_back(number(carried.reach));
+    alloc.body = std::move(result);
+    result = ir::make_stmt(std::move(alloc));
+  }
+  return result;
+}
+
+ir::Stmt NestBuilder::emit_steps(Frame& frame, std::size_t position, const NestContext& context) const {
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  const auto saved = frame.guards;
+  Expr all_inside, count = loop.extent;
+  std::erase_if(frame.guards, [&](const Guard& guard) {
+    const auto room = frame.room_for(guard, loop.name);
+    if (!room) return false;
+    const Expr one = loop.extent <= *room;
+    all_inside = all_inside.defined() ? all_inside && one : one;
+    count = min(count, *room);
+    return true;
+  });
+  ir::Stmt result;
+  if (all_inside.defined()) {
+    const auto steps = [&](const Expr& extent, LoopKind kind) {
+      const bool rolled = kind == LoopKind::Serial;
+      return ir::make_stmt(
+          ir::For{loop.name, number(0), extent, kind, emit_inside(frame, position, context), rolled});
+    };
+    result = ir::make_stmt(ir::If{simplify(all_inside), steps(loop.extent, LoopKind::Unrolled),
+                                  steps(simplify(count), LoopKind::Serial)});
+  }
+  frame.guards = saved;
+  return result;
+}
+
+Expr NestBuilder::own_read(const FunctionData& func, const Expr& node, const Carried* carried) const {
+  const auto* access = node.as<Access>();
+  if (access == nullptr || !access->is_self) return {};
+  const Recurrence& recurrence = *recurrence_of(func);
+  const Expr& from = access->args[recurrence.dim];
+  Load load;
+  if (carried != nullptr) {
+    load.buffer = carried->names[static_cast<std::size_t>(access->value_index)];
+    for (const std::size_t d : carried->dims) load.index.push_back(access->args[d]);
+    const std::int64_t offset = *offset_from(from, func.args[recurrence.dim]);
+    load.index.push_back(number(std::abs(offset) - 1));
+    return make_expr(node.type(), std::move(load));
+  }
+  const Expr start = analysis::recurrence_start(program_.pipeline, func);
+  const Expr point = make_var(func.args[recurrence.dim]);
+  load.buffer = storage_name(func.name, access->value_index, func.types.size());
+  load.index = access->args;
+  // An index that is in the box and no point that is still to come, whether the value is wanted or not.
+  load.index[recurrence.dim] =
+      recurrence.ahead ? max(min(from, start), point) : min(max(from, start), point);
+  const Expr value = make_expr(node.type(), std::move(load));
+  return select(recurrence.ahead ? from <= start : from >= start, value, make_const(node.type(), 0));
+}
+
+// Does the box that is computed begin, on the way, with the start?
+bool NestBuilder::starts_with_box(const FunctionData& func) const {
+  const Recurrence& recurrence = *recurrence_of(func);
+  const analysis::Interval along = program_.required.at(func.name)[recurrence.dim];
+  return analysis::same(recurrence.ahead ? along.max : along.min,
+                        analysis::recurrence_start(program_.pipeline, func));
+}
+
+std::vector<ir::Stmt> NestBuilder::carry_on(const FunctionData& func, const Carried& carried) const {
+  const Recurrence& recurrence = *recurrence_of(func);
+  const Expr start = analysis::recurrence_start(program_.pipeline, func);
+  const Expr point = make_var(func.args[recurrence.dim]);
+  std::vector<ir::Stmt> stmts;
+  for (std::size_t i = 0; i < carried.names.size(); ++i) {
+    const Type type = func.types[i];
+    std::vector<Expr> at;
+    for (const std::size_t d : carried.dims) at.push_back(make_var(func.args[d]));
+    at.push_back(number(0));
+    for (std::int64_t place = carried.reach; place-- > 0;) {
+      ir::Store store;
+      store.buffer = carried.names[i];
+      store.index = at;
+      store.index.back() = number(place);
+      if (place > 0) {
+        Load older;
+        older.buffer = carried.names[i];
+        older.index = at;
+        older.index.back() = number(place - 1);
+        store.value = make_expr(type, std::move(older));
+      } else {
+        store.value = make_var(func.name + ".value" + std::to_string(i), type);
+        if (!starts_with_box(func)) {
+          store.value = select(recurrence.ahead ? point <= start : point >= start, store.value,
+                               make_const(type, 0));
+        }
+      }
+      stmts.push_back(ir::make_stmt(std::move(store)));
+    }
+  }
+  return stmts;
+}
+
+}  // namespace mica::passes

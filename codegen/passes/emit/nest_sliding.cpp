@@ -1,0 +1,221 @@
+// NestBuilder: Funcs that are stored outside the loops that compute them — what an iteration computes of
+// them, and how little of them is kept.
+#include <algorithm>
+#include <bit>
+
+#include "codegen/analysis/simplify.h"
+#include "codegen/passes/emit/nest_builder.h"
+#include "codegen/passes/emit/nest_frame.h"
+#include "dsl/expr/operators.h"
+
+namespace mica::passes {
+
+using analysis::Box;
+
+namespace {
+
+std::string directive_text(const Directive& directive, const FunctionData& func) {
+  return to_string(directive).substr(1) + " of " + func.name;
+}
+
+Expr is_first(const LoopVars::Loop& loop) { return make_var(loop.name) < 1; }
+
+std::string storage_text(const FunctionData& func, const Placement& placement) {
+  for (const Directive& d : func.definitions.front().directives) {
+    const bool at = placement.store && std::holds_alternative<directive::StoreAt>(d.op);
+    if (at || (placement.store_root && std::holds_alternative<directive::StoreRoot>(d.op))) {
+      return to_string(d).substr(1);
+    }
+  }
+  return "its storage outside";
+}
+
+/// What the user asks of the storage's dimensions.
+std::vector<const Directive*> folds_of(const FunctionData& func) {
+  std::vector<const Directive*> folds;
+  for (const Directive& d : func.definitions.front().directives) {
+    if (std::holds_alternative<directive::FoldStorage>(d.op)) folds.push_back(&d);
+  }
+  return folds;
+}
+
+[[noreturn]] void refuse_fold(const Directive& directive, const FunctionData& func,
+                              const std::string& why) {
+  throw UserError(directive_text(directive, func) + ": " + why, directive.where);
+}
+
+/// Why `directive` cannot fold the storage as `plan` slides; empty if it can.
+std::string obstacle_of(const Directive& directive, const FunctionData& func, const SlidePlan& plan,
+                        const std::vector<LoopVars::Loop>& loops) {
+  const auto& fold = std::get<directive::FoldStorage>(directive.op);
+  if (plan.dims.empty()) {
+    const std::string why = plan.still.empty() ? plan.obstacle : "no loop moves what is read of it";
+    return func.name + " does not slide along " + fold.var + ": " + why + "; remove this";
+  }
+  const SlidDim* slid = plan.folded();
+  if (slid == nullptr) {
+    return "each iteration of loop " + loops[plan.still.back()].dim + " reads all of " + func.name +
+           " again; store it inside that loop, or remove this";
+  }
+  const std::string& var = func.args[slid->dim];
+  if (var != fold.var) {
+    return "only " + var + " can be folded, along the outermost loop that " + func.name +
+           " slides along, " + loops[slid->loop].dim + "; fold that one";
+  }
+  if (!slid->alive) {
+    return "how many indices of " + var +
+           " an iteration reads is not known to be constant, so no factor is known to be enough; remove "
+           "this";
+  }
+  if (fold.factor >= *slid->alive) return "";
+  return "an iteration of loop " + loops[slid->loop].dim + " reads " + std::to_string(*slid->alive) +
+         (*slid->alive == 1 ? " index of " : " indices of ") + var + ", and " +
+         std::to_string(fold.factor) + " would be stored; the factor is to be " +
+         std::to_string(*slid->alive) + " or more";
+}
+
+/// What an iteration computes, for print_loop_nest.
+std::string slides_text(const FunctionData& func, const SlidePlan& plan, const std::string& consumer,
+                        const std::vector<LoopVars::Loop>& loops) {
+  std::string text;
+  for (const SlidDim& slid : plan.dims) {
+    text += (text.empty() ? "an iteration of loop " : ", and of ") + loops[slid.loop].dim + " of " +
+            consumer + " computes only what earlier ones have not of " + func.args[slid.dim];
+  }
+  for (const std::size_t l : plan.still) {
+    text += (text.empty() ? "only " : ", and only ") + std::string("the first iteration of loop ") +
+            loops[l].dim + " of " + consumer + " computes it";
+  }
+  return func.name + ": " + text;
+}
+
+}  // namespace
+
+std::vector<LoopVars::Loop> NestBuilder::loops_to_storage(const Frame& frame, std::size_t position,
+                                                          const FunctionData& func) const {
+  const auto& loops = frame.vars.loops();
+  const Placement& p = program_.placement.at(func.name);
+  const bool here = p.store && p.store->func == frame.func.name;
+  const std::size_t end =
+      here ? static_cast<std::size_t>(position_of(frame, p.store->var)) : loops.size();
+  return {loops.begin() + static_cast<std::ptrdiff_t>(position),
+          loops.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+ir::Stmt NestBuilder::build_slid(const Frame& frame, std::size_t position, const FunctionData& func,
+                                 const Box& box, const NestContext& context) const {
+  findings_.folds.erase(func.name);
+  if (context.on_gpu) {
+    for (const Directive* d : folds_of(func)) {
+      refuse_fold(*d, func,
+                  "it is computed inside a kernel, where each iteration computes its whole box; "
+                  "remove this, or march along the dimension");
+    }
+    return build_func(func, box, context);
+  }
+  const std::vector<LoopVars::Loop> loops = loops_to_storage(frame, position, func);
+  const SlidePlan plan = plan_slides(func, box, loops, frame.vars.guards());
+  fold(frame, func, plan, loops);
+  Expr first_of_still;
+  for (const std::size_t l : plan.still) {
+    const Expr one = is_first(loops[l]);
+    first_of_still = first_of_still.defined() ? first_of_still && one : one;
+  }
+  const ir::Stmt made = build_new(func, box, plan, loops, context);
+  return first_of_still.defined() ? ir::make_stmt(ir::If{first_of_still, made, {}}) : made;
+}
+
+ir::Stmt NestBuilder::build_new(const FunctionData& func, const Box& box, const SlidePlan& plan,
+                                const std::vector<LoopVars::Loop>& loops,
+                                const NestContext& context) const {
+  if (plan.dims.empty()) return build_func(func, box, context);
+  // Along its innermost dimension a vector loop likes a part of constant size: the first iteration has
+  // code of its own. Along others a loop's bounds may vary.
+  const SlidDim& inner = plan.dims.front();
+  const bool apart = func.args[inner.dim] == func.definitions.front().pure_vars.front();
+  NestContext within = context;
+  Box first = box;
+  for (const SlidDim& slid : plan.dims) {
+    if (apart && &slid == &inner) continue;
+    Expr& min = first[slid.dim].min;
+    min = select(is_first(loops[slid.loop]), min, slid.next);
+    within.parts.insert(slid.dim);
+  }
+  ir::Stmt all = build_func(func, first, within);
+  if (!apart) return all;
+  Box rest = first;
+  rest[inner.dim].min = inner.next;
+  within.parts.insert(inner.dim);
+  return ir::make_stmt(ir::If{is_first(loops[inner.loop]), all, build_split(func, rest, within)});
+}
+
+ir::Stmt NestBuilder::build_split(const FunctionData& func, const Box& box,
+                                  const NestContext& context) const {
+  const Box needed = needed_box(func, context);
+  Expr inside;
+  const auto require = [&](const Expr& condition) {
+    inside = inside.defined() ? inside && condition : condition;
+  };
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    if (!analysis::same(box[d].min, needed[d].min)) require(box[d].min >= needed[d].min);
+    if (!analysis::same(box[d].max, needed[d].max)) require(box[d].max <= needed[d].max);
+  }
+  ir::Stmt clipped = build_func(func, box, context);
+  if (!inside.defined()) return clipped;
+  NestContext whole = context;
+  whole.all_needed = true;
+  return ir::make_stmt(ir::If{simplify(inside), build_func(func, box, whole), clipped});
+}
+
+void NestBuilder::fold(const Frame& frame, const FunctionData& func, const SlidePlan& plan,
+                       const std::vector<LoopVars::Loop>& loops) const {
+  const Placement& placement = program_.placement.at(func.name);
+  const std::vector<const Directive*> wanted = folds_of(func);
+  const std::string storage = storage_text(func, placement);
+  if (!plan.slides() && wanted.empty()) {
+    return note(func.name + ": " + storage + " saves no work: " + plan.obstacle);
+  }
+  // Storage that other nests or frames make is not this frame's to fold.
+  const bool alone = placement.store_root
+                         ? program_.is_root(frame.func.name) && frame.func.definitions.size() == 1
+                         : placement.store->func == frame.func.name;
+  const SlidDim* slid = plan.folded();
+  std::optional<std::int64_t> factor;
+  if (slid && slid->alive && slid->dim > 0)
+    factor = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(*slid->alive)));
+  for (const Directive* d : wanted) {
+    std::string obstacle = obstacle_of(*d, func, plan, loops);
+    if (obstacle.empty() && !alone) {
+      obstacle = func.name + " is computed in loops of " + frame.func.name +
+                 " and stored outside of them; storage is folded between two loops of one definition: "
+                 "store it at a loop of " +
+                 frame.func.name;
+    }
+    if (!obstacle.empty()) refuse_fold(*d, func, obstacle);
+    factor = std::get<directive::FoldStorage>(d->op).factor;
+  }
+  std::string text = slides_text(func, plan, frame.func.name, loops);
+  if (factor && alone) {
+    findings_.folds[func.name] = {slid->dim, *factor};
+    text += "; storage holds " + std::to_string(*factor) + " of " + func.args[slid->dim];
+  }
+  note(text);
+}
+
+ir::Stmt NestBuilder::store_folded(const FunctionData& func, ir::Stmt body) const {
+  for (const auto& other : program_.pipeline.funcs) {
+    const Placement& p = program_.placement.at(other->name);
+    const bool here = p.level == Placement::Level::At && p.store_root && p.compute.func == func.name;
+    if (!here || findings_.folds.count(other->name) == 0) continue;
+    body = allocate(*other, program_.required.at(other->name), NestContext(), body);
+    findings_.kept_in_nests.insert(other->name);
+  }
+  return body;
+}
+
+void NestBuilder::note(const std::string& text) const {
+  auto& notes = findings_.notes;
+  if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
+}
+
+}  // namespace mica::passes

@@ -1,0 +1,254 @@
+#include "codegen/passes/funcs/default_schedule.h"
+
+#include <algorithm>
+#include <map>
+
+#include "dsl/check/update_order.h"
+#include "dsl/schedule/loop_dims.h"
+
+namespace mica::passes {
+namespace {
+
+constexpr int kVectorBytes = 64;
+// Of a recurrence on a GPU, whose loads are then under way together: a multiprocessor hides its memory's
+// latency behind some 30 KB, and 1,400 threads that load 8 bytes a step ask for a third of that.
+constexpr int kSteps = 4;
+
+// Iterations that one GPU thread makes in about a second; more of a constant domain stay on the host.
+constexpr std::int64_t kMostInOneThread = std::int64_t{1} << 20;
+
+bool has_loops(const Definition& definition) {
+  return std::any_of(definition.directives.begin(), definition.directives.end(), acts_on_loops);
+}
+
+bool uses_gpu(const Definition& definition) {
+  return std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
+    const auto* mark = std::get_if<directive::MarkLoop>(&d.op);
+    return std::holds_alternative<directive::GpuTile>(d.op) ||
+           std::holds_alternative<directive::GpuSingleThread>(d.op) ||
+           (mark && (mark->kind == LoopKind::GpuBlock || mark->kind == LoopKind::GpuThread));
+  });
+}
+
+bool is_spread(const Definition& definition) {
+  return uses_gpu(definition) ||
+         std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
+           const auto* mark = std::get_if<directive::MarkLoop>(&d.op);
+           return mark && mark->kind == LoopKind::Parallel;
+         });
+}
+
+void add(Definition& definition, auto op) { definition.directives.push_back({std::move(op), {}}); }
+
+int widest_bytes(const FunctionData& func) {
+  int widest = 1;
+  for (const auto& type : func.types) widest = std::max(widest, type.bytes());
+  return widest;
+}
+
+std::vector<std::string> domain_of(const Definition& definition) {
+  std::vector<std::string> names;
+  if (!definition.domain) return names;
+  for (const auto& dim : definition.domain->dims) names.push_back(dim.name);
+  return names;
+}
+
+/// `name`, or that with a tail which no loop of the definition has.
+std::string free_name(std::string name, const Definition& definition) {
+  std::vector<std::string> taken = domain_of(definition);
+  taken.insert(taken.end(), definition.pure_vars.begin(), definition.pure_vars.end());
+  while (std::find(taken.begin(), taken.end(), name) != taken.end()) name += ".part";
+  return name;
+}
+
+/// Loops of a definition whose rows lie in the dense dimension `row`, with `ordered` loops directly
+/// around a row: they go through memory row by row, and the innermost comes back to points that are
+/// near.
+///
+///   one other Var   row in vectors; rows of a group of kFewRows; ordered; parallel over the groups
+///   no other Var    a strip of the row in vectors; ordered; parallel over the strips
+void schedule_rows(Definition& definition, const std::string& row,
+                   const std::vector<std::string>& ordered, int lanes, bool parallel) {
+  constexpr int kFewRows = 8;
+  constexpr int kStripVectors = 16;
+  std::vector<std::string> others;
+  for (const auto& var : definition.pure_vars) {
+    if (var != row && std::find(ordered.begin(), ordered.end(), var) == ordered.end()) {
+      others.push_back(var);
+    }
+  }
+  const std::string& cut = others.empty() ? row : others.back();
+  const std::string part = free_name(cut + ".part", definition);
+  add(definition,
+      directive::Split{cut, cut, part, others.empty() ? kStripVectors * lanes : kFewRows, {}});
+  std::vector<std::string> order{others.empty() ? part : row};
+  if (!others.empty()) order.push_back(part);
+  order.insert(order.end(), ordered.begin(), ordered.end());
+  order.insert(order.end(), others.begin(), others.end());
+  if (others.empty()) order.push_back(row);
+  add(definition, directive::Reorder{order});
+  if (lanes > 1) add(definition, directive::Vectorize{order.front(), lanes, {}});
+  if (parallel) add(definition, directive::MarkLoop{cut, LoopKind::Parallel});
+}
+
+// `whole`: other Funcs are computed at loops of this one, which keep the order that their users know.
+void schedule_host(Definition& definition, const FunctionData& func, bool parallel, bool whole) {
+  const auto& vars = definition.pure_vars;
+  if (vars.empty()) return;
+  const int lanes = kVectorBytes / widest_bytes(func);
+  const bool has_rows = vars.front() == func.args.front() && !whole;
+  if (has_rows && definition.recurrence && definition.recurrence->dim > 0) {
+    schedule_rows(definition, vars.front(), {func.args[definition.recurrence->dim]}, lanes, parallel);
+    return;
+  }
+  if (definition.domain && has_rows) {
+    schedule_rows(definition, vars.front(), domain_of(definition), lanes, parallel);
+    return;
+  }
+  const bool is_first = &definition == &func.definitions.front();
+  const bool in_vectors = (has_rows || is_first) && !definition.recurrence && !definition.coloring;
+  if (in_vectors) add(definition, directive::Vectorize{vars.front(), lanes, {}});
+  const bool ordered = definition.recurrence && func.args[definition.recurrence->dim] == vars.back();
+  if (parallel && vars.size() > 1 && !ordered) {
+    add(definition, directive::MarkLoop{vars.back(), LoopKind::Parallel});
+  }
+}
+
+/// The domain's dimensions over which an update may run in any order, up to 3; where it has none, but
+/// combines integers, the first of all, and the update becomes atomic.
+std::vector<std::string> free_domain(Definition& definition, const FunctionData& func) {
+  constexpr std::size_t kMostAxes = 3;
+  const std::vector<std::string> obstacles = order_obstacles(func, definition);
+  std::string why;
+  const bool combines = !atomic_values(func, definition, why).empty();
+  const bool any = is_atomic(definition) ||
+                   (combines && std::none_of(obstacles.begin(), obstacles.end(),
+                                             [](const std::string& o) { return o.empty(); }));
+  if (any && !is_atomic(definition)) add(definition, directive::Atomic{});
+  std::vector<std::string> names;
+  for (std::size_t d = 0; d < obstacles.size() && names.size() < kMostAxes; ++d) {
+    if (any || obstacles[d].empty()) names.push_back(definition.domain->dims[d].name);
+  }
+  return names;
+}
+
+/// False where one thread would have to do all of it.
+bool schedule_gpu(Definition& definition, const FunctionData& func) {
+  std::vector<std::string> vars = definition.pure_vars;
+  if (definition.recurrence) std::erase(vars, func.args[definition.recurrence->dim]);
+  if (vars.empty()) vars = free_domain(definition, func);
+  if (vars.empty()) return false;
+  while (vars.size() > 3) {
+    std::string fused = vars[2] + "." + vars[3];
+    const auto is_taken = [&](const auto& dim) { return dim.name == fused; };
+    while (definition.domain &&
+           std::any_of(definition.domain->dims.begin(), definition.domain->dims.end(), is_taken)) {
+      fused += ".fused";
+    }
+    add(definition, directive::Fuse{vars[2], vars[3], fused});
+    vars[2] = fused;
+    vars.erase(vars.begin() + 3);
+  }
+  static const std::vector<int> kTiles[] = {{256}, {32, 8}, {32, 8, 1}};
+  // Columns are fewer than points: smaller blocks reach more multiprocessors.
+  static const std::vector<int> kColumnTiles[] = {{64}, {32, 4}, {32, 4, 1}};
+  const auto& tile = (definition.recurrence ? kColumnTiles : kTiles)[vars.size() - 1];
+  add(definition, directive::GpuTile{vars, tile, {}});
+  if (definition.recurrence) {
+    add(definition, directive::Unroll{func.args[definition.recurrence->dim], kSteps, {}});
+  }
+  return true;
+}
+
+/// Is it known to be too long for one thread?
+bool is_long(const Definition& definition) {
+  if (!definition.domain) return false;
+  std::int64_t iterations = 1;
+  for (const auto& dim : definition.domain->dims) {
+    iterations *= std::max<std::int64_t>(dim.constant_extent(), 1);
+    if (iterations > kMostInOneThread) return true;
+  }
+  return false;
+}
+
+/// Does another Func name a loop of this one, or `loop` in particular?
+bool holds_others(const Program& program, const std::string& func, const std::string& loop = {}) {
+  const auto names = [&](const LoopLevel& level) {
+    return level.func == func && (loop.empty() || level.var == loop);
+  };
+  return std::any_of(program.placement.begin(), program.placement.end(), [&](const auto& entry) {
+    const Placement& place = entry.second;
+    return place.level == Placement::Level::At &&
+           (names(place.compute) || (place.store && names(*place.store)));
+  });
+}
+
+/// Tiling would rename the loops that the user knows.
+bool may_be_tiled(const Program& program, const std::string& func, const Definition& definition) {
+  std::vector<std::string> loops = definition.pure_vars;
+  if (loops.empty()) loops = domain_of(definition);
+  return std::none_of(loops.begin(), loops.end(),
+                      [&](const auto& loop) { return holds_others(program, func, loop); });
+}
+
+// The places of definitions by their Func's name.
+using Definitions = std::map<std::string, std::vector<std::size_t>>;
+
+/// Definitions that one thread of a GPU carries out, so that no GPU waits for the host, where anything
+/// runs in threads at all.
+void schedule_single(Program& program, const Definitions& ordered) {
+  bool gpu = false;
+  for (const auto& func : program.pipeline.funcs) {
+    gpu = gpu || (program.is_root(func->name) &&
+                  std::any_of(func->definitions.begin(), func->definitions.end(), uses_gpu));
+  }
+  if (!gpu || !program.options.target.is_gpu()) return;
+  for (auto& func : program.pipeline.funcs) {
+    const auto found = ordered.find(func->name);
+    if (found == ordered.end()) continue;
+    auto copy = std::make_shared<FunctionData>(*func);
+    for (const std::size_t i : found->second) add(copy->definitions[i], directive::GpuSingleThread{});
+    func = copy;
+  }
+}
+
+}  // namespace
+
+void default_schedule(Program& program) {
+  // Iterations that run at once would share what is computed inside them and stored outside all loops.
+  const bool parallel = std::none_of(program.placement.begin(), program.placement.end(),
+                                     [](const auto& entry) { return entry.second.store_root; });
+  Definitions ordered;  // what one thread would have to do
+  for (auto& func : program.pipeline.funcs) {
+    if (!program.is_root(func->name)) continue;
+    auto copy = std::make_shared<FunctionData>(*func);
+    bool scheduled = false;
+    for (const auto& definition : copy->definitions) scheduled = scheduled || has_loops(definition);
+    if (program.options.target.is_gpu()) scheduled = scheduled || holds_others(program, copy->name);
+    // A Func that the user scheduled for one of them has its updates there, too, on any target.
+    const bool gpu = scheduled
+                         ? std::any_of(copy->definitions.begin(), copy->definitions.end(), uses_gpu)
+                         : program.options.target.is_gpu();
+    for (std::size_t i = 0; i < copy->definitions.size(); ++i) {
+      auto& definition = copy->definitions[i];
+      if (has_loops(definition)) {
+        // Loops in the user's order that are given to nobody.
+        const bool left = gpu && i > 0 && definition.pure_vars.empty() && !is_spread(definition);
+        if (left && !is_long(definition) && may_be_tiled(program, copy->name, definition)) {
+          ordered[copy->name].push_back(i);
+        }
+        continue;
+      }
+      if (!gpu) {
+        schedule_host(definition, *copy, parallel, holds_others(program, copy->name));
+      } else if (may_be_tiled(program, copy->name, definition) && !schedule_gpu(definition, *copy) &&
+                 !is_long(definition)) {
+        ordered[copy->name].push_back(i);
+      }
+    }
+    func = copy;
+  }
+  schedule_single(program, ordered);
+}
+
+}  // namespace mica::passes

@@ -1,0 +1,107 @@
+#include "codegen/passes/funcs/turn_tiles.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/plan/common_frame.h"
+#include "dsl/schedule/loop_dims.h"
+
+namespace mica::passes {
+namespace {
+
+/// The directive of type D that a tile at `tile` takes up for its loop `var`; null if there is none.
+template <typename D>
+D* taken_up(Definition& definition, std::size_t tile, const std::string& var) {
+  for (std::size_t i = tile + 1; i < definition.directives.size(); ++i) {
+    auto* found = std::get_if<D>(&definition.directives[i].op);
+    if (found && found->var == var) return found;
+  }
+  return nullptr;
+}
+
+template <typename D>
+bool has(const Definition& definition) {
+  return std::any_of(definition.directives.begin(), definition.directives.end(),
+                     [](const Directive& d) { return std::holds_alternative<D>(d.op); });
+}
+
+/// Is another Func computed, or stored, in a thread of `tile`?
+bool holds_others(const Program& program, const std::string& func, const directive::GpuTile& tile) {
+  const auto names = [&](const LoopLevel& level) {
+    return level.func == func &&
+           std::any_of(tile.vars.begin(), tile.vars.end(), [&](const std::string& var) {
+             return level.var == var + ".thread" || level.var == var + ".vec" ||
+                    level.var == var + ".unroll";
+           });
+  };
+  return std::any_of(program.placement.begin(), program.placement.end(), [&](const auto& entry) {
+    const Placement& place = entry.second;
+    return place.level == Placement::Level::At &&
+           (names(place.compute) || (place.store && names(*place.store)));
+  });
+}
+
+/// The place in the tile of the dimension that gives its threads to `row`, in exchange for `width`
+/// points each; none if there is no such dimension.
+std::optional<std::size_t> giver(const directive::GpuTile& tile, std::size_t row, int width) {
+  for (std::size_t i = 0; i < tile.vars.size(); ++i) {
+    if (i != row && tile.sizes[i] % width == 0) return i;
+  }
+  return std::nullopt;
+}
+
+void turn(const Program& program, const FunctionData& func, Definition& definition, std::size_t at) {
+  const std::string& row = func.args.front();
+  const auto& tile = std::get<directive::GpuTile>(definition.directives[at].op);
+  const auto place = std::find(tile.vars.begin(), tile.vars.end(), row);
+  if (place == tile.vars.end() || holds_others(program, func.name, tile)) return;
+  const auto* vector = taken_up<directive::Vectorize>(definition, at, row);
+  if (vector == nullptr || vector->width <= 1 || vector->tail != TailStrategy::Auto) return;
+  const int width = vector->width;
+  const auto from = static_cast<std::size_t>(place - tile.vars.begin());
+  const auto to = giver(tile, from, width);
+  if (!to) return;
+  const std::string other = tile.vars[*to];
+  auto* rows = taken_up<directive::Unroll>(definition, at, other);
+  if (rows != nullptr &&
+      (rows->tail != TailStrategy::Auto || rows->factor == 0 || rows->factor * width > kMostUnrolled)) {
+    return;
+  }
+  if (rows != nullptr) rows->factor *= width;
+  const auto vectors = std::find_if(
+      definition.directives.begin(), definition.directives.end(),
+      [&](const Directive& d) { return std::get_if<directive::Vectorize>(&d.op) == vector; });
+  auto& turned = std::get<directive::GpuTile>(definition.directives[at].op);
+  turned.sizes[from] *= width;
+  turned.sizes[*to] /= width;
+  if (rows != nullptr) {
+    definition.directives.erase(vectors);
+  } else {
+    vectors->op = directive::Unroll{other, width, {}};
+  }
+}
+
+}  // namespace
+
+void turn_tiles(Program& program) {
+  if (program.options.variant.aligned || !program.options.target.is_gpu()) return;
+  for (auto& func : program.pipeline.funcs) {
+    // A common frame's rows are those of warps.
+    if (!program.is_root(func->name) || planning::common_frame(program, *func)) continue;
+    auto copy = std::make_shared<FunctionData>(*func);
+    for (Definition& definition : copy->definitions) {
+      // Loops that are split or joined beforehand have other names than their dimensions.
+      const bool renamed = has<directive::Split>(definition) || has<directive::Fuse>(definition);
+      if (renamed || has<directive::WarpSplit>(definition)) continue;
+      for (std::size_t i = 0; i < definition.directives.size(); ++i) {
+        if (std::holds_alternative<directive::GpuTile>(definition.directives[i].op)) {
+          turn(program, *copy, definition, i);
+          break;
+        }
+      }
+    }
+    func = copy;
+  }
+}
+
+}  // namespace mica::passes

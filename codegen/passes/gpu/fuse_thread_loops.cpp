@@ -1,0 +1,408 @@
+#include "codegen/passes/gpu/fuse_thread_loops.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/analysis/simplify.h"
+#include "codegen/ir/traverse.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+using Names = std::set<std::string>;
+
+bool has_thread_loops(const ir::Stmt& s) {
+  bool found = false;
+  ir::walk(
+      s,
+      [&](const ir::Stmt& child) {
+        const auto* loop = child.as<ir::For>();
+        if (loop && loop->kind == LoopKind::GpuThread) found = true;
+      },
+      [](const Expr&) {});
+  return found;
+}
+
+// The thread loops directly around each other, outermost first, and what stands inside.
+std::vector<const ir::For*> thread_nest(const ir::Stmt& s, ir::Stmt& inside) {
+  std::vector<const ir::For*> nest;
+  ir::Stmt at = s;
+  for (;;) {
+    if (const auto* produce = at.as<ir::Produce>()) {
+      at = produce->body;
+      continue;
+    }
+    const auto* loop = at.as<ir::For>();
+    if (!loop || loop->kind != LoopKind::GpuThread) break;
+    nest.push_back(loop);
+    at = loop->body;
+  }
+  inside = at;
+  return nest;
+}
+
+// Arrays that a piece of code reads and writes. Bulk copies write too, but whoever uses what they bring
+// has waited at their transaction barriers: that orders them, and no barrier need follow.
+struct Effects {
+  Names reads, writes, bulk_writes;
+};
+
+// Shared arrays that were read and written since the last barrier, each with the ages of the accesses:
+// how many planes of a ring were begun since (0 for other arrays).
+class Pending {
+ public:
+  using Rings = std::map<std::string, ir::Allocate::Ring>;
+
+  void add(const Pending& other) {
+    keep(reads_, other.reads_);
+    keep(writes_, other.writes_);
+  }
+  void add(const Effects& effects) {
+    for (const auto& name : effects.reads) reads_[name].insert(0);
+    for (const auto& name : effects.writes) writes_[name].insert(0);
+  }
+  // A barrier orders everything but copies of planes that no code asks for yet: they may still be under
+  // way.
+  void meet(const Rings& rings) {
+    reads_.clear();
+    for (auto& [name, ages] : writes_) {
+      const auto ring = rings.find(name);
+      const bool copied = ring != rings.end() && ring->second.copied;
+      std::erase_if(ages, [&](auto age) { return !copied || age >= ring->second.newest_lag; });
+    }
+    std::erase_if(writes_, [](const auto& entry) { return entry.second.empty(); });
+  }
+  // Another plane of the rings of Func `func` is begun.
+  void begin_plane(const std::string& func) {
+    constexpr std::int64_t kOldest = 64;  // no ring is longer
+    for (auto* accesses : {&reads_, &writes_}) {
+      for (auto& [name, ages] : *accesses) {
+        const bool same =
+            name == func || (name.rfind(func + ".", 0) == 0 &&
+                             name.find_first_not_of("0123456789", func.size() + 1) == std::string::npos);
+        if (!same) continue;
+        std::set<std::int64_t> older;
+        for (auto age : ages) older.insert(std::min(age + 1, kOldest));
+        ages = std::move(older);
+      }
+    }
+  }
+  friend bool operator==(const Pending&, const Pending&) = default;
+  [[nodiscard]] bool conflicts(const Effects& next, const Rings& rings) const {
+    auto meets = [&](const Ages& accesses, const std::string& name, auto&& harmless) {
+      const auto it = accesses.find(name);
+      if (it == accesses.end()) return false;
+      const auto ring = rings.find(name);
+      return ring == rings.end() || std::any_of(it->second.begin(), it->second.end(),
+                                                [&](auto age) { return !harmless(ring->second, age); });
+    };
+    for (const auto& name : next.reads) {
+      if (meets(writes_, name, [](const auto& r, auto age) { return age < r.newest_lag; })) return true;
+    }
+    for (const auto* names : {&next.writes, &next.bulk_writes}) {
+      for (const auto& name : *names) {
+        // A new plane takes the place of the one begun `places` planes before it.
+        if (meets(writes_, name, [](const auto& r, auto age) { return age < r.places; })) return true;
+        if (meets(reads_, name, [](const auto& r, auto age) { return age < r.places - r.oldest_lag; })) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  using Ages = std::map<std::string, std::set<std::int64_t>>;
+  static void keep(Ages& into, const Ages& other) {
+    for (const auto& [name, ages] : other) into[name].insert(ages.begin(), ages.end());
+  }
+  Ages reads_, writes_;
+};
+
+/// The directive that makes blocks of `func` larger than its tile, or else makes the tile.
+SourceLocation place_of_blocks(const FunctionData& func) {
+  SourceLocation where = func.where;
+  for (const Definition& definition : func.definitions) {
+    for (const Directive& directive : definition.directives) {
+      const auto* stage = std::get_if<directive::Stage>(&directive.op);
+      if (stage != nullptr && stage->load == LoadPolicy::HaloThreads) return directive.where;
+      if (std::holds_alternative<directive::GpuTile>(directive.op)) where = directive.where;
+    }
+  }
+  return where;
+}
+
+class Fuser {
+ public:
+  /// Of the kernel of `func`, whose name and place errors give.
+  Fuser(const DeviceLimits& limits, const FunctionData& func)
+      : limits_(limits), kernel_(func.name), where_(place_of_blocks(func)) {}
+
+  ir::Stmt run(const ir::Stmt& s, int (&block)[3]) {
+    measure(s);
+    const std::int64_t threads = block_[0] * block_[1] * block_[2];
+    if (threads > limits_.threads_per_block) {
+      throw UserError("a block of " + kernel_ + " has " + std::to_string(block_[0]) + " x " +
+                          std::to_string(block_[1]) + " x " + std::to_string(block_[2]) + " = " +
+                          std::to_string(threads) + " threads, and the device allows " +
+                          std::to_string(limits_.threads_per_block) +
+                          "; use smaller tiles, or another LoadPolicy than HaloThreads for staged boxes",
+                      where_);
+    }
+    if (block_[2] > limits_.threads_z) {
+      throw UserError("a block of " + kernel_ + " has " + std::to_string(block_[2]) +
+                          " threads in z, and the device allows " + std::to_string(limits_.threads_z) +
+                          "; put the longest axis first in gpu_threads",
+                      where_);
+    }
+    for (int i = 0; i < 3; ++i) block[i] = static_cast<int>(block_[i]);
+    ir::Stmt fused = run_grid(s);
+    return fused;
+  }
+
+ private:
+  // ---- extents of the block ------------------------------------------------------------------------
+  void measure(const ir::Stmt& s) {
+    ir::Stmt inside;
+    auto nest = thread_nest(s, inside);
+    for (std::size_t i = 0; i < nest.size(); ++i) {
+      const auto* extent = as_int(nest[nest.size() - 1 - i]->extent);
+      internal_check(extent && i < 3, "thread loops have constant extents and three axes");
+      block_[i] = std::max(block_[i], *extent);
+    }
+    if (!inside.defined()) return;
+    ir::for_each_child(
+        inside, [this](const ir::Stmt& child) { measure(child); }, [](const Expr&) {});
+  }
+
+  // ---- block loops ---------------------------------------------------------------------------------
+  ir::Stmt run_grid(const ir::Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop && loop->kind == LoopKind::GpuBlock) {
+      return ir::make_stmt(
+          ir::For{loop->name, loop->min, loop->extent, loop->kind, run_grid(loop->body), loop->rolled});
+    }
+    if (has_block_loops(s)) {
+      return ir::map_children(
+          s, [this](const ir::Stmt& child) { return run_grid(child); }, [](const Expr& e) { return e; });
+    }
+    collect_shared(s);
+    Pending pending;
+    ir::Stmt body = run_block(s, pending);
+    for (auto it = allocs_.rbegin(); it != allocs_.rend(); ++it) {
+      it->body = body;
+      body = ir::make_stmt(*it);
+    }
+    return body;
+  }
+
+  static bool has_block_loops(const ir::Stmt& s) {
+    bool found = false;
+    ir::walk(
+        s,
+        [&](const ir::Stmt& child) {
+          const auto* loop = child.as<ir::For>();
+          if (loop && loop->kind == LoopKind::GpuBlock) found = true;
+        },
+        [](const Expr&) {});
+    return found;
+  }
+
+  void collect_shared(const ir::Stmt& s) {
+    ir::walk(
+        s,
+        [&](const ir::Stmt& child) {
+          const auto* alloc = child.as<ir::Allocate>();
+          if (alloc) (alloc->memory == MemoryType::Shared ? shared_ : private_).insert(alloc->buffer);
+          if (alloc && alloc->ring.places > 0) rings_[alloc->buffer] = alloc->ring;
+        },
+        [](const Expr&) {});
+  }
+
+  Effects effects(const ir::Stmt& s) const {
+    Effects all;
+    ir::walk(
+        s, [&](const ir::Stmt& child) { add_effects(child, all); }, nullptr);
+    return all;
+  }
+  /// What `s` itself does, statements inside it left out.
+  Effects own_effects(const ir::Stmt& s) const {
+    Effects own;
+    add_effects(s, own);
+    return own;
+  }
+  void add_effects(const ir::Stmt& s, Effects& p) const {
+    for (const ir::ArrayUse& use : ir::array_uses(s)) {
+      if (private_.count(use.array)) continue;
+      if (use.kind == ir::ArrayUse::Kind::Write) {
+        (s.as<ir::BulkCopy>() ? p.bulk_writes : p.writes).insert(use.array);
+      }
+      if (use.kind == ir::ArrayUse::Kind::Read) p.reads.insert(use.array);
+      // A copy needs its transaction barriers set up; waiting there orders nothing else.
+      if (use.kind == ir::ArrayUse::Kind::Synchronize && s.as<ir::BulkCopy>()) {
+        p.reads.insert(use.array);
+      }
+    }
+    ir::for_each_child(s, nullptr, [&](const Expr& e) {
+      walk(e, [&](const Expr& node) {
+        const auto* load = node.as<Load>();
+        if (load && !private_.count(load->buffer)) p.reads.insert(load->buffer);
+      });
+    });
+  }
+
+  // ---- inside a block ------------------------------------------------------------------------------
+  ir::Stmt run_block(const ir::Stmt& s, Pending& pending) {
+    if (!s.defined()) return s;
+    if (const auto* block = s.as<ir::Block>()) {
+      std::vector<ir::Stmt> stmts;
+      for (const auto& child : block->stmts) stmts.push_back(run_block(child, pending));
+      return ir::make_block(std::move(stmts));
+    }
+    if (const auto* alloc = s.as<ir::Allocate>()) {
+      ir::Allocate hoisted = *alloc;
+      hoisted.body = {};
+      // One array may be made in several places, one after the other.
+      for (const auto& a : allocs_) {
+        if (a.buffer == alloc->buffer) return run_block(alloc->body, pending);
+      }
+      allocs_.push_back(hoisted);
+      return run_block(alloc->body, pending);
+    }
+    if (const auto* produce = s.as<ir::Produce>()) {
+      pending.begin_plane(produce->func);
+      ir::Stmt body = run_block(produce->body, pending);
+      return body.defined() ? ir::make_stmt(ir::Produce{produce->func, body}) : body;
+    }
+    if (!has_thread_loops(s)) return stage(one_thread(s), effects(s), pending);
+    ir::Stmt inside;
+    if (auto nest = thread_nest(s, inside); !nest.empty()) {
+      return stage(thread_code(nest, inside), effects(s), pending);
+    }
+    if (const auto* let = s.as<ir::LetStmt>()) {
+      return ir::make_stmt(ir::LetStmt{let->name, let->value, run_block(let->body, pending)});
+    }
+    if (const auto* branch = s.as<ir::If>()) {
+      // A barrier before the branch serves what follows it too, unless the branch waits for copies
+      // first.
+      ir::Stmt barrier;
+      if (meets_in_order(s, pending)) {
+        pending.meet(rings_);
+        barrier = ir::make_stmt(ir::Barrier{});
+      }
+      Pending other = pending;
+      ir::Stmt a = run_block(branch->then_case, pending);
+      ir::Stmt b = run_block(branch->else_case, other);
+      pending.add(other);
+      return ir::make_block({barrier, ir::make_stmt(ir::If{branch->condition, a, b})});
+    }
+    const auto* loop = s.as<ir::For>();
+    internal_check(loop != nullptr, "a loop is left among block statements");
+    // What one iteration leaves pending meets the next iteration's start.
+    Pending start = pending;
+    Pending before;
+    do {
+      before = start;
+      Pending end = start;
+      run_block(loop->body, end);
+      start.add(end);
+    } while (before != start);
+    ir::Stmt body = run_block(loop->body, start);
+    pending.add(start);
+    return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body, loop->rolled});
+  }
+
+  /// Does a statement of a branch conflict with what is pending before it? Not if the branch waits for
+  /// copies.
+  bool meets_in_order(const ir::Stmt& branch, Pending pending) const {
+    bool meets = false, waits = false;
+    const auto check = [&](const ir::Stmt& s) {
+      if (const auto* made = s.as<ir::Produce>()) pending.begin_plane(made->func);
+      waits = waits || s.as<ir::CopyWait>() || s.as<ir::BulkWait>();
+      if (!meets) meets = pending.conflicts(own_effects(s), rings_);
+    };
+    ir::walk(branch, check, nullptr);
+    return meets && !waits;
+  }
+
+  ir::Stmt stage(const ir::Stmt& code, Effects effects, Pending& pending) const {
+    // No thread reads what another wrote to global memory in the same kernel.
+    for (auto* names : {&effects.reads, &effects.writes, &effects.bulk_writes}) {
+      std::erase_if(*names, [this](const std::string& name) { return shared_.count(name) == 0; });
+    }
+    if (!pending.conflicts(effects, rings_)) {
+      pending.add(effects);
+      return code;
+    }
+    pending.meet(rings_);
+    pending.add(effects);
+    return ir::make_block({ir::make_stmt(ir::Barrier{}), code});
+  }
+
+  ir::Stmt thread_code(const std::vector<const ir::For*>& nest, const ir::Stmt& inside) const {
+    ir::Stmt body = inside;
+    Expr condition;
+    auto require = [&](const Expr& c) { condition = condition.defined() ? condition && c : c; };
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      Expr thread = make_var(axis_name(axis));
+      if (axis >= nest.size()) {
+        if (block_[axis] > 1) require(thread == 0);
+        continue;
+      }
+      const ir::For& loop = *nest[nest.size() - 1 - axis];
+      const std::int64_t extent = *as_int(loop.extent);
+      if (extent < block_[axis]) require(thread < make_const(Int(32), extent));
+      Expr value = block_[axis] == 1 ? loop.min : loop.min + thread;
+      body = ir::substitute(body, loop.name, value);
+    }
+    return condition.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
+  }
+
+  ir::Stmt one_thread(const ir::Stmt& s) const {
+    const Effects done = effects(s);
+    if (done.writes.empty() && done.bulk_writes.empty() && !expects_copies(s)) return s;
+    Expr condition;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (block_[axis] == 1) continue;
+      Expr first = make_var(axis_name(axis)) == 0;
+      condition = condition.defined() ? condition && first : first;
+    }
+    return condition.defined() ? ir::make_stmt(ir::If{condition, s, {}}) : s;
+  }
+
+  /// A BulkExpect is one thread's.
+  static bool expects_copies(const ir::Stmt& s) {
+    bool found = false;
+    ir::walk(
+        s, [&](const ir::Stmt& child) { found = found || child.as<ir::BulkExpect>(); }, nullptr);
+    return found;
+  }
+
+  static std::string axis_name(std::size_t axis) {
+    return ir::kGpuAxisNames[static_cast<std::size_t>(ir::GpuAxis::ThreadX) + axis];
+  }
+
+  const DeviceLimits& limits_;
+  std::string kernel_;
+  SourceLocation where_;
+  std::int64_t block_[3] = {1, 1, 1};
+  std::vector<ir::Allocate> allocs_;
+  Names private_, shared_;
+  Pending::Rings rings_;
+};
+
+}  // namespace
+
+void fuse_thread_loops(Program& program) {
+  for (auto& nest : program.nests) {
+    if (!nest.on_device) continue;
+    const FunctionData* func = program.pipeline.find(nest.func);
+    internal_check(func != nullptr, "a nest computes a Func of the pipeline");
+    nest.body = Fuser(program.options.limits, *func).run(nest.body, nest.kernel.block);
+  }
+}
+
+}  // namespace mica::passes

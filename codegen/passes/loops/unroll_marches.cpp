@@ -1,0 +1,162 @@
+#include "codegen/passes/loops/unroll_marches.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "codegen/analysis/simplify.h"
+#include "codegen/ir/traverse.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+class Unroller {
+ public:
+  explicit Unroller(bool on_device) : on_device_(on_device) {}
+
+  ir::Stmt run(const ir::Stmt& s) {
+    if (const auto* alloc = s.as<ir::Allocate>()) {
+      const auto saved = std::pair(must_, may_);
+      const bool registers = alloc->memory == MemoryType::Register && alloc->per_thread;
+      const bool several_planes = alloc->ring.oldest_lag > alloc->ring.newest_lag;
+      for (const auto fold : alloc->folds) {
+        if (fold == 0 || !on_device_) continue;
+        if (registers) must_.push_back(fold);
+        if (!registers && several_planes) may_.push_back(fold);
+      }
+      ir::Allocate copy = *alloc;
+      copy.body = run(alloc->body);
+      std::tie(must_, may_) = saved;
+      return ir::make_stmt(std::move(copy));
+    }
+    const auto* loop = s.as<ir::For>();
+    if (loop && loop->kind == LoopKind::March) return unrolled(*loop);
+    return ir::map_children(
+        s, [this](const ir::Stmt& child) { return run(child); }, [](const Expr& e) { return e; });
+  }
+
+ private:
+  // Steps to write out: a common period of all rings in registers, and of the others where it and the
+  // code of all steps stay short.
+  [[nodiscard]] std::int64_t period(const ir::Stmt& step) const {
+    constexpr std::int64_t kMostSteps = 12, kMostLoads = 1024;
+    std::int64_t period = 1;
+    for (const auto fold : must_) period = std::lcm(period, fold);
+    const std::int64_t loads = may_.empty() ? 0 : loads_of(step);
+    for (const auto fold : may_) {
+      const auto longer = std::lcm(period, fold);
+      if (longer <= kMostSteps && longer * loads <= kMostLoads) period = longer;
+    }
+    return period;
+  }
+
+  /// Elements that the code of `s` loads, each written once.
+  static std::int64_t loads_of(const ir::Stmt& s) {
+    std::vector<Expr> values;
+    ir::walk(
+        s,
+        [&](const ir::Stmt& at) {
+          ir::for_each_child(at, nullptr, [&](const Expr& e) { values.push_back(e); });
+        },
+        nullptr);
+    std::int64_t loads = 0;
+    visit_nodes(values, [&](const Expr& e) { loads += e.as<Load>() != nullptr ? 1 : 0; });
+    return loads;
+  }
+
+  ir::Stmt unrolled(const ir::For& loop) const {
+    const std::int64_t steps_a_turn = period(loop.body);
+    const auto* min = as_int(loop.min);
+    internal_check(min && *min <= 0, "a march starts at a constant step");
+    const Expr planes = simplify(loop.extent + constant(*min));
+    const Expr step = make_var(loop.name);
+    std::int64_t beyond = 0;
+    const ir::Stmt undisturbed = always(loop.body, step, planes, std::nullopt, &beyond);
+    std::vector<ir::Stmt> stmts;
+    for (std::int64_t s = *min; s < 0; ++s) {
+      // A block has one plane at least.
+      stmts.push_back(ir::substitute(always(loop.body, step, planes, -s), loop.name, constant(s)));
+    }
+    if (steps_a_turn == 1 && beyond == 0) {
+      stmts.push_back(
+          ir::make_stmt(ir::For{loop.name, constant(0), planes, LoopKind::Serial, loop.body}));
+      return ir::make_block(std::move(stmts));
+    }
+    const std::string turn = loop.name + ".turn";
+    const std::string whole = loop.name + ".whole";
+    auto at = [&](std::int64_t k) { return make_var(turn) * constant(steps_a_turn) + constant(k); };
+    std::vector<ir::Stmt> steps;
+    for (std::int64_t k = 0; k < steps_a_turn; ++k) {
+      steps.push_back(ir::substitute(undisturbed, loop.name, at(k)));
+    }
+    stmts.push_back(ir::make_stmt(ir::For{turn, constant(0), make_var(whole), LoopKind::Serial,
+                                          ir::make_block(std::move(steps))}));
+    // Fewer than steps_a_turn + beyond steps are left.
+    const std::int64_t most_left = steps_a_turn - 1 + beyond;
+    ir::Stmt rest;
+    for (std::int64_t k = std::min(steps_a_turn, most_left); k-- > 0;) {
+      const ir::Stmt last =
+          ir::substitute(never(loop.body, step, planes, most_left - k), loop.name, at(k));
+      if (steps_a_turn == 1) {  // every turn left is one step
+        rest = last;
+        break;
+      }
+      rest = ir::make_stmt(ir::If{at(k) < planes, ir::make_block({last, rest}), {}});
+    }
+    const Expr turns = (planes + constant(steps_a_turn - 1)) / constant(steps_a_turn);
+    stmts.push_back(ir::make_stmt(
+        ir::For{turn, make_var(whole), simplify(turns - make_var(whole)), LoopKind::Serial, rest}));
+    const Expr undisturbed_turns = max(planes - constant(beyond), constant(0)) / constant(steps_a_turn);
+    return ir::make_stmt(
+        ir::LetStmt{whole, simplify(undisturbed_turns), ir::make_block(std::move(stmts))});
+  }
+
+  // `s` with the conditions step + c < planes taken as true for c up to `most`; `largest` becomes the
+  // largest c met.
+  static ir::Stmt always(const ir::Stmt& s, const Expr& step, const Expr& planes,
+                         std::optional<std::int64_t> most, std::int64_t* largest = nullptr) {
+    return decided(s, step, planes, [&](std::int64_t c) -> std::optional<bool> {
+      if (most && c > *most) return std::nullopt;
+      if (largest) *largest = std::max(*largest, c);
+      return true;
+    });
+  }
+  // The same, taken as false from c = `least` on.
+  static ir::Stmt never(const ir::Stmt& s, const Expr& step, const Expr& planes, std::int64_t least) {
+    return decided(s, step, planes,
+                   [&](std::int64_t c) { return c >= least ? std::optional(false) : std::nullopt; });
+  }
+  static ir::Stmt decided(const ir::Stmt& s, const Expr& step, const Expr& planes,
+                          const std::function<std::optional<bool>(std::int64_t)>& decide) {
+    std::function<Expr(const Expr&)> rewrite = [&](const Expr& e) -> Expr {
+      const auto* compare = e.as<Compare>();
+      if (compare && compare->op == CompareOp::Lt && equal(compare->b, planes)) {
+        const auto c = analysis::constant_difference(compare->a, step);
+        const auto value = c ? decide(*c) : std::nullopt;
+        if (value) return make_const(Bool(), std::int64_t{*value ? 1 : 0});
+      }
+      return e.type().is_bool() ? map_children(e, rewrite) : e;
+    };
+    return ir::map_exprs(s, rewrite);
+  }
+
+  bool on_device_;
+  std::vector<std::int64_t> must_,
+      may_;  ///< places of the rings around, in registers and in shared memory
+};
+
+}  // namespace
+
+void unroll_marches(Program& program) {
+  for (auto& nest : program.nests) {
+    nest.body = simplify(Unroller(nest.on_device).run(nest.body));
+  }
+}
+
+}  // namespace mica::passes

@@ -1,0 +1,291 @@
+#include "dsl/check/check_schedule.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "dsl/check/update_order.h"
+#include "dsl/expr/limits.h"
+#include "dsl/expr/names.h"
+#include "dsl/schedule/schedule_view.h"
+
+namespace mica {
+
+namespace {
+
+/// Directives that belong to a Func as a whole, not to the loops of one definition.
+bool is_whole_func(const Directive& directive) {
+  const auto& op = directive.op;
+  return std::holds_alternative<directive::ComputeInline>(op) ||
+         std::holds_alternative<directive::ComputeRoot>(op) ||
+         std::holds_alternative<directive::ComputeAt>(op) ||
+         std::holds_alternative<directive::StoreAt>(op) ||
+         std::holds_alternative<directive::StoreRoot>(op) ||
+         std::holds_alternative<directive::StoreIn>(op) ||
+         std::holds_alternative<directive::AlignStorage>(op) ||
+         std::holds_alternative<directive::Bound>(op) || std::holds_alternative<directive::Stage>(op) ||
+         std::holds_alternative<directive::ReadOnly>(op) ||
+         std::holds_alternative<directive::March>(op) ||
+         std::holds_alternative<directive::RegisterWindow>(op) ||
+         std::holds_alternative<directive::Prefetch>(op) ||
+         std::holds_alternative<directive::Scatter>(op) ||
+         std::holds_alternative<directive::Exchange>(op) ||
+         std::holds_alternative<directive::OrderBlocks>(op) ||
+         std::holds_alternative<directive::StreamLoads>(op) ||
+         std::holds_alternative<directive::StreamStores>(op) ||
+         std::holds_alternative<directive::Texture>(op) ||
+         std::holds_alternative<directive::FoldStorage>(op) ||
+         std::holds_alternative<directive::ReorderStorage>(op) ||
+         std::holds_alternative<directive::WarpSplit>(op);
+}
+
+/// The checks of directives that stand alone.
+class DirectiveChecker {
+ public:
+  DirectiveChecker(const ScheduleView& view, const FuncView& f, Diagnostics& findings)
+      : view_(view), f_(f), findings_(findings) {}
+
+  void run() {
+    for (definition_ = 0; definition_ < f_.func->definitions.size(); ++definition_) {
+      for (const auto& directive : f_.func->definitions[definition_].directives) {
+        current_ = &directive;
+        if (definition_ > 0 && is_whole_func(directive)) {
+          report(fmt::format("this belongs to {} as a whole: write {}{}", f_.name(), f_.name(),
+                             to_string(directive)));
+          continue;
+        }
+        std::visit(*this, directive.op);
+      }
+    }
+  }
+
+  void operator()(const directive::Bound& d) {
+    if (!is_dimension(d.var)) return;
+    is_in_range("the min", d.min, -kLargestMin, kLargestMin);
+    is_in_range("the extent", d.extent, 1, kLargestExtent);
+  }
+  void operator()(const directive::AlignStorage& d) {
+    if (!is_dimension(d.var)) return;
+    if (d.elements < 1) {
+      report(fmt::format("{} is no number of elements to align to; it must be at least 1", d.elements));
+    }
+  }
+  void operator()(const directive::FoldStorage& d) {
+    if (!is_dimension(d.var)) return;
+    is_in_range("the factor", d.factor, 1, kLargestFactor);
+  }
+  void operator()(const directive::ReorderStorage& d) {
+    std::set<std::string> seen;
+    for (const auto& var : d.vars) {
+      if (!is_dimension(var)) return;
+      if (!seen.insert(var).second) return report(fmt::format("{} is named twice", var));
+    }
+    if (d.vars.size() < 2) report("this orders dimensions, so it needs at least two");
+  }
+  void operator()(const directive::LaunchBounds& d) {
+    is_in_range("min_blocks", d.min_blocks, 1, 32);
+    needs_blocks();
+  }
+  void operator()(const directive::MaxRegisters& d) {
+    is_in_range("the number of registers", d.count, 16, 255);
+    needs_blocks();
+  }
+  void operator()(const directive::ReadOnly& d) { is_read_input(d.source); }
+  void operator()(const directive::StreamLoads& d) { is_read_input(d.source); }
+  void operator()(const directive::Texture& d) {
+    if (!is_read_input(d.source)) return;
+    const Type type = view_.pipeline().find_input(d.source)->image->type;
+    if (type.bytes() != 4) {
+      report(
+          fmt::format("elements of {} are {} of {}, and a texture holds elements of 4 bytes: use "
+                      "read_only({}), which loads any",
+                      d.source, to_string(type), counted(type.bytes(), "byte"), d.source));
+    }
+    for (const auto& other : f_.func->definitions.front().directives) {
+      const auto* stage = std::get_if<directive::Stage>(&other.op);
+      if (!stage || user_name(view_, stage->source) != d.source) continue;
+      if (stage->load != LoadPolicy::AsyncCopy && stage->load != LoadPolicy::Bulk) continue;
+      report(
+          fmt::format("{} is staged by LoadPolicy::{}{}, which copies it past the texture: remove "
+                      "this, or stage it by TwoStep",
+                      d.source, to_string(stage->load), line_of(other.where)));
+    }
+  }
+  void operator()(const directive::StreamStores&) {
+    const char* where = f_.is_inline()                                  ? "computed inline"
+                        : f_.staged_by || view_.context_of(f_).in_block ? "kept inside a block"
+                                                                        : nullptr;
+    if (!where) return;
+    report(
+        fmt::format("{} is {}, so no store of it goes to global memory: put this on a Func that is "
+                    "an output or has compute_root()",
+                    f_.name(), where));
+  }
+  void operator()(const directive::Stage& d) {
+    const std::string source = user_name(view_, d.source);
+    if (!view_.reads_inside(f_, d.source)) {
+      if (const FuncView* window = view_.window_of(f_, source)) {
+        report(
+            fmt::format("every tap of {} stands at the point's own column and is read from the "
+                        "register_window{}, so nothing reads the stage: remove one of the two",
+                        source, line_of(window->place.directive->where)));
+        return;
+      }
+      report(fmt::format("{} does not read {}{}; it reads {}", f_.name(), source,
+                         did_you_mean(source, read_names(view_, f_)), read_list(view_, f_)));
+      return;
+    }
+    if (d.memory != MemoryType::Shared && d.memory != MemoryType::Auto) {
+      report(
+          fmt::format("a block's box of {} cannot be held in MemoryType::{}; legal are Shared and Auto",
+                      source, to_string(d.memory)));
+    }
+    const FuncView* held = view_.find(d.source);
+    if (!held || (held->stage && held->stage != current_)) {
+      report(fmt::format("{} is staged already{}: remove one of the two", source,
+                         held ? line_of(held->stage->where) : ""));
+      return;
+    }
+    if (has_blocks()) {
+      check_readers_have_blocks(d.source, source);
+    } else if (const GpuContext around = view_.context_of(f_); around.in_thread) {
+      report(fmt::format(
+          "{} is computed inside a thread, and shared memory belongs to the whole block: compute "
+          "{} at a block or march loop, or stage {} in the Func that has the blocks",
+          f_.name(), f_.name(), source));
+    } else if (!around.in_block) {
+      report(
+          fmt::format("{} has no block loops, so there is no block to hold {} for: add gpu_tile, or "
+                      "gpu_blocks and gpu_threads",
+                      f_.name(), source));
+    }
+  }
+  // Judged with the loops and places.
+  void operator()(const directive::Split&) {}
+  void operator()(const directive::Fuse&) {}
+  void operator()(const directive::Reorder&) {}
+  void operator()(const directive::MarkLoop&) {}
+  void operator()(const directive::GpuTile&) {}
+  void operator()(const directive::Vectorize&) {}
+  void operator()(const directive::Unroll&) {}
+  void operator()(const directive::ComputeInline&) {}
+  void operator()(const directive::ComputeRoot&) {}
+  void operator()(const directive::ComputeAt&) {}
+  void operator()(const directive::StoreAt&) {}
+  void operator()(const directive::StoreRoot&) {}
+  void operator()(const directive::StoreIn&) {}
+  void operator()(const directive::In&) {}
+  void operator()(const directive::OrderBlocks&) {}
+  // Judged by check_marches.
+  void operator()(const directive::March&) {}
+  void operator()(const directive::RegisterWindow&) {}
+  void operator()(const directive::Prefetch&) {}
+  void operator()(const directive::Scatter&) {}
+  void operator()(const directive::Exchange&) {}
+  void operator()(const directive::WarpSplit&) {}
+  void operator()(const directive::GpuSingleThread&) {}
+  void operator()(const directive::Atomic&) {
+    std::string why;
+    if (atomic_values(*f_.func, f_.func->definitions[definition_], why).empty()) return report(why);
+    if (f_.is_inline() || f_.place.kind == ComputePlace::Kind::Root) return;
+    report(
+        fmt::format("{} is computed inside loop {} of {}, and only what is computed at the root is "
+                    "combined by several threads: compute_root(), or remove this",
+                    f_.name(), f_.place.level.var, f_.place.level.func));
+  }
+
+ private:
+  void report(const std::string& what) {
+    Directive shown = *current_;
+    if (auto* stage = std::get_if<directive::Stage>(&shown.op)) {
+      stage->source = user_name(view_, stage->source);
+    }
+    findings_.push_back({described(f_, definition_, shown) + ": " + what, current_->where});
+  }
+
+  /// Every definition that reads the stage needs blocks; updates without directives of their own get
+  /// some when they have Vars to tile and no Func is computed or stored at one of those loops.
+  void check_readers_have_blocks(const std::string& stage, const std::string& source) {
+    for (std::size_t i = 0; i < f_.loops.size(); ++i) {
+      const Definition& reader = f_.func->definitions[i];
+      const bool tiled = innermost_block(f_.loops[i]) < f_.loops[i].dims.size() ||
+                         (reader.directives.empty() && !reader.pure_vars.empty() &&
+                          std::none_of(reader.pure_vars.begin(), reader.pure_vars.end(),
+                                       [&](const auto& var) { return holds_others(var); }));
+      if (tiled || !view_.uses(f_, i, stage)) continue;
+      report(fmt::format(
+          "{} reads {} and has no block loops, so there is no block to hold it for: stage it "
+          "in a Func whose definitions all have blocks",
+          definition_name(*f_.func, static_cast<int>(i)), source));
+      return;
+    }
+  }
+  /// Is another Func computed or stored at loop `var`?
+  [[nodiscard]] bool holds_others(const std::string& var) const {
+    const auto names = [&](const LoopLevel& level) {
+      return level.func == f_.name() && level.var == var;
+    };
+    return std::any_of(view_.funcs().begin(), view_.funcs().end(), [&](const FuncView& other) {
+      if (other.place.kind != ComputePlace::Kind::At) return false;
+      const LoopLevel* store = other.place.store_level();
+      return names(other.place.level) || (store && names(*store));
+    });
+  }
+  bool is_read_input(const std::string& source) {
+    if (!view_.pipeline().find_input(source)) {
+      std::vector<std::string> inputs;
+      for (const auto& input : view_.pipeline().inputs) inputs.push_back(input.name);
+      report(fmt::format("{} is no input{}; inputs are {}", source, did_you_mean(source, inputs),
+                         joined(inputs)));
+      return false;
+    }
+    if (view_.reaches(f_, source)) return true;
+    report(fmt::format("{} does not read {}{}; it reads {}", f_.name(), source,
+                       did_you_mean(source, read_names(view_, f_)), read_list(view_, f_)));
+    return false;
+  }
+  bool is_dimension(const std::string& var) {
+    const auto& args = f_.func->args;
+    if (std::find(args.begin(), args.end(), var) != args.end()) return true;
+    report(fmt::format("{} is no dimension of {}{}; its dimensions are {}", var, f_.name(),
+                       did_you_mean(var, args), joined(args)));
+    return false;
+  }
+  void is_in_range(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (value >= low && value <= high) return;
+    report(fmt::format("{} is {}; legal are {} to {}", what, value, low, high));
+  }
+  [[nodiscard]] bool has_blocks() const {
+    return std::any_of(f_.loops.begin(), f_.loops.end(), [](const LoopNestSpec& nest) {
+      return innermost_block(nest) < nest.dims.size();
+    });
+  }
+  void needs_blocks() {
+    const auto& nest = f_.loops[definition_];
+    if (!f_.is_inline() && innermost_block(nest) < nest.dims.size()) return;
+    report(
+        fmt::format("{} has no block loops and is no kernel of its own: add gpu_tile, or put this on "
+                    "the Func that has it",
+                    definition_name(*f_.func, static_cast<int>(definition_))));
+  }
+  const ScheduleView& view_;
+  const FuncView& f_;
+  Diagnostics& findings_;
+  std::size_t definition_ = 0;
+  const Directive* current_ = nullptr;
+};
+
+}  // namespace
+
+Diagnostics check_schedule(const Pipeline& pipeline, bool target_is_gpu) {
+  Diagnostics findings;
+  const ScheduleView view(pipeline, findings);
+  for (const auto& f : view.funcs()) DirectiveChecker(view, f, findings).run();
+  check_places(view, findings);
+  check_loop_nests(view, target_is_gpu, findings);
+  check_marches(view, findings);
+  return findings;
+}
+
+}  // namespace mica

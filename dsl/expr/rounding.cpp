@@ -1,0 +1,317 @@
+#include "dsl/expr/rounding.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+
+namespace mica {
+namespace {
+
+using IsParam = std::function<bool(const std::string&)>;
+
+// (factor*v + offset) / divisor, up to the rounding of integer divisions.
+struct Affine {
+  std::int64_t factor = 0;
+  std::int64_t offset = 0;
+  std::int64_t divisor = 1;
+};
+
+std::optional<Affine> affine_in(const Expr& e, const std::string& v);
+
+std::optional<Affine> affine_sum(const Binary& op, const std::string& v, std::int64_t sign) {
+  std::optional<Affine> a = affine_in(op.a, v);
+  std::optional<Affine> b = affine_in(op.b, v);
+  if (!a || !b) return std::nullopt;
+  if (a->divisor != b->divisor) {
+    if (a->divisor != 1 && b->divisor != 1) return std::nullopt;
+    Affine& whole = a->divisor == 1 ? *a : *b;
+    const std::int64_t divisor = a->divisor * b->divisor;
+    whole = {whole.factor * divisor, whole.offset * divisor, divisor};
+  }
+  return Affine{a->factor + sign * b->factor, a->offset + sign * b->offset, a->divisor};
+}
+
+// The form of an integer expression in `v` and constants; empty for any other expression.
+std::optional<Affine> affine_in(const Expr& e, const std::string& v) {
+  if (const auto* imm = e.as<IntImm>()) return Affine{0, imm->value, 1};
+  if (const auto* var = e.as<VarRef>()) {
+    return var->name == v ? std::optional(Affine{1, 0, 1}) : std::nullopt;
+  }
+  if (const auto* op = e.as<Unary>(); op != nullptr && op->op == UnaryOp::Neg) {
+    std::optional<Affine> a = affine_in(op->a, v);
+    if (a) *a = {-a->factor, -a->offset, a->divisor};
+    return a;
+  }
+  const auto* op = e.as<Binary>();
+  if (op == nullptr) return std::nullopt;
+  switch (op->op) {
+    case BinaryOp::Add: return affine_sum(*op, v, 1);
+    case BinaryOp::Sub: return affine_sum(*op, v, -1);
+    case BinaryOp::Mul: {
+      const std::int64_t* factor = as_int(op->a);
+      const Expr& other = factor != nullptr ? op->b : op->a;
+      if (factor == nullptr) factor = as_int(op->b);
+      if (factor == nullptr) return std::nullopt;
+      std::optional<Affine> a = affine_in(other, v);
+      if (a) *a = {a->factor * *factor, a->offset * *factor, a->divisor};
+      return a;
+    }
+    case BinaryOp::Div: {
+      const std::int64_t* divisor = as_int(op->b);
+      if (divisor == nullptr || *divisor <= 0) return std::nullopt;
+      std::optional<Affine> a = affine_in(op->a, v);
+      if (a) a->divisor *= *divisor;
+      return a;
+    }
+    case BinaryOp::Min:
+    case BinaryOp::Max: {
+      if (!uses_var(op->b, v)) return affine_in(op->a, v);
+      if (!uses_var(op->a, v)) return affine_in(op->b, v);
+      return std::nullopt;
+    }
+    case BinaryOp::Mod:
+    case BinaryOp::Pow:
+    case BinaryOp::Atan2:
+    case BinaryOp::Fmod:
+    case BinaryOp::And:
+    case BinaryOp::Or:
+    case BinaryOp::BitAnd:
+    case BinaryOp::BitOr:
+    case BinaryOp::BitXor:
+    case BinaryOp::Shl:
+    case BinaryOp::Shr: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+constexpr double kNoTap = -std::numeric_limits<double>::infinity();
+
+// One term of a flattened sum: its factors as written (outer ones first), those made of constants and
+// Params apart, and the largest offset of its taps in the slowest dimension.
+struct Term {
+  bool negative = false;
+  std::vector<Expr> uniform;
+  std::vector<Expr> varying;
+  double offset = kNoTap;
+  std::size_t written = 0;  // the term's place as written
+};
+
+Expr product(const std::vector<Expr>& factors, std::size_t first = 0) {
+  Expr result = factors[first];
+  for (std::size_t i = first + 1; i < factors.size(); ++i) {
+    result = make_expr(result.type(), Binary{BinaryOp::Mul, result, factors[i]});
+  }
+  return result;
+}
+
+bool is_neg(const Expr& e) {
+  const auto* op = e.as<Unary>();
+  return op != nullptr && op->op == UnaryOp::Neg;
+}
+const Binary* as_binary(const Expr& e, BinaryOp op) {
+  const auto* binary = e.as<Binary>();
+  return binary != nullptr && binary->op == op ? binary : nullptr;
+}
+
+class RoundingFixer {
+ public:
+  RoundingFixer(const Expr& value, const std::string& slowest, const IsParam& is_param)
+      : slowest_(slowest), is_param_(is_param) {
+    std::unordered_set<const ExprNode*> met;
+    visit_nodes({value}, [&](const Expr& e) {
+      for_each_child(e, [&](const Expr& child) {
+        if (!met.insert(child.ptr().get()).second) shared_.insert(child.ptr().get());
+      });
+    });
+  }
+
+  Expr fix(const Expr& e) {
+    return fixed_(e, [&] { return fix_new(e); });
+  }
+
+ private:
+  Expr fix_new(const Expr& e) {
+    if (e.as<Strict>() != nullptr) return e;
+    const auto* binary = e.as<Binary>();
+    const bool may_be_sum =
+        e.type().is_float() &&
+        (is_neg(e) ||
+         (binary != nullptr &&
+          (binary->op == BinaryOp::Add || binary->op == BinaryOp::Sub || binary->op == BinaryOp::Mul)));
+    if (may_be_sum) {
+      std::vector<Term> terms;
+      whole_ = e.ptr().get();
+      flatten(e, {}, terms);
+      if (terms.size() > 1) return chain(std::move(terms));
+    }
+    return map_children(e, [this](const Expr& child) { return fix(child); });
+  }
+
+  // A value that is used several times is computed once, in an order of its own: the sums and products
+  // that use it are not opened through it.
+  [[nodiscard]] bool is_closed(const Expr& e) const {
+    return e.ptr().get() != whole_ && shared_.count(e.ptr().get()) > 0;
+  }
+
+  // Appends the terms of `e` times the sign and uniform factors of `outer`.
+  void flatten(const Expr& e, const Term& outer, std::vector<Term>& terms) {
+    if (is_closed(e)) {
+      Term term = outer;
+      (is_uniform(e) ? term.uniform : term.varying).push_back(e);
+      terms.push_back(std::move(term));
+      return;
+    }
+    if (is_neg(e)) {
+      Term negated = outer;
+      negated.negative = !outer.negative;
+      flatten(e.as<Unary>()->a, negated, terms);
+      return;
+    }
+    const Binary* add = as_binary(e, BinaryOp::Add);
+    const Binary* sub = as_binary(e, BinaryOp::Sub);
+    if (add != nullptr || sub != nullptr) {
+      const Binary& op = add != nullptr ? *add : *sub;
+      flatten(op.a, outer, terms);
+      Term right = outer;
+      right.negative = outer.negative != (sub != nullptr);
+      flatten(op.b, right, terms);
+      return;
+    }
+    Term term = outer;
+    gather_factors(e, term);
+    if (term.varying.size() == 1) {
+      const Expr only = term.varying.front();
+      if (is_closed(only)) {
+        terms.push_back(std::move(term));
+        return;
+      }
+      if (as_binary(only, BinaryOp::Add) != nullptr || as_binary(only, BinaryOp::Sub) != nullptr) {
+        term.varying.clear();
+        flatten(only, term, terms);
+        return;
+      }
+    }
+    terms.push_back(std::move(term));
+  }
+
+  // Splits a product into factors; minus signs inside it go to the term's sign, which is exact.
+  void gather_factors(const Expr& e, Term& term) {
+    if (is_closed(e)) {
+      (is_uniform(e) ? term.uniform : term.varying).push_back(e);
+    } else if (is_neg(e)) {
+      term.negative = !term.negative;
+      gather_factors(e.as<Unary>()->a, term);
+    } else if (const Binary* mul = as_binary(e, BinaryOp::Mul)) {
+      gather_factors(mul->a, term);
+      gather_factors(mul->b, term);
+    } else {
+      (is_uniform(e) ? term.uniform : term.varying).push_back(e);
+    }
+  }
+
+  bool is_uniform(const Expr& e) {
+    if (e.as<IntImm>() != nullptr || e.as<FloatImm>() != nullptr || e.as<ParamRef>() != nullptr) {
+      return true;
+    }
+    if (const auto* var = e.as<VarRef>()) return is_param_ && is_param_(var->name);
+    const bool is_operation = e.as<Cast>() || e.as<Unary>() || e.as<Binary>() || e.as<Compare>() ||
+                              e.as<Select>() || e.as<Fma>() || e.as<Strict>();
+    if (!is_operation) return false;
+    const auto known = uniform_.find(e.ptr().get());
+    if (known != uniform_.end()) return known->second;
+    bool uniform = true;
+    for_each_child(e, [&](const Expr& child) { uniform = uniform && is_uniform(child); });
+    uniform_.emplace(e.ptr().get(), uniform);
+    return uniform;
+  }
+
+  // The largest offset in the slowest dimension of the taps in `e`. An update's own old value is no tap:
+  // it is there before the first plane arrives.
+  double largest_offset(const Expr& e) {
+    const auto known = offsets_.find(e.ptr().get());
+    if (known != offsets_.end()) return known->second;
+    double largest = kNoTap;
+    for_each_child(e, [&](const Expr& child) { largest = std::max(largest, largest_offset(child)); });
+    if (const auto* access = e.as<Access>(); access != nullptr && !access->is_self) {
+      for (const Expr& arg : access->args) {
+        const std::optional<Affine> form = affine_in(arg, slowest_);
+        if (!form || form->factor == 0) continue;
+        const double offset = static_cast<double>(form->offset) / static_cast<double>(form->factor);
+        largest = std::max(largest, offset);
+      }
+    }
+    offsets_.emplace(e.ptr().get(), largest);
+    return largest;
+  }
+
+  Expr chain(std::vector<Term> terms) {
+    for (Term& term : terms) {
+      if (term.negative && (term.uniform.size() + term.varying.size() > 1)) {
+        // Before it is fixed, so that a minus sign goes into a factor that is itself a sum.
+        Expr& first = term.uniform.empty() ? term.varying.front() : term.uniform.front();
+        first = -first;
+        made_.push_back(first);
+        term.negative = false;
+      }
+      for (const Expr& factor : term.varying) {
+        term.offset = std::max(term.offset, largest_offset(factor));
+      }
+      for (Expr& factor : term.uniform) factor = fix(factor);
+      for (Expr& factor : term.varying) factor = fix(factor);
+    }
+    for (std::size_t i = 0; i < terms.size(); ++i) terms[i].written = i;
+    std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
+      return a.offset < b.offset || (a.offset == b.offset && a.written < b.written);
+    });
+    Expr sum;
+    for (const Term& term : terms) sum = appended(std::move(sum), term);
+    return sum;
+  }
+
+  // `sum` plus `term`; an undefined `sum` is opened by it.
+  static Expr appended(Expr sum, const Term& term) {
+    const auto [a, b] = factors_of(term);
+    const Type type = a.type();
+    if (b.defined()) {
+      if (!sum.defined()) return make_expr(type, Binary{BinaryOp::Mul, a, b});
+      return make_expr(type, Fma{a, b, std::move(sum)});
+    }
+    if (!sum.defined()) return term.negative ? -a : a;
+    const BinaryOp op = term.negative ? BinaryOp::Sub : BinaryOp::Add;
+    return make_expr(type, Binary{op, std::move(sum), a});
+  }
+
+  // The two factors of a product term; the second is undefined for a term of one factor.
+  static std::pair<Expr, Expr> factors_of(const Term& term) {
+    if (!term.uniform.empty() && !term.varying.empty()) {
+      return {product(term.uniform), product(term.varying)};
+    }
+    const std::vector<Expr>& factors = term.uniform.empty() ? term.varying : term.uniform;
+    return {factors.front(), factors.size() > 1 ? product(factors, 1) : Expr()};
+  }
+
+  const std::string& slowest_;
+  const IsParam& is_param_;
+  std::unordered_set<const ExprNode*> shared_;  // by several nodes of the value
+  const ExprNode* whole_ = nullptr;             // the sum being opened
+  RewriteMemo fixed_;
+  std::vector<Expr> made_;  // keeps nodes whose address is a key below
+  std::unordered_map<const ExprNode*, bool> uniform_;
+  std::unordered_map<const ExprNode*, double> offsets_;
+};
+
+}  // namespace
+
+Expr fix_rounding(const Expr& value, const std::string& slowest, const IsParam& is_param) {
+  return RoundingFixer(value, slowest, is_param).fix(value);
+}
+
+}  // namespace mica

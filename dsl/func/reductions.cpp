@@ -1,0 +1,327 @@
+// Reductions as expressions: written out term by term, as a Func, or cut into parts.
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "dsl/check/self_reads.h"
+#include "dsl/expr/constant_math.h"
+#include "dsl/expr/limits.h"
+#include "dsl/expr/names.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/func/rdom.h"
+
+namespace mica {
+
+namespace {
+
+constexpr std::int64_t kMaxTerms = 4096;
+
+/// How values are put together, and what there is before the first.
+struct Reduction {
+  const char* name;
+  std::function<Expr(const Expr&, const Expr&)> combine;
+  std::function<Expr(Type)> start;
+};
+
+/// The points of the domain, or nothing if they are no constant or more than kMaxTerms.
+std::optional<std::int64_t> few_points(const RDomData& domain) {
+  std::int64_t points = 1;
+  for (const auto& dim : domain.dims) {
+    const std::int64_t extent = dim.constant_extent();
+    if (extent == 0 || extent > kMaxTerms || !as_int(dim.min)) return {};
+    points *= extent;
+    if (points > kMaxTerms) return {};
+  }
+  return points;
+}
+
+/// value(p0) op value(p1) op ... over the points of the domain, first dimension fastest. Points at which
+/// a condition is known not to hold are left out; undefined when none is left.
+Expr write_out(const RDomData& domain, const Expr& value, std::int64_t points,
+               const Reduction& reduction) {
+  Expr total;
+  std::vector<std::int64_t> at(domain.dims.size(), 0);
+  for (std::int64_t point = 0; point < points; ++point) {
+    NodeRewriter at_point([&](const Expr& e) -> Expr {
+      const auto* rvar = e.as<RVarRef>();
+      if (!rvar || rvar->domain.get() != &domain)
+        return domain.condition.defined() ? carried_out(e) : Expr();
+      const auto d = static_cast<std::size_t>(rvar->index);
+      return make_const(Int(32), *as_int(domain.dims[d].min) + at[d]);
+    });
+    const Expr condition = domain.condition.defined() ? at_point(domain.condition) : Expr();
+    const bool always = !condition.defined() || is_const(condition, 1);
+    if (always || !is_const(condition, 0)) {
+      const Expr next = at_point(value);
+      const Expr before = total.defined() || always ? total : reduction.start(value.type());
+      const Expr sum = before.defined() ? reduction.combine(before, next) : next;
+      total = always ? sum : select(condition, sum, before);
+    }
+    for (std::size_t d = 0; d < at.size() && ++at[d] == domain.dims[d].constant_extent(); ++d) at[d] = 0;
+  }
+  return total;
+}
+
+/// A Func of all that a value depends on but for the domain: the Vars in it and dimensions of other
+/// domains, which become Vars of the Func.
+class ReductionFunc {
+ public:
+  ReductionFunc(const RDom& domain, const Expr& value, const char* name, CallSite at)
+      : domain_(domain.data()), inner_(std::make_shared<RDomData>(*domain_)), func_(name, at), at_(at) {
+    std::vector<Expr> roots{value};
+    if (domain_->condition.defined()) roots.push_back(domain_->condition);
+    UniqueNames names;
+    visit_nodes(roots, [&](const Expr& e) {
+      if (const auto* var = e.as<VarRef>()) names.reserve(var->name);
+    });
+    for (const auto& dim : domain_->dims) names.reserve(dim.name);
+    visit_nodes(roots, [&](const Expr& e) {
+      const auto* rvar = e.as<RVarRef>();
+      if (!e.as<VarRef>() && (!rvar || rvar->domain == domain_)) return;
+      if (parameter_of(e).defined()) return;
+      const std::string text =
+          rvar ? rvar->domain->dims[static_cast<std::size_t>(rvar->index)].name : "";
+      outer_.push_back(e);
+      parameters_.push_back(rvar ? make_var(names.claim(text)) : e);
+    });
+    if (outer_.size() > std::size_t{kMaxDimensions}) {
+      throw UserError(fmt::format("{} over RDom {} of a value that depends on {}; at most {} are "
+                                  "possible: make it a Func of its own",
+                                  name, domain_->name, counted(outer_.size(), "Var"), kMaxDimensions),
+                      at);
+    }
+    inner_->condition = domain_->condition.defined() ? inside(domain_->condition) : Expr();
+  }
+
+  /// `e` of the Func's own Vars and domain.
+  Expr inside(const Expr& e) {
+    NodeRewriter rewrite([&](const Expr& node) -> Expr {
+      const auto* rvar = node.as<RVarRef>();
+      if (rvar && rvar->domain == domain_) return dimension(static_cast<std::size_t>(rvar->index));
+      return parameter_of(node);
+    });
+    return rewrite(e);
+  }
+  [[nodiscard]] Expr dimension(std::size_t d) const {
+    return make_expr(Int(32), RVarRef{inner_, static_cast<int>(d)});
+  }
+  /// Does the value depend on the domain only?
+  [[nodiscard]] bool is_single() const { return outer_.empty(); }
+  /// The Func at its own Vars, and where the reduction stands.
+  [[nodiscard]] FuncRef own() const { return outer_.empty() ? func_(at_) : func_(parameters_, at_); }
+  [[nodiscard]] FuncRef read() const { return outer_.empty() ? func_(at_) : func_(outer_, at_); }
+
+ private:
+  [[nodiscard]] Expr parameter_of(const Expr& e) const {
+    for (std::size_t i = 0; i < outer_.size(); ++i) {
+      if (equal(outer_[i], e)) return parameters_[i];
+    }
+    return {};
+  }
+
+  std::shared_ptr<const RDomData> domain_;
+  std::shared_ptr<RDomData> inner_;
+  Func func_;
+  CallSite at_;
+  std::vector<Expr> outer_, parameters_;
+};
+
+// ---- one value of a whole domain ---------------------------------------------------------------------
+
+constexpr int kLanes = 256;  // points along the first dimension that are neighbours' work
+constexpr int kRows = 64;  // of the second dimension, or turns of the lanes if there is none, in a part
+constexpr int kGroups = 32;  // into which parts are put together
+
+Expr divided_up(const Expr& a, int by) { return (a + (by - 1)) / by; }
+
+/// Cut so that neither a GPU nor a CPU has to wait for one term after the other, always alike:
+///
+///   parts(l, b, z, w)  over i and j < 64, one after the other: the points x = l + 256*i, y = j + 64*b;
+///                      of a domain of one dimension, the points x = l + 256*(j + 64*b)
+///   groups(l, g)       the parts number g, g + 32, g + 64, ... of lane l (b first, then z, w)
+///   lanes(l)           groups(l, 0) + groups(l, 1) + ...
+///   the value          lanes(0) + lanes(1) + ...
+class ParallelReduction {
+ public:
+  ParallelReduction(const RDomData& domain, const Reduction& reduction, CallSite at)
+      : domain_(domain), reduction_(reduction), at_(at) {
+    const std::size_t dimensions = domain.dims.size();
+    const Expr points = domain.dims[0].count();
+    counts_ = {dimensions == 1 ? divided_up(points, kLanes * kRows)
+                               : divided_up(domain.dims[1].count(), kRows)};
+    for (std::size_t d = 2; d < dimensions; ++d) counts_.push_back(domain.dims[d].count());
+  }
+
+  Expr run(const Expr& value) {
+    const Func groups = make_groups(make_parts(value));
+    Func lanes = func("lanes");
+    const Var l("lane");
+    lanes(l, at_) = combined(kGroups, [&](int g) { return Expr(groups(l, g, at_)); });
+    return combined(kLanes, [&](int i) { return Expr(lanes(i, at_)); });
+  }
+
+ private:
+  [[nodiscard]] Func func(const char* what) const {
+    Func f(std::string(reduction_.name) + "." + what, at_);
+    f.function()->made_of = {reduction_.name, what};
+    return f;
+  }
+
+  template <typename Term>
+  Expr combined(int count, Term term) const {
+    Expr total = term(0);
+    for (int i = 1; i < count; ++i) total = reduction_.combine(total, term(i));
+    return total;
+  }
+
+  [[nodiscard]] Func make_parts(const Expr& value) const {
+    static constexpr const char* kNames[] = {"lane", "part", "plane", "volume", "d4", "d5"};
+    static_assert(std::size(kNames) == kMaxDimensions);
+    std::vector<Expr> vars;
+    for (std::size_t d = 0; d <= counts_.size(); ++d) vars.push_back(make_var(kNames[d]));
+    const bool line = domain_.dims.size() == 1;
+    // No turns of an empty domain, so that nothing of it is read.
+    const bool known = domain_.dims[0].constant_extent() > 0;
+    const Expr any = known ? Expr(1) : min(domain_.dims[0].count(), 1);
+    const RDom r({{0, line ? any : divided_up(domain_.dims[0].count(), kLanes)}, {0, kRows}}, "turn",
+                 at_);
+    std::vector<Expr> offset{vars[0] + kLanes * (line ? r.y + kRows * vars[1] : Expr(r.x))};
+    if (!line) offset.push_back(r.y + kRows * vars[1]);
+    offset.insert(offset.end(), vars.begin() + 2, vars.end());
+    Expr is_inside = offset[0] < domain_.dims[0].extent;
+    if (!line) is_inside = is_inside && offset[1] < domain_.dims[1].extent;
+    NodeRewriter at_point([&](const Expr& e) -> Expr {
+      const auto* rvar = e.as<RVarRef>();
+      if (!rvar || rvar->domain.get() != &domain_) return {};
+      const auto d = static_cast<std::size_t>(rvar->index);
+      const auto& dim = domain_.dims[d];
+      return dim.min + (d < 2 ? min(offset[d], dim.extent - 1) : offset[d]);
+    });
+    if (domain_.condition.defined()) is_inside = is_inside && at_point(domain_.condition);
+    Func parts = func("parts");
+    parts(vars, at_) = reduction_.start(value.type());
+    const Expr before = parts(vars, at_);
+    parts(vars, at_) = select(is_inside, reduction_.combine(before, at_point(value)), before);
+    return parts;
+  }
+
+  [[nodiscard]] Func make_groups(const Func& parts) const {
+    Expr count = 1;
+    for (const auto& extent : counts_) count = count * extent;
+    const RDom turn({{0, divided_up(count, kGroups)}}, "turn", at_);
+    const Var l("lane"), g("group");
+    const Expr number = g + kGroups * turn;
+    std::vector<Expr> args{l};
+    Expr rest = min(number, count - 1);
+    for (std::size_t d = 0; d + 1 < counts_.size(); ++d) {
+      args.push_back(rest % counts_[d]);
+      rest = rest / counts_[d];
+    }
+    args.push_back(min(rest, counts_.back() - 1));
+    Func groups = func("groups");
+    groups(l, g, at_) = reduction_.start(parts.types().front());
+    const Expr before = groups(l, g, at_);
+    groups(l, g, at_) = select(number < count, reduction_.combine(before, parts(args, at_)), before);
+    return groups;
+  }
+
+  const RDomData& domain_;
+  const Reduction& reduction_;
+  CallSite at_;
+  std::vector<Expr> counts_;  // of parts along each of their dimensions but the lanes
+};
+
+void check_value(const Expr& value, const char* what, CallSite at) {
+  if (!value.defined()) throw UserError(fmt::format("{} of an undefined Expr", what), at);
+  if (value.type().is_bool()) {
+    throw UserError(fmt::format("{} of a bool: cast it, or write select(condition, 1, 0)", what), at);
+  }
+}
+
+Expr reduce_here(const RDom& domain, const Expr& value, CallSite at, const Reduction& reduction) {
+  check_value(value, reduction.name, at);
+  if (const auto points = few_points(*domain.data())) {
+    const Expr total = write_out(*domain.data(), value, *points, reduction);
+    return total.defined() ? total : reduction.start(value.type());
+  }
+  ReductionFunc func(domain, value, reduction.name, at);
+  if (func.is_single()) return ParallelReduction(*domain.data(), reduction, at).run(value);
+  func.own() = reduction.start(value.type());
+  func.own() = reduction.combine(func.own(), func.inside(value));
+  return func.read();
+}
+
+Expr reduce(const RDom& domain, const Expr& value, CallSite at, const Reduction& reduction) {
+  return placed_at(at, [&] { return reduce_here(domain, value, at, reduction); });
+}
+
+/// The largest or the lowest value of a type: of floats, an infinity.
+Expr extreme(Type type, bool largest) {
+  if (type.is_float()) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return make_const(type, largest ? infinity : -infinity);
+  }
+  return make_const(type, largest ? highest_of(type) : lowest_of(type));
+}
+
+/// The coordinates and the value of the first point at which `better(value, the best so far)`.
+Tuple best_point(const RDom& domain, const Expr& value, const char* name, bool largest, CallSite at) {
+  check_value(value, name, at);
+  ReductionFunc func(domain, value, name, at);
+  const std::size_t dimensions = domain.data()->dims.size();
+  std::vector<Expr> start;
+  for (const auto& dim : domain.data()->dims) start.push_back(dim.min);
+  start.push_back(extreme(value.type(), !largest));
+  func.own() = Tuple(start);
+  const Expr here = func.inside(value), best = func.own()[static_cast<int>(dimensions)];
+  const Expr better = largest ? here > best : here < best;
+  std::vector<Expr> next;
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    next.push_back(select(better, func.dimension(d), func.own()[static_cast<int>(d)]));
+  }
+  next.push_back(select(better, here, best));
+  func.own() = Tuple(next);
+  std::vector<Expr> result;
+  for (std::size_t i = 0; i <= dimensions; ++i) result.push_back(func.read()[static_cast<int>(i)]);
+  return Tuple(result);
+}
+
+}  // namespace
+
+Expr sum(const RDom& domain, Expr value, CallSite at) {
+  return reduce(domain, value, at,
+                {"sum", [](const Expr& a, const Expr& b) { return a + b; },
+                 [](Type type) { return make_const(type, 0); }});
+}
+
+Expr product(const RDom& domain, Expr value, CallSite at) {
+  return reduce(domain, value, at,
+                {"product", [](const Expr& a, const Expr& b) { return a * b; },
+                 [](Type type) { return make_const(type, 1); }});
+}
+
+Expr minimum(const RDom& domain, Expr value, CallSite at) {
+  return reduce(domain, value, at,
+                {"minimum", [](const Expr& a, const Expr& b) { return min(a, b); },
+                 [](Type type) { return extreme(type, true); }});
+}
+
+Expr maximum(const RDom& domain, Expr value, CallSite at) {
+  return reduce(domain, value, at,
+                {"maximum", [](const Expr& a, const Expr& b) { return max(a, b); },
+                 [](Type type) { return extreme(type, false); }});
+}
+
+Tuple argmin(const RDom& domain, Expr value, CallSite at) {
+  return best_point(domain, value, "argmin", false, at);
+}
+
+Tuple argmax(const RDom& domain, Expr value, CallSite at) {
+  return best_point(domain, value, "argmax", true, at);
+}
+
+}  // namespace mica

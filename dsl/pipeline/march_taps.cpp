@@ -1,0 +1,328 @@
+#include "dsl/pipeline/march_taps.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/pipeline.h"
+#include "dsl/schedule/compute_place.h"
+
+namespace mica {
+
+namespace {
+
+// coefficient*var + constant.
+struct Affine {
+  std::int64_t coefficient = 0, constant = 0;
+};
+
+std::optional<Affine> affine(const Expr& e, const std::string& var) {
+  if (const auto* value = as_int(e)) return Affine{0, *value};
+  if (const auto* ref = e.as<VarRef>()) {
+    return ref->name == var ? std::optional(Affine{1, 0}) : std::nullopt;
+  }
+  const auto* op = e.as<Binary>();
+  if (op == nullptr || (op->op != BinaryOp::Add && op->op != BinaryOp::Sub)) return std::nullopt;
+  const std::optional<Affine> a = affine(op->a, var);
+  const std::optional<Affine> b = affine(op->b, var);
+  if (!a || !b) return std::nullopt;
+  const std::int64_t sign = op->op == BinaryOp::Add ? 1 : -1;
+  return Affine{a->coefficient + sign * b->coefficient, a->constant + sign * b->constant};
+}
+
+// The planes that an expression reads: offsets of its taps along the march. `known` is false when an
+// index is something else than `march + c`.
+struct Planes {
+  std::set<std::int64_t> offsets;
+  bool known = true;
+};
+
+Planes planes_of(const Expr& e, const std::string& march) {
+  Planes planes;
+  walk(e, [&](const Expr& node) {
+    const auto* access = node.as<Access>();
+    if (access == nullptr) return;
+    for (const Expr& arg : access->args) {
+      if (!uses_var(arg, march)) continue;
+      const auto offset = offset_from(arg, march);
+      if (offset) {
+        planes.offsets.insert(*offset);
+      } else {
+        planes.known = false;
+      }
+    }
+  });
+  return planes;
+}
+
+// One link of a chain of sums: what it adds to the links before it.
+struct Link {
+  Expr node;  // fma(a, b, rest), rest + a or rest - a; the first link is any expression
+  Expr rest;  // undefined in the first link
+};
+
+std::vector<Link> chain_of(const Expr& e) {
+  std::vector<Link> links;
+  Expr at = e;
+  for (;;) {
+    if (const auto* fma = at.as<Fma>()) {
+      links.push_back({at, fma->c});
+    } else if (const auto* op = at.as<Binary>();
+               op && at.type().is_float() && (op->op == BinaryOp::Add || op->op == BinaryOp::Sub)) {
+      links.push_back({at, op->a});
+    } else {
+      links.push_back({at, {}});
+      break;
+    }
+    at = links.back().rest;
+  }
+  std::reverse(links.begin(), links.end());
+  return links;
+}
+
+// The link with another expression in the place of what stood before it.
+Expr with_rest(const Link& link, const Expr& rest) {
+  if (const auto* fma = link.node.as<Fma>())
+    return make_expr(link.node.type(), Fma{fma->a, fma->b, rest});
+  const auto* op = link.node.as<Binary>();
+  return make_expr(link.node.type(), Binary{op->op, rest, op->b});
+}
+
+// What a link adds, for looking at its taps.
+Planes planes_of(const Link& link, const std::string& march) {
+  if (!link.rest.defined()) return planes_of(link.node, march);
+  if (const auto* fma = link.node.as<Fma>()) {
+    Planes a = planes_of(fma->a, march);
+    const Planes b = planes_of(fma->b, march);
+    a.offsets.insert(b.offsets.begin(), b.offsets.end());
+    a.known = a.known && b.known;
+    return a;
+  }
+  return planes_of(link.node.as<Binary>()->b, march);
+}
+
+class Scatterer {
+ public:
+  Scatterer(FunctionData& f, std::string march, Partials partials)
+      : f_(f), march_(std::move(march)), partials_(partials) {}
+
+  ScatteredSum run() {
+    if (f_.definitions.size() != 1)
+      return refuse("it has updates, whose order is part of the algorithm");
+    if (f_.types.size() != 1) return refuse("it has several values; scatter each in a Func of its own");
+    Definition& definition = f_.definitions.front();
+    Expr value = rewrite(definition.values.front());
+    if (!result_.refused.empty()) return std::move(result_);
+    definition.values.front() = value;
+    return std::move(result_);
+  }
+
+ private:
+  ScatteredSum refuse(const std::string& why) {
+    result_.parts.clear();
+    result_.refused = why;
+    return result_;
+  }
+
+  Expr rewrite(const Expr& e) {
+    if (e.as<Strict>() != nullptr) {
+      refuse("its sum is strict, so its terms keep their written order");
+      return e;
+    }
+    if (e.as<Print>() != nullptr) {
+      refuse("it prints its value or is traced, and there is no value before its last part");
+      return e;
+    }
+    const Planes all = planes_of(e, march_);
+    if (!all.known) {
+      refuse(fmt::format("it reads planes at other places than {} + constant", march_));
+      return e;
+    }
+    if (all.offsets.size() < 2) {
+      refuse("it reads one plane only, so there is nothing to scatter");
+      return e;
+    }
+    const std::vector<Link> links = chain_of(e);
+    const auto wide = std::count_if(links.begin(), links.end(), [&](const Link& link) {
+      return planes_of(link, march_).offsets.size() > 1;
+    });
+    if (links.size() > 1 && wide == 0) return cut(links, e);
+    // The sum may stand inside one operand.
+    std::vector<Expr> operands;
+    for_each_child(e, [&](const Expr& child) {
+      if (planes_of(child, march_).offsets.size() > 1) operands.push_back(child);
+    });
+    if (operands.size() != 1) {
+      refuse(
+          "a term of it reads several planes, so the sum cannot be taken plane by plane; write it as a "
+          "sum of terms that read one plane each");
+      return e;
+    }
+    return map_children(
+        e, [&](const Expr& child) { return child.same_as(operands.front()) ? rewrite(child) : child; });
+  }
+
+  // The plane after which a link may be added: links of no plane follow those before them.
+  Expr cut(const std::vector<Link>& links, const Expr& whole) {
+    std::vector<std::int64_t> plane;
+    std::int64_t last = 0;
+    bool any = false;
+    for (const Link& link : links) {
+      const Planes p = planes_of(link, march_);
+      const std::int64_t own =
+          p.offsets.empty() ? (any ? last : *first_plane(links)) : *p.offsets.begin();
+      if (any && own < last) {
+        refuse(
+            fmt::format("its terms are not in the order of their planes: {} comes after {}; "
+                        "planes are in order along the last dimension",
+                        plane_text(own), plane_text(last)));
+        return whole;
+      }
+      last = own;
+      any = true;
+      plane.push_back(own);
+    }
+    const std::int64_t newest = plane.back();
+    Expr sum;
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      sum = i == 0 ? links[0].node : with_rest(links[i], sum);
+      if (i + 1 == links.size()) break;
+      const bool every = partials_ == Partials::EveryPlane && plane[i + 1] != plane[i];
+      const bool centre = partials_ == Partials::Centre && plane[i] <= 0 && plane[i + 1] > 0;
+      if (every || centre) sum = add_part(sum, newest - plane[i]);
+    }
+    return sum;
+  }
+
+  [[nodiscard]] std::string plane_text(std::int64_t offset) const {
+    if (offset == 0) return march_;
+    return fmt::format("{} {} {}", march_, offset < 0 ? "-" : "+", std::abs(offset));
+  }
+
+  [[nodiscard]] std::optional<std::int64_t> first_plane(const std::vector<Link>& links) const {
+    for (const Link& link : links) {
+      const Planes p = planes_of(link, march_);
+      if (!p.offsets.empty()) return *p.offsets.begin();
+    }
+    return 0;
+  }
+
+  // A Func of the value so far; gives back the read of it.
+  Expr add_part(const Expr& value, std::int64_t ahead) {
+    auto part = std::make_shared<FunctionData>();
+    part->name = f_.name + ".sum" + std::to_string(result_.parts.size());
+    part->where = f_.where;
+    part->args = f_.args;
+    part->types = {value.type()};
+    Definition definition;
+    for (const auto& arg : f_.args) definition.args.push_back(make_var(arg));
+    definition.values = {value};
+    definition.pure_vars = f_.args;
+    definition.where = f_.where;
+    Access access;
+    access.name = part->name;
+    access.args = definition.args;
+    access.where = f_.where;
+    part->definitions.push_back(std::move(definition));
+    access.function = part;
+    result_.parts.push_back({part, ahead});
+    return make_expr(value.type(), std::move(access));
+  }
+
+  FunctionData& f_;
+  std::string march_;
+  Partials partials_;
+  ScatteredSum result_;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> offset_from(const Expr& e, const std::string& var) {
+  const std::optional<Affine> form = affine(e, var);
+  if (!form || form->coefficient != 1) return std::nullopt;
+  return form->constant;
+}
+
+std::vector<std::string> own_column(const std::vector<Expr>& args, const std::vector<std::string>& vars,
+                                    const std::string& march) {
+  std::vector<std::string> pattern;
+  bool marches = false;
+  for (const Expr& arg : args) {
+    std::string found;
+    for (const auto& var : vars) {
+      const auto offset = offset_from(arg, var);
+      if (offset && (*offset == 0 || var == march)) found = var;
+    }
+    if (found.empty() || std::find(pattern.begin(), pattern.end(), found) != pattern.end()) return {};
+    marches = marches || found == march;
+    pattern.push_back(found);
+  }
+  return marches ? pattern : std::vector<std::string>();
+}
+
+ScatteredSum scatter_sum(FunctionData& f, const std::string& march, Partials partials) {
+  return Scatterer(f, march, partials).run();
+}
+
+std::string march_loop(const FunctionData& f, const std::string& var) {
+  for (const auto& directive : f.definitions.front().directives) {
+    const auto* march = std::get_if<directive::March>(&directive.op);
+    if (!march) continue;
+    return march->var != var ? "" : march->chunk > 0 ? var + ".march" : var;
+  }
+  return {};
+}
+
+LoopLevel march_of(const FunctionData& f, const std::string& var, const FindFunc& find) {
+  if (const std::string loop = march_loop(f, var); !loop.empty()) return {f.name, loop};
+  const ComputePlace place = compute_place(f, false);
+  if (place.kind != ComputePlace::Kind::At) return {};
+  const FunctionData* host = find(place.level.func);
+  if (host == nullptr || host->args.size() != f.args.size()) return {};
+  for (std::size_t d = 0; d < f.args.size(); ++d) {
+    if (f.args[d] == var && march_loop(*host, host->args[d]) == place.level.var) return place.level;
+  }
+  return {};
+}
+
+namespace {
+
+void add_partial_sums(FunctionData& f, Pipeline& pipeline, const FindFunc& find) {
+  for (const auto& directive : f.definitions.front().directives) {
+    const auto* scatter = std::get_if<directive::Scatter>(&directive.op);
+    if (!scatter) continue;
+    const LoopLevel level = march_of(f, scatter->var, find);
+    if (level.func.empty()) return;  // check_schedule reports it
+    const SourceLocation where = directive.where;
+    ScatteredSum sum = scatter_sum(f, scatter->var, scatter->partials);
+    if (!sum.refused.empty()) pipeline.marched[f.name].refused = sum.refused;
+    for (auto& part : sum.parts) {
+      part.func->definitions.front().directives = {{directive::ComputeAt{level}, where},
+                                                   {directive::StoreIn{MemoryType::Register}, where}};
+      pipeline.marched[part.func->name].ahead = part.ahead;
+      pipeline.marched[part.func->name].part_of = f.name;
+      pipeline.funcs.push_back(part.func);
+    }
+    return;
+  }
+}
+
+}  // namespace
+
+void add_with_partial_sums(const std::vector<std::shared_ptr<FunctionData>>& funcs, Pipeline& pipeline) {
+  std::unordered_map<std::string, const FunctionData*> named;
+  for (const auto& f : funcs) named[f->name] = f.get();
+  const auto find = [&](const std::string& name) {
+    const auto found = named.find(name);
+    return found == named.end() ? nullptr : found->second;
+  };
+  for (const auto& f : funcs) {
+    add_partial_sums(*f, pipeline, find);
+    pipeline.funcs.push_back(f);
+  }
+}
+
+}  // namespace mica

@@ -1,0 +1,184 @@
+#include "dsl/pipeline/staged_helpers.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/pipeline.h"
+#include "dsl/schedule/compute_place.h"
+
+namespace mica {
+
+namespace {
+
+/// The sources that a Func's directives name.
+std::set<std::string> named_sources(const FunctionData& f) {
+  std::set<std::string> names;
+  for (const Directive& directive : f.definitions.front().directives) {
+    if (const auto* stage = std::get_if<directive::Stage>(&directive.op)) names.insert(stage->source);
+    if (const auto* window = std::get_if<directive::RegisterWindow>(&directive.op)) {
+      names.insert(window->source);
+    }
+    if (const auto* exchange = std::get_if<directive::Exchange>(&directive.op)) {
+      names.insert(exchange->source);
+    }
+  }
+  return names;
+}
+
+bool may_be_taken_in(const FuncGraph& graph, const FunctionData& f) {
+  const Definition& definition = f.definitions.front();
+  return f.definitions.size() == 1 && definition.directives.empty() && !definition.recurrence &&
+         !graph.is_output(&f);
+}
+
+/// Made by `in`, to be scheduled on its own.
+bool is_wrapper(const FunctionData& reader, const Source& source) {
+  return std::any_of(reader.wrappers.begin(), reader.wrappers.end(),
+                     [&](const auto& entry) { return entry.second == source.function; });
+}
+
+}  // namespace
+
+StagedHelpers::StagedHelpers(const FuncGraph& graph) {
+  for (const auto& f : graph.funcs) {
+    const std::set<std::string> wanted = named_sources(*f);
+    if (!wanted.empty()) collect(graph, *f, wanted, helpers_[f.get()]);
+  }
+}
+
+// Does `reader`, or what it reads, read a wanted source? Helpers on the way are noted.
+bool StagedHelpers::collect(const FuncGraph& graph, const FunctionData& reader,
+                            const std::set<std::string>& wanted,
+                            std::set<const FunctionData*>& helpers) const {
+  bool reads = false;
+  for (const Source& source : mica::sources_of(reader, reader.wrappers)) {
+    if (wanted.count(source.name()) > 0) {
+      reads = true;
+    } else if (source.function && !is_wrapper(reader, source) &&
+               may_be_taken_in(graph, *source.function)) {
+      const bool known = helpers.count(source.function.get()) > 0;
+      if (!known && !collect(graph, *source.function, wanted, helpers)) continue;
+      helpers.insert(source.function.get());
+      reads = true;
+    }
+  }
+  return reads;
+}
+
+bool StagedHelpers::takes_in(const FunctionData& f, const FunctionData* helper) const {
+  const auto found = helpers_.find(&f);
+  return found != helpers_.end() && found->second.count(helper) > 0;
+}
+
+std::set<const FunctionData*> StagedHelpers::all() const {
+  std::set<const FunctionData*> all;
+  for (const auto& [f, helpers] : helpers_) all.insert(helpers.begin(), helpers.end());
+  return all;
+}
+
+const std::set<const FunctionData*>& StagedHelpers::of(const FunctionData& f) const {
+  static const std::set<const FunctionData*> none;
+  const auto found = helpers_.find(&f);
+  return found == helpers_.end() ? none : found->second;
+}
+
+std::vector<Source> StagedHelpers::sources_of(const FunctionData& f) const {
+  std::vector<Source> sources;
+  for (const Source& source : mica::sources_of(f, f.wrappers)) {
+    std::vector<Source> found{source};
+    if (takes_in(f, source.function.get())) {
+      // Helpers of a helper are helpers of `f`.
+      found.clear();
+      std::set<const FunctionData*> seen;
+      std::function<void(const FunctionData&)> visit = [&](const FunctionData& helper) {
+        if (!seen.insert(&helper).second) return;
+        for (const Source& inner : mica::sources_of(helper, helper.wrappers)) {
+          if (takes_in(f, inner.function.get())) {
+            visit(*inner.function);
+          } else {
+            found.push_back(inner);
+          }
+        }
+      };
+      visit(*source.function);
+    }
+    for (const Source& one : found) {
+      if (std::find(sources.begin(), sources.end(), one) == sources.end()) sources.push_back(one);
+    }
+  }
+  return sources;
+}
+
+namespace {
+
+/// Equal calls become one node, so that what helpers share stays shared.
+class CallReplacer {
+ public:
+  explicit CallReplacer(const StagedHelpers::HelperOf& helper_of) : helper_of_(helper_of) {}
+
+  Expr inside(const Expr& e) {
+    NodeRewriter rewrite([&](const Expr& node) -> Expr {
+      const auto* access = node.as<Access>();
+      const FunctionData* helper = access && !access->is_self ? helper_of_(*access) : nullptr;
+      return helper == nullptr ? Expr() : value_of(*helper, *access, node);
+    });
+    return rewrite(e);
+  }
+
+ private:
+  Expr value_of(const FunctionData& helper, const Access& access, const Expr& call) {
+    for (const auto& [known, value] : calls_[call.node().hash]) {
+      if (known.as<Access>()->function == access.function && equal(known, call)) return value;
+    }
+    const Expr body = body_of(helper, access.value_index);
+    const Expr value = substitute(body, [&](const std::string& name) {
+      const auto arg = std::find(helper.args.begin(), helper.args.end(), name);
+      return arg == helper.args.end() ? Expr()
+                                      : access.args[static_cast<std::size_t>(arg - helper.args.begin())];
+    });
+    calls_[call.node().hash].emplace_back(call, value);
+    return value;
+  }
+
+  Expr body_of(const FunctionData& helper, int element) {
+    const std::pair key{&helper, element};
+    if (const auto known = bodies_.find(key); known != bodies_.end()) return known->second;
+    const Expr body = inside(helper.definitions.front().values.at(static_cast<std::size_t>(element)));
+    bodies_.emplace(key, body);
+    return body;
+  }
+
+  const StagedHelpers::HelperOf& helper_of_;
+  std::map<std::pair<const FunctionData*, int>, Expr> bodies_;
+  std::unordered_map<std::size_t, std::vector<std::pair<Expr, Expr>>> calls_;  // by their hashes
+};
+
+}  // namespace
+
+Expr StagedHelpers::taken_in(const Expr& value, const HelperOf& helper_of) {
+  return CallReplacer(helper_of).inside(value);
+}
+
+void drop_unread(Pipeline& pipeline, const std::set<std::string>& funcs) {
+  if (funcs.empty()) return;
+  std::set<std::string> read;
+  std::vector<std::shared_ptr<const FunctionData>> kept;
+  for (auto it = pipeline.funcs.rbegin(); it != pipeline.funcs.rend(); ++it) {
+    if (funcs.count((*it)->name) > 0 && read.count((*it)->name) == 0) continue;
+    for (const Source& source : sources_of(**it, {})) read.insert(source.name());
+    kept.push_back(*it);
+  }
+  pipeline.funcs.assign(kept.rbegin(), kept.rend());
+}
+
+Expr StagedHelpers::taken_in(const FunctionData& f, const Expr& value) const {
+  return taken_in(value, [&](const Access& access) {
+    const FunctionData* callee = read_through(f.wrappers, source_of(access)).function.get();
+    return takes_in(f, callee) ? callee : nullptr;
+  });
+}
+
+}  // namespace mica

@@ -1,0 +1,68 @@
+#include "runtime/emulator/emulated_barriers.h"
+
+#include <algorithm>
+
+namespace mica {
+
+void EmulatedBarriers::start_cluster() { phases_.clear(); }
+
+bool EmulatedBarriers::has_come(const Phase& phase, std::size_t thread) const {
+  return std::find(phase.came.begin(), phase.came.end(), static_cast<std::int32_t>(thread)) !=
+         phase.came.end();
+}
+
+std::string EmulatedBarriers::come(std::int32_t thread, std::int32_t number, std::int32_t count,
+                                   bool waits) {
+  Phase& phase = phases_[key(thread, number)];
+  if (!phase.came.empty() && phase.count != count) {
+    return "comes to named barrier " + std::to_string(number) + " of " + std::to_string(count) +
+           " threads, which is one of " + std::to_string(phase.count) + " for those who came before";
+  }
+  if (has_come(phase, static_cast<std::size_t>(thread))) {
+    return "comes again to " + state(number, phase);
+  }
+  phase.count = count;
+  phase.came.push_back(thread);
+  passed_[static_cast<std::size_t>(thread)] = false;
+  clock_.add_past(thread, phase.past);
+  if (waits) phase.waiting.push_back(thread);
+  return static_cast<std::int32_t>(phase.came.size()) == count ? complete(phase, number) : std::string();
+}
+
+std::string EmulatedBarriers::complete(Phase& phase, std::int32_t number) {
+  for (const std::int32_t came : phase.came) {
+    const ClusterThreads::Range warp = threads_.warp_of(static_cast<std::size_t>(came));
+    for (std::size_t t = warp.begin; t < warp.end; ++t) {
+      if (!has_come(phase, t)) {
+        return "completes named barrier " + std::to_string(number) +
+               ", to which only some threads of a warp have come";
+      }
+    }
+  }
+  for (const std::int32_t thread : phase.waiting) {
+    clock_.learn(thread, phase.past);
+    passed_[static_cast<std::size_t>(thread)] = true;
+  }
+  phase = {};
+  return {};
+}
+
+std::string EmulatedBarriers::state(std::int32_t number, const Phase& phase) {
+  return "named barrier " + std::to_string(number) + ", to which " + std::to_string(phase.came.size()) +
+         " of " + std::to_string(phase.count) + " threads have come";
+}
+
+std::string EmulatedBarriers::describe(std::int32_t thread, std::int32_t number) const {
+  const auto found = phases_.find(key(thread, number));
+  return found == phases_.end() ? "named barrier " + std::to_string(number)
+                                : state(number, found->second);
+}
+
+std::string EmulatedBarriers::left_over() const {
+  for (const auto& [key, phase] : phases_) {
+    if (!phase.came.empty()) return state(key.second, phase);
+  }
+  return {};
+}
+
+}  // namespace mica

@@ -1,0 +1,280 @@
+// shape_run of runtime/run/run_plan.h: a plan evaluated for arguments of given shapes.
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "runtime/buffer/buffer_layout.h"
+#include "runtime/run/check_arguments.h"
+#include "runtime/run/run_plan.h"
+
+namespace mica {
+
+namespace {
+
+constexpr std::int64_t kLargestOffset32 = (std::int64_t{1} << 31) - 1 - kLargestConstant32;  // elements
+constexpr std::int64_t kLargestGridX = (std::int64_t{1} << 31) - 1;                          // blocks
+constexpr std::int64_t kLargestGridYZ = 65535;
+
+/// The present dimensions and address alignment of one of a plan's arrays.
+struct Array {
+  std::vector<BufferDim> dims;
+  int element_bytes = 1;
+  /// Address of the element at the mins modulo kAddressPeriod on each side.
+  std::int64_t host_phase = 0, device_phase = 0;
+};
+
+/// Rounded up to a multiple of `align`, which is 1 where none was asked for.
+std::int64_t padded(std::int64_t extent, const std::vector<int>& align, std::size_t d) {
+  const std::int64_t multiple = d < align.size() ? std::max(align[d], 1) : 1;
+  return (extent + multiple - 1) / multiple * multiple;
+}
+
+using Place = std::vector<std::int64_t>;
+
+/// The largest flat element offset from `origin` that an element of the array can have, either sign.
+std::int64_t largest_offset(const std::vector<BufferDim>& dims, const Place& origin) {
+  if (count_elements(dims) == 0) return 0;
+  std::int64_t sum = 0;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const BufferDim& dim = dims[d];
+    const std::int64_t first = dim.min - origin[d];
+    const std::int64_t reach = std::max(std::abs(first), std::abs(first + dim.extent - 1));
+    std::int64_t product = 0;
+    if (__builtin_mul_overflow(reach, std::abs(dim.stride), &product) ||
+        __builtin_add_overflow(sum, product, &sum)) {
+      return INT64_MAX;
+    }
+  }
+  return sum;
+}
+
+/// Carries out one evaluation.
+class Shaper {
+ public:
+  Shaper(ShapedRun& out, const BoundArguments& bound) : out_(out), plan_(*out.plan), bound_(bound) {
+    const auto period = static_cast<std::int64_t>(kAddressPeriod);
+    for (const AnyBuffer* buffer : bound.buffers) {
+      const std::int64_t bytes = buffer->offset() * buffer->type().bytes();
+      arrays_.push_back({buffer->dims(), buffer->type().bytes(),
+                         (buffer->storage()->host_phase() + bytes) % period,
+                         (buffer->storage()->device_phase() + bytes) % period});
+    }
+  }
+
+  void shape() {
+    out_.symbols.resize(static_cast<std::size_t>(plan_.symbols.size()));
+    read_scalars(plan_, bound_, out_.symbols.data());
+    for (std::size_t k = 0; k < arrays_.size(); ++k) set_symbols(k);
+    if (std::vector<std::uint8_t> chosen = chosen_now(); chosen != plan_.variant.chosen) {
+      out_.wanted = plan_.variant;
+      out_.wanted.chosen = std::move(chosen);
+      return;
+    }
+    for (std::size_t t = 0; t < plan_.temporaries.size(); ++t) size_temporary(t);
+    check_conditions(plan_, out_.symbols.data());
+    const std::size_t buffers = plan_.plan().buffers.size();
+    for (std::size_t t = 0; t < plan_.temporaries.size(); ++t) {
+      out_.temporaries.push_back(layout_of(plan_.plan().temporaries[t].type, arrays_[buffers + t].dims));
+    }
+    choose_variant();
+    if (out_.wanted == plan_.variant) {
+      for (std::size_t l = 0; l < plan_.launches.size(); ++l) add_launch(l);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t value(const HostProgram& program) const {
+    return program.run(out_.symbols.data()).i;
+  }
+
+  void set_symbols(std::size_t array) {
+    HostValue* slot = out_.symbols.data() + plan_.first_slot[array];
+    for (const BufferDim& dim : arrays_[array].dims) {
+      (slot++)->i = dim.min;
+      (slot++)->i = dim.extent;
+      (slot++)->i = dim.stride;
+    }
+  }
+
+  void size_temporary(std::size_t t) {
+    const PlanTemporary& temporary = plan_.plan().temporaries[t];
+    Array array;
+    array.element_bytes = temporary.type.bytes();
+    std::int64_t stride = 1;
+    for (std::size_t d = 0; d < temporary.extents.size(); ++d) {
+      const std::int64_t extent = std::max<std::int64_t>(0, value(plan_.temporaries[t].extents[d]));
+      const std::int64_t min = value(plan_.temporaries[t].mins[d]);
+      if (extent > 0 && !lies_within_limits(min, extent)) {
+        throw UserError(temporary.name + " would be computed from index " + std::to_string(min) +
+                            " for " + std::to_string(extent) + " points in dimension " +
+                            std::to_string(d) + ", but " + limits_text() +
+                            ": clamp the indices at which it is read",
+                        temporary.where);
+      }
+      array.dims.push_back({min, extent, stride});
+      // A product beyond 64 bits is refused with the array's layout.
+      if (__builtin_mul_overflow(stride, std::max<std::int64_t>(1, padded(extent, temporary.align, d)),
+                                 &stride)) {
+        stride = INT64_MAX;
+      }
+    }
+    arrays_.push_back(std::move(array));
+    set_symbols(arrays_.size() - 1);
+  }
+
+  [[nodiscard]] bool is_aligned(const PlanAlignment& wanted,
+                                const PreparedPlan::Alignment& place) const {
+    const Array& array = arrays_[static_cast<std::size_t>(place.array)];
+    std::int64_t bytes = 0;  // from the element at the mins to the one at `at`
+    for (std::size_t d = 0; d < array.dims.size(); ++d) {
+      const BufferDim& dim = array.dims[d];
+      if (d > 0 && dim.extent > 1 && dim.stride * array.element_bytes % wanted.bytes != 0) return false;
+      bytes += (value(place.at[d]) - dim.min) * dim.stride * array.element_bytes;
+    }
+    const PreparedPlan::Sides& sides = plan_.sides[static_cast<std::size_t>(place.array)];
+    if (sides.host && (array.host_phase + bytes) % wanted.bytes != 0) return false;
+    return !sides.device || (array.device_phase + bytes) % wanted.bytes == 0;
+  }
+
+  [[nodiscard]] std::vector<Variant::Inner> inner_strides() const {
+    constexpr std::int64_t kWidest = 4;
+    std::vector<Variant::Inner> all;
+    for (std::size_t i = 0; i < plan_.plan().buffers.size(); ++i) {
+      const std::vector<BufferDim>& dims = arrays_[i].dims;
+      Variant::Inner inner;
+      const std::int64_t stride = dims.front().stride;
+      if (stride >= 1 && stride <= kWidest) inner.stride = static_cast<std::uint8_t>(stride);
+      for (std::size_t d = 1; d < dims.size() && stride != 1; ++d) {
+        if (dims[d].stride == 1 && inner.unit == 0) inner.unit = static_cast<std::uint8_t>(d);
+      }
+      all.push_back(inner);
+    }
+    const bool known = std::any_of(all.begin(), all.end(), [](const Variant::Inner& inner) {
+      return inner.stride > 1 || inner.unit > 0;
+    });
+    return known ? all : std::vector<Variant::Inner>();
+  }
+
+  /// Variant::chosen; empty where no condition holds.
+  [[nodiscard]] std::vector<std::uint8_t> chosen_now() const {
+    std::vector<std::uint8_t> all;
+    bool any = false;
+    for (const auto& conditions : plan_.choices) {
+      const auto holds =
+          std::find_if(conditions.begin(), conditions.end(),
+                       [&](const HostProgram& condition) { return value(condition) != 0; });
+      const auto first = holds == conditions.end() ? 0 : holds - conditions.begin() + 1;
+      all.push_back(static_cast<std::uint8_t>(first));
+      any = any || first != 0;
+    }
+    return any ? all : std::vector<std::uint8_t>();
+  }
+
+  void choose_variant() {
+    // A variant with fewer assumptions serves whatever one with more would: only turn them off.
+    Variant& wanted = out_.wanted;
+    wanted = plan_.variant;
+    if (bound_.in_place) wanted.separate = false;
+    for (const Array& array : arrays_) {
+      if (array.dims.front().stride != 1) wanted.unit_stride = false;
+    }
+    if (!wanted.unit_stride) wanted.inner = inner_strides();
+    for (const PreparedPlan::Launch& launch : plan_.launches) {
+      for (const PreparedPlan::Argument& argument : launch.arguments) {
+        if (argument.array < 0) continue;
+        const Array& array = arrays_[static_cast<std::size_t>(argument.array)];
+        if (largest_offset(array.dims, origin_of(argument)) > kLargestOffset32) wanted.index32 = false;
+      }
+    }
+    for (std::size_t a = 0; a < plan_.alignments.size(); ++a) {
+      if (!is_aligned(plan_.plan().alignments[a], plan_.alignments[a])) wanted.aligned = false;
+    }
+    if (!plan_.variant.grid3) return;
+    for (const PreparedPlan::Launch& launch : plan_.launches) {
+      for (std::size_t axis = 0; axis < launch.grid.size(); ++axis) {
+        const std::int64_t limit = axis == 0 ? kLargestGridX : kLargestGridYZ;
+        if (value(launch.grid[axis]) > limit) wanted.grid3 = false;
+      }
+    }
+  }
+
+  void add_launch(std::size_t index) {
+    const PreparedPlan::Launch& prepared = plan_.launches[index];
+    const PlanLaunch& launch = plan_.plan().launches[index];
+    if (prepared.when.defined() && value(prepared.when) == 0) return;
+    ShapedLaunch shaped;
+    shaped.on_device = launch.on_device;
+    shaped.launch = index;
+    if (launch.on_device) shaped.shape = block_shape(launch);
+    for (std::size_t axis = 0; axis < prepared.grid.size(); ++axis) {
+      const std::int64_t blocks = value(prepared.grid[axis]);
+      if (blocks <= 0) return;
+      const std::int64_t limit = axis == 0 ? kLargestGridX : kLargestGridYZ;
+      if (blocks > limit) {
+        throw UserError("kernel " + launch.kernel + " needs a grid of " + std::to_string(blocks) +
+                        " blocks in dimension " + std::to_string(axis) + ", more than " +
+                        std::to_string(limit) + ": use larger tiles");
+      }
+      shaped.shape.grid[axis] = static_cast<std::uint32_t>(blocks);
+    }
+    shaped.values.resize(launch.arguments.size());
+    for (std::size_t a = 0; a < launch.arguments.size(); ++a) {
+      const PreparedPlan::Argument& argument = prepared.arguments[a];
+      if (argument.array >= 0) {
+        shaped.pointers.push_back({a, argument.array, offset_of(argument), launch.arguments[a].written,
+                                   launch.arguments[a].kind == KernelArgument::Kind::Texture});
+      } else if (argument.origin) {
+        continue;  // comes with its texture
+      } else if (argument.lines) {
+        shaped.lines.push_back(a);
+      } else if (argument.each_run) {
+        shaped.each_run.push_back(a);
+      } else {
+        shaped.values[a] = scalar_argument(plan_, index, a, bound_, out_.symbols.data());
+      }
+    }
+    out_.launches.push_back(std::move(shaped));
+  }
+
+  /// The point of the array that the argument's pointer shall show, KernelArgument::at, evaluated.
+  [[nodiscard]] Place origin_of(const PreparedPlan::Argument& argument) const {
+    Place origin(arrays_[static_cast<std::size_t>(argument.array)].dims.size(), 0);
+    for (std::size_t d = 0; d < argument.at.size(); ++d) origin[d] = value(argument.at[d]);
+    return origin;
+  }
+
+  /// Elements between the array's first and that point.
+  [[nodiscard]] std::int64_t offset_of(const PreparedPlan::Argument& argument) const {
+    const std::vector<BufferDim>& dims = arrays_[static_cast<std::size_t>(argument.array)].dims;
+    const Place origin = origin_of(argument);
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < dims.size(); ++d) offset += (origin[d] - dims[d].min) * dims[d].stride;
+    return offset;
+  }
+
+  ShapedRun& out_;
+  const PreparedPlan& plan_;
+  const BoundArguments& bound_;
+  std::vector<Array> arrays_;
+};
+
+}  // namespace
+
+LaunchShape block_shape(const PlanLaunch& launch) {
+  LaunchShape shape;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    shape.block[axis] = static_cast<std::uint32_t>(launch.block[axis]);
+  }
+  shape.shared_bytes = static_cast<std::uint32_t>(launch.shared_bytes);
+  return shape;
+}
+
+ShapedRun shape_run(std::shared_ptr<const PreparedPlan> plan, const BoundArguments& bound) {
+  ShapedRun shaped;
+  shaped.plan = std::move(plan);
+  Shaper(shaped, bound).shape();
+  return shaped;
+}
+
+}  // namespace mica
