@@ -60,11 +60,6 @@ void BoxCopier::copy(const AnyBuffer& from, const AnyBuffer& to, const Ranges& b
     }
     Func copy("copy");
     copy(at) = source(at);
-    if (target_.is_gpu() && from.dimensions() > 1) {
-      copy.gpu_tile(vars[0], vars[1], 32, 8);
-    } else if (target_.is_gpu()) {
-      copy.gpu_tile(vars[0], 256);
-    }
     found = copies_.emplace(key, Copy{source, compile(copy, target_)}).first;
   }
   AnyBuffer part = to.cropped(box);
@@ -86,16 +81,16 @@ void BoxCopier::copy_outside(const AnyBuffer& from, const AnyBuffer& to, const R
   }
 }
 
-FieldBuffers::FieldBuffers(std::vector<AnyBuffer> fields, std::vector<FieldRule> rules,
+FieldBuffers::FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<FieldRule>& rules,
                            const Target& target)
-    : fields_(std::move(fields)), rules_(std::move(rules)), target_(target), copier_(target) {
+    : fields_(std::move(fields)), rules_(&rules), target_(target), copier_(target) {
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     slots_.push_back({fields_[f], static_cast<int>(f)});
     current_.push_back(static_cast<int>(f));
-    const FieldRule& rule = rules_[f];
     // On a GPU rows that are not aligned cost more in each step than two copies.
-    if (!target_.is_gpu() || rule.output < 0 || has_aligned_rows(fields_[f], rule.box)) continue;
-    slots_.push_back({aligned_like(fields_[f], rule.box), static_cast<int>(f)});
+    const bool aligned = rule(f).output < 0 || has_aligned_rows(fields_[f], rule(f).box);
+    if (!target_.is_gpu() || aligned) continue;
+    slots_.push_back({aligned_like(fields_[f], rule(f).box), static_cast<int>(f)});
     current_.back() =
         -static_cast<int>(slots_.size());  // marked, until all fields have their first slot
   }
@@ -105,6 +100,12 @@ FieldBuffers::FieldBuffers(std::vector<AnyBuffer> fields, std::vector<FieldRule>
     copier_.copy(fields_[f], slots_[static_cast<std::size_t>(current_[f])].buffer,
                  ranges_of(fields_[f]));
   }
+}
+
+int FieldBuffers::outside_of(std::size_t field) const {
+  const std::size_t from =
+      rule(field).outside < 0 ? field : static_cast<std::size_t>(rule(field).outside);
+  return slots_[static_cast<std::size_t>(current_[from])].outside_of;
 }
 
 bool FieldBuffers::same_box(const AnyBuffer& a, const AnyBuffer& b) const {
@@ -117,14 +118,14 @@ int FieldBuffers::slot_for(std::size_t field, const std::vector<int>& next, std:
     const auto s = static_cast<std::size_t>(slot);
     return !taken[s] && std::count(next.begin(), next.end(), slot) == 0 &&
            same_box(slots_[s].buffer, now) &&
-           (!target_.is_gpu() || has_aligned_rows(slots_[s].buffer, rules_[field].box) ||
-            !has_aligned_rows(now, rules_[field].box));
+           (!target_.is_gpu() || has_aligned_rows(slots_[s].buffer, rule(field).box) ||
+            !has_aligned_rows(now, rule(field).box));
   };
-  for (const int other : rules_[field].may_overwrite) {
+  for (const int other : rule(field).may_overwrite) {
     const int slot = current_[static_cast<std::size_t>(other)];
     if (std::count(current_.begin(), current_.end(), slot) == 1 && serves(slot)) return slot;
   }
-  const int outside = slots_[static_cast<std::size_t>(current_[field])].outside_of;
+  const int outside = outside_of(field);
   int found = -1;
   for (std::size_t s = 0; s < slots_.size(); ++s) {
     const int slot = static_cast<int>(s);
@@ -133,32 +134,34 @@ int FieldBuffers::slot_for(std::size_t field, const std::vector<int>& next, std:
     if (found < 0) found = slot;
   }
   if (found >= 0) return found;
-  slots_.push_back({aligned_like(now, rules_[field].box), -1});
+  slots_.push_back({aligned_like(now, rule(field).box), -1});
   taken.push_back(false);
   return static_cast<int>(slots_.size()) - 1;
 }
 
-void FieldBuffers::prepare() {
+void FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
+  rules_ = &rules;
   next_.assign(fields_.size(), -1);
   for (std::size_t f = 0; f < fields_.size(); ++f) {
-    if (rules_[f].field >= 0) next_[f] = current_[static_cast<std::size_t>(rules_[f].field)];
+    if (rule(f).field >= 0) next_[f] = current_[static_cast<std::size_t>(rule(f).field)];
   }
   std::vector<bool> taken(slots_.size(), false);
   for (std::size_t f = 0; f < fields_.size(); ++f) {
-    if (rules_[f].output < 0) continue;
+    if (rule(f).output < 0) continue;
     const int slot = slot_for(f, next_, taken);
     taken[static_cast<std::size_t>(slot)] = true;
     next_[f] = slot;
     Slot& to = slots_[static_cast<std::size_t>(slot)];
-    const Slot& from = slots_[static_cast<std::size_t>(current_[f])];
-    if (to.outside_of == from.outside_of || covers(rules_[f].box, to.buffer)) continue;
-    copier_.copy_outside(from.buffer, to.buffer, rules_[f].box);
-    to.outside_of = from.outside_of;
+    const int outside = outside_of(f);
+    if (to.outside_of == outside || covers(rule(f).box, to.buffer)) continue;
+    const std::size_t from = rule(f).outside < 0 ? f : static_cast<std::size_t>(rule(f).outside);
+    copier_.copy_outside(current(from), to.buffer, rule(f).box);
+    to.outside_of = outside;
   }
 }
 
 AnyBuffer FieldBuffers::output(std::size_t field) const {
-  return slots_[static_cast<std::size_t>(next_[field])].buffer.cropped(rules_[field].box);
+  return slots_[static_cast<std::size_t>(next_[field])].buffer.cropped(rule(field).box);
 }
 
 const AnyBuffer& FieldBuffers::current(std::size_t field) const {

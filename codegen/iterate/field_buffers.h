@@ -41,18 +41,20 @@ struct FieldRule {
   int field = -1;
   Ranges box = {};                      ///< with an output: the points that it computes
   std::vector<int> may_overwrite = {};  ///< fields whose memory the output may take in place
+  /// With an output: the field whose values lie outside of the box after it; -1: its own.
+  int outside = -1;
 };
 
 /// The fields of one run. The numbers of fields and rules are the same.
 class FieldBuffers {
  public:
-  /// `fields`: the user's buffers, whose values they hold.
-  FieldBuffers(std::vector<AnyBuffer> fields, std::vector<FieldRule> rules, const Target& target);
+  /// `fields`: the user's buffers, whose values they hold. `rules`: those of most steps.
+  FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<FieldRule>& rules, const Target& target);
 
   /// Chooses the memory of the next step and fills in what lies outside of the stepped boxes.
   /// output(f) is then where the step writes field f (of a rule with an output), current(f) what it
-  /// reads.
-  void prepare();
+  /// reads. `rules` are used until the next call.
+  void prepare(const std::vector<FieldRule>& rules);
   [[nodiscard]] AnyBuffer output(std::size_t field) const;
   [[nodiscard]] const AnyBuffer& current(std::size_t field) const;
   /// The step has run: the outputs are current.
@@ -66,10 +68,13 @@ class FieldBuffers {
     int outside_of = 0;  ///< the field whose values, as they were first, lie outside of the stepped box
   };
   [[nodiscard]] int slot_for(std::size_t field, const std::vector<int>& next, std::vector<bool>& taken);
+  [[nodiscard]] const FieldRule& rule(std::size_t field) const { return (*rules_)[field]; }
+  /// Whose values lie outside of the box after this step.
+  [[nodiscard]] int outside_of(std::size_t field) const;
   [[nodiscard]] bool same_box(const AnyBuffer& a, const AnyBuffer& b) const;
 
   std::vector<AnyBuffer> fields_;
-  std::vector<FieldRule> rules_;
+  const std::vector<FieldRule>* rules_;
   Target target_;
   BoxCopier copier_;
   std::vector<Slot> slots_;

@@ -220,6 +220,15 @@ Iteration& Iteration::over(const Func& func, std::vector<std::pair<std::int64_t,
   return *this;
 }
 
+Iteration& Iteration::time_tile(int steps, CallSite at) {
+  if (steps < 1) {
+    throw UserError("time_tile was given " + std::to_string(steps) + " steps; give 1 or more", at);
+  }
+  state_->tile_steps = steps;
+  state_->tile_where = at;
+  return *this;
+}
+
 Iteration& Iteration::add_at(const ImageParam& field, std::vector<Place> places, const AnyBuffer& series,
                              CallSite at) {
   (void)state_->field_number(field, at);

@@ -109,6 +109,16 @@ class Iteration {
   Iteration& over(const Func& func, std::vector<std::pair<std::int64_t, std::int64_t>> box,
                   CallSite at = CallSite::current());
 
+  /// Carries out `steps` steps at once where it can, so that fields are read and written once for all of
+  /// them. On the CPU in tiles of its own, whatever directives the step has; on a GPU in the registers
+  /// of the step's march, in whose frame blocks compute again what lies beside their points. The bits
+  /// are those of single steps. What is left over, and what ends at a callback, a checkpoint or a check,
+  /// runs step by step, and so do runs with sources or receivers. Where levels cannot stand in one
+  /// kernel they are computed one after the other, and a note on standard error says why, once a run.
+  /// UserErrors: less than 1; in a run, a step of several Funcs, with updates, or that reads itself;
+  /// more steps than the run, or than between two checks of run_until.
+  Iteration& time_tile(int steps, CallSite at = CallSite::current());
+
   /// After each step n (as step() counts) series(k, n) times its weights is added to `field` at place k:
   /// sources. What several places give to one grid point is summed first, in their order, one fma each,
   /// so that the bits are the same on every target. Steps beyond the series' extent add nothing.

@@ -54,12 +54,18 @@ struct Iteration::State {
   std::function<void(std::int64_t, std::int64_t)> progress;
   std::optional<std::string> bar;
   std::vector<Compiled> compiled;
+  int tile_steps = 1;
+  CallSite tile_where = CallSite::current();  ///< of time_tile
+  /// A time tile, for the target, steps and stepped box (all of each field or not) that it was made for.
+  struct Tile;
+  std::vector<std::shared_ptr<const Tile>> tiles;
   CallSite where = CallSite::current();
 
   /// The number of the field; UserError if no pair replaces it.
   [[nodiscard]] std::size_t field_number(const ImageParam& field, const CallSite& at) const;
   [[nodiscard]] Output& output_of(const Func& func, const CallSite& at);
   [[nodiscard]] Executable executable_for(const Target& target);
+  [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target, bool whole);
 };
 
 namespace iterate {

@@ -163,11 +163,6 @@ void Sources::compile_for(const Target& target) {
   Func sum(u.name());
   sum(at) = u(at);
   sum(coordinates(u, at_input_, {Expr(q)})) += amount(q);
-  if (target.is_gpu() && vars.size() > 1) {
-    sum.gpu_tile(vars[0], vars[1], 32, 8);
-  } else if (target.is_gpu()) {
-    sum.gpu_tile(vars[0], 256);
-  }
   run_ = compile(sum, target);
   target_ = target;
 }

@@ -1,6 +1,5 @@
 // Iteration::run and run_until.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdio>
 
@@ -8,10 +7,11 @@
 #include "codegen/iterate/field_buffers.h"
 #include "codegen/iterate/iteration_state.h"
 #include "codegen/iterate/progress_report.h"
+#include "codegen/iterate/run_setup.h"
+#include "codegen/iterate/time_levels.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/print.h"
 #include "dsl/expr/traverse.h"
-#include "runtime/run/evaluate.h"
 
 namespace mica {
 namespace {
@@ -19,157 +19,7 @@ namespace {
 using iterate::FieldRule;
 using iterate::Ranges;
 
-/// The buffer that `input` stands for in this run: undefined if nothing is set.
-AnyBuffer buffer_of(const std::shared_ptr<const ImageData>& image, const std::vector<RunInput>& given) {
-  for (const RunInput& input : given) {
-    if (input.image == image) return input.buffer;
-  }
-  const std::shared_ptr<AnyBuffer> bound = std::atomic_load(&image->bound);
-  return bound != nullptr ? *bound : AnyBuffer();
-}
-
-/// The user's buffers of the fields, in the order of the pairs.
-std::vector<AnyBuffer> buffers_of(const Iteration::State& s, const std::vector<RunInput>& given,
-                                  const CallSite& at) {
-  std::vector<AnyBuffer> fields;
-  for (const Replacement& r : s.replacements) {
-    const auto is_field = [&](const RunInput& input) { return input.image == r.field.data(); };
-    const auto found = std::find_if(given.begin(), given.end(), is_field);
-    if (found == given.end()) {
-      throw UserError("the run was given no buffer for field " + r.field.name() + ": {{" +
-                          r.field.name() + ", buffer}, ...}",
-                      at);
-    }
-    if (std::count_if(given.begin(), given.end(), is_field) > 1) {
-      throw UserError("the run was given field " + r.field.name() + " twice: name it once", at);
-    }
-    for (std::size_t before = 0; before < fields.size(); ++before) {
-      if (!fields[before].overlaps(found->buffer)) continue;
-      throw UserError("the buffers of fields " + s.replacements[before].field.name() + " and " +
-                          r.field.name() + " share memory: give each its own",
-                      at);
-    }
-    fields.push_back(found->buffer);
-  }
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    const Replacement& r = s.replacements[f];
-    if (!r.input) continue;
-    const AnyBuffer& other = fields[s.field_number(*r.input, at)];
-    if (iterate::ranges_of(other) == iterate::ranges_of(fields[f])) continue;
-    throw UserError("after a step " + r.field.name() + " holds what " + r.input->name() +
-                        " held, but their buffers have other boxes: " + fields[f].describe() + " and " +
-                        other.describe(),
-                    at);
-  }
-  return fields;
-}
-
-/// The points at which all fields of an output have elements.
-Ranges common_box(const Iteration::State::Output& output, const std::vector<AnyBuffer>& fields) {
-  Ranges common = iterate::ranges_of(fields[output.fields.front()]);
-  for (const std::size_t f : output.fields) {
-    const Ranges other = iterate::ranges_of(fields[f]);
-    for (std::size_t d = 0; d < common.size(); ++d) {
-      const std::int64_t begin = std::max(common[d].first, other[d].first);
-      const std::int64_t end =
-          std::min(common[d].first + common[d].second, other[d].first + other[d].second);
-      common[d] = {begin, end - begin};
-    }
-  }
-  return common;
-}
-
-/// The boxes that a step computes, by output.
-std::vector<Ranges> stepped_boxes(const Iteration::State& s, const Plan& plan,
-                                  const std::vector<AnyBuffer>& fields,
-                                  const std::vector<RunInput>& given,
-                                  const std::vector<RunParam>& params, const CallSite& at) {
-  std::vector<Ranges> boxes;
-  std::vector<bool> fixed;
-  for (const auto& output : s.outputs) {
-    Ranges box = common_box(output, fields);
-    if (output.over) {
-      for (std::size_t d = 0; d < box.size(); ++d) {
-        const auto& [min, extent] = (*output.over)[d];
-        if (min >= box[d].first && min + extent <= box[d].first + box[d].second) continue;
-        throw UserError("over asks for points " + std::to_string(min) + " to " +
-                            std::to_string(min + extent - 1) + " of dimension " + std::to_string(d) +
-                            ", but the buffers that " + output.func.name() + " replaces hold " +
-                            std::to_string(box[d].first) + " to " +
-                            std::to_string(box[d].first + box[d].second - 1),
-                        output.where);
-      }
-      box = *output.over;
-    }
-    boxes.push_back(box);
-    fixed.push_back(output.over.has_value());
-  }
-  std::vector<std::pair<const ImageData*, AnyBuffer>> inputs;
-  for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.image == nullptr) continue;
-    const AnyBuffer bound = buffer_of(buffer.image, given);
-    if (!bound.defined()) {
-      throw UserError("input " + buffer.image->name + " is not set: name it beside the fields, {" +
-                          buffer.image->name + ", buffer}",
-                      at);
-    }
-    inputs.emplace_back(buffer.image.get(), bound);
-  }
-  std::map<const ParamData*, std::int64_t> values;
-  for (const Plan::Scalar& scalar : plan.scalars) {
-    if (scalar.param->type.is_float()) continue;
-    std::uint64_t bits = scalar.param->bits;
-    for (const RunParam& param : params) {
-      if (param.param == scalar.param) bits = param.bits;
-    }
-    values[scalar.param.get()] = unpack_value(bits, scalar.param->type).i;
-  }
-  return s.reads->inside(std::move(boxes), fixed, inputs, values, at);
-}
-
-std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
-                                const std::vector<Ranges>& boxes, const CallSite& at) {
-  std::vector<std::string> outputs;
-  std::map<std::string, int> fields;
-  for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.is_output) outputs.push_back(buffer.name);
-    for (std::size_t f = 0; f < s.replacements.size(); ++f) {
-      if (buffer.image == s.replacements[f].field.data()) fields[buffer.name] = static_cast<int>(f);
-    }
-  }
-  std::vector<FieldRule> rules(s.replacements.size());
-  int number = 0;
-  for (std::size_t o = 0; o < s.outputs.size(); ++o) {
-    for (const std::size_t f : s.outputs[o].fields) {
-      rules[f].output = number;
-      rules[f].box = boxes[o];
-      for (const PlanSharing& pair : plan.sharing) {
-        if (pair.output != outputs[static_cast<std::size_t>(number)] || !pair.obstacle.empty()) continue;
-        const auto found = fields.find(pair.input);
-        if (found != fields.end()) rules[f].may_overwrite.push_back(found->second);
-      }
-      ++number;
-    }
-  }
-  for (std::size_t f = 0; f < rules.size(); ++f) {
-    const auto& input = s.replacements[f].input;
-    if (input) rules[f].field = static_cast<int>(s.field_number(*input, at));
-  }
-  return rules;
-}
-
-void warn_of_limits(const Iteration::State& s, const std::vector<RunParam>& params) {
-  for (const auto& limit : s.limits) {
-    iterate::Condition condition(limit.condition, {}, Target::host(), limit.where);
-    const iterate::Judgement now = condition.evaluate({.params = params});
-    if (now.holds) continue;
-    std::fprintf(stderr,
-                 "warning: %s: the limit of stability %s does not hold: its left side is %g; the steps "
-                 "may grow without bounds\n",
-                 to_string(SourceLocation(limit.where)).c_str(), brief(limit.condition).c_str(),
-                 now.value);
-  }
-}
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 31;  // step() is an Int(32)
 
 bool reads(const Plan& plan, const RunInput& input) {
   return std::any_of(plan.buffers.begin(), plan.buffers.end(),
@@ -202,12 +52,12 @@ class Run final : public RunningIteration {
         done_(first_step),
         first_(first_step) {
     const Plan& plan = executable_.plan();
-    fields_ = buffers_of(state, given, at);
-    const std::vector<Ranges> boxes = stepped_boxes(state, plan, fields_, given, params, at);
+    fields_ = iterate::buffers_of(state, given, at);
+    const std::vector<Ranges> boxes = iterate::stepped_boxes(state, plan, fields_, given, params, at);
     for (const auto& sources : state.sources) {
       sources.check_inside(fields_[state.field_number(sources.field(), at)]);
     }
-    warn_of_limits(state, params);
+    iterate::warn_of_limits(state, params);
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       all_.inputs.emplace_back(state.replacements[f].field, fields_[f], at);
     }
@@ -218,8 +68,9 @@ class Run final : public RunningIteration {
     }
     all_.params = params;
     all_.params.emplace_back(iterate::step_param(), static_cast<std::int32_t>(first_step), at);
-    buffers_ =
-        std::make_unique<iterate::FieldBuffers>(fields_, rules_of(state, plan, boxes, at), target);
+    rules_ = iterate::rules_of(state, plan, boxes, at);
+    make_tile(boxes);
+    buffers_ = std::make_unique<iterate::FieldBuffers>(fields_, rules_, target);
   }
 
   [[nodiscard]] std::int64_t steps_done() const override { return done_; }
@@ -227,18 +78,27 @@ class Run final : public RunningIteration {
     return buffers_->current(state_.field_number(field, at));
   }
 
-  void step() {
-    buffers_->prepare();
+  /// One step, or a tile of them where `most` and what is due next leave room.
+  void step(std::int64_t most) {
+    const bool tiled = tile_ != nullptr && std::min(most, steps_until_due()) >= tile_->steps;
+    const std::vector<FieldRule>& rules = tiled ? tile_rules_ : rules_;
+    buffers_->prepare(rules);
     for (std::size_t f = 0; f < fields_.size(); ++f) all_.inputs[f].buffer = buffers_->current(f);
-    const auto number = static_cast<std::int32_t>(done_);
-    all_.params.back() = RunParam(iterate::step_param(), number, at_);
+    all_.params.back() = RunParam(iterate::step_param(), static_cast<std::int32_t>(done_), at_);
     std::vector<AnyBuffer> outputs;
-    for (const auto& output : state_.outputs) {
-      for (const std::size_t f : output.fields) outputs.push_back(buffers_->output(f));
+    if (tiled) {
+      for (std::size_t f = 0; f < fields_.size(); ++f) outputs.push_back(buffers_->output(f));
+    } else {
+      for (const auto& output : state_.outputs) {
+        for (const std::size_t f : output.fields) outputs.push_back(buffers_->output(f));
+      }
     }
     std::vector<AnyBuffer*> pointers;
     for (AnyBuffer& output : outputs) pointers.push_back(&output);
-    executable_.run(pointers, iterate::used_by(executable_, all_), at_);
+    Executable executable = tiled ? tile_->compiled.executable : executable_;
+    RunOptions options = all_;
+    if (tiled) options.params.insert(options.params.end(), tile_params_.begin(), tile_params_.end());
+    executable.run(pointers, iterate::used_by(executable, options), at_);
     buffers_->advance();
     for (auto& sources : state_.sources) {
       sources.add(buffers_->current(state_.field_number(sources.field(), at_)), done_, target_);
@@ -246,7 +106,7 @@ class Run final : public RunningIteration {
     for (auto& receivers : state_.receivers) {
       receivers.record(buffers_->current(state_.field_number(receivers.field(), at_)), done_, target_);
     }
-    ++done_;
+    done_ += tiled ? tile_->steps : 1;
   }
 
   /// What is due between this step and the next.
@@ -293,6 +153,14 @@ class Run final : public RunningIteration {
     return all_;
   }
   [[nodiscard]] std::int64_t steps() const { return done_ - first_; }
+  /// UserError if time_tile asked for more than `steps` steps at once; `what` has so many.
+  void check_tile(std::int64_t steps, const std::string& what) const {
+    if (steps == 0 || state_.tile_steps <= steps) return;
+    throw UserError("time_tile(" + std::to_string(state_.tile_steps) +
+                        ") asks for more steps at once than " + what + " has, " + std::to_string(steps) +
+                        ": give at most that",
+                    state_.tile_where);
+  }
   void check_receivers(std::int64_t steps) const {
     for (const auto& receivers : state_.receivers) {
       receivers.check(fields_[state_.field_number(receivers.field(), at_)], first_, steps);
@@ -308,6 +176,49 @@ class Run final : public RunningIteration {
     iterate::write_checkpoint(state_.checkpoint->path, state_.mark, done_, saved);
   }
 
+  /// Steps until a callback or a checkpoint is due.
+  [[nodiscard]] std::int64_t steps_until_due() const {
+    std::int64_t least = kMostSteps;
+    const auto due = [&](std::int64_t every) { least = std::min(least, every - done_ % every); };
+    for (const auto& callback : state_.callbacks) due(callback.every);
+    if (state_.checkpoint) due(state_.checkpoint->every);
+    return least;
+  }
+
+  void make_tile(const std::vector<Ranges>& boxes) {
+    if (state_.tile_steps < 2) return;
+    if (!state_.sources.empty() || !state_.receivers.empty()) {
+      note("sources and receivers act between single steps");
+      return;
+    }
+    const bool whole = std::all_of(fields_.begin(), fields_.end(), [&](const AnyBuffer& field) {
+      return iterate::ranges_of(field) == boxes.front();
+    });
+    tile_ = state_.tile_for(target_, whole);
+    if (!tile_->compiled.why.empty()) note(tile_->compiled.why);
+    tile_rules_ = rules_;
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      tile_rules_[f] = {.output = static_cast<int>(f), .box = boxes.front()};
+      // What lies outside of a field that takes another's values is that one's, after as many steps.
+      std::size_t from = f;
+      for (int n = 0; n < tile_->steps && state_.replacements[from].input; ++n) {
+        from = state_.field_number(*state_.replacements[from].input, at_);
+      }
+      tile_rules_[f].outside = static_cast<int>(from);
+    }
+    for (std::size_t d = 0; d < tile_->levels.box.size(); ++d) {
+      const auto& [first, last] = tile_->levels.box[d];
+      const auto& [min, extent] = boxes.front()[d];
+      tile_params_.emplace_back(first, min, at_);
+      tile_params_.emplace_back(last, min + extent - 1, at_);
+    }
+  }
+
+  void note(const std::string& why) const {
+    std::fprintf(stderr, "note: %s: time_tile(%d) computes step by step: %s\n",
+                 to_string(SourceLocation(state_.tile_where)).c_str(), state_.tile_steps, why.c_str());
+  }
+
   Iteration::State& state_;
   Target target_;
   CallSite at_;
@@ -315,10 +226,11 @@ class Run final : public RunningIteration {
   std::int64_t done_, first_;
   std::vector<AnyBuffer> fields_;  ///< the user's
   RunOptions all_;  ///< inputs: the fields, then what else was given; params: the step last
+  std::vector<FieldRule> rules_, tile_rules_;
+  std::shared_ptr<const Iteration::State::Tile> tile_;  ///< null: single steps alone
+  std::vector<RunParam> tile_params_;
   std::unique_ptr<iterate::FieldBuffers> buffers_;
 };
-
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 31;  // step() is an Int(32)
 
 void check_steps(std::int64_t first, std::int64_t steps, const CallSite& at) {
   if (first >= 0 && steps >= 0 && first <= kMostSteps - steps) return;
@@ -379,10 +291,11 @@ IterationResult Iteration::run(const std::vector<RunInput>& fields, std::int64_t
           options.first_step, at);
   run.check_receivers(steps);
   run.check_used(nullptr);
+  run.check_tile(steps, "the run");
   iterate::ProgressReport progress(state_->progress, state_->bar, steps);
   try {
     while (run.steps() < steps) {
-      run.step();
+      run.step(steps - run.steps());
       run.call_back();
       progress.update(run.steps());
     }
@@ -410,12 +323,14 @@ IterationResult Iteration::run_until(const std::vector<RunInput>& fields, const 
   Run run(*state_, fields, target, options.params, options.first_step, at);
   run.check_receivers(options.max_steps);
   run.check_used(&residual.plan());
+  run.check_tile(std::min(options.check_every, options.max_steps), "check_every");
   iterate::ProgressReport progress(state_->progress, state_->bar, 0);
   IterationResult result;
   try {
     while (!(result.converged = residual.holds(run, result)) && run.steps() < options.max_steps) {
-      for (std::int64_t i = 0; i < options.check_every && run.steps() < options.max_steps; ++i) {
-        run.step();
+      const std::int64_t end = std::min(run.steps() + options.check_every, options.max_steps);
+      while (run.steps() < end) {
+        run.step(end - run.steps());
         run.call_back();
         progress.update(run.steps());
       }

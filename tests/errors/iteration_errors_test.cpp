@@ -44,7 +44,7 @@ TEST(IterationErrors, PairsThatDoNotFit) {
   EXPECT_FAILS(Iteration({{h.u, h.next, 1}}), "next has 1 value", "element 1");
   EXPECT_FAILS(Iteration({{h.u, two, 0}}), "element 1 of two replaces no field", "{field, two, 1}");
   EXPECT_FAILS(Iteration({{other, h.next}}), "nothing in the step reads other");
-  EXPECT_FAILS(Iteration({{h.u, h.u}}), "no pair of this Iteration has a Func");
+  EXPECT_FAILS(Iteration({{h.u, other}}), "no pair of this Iteration has a Func");
   EXPECT_FAILS(Iteration({{h.u, h.next}, {other, other}}), "other after a step holds what it held",
                "leave this pair out");
 }
