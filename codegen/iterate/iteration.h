@@ -168,6 +168,10 @@ class Iteration {
   IterationResult run_until(const std::vector<RunInput>& fields, const Expr& condition,
                             const UntilOptions& options = {}, CallSite at = CallSite::current());
 
+  /// The loops of a step and, with time_tile, those of several steps at once (of a stepped box that is
+  /// not all of the fields), as Func::print_loop_nest has them.
+  [[nodiscard]] std::string print_loop_nest(const Target& target) const;
+
   struct State;
 
  private:

@@ -206,11 +206,20 @@ class Run final : public RunningIteration {
       }
       tile_rules_[f].outside = static_cast<int>(from);
     }
-    for (std::size_t d = 0; d < tile_->levels.box.size(); ++d) {
-      const auto& [first, last] = tile_->levels.box[d];
+    const auto& margins = tile_->levels.margins;
+    const Ranges field = iterate::ranges_of(fields_[state_.outputs.front().fields.front()]);
+    for (std::size_t d = 0; d < margins.size(); ++d) {
       const auto& [min, extent] = boxes.front()[d];
-      tile_params_.emplace_back(first, min, at_);
-      tile_params_.emplace_back(last, min + extent - 1, at_);
+      const std::int64_t before = min - field[d].first;
+      const std::int64_t after = field[d].second - extent - before;
+      if (std::max(before, after) > iterate::TimeLevels::kWidestMargin) {
+        note("more than " + std::to_string(iterate::TimeLevels::kWidestMargin) +
+             " points keep their values beside the box");
+        tile_ = nullptr;
+        return;
+      }
+      tile_params_.emplace_back(margins[d].first, before, at_);
+      tile_params_.emplace_back(margins[d].second, after, at_);
     }
   }
 

@@ -152,4 +152,15 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
   return tile;
 }
 
+std::string Iteration::print_loop_nest(const Target& target) const {
+  std::vector<Func> step;
+  for (const State::Output& output : state_->outputs) step.push_back(output.func);
+  std::string text = mica::print_loop_nest(step, target);
+  if (state_->tile_steps < 2) return text;
+  const auto tile = state_->tile_for(target, false);
+  text += "\n" + std::to_string(tile->steps) + " steps at once" +
+          (tile->compiled.why.empty() ? "" : ", one after the other: " + tile->compiled.why) + ":\n";
+  return text + mica::print_loop_nest({tile->levels.last}, target);
+}
+
 }  // namespace mica

@@ -118,17 +118,23 @@ class LevelMaker {
     return values;
   }
 
+  /// Bounds that name the field's extents: passes take the box for the longer part of each loop.
   Expr inside(const std::vector<Expr>& args) {
-    if (tile_.box.empty()) {
-      for (std::size_t d = 0; d < args.size(); ++d) {
-        tile_.box.emplace_back(
-            Param<std::int32_t>("first " + args_of(*step_func_)[d].as<VarRef>()->name),
-            Param<std::int32_t>("last " + args_of(*step_func_)[d].as<VarRef>()->name));
+    if (tile_.margins.empty()) {
+      for (const std::string& name : step_func_->args) {
+        tile_.margins.emplace_back(Param<std::int32_t>("kept before " + name),
+                                   Param<std::int32_t>("kept after " + name));
       }
     }
+    const ImageParam& field = state_.replacements[state_.outputs.front().fields.front()].field;
     Expr all;
     for (std::size_t d = 0; d < args.size(); ++d) {
-      const Expr one = args[d] >= tile_.box[d].first && args[d] <= tile_.box[d].second;
+      const auto points = [&](const Param<std::int32_t>& margin) {
+        return clamp(Expr(margin), 0, TimeLevels::kWidestMargin);
+      };
+      const auto dim = field.dim(static_cast<int>(d));
+      const Expr one = args[d] >= dim.min() + points(tile_.margins[d].first) &&
+                       args[d] <= dim.max() - points(tile_.margins[d].second);
       all = all.defined() ? all && one : one;
     }
     return all;

@@ -24,8 +24,10 @@ struct TimeLevels {
   Func last;
   /// The Funcs of the steps before, in order, and the fields' values within their boxes.
   std::vector<Func> levels, held;
-  /// The stepped box: first and last coordinate of each dimension. Empty where it is the whole field.
-  std::vector<std::pair<Param<std::int32_t>, Param<std::int32_t>>> box;
+  /// Points of the first field that keep their values, before and after the stepped box, for each
+  /// dimension. Empty where the box is the whole field.
+  std::vector<std::pair<Param<std::int32_t>, Param<std::int32_t>>> margins;
+  static constexpr std::int32_t kWidestMargin = 1 << 24;
 
   [[nodiscard]] std::vector<Func*> all();
 };
