@@ -67,15 +67,15 @@ std::vector<Directive> loops_of(const Func& step) {
   std::vector<Directive> loops;
   for (const Directive& directive : step.function()->definitions.front().directives) {
     const auto& op = directive.op;
-    const bool keeps = std::holds_alternative<directive::GpuTile>(op) ||
-                       std::holds_alternative<directive::Split>(op) ||
-                       std::holds_alternative<directive::Reorder>(op) ||
-                       std::holds_alternative<directive::MarkLoop>(op) ||
-                       std::holds_alternative<directive::Vectorize>(op) ||
-                       std::holds_alternative<directive::Unroll>(op) ||
-                       std::holds_alternative<directive::LaunchBounds>(op) ||
-                       std::holds_alternative<directive::MaxRegisters>(op) ||
-                       std::holds_alternative<directive::March>(op);
+    const bool keeps =
+        std::holds_alternative<directive::GpuTile>(op) || std::holds_alternative<directive::Split>(op) ||
+        std::holds_alternative<directive::Reorder>(op) ||
+        std::holds_alternative<directive::MarkLoop>(op) ||
+        std::holds_alternative<directive::Vectorize>(op) ||
+        std::holds_alternative<directive::Unroll>(op) ||
+        std::holds_alternative<directive::LaunchBounds>(op) ||
+        std::holds_alternative<directive::MaxRegisters>(op) ||
+        std::holds_alternative<directive::March>(op) || std::holds_alternative<directive::Scatter>(op);
     if (keeps) loops.push_back(directive);
   }
   return loops;
@@ -116,7 +116,13 @@ CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, c
   if (march != nullptr) {
     const std::string at = march->var + ".march";
     take_loops(tile.last, loops);
-    for (Func& level : tile.levels) level.compute_at(tile.last, at).store_in(MemoryType::Register);
+    for (Func& level : tile.levels) {
+      level.compute_at(tile.last, at).store_in(MemoryType::Register);
+      for (const Directive& directive : loops) {
+        if (!std::holds_alternative<directive::Scatter>(directive.op)) continue;
+        level.function()->definitions.front().directives.push_back(directive);
+      }
+    }
     for (Func& held : tile.held) held.compute_at(tile.last, at).store_in(MemoryType::Register);
     try {
       return {compile(tile.last, target), {}};
