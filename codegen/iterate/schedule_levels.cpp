@@ -102,6 +102,56 @@ void compute_whole(TimeLevels& tile, const std::vector<Directive>& loops) {
   }
 }
 
+/// As long as it lives: inputs read as they are. In a frame every load stays within its array anyhow,
+/// and by whole vectors, which clamps of an algorithm would not.
+class HeldInFrame {
+ public:
+  explicit HeldInFrame(TimeLevels& tile) : tile_(tile) {
+    for (Func& held : tile.held) {
+      Expr& value = held.function()->definitions.front().values.front();
+      clamped_.push_back(value);
+      Access access = *value.as<Access>();
+      held.function()->box_of = access.image;
+      access.args.clear();
+      for (const Var& var : held.args()) access.args.emplace_back(var);
+      value = make_expr(value.type(), std::move(access));
+    }
+  }
+  HeldInFrame(const HeldInFrame&) = delete;
+  HeldInFrame& operator=(const HeldInFrame&) = delete;
+  ~HeldInFrame() {
+    for (std::size_t i = 0; i < clamped_.size(); ++i) {
+      tile_.held[i].function()->definitions.front().values.front() = clamped_[i];
+    }
+  }
+
+ private:
+  TimeLevels& tile_;
+  std::vector<Expr> clamped_;
+};
+
+/// All levels in the frame of the last one's march.
+void march_levels(TimeLevels& tile, const std::vector<Directive>& loops, const std::string& var,
+                  bool staged) {
+  constexpr int kPlanesAhead = 3;
+  const std::string at = var + ".march";
+  take_loops(tile.last, loops);
+  for (Func& level : tile.levels) {
+    level.compute_at(tile.last, at).store_in(MemoryType::Register);
+    for (const Directive& directive : loops) {
+      if (!std::holds_alternative<directive::Scatter>(directive.op)) continue;
+      level.function()->definitions.front().directives.push_back(directive);
+    }
+  }
+  for (Func& held : tile.held) {
+    held.compute_at(tile.last, at).store_in(MemoryType::Register);
+    const auto* access = held.function()->definitions.front().values.front().as<Access>();
+    if (!staged) continue;
+    const ImageParam input(access->image);
+    held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(input, kPlanesAhead);
+  }
+}
+
 }  // namespace
 
 CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target) {
@@ -114,20 +164,15 @@ CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, c
   const directive::March* march = march_of(loops);
   std::string why = step.name() + " does not march: give it gpu_tile and march";
   if (march != nullptr) {
-    const std::string at = march->var + ".march";
-    take_loops(tile.last, loops);
-    for (Func& level : tile.levels) {
-      level.compute_at(tile.last, at).store_in(MemoryType::Register);
-      for (const Directive& directive : loops) {
-        if (!std::holds_alternative<directive::Scatter>(directive.op)) continue;
-        level.function()->definitions.front().directives.push_back(directive);
+    const HeldInFrame in_frame(tile);
+    for (const bool staged : {true, false}) {
+      for (Func* func : tile.all()) func->clear_schedule();
+      march_levels(tile, loops, march->var, staged);
+      try {
+        return {compile(tile.last, target), {}};
+      } catch (const UserError& error) {
+        why = error.message();
       }
-    }
-    for (Func& held : tile.held) held.compute_at(tile.last, at).store_in(MemoryType::Register);
-    try {
-      return {compile(tile.last, target), {}};
-    } catch (const UserError& error) {
-      why = error.message();
     }
   }
   compute_whole(tile, loops);
