@@ -152,31 +152,50 @@ void march_levels(TimeLevels& tile, const std::vector<Directive>& loops, const s
   }
 }
 
-}  // namespace
-
-CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target) {
-  if (!target.is_gpu()) {
-    schedule_on_host(tile);
-    return {compile(tile.last, target), {}};
-  }
+/// What `make` makes of the last level under the first of the GPU's schedules that it accepts; `why`
+/// says why that is not the march's.
+template <typename Make>
+auto made_for_gpu(const Iteration::State& state, TimeLevels& tile, std::string& why, const Make& make) {
   const Func& step = state.outputs.front().func;
   const std::vector<Directive> loops = loops_of(step);
   const directive::March* march = march_of(loops);
-  std::string why = step.name() + " does not march: give it gpu_tile and march";
+  why = step.name() + " does not march: give it gpu_tile and march";
   if (march != nullptr) {
     const HeldInFrame in_frame(tile);
     for (const bool staged : {true, false}) {
       for (Func* func : tile.all()) func->clear_schedule();
       march_levels(tile, loops, march->var, staged);
       try {
-        return {compile(tile.last, target), {}};
+        auto made = make(tile.last);
+        why.clear();
+        return made;
       } catch (const UserError& error) {
         why = error.message();
       }
     }
   }
   compute_whole(tile, loops);
-  return {compile(tile.last, target), why};
+  return make(tile.last);
+}
+
+}  // namespace
+
+CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target) {
+  CompiledLevels levels;
+  const auto make = [&](const Func& last) { return compile(last, target); };
+  if (target.is_gpu()) {
+    levels.executable = made_for_gpu(state, tile, levels.why, make);
+  } else {
+    schedule_on_host(tile);
+    levels.executable = make(tile.last);
+  }
+  return levels;
+}
+
+std::string ptx_of_levels(const Iteration::State& state, int sm) {
+  TimeLevels tile = make_time_levels(state, state.tile_steps, false, state.tile_where);
+  std::string why;
+  return made_for_gpu(state, tile, why, [&](const Func& last) { return compile_to_ptx(last, sm); });
 }
 
 }  // namespace mica::iterate
@@ -201,6 +220,13 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
   tile->compiled = iterate::compile_levels(*this, tile->levels, target);
   tiles.push_back(tile);
   return tile;
+}
+
+std::string Iteration::compile_to_ptx(int sm) const {
+  if (state_->tile_steps > 1) return iterate::ptx_of_levels(*state_, sm);
+  std::vector<Func> step;
+  for (const State::Output& output : state_->outputs) step.push_back(output.func);
+  return mica::compile_to_ptx(step, sm);
 }
 
 std::string Iteration::print_loop_nest(const Target& target) const {
