@@ -172,6 +172,10 @@ class Iteration {
   /// not all of the fields), as Func::print_loop_nest has them.
   [[nodiscard]] std::string print_loop_nest(const Target& target) const;
 
+  /// PTX of a step or, with time_tile, of several steps at once (of a stepped box that is not all of the
+  /// fields), without a GPU at hand. UserError if no kernel is on the GPU.
+  [[nodiscard]] std::string compile_to_ptx(int sm = 90) const;
+
   struct State;
 
  private:

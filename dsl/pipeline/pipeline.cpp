@@ -24,7 +24,6 @@
 
 namespace mica {
 namespace {
-
 class PipelineMaker {
  public:
   PipelineMaker(const std::vector<std::shared_ptr<FunctionData>>& outputs,
@@ -155,8 +154,8 @@ class PipelineMaker {
                                           [&](const auto& w) { return w.source == *source; });
         if (needs_copy(*source) || (windowed && is_inline(*source))) {
           auto wrapper = make_wrapper(made_of(*source, "staged"), *source, directive.where);
-          reads.wrappers.emplace_back(source->name(), wrapper);
-          order.push_back(wrapper);
+          wrapper->box_of = f->box_of;
+          order.push_back(reads.wrappers.emplace_back(source->name(), wrapper).second);
           held = {wrapper, nullptr};
         }
         reads.held.emplace_back(*source, held);
@@ -441,6 +440,7 @@ class PipelineMaker {
     copy->where = f.where;
     copy->args = vars_.of(f.args);
     copy->types = f.types;
+    copy->box_of = f.box_of;
     for (std::size_t i = 0; i < f.definitions.size(); ++i) {
       const Definition& definition = f.definitions[i];
       Definition d;

@@ -218,9 +218,14 @@ Expr NestBuilder::inside_of(const std::vector<Guard>& guards, const std::string&
 }
 
 ir::Stmt NestBuilder::clamped(const Frame& frame, const ir::Stmt& stmt) const {
-  // The planes that a chunk walks lie inside, wherever its block stands.
+  // The planes that a chunk walks lie inside, wherever its block stands, unless a Func keeps to the box
+  // of an input whatever it is read at.
+  const auto& funcs = program_.pipeline.funcs;
+  const bool beyond = std::any_of(funcs.begin(), funcs.end(), [&](const auto& func) {
+    return func->box_of != nullptr && program_.placement.at(func->name).level == Placement::Level::At;
+  });
   std::set<std::string> fixed;
-  for (const auto& dim : frame.func.args) {
+  for (const auto& dim : beyond ? std::vector<std::string>() : frame.func.args) {
     const Expr value = frame.vars.value(dim);
     for (const auto& walked : frame.vars.loops()) {
       if (walked.kind != LoopKind::March || !uses_var(value, walked.name)) continue;
