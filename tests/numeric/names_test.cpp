@@ -206,11 +206,15 @@ TEST_P(AnyName, OfAnyPartOfAProgramIsLegal) {
   const auto expected = this->expected();
   ASSERT_TRUE(run(GetParam(), Names{}, expected));
   const Names plain;
-  // The ways take turns with the names of the parts: each of them is met in some.
+  // Each name is given to every second part, and the ways take turns with these: each part is met in
+  // some. Random programs (tests/fuzz) give names like these to any part.
   const std::vector<Way> all = ways();
   std::size_t turn = 0;
+  std::size_t pair = 0;
   for (const auto& name : awkward_names()) {
+    ++pair;  // the next name begins with another part
     for (const Role& role : kRoles) {
+      if (pair++ % 2 == 0) continue;
       // Two Vars or loops of one name are one, and "x.block" is a loop that the ways name.
       const bool is_loop = role.text == &Names::x || role.text == &Names::y ||
                            role.text == &Names::outer || role.text == &Names::inner;
