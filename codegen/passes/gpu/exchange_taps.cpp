@@ -273,7 +273,7 @@ class Exchanger {
 // The copy of `source` that a stage of `func` made; empty if none.
 std::string staged_copy(const Pipeline& pipeline, const FunctionData& func, const std::string& source) {
   for (const auto& directive : func.definitions.front().directives) {
-    const auto* stage = std::get_if<directive::Stage>(&directive.op);
+    const auto* stage = std::get_if<directive::StagedSource>(&directive.op);
     if (!stage) continue;
     const auto made = pipeline.staged.find(stage->source);
     if (made != pipeline.staged.end() && made->second == source) return made->first;
@@ -307,7 +307,7 @@ void exchange_taps(Program& program) {
     if (!nest.on_device) continue;
     const FunctionData& func = *program.pipeline.find(nest.func);
     for (const auto& directive : func.definitions.front().directives) {
-      const auto* exchange = std::get_if<directive::Exchange>(&directive.op);
+      const auto* exchange = std::get_if<directive::Shuffle>(&directive.op);
       if (!exchange) continue;
       const std::string staged = staged_copy(program.pipeline, func, exchange->source);
       const auto dim = dimension_read(program.pipeline, func, exchange->source, staged, exchange->var);
