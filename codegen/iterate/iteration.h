@@ -93,7 +93,8 @@ struct IterationResult {
   double value = 0;        ///< of run_until: the left side of the condition when it was last evaluated
 };
 
-/// Steps of an algorithm in time. Copies of the handle stand for one Iteration.
+/// Steps of an algorithm in time. Copies of the handle stand for one Iteration. Several threads may run
+/// it at once, each on fields of its own; nobody else may change it, or the Funcs' schedules, meanwhile.
 class Iteration {
  public:
   /// UserErrors: no pair, a field replaced twice, types or dimensions that differ, an element that the

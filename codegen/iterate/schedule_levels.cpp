@@ -204,6 +204,7 @@ namespace mica {
 
 std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const Target& target,
                                                                          bool whole) {
+  const std::lock_guard lock(compiling);
   const std::vector<Schedule> schedules{outputs.front().func.schedule()};
   std::erase_if(tiles, [&](const auto& tile) {
     return tile->steps != tile_steps || (tile->target == target && tile->schedules != schedules);
