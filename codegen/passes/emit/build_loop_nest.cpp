@@ -140,6 +140,7 @@ void build_loop_nest(Program& program) {
     for (std::size_t i = 0; i < func->definitions.size(); ++i) {
       Nest nest;
       nest.func = func->name;
+      nest.definition = i;
       bool on_gpu = false;
       nest.body = builder.build_root(*func, i, on_gpu);
       const Hints hints(*func);

@@ -32,6 +32,8 @@ ir::Stmt NestBuilder::with_barriers(const FunctionData& func, std::int64_t place
   alloc.buffer = barriers;
   alloc.type = Int(64);
   alloc.memory = MemoryType::Shared;
+  alloc.stage = func.name;
+  alloc.kept = ir::Kept::Arrivals;
   alloc.mins = {constant(0)};
   alloc.extents = {constant(places)};
   alloc.body = ir::make_block({ir::make_stmt(ir::BulkInit{barriers, static_cast<int>(places)}), body});

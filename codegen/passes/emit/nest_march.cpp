@@ -6,6 +6,7 @@
 #include "codegen/passes/emit/nest_frame.h"
 #include "codegen/plan/edge_blocks.h"
 #include "codegen/plan/kernel_frame.h"
+#include "codegen/plan/plan_edges.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/march_taps.h"
 #include "dsl/pipeline/recurrence.h"
@@ -183,12 +184,9 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
   internal_check(analysis::constant_difference(
                      plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
                  "a march goes one plane a step");
-  // Asynchronous copies are waited for as late as the deepest prefetch allows.
-  std::optional<int> lag;
-  for (const auto& stage : plan.stages) {
-    if (stage.dim < 0 || !is_async(stage, program_.placement.at(stage.func->name))) continue;
-    lag = std::min(lag.value_or(stage.prefetch), stage.prefetch);
-  }
+  // Asynchronous copies are waited for as late as the plan's edges allow.
+  const auto waits =
+      frame.kernel != nullptr ? planning::copy_waits(*frame.kernel, context.interior) : std::nullopt;
   std::vector<ir::Stmt> stmts;
   auto guarded = [&](const Expr& condition, const ir::Stmt& body) {
     return condition.defined() && body.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
@@ -199,14 +197,14 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     if (plan.warm_up > 0 && !computes_while_filling(plan)) condition = step >= 0;
     stmts.push_back(guarded(condition, ir::make_stmt(ir::CopyWait{pending})));
   };
-  bool committed = !lag;
+  bool committed = !waits;
   auto commit = [&] {
     if (committed) return;
     committed = true;
     stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
-    if (*lag == 0) wait_for_copies(0);
+    if (waits->in_step) wait_for_copies(0);
   };
-  if (lag && *lag > 0) wait_for_copies(*lag - 1);
+  if (waits && !waits->in_step) wait_for_copies(waits->pending);
   // What a thread reads beside its own points it takes from others before the first that reads it; of a
   // plane that this step computes it gives as soon as it has it.
   std::vector<const MarchStage*> untaken;

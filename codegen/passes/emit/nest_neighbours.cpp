@@ -16,18 +16,19 @@
 
 #include "codegen/passes/emit/nest_builder.h"
 #include "codegen/passes/emit/nest_frame.h"
+#include "codegen/plan/plan_edges.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::passes {
 
 using planning::Around;
+using planning::kRowPlaces;
 using planning::LoopVars;
 
 namespace {
 
 constexpr std::int64_t kWarp = 32;
-constexpr std::int64_t kPlaces = 2;  // of edge rows: a step may write while another thread still reads
 
 /// The loops of one dimension of the frame.
 struct Line {
@@ -115,9 +116,9 @@ class Neighbours {
                   }));
     };
     return ir::make_stmt(ir::Produce{
-        rows_,
+        func_.name,
         in_threads(ir::make_block({rows(0, 0, after), rows(column_.count - before, after, before)})),
-        true});
+        true, ir::Kept::Rows});
   }
   /// The rows of other threads beside the own ones, and what stands beside them.
   [[nodiscard]] ir::Stmt loaded(const Expr& plane) const {
@@ -143,9 +144,11 @@ class Neighbours {
       alloc.memory = MemoryType::Shared;
       alloc.mins = {row.min, constant(0), constant(0), constant(0)};
       alloc.extents = {constant(row_.count * row_.threads), constant(before + after),
-                       constant(column_.threads), constant(kPlaces)};
-      alloc.folds = {0, 0, 0, kPlaces};
-      alloc.ring = {kPlaces, 0, 0, false};
+                       constant(column_.threads), constant(kRowPlaces)};
+      alloc.folds = {0, 0, 0, kRowPlaces};
+      alloc.stage = func_.name;
+      alloc.kept = ir::Kept::Rows;
+      alloc.places = kRowPlaces;
       alloc.body = body;
       body = ir::make_stmt(std::move(alloc));
     }

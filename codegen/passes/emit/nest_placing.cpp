@@ -314,14 +314,11 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     if (ring >= 0) {
       alloc.folds.assign(extents.size(), 0);
       alloc.folds[static_cast<std::size_t>(ring)] = stage->depth;
-      if (!per_thread) {
-        const bool copied =
-            placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
-        alloc.ring = {stage->depth, stage->newest_lag, stage->oldest_lag, copied};
-      }
+      if (!per_thread) alloc.places = stage->depth;
     } else if (placement.load && memory == MemoryType::Shared) {
-      alloc.ring.places = 1;
+      alloc.places = 1;
     }
+    if (memory == MemoryType::Shared) alloc.stage = func.name;
     alloc.body = result;
     result = ir::make_stmt(std::move(alloc));
   }
