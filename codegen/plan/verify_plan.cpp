@@ -58,7 +58,12 @@ class Verifier {
     bool held = false;
     switch (tap.server) {
       case Server::OwnRegister: held = source != nullptr && source->is_in(Residence::Registers); break;
-      case Server::Lane: held = tap.lanes != 0; break;
+      case Server::Lane: {
+        const auto along = static_cast<std::size_t>(tap.along);
+        held = tap.lanes != 0 && along < tap.at.size() && tap.at[along].of >= 0 &&
+               tap.at[along].offset * tap.lanes > 0;
+        break;
+      }
       case Server::Shared: held = source != nullptr && source->is_in(Residence::Shared); break;
       case Server::Global:
       case Server::Texture: held = array; break;
