@@ -135,6 +135,22 @@ TEST(Exchange, EachOfTwoFuncsThatStageASourceReadsItsRowOnce) {
     EXPECT_EQ(n.other_loads, 2) << array << ": the own point and the neighbour in y";
   }
 }
+TEST(Exchange, AllCopiesThatOneKernelHoldsOfASourceAreExchanged) {
+  const Var x("x"), y("y"), z("z");
+  const ImageParam u(Float(32), 3, "u");
+  Func once("once"), next("next");
+  once(x, y, z) = u(x - 1, y, z) + u(x, y, z) + u(x + 1, y, z) + u(x, y + 1, z);
+  next(x, y, z) = once(x, y, z) + once(x, y, z - 1) + u(x - 1, y, z) + u(x, y, z) + u(x + 1, y, z);
+  next.gpu_tile(x, y, 32, 4).march(z, 8).stage(u, MemoryType::Shared).shuffle(u, x);
+  once.compute_at(next, "z.march").store_in(MemoryType::Register);
+  once.stage(u, MemoryType::Shared);
+  const Program program = test::lowered(next, Backend::Cuda, "plan_kernels");
+  ASSERT_EQ(program.pipeline.staged.size(), 2U);
+  for (const auto& [copy, source] : program.pipeline.staged) {
+    const Exchanged n = exchanged(next, Backend::Cuda, copy);
+    EXPECT_GT(n.edge_loads, 0) << copy;
+  }
+}
 TEST(Exchange, ThePlanHasLanesServeWhatTheCodeTakesFromThem) {
   for (const LoadPolicy load : {LoadPolicy::TwoStep, LoadPolicy::HaloThreads}) {
     TestPipeline p = test::star(Float(32), 2, 1);
