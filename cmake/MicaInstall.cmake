@@ -1,7 +1,7 @@
 # cmake --install: libmica, its headers, the tool, and a package for find_package(Mica).
 include(CMakePackageConfigHelpers)
 
-set(mica_public_headers schedules/mica.h codegen/compile.h)
+set(mica_public_headers schedules/mica.h codegen/compile.h codegen/iterate/iteration.h)
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
      "${PROJECT_SOURCE_DIR}/dsl/*.h" "${PROJECT_SOURCE_DIR}/runtime/*.h" "${PROJECT_SOURCE_DIR}/schedules/*.h")
 list(FILTER headers EXCLUDE REGEX "^runtime/cuda/cuda_")

@@ -199,4 +199,22 @@ std::vector<PlanSharing> find_sharing(const Program& program) {
   return pairs;
 }
 
+bool copies_onto_itself(const Program& program, const FunctionData& func, std::size_t index) {
+  if (program.options.variant.separate || index != 0 || program.pipeline.outputs.size() != 1 ||
+      !program.pipeline.is_output(func.name) || func.types.size() != 1) {
+    return false;
+  }
+  const auto* access = func.definitions[0].values[0].as<Access>();
+  if (access == nullptr || !access->image || access->args.size() != func.args.size()) return false;
+  for (std::size_t d = 0; d < func.args.size(); ++d) {
+    const auto* var = access->args[d].as<VarRef>();
+    if (var == nullptr || var->name != func.args[d]) return false;
+  }
+  // It is the only input that the output can be: in this variant it is.
+  for (const PlanSharing& pair : program.plan.sharing) {
+    if (pair.obstacle.empty() != (pair.input == access->name)) return false;
+  }
+  return !program.plan.sharing.empty();
+}
+
 }  // namespace mica::analysis

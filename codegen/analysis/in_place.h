@@ -25,4 +25,9 @@ namespace mica::analysis {
 /// Requires: inline_funcs and default_schedule.
 std::vector<PlanSharing> find_sharing(const Program& program);
 
+/// Is definition `index` of `func` a copy f(x, y) = u(x, y) in a variant in which f is the memory of u,
+/// so that nothing is left to do? Its updates then work on the elements that are there. Requires:
+/// plan.sharing.
+bool copies_onto_itself(const Program& program, const FunctionData& func, std::size_t index);
+
 }  // namespace mica::analysis

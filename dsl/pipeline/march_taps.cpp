@@ -146,10 +146,10 @@ class Scatterer {
       return e;
     }
     const std::vector<Link> links = chain_of(e);
-    const auto wide = std::count_if(links.begin(), links.end(), [&](const Link& link) {
-      return planes_of(link, march_).offsets.size() > 1;
-    });
-    if (links.size() > 1 && wide == 0) return cut(links, e);
+    if (is_sum_of_planes(links)) return cut(links, e, nullptr);
+    if (const auto* select = e.as<Select>(); select != nullptr && keeps_a_value(*select)) {
+      return cut(chain_of(select->if_true), e, select);
+    }
     // The sum may stand inside one operand.
     std::vector<Expr> operands;
     for_each_child(e, [&](const Expr& child) {
@@ -165,8 +165,29 @@ class Scatterer {
         e, [&](const Expr& child) { return child.same_as(operands.front()) ? rewrite(child) : child; });
   }
 
-  // The plane after which a link may be added: links of no plane follow those before them.
-  Expr cut(const std::vector<Link>& links, const Expr& whole) {
+  [[nodiscard]] bool is_sum_of_planes(const std::vector<Link>& links) const {
+    return links.size() > 1 && std::none_of(links.begin(), links.end(), [&](const Link& link) {
+             return planes_of(link, march_).offsets.size() > 1;
+           });
+  }
+
+  // select(inside(x, y, z), sum, u(x, y, z)): some points keep a value of their own plane.
+  [[nodiscard]] bool keeps_a_value(const Select& select) const {
+    const std::vector<Link> links = chain_of(select.if_true);
+    if (!is_sum_of_planes(links) || !planes_of(select.condition, march_).offsets.empty()) return false;
+    if (planes_of(select.if_false, march_).offsets != std::set<std::int64_t>{0}) return false;
+    const auto is_before = [&](const Link& link) {
+      return *planes_of(link, march_).offsets.begin() <= 0;
+    };
+    const auto reads = [&](const Link& link) { return !planes_of(link, march_).offsets.empty(); };
+    return std::all_of(links.begin(), links.end(), reads) && is_before(links.front()) &&
+           !is_before(links.back());
+  }
+
+  // The plane after which a link may be added: links of no plane follow those before them. With
+  // `select`, whose sum this is, the part of the point's own plane chooses between the sum and the value
+  // that is kept, and later parts leave that alone: no plane is held longer for it.
+  Expr cut(const std::vector<Link>& links, const Expr& whole, const Select* select) {
     std::vector<std::int64_t> plane;
     std::int64_t last = 0;
     bool any = false;
@@ -186,15 +207,25 @@ class Scatterer {
       plane.push_back(own);
     }
     const std::int64_t newest = plane.back();
-    Expr sum;
+    Expr sum, kept;
+    const auto chosen = [&](const Expr& value) {
+      if (select == nullptr) return value;
+      return make_expr(value.type(), Select{select->condition, value, kept});
+    };
     for (std::size_t i = 0; i < links.size(); ++i) {
       sum = i == 0 ? links[0].node : with_rest(links[i], sum);
       if (i + 1 == links.size()) break;
       const bool every = partials_ == Partials::EveryPlane && plane[i + 1] != plane[i];
-      const bool centre = partials_ == Partials::Centre && plane[i] <= 0 && plane[i + 1] > 0;
-      if (every || centre) sum = add_part(sum, newest - plane[i]);
+      const bool centre = plane[i] <= 0 && plane[i + 1] > 0;
+      if (select != nullptr && centre) kept = select->if_false;
+      if (every || (centre && partials_ == Partials::Centre)) {
+        const bool keeps = kept.defined();
+        sum = add_part(keeps ? chosen(sum) : sum,
+                       newest - (keeps ? std::max<std::int64_t>(plane[i], 0) : plane[i]));
+        if (keeps) kept = sum;
+      }
     }
-    return sum;
+    return chosen(sum);
   }
 
   [[nodiscard]] std::string plane_text(std::int64_t offset) const {

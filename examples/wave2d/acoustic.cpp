@@ -21,9 +21,34 @@ double resolved_frequency(const VelocityModel& model) {
   return model.slowest() / (5.0 * model.spacing * 2.5);
 }
 
+namespace {
+
+Func step_of(const ImageParam& before, const ImageParam& now, const ImageParam& courant,
+             const ImageParam& layer, const Expr& shot, const Target& target) {
+  Var z("z"), x("x");
+  const std::vector<double> w = central_difference_weights(2, kOrder);
+  auto weight = [&](int k) { return static_cast<float>(w[static_cast<std::size_t>(k + kRadius)]); };
+  Expr laplacian = 2.0F * weight(0) * now(z, x);
+  for (int k = 1; k <= kRadius; ++k) {
+    laplacian += weight(k) * (now(z - k, x) + now(z + k, x) + now(z, x - k) + now(z, x + k));
+  }
+  const Expr s = layer(z, x);
+  Func next("next");
+  next(z, x) =
+      (2.0F * now(z, x) - (1.0F - s) * before(z, x) + courant(z, x) * laplacian + shot) / (1.0F + s);
+  if (target.is_gpu()) {
+    next.gpu_tile(z, x, 32, 8).vectorize(z, 4);
+  } else {
+    next.vectorize(z, 16).parallel(x, 16);
+  }
+  return next;
+}
+
+}  // namespace
+
 Acoustic::Acoustic(const VelocityModel& model, const Source& source, const Target& target,
                    std::int64_t margin)
-    : source_(source),
+    : target_(target),
       margin_(margin),
       depth_(model.depth() + 2 * margin),
       distance_(model.distance() + 2 * margin),
@@ -33,10 +58,8 @@ Acoustic::Acoustic(const VelocityModel& model, const Source& source, const Targe
       before_(Float(32), 2, "before"),
       courant_(Float(32), 2, "courant"),
       layer_(Float(32), 2, "layer"),
-      amplitude_("amplitude"),
-      source_z_("source_z"),
-      source_x_("source_x"),
-      next_("next") {
+      next_(step_of(before_, now_, courant_, layer_, shot(source), target)),
+      wave_({{before_, now_}, {now_, next_}}) {
   if (source.depth < 0 || source.depth >= model.depth() || source.distance < 0 ||
       source.distance >= model.distance()) {
     throw UserError("the source at depth " + std::to_string(source.depth) + ", distance " +
@@ -44,30 +67,9 @@ Acoustic::Acoustic(const VelocityModel& model, const Source& source, const Targe
                     std::to_string(model.depth()) + " x " + std::to_string(model.distance()) +
                     " points; move it inside");
   }
-  Var z("z"), x("x");
-  const std::vector<double> w = central_difference_weights(2, kOrder);
-  auto weight = [&](int k) { return static_cast<float>(w[static_cast<std::size_t>(k + kRadius)]); };
-  Expr laplacian = 2.0F * weight(0) * now_(z, x);
-  for (int k = 1; k <= kRadius; ++k) {
-    laplacian += weight(k) * (now_(z - k, x) + now_(z + k, x) + now_(z, x - k) + now_(z, x + k));
-  }
-  Expr s = layer_(z, x);
-  Expr shot = select(z == source_z_ && x == source_x_, amplitude_, 0.0F);
-  next_(z, x) =
-      (2.0F * now_(z, x) - (1.0F - s) * before_(z, x) + courant_(z, x) * laplacian + shot) / (1.0F + s);
-
-  if (target.is_gpu()) {
-    next_.gpu_tile(z, x, 32, 8).vectorize(z, 4);
-  } else {
-    next_.vectorize(z, 16).parallel(x, 16);
-  }
-  step_ = compile(next_, target);
-
-  source_z_.set(static_cast<std::int32_t>(source.depth + margin));
-  source_x_.set(static_cast<std::int32_t>(source.distance + margin));
-  for (auto& field : fields_) {
-    field = Buffer<float>::with_halo({depth_, distance_}, {kRadius, kRadius});
-    field.fill(0.0F);
+  for (auto* field : {&pressure_, &pressure_before_}) {
+    *field = Buffer<float>::with_halo({depth_, distance_}, {kRadius, kRadius});
+    field->fill(0.0F);
   }
   auto padded = [&](const Buffer<float>& from) {
     auto to = Buffer<float>::with_halo({depth_, distance_}, {0, 0});
@@ -78,32 +80,46 @@ Acoustic::Acoustic(const VelocityModel& model, const Source& source, const Targe
   layer_.set(padded(absorbing_layer(model, margin, dt_)));
 }
 
-// N. Ricker's wavelet (1 - 2a) exp(-a), a = (pi f (t - t0))^2, with its start at 1e-3 of the peak.
-float Acoustic::ricker(std::int64_t step) const {
-  const double t = static_cast<double>(step) * dt_ - 1.2 / source_.frequency;
-  const double a = std::pow(std::numbers::pi * source_.frequency * t, 2);
-  if (!(a < 700)) return 0;  // and where a is beyond the largest number
-  return static_cast<float>((1.0 - 2.0 * a) * std::exp(-a));
+// f(t) at the source: Ricker's wavelet at the number of the step, nothing once it is over.
+Expr Acoustic::shot(const Source& source) const {
+  const Buffer<float> wavelet = ricker(source.frequency);
+  const Var z("z"), x("x");
+  const Expr here = z == static_cast<std::int32_t>(source.depth + margin_) &&
+                    x == static_cast<std::int32_t>(source.distance + margin_);
+  return select(here, wavelet(min(step(), static_cast<std::int32_t>(wavelet.extent(0)) - 1)), 0.0F);
 }
 
-void Acoustic::run(std::int64_t steps, const std::function<void(std::int64_t)>& report) {
-  for (std::int64_t i = 0; i < steps; ++i, ++done_) {
-    const Buffer<float>& before = fields_[done_ % 3];
-    const Buffer<float>& now = fields_[(done_ + 1) % 3];
-    Buffer<float> next = fields_[(done_ + 2) % 3].cropped({{0, depth_}, {0, distance_}});
-    amplitude_.set(ricker(done_));
-    before_.set(before);
-    now_.set(now);
-    step_.run(next);
-    if (report && (i % 32 == 31 || i + 1 == steps)) report(i + 1);
+// (1 - 2a) exp(-a), a = (pi f (t - t0))^2, with its start at 1e-3 of the peak (Ricker 1953), as far as
+// it is more than the least number; then 0.
+Buffer<float> Acoustic::ricker(double frequency) const {
+  constexpr double kSmallest = 700;  // exp(-a) is no number beyond
+  const double seconds = 1.2 / frequency + std::sqrt(kSmallest) / (std::numbers::pi * frequency);
+  constexpr double kMostSamples = 1 << 26;
+  if (!(seconds / dt_ < kMostSamples)) {
+    throw UserError("a wavelet of " + std::to_string(frequency) + " Hz lasts " +
+                    std::to_string(seconds / dt_) + " steps; give a frequency of at least " +
+                    std::to_string(frequency * seconds / dt_ / kMostSamples) + " Hz");
   }
+  Buffer<float> wavelet(static_cast<std::int64_t>(seconds / dt_) + 2);
+  for (std::int64_t step = 0; step + 1 < wavelet.extent(0); ++step) {
+    const double t = static_cast<double>(step) * dt_ - 1.2 / frequency;
+    const double a = std::pow(std::numbers::pi * frequency * t, 2);
+    wavelet(step) = static_cast<float>((1.0 - 2.0 * a) * std::exp(-a));
+  }
+  wavelet(wavelet.extent(0) - 1) = 0;
+  return wavelet;
 }
 
-void Acoustic::finish() { step_.synchronize(); }
+void Acoustic::run(std::int64_t steps) {
+  wave_.run({{before_, pressure_before_}, {now_, pressure_}}, steps,
+            {.target = target_, .first_step = done_});
+  done_ += steps;
+}
+
+void Acoustic::finish() const { device_for(target_)->synchronize(Stream{}); }
 
 Buffer<float> Acoustic::wavefield() const {
-  const Buffer<float>& now = fields_[(done_ + 1) % 3];
-  return now.cropped({{margin_, depth_ - 2 * margin_}, {margin_, distance_ - 2 * margin_}}).copy();
+  return pressure_.cropped({{margin_, depth_ - 2 * margin_}, {margin_, distance_ - 2 * margin_}}).copy();
 }
 
 }  // namespace mica::examples

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string>
-#include <vector>
 
 #include "examples/wave2d/model.h"
 #include "schedules/mica.h"
@@ -26,10 +23,12 @@ class Acoustic {
   Acoustic(const VelocityModel& model, const Source& source, const Target& target,
            std::int64_t margin = 64);
 
-  /// Advances `steps` time steps; `report`, if given, is called now and then with the steps done.
-  void run(std::int64_t steps, const std::function<void(std::int64_t)>& report = {});
+  /// Advances `steps` time steps.
+  void run(std::int64_t steps);
+  /// Draws a bar of the steps of the runs that follow.
+  void show_progress() { wave_.show_progress("wave2d"); }
   /// Waits for the steps that are under way.
-  void finish();
+  void finish() const;
   /// Pressure at the model's points (without the layers), after bringing it to the host.
   [[nodiscard]] Buffer<float> wavefield() const;
 
@@ -38,21 +37,18 @@ class Acoustic {
   [[nodiscard]] std::int64_t steps_done() const { return done_; }
   /// Bytes that a step must move: four arrays read, one written.
   [[nodiscard]] std::int64_t bytes_per_step() const { return points_ * 5 * 4; }
-  [[nodiscard]] const Func& algorithm() const { return next_; }
-  [[nodiscard]] const Executable& executable() const { return step_; }
 
  private:
-  [[nodiscard]] float ricker(std::int64_t step) const;
+  [[nodiscard]] Expr shot(const Source& source) const;
+  [[nodiscard]] Buffer<float> ricker(double frequency) const;
 
-  Source source_;
+  Target target_;
   std::int64_t margin_, depth_, distance_, points_, done_ = 0;
   double dt_;
   ImageParam now_, before_, courant_, layer_;
-  Param<float> amplitude_;
-  Param<std::int32_t> source_z_, source_x_;
   Func next_;
-  Executable step_;
-  Buffer<float> fields_[3];  // pressure at t-1, t, t+1, in turn
+  Iteration wave_;
+  Buffer<float> pressure_, pressure_before_;
 };
 
 /// The largest stable time step: dt = 2 h / (v_max sqrt(2 sum |w_k|)), times 0.9.

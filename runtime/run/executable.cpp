@@ -179,6 +179,11 @@ const Target& Executable::target() const {
   return state_->target;
 }
 
+const Plan& Executable::plan() const {
+  require_defined(defined());
+  return state_->plan_for(Variant{})->plan();
+}
+
 std::vector<KernelInfo> Executable::kernels() const {
   require_defined(defined());
   std::shared_ptr<const ShapedRun> last;

@@ -61,6 +61,9 @@ class Executable {
   [[nodiscard]] const Target& target() const;
   /// The kernels of the variant run last (or of the default variant, compiled for the purpose).
   [[nodiscard]] std::vector<KernelInfo> kernels() const;
+  /// The plan of the default variant: which arrays and scalars runs work on, and which outputs may be
+  /// the memory of which inputs. It lives as long as a copy of this Executable does.
+  [[nodiscard]] const Plan& plan() const;
 
  private:
   struct State;

@@ -138,6 +138,7 @@ void build_loop_nest(Program& program) {
     if (!program.required.count(func->name) || !program.is_root(func->name)) continue;
     if (!program.pipeline.is_output(func->name)) add_temporary(program, *func);
     for (std::size_t i = 0; i < func->definitions.size(); ++i) {
+      if (analysis::copies_onto_itself(program, *func, i)) continue;
       Nest nest;
       nest.func = func->name;
       nest.definition = i;

@@ -1,0 +1,291 @@
+#include "codegen/iterate/iteration.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "codegen/compile.h"
+#include "codegen/iterate/checkpoint.h"
+#include "codegen/iterate/iteration_state.h"
+#include "dsl/expr/names.h"
+#include "dsl/pipeline/func_graph.h"
+
+namespace mica {
+namespace {
+
+void check_value(const Replacement& r) {
+  const std::string arrow = r.field.name() + " after a step";
+  if (r.input && r.input->data() == r.field.data()) {
+    throw UserError(arrow + " holds what it held: leave this pair out", r.where);
+  }
+  if (r.input) {
+    if (r.input->type() == r.field.type() && r.input->dimensions() == r.field.dimensions()) return;
+    throw UserError(arrow + " holds what " + r.input->name() + " held, but " + r.field.name() + " has " +
+                        counted(static_cast<std::size_t>(r.field.dimensions()), "dimension") + " of " +
+                        to_string(r.field.type()) + " and " + r.input->name() + " has " +
+                        counted(static_cast<std::size_t>(r.input->dimensions()), "dimension") + " of " +
+                        to_string(r.input->type()),
+                    r.where);
+  }
+  const Func& func = *r.func;
+  if (!func.defined()) {
+    throw UserError(arrow + " holds " + func.name() + ", which is not defined: write " + func.name() +
+                        "(...) = ... first",
+                    r.where);
+  }
+  const auto types = func.types();
+  if (r.element < 0 || r.element >= static_cast<int>(types.size())) {
+    throw UserError(func.name() + " has " + counted(types.size(), "value") + ", but element " +
+                        std::to_string(r.element) + " is to replace " + r.field.name(),
+                    r.where);
+  }
+  const Type type = types[static_cast<std::size_t>(r.element)];
+  if (type == r.field.type() && func.dimensions() == r.field.dimensions()) return;
+  throw UserError(arrow + " holds " + func.name() + ", but " + r.field.name() + " has " +
+                      counted(static_cast<std::size_t>(r.field.dimensions()), "dimension") + " of " +
+                      to_string(r.field.type()) + " and " + func.name() + " has " +
+                      counted(static_cast<std::size_t>(func.dimensions()), "dimension") + " of " +
+                      to_string(type),
+                  r.where);
+}
+
+/// Structure, names and constants of all definitions: 16 hexadecimal digits.
+std::string mark_of(const std::vector<Iteration::State::Output>& outputs) {
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const auto& output : outputs) functions.push_back(output.func.function());
+  std::uint64_t mark = 0;
+  const auto add = [&](std::uint64_t bits) {
+    mark = (mark ^ bits) * 0x100000001b3U;  // as FNV-1a mixes bytes (Fowler, Noll, Vo)
+    mark ^= mark >> 29;
+  };
+  for (const auto& func : collect_graph(functions).funcs) {
+    for (const Definition& definition : func->definitions) {
+      for (const Expr& e : definition.args) add(e->hash);
+      for (const Expr& e : definition.values) add(e->hash);
+    }
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(mark));
+  return text;
+}
+
+void check_box(const iterate::Ranges& box, int dimensions, const CallSite& at) {
+  if (static_cast<int>(box.size()) != dimensions) {
+    throw UserError("over was given " + counted(box.size(), "range") + ", but the fields have " +
+                        counted(static_cast<std::size_t>(dimensions), "dimension") +
+                        "; give {min, extent} for each",
+                    at);
+  }
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    if (box[d].second >= 1) continue;
+    throw UserError("over was given an extent of " + std::to_string(box[d].second) + " in dimension " +
+                        std::to_string(d) + "; it must be 1 or more",
+                    at);
+  }
+}
+
+}  // namespace
+
+Replacement::Replacement(const ImageParam& field_arg, const Func& value, CallSite at)
+    : Replacement(field_arg, value, 0, at) {}
+
+Replacement::Replacement(const ImageParam& field_arg, const Func& value, int element_arg, CallSite at)
+    : field(field_arg), func(value), element(element_arg), where(at) {}
+
+Replacement::Replacement(const ImageParam& field_arg, const ImageParam& value, CallSite at)
+    : field(field_arg), input(value), where(at) {}
+
+const Param<std::int32_t>& iterate::step_param() {
+  static const Param<std::int32_t> param("step");
+  return param;
+}
+
+Expr step() { return iterate::step_param(); }
+
+std::size_t Iteration::State::field_number(const ImageParam& field, const CallSite& at) const {
+  std::vector<std::string> names;
+  for (std::size_t f = 0; f < replacements.size(); ++f) {
+    if (replacements[f].field.data() == field.data()) return f;
+    names.push_back(replacements[f].field.name());
+  }
+  throw UserError(field.name() + " is none of the fields that this Iteration replaces" +
+                      did_you_mean(field.name(), names) + ": they are " + joined(names),
+                  at);
+}
+
+Iteration::State::Output& Iteration::State::output_of(const Func& func, const CallSite& at) {
+  for (Output& output : outputs) {
+    if (output.func.function() == func.function()) return output;
+  }
+  std::vector<std::string> names;
+  for (const Output& output : outputs) names.push_back(output.func.name());
+  throw UserError(
+      func.name() + " replaces no field of this Iteration; those that do are " + joined(names), at);
+}
+
+Executable Iteration::State::executable_for(const Target& target) {
+  std::vector<Func> funcs;
+  std::vector<Schedule> schedules;
+  for (const Output& output : outputs) {
+    funcs.push_back(output.func);
+    schedules.push_back(output.func.schedule());
+  }
+  for (Compiled& one : compiled) {
+    if (!(one.target == target)) continue;
+    if (one.schedules != schedules) one = {target, schedules, compile(funcs, target)};
+    return one.executable;
+  }
+  compiled.push_back({target, schedules, compile(funcs, target)});
+  return compiled.back().executable;
+}
+
+Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)
+    : state_(std::make_shared<State>()) {
+  State& s = *state_;
+  s.where = at;
+  s.replacements = std::move(replacements);
+  if (s.replacements.empty()) {
+    throw UserError("an Iteration replaces one field at least: Iteration({{u, next}})", at);
+  }
+  for (std::size_t f = 0; f < s.replacements.size(); ++f) {
+    const Replacement& r = s.replacements[f];
+    for (std::size_t before = 0; before < f; ++before) {
+      if (s.replacements[before].field.data() != r.field.data()) continue;
+      throw UserError("field " + r.field.name() + " is replaced twice, first" +
+                          line_of(SourceLocation(s.replacements[before].where)),
+                      r.where);
+    }
+    check_value(r);
+    if (!r.func) continue;
+    auto found = std::find_if(s.outputs.begin(), s.outputs.end(), [&](const State::Output& output) {
+      return output.func.function() == r.func->function();
+    });
+    if (found == s.outputs.end()) {
+      const std::vector<std::size_t> none(r.func->types().size(), s.replacements.size());
+      found = s.outputs.insert(s.outputs.end(), {*r.func, none, {}, at});
+    }
+    std::size_t& taken = found->fields[static_cast<std::size_t>(r.element)];
+    if (taken < s.replacements.size()) {
+      throw UserError(r.func->name() + " is to replace both " + s.replacements[taken].field.name() +
+                          " and " + r.field.name() + ": name one, and let the other hold what it held",
+                      r.where);
+    }
+    taken = f;
+  }
+  if (s.outputs.empty()) {
+    throw UserError("no pair of this Iteration has a Func: a step would compute nothing", at);
+  }
+  for (const State::Output& output : s.outputs) {
+    for (std::size_t i = 0; i < output.fields.size(); ++i) {
+      if (output.fields[i] < s.replacements.size()) continue;
+      throw UserError("element " + std::to_string(i) + " of " + output.func.name() +
+                          " replaces no field: give a pair for it, {field, " + output.func.name() +
+                          ", " + std::to_string(i) + "}",
+                      at);
+    }
+  }
+  std::vector<Func> funcs;
+  for (const State::Output& output : s.outputs) funcs.push_back(output.func);
+  s.reads = std::make_unique<const iterate::StepReads>(funcs);
+  for (const Replacement& r : s.replacements) {
+    const bool is_source = std::any_of(
+        s.replacements.begin(), s.replacements.end(),
+        [&](const Replacement& other) { return other.input && other.input->data() == r.field.data(); });
+    if (is_source || s.reads->reads(r.field.data().get())) {
+      if (!r.input) continue;
+      (void)s.field_number(*r.input, r.where);
+      continue;
+    }
+    throw UserError("nothing in the step reads " + r.field.name() +
+                        ", which it replaces: a step computes the fields from what they held before",
+                    r.where);
+  }
+  s.mark = mark_of(s.outputs);
+}
+
+Iteration& Iteration::over(std::vector<std::pair<std::int64_t, std::int64_t>> box, CallSite at) {
+  for (State::Output& output : state_->outputs) {
+    check_box(box, output.func.dimensions(), at);
+    output.over = box;
+    output.where = at;
+  }
+  return *this;
+}
+
+Iteration& Iteration::over(const Func& func, std::vector<std::pair<std::int64_t, std::int64_t>> box,
+                           CallSite at) {
+  State::Output& output = state_->output_of(func, at);
+  check_box(box, func.dimensions(), at);
+  output.over = std::move(box);
+  output.where = at;
+  return *this;
+}
+
+Iteration& Iteration::time_tile(int steps, CallSite at) {
+  if (steps < 1) {
+    throw UserError("time_tile was given " + std::to_string(steps) + " steps; give 1 or more", at);
+  }
+  state_->tile_steps = steps;
+  state_->tile_where = at;
+  return *this;
+}
+
+Iteration& Iteration::add_at(const ImageParam& field, std::vector<Place> places, const AnyBuffer& series,
+                             CallSite at) {
+  (void)state_->field_number(field, at);
+  state_->sources.emplace_back(field, places, series, at);
+  return *this;
+}
+
+Iteration& Iteration::record(const ImageParam& field, std::vector<Place> places, const AnyBuffer& values,
+                             CallSite at) {
+  (void)state_->field_number(field, at);
+  state_->receivers.emplace_back(field, places, values, at);
+  return *this;
+}
+
+Iteration& Iteration::every(std::int64_t n, std::function<void(const RunningIteration&)> callback,
+                            CallSite at) {
+  if (n < 1) throw UserError("every was given " + std::to_string(n) + " steps; give 1 or more", at);
+  state_->callbacks.push_back({n, std::move(callback)});
+  return *this;
+}
+
+Iteration& Iteration::on_progress(std::function<void(std::int64_t, std::int64_t)> callback) {
+  state_->progress = std::move(callback);
+  return *this;
+}
+
+Iteration& Iteration::show_progress(std::string label) {
+  state_->bar = std::move(label);
+  return *this;
+}
+
+Iteration& Iteration::stable_if(const Expr& condition, CallSite at) {
+  state_->limits.push_back({condition, at});
+  return *this;
+}
+
+Iteration& Iteration::checkpoint(std::string path, std::int64_t every_steps, CallSite at) {
+  if (every_steps < 1) {
+    throw UserError("checkpoint was given " + std::to_string(every_steps) + " steps; give 1 or more",
+                    at);
+  }
+  state_->checkpoint = {std::move(path), every_steps};
+  return *this;
+}
+
+std::int64_t Iteration::resume(const std::string& path, const std::vector<RunInput>& fields,
+                               CallSite at) const {
+  std::vector<iterate::SavedField> saved;
+  for (const Replacement& r : state_->replacements) {
+    const auto given = std::find_if(fields.begin(), fields.end(),
+                                    [&](const RunInput& in) { return in.image == r.field.data(); });
+    if (given == fields.end()) {
+      throw UserError("resume was given no buffer for field " + r.field.name(), at);
+    }
+    saved.push_back({r.field.name(), given->buffer});
+  }
+  return iterate::read_checkpoint(path, state_->mark, saved, at);
+}
+
+}  // namespace mica

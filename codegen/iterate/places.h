@@ -1,0 +1,63 @@
+// Sources and receivers: values added to a field, or taken from it, at places on or between grid points.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "codegen/iterate/iteration.h"
+#include "runtime/run/executable.h"
+
+namespace mica::iterate {
+
+/// Adds series(k, n) at place k, n being the number of a step. Different grid points are written, each
+/// once: what several places add to one is summed first, in their order.
+class Sources {
+ public:
+  /// UserErrors: as Iteration::add_at's.
+  Sources(const ImageParam& field, const std::vector<Place>& places, const AnyBuffer& series,
+          const CallSite& at);
+  [[nodiscard]] const ImageParam& field() const { return field_; }
+  /// UserError at `where()` for a grid point outside of `buffer`.
+  void check_inside(const AnyBuffer& buffer) const;
+  /// After step n.
+  void add(AnyBuffer buffer, std::int64_t step, const Target& target);
+
+ private:
+  void compile_for(const Target& target);
+
+  ImageParam field_;
+  AnyBuffer series_;
+  SourceLocation where_;
+  std::vector<std::vector<std::int64_t>> points_;
+  AnyBuffer at_, from_, weights_;  ///< of each grid point: coordinates; places and their weights
+  ImageParam at_input_, from_input_, weights_input_, series_input_;
+  Param<std::int32_t> step_;
+  std::optional<Target> target_;
+  Executable run_;
+};
+
+/// Takes the weighted sums of the field at each place into values(k, n).
+class Receivers {
+ public:
+  /// UserErrors: as Iteration::record's.
+  Receivers(const ImageParam& field, const std::vector<Place>& places, const AnyBuffer& values,
+            const CallSite& at);
+  [[nodiscard]] const ImageParam& field() const { return field_; }
+  /// UserErrors at the line of the call: a grid point outside of `buffer`, steps that `values` lacks.
+  void check(const AnyBuffer& buffer, std::int64_t first_step, std::int64_t steps) const;
+  /// After step n.
+  void record(const AnyBuffer& buffer, std::int64_t step, const Target& target);
+
+ private:
+  ImageParam field_;
+  AnyBuffer values_;
+  SourceLocation where_;
+  std::vector<Place> places_;
+  AnyBuffer at_, weights_;
+  ImageParam at_input_, weights_input_;
+  std::optional<Target> target_;
+  Executable run_;
+};
+
+}  // namespace mica::iterate

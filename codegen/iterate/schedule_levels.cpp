@@ -1,0 +1,172 @@
+// How a time tile is computed.
+//
+// On the host: tiles of y (and of x, in two dimensions), each of which walks the slowest dimension and
+// keeps of every level the rows or planes that the next one reads. On a GPU: the levels stand in the
+// registers of the step's own march. Where neither fits, the levels are computed whole, one after the
+// other.
+#include <algorithm>
+
+#include "codegen/compile.h"
+#include "codegen/iterate/time_levels.h"
+
+namespace mica::iterate {
+namespace {
+
+constexpr int kVectorBytes = 64;
+
+/// Sizes of host tiles, in points: chosen so that a few planes of each level stay in a core's L2.
+constexpr int kTileOfRow = 4096;    ///< one dimension: points of a tile
+constexpr int kTileX = 1024;        ///< two dimensions
+constexpr int kChunkOfRows = 256;   ///< two dimensions: rows that a thread walks
+constexpr int kTileY = 16;          ///< three dimensions: rows of a tile
+constexpr int kChunkOfPlanes = 64;  ///< three dimensions: planes that a thread walks
+
+int lanes_of(const Func& f) {
+  int bytes = 1;
+  for (const Type type : f.types()) bytes = std::max(bytes, type.bytes());
+  return std::max(1, kVectorBytes / bytes);
+}
+
+void schedule_on_host(TimeLevels& tile) {
+  Func& last = tile.last;
+  const std::vector<Var> v = last.args();
+  const int lanes = lanes_of(last);
+  const auto along = [](const char* of, const Var& var) { return var.name() + of; };
+  const std::string xo = along(".tile", v[0]), xi = along(".point", v[0]);
+  if (v.size() == 1) {
+    last.split(v[0], xo, xi, kTileOfRow).vectorize(xi, lanes).parallel(xo);
+    for (Func& level : tile.levels) level.compute_at(last, xo).vectorize(v[0], lanes);
+    return;
+  }
+  const Var& slowest = v.back();
+  const std::string so = along(".chunk", slowest), si = along(".step", slowest);
+  std::string store;
+  last.split(slowest, so, si, v.size() == 2 ? kChunkOfRows : kChunkOfPlanes);
+  if (v.size() == 2) {
+    last.split(v[0], xo, xi, kTileX).reorder({xi, si, xo, so}).vectorize(xi, lanes);
+    store = xo;
+  } else {
+    const std::string yo = along(".tile", v[1]), yi = along(".row", v[1]);
+    last.split(v[1], yo, yi, kTileY);
+    std::vector<std::string> order{v[0].name(), yi};
+    for (std::size_t d = 2; d + 1 < v.size(); ++d) order.push_back(v[d].name());
+    order.insert(order.end(), {si, yo, so});
+    last.function()->definitions.front().directives.push_back({directive::Reorder{order}, {}});
+    last.vectorize(v[0], lanes);
+    store = yo;
+  }
+  last.parallel(so);
+  last.parallel(store);
+  for (Func& level : tile.levels) {
+    level.compute_at(last, si).store_at(last, store).vectorize(v[0], lanes);
+  }
+}
+
+/// The directives that name loops alone, and no source.
+std::vector<Directive> loops_of(const Func& step) {
+  std::vector<Directive> loops;
+  for (const Directive& directive : step.function()->definitions.front().directives) {
+    const auto& op = directive.op;
+    const bool keeps =
+        std::holds_alternative<directive::GpuTile>(op) || std::holds_alternative<directive::Split>(op) ||
+        std::holds_alternative<directive::Reorder>(op) ||
+        std::holds_alternative<directive::MarkLoop>(op) ||
+        std::holds_alternative<directive::Vectorize>(op) ||
+        std::holds_alternative<directive::Unroll>(op) ||
+        std::holds_alternative<directive::LaunchBounds>(op) ||
+        std::holds_alternative<directive::MaxRegisters>(op) ||
+        std::holds_alternative<directive::March>(op) || std::holds_alternative<directive::Scatter>(op);
+    if (keeps) loops.push_back(directive);
+  }
+  return loops;
+}
+
+const directive::March* march_of(const std::vector<Directive>& directives) {
+  for (const Directive& directive : directives) {
+    if (const auto* march = std::get_if<directive::March>(&directive.op)) return march;
+  }
+  return nullptr;
+}
+
+void take_loops(Func& func, const std::vector<Directive>& loops) {
+  std::vector<Directive>& own = func.function()->definitions.front().directives;
+  own.insert(own.end(), loops.begin(), loops.end());
+}
+
+void compute_whole(TimeLevels& tile, const std::vector<Directive>& loops) {
+  for (Func* func : tile.all()) func->clear_schedule();
+  take_loops(tile.last, loops);
+  for (Func& level : tile.levels) {
+    level.compute_root();
+    take_loops(level, loops);
+  }
+}
+
+}  // namespace
+
+CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target) {
+  if (!target.is_gpu()) {
+    schedule_on_host(tile);
+    return {compile(tile.last, target), {}};
+  }
+  const Func& step = state.outputs.front().func;
+  const std::vector<Directive> loops = loops_of(step);
+  const directive::March* march = march_of(loops);
+  std::string why = step.name() + " does not march: give it gpu_tile and march";
+  if (march != nullptr) {
+    const std::string at = march->var + ".march";
+    take_loops(tile.last, loops);
+    for (Func& level : tile.levels) {
+      level.compute_at(tile.last, at).store_in(MemoryType::Register);
+      for (const Directive& directive : loops) {
+        if (!std::holds_alternative<directive::Scatter>(directive.op)) continue;
+        level.function()->definitions.front().directives.push_back(directive);
+      }
+    }
+    for (Func& held : tile.held) held.compute_at(tile.last, at).store_in(MemoryType::Register);
+    try {
+      return {compile(tile.last, target), {}};
+    } catch (const UserError& error) {
+      why = error.message();
+    }
+  }
+  compute_whole(tile, loops);
+  return {compile(tile.last, target), why};
+}
+
+}  // namespace mica::iterate
+
+namespace mica {
+
+std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const Target& target,
+                                                                         bool whole) {
+  const std::vector<Schedule> schedules{outputs.front().func.schedule()};
+  std::erase_if(tiles, [&](const auto& tile) {
+    return tile->steps != tile_steps || (tile->target == target && tile->schedules != schedules);
+  });
+  for (const auto& tile : tiles) {
+    if (tile->target == target && tile->whole == whole) return tile;
+  }
+  auto tile = std::make_shared<Tile>();
+  tile->target = target;
+  tile->steps = tile_steps;
+  tile->whole = whole;
+  tile->schedules = schedules;
+  tile->levels = iterate::make_time_levels(*this, tile_steps, whole, tile_where);
+  tile->compiled = iterate::compile_levels(*this, tile->levels, target);
+  tiles.push_back(tile);
+  return tile;
+}
+
+std::string Iteration::print_loop_nest(const Target& target) const {
+  std::vector<Func> step;
+  for (const State::Output& output : state_->outputs) step.push_back(output.func);
+  std::string text = mica::print_loop_nest(step, target);
+  if (state_->tile_steps < 2) return text;
+  const auto tile = state_->tile_for(target, false);
+  text += "\n" + std::to_string(tile->steps) + " steps at once" +
+          (tile->compiled.why.empty() ? "" : ", one after the other: " + tile->compiled.why) + ":\n";
+  return text + mica::print_loop_nest({tile->levels.last}, target);
+}
+
+}  // namespace mica

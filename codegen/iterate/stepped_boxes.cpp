@@ -1,0 +1,193 @@
+#include "codegen/iterate/stepped_boxes.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/analysis/bounds.h"
+#include "codegen/passes/funcs/infer_bounds.h"
+#include "codegen/program.h"
+#include "dsl/expr/deep_stack.h"
+#include "runtime/run/evaluate.h"
+
+namespace mica::iterate {
+namespace {
+
+using Symbols = std::map<std::string, std::int64_t>;
+
+/// The indices of an array that a step reads, per dimension.
+struct Need {
+  std::string array;
+  const ImageData* input = nullptr;  ///< null: an output's
+  std::size_t output = 0;
+  analysis::Box box;
+};
+
+void set_box(Symbols& symbols, const std::string& array, const Ranges& ranges) {
+  for (std::size_t d = 0; d < ranges.size(); ++d) {
+    symbols[array + ".min." + std::to_string(d)] = ranges[d].first;
+    symbols[array + ".extent." + std::to_string(d)] = ranges[d].second;
+  }
+}
+
+/// How far what is needed sticks out of `limit` on either side; 0 where it does not.
+struct Excess {
+  std::int64_t low = 0, high = 0;
+};
+
+Excess excess_of(const analysis::Interval& need, const std::pair<std::int64_t, std::int64_t>& limit,
+                 const Symbols& symbols) {
+  if (!need.bounded()) return {};
+  const std::int64_t low = evaluate_int(need.min, symbols), high = evaluate_int(need.max, symbols);
+  if (low > high) return {};
+  return {std::max<std::int64_t>(0, limit.first - low),
+          std::max<std::int64_t>(0, high - (limit.first + limit.second - 1))};
+}
+
+std::string text_of(const Ranges& ranges) {
+  std::string text;
+  for (const auto& [min, extent] : ranges) {
+    text += (text.empty() ? "[" : " x [") + std::to_string(min) + ".." +
+            std::to_string(min + extent - 1) + "]";
+  }
+  return text;
+}
+
+}  // namespace
+
+Ranges ranges_of(const AnyBuffer& buffer) {
+  Ranges ranges;
+  for (const BufferDim& dim : buffer.dims()) ranges.emplace_back(dim.min, dim.extent);
+  return ranges;
+}
+
+struct StepReads::Parts {
+  Program program;
+  std::vector<std::string> outputs;  ///< names of arrays, of each output's first value
+  std::vector<Need> needs;
+  std::map<const ImageData*, std::string> inputs;
+};
+
+StepReads::StepReads(const std::vector<Func>& outputs) {
+  auto parts = std::make_unique<Parts>();
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const Func& f : outputs) functions.push_back(f.function());
+  Program& program = parts->program;
+  program.pipeline = make_pipeline(functions);
+  const Pipeline& pipeline = program.pipeline;
+  made_with_stack_for(pipeline.depth, [&] {
+    passes::infer_bounds(program);
+    return 0;
+  });
+  for (const std::string& name : pipeline.outputs) {
+    parts->outputs.push_back(storage_name(name, 0, pipeline.find(name)->types.size()));
+  }
+  for (const auto& input : pipeline.inputs) {
+    parts->inputs[input.image.get()] = input.name;
+    parts->needs.push_back({input.name, input.image.get(), 0, {}});
+  }
+  for (std::size_t o = 0; o < pipeline.outputs.size(); ++o) {
+    parts->needs.push_back({pipeline.outputs[o], nullptr, o, {}});
+  }
+  for (Need& need : parts->needs) {
+    for (const auto& func : pipeline.funcs) {
+      const auto box = program.required.find(func->name);
+      if (func->name == need.array || box == program.required.end()) continue;
+      for (const Definition& definition : func->definitions) {
+        const auto scope = analysis::definition_scope(*func, definition, box->second);
+        analysis::unite(need.box, analysis::accessed_box(definition, need.array, scope));
+      }
+    }
+  }
+  parts_ = std::move(parts);
+}
+
+StepReads::~StepReads() = default;
+
+bool StepReads::reads(const ImageData* input) const { return parts_->inputs.count(input) > 0; }
+
+bool StepReads::has_scalar(const ParamData* param) const {
+  const auto& params = parts_->program.pipeline.params;
+  return std::any_of(params.begin(), params.end(),
+                     [&](const auto& scalar) { return scalar.param.get() == param; });
+}
+
+std::vector<Ranges> StepReads::inside(std::vector<Ranges> boxes, const std::vector<bool>& fixed,
+                                      const std::vector<std::pair<const ImageData*, AnyBuffer>>& inputs,
+                                      const std::map<const ParamData*, std::int64_t>& params,
+                                      const CallSite& at) const {
+  Symbols symbols;
+  std::map<const ImageData*, Ranges> limits;
+  for (const auto& [image, buffer] : inputs) {
+    const auto found = parts_->inputs.find(image);
+    if (found == parts_->inputs.end()) continue;
+    limits[image] = ranges_of(buffer);
+    set_box(symbols, found->second, limits[image]);
+    for (std::size_t d = 0; d < buffer.dims().size(); ++d) {
+      symbols[found->second + ".stride." + std::to_string(d)] = buffer.dims()[d].stride;
+    }
+  }
+  for (const auto& scalar : parts_->program.pipeline.params) {
+    const auto found = params.find(scalar.param.get());
+    if (found != params.end()) symbols[scalar.name] = found->second;
+  }
+  const auto set_boxes = [&](const std::vector<Ranges>& of) {
+    for (std::size_t o = 0; o < of.size(); ++o) set_box(symbols, parts_->outputs[o], of[o]);
+  };
+  const std::vector<Ranges> whole = boxes;
+  // One end of one dimension moves until nothing sticks out there: each turn removes at least a plane.
+  const auto shrink = [&](const Need& need, std::size_t d, bool low_side, std::int64_t excess,
+                          const std::pair<std::int64_t, std::int64_t>& limit) {
+    for (std::size_t o = 0; o < boxes.size(); ++o) {
+      if (fixed[o]) continue;
+      for (std::size_t turn = 0; turn < boxes[o].size(); ++turn) {
+        // The same dimension first, then the others; at the near end, then at the far one.
+        const std::size_t dim = (d + turn) % boxes[o].size();
+        for (const bool at_low : {low_side, !low_side}) {
+          std::vector<Ranges> smaller = boxes;
+          auto& [min, extent] = smaller[o][dim];
+          const std::int64_t cut = std::min(excess, extent);
+          if (at_low) min += cut;
+          extent -= cut;
+          if (cut == 0 || extent < 1) continue;
+          set_boxes(smaller);
+          const Excess left = excess_of(need.box[d], limit, symbols);
+          if ((low_side ? left.low : left.high) >= excess) continue;
+          boxes = std::move(smaller);
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Need& need : parts_->needs) {
+      for (std::size_t d = 0; d < need.box.size(); ++d) {
+        if (need.input != nullptr && limits.count(need.input) == 0) continue;
+        for (const bool low_side : {true, false}) {
+          const auto limit = need.input != nullptr ? limits.at(need.input)[d] : boxes[need.output][d];
+          set_boxes(boxes);
+          const Excess excess = excess_of(need.box[d], limit, symbols);
+          const std::int64_t beyond = low_side ? excess.low : excess.high;
+          if (beyond == 0) continue;
+          if (shrink(need, d, low_side, beyond, limit)) {
+            changed = true;
+            continue;
+          }
+          if (std::find(fixed.begin(), fixed.end(), true) != fixed.end()) continue;  // the run says it
+          const std::string name = need.input != nullptr ? need.input->name : need.array;
+          throw UserError("no point of the step has all its taps: for the fields' points " +
+                              text_of(whole[0]) + " it reads dimension " + std::to_string(d) + " of " +
+                              name + " " + std::to_string(beyond) + " beyond " +
+                              std::to_string(limit.first) + ".." +
+                              std::to_string(limit.first + limit.second - 1) +
+                              "; give larger buffers, or read it through a boundary condition",
+                          at);
+        }
+      }
+    }
+  }
+  return boxes;
+}
+
+}  // namespace mica::iterate

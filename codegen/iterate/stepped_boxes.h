@@ -1,0 +1,46 @@
+// The points that a step computes: those of each field at which every tap has a value.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dsl/func/func.h"
+#include "runtime/buffer/buffer.h"
+
+namespace mica::iterate {
+
+/// {min, extent} for each dimension.
+using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+Ranges ranges_of(const AnyBuffer& buffer);
+
+/// What a box of every output reads: of inputs and of one another. Made once an Iteration.
+class StepReads {
+ public:
+  /// UserErrors of the algorithm, as compile's.
+  explicit StepReads(const std::vector<Func>& outputs);
+  ~StepReads();
+  StepReads(const StepReads&) = delete;
+  StepReads& operator=(const StepReads&) = delete;
+
+  [[nodiscard]] bool reads(const ImageData* input) const;
+  [[nodiscard]] bool has_scalar(const ParamData* param) const;
+
+  /// Shrinks the boxes of those outputs that are not `fixed` until what they read lies inside the boxes
+  /// of the inputs that `inputs` names and, of an output that another reads, inside its own box.
+  /// `params`: the integer Params that indices depend on. UserError at `at` if nothing is left.
+  [[nodiscard]] std::vector<Ranges> inside(
+      std::vector<Ranges> boxes, const std::vector<bool>& fixed,
+      const std::vector<std::pair<const ImageData*, AnyBuffer>>& inputs,
+      const std::map<const ParamData*, std::int64_t>& params, const CallSite& at) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<const Parts> parts_;
+};
+
+}  // namespace mica::iterate

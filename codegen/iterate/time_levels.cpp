@@ -1,0 +1,186 @@
+#include "codegen/iterate/time_levels.h"
+
+#include <functional>
+#include <map>
+
+#include "codegen/iterate/copy_funcs.h"
+#include "dsl/expr/operators.h"
+
+namespace mica::iterate {
+namespace {
+
+/// The value of a field at a point, after some steps.
+using Value = std::function<Expr(const std::vector<Expr>&)>;
+
+std::vector<Expr> args_of(const FunctionData& func) {
+  std::vector<Expr> args;
+  for (const std::string& name : func.args) args.emplace_back(Var(name));
+  return args;
+}
+
+/// An input within its own box; outside of it the nearest element, on which no point inside of the
+/// stepped box depends.
+Func held_of(const ImageParam& field) {
+  Func held(field.name() + ".held");
+  std::vector<Expr> args, at;
+  for (int d = 0; d < field.dimensions(); ++d) {
+    args.emplace_back(Var("d" + std::to_string(d)));
+    at.push_back(clamp(args.back(), field.dim(d).min(), field.dim(d).max()));
+  }
+  held(args) = field(at);
+  return held;
+}
+
+class LevelMaker {
+ public:
+  LevelMaker(const Iteration::State& state, TimeLevels& tile, bool whole)
+      : state_(state), step_func_(state.outputs.front().func.function()), tile_(tile), whole_(whole) {
+    for (const Replacement& r : state.replacements) {
+      if (whole) {
+        now_.push_back([field = r.field](const std::vector<Expr>& at) { return field(at); });
+        continue;
+      }
+      const Func held = held_of(r.field);
+      tile_.held.push_back(held);
+      now_.push_back([held](const std::vector<Expr>& at) { return Expr(held(at)); });
+    }
+  }
+
+  /// The fields after one more step, the `number`-th from 0 on.
+  void step(int number) {
+    const std::vector<Expr> values = values_of(number);
+    Func level(step_func_->name + ".t" + std::to_string(number + 1));
+    const std::vector<Expr> args = args_of(*step_func_);
+    std::vector<Expr> kept;
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      const std::size_t field = state_.outputs.front().fields[v];
+      kept.push_back(whole_ ? values[v] : select(inside(args), values[v], now_[field](args)));
+    }
+    if (kept.size() == 1) {
+      level(args) = kept[0];
+    } else {
+      level(args) = Tuple(kept);
+    }
+    tile_.levels.push_back(level);
+    std::vector<Value> next(now_.size());
+    for (std::size_t f = 0; f < now_.size(); ++f) {
+      const Replacement& r = state_.replacements[f];
+      if (r.input) {
+        next[f] = now_[state_.field_number(*r.input, r.where)];
+      } else if (kept.size() == 1) {
+        next[f] = [level](const std::vector<Expr>& at) { return Expr(level(at)); };
+      } else {
+        next[f] = [level, e = r.element](const std::vector<Expr>& at) { return Expr(level(at)[e]); };
+      }
+    }
+    now_ = std::move(next);
+  }
+
+  /// The last step, over the stepped box alone.
+  void finish(int number) {
+    const std::vector<Expr> values = values_of(number);
+    const std::vector<Expr> args = args_of(*step_func_);
+    std::vector<Expr> fields;
+    for (const Replacement& r : state_.replacements) {
+      fields.push_back(r.input ? now_[state_.field_number(*r.input, r.where)](args)
+                               : values[static_cast<std::size_t>(r.element)]);
+    }
+    if (fields.size() == 1) {
+      tile_.last(args) = fields[0];
+    } else {
+      tile_.last(args) = Tuple(fields);
+    }
+  }
+
+ private:
+  /// The step's values, read from the fields as they are now.
+  std::vector<Expr> values_of(int number) {
+    FuncCopier copier([&](const Expr& e) -> std::optional<Expr> {
+      if (const auto* param = e.as<ParamRef>()) {
+        if (param->param != step_param().data() || number == 0) return std::nullopt;
+        return Expr(step_param()) + number;
+      }
+      const auto* access = e.as<Access>();
+      if (access == nullptr || access->image == nullptr) return std::nullopt;
+      for (std::size_t f = 0; f < now_.size(); ++f) {
+        if (state_.replacements[f].field.data() == access->image) return now_[f](access->args);
+      }
+      if (whole_) return std::nullopt;
+      const auto [found, is_new] = others_.try_emplace(access->image.get());
+      if (is_new) {
+        found->second = held_of(ImageParam(access->image));
+        tile_.held.push_back(found->second);
+      }
+      return Expr(found->second(access->args));
+    });
+    std::vector<Expr> values;
+    for (const Expr& value : step_func_->definitions.front().values) values.push_back(copier(value));
+    return values;
+  }
+
+  /// Bounds that name the field's extents: passes take the box for the longer part of each loop.
+  Expr inside(const std::vector<Expr>& args) {
+    if (tile_.margins.empty()) {
+      for (const std::string& name : step_func_->args) {
+        tile_.margins.emplace_back(Param<std::int32_t>("kept before " + name),
+                                   Param<std::int32_t>("kept after " + name));
+      }
+    }
+    const ImageParam& field = state_.replacements[state_.outputs.front().fields.front()].field;
+    Expr all;
+    for (std::size_t d = 0; d < args.size(); ++d) {
+      const auto points = [&](const Param<std::int32_t>& margin) {
+        return clamp(Expr(margin), 0, TimeLevels::kWidestMargin);
+      };
+      const auto dim = field.dim(static_cast<int>(d));
+      const Expr one = args[d] >= dim.min() + points(tile_.margins[d].first) &&
+                       args[d] <= dim.max() - points(tile_.margins[d].second);
+      all = all.defined() ? all && one : one;
+    }
+    return all;
+  }
+
+  const Iteration::State& state_;
+  std::shared_ptr<FunctionData> step_func_;
+  TimeLevels& tile_;
+  bool whole_;
+  std::vector<Value> now_;
+  std::map<const ImageData*, Func> others_;  ///< coefficients within their boxes
+};
+
+}  // namespace
+
+std::vector<Func*> TimeLevels::all() {
+  std::vector<Func*> funcs{&last};
+  for (Func& level : levels) funcs.push_back(&level);
+  for (Func& one : held) funcs.push_back(&one);
+  return funcs;
+}
+
+TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole, const CallSite& at) {
+  if (state.outputs.size() > 1) {
+    throw UserError("time_tile needs a step of one Func, but " + state.outputs[0].func.name() + " and " +
+                        state.outputs[1].func.name() +
+                        " replace fields: make them one Func of a Tuple, or leave time_tile out",
+                    at);
+  }
+  const Func& func = state.outputs.front().func;
+  if (func.function()->definitions.front().recurrence) {
+    throw UserError("time_tile needs a step that reads the fields alone, but " + func.name() +
+                        " reads itself: leave time_tile out",
+                    at);
+  }
+  if (func.function()->definitions.size() > 1) {
+    throw UserError("time_tile needs a step without updates, but " + func.name() +
+                        " has them: write it as one definition, or leave time_tile out",
+                    at);
+  }
+  TimeLevels tile;
+  tile.last = Func(func.name() + ".t" + std::to_string(steps));
+  LevelMaker maker(state, tile, whole);
+  for (int n = 0; n + 1 < steps; ++n) maker.step(n);
+  maker.finish(steps - 1);
+  return tile;
+}
+
+}  // namespace mica::iterate

@@ -1,0 +1,60 @@
+// Several steps at once: the algorithm of a time tile.
+//
+//   before  Iteration({{u, next}}): next(x) = u(x - 1) + u(x + 1)
+//   after   next.t1(x) = select(inside(x), held(x - 1) + held(x + 1), held(x))      held is u, within
+//   its box
+//           next.t2(x) = next.t1(x - 1) + next.t1(x + 1)                          two steps of u
+//
+// `inside` is the stepped box: points outside keep their values in every step. Where the stepped box is
+// the whole field, as with boundary conditions, nothing is chosen. It is an algorithm like any other, so
+// its bits are those of single steps under every schedule.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "codegen/iterate/iteration_state.h"
+
+namespace mica::iterate {
+
+/// The algorithm of a time tile of a step with one Func.
+struct TimeLevels {
+  /// Its value i is what the field of replacement i holds after all steps.
+  Func last;
+  /// The Funcs of the steps before, in order, and the fields' values within their boxes.
+  std::vector<Func> levels, held;
+  /// Points of the first field that keep their values, before and after the stepped box, for each
+  /// dimension. Empty where the box is the whole field.
+  std::vector<std::pair<Param<std::int32_t>, Param<std::int32_t>>> margins;
+  static constexpr std::int32_t kWidestMargin = 1 << 24;
+
+  [[nodiscard]] std::vector<Func*> all();
+};
+
+/// `steps` steps of the Iteration. `whole`: the stepped box is all of each field.
+/// UserError at `at` for an Iteration whose step is computed by several Funcs, or has updates.
+TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole, const CallSite& at);
+
+/// Schedules the levels tile by tile, and compiles them; where that is not possible, one after the
+/// other.
+struct CompiledLevels {
+  Executable executable;
+  std::string why;  ///< they are not computed tile by tile; empty: they are
+};
+CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target);
+
+}  // namespace mica::iterate
+
+namespace mica {
+
+struct Iteration::State::Tile {
+  Target target;
+  int steps = 1;
+  bool whole = false;
+  std::vector<Schedule> schedules;  ///< of the step, when the tile was made
+  iterate::TimeLevels levels;
+  iterate::CompiledLevels compiled;
+};
+
+}  // namespace mica

@@ -1,0 +1,199 @@
+// Time tiles: several steps at once give the bits of single steps, on every target, for any number of
+// steps.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codegen/iterate/iteration.h"
+#include "dsl/func/boundary.h"
+#include "fuzz/random_data.h"
+#include "tests/support/check_targets.h"
+#include "tests/support/compare.h"
+#include "tests/support/expect_error.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x"), y("y"), z("z");
+
+AnyBuffer random_over(Type type, const Box& box, std::uint64_t seed) {
+  AnyBuffer buffer = buffer_over(type, box);
+  fill_random(buffer, seed);
+  return buffer;
+}
+
+/// Fields after `steps` single steps and after as many in tiles of `tile`, on each target.
+void expect_same(Iteration& plain, Iteration& tiled, const std::vector<ImageParam>& fields,
+                 const std::vector<RunInput>& others, const Box& box, int tile,
+                 const std::vector<int>& numbers, const Target& target) {
+  tiled.time_tile(tile);
+  for (const int steps : numbers) {
+    std::vector<RunInput> single = others, several = others;
+    std::vector<AnyBuffer> a, b;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      a.push_back(random_over(fields[f].type(), box, 11 + f));
+      b.push_back(a.back().copy());
+      single.emplace_back(fields[f], a.back());
+      several.emplace_back(fields[f], b.back());
+    }
+    plain.run(single, steps, {.target = target});
+    tiled.run(several, steps, {.target = target});
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      EXPECT_TRUE(same_bits(a[f], b[f]))
+          << fields[f].name() << " after " << steps << " steps on " << to_string(target);
+    }
+  }
+}
+
+TEST(TimeTile, OneDimensionOfRadiusTwo) {
+  for (const Target& target : all_targets()) {
+    const ImageParam u(Float(32), 1, "u");
+    Func next("next");
+    next(x) = 0.4F * u(x) + 0.3F * u(x - 2) + 0.2F * u(x + 1);
+    if (target.is_gpu()) next.gpu_tile(x, 32);
+    Iteration plain({{u, next}}), tiled({{u, next}});
+    testing::internal::CaptureStderr();
+    expect_same(plain, tiled, {u}, {}, {{-3, 9001}}, 4, {4, 7}, target);
+    const std::string notes = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(notes.empty(), !target.is_gpu()) << notes;
+  }
+}
+
+TEST(TimeTile, AStarInTwoDimensionsWithFixedBoundaries) {
+  const Target target = Target::host();
+  const ImageParam u(Float(64), 2, "u");
+  Func next("next");
+  next(x, y) = 0.5 * u(x, y) + 0.125 * (u(x - 1, y) + u(x + 1, y) + u(x, y - 1) + u(x, y + 1));
+  Iteration plain({{u, next}}), tiled({{u, next}});
+  expect_same(plain, tiled, {u}, {}, {{0, 300}, {-2, 600}}, 3, {3, 8}, target);
+  expect_same(plain, tiled, {u}, {}, {{0, 3}, {0, 3}}, 4, {9}, target);
+  expect_same(plain, tiled, {u}, {}, {{0, 3}, {0, 70}}, 8, {8}, target);
+}
+
+TEST(TimeTile, ABoxInThreeDimensionsOfRadiusTwoThatIsNotLinear) {
+  const Target target = Target::host();
+  const ImageParam u(Float(32), 3, "u");
+  Func next("next");
+  next(x, y, z) = max(u(x, y, z), 0.25F * (u(x - 2, y + 1, z - 1) + u(x + 1, y - 2, z + 2)) +
+                                      0.1F * u(x, y, z - 2) * u(x + 2, y, z));
+  Iteration plain({{u, next}}), tiled({{u, next}});
+  expect_same(plain, tiled, {u}, {}, {{0, 41}, {0, 37}, {0, 85}}, 3, {3, 7}, target);
+}
+
+TEST(TimeTile, LeapfrogWithACoefficientAndTheNumberOfTheStep) {
+  for (const Target& target : all_targets()) {
+    const ImageParam before(Float(32), 2, "before"), now(Float(32), 2, "now"), c(Float(32), 2, "c");
+    const ImageParam wavelet(Float(32), 1, "wavelet");
+    Func next("next");
+    next(x, y) =
+        2.0F * now(x, y) - before(x, y) +
+        c(x, y) * (now(x - 1, y) + now(x + 1, y) + now(x, y - 1) + now(x, y + 1) - 4.0F * now(x, y)) +
+        select(x == 7 && y == 5, wavelet(step()), 0.0F);
+    if (target.is_gpu()) next.gpu_tile(x, y, 32, 4);
+    const Box box{{0, 45}, {0, 33}};
+    const AnyBuffer speed = random_over(Float(32), box, 5);
+    const AnyBuffer series = random_over(Float(32), {{0, 40}}, 6);
+    Iteration plain({{before, now}, {now, next}}), tiled({{before, now}, {now, next}});
+    testing::internal::CaptureStderr();
+    expect_same(plain, tiled, {before, now}, {{c, speed}, {wavelet, series}}, box, 4, {4, 5, 11},
+                target);
+    testing::internal::GetCapturedStderr();
+  }
+}
+
+TEST(TimeTile, CoupledFieldsWithEveryBoundaryCondition) {
+  for (const Target& target : all_targets()) {
+    for (const auto& boundary : std::vector<std::function<Func(const ImageParam&)>>{
+             [](const ImageParam& u) { return BoundaryConditions::repeat_image(u); },
+             [](const ImageParam& u) { return BoundaryConditions::repeat_edge(u); },
+             [](const ImageParam& u) { return BoundaryConditions::mirror_interior(u); },
+             [](const ImageParam& u) { return BoundaryConditions::constant_exterior(u, 0.5F); }}) {
+      const ImageParam u(Float(32), 2, "u"), v(Float(32), 2, "v");
+      const Func bu = boundary(u), bv = boundary(v);
+      Func both("both");
+      both(x, y) = Tuple(u(x, y) + 0.1F * (bu(x - 1, y) + bu(x, y + 1)) - v(x, y),
+                         v(x, y) + 0.1F * (bv(x + 1, y) + bv(x, y - 1)) * u(x, y));
+      if (target.is_gpu()) both.gpu_tile(x, y, 16, 4);
+      Iteration plain({{u, both, 0}, {v, both, 1}}), tiled({{u, both, 0}, {v, both, 1}});
+      testing::internal::CaptureStderr();
+      expect_same(plain, tiled, {u, v}, {}, {{0, 37}, {0, 29}}, 3, {3, 4}, target);
+      testing::internal::GetCapturedStderr();
+    }
+  }
+}
+
+TEST(TimeTile, LevelsStandInTheRegistersOfAMarch) {
+  for (const Target& target : gpu_targets()) {
+    const ImageParam u(Float(32), 3, "u");
+    Func next("next");
+    next(x, y, z) = 0.4F * u(x, y, z) + 0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) +
+                                                u(x, y + 1, z) + u(x, y, z - 1) + u(x, y, z + 1));
+    next.gpu_tile(x, y, 32, 2).vectorize(x, 4).unroll(y, 4).march(z, 8);
+    Iteration plain({{u, next}}), tiled({{u, next}});
+    testing::internal::CaptureStderr();
+    expect_same(plain, tiled, {u}, {}, {{0, 140}, {0, 19}, {0, 21}}, 2, {2, 5}, target);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "no note: the levels are in one kernel";
+    testing::internal::CaptureStderr();
+    expect_same(plain, tiled, {u}, {}, {{0, 137}, {0, 12}, {0, 9}}, 3, {3}, target);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "no note: the levels are in one kernel";
+  }
+}
+
+TEST(TimeTile, LevelsAreSummedPlaneByPlane) {
+  for (const Target& target : gpu_targets()) {
+    for (const Partials partials : {Partials::EveryPlane, Partials::Centre}) {
+      const ImageParam u(Float(32), 3, "u");
+      Func next("next");
+      next(x, y, z) = 0.4F * u(x, y, z) + 0.1F * u(x - 1, y, z) + 0.11F * u(x + 1, y, z) +
+                      0.12F * u(x, y - 1, z) + 0.13F * u(x, y + 1, z) + 0.14F * u(x, y, z - 1) +
+                      0.15F * u(x, y, z + 1);
+      next.gpu_tile(x, y, 32, 2).vectorize(x, 4).unroll(y, 4).march(z, 7).scatter(z, partials);
+      Iteration plain({{u, next}}), tiled({{u, next}});
+      testing::internal::CaptureStderr();
+      expect_same(plain, tiled, {u}, {}, {{0, 133}, {0, 19}, {0, 17}}, 3, {3, 4}, target);
+      EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "no note: the levels are in one kernel";
+    }
+  }
+}
+
+TEST(TimeTile, CallbacksAndChecksSeeWholeSteps) {
+  const ImageParam u(Float(32), 1, "u");
+  Func next("next");
+  next(x) = 0.5F * (u(x - 1) + u(x + 1));
+  const AnyBuffer a = random_over(Float(32), {{0, 50}}, 3), b = a.copy();
+  Iteration plain({{u, next}}), tiled({{u, next}});
+  std::vector<AnyBuffer> seen;
+  const auto look = [&, u](const RunningIteration& now) { seen.push_back(now.field(u).copy()); };
+  plain.every(7, look).run({{u, a}}, 16, {.target = Target::host()});
+  tiled.time_tile(3).every(7, look).run({{u, b}}, 16, {.target = Target::host()});
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_TRUE(same_bits(seen[0], seen[2]));
+  EXPECT_TRUE(same_bits(seen[1], seen[3]));
+  EXPECT_TRUE(same_bits(a, b));
+}
+
+TEST(TimeTile, WhatItCannotDoIsSaid) {
+  const ImageParam u(Float(32), 1, "u"), v(Float(32), 1, "v");
+  Func next("next"), other("other"), updated("updated");
+  next(x) = 0.5F * (u(x - 1) + u(x + 1));
+  other(x) = v(x) + next(x);
+  updated(x) = u(x);
+  updated(3) += 1.0F;
+  const Buffer<float> a(40), b(40);
+  const IterationOptions host{.target = Target::host()};
+  Iteration heat({{u, next}});
+  EXPECT_FAILS(heat.time_tile(0), "0 steps", "1 or more");
+  heat.time_tile(8);
+  EXPECT_THROW(heat.run({{u, a}}, 5, host), UserError);
+  Iteration two({{u, next}, {v, other}});
+  two.time_tile(2);
+  EXPECT_THROW(two.run({{u, a}, {v, b}}, 4, host), UserError);
+  Iteration with_update({{u, updated}});
+  with_update.time_tile(2);
+  EXPECT_THROW(with_update.run({{u, a}}, 4, host), UserError);
+}
+
+}  // namespace
+}  // namespace mica::test
