@@ -1,21 +1,8 @@
-// NestBuilder: what a thread of a common frame (codegen/plan/common_frame.h) takes from others, so that
-// its registers hold all that it reads of a Func: its own points and those around them.
-//
-//   a warp's rows, four points a lane            registers of a lane
-//
-//        lane 1    lane 2    lane 3                  u u u u       rows of other warps, by shared memory
-//     ...|a a a a|b b b b|c c c c|...          . . a b b b b c . .
-//                                              . . a b b b b c . .
-//                                                    d d d d
-//
-// Every thread stores the rows at the edges of its points, t.rows, one of two places a plane in turn;
-// after a barrier each reads those beside it. Of a copy of planes in shared memory those hold the rows
-// already. Threads at the frame's edge, which have no neighbour, take their own in its place: no point
-// that is stored is made of them.
+#include "codegen/passes/emit/shared_rows.h"
+
 #include <algorithm>
 
-#include "codegen/passes/emit/nest_builder.h"
-#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/analysis/simplify.h"
 #include "codegen/plan/plan_edges.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -25,6 +12,7 @@ namespace mica::passes {
 using planning::Around;
 using planning::kRowPlaces;
 using planning::LoopVars;
+using planning::MarchStage;
 
 namespace {
 
@@ -324,25 +312,26 @@ const FunctionData* copied_by(const Program& program, const MarchStage& stage) {
 
 }  // namespace
 
-NestBuilder::Exchanged NestBuilder::exchange_rows(const Frame& frame, const MarchStage& stage,
-                                                  const Expr& plane) const {
+GivenRows exchange_rows(const Program& program, const FunctionData& marched, const LoopVars& vars,
+                        const MarchStage& stage, const Expr& plane) {
   // On the host one array holds the points of all threads.
-  if (!takes_from_others(stage) || !program_.options.target.is_gpu()) return {};
-  const Neighbours threads(frame.func, frame.vars, stage, copied_by(program_, stage),
-                           program_.placement.at(stage.func->name).where);
+  if (!takes_from_others(stage) || !program.options.target.is_gpu()) return {};
+  const Neighbours threads(marched, vars, stage, copied_by(program, stage),
+                           program.placement.at(stage.func->name).where);
   const Expr at = simplify(plane + constant(stage.newest));
   if (!threads.in_column()) return {{}, threads.exchanged(at)};
   return {threads.passes_rows() ? threads.stored(at) : ir::Stmt(),
           ir::make_block({threads.exchanged(at), threads.loaded(at)})};
 }
 
-ir::Stmt NestBuilder::with_edge_rows(const Frame& frame, const MarchStage& stage,
-                                     const ir::Stmt& body) const {
-  if (!takes_from_others(stage) || !program_.options.target.is_gpu()) return body;
-  const Neighbours threads(frame.func, frame.vars, stage, copied_by(program_, stage),
-                           program_.placement.at(stage.func->name).where);
+ir::Stmt in_shared_rows(const Program& program, const FunctionData& marched, const LoopVars& vars,
+                        const std::set<std::string>& around, const MarchStage& stage,
+                        const ir::Stmt& body) {
+  if (!takes_from_others(stage) || !program.options.target.is_gpu()) return body;
+  const Neighbours threads(marched, vars, stage, copied_by(program, stage),
+                           program.placement.at(stage.func->name).where);
   if (!threads.passes_rows()) return body;
-  return threads.allocated(body, frame.vars.interval(frame.func.args[threads.row_dim()], frame.fixed));
+  return threads.allocated(body, vars.interval(marched.args[threads.row_dim()], around));
 }
 
 }  // namespace mica::passes
