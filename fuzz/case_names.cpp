@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dsl/expr/node_visit.h"
+#include "dsl/schedule/directive_fields.h"
 #include "fuzz/program.h"
 
 namespace mica::test {
@@ -11,31 +12,13 @@ namespace {
 
 Schedule renamed(Schedule schedule, const CaseNames& names, bool funcs) {
   const auto call = [&](std::string& name) { name = called(names, name); };
-  for (StageSchedule& stage : schedule.stages) {
+  for (DefinitionSchedule& stage : schedule.stages) {
     if (funcs) call(stage.func);
     for (Directive& directive : stage.directives) {
-      std::visit(
-          [&](auto& d) {
-            using D = std::decay_t<decltype(d)>;
-            if constexpr (requires { d.var; }) call(d.var);
-            if constexpr (requires { d.vars; }) {
-              for (auto& var : d.vars) call(var);
-            }
-            if constexpr (std::is_same_v<D, directive::Split>) call(d.old_var);
-            if constexpr (requires { d.outer; }) call(d.outer), call(d.inner);
-            if constexpr (requires { d.fused; }) call(d.fused);
-            if constexpr (requires { d.level; }) {
-              call(d.level.var);
-              if (funcs) call(d.level.func);
-            }
-            if constexpr (requires { d.source; }) {
-              if (funcs) call(d.source);
-            }
-            if constexpr (requires { d.wrapper; }) {
-              if (funcs) call(d.wrapper);
-            }
-          },
-          directive.op);
+      directive::for_each_name(directive.op, [&](directive::Role role, std::string& name) {
+        const bool is_loop = directive::names_own_loop(role) || role == directive::Role::LoopOfFunc;
+        if (funcs || is_loop) call(name);
+      });
     }
   }
   return schedule;
@@ -44,13 +27,11 @@ Schedule renamed(Schedule schedule, const CaseNames& names, bool funcs) {
 /// The names that splits and fusions give.
 std::set<std::string> loops_of(const Schedule& schedule) {
   std::set<std::string> loops;
-  for (const StageSchedule& stage : schedule.stages) {
+  for (const DefinitionSchedule& stage : schedule.stages) {
     for (const Directive& directive : stage.directives) {
-      if (const auto* split = std::get_if<directive::Split>(&directive.op)) {
-        loops.insert({split->outer, split->inner});
-      } else if (const auto* fuse = std::get_if<directive::Fuse>(&directive.op)) {
-        loops.insert(fuse->fused);
-      }
+      directive::for_each_name(directive.op, [&](directive::Role role, const std::string& name) {
+        if (role == directive::Role::NewLoop) loops.insert(name);
+      });
     }
   }
   std::erase_if(loops, [](const std::string& name) { return name.find('.') != std::string::npos; });

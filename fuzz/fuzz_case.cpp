@@ -57,7 +57,7 @@ void add_wrappers(std::map<std::string, Func>& funcs, const TestPipeline& pipeli
                   const Schedule& schedule) {
   for (bool more = true; more;) {
     more = false;
-    for (const StageSchedule& stage : schedule.stages) {
+    for (const DefinitionSchedule& stage : schedule.stages) {
       for (const Directive& directive : stage.directives) {
         const auto* in = std::get_if<directive::In>(&directive.op);
         Func* const consumer = find_func(funcs, stage.func);
@@ -92,7 +92,7 @@ void put_schedule(TestPipeline& pipeline, const Schedule& schedule) {
   std::map<std::string, Func> funcs;
   for (const Func& f : pipeline.funcs) funcs.emplace(f.name(), f);
   add_wrappers(funcs, pipeline, schedule);
-  for (const StageSchedule& stage : schedule.stages) {
+  for (const DefinitionSchedule& stage : schedule.stages) {
     Func* const func = find_func(funcs, stage.func);
     if (func == nullptr) throw UserError("there is no Func " + stage.func);
     auto& definitions = func->function()->definitions;
@@ -109,8 +109,8 @@ void put_schedule(TestPipeline& pipeline, const Schedule& schedule) {
 Schedule schedule_of(const TestPipeline& pipeline) {
   Schedule all;
   for (const Func& output : pipeline.outputs) {
-    for (const StageSchedule& stage : output.schedule().stages) {
-      const auto same = [&](const StageSchedule& s) {
+    for (const DefinitionSchedule& stage : output.schedule().stages) {
+      const auto same = [&](const DefinitionSchedule& s) {
         return s.func == stage.func && s.update == stage.update;
       };
       if (std::none_of(all.stages.begin(), all.stages.end(), same)) all.stages.push_back(stage);
@@ -175,7 +175,7 @@ ArrayDims arrays_of(const FuzzCase& drawn) {
 void follow_boxes(FuzzCase& changed, const FuzzCase& before) {
   const std::map<std::string, Box> then = boxes_of_funcs(before), now = boxes_of_funcs(changed);
   TestPipeline pipeline = build(changed.program);
-  for (StageSchedule& stage : changed.schedule.stages) {
+  for (DefinitionSchedule& stage : changed.schedule.stages) {
     const auto from = then.find(stage.func), to = now.find(stage.func);
     if (from == then.end() || to == now.end()) continue;
     const std::vector<std::string>& args = pipeline.func(stage.func).function()->args;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "dsl/expr/traverse.h"
+#include "dsl/schedule/directive_fields.h"
 #include "dsl/schedule/loop_dims.h"
 #include "fuzz/known_shapes.h"
 #include "fuzz/random_schedules.h"
@@ -36,9 +37,12 @@ class Drawer {
     read_.assign(read.begin(), read.end());
   }
 
-  /// A directive, added.
+  /// A directive, added. With no regard for the rules each kind is drawn now and then by its description
+  /// alone, so that none is forgotten.
   void add() {
-    if (gpu_ && random_.below(3) > 0) {
+    if (now_and_then()) {
+      add_described();
+    } else if (gpu_ && random_.below(3) > 0) {
       add_gpu();
     } else {
       add_common();
@@ -105,6 +109,53 @@ class Drawer {
     return result;
   }
 
+  // ---- directives by their descriptions ------------------------------------------------------------
+
+  void draw(directive::Role role, std::string& name) {
+    switch (role) {
+      case directive::Role::Dimension: name = dimension(); break;
+      case directive::Role::Source: name = source(); break;
+      case directive::Role::Input: name = input(); break;
+      case directive::Role::Func: name = any_func(); break;
+      case directive::Role::NewLoop: name = loop() + "n"; break;
+      default: name = loop(); break;
+    }
+  }
+  void draw(directive::Role role, std::vector<std::string>& names) {
+    names = several_loops(3);
+    if (role == directive::Role::Dimension) names = {dimension(), dimension()};
+  }
+  void draw(directive::Role, TailStrategy& word) { word = tail(); }
+  template <typename T>
+  void draw(directive::Role, T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      const auto& words = directive::Words<T>::values;
+      value = random_.pick(std::vector<T>(std::begin(words), std::end(words)));
+    } else if constexpr (std::is_integral_v<T>) {
+      value = factor();
+    } else {
+      for (std::int64_t left = random_.between(1, 3); left > 0; --left) value.push_back(factor());
+    }
+  }
+  /// A directive of any kind, each as likely, with fields drawn by what they mean.
+  void add_described() {
+    const auto kinds = static_cast<std::int64_t>(std::variant_size_v<directive::AnyOp>);
+    directive::AnyOp op = directive::op_of_kind(static_cast<std::size_t>(random_.below(kinds)));
+    if (std::holds_alternative<directive::In>(op)) return add_wrapper();
+    std::visit(
+        [&](auto& d) {
+          directive::for_each_field(d, [&](const auto& field, auto& value) { draw(field.role, value); });
+          if (d.traits.of == directive::Of::Func) {
+            put_first(d);
+          } else {
+            put(d);
+          }
+        },
+        op);
+  }
+
+  // ---- and in ways that are legal more often -------------------------------------------------------
+
   void add_common() {
     switch (random_.below(18)) {
       case 0: {
@@ -163,7 +214,7 @@ class Drawer {
       case 2: return put(directive::MarkLoop{loop(), LoopKind::GpuThread});
       case 3:
       case 4:
-        return put_first(directive::Stage{
+        return put_first(directive::StagedSource{
             source(), random_.below(8) > 0 ? MemoryType::Shared : MemoryType::Register,
             random_.pick(std::vector<LoadPolicy>{LoadPolicy::HaloThreads, LoadPolicy::TwoStep,
                                                  LoadPolicy::Strided, LoadPolicy::AsyncCopy,
@@ -178,11 +229,11 @@ class Drawer {
       case 9: return put_first(directive::RegisterWindow{source(), dimension()});
       case 10:
         return put_first(
-            directive::Prefetch{source(), static_cast<int>(random_.between(wild_ ? -1 : 0, 3))});
+            directive::PipelineDepth{source(), static_cast<int>(random_.between(wild_ ? -1 : 0, 3))});
       case 11:
         return put_first(
             directive::Scatter{dimension(), random_.coin() ? Partials::EveryPlane : Partials::Centre});
-      case 12: return put_first(directive::Exchange{source(), dimension()});
+      case 12: return put_first(directive::Shuffle{source(), dimension()});
       case 13: return put_first(directive::OrderBlocks{several_loops(3)});
       case 14: return put_first(directive::StreamLoads{input()});
       case 15: return put_first(directive::StreamStores{});

@@ -34,7 +34,7 @@ void prune(FuzzCase& c) {
     names.insert(stage.name);
     definitions[stage.name] = 1 + stage.updates.size();
   }
-  for (const StageSchedule& stage : c.schedule.stages) {
+  for (const DefinitionSchedule& stage : c.schedule.stages) {
     for (const Directive& d : stage.directives) {
       const auto* in = std::get_if<directive::In>(&d.op);
       if (in && names.count(in->source) > 0 && names.count(stage.func) > 0) {
@@ -43,7 +43,7 @@ void prune(FuzzCase& c) {
       }
     }
   }
-  std::erase_if(c.schedule.stages, [&](StageSchedule& stage) {
+  std::erase_if(c.schedule.stages, [&](DefinitionSchedule& stage) {
     const auto found = definitions.find(stage.func);
     if (found == definitions.end() || static_cast<std::size_t>(stage.update) >= found->second)
       return true;
@@ -55,7 +55,7 @@ void prune(FuzzCase& c) {
   });
   // An output's memory has no room for whole tiles.
   for (const int output : c.program.outputs) {
-    for (StageSchedule& stage : c.schedule.stages) {
+    for (DefinitionSchedule& stage : c.schedule.stages) {
       if (stage.func != c.program.stages[static_cast<std::size_t>(output)].name) continue;
       for (Directive& directive : stage.directives) {
         std::visit(

@@ -103,7 +103,7 @@ std::vector<std::string> funcs_read_by(const Func& func) {
 
 void stage_source(Func& func, const std::string& source, LoadPolicy load) {
   func.function()->definitions.front().directives.push_back(
-      {directive::Stage{source, MemoryType::Shared, load}, {}});
+      {directive::StagedSource{source, MemoryType::Shared, load}, {}});
 }
 
 void read_only_input(Func& func, const std::string& input) {
@@ -177,7 +177,7 @@ void window_source(Func& func, const std::string& source) {
 }
 
 void prefetch_source(Func& func, const std::string& source, std::int64_t depth) {
-  add(func, directive::Prefetch{source, static_cast<int>(depth)});
+  add(func, directive::PipelineDepth{source, static_cast<int>(depth)});
 }
 
 void scatter_sum_of(Func& func, Partials partials) {

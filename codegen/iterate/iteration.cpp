@@ -122,20 +122,28 @@ Iteration::State::Output& Iteration::State::output_of(const Func& func, const Ca
       func.name() + " replaces no field of this Iteration; those that do are " + joined(names), at);
 }
 
-Executable Iteration::State::executable_for(const Target& target) {
+Iteration::State::Compiled Iteration::State::compiled_for(const Target& target) {
+  const std::lock_guard lock(compiling);
   std::vector<Func> funcs;
   std::vector<Schedule> schedules;
   for (const Output& output : outputs) {
     funcs.push_back(output.func);
     schedules.push_back(output.func.schedule());
   }
-  for (Compiled& one : compiled) {
-    if (!(one.target == target)) continue;
-    if (one.schedules != schedules) one = {target, schedules, compile(funcs, target)};
-    return one.executable;
+  auto found = std::find_if(compiled.begin(), compiled.end(),
+                            [&](const Compiled& one) { return one.target == target; });
+  if (found == compiled.end()) found = compiled.insert(found, Compiled{target, {}, {}, {}, {}});
+  if (!found->step.defined() || found->schedules != schedules) {
+    found->step = compile(funcs, target);
+    found->schedules = schedules;
   }
-  compiled.push_back({target, schedules, compile(funcs, target)});
-  return compiled.back().executable;
+  for (std::size_t i = found->sources.size(); i < sources.size(); ++i) {
+    found->sources.push_back(sources[i].compile_for(target));
+  }
+  for (std::size_t i = found->receivers.size(); i < receivers.size(); ++i) {
+    found->receivers.push_back(receivers[i].compile_for(target));
+  }
+  return *found;
 }
 
 Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)

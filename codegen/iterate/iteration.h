@@ -93,7 +93,8 @@ struct IterationResult {
   double value = 0;        ///< of run_until: the left side of the condition when it was last evaluated
 };
 
-/// Steps of an algorithm in time. Copies of the handle stand for one Iteration.
+/// Steps of an algorithm in time. Copies of the handle stand for one Iteration. Several threads may run
+/// it at once, each on fields of its own; nobody else may change it, or the Funcs' schedules, meanwhile.
 class Iteration {
  public:
   /// UserErrors: no pair, a field replaced twice, types or dimensions that differ, an element that the
@@ -171,6 +172,10 @@ class Iteration {
   /// The loops of a step and, with time_tile, those of several steps at once (of a stepped box that is
   /// not all of the fields), as Func::print_loop_nest has them.
   [[nodiscard]] std::string print_loop_nest(const Target& target) const;
+
+  /// PTX of a step or, with time_tile, of several steps at once (of a stepped box that is not all of the
+  /// fields), without a GPU at hand. UserError if no kernel is on the GPU.
+  [[nodiscard]] std::string compile_to_ptx(int sm = 90) const;
 
   struct State;
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,7 +40,8 @@ struct Iteration::State {
   struct Compiled {
     Target target;
     std::vector<Schedule> schedules;
-    Executable executable;
+    Executable step;
+    std::vector<Executable> sources, receivers;
   };
 
   std::vector<Replacement> replacements;
@@ -53,9 +55,10 @@ struct Iteration::State {
   std::optional<Checkpoint> checkpoint;
   std::function<void(std::int64_t, std::int64_t)> progress;
   std::optional<std::string> bar;
-  std::vector<Compiled> compiled;
   int tile_steps = 1;
   CallSite tile_where = CallSite::current();  ///< of time_tile
+  std::mutex compiling;  ///< guards the members below: runs of several threads share them
+  std::vector<Compiled> compiled;
   /// A time tile, for the target, steps and stepped box (all of each field or not) that it was made for.
   struct Tile;
   std::vector<std::shared_ptr<const Tile>> tiles;
@@ -64,7 +67,7 @@ struct Iteration::State {
   /// The number of the field; UserError if no pair replaces it.
   [[nodiscard]] std::size_t field_number(const ImageParam& field, const CallSite& at) const;
   [[nodiscard]] Output& output_of(const Func& func, const CallSite& at);
-  [[nodiscard]] Executable executable_for(const Target& target);
+  [[nodiscard]] Compiled compiled_for(const Target& target);
   [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target, bool whole);
 };
 

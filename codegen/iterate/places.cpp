@@ -141,7 +141,7 @@ void Sources::check_inside(const AnyBuffer& buffer) const {
   for (const auto& point : points_) check_point(point, field_, buffer, where_);
 }
 
-void Sources::compile_for(const Target& target) {
+Executable Sources::compile_for(const Target& target) const {
   const ImageParam& u = field_;
   const Var k("k");
   const RDom j({{0, weights_input_.dim(0).extent()}}, "j");
@@ -163,19 +163,17 @@ void Sources::compile_for(const Target& target) {
   Func sum(u.name());
   sum(at) = u(at);
   sum(coordinates(u, at_input_, {Expr(q)})) += amount(q);
-  run_ = compile(sum, target);
-  target_ = target;
+  return compile(sum, target);
 }
 
-void Sources::add(AnyBuffer buffer, std::int64_t step, const Target& target) {
+void Sources::add(Executable& run, AnyBuffer buffer, std::int64_t step) const {
   if (step < series_.min(1) || step >= series_.min(1) + series_.extent(1)) return;
-  if (!target_ || !(*target_ == target)) compile_for(target);
-  run_.run(buffer, {.inputs = {{field_, buffer},
-                               {at_input_, at_},
-                               {from_input_, from_},
-                               {weights_input_, weights_},
-                               {series_input_, series_}},
-                    .params = {{step_, static_cast<std::int32_t>(step)}}});
+  run.run(buffer, {.inputs = {{field_, buffer},
+                              {at_input_, at_},
+                              {from_input_, from_},
+                              {weights_input_, weights_},
+                              {series_input_, series_}},
+                   .params = {{step_, static_cast<std::int32_t>(step)}}});
 }
 
 Receivers::Receivers(const ImageParam& field, const std::vector<Place>& places, const AnyBuffer& values,
@@ -220,30 +218,30 @@ void Receivers::check(const AnyBuffer& buffer, std::int64_t first_step, std::int
       where_);
 }
 
-void Receivers::record(const AnyBuffer& buffer, std::int64_t step, const Target& target) {
-  if (!target_ || !(*target_ == target)) {
-    const Var k("k");
-    const RDom j({{1, weights_input_.dim(0).extent() - 1}}, "j");
-    const auto weight_of = [&](const Expr& which) {
-      return cast(field_.type(), weights_input_(which, k));
-    };
-    const auto at = [&](const Expr& which) {
-      return field_(coordinates(field_, at_input_, {which, Expr(k)}));
-    };
-    Func value("value");
-    value(k) = weight_of(Expr(0)) * at(Expr(0));
-    const Expr weight = weights_input_(j, k);
-    value(k) = select(weight == cast(weight.type(), 0), value(k),
-                      fma(weight_of(Expr(j)), at(Expr(j)), value(k)));
-    if (target.is_gpu()) {
-      value.gpu_tile(k, 32);
-      value.update().gpu_tile(k, 32);
-    }
-    run_ = compile(value, target);
-    target_ = target;
+Executable Receivers::compile_for(const Target& target) const {
+  const Var k("k");
+  const RDom j({{1, weights_input_.dim(0).extent() - 1}}, "j");
+  const auto weight_of = [&](const Expr& which) {
+    return cast(field_.type(), weights_input_(which, k));
+  };
+  const auto at = [&](const Expr& which) {
+    return field_(coordinates(field_, at_input_, {which, Expr(k)}));
+  };
+  Func value("value");
+  value(k) = weight_of(Expr(0)) * at(Expr(0));
+  const Expr weight = weights_input_(j, k);
+  value(k) =
+      select(weight == cast(weight.type(), 0), value(k), fma(weight_of(Expr(j)), at(Expr(j)), value(k)));
+  if (target.is_gpu()) {
+    value.gpu_tile(k, 32);
+    value.update().gpu_tile(k, 32);
   }
+  return compile(value, target);
+}
+
+void Receivers::record(Executable& run, const AnyBuffer& buffer, std::int64_t step) const {
   AnyBuffer column = values_.sliced(1, step);
-  run_.run(column, {.inputs = {{field_, buffer}, {at_input_, at_}, {weights_input_, weights_}}});
+  run.run(column, {.inputs = {{field_, buffer}, {at_input_, at_}, {weights_input_, weights_}}});
 }
 
 }  // namespace mica::iterate

@@ -20,12 +20,12 @@ class Sources {
   [[nodiscard]] const ImageParam& field() const { return field_; }
   /// UserError at `where()` for a grid point outside of `buffer`.
   void check_inside(const AnyBuffer& buffer) const;
-  /// After step n.
-  void add(AnyBuffer buffer, std::int64_t step, const Target& target);
+  /// What adds them, on a target.
+  [[nodiscard]] Executable compile_for(const Target& target) const;
+  /// After step n, by what compile_for gave.
+  void add(Executable& run, AnyBuffer buffer, std::int64_t step) const;
 
  private:
-  void compile_for(const Target& target);
-
   ImageParam field_;
   AnyBuffer series_;
   SourceLocation where_;
@@ -33,8 +33,6 @@ class Sources {
   AnyBuffer at_, from_, weights_;  ///< of each grid point: coordinates; places and their weights
   ImageParam at_input_, from_input_, weights_input_, series_input_;
   Param<std::int32_t> step_;
-  std::optional<Target> target_;
-  Executable run_;
 };
 
 /// Takes the weighted sums of the field at each place into values(k, n).
@@ -46,8 +44,10 @@ class Receivers {
   [[nodiscard]] const ImageParam& field() const { return field_; }
   /// UserErrors at the line of the call: a grid point outside of `buffer`, steps that `values` lacks.
   void check(const AnyBuffer& buffer, std::int64_t first_step, std::int64_t steps) const;
-  /// After step n.
-  void record(const AnyBuffer& buffer, std::int64_t step, const Target& target);
+  /// What takes them, on a target.
+  [[nodiscard]] Executable compile_for(const Target& target) const;
+  /// After step n, by what compile_for gave.
+  void record(Executable& run, const AnyBuffer& buffer, std::int64_t step) const;
 
  private:
   ImageParam field_;
@@ -56,8 +56,6 @@ class Receivers {
   std::vector<Place> places_;
   AnyBuffer at_, weights_;
   ImageParam at_input_, weights_input_;
-  std::optional<Target> target_;
-  Executable run_;
 };
 
 }  // namespace mica::iterate

@@ -48,10 +48,10 @@ class Run final : public RunningIteration {
       : state_(state),
         target_(target),
         at_(at),
-        executable_(state.executable_for(target)),
+        compiled_(state.compiled_for(target)),
         done_(first_step),
         first_(first_step) {
-    const Plan& plan = executable_.plan();
+    const Plan& plan = compiled_.step.plan();
     fields_ = iterate::buffers_of(state, given, at);
     const std::vector<Ranges> boxes = iterate::stepped_boxes(state, plan, fields_, given, params, at);
     for (const auto& sources : state.sources) {
@@ -95,16 +95,18 @@ class Run final : public RunningIteration {
     }
     std::vector<AnyBuffer*> pointers;
     for (AnyBuffer& output : outputs) pointers.push_back(&output);
-    Executable executable = tiled ? tile_->compiled.executable : executable_;
+    Executable executable = tiled ? tile_->compiled.executable : compiled_.step;
     RunOptions options = all_;
     if (tiled) options.params.insert(options.params.end(), tile_params_.begin(), tile_params_.end());
     executable.run(pointers, iterate::used_by(executable, options), at_);
     buffers_->advance();
-    for (auto& sources : state_.sources) {
-      sources.add(buffers_->current(state_.field_number(sources.field(), at_)), done_, target_);
+    for (std::size_t i = 0; i < compiled_.sources.size(); ++i) {
+      const iterate::Sources& sources = state_.sources[i];
+      sources.add(compiled_.sources[i], current(sources.field()), done_);
     }
-    for (auto& receivers : state_.receivers) {
-      receivers.record(buffers_->current(state_.field_number(receivers.field(), at_)), done_, target_);
+    for (std::size_t i = 0; i < compiled_.receivers.size(); ++i) {
+      const iterate::Receivers& receivers = state_.receivers[i];
+      receivers.record(compiled_.receivers[i], current(receivers.field()), done_);
     }
     done_ += tiled ? tile_->steps : 1;
   }
@@ -131,7 +133,7 @@ class Run final : public RunningIteration {
 
   /// UserErrors: an input or a Param was given that neither the step nor `until`, if there is one, uses.
   void check_used(const Plan* until) const {
-    const Plan& plan = executable_.plan();
+    const Plan& plan = compiled_.step.plan();
     for (std::size_t i = fields_.size(); i < all_.inputs.size(); ++i) {
       const RunInput& input = all_.inputs[i];
       if (reads(plan, input) || (until != nullptr && reads(*until, input))) continue;
@@ -174,6 +176,10 @@ class Run final : public RunningIteration {
       saved.push_back({state_.replacements[f].field.name(), buffers_->current(f)});
     }
     iterate::write_checkpoint(state_.checkpoint->path, state_.mark, done_, saved);
+  }
+
+  [[nodiscard]] const AnyBuffer& current(const ImageParam& field) const {
+    return buffers_->current(state_.field_number(field, at_));
   }
 
   /// Steps until a callback or a checkpoint is due.
@@ -231,7 +237,7 @@ class Run final : public RunningIteration {
   Iteration::State& state_;
   Target target_;
   CallSite at_;
-  Executable executable_;
+  Iteration::State::Compiled compiled_;
   std::int64_t done_, first_;
   std::vector<AnyBuffer> fields_;  ///< the user's
   RunOptions all_;  ///< inputs: the fields, then what else was given; params: the step last

@@ -102,36 +102,100 @@ void compute_whole(TimeLevels& tile, const std::vector<Directive>& loops) {
   }
 }
 
-}  // namespace
-
-CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target) {
-  if (!target.is_gpu()) {
-    schedule_on_host(tile);
-    return {compile(tile.last, target), {}};
+/// As long as it lives: inputs read as they are. In a frame every load stays within its array anyhow,
+/// and by whole vectors, which clamps of an algorithm would not.
+class HeldInFrame {
+ public:
+  explicit HeldInFrame(TimeLevels& tile) : tile_(tile) {
+    for (Func& held : tile.held) {
+      Expr& value = held.function()->definitions.front().values.front();
+      clamped_.push_back(value);
+      Access access = *value.as<Access>();
+      held.function()->box_of = access.image;
+      access.args.clear();
+      for (const Var& var : held.args()) access.args.emplace_back(var);
+      value = make_expr(value.type(), std::move(access));
+    }
   }
+  HeldInFrame(const HeldInFrame&) = delete;
+  HeldInFrame& operator=(const HeldInFrame&) = delete;
+  ~HeldInFrame() {
+    for (std::size_t i = 0; i < clamped_.size(); ++i) {
+      tile_.held[i].function()->definitions.front().values.front() = clamped_[i];
+    }
+  }
+
+ private:
+  TimeLevels& tile_;
+  std::vector<Expr> clamped_;
+};
+
+/// All levels in the frame of the last one's march.
+void march_levels(TimeLevels& tile, const std::vector<Directive>& loops, const std::string& var,
+                  bool staged) {
+  constexpr int kPlanesAhead = 3;
+  const std::string at = var + ".march";
+  take_loops(tile.last, loops);
+  for (Func& level : tile.levels) {
+    level.compute_at(tile.last, at).store_in(MemoryType::Register);
+    for (const Directive& directive : loops) {
+      if (!std::holds_alternative<directive::Scatter>(directive.op)) continue;
+      level.function()->definitions.front().directives.push_back(directive);
+    }
+  }
+  for (Func& held : tile.held) {
+    held.compute_at(tile.last, at).store_in(MemoryType::Register);
+    const auto* access = held.function()->definitions.front().values.front().as<Access>();
+    if (!staged) continue;
+    const ImageParam input(access->image);
+    held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(input, kPlanesAhead);
+  }
+}
+
+/// What `make` makes of the last level under the first of the GPU's schedules that it accepts; `why`
+/// says why that is not the march's.
+template <typename Make>
+auto made_for_gpu(const Iteration::State& state, TimeLevels& tile, std::string& why, const Make& make) {
   const Func& step = state.outputs.front().func;
   const std::vector<Directive> loops = loops_of(step);
   const directive::March* march = march_of(loops);
-  std::string why = step.name() + " does not march: give it gpu_tile and march";
+  why = step.name() + " does not march: give it gpu_tile and march";
   if (march != nullptr) {
-    const std::string at = march->var + ".march";
-    take_loops(tile.last, loops);
-    for (Func& level : tile.levels) {
-      level.compute_at(tile.last, at).store_in(MemoryType::Register);
-      for (const Directive& directive : loops) {
-        if (!std::holds_alternative<directive::Scatter>(directive.op)) continue;
-        level.function()->definitions.front().directives.push_back(directive);
+    const HeldInFrame in_frame(tile);
+    for (const bool staged : {true, false}) {
+      for (Func* func : tile.all()) func->clear_schedule();
+      march_levels(tile, loops, march->var, staged);
+      try {
+        auto made = make(tile.last);
+        why.clear();
+        return made;
+      } catch (const UserError& error) {
+        why = error.message();
       }
-    }
-    for (Func& held : tile.held) held.compute_at(tile.last, at).store_in(MemoryType::Register);
-    try {
-      return {compile(tile.last, target), {}};
-    } catch (const UserError& error) {
-      why = error.message();
     }
   }
   compute_whole(tile, loops);
-  return {compile(tile.last, target), why};
+  return make(tile.last);
+}
+
+}  // namespace
+
+CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target) {
+  CompiledLevels levels;
+  const auto make = [&](const Func& last) { return compile(last, target); };
+  if (target.is_gpu()) {
+    levels.executable = made_for_gpu(state, tile, levels.why, make);
+  } else {
+    schedule_on_host(tile);
+    levels.executable = make(tile.last);
+  }
+  return levels;
+}
+
+std::string ptx_of_levels(const Iteration::State& state, int sm) {
+  TimeLevels tile = make_time_levels(state, state.tile_steps, false, state.tile_where);
+  std::string why;
+  return made_for_gpu(state, tile, why, [&](const Func& last) { return compile_to_ptx(last, sm); });
 }
 
 }  // namespace mica::iterate
@@ -140,6 +204,7 @@ namespace mica {
 
 std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const Target& target,
                                                                          bool whole) {
+  const std::lock_guard lock(compiling);
   const std::vector<Schedule> schedules{outputs.front().func.schedule()};
   std::erase_if(tiles, [&](const auto& tile) {
     return tile->steps != tile_steps || (tile->target == target && tile->schedules != schedules);
@@ -156,6 +221,13 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
   tile->compiled = iterate::compile_levels(*this, tile->levels, target);
   tiles.push_back(tile);
   return tile;
+}
+
+std::string Iteration::compile_to_ptx(int sm) const {
+  if (state_->tile_steps > 1) return iterate::ptx_of_levels(*state_, sm);
+  std::vector<Func> step;
+  for (const State::Output& output : state_->outputs) step.push_back(output.func);
+  return mica::compile_to_ptx(step, sm);
 }
 
 std::string Iteration::print_loop_nest(const Target& target) const {

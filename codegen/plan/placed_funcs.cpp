@@ -72,7 +72,7 @@ bool keeps_funcs(const Program& program, const Loops& loops) {
 bool exchanges(const FunctionData& func) {
   const auto& directives = func.definitions.front().directives;
   return std::any_of(directives.begin(), directives.end(), [](const Directive& d) {
-    return std::holds_alternative<directive::Exchange>(d.op);
+    return std::holds_alternative<directive::Shuffle>(d.op);
   });
 }
 

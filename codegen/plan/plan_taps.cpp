@@ -22,7 +22,7 @@ class Taps {
       if (const auto* texture = std::get_if<directive::Texture>(&directive.op)) {
         textures_.insert(texture->source);
       }
-      if (const auto* exchange = std::get_if<directive::Exchange>(&directive.op)) {
+      if (const auto* exchange = std::get_if<directive::Shuffle>(&directive.op)) {
         exchanges_.push_back(*exchange);
       }
     }
@@ -98,7 +98,7 @@ class Taps {
   }
 
   // ---- taps that the neighbours' registers serve (shuffle) -----------------------------------------
-  const directive::Exchange* exchange_for(const std::string& source) const {
+  const directive::Shuffle* exchange_for(const std::string& source) const {
     for (const auto& exchange : exchanges_) {
       if (exchange.source == source) return &exchange;
       const Stage* stage = plan_.find(source);
@@ -176,7 +176,7 @@ class Taps {
   const KernelPlan& plan_;
   const FunctionData& func_;
   std::set<std::string> textures_;
-  std::vector<directive::Exchange> exchanges_;
+  std::vector<directive::Shuffle> exchanges_;
   std::vector<Tap> taps_;
 };
 

@@ -118,7 +118,7 @@ class MarchChecker {
         d.source, d.source, tap_list(taps_of(view_, f_, d.source)), column(d.var), d.source));
   }
 
-  void operator()(const directive::Prefetch& d) {
+  void operator()(const directive::PipelineDepth& d) {
     if (d.depth < 0 || d.depth > kMaxDepth) {
       report(fmt::format("the depth is {}; legal are 0 (no step ahead) to {}", d.depth, kMaxDepth));
       return;
@@ -126,7 +126,7 @@ class MarchChecker {
     if (!is_in_march("") || !is_read(d.source)) return;
     std::vector<std::string> kept;
     for (const auto& other : f_.func->definitions.front().directives) {
-      if (const auto* stage = std::get_if<directive::Stage>(&other.op)) {
+      if (const auto* stage = std::get_if<directive::StagedSource>(&other.op)) {
         kept.push_back(user_name(view_, stage->source));
       } else if (const auto* window = std::get_if<directive::RegisterWindow>(&other.op)) {
         kept.push_back(window->source);
@@ -144,11 +144,11 @@ class MarchChecker {
       return;
     }
     if (const Directive* first = earlier([&](const Directive& other) {
-          const auto* prefetch = std::get_if<directive::Prefetch>(&other.op);
+          const auto* prefetch = std::get_if<directive::PipelineDepth>(&other.op);
           return prefetch && prefetch->source == d.source;
         })) {
       report(fmt::format("{} is asked for {} ahead already{}, and here {}: remove one of the two",
-                         d.source, steps(std::get<directive::Prefetch>(first->op).depth),
+                         d.source, steps(std::get<directive::PipelineDepth>(first->op).depth),
                          line_of(first->where), d.depth));
     }
   }
@@ -173,7 +173,7 @@ class MarchChecker {
   // ---- copies that pass by the registers
   // ---------------------------------------------------------------
 
-  void operator()(const directive::Stage& d) {
+  void operator()(const directive::StagedSource& d) {
     if (d.load != LoadPolicy::AsyncCopy && d.load != LoadPolicy::Bulk) return;
     const FuncView* held = view_.find(d.source);
     if (!held || held->stage != current_) return;  // has a finding
@@ -203,7 +203,7 @@ class MarchChecker {
     if (!is_marched("")) return;
     const auto& directives = f_.func->definitions.front().directives;
     if (std::none_of(directives.begin(), directives.end(), [](const Directive& other) {
-          return std::holds_alternative<directive::Stage>(other.op);
+          return std::holds_alternative<directive::StagedSource>(other.op);
         })) {
       report(
           fmt::format("{} stages nothing along its march over {}, so further warps have nothing to "
@@ -218,7 +218,7 @@ class MarchChecker {
       return;
     }
     for (const Directive& other : directives) {
-      const auto* stage = std::get_if<directive::Stage>(&other.op);
+      const auto* stage = std::get_if<directive::StagedSource>(&other.op);
       if (!stage) continue;
       if (stage->load != LoadPolicy::HaloThreads && stage->load != LoadPolicy::Strided) continue;
       report(
@@ -265,7 +265,7 @@ class MarchChecker {
   // ---- exchange between threads
   // ------------------------------------------------------------------------
 
-  void operator()(const directive::Exchange& d) {
+  void operator()(const directive::Shuffle& d) {
     const auto& dims = nest_.dims;
     const auto thread = std::find_if(dims.begin(), dims.end(),
                                      [](const LoopDim& dim) { return dim.kind == LoopKind::GpuThread; });
@@ -292,7 +292,7 @@ class MarchChecker {
     }
     if (!is_read(d.source)) return;
     if (earlier([&](const Directive& other) {
-          const auto* exchange = std::get_if<directive::Exchange>(&other.op);
+          const auto* exchange = std::get_if<directive::Shuffle>(&other.op);
           return exchange && exchange->source == d.source;
         })) {
       report(fmt::format("{} is exchanged already: remove one of the two", d.source));
@@ -336,7 +336,7 @@ class MarchChecker {
  private:
   void report(const std::string& what) {
     Directive shown = *current_;
-    if (auto* stage = std::get_if<directive::Stage>(&shown.op)) {
+    if (auto* stage = std::get_if<directive::StagedSource>(&shown.op)) {
       stage->source = user_name(view_, stage->source);
     }
     findings_.push_back({described(f_, 0, shown) + ": " + what, current_->where});
@@ -426,7 +426,7 @@ class MarchChecker {
     std::int64_t points = 1;
   };
   [[nodiscard]] std::optional<Row> row() const {
-    const auto& stage = std::get<directive::Stage>(current_->op);
+    const auto& stage = std::get<directive::StagedSource>(current_->op);
     const auto reach = reach_of(view_, f_, stage.source);
     if (reach.empty() || !reach.front()) return std::nullopt;
     const auto points = block_points(nest_, reach.front()->var);

@@ -8,37 +8,12 @@
 #include "dsl/check/update_order.h"
 #include "dsl/expr/limits.h"
 #include "dsl/expr/names.h"
+#include "dsl/schedule/directive_fields.h"
 #include "dsl/schedule/schedule_view.h"
 
 namespace mica {
 
 namespace {
-
-/// Directives that belong to a Func as a whole, not to the loops of one definition.
-bool is_whole_func(const Directive& directive) {
-  const auto& op = directive.op;
-  return std::holds_alternative<directive::ComputeInline>(op) ||
-         std::holds_alternative<directive::ComputeRoot>(op) ||
-         std::holds_alternative<directive::ComputeAt>(op) ||
-         std::holds_alternative<directive::StoreAt>(op) ||
-         std::holds_alternative<directive::StoreRoot>(op) ||
-         std::holds_alternative<directive::StoreIn>(op) ||
-         std::holds_alternative<directive::AlignStorage>(op) ||
-         std::holds_alternative<directive::Bound>(op) || std::holds_alternative<directive::Stage>(op) ||
-         std::holds_alternative<directive::ReadOnly>(op) ||
-         std::holds_alternative<directive::March>(op) ||
-         std::holds_alternative<directive::RegisterWindow>(op) ||
-         std::holds_alternative<directive::Prefetch>(op) ||
-         std::holds_alternative<directive::Scatter>(op) ||
-         std::holds_alternative<directive::Exchange>(op) ||
-         std::holds_alternative<directive::OrderBlocks>(op) ||
-         std::holds_alternative<directive::StreamLoads>(op) ||
-         std::holds_alternative<directive::StreamStores>(op) ||
-         std::holds_alternative<directive::Texture>(op) ||
-         std::holds_alternative<directive::FoldStorage>(op) ||
-         std::holds_alternative<directive::ReorderStorage>(op) ||
-         std::holds_alternative<directive::WarpSplit>(op);
-}
 
 /// The checks of directives that stand alone.
 class DirectiveChecker {
@@ -50,7 +25,7 @@ class DirectiveChecker {
     for (definition_ = 0; definition_ < f_.func->definitions.size(); ++definition_) {
       for (const auto& directive : f_.func->definitions[definition_].directives) {
         current_ = &directive;
-        if (definition_ > 0 && is_whole_func(directive)) {
+        if (definition_ > 0 && directive::traits_of(directive).of == directive::Of::Func) {
           report(fmt::format("this belongs to {} as a whole: write {}{}", f_.name(), f_.name(),
                              to_string(directive)));
           continue;
@@ -103,7 +78,7 @@ class DirectiveChecker {
                       d.source, to_string(type), counted(type.bytes(), "byte"), d.source));
     }
     for (const auto& other : f_.func->definitions.front().directives) {
-      const auto* stage = std::get_if<directive::Stage>(&other.op);
+      const auto* stage = std::get_if<directive::StagedSource>(&other.op);
       if (!stage || user_name(view_, stage->source) != d.source) continue;
       if (stage->load != LoadPolicy::AsyncCopy && stage->load != LoadPolicy::Bulk) continue;
       report(
@@ -122,7 +97,7 @@ class DirectiveChecker {
                     "an output or has compute_root()",
                     f_.name(), where));
   }
-  void operator()(const directive::Stage& d) {
+  void operator()(const directive::StagedSource& d) {
     const std::string source = user_name(view_, d.source);
     if (!view_.reads_inside(f_, d.source)) {
       if (const FuncView* window = view_.window_of(f_, source)) {
@@ -161,30 +136,9 @@ class DirectiveChecker {
                       f_.name(), source));
     }
   }
-  // Judged with the loops and places.
-  void operator()(const directive::Split&) {}
-  void operator()(const directive::Fuse&) {}
-  void operator()(const directive::Reorder&) {}
-  void operator()(const directive::MarkLoop&) {}
-  void operator()(const directive::GpuTile&) {}
-  void operator()(const directive::Vectorize&) {}
-  void operator()(const directive::Unroll&) {}
-  void operator()(const directive::ComputeInline&) {}
-  void operator()(const directive::ComputeRoot&) {}
-  void operator()(const directive::ComputeAt&) {}
-  void operator()(const directive::StoreAt&) {}
-  void operator()(const directive::StoreRoot&) {}
-  void operator()(const directive::StoreIn&) {}
-  void operator()(const directive::In&) {}
-  void operator()(const directive::OrderBlocks&) {}
-  // Judged by check_marches.
-  void operator()(const directive::March&) {}
-  void operator()(const directive::RegisterWindow&) {}
-  void operator()(const directive::Prefetch&) {}
-  void operator()(const directive::Scatter&) {}
-  void operator()(const directive::Exchange&) {}
-  void operator()(const directive::WarpSplit&) {}
-  void operator()(const directive::GpuSingleThread&) {}
+  /// Others are judged with the loops and places, or by check_marches.
+  template <typename D>
+  void operator()(const D&) {}
   void operator()(const directive::Atomic&) {
     std::string why;
     if (atomic_values(*f_.func, f_.func->definitions[definition_], why).empty()) return report(why);
@@ -198,7 +152,7 @@ class DirectiveChecker {
  private:
   void report(const std::string& what) {
     Directive shown = *current_;
-    if (auto* stage = std::get_if<directive::Stage>(&shown.op)) {
+    if (auto* stage = std::get_if<directive::StagedSource>(&shown.op)) {
       stage->source = user_name(view_, stage->source);
     }
     findings_.push_back({described(f_, definition_, shown) + ": " + what, current_->where});

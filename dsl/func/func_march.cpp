@@ -19,12 +19,12 @@ Func& Func::register_window(const Func& source, VarOrName v) {
 }
 
 Func& Func::pipeline(const ImageParam& source, int depth, CallSite at) {
-  add({directive::Prefetch{source.name(), depth}, at});
+  add({directive::PipelineDepth{source.name(), depth}, at});
   return *this;
 }
 
 Func& Func::pipeline(const Func& source, int depth, CallSite at) {
-  add({directive::Prefetch{source.name(), depth}, at});
+  add({directive::PipelineDepth{source.name(), depth}, at});
   return *this;
 }
 
@@ -34,7 +34,7 @@ Func& Func::scatter(VarOrName v, Partials partials) {
 }
 
 Func& Func::shuffle(const ImageParam& source, VarOrName v) {
-  add({directive::Exchange{source.name(), v.name}, v.where});
+  add({directive::Shuffle{source.name(), v.name}, v.where});
   return *this;
 }
 

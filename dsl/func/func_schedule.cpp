@@ -96,12 +96,12 @@ Func ImageParam::in(Func& consumer, CallSite at) const {
 }
 
 Func& Func::stage(const ImageParam& source, MemoryType memory, LoadPolicy load, CallSite at) {
-  add({directive::Stage{source.name(), memory, load}, at});
+  add({directive::StagedSource{source.name(), memory, load}, at});
   return *this;
 }
 
 Func& Func::stage(const Func& source, MemoryType memory, LoadPolicy load, CallSite at) {
-  add({directive::Stage{source.name(), memory, load}, at});
+  add({directive::StagedSource{source.name(), memory, load}, at});
   return *this;
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "dsl/expr/names.h"
+#include "dsl/schedule/directive_fields.h"
 
 namespace mica {
 
@@ -12,12 +13,9 @@ namespace {
 template <typename Visit>
 void for_each_new_loop(const Definition& definition, Visit visit) {
   for (const auto& directive : definition.directives) {
-    if (const auto* split = std::get_if<directive::Split>(&directive.op)) {
-      visit(split->outer);
-      visit(split->inner);
-    } else if (const auto* fuse = std::get_if<directive::Fuse>(&directive.op)) {
-      visit(fuse->fused);
-    }
+    directive::for_each_name(directive.op, [&](directive::Role role, const std::string& name) {
+      if (role == directive::Role::NewLoop) visit(name);
+    });
   }
 }
 

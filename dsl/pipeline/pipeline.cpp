@@ -18,12 +18,12 @@
 #include "dsl/pipeline/recurrence.h"
 #include "dsl/pipeline/staged_helpers.h"
 #include "dsl/schedule/compute_place.h"
+#include "dsl/schedule/directive_fields.h"
 #include "dsl/schedule/loop_words.h"
 #include "dsl/schedule/specialized.h"
 
 namespace mica {
 namespace {
-
 class PipelineMaker {
  public:
   PipelineMaker(const std::vector<std::shared_ptr<FunctionData>>& outputs,
@@ -144,7 +144,7 @@ class PipelineMaker {
         if (window) add_window(*f, *window, directive.where, reads, order);
       }
       for (const auto& directive : f->definitions.front().directives) {
-        const auto* stage = std::get_if<directive::Stage>(&directive.op);
+        const auto* stage = std::get_if<directive::StagedSource>(&directive.op);
         if (!stage) continue;
         const auto source = source_named(*f, stage->source, directive.where);
         if (!source || held_by(reads, *source)) continue;
@@ -154,8 +154,8 @@ class PipelineMaker {
                                           [&](const auto& w) { return w.source == *source; });
         if (needs_copy(*source) || (windowed && is_inline(*source))) {
           auto wrapper = make_wrapper(made_of(*source, "staged"), *source, directive.where);
-          reads.wrappers.emplace_back(source->name(), wrapper);
-          order.push_back(wrapper);
+          wrapper->box_of = f->box_of;
+          order.push_back(reads.wrappers.emplace_back(source->name(), wrapper).second);
           held = {wrapper, nullptr};
         }
         reads.held.emplace_back(*source, held);
@@ -237,7 +237,7 @@ class PipelineMaker {
       stage.column = window.pattern;
     }
     for (const auto& directive : f.definitions.front().directives) {
-      const auto* ahead = std::get_if<directive::Prefetch>(&directive.op);
+      const auto* ahead = std::get_if<directive::PipelineDepth>(&directive.op);
       if (!ahead) continue;
       const auto source = source_named(f, ahead->source, directive.where);
       if (!source) continue;
@@ -344,25 +344,18 @@ class PipelineMaker {
         at->level = level_named(at->level, f, copy.where);
       } else if (auto* store = std::get_if<directive::StoreAt>(&copy.op)) {
         store->level = level_named(store->level, f, copy.where);
-      } else if (auto* read_only = std::get_if<directive::ReadOnly>(&copy.op)) {
-        read_only->source = unique_input(read_only->source, copy.where);
-      } else if (auto* streamed = std::get_if<directive::StreamLoads>(&copy.op)) {
-        streamed->source = unique_input(streamed->source, copy.where);
-      } else if (auto* texture = std::get_if<directive::Texture>(&copy.op)) {
-        texture->source = unique_input(texture->source, copy.where);
-      } else if (auto* window = std::get_if<directive::RegisterWindow>(&copy.op)) {
-        window->source = unique_source(f, window->source, copy.where);
-      } else if (auto* ahead = std::get_if<directive::Prefetch>(&copy.op)) {
-        ahead->source = unique_source(f, ahead->source, copy.where);
-      } else if (auto* exchange = std::get_if<directive::Exchange>(&copy.op)) {
-        exchange->source = unique_source(f, exchange->source, copy.where);
-      } else if (auto* stage = std::get_if<directive::Stage>(&copy.op)) {
+      } else if (auto* stage = std::get_if<directive::StagedSource>(&copy.op)) {
         if (const auto source = source_named(f, stage->source, copy.where)) {
           const Source* held = reads_.count(&f) > 0 ? held_by(reads_.at(&f), *source) : nullptr;
           stage->source = names_->of(held ? *held : *source);
         } else {
           stage->source = names_->of_text(stage->source);
         }
+      } else {
+        directive::for_each_name(copy.op, [&](directive::Role role, std::string& name) {
+          if (role == directive::Role::Input) name = unique_input(name, copy.where);
+          if (role == directive::Role::Source) name = unique_source(f, name, copy.where);
+        });
       }
       result.push_back(std::move(copy));
     }
@@ -447,6 +440,7 @@ class PipelineMaker {
     copy->where = f.where;
     copy->args = vars_.of(f.args);
     copy->types = f.types;
+    copy->box_of = f.box_of;
     for (std::size_t i = 0; i < f.definitions.size(); ++i) {
       const Definition& definition = f.definitions[i];
       Definition d;

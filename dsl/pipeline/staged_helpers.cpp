@@ -17,11 +17,12 @@ namespace {
 std::set<std::string> named_sources(const FunctionData& f) {
   std::set<std::string> names;
   for (const Directive& directive : f.definitions.front().directives) {
-    if (const auto* stage = std::get_if<directive::Stage>(&directive.op)) names.insert(stage->source);
+    if (const auto* stage = std::get_if<directive::StagedSource>(&directive.op))
+      names.insert(stage->source);
     if (const auto* window = std::get_if<directive::RegisterWindow>(&directive.op)) {
       names.insert(window->source);
     }
-    if (const auto* exchange = std::get_if<directive::Exchange>(&directive.op)) {
+    if (const auto* exchange = std::get_if<directive::Shuffle>(&directive.op)) {
       names.insert(exchange->source);
     }
   }

@@ -8,7 +8,7 @@
 #include "dsl/expr/names.h"
 #include "dsl/func/func.h"
 #include "dsl/pipeline/graph_names.h"
-#include "dsl/schedule/loop_dims.h"
+#include "dsl/schedule/directive_fields.h"
 
 namespace mica {
 
@@ -95,7 +95,17 @@ class LoopNames {
 
   /// UserError when the directive names a loop that no directive before it made.
   void check(const Directive& directive) {
-    std::visit([&](const auto& d) { follow(d, directive); }, directive.op);
+    directive::for_each_name(directive.op, [&](directive::Role role, const std::string& name) {
+      if (role == directive::Role::Loop) {
+        use(name, directive);
+        add_made(directive, name);
+      } else if (role == directive::Role::Dimension) {
+        dimension(name, directive);
+      } else if (role == directive::Role::NewLoop) {
+        names_.insert(name);
+      }
+    });
+    add_made(directive, "");
   }
 
  private:
@@ -116,70 +126,11 @@ class LoopNames {
     }
   }
 
-  void follow(const directive::Split& d, const Directive& at) {
-    use(d.old_var, at);
-    names_.insert(d.outer);
-    names_.insert(d.inner);
-  }
-  void follow(const directive::Fuse& d, const Directive& at) {
-    use(d.inner, at);
-    use(d.outer, at);
-    names_.insert(d.fused);
-  }
-  void follow(const directive::Reorder& d, const Directive& at) const {
-    for (const auto& v : d.vars) use(v, at);
-  }
-  void follow(const directive::MarkLoop& d, const Directive& at) const { use(d.var, at); }
-  void follow(const directive::GpuTile& d, const Directive& at) {
-    for (const auto& v : d.vars) {
-      use(v, at);
-      for (const char* suffix : {".block", ".thread", ".vec", ".unroll"}) names_.insert(v + suffix);
+  /// The loops that the directive makes of loop `var`; with "" those that stand for themselves.
+  void add_made(const Directive& directive, const std::string& var) {
+    for (const char* made : directive::traits_of(directive).makes) {
+      if (made != nullptr && (*made == '.') == !var.empty()) names_.insert(var + made);
     }
-  }
-  void follow(const directive::Vectorize& d, const Directive& at) {
-    use(d.var, at);
-    names_.insert(d.var + ".vec");
-  }
-  void follow(const directive::Unroll& d, const Directive& at) {
-    use(d.var, at);
-    names_.insert(d.var + ".unroll");
-  }
-  void follow(const directive::AlignStorage& d, const Directive& at) const { dimension(d.var, at); }
-  void follow(const directive::Bound& d, const Directive& at) const { dimension(d.var, at); }
-  void follow(const directive::FoldStorage& d, const Directive& at) const { dimension(d.var, at); }
-  void follow(const directive::ReorderStorage& d, const Directive& at) const {
-    for (const auto& v : d.vars) dimension(v, at);
-  }
-  void follow(const directive::ComputeInline&, const Directive&) const {}
-  void follow(const directive::ComputeRoot&, const Directive&) const {}
-  void follow(const directive::ComputeAt&, const Directive&) const {}
-  void follow(const directive::StoreAt&, const Directive&) const {}
-  void follow(const directive::StoreRoot&, const Directive&) const {}
-  void follow(const directive::StoreIn&, const Directive&) const {}
-  void follow(const directive::In&, const Directive&) const {}
-  void follow(const directive::Stage&, const Directive&) const {}
-  void follow(const directive::ReadOnly&, const Directive&) const {}
-  void follow(const directive::LaunchBounds&, const Directive&) const {}
-  void follow(const directive::MaxRegisters&, const Directive&) const {}
-  void follow(const directive::March& d, const Directive& at) {
-    use(d.var, at);
-    names_.insert(d.var + ".block");
-    names_.insert(d.var + ".march");
-  }
-  void follow(const directive::RegisterWindow& d, const Directive& at) const { dimension(d.var, at); }
-  void follow(const directive::Prefetch&, const Directive&) const {}
-  void follow(const directive::Scatter& d, const Directive& at) const { dimension(d.var, at); }
-  void follow(const directive::Exchange& d, const Directive& at) const { dimension(d.var, at); }
-  void follow(const directive::OrderBlocks& d, const Directive& at) const {
-    for (const auto& v : d.vars) use(v, at);
-  }
-  void follow(const directive::StreamLoads&, const Directive&) const {}
-  void follow(const directive::StreamStores&, const Directive&) const {}
-  void follow(const directive::Texture&, const Directive&) const {}
-  void follow(const directive::WarpSplit&, const Directive&) const {}
-  void follow(const directive::Atomic&, const Directive&) const {}
-  void follow(const directive::GpuSingleThread&, const Directive&) {
-    names_.insert(std::begin(kSingleLoops), std::end(kSingleLoops));
   }
 
   const FunctionData& f_;
@@ -255,25 +206,11 @@ class Applier {
         fail_unknown(what, name, legal, directive.where);
       }
     };
-    if (const auto* at = std::get_if<directive::ComputeAt>(&directive.op)) {
-      need("Func", at->level.func, funcs);
-    } else if (const auto* store = std::get_if<directive::StoreAt>(&directive.op)) {
-      need("Func", store->level.func, funcs);
-    } else if (const auto* stage = std::get_if<directive::Stage>(&directive.op)) {
-      need("Func or input", stage->source, sources);
-    } else if (const auto* window = std::get_if<directive::RegisterWindow>(&directive.op)) {
-      need("Func or input", window->source, sources);
-    } else if (const auto* ahead = std::get_if<directive::Prefetch>(&directive.op)) {
-      need("Func or input", ahead->source, sources);
-    } else if (const auto* exchange = std::get_if<directive::Exchange>(&directive.op)) {
-      need("Func or input", exchange->source, sources);
-    } else if (const auto* read_only = std::get_if<directive::ReadOnly>(&directive.op)) {
-      need("input", read_only->source, inputs);
-    } else if (const auto* streamed = std::get_if<directive::StreamLoads>(&directive.op)) {
-      need("input", streamed->source, inputs);
-    } else if (const auto* texture = std::get_if<directive::Texture>(&directive.op)) {
-      need("input", texture->source, inputs);
-    }
+    directive::for_each_name(directive.op, [&](directive::Role role, const std::string& name) {
+      if (role == directive::Role::Func) need("Func", name, funcs);
+      if (role == directive::Role::Source) need("Func or input", name, sources);
+      if (role == directive::Role::Input) need("input", name, inputs);
+    });
   }
 
   /// Makes the wrappers that the schedule's `in` directives name. A wrapper may itself have a wrapped

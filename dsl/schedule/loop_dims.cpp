@@ -6,13 +6,13 @@
 #include "dsl/expr/limits.h"
 #include "dsl/expr/names.h"
 #include "dsl/pipeline/recurrence.h"
+#include "dsl/schedule/directive_fields.h"
 #include "dsl/schedule/loop_expander.h"
 
 namespace mica {
 
 bool acts_on_loops(const Directive& directive) {
-  return std::visit([](const auto& op) { return !PlacementDirective<std::decay_t<decltype(op)>>; },
-                    directive.op);
+  return directive::traits_of(directive).acts == directive::ActsOn::Loops;
 }
 
 LoopNestSpec LoopExpander::run() {

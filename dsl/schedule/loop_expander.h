@@ -6,28 +6,11 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "dsl/schedule/loop_dims.h"
 
 namespace mica {
-
-/// Directives that do not touch loops.
-template <typename D>
-concept PlacementDirective =
-    std::is_same_v<D, directive::ComputeInline> || std::is_same_v<D, directive::ComputeRoot> ||
-    std::is_same_v<D, directive::ComputeAt> || std::is_same_v<D, directive::StoreAt> ||
-    std::is_same_v<D, directive::StoreRoot> || std::is_same_v<D, directive::StoreIn> ||
-    std::is_same_v<D, directive::In> || std::is_same_v<D, directive::AlignStorage> ||
-    std::is_same_v<D, directive::Bound> || std::is_same_v<D, directive::Stage> ||
-    std::is_same_v<D, directive::ReadOnly> || std::is_same_v<D, directive::LaunchBounds> ||
-    std::is_same_v<D, directive::MaxRegisters> || std::is_same_v<D, directive::RegisterWindow> ||
-    std::is_same_v<D, directive::Prefetch> || std::is_same_v<D, directive::Scatter> ||
-    std::is_same_v<D, directive::Exchange> || std::is_same_v<D, directive::StreamLoads> ||
-    std::is_same_v<D, directive::StreamStores> || std::is_same_v<D, directive::Texture> ||
-    std::is_same_v<D, directive::WarpSplit> || std::is_same_v<D, directive::FoldStorage> ||
-    std::is_same_v<D, directive::ReorderStorage> || std::is_same_v<D, directive::Atomic>;
 
 class LoopExpander {
  public:
@@ -50,8 +33,9 @@ class LoopExpander {
   void operator()(const directive::March& d);
   void operator()(const directive::OrderBlocks& d);
   void operator()(const directive::GpuSingleThread& d);
-  template <PlacementDirective D>
-  void operator()(const D&) {}
+  /// Others do not touch loops.
+  template <typename D>
+  requires(D::traits.acts != directive::ActsOn::Loops) void operator()(const D&) {}
 
  private:
   std::vector<LoopDim>& dims() { return spec_.dims; }

@@ -1,17 +1,24 @@
 #include "dsl/schedule/loop_words.h"
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "dsl/expr/names.h"
+#include "dsl/schedule/directive_fields.h"
 
 namespace mica {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kMadeLoops = {"block",  "thread", "vec",
-                                                        "unroll", "march",  "chunk"};
+/// Is `word` what a directive puts behind a loop's name and a dot to name a loop that it makes?
+bool is_made_loop(std::string_view word) {
+  bool found = word == "chunk";  // of parallel(v, n)
+  directive::for_each_kind([&]<typename D>() {
+    for (const char* made : D::traits.makes) {
+      found = found || (made != nullptr && *made == '.' && word == made + 1);
+    }
+  });
+  return found;
+}
 
 /// parallel(v, n) is recorded as the split that it is.
 bool is_chunk(const directive::Split& split) {
@@ -39,13 +46,11 @@ void LoopWords::add_domain(const Definition& definition) {
 void LoopWords::add(const Definition& definition) {
   add_domain(definition);
   for (const auto& directive : definition.directives) {
-    if (const auto* split = std::get_if<directive::Split>(&directive.op)) {
-      if (is_chunk(*split)) continue;
-      words_.emplace(split->outer, vars_.of(split->outer));
-      words_.emplace(split->inner, vars_.of(split->inner));
-    } else if (const auto* fuse = std::get_if<directive::Fuse>(&directive.op)) {
-      words_.emplace(fuse->fused, vars_.of(fuse->fused));
-    }
+    const auto* split = std::get_if<directive::Split>(&directive.op);
+    if (split && is_chunk(*split)) continue;
+    directive::for_each_name(directive.op, [&](directive::Role role, const std::string& name) {
+      if (role == directive::Role::NewLoop) words_.emplace(name, vars_.of(name));
+    });
   }
 }
 
@@ -54,29 +59,18 @@ std::string LoopWords::of(const std::string& text) const {
   const std::size_t dot = text.rfind('.');
   if (dot != std::string::npos) {
     const std::string made = text.substr(dot + 1);
-    const bool is_made = std::find(kMadeLoops.begin(), kMadeLoops.end(), made) != kMadeLoops.end();
-    if (is_made) return of(text.substr(0, dot)) + "." + made;
+    if (is_made_loop(made)) return of(text.substr(0, dot)) + "." + made;
   }
   return vars_.of(text);
 }
 
 void LoopWords::put_into(Directive& directive) const {
-  const auto put = [&](auto& d) {
-    if constexpr (requires { d.var; }) d.var = of(d.var);
-    if constexpr (requires { d.vars; }) {
-      for (auto& var : d.vars) var = of(var);
-    }
-  };
-  if (auto* split = std::get_if<directive::Split>(&directive.op)) {
-    const std::string old_var = of(split->old_var);
-    split->inner = is_chunk(*split) ? old_var + ".chunk" : of(split->inner);
-    split->outer = of(split->outer);
-    split->old_var = old_var;
-  } else if (auto* fuse = std::get_if<directive::Fuse>(&directive.op)) {
-    for (auto* var : {&fuse->inner, &fuse->outer, &fuse->fused}) *var = of(*var);
-  } else {
-    std::visit(put, directive.op);
-  }
+  auto* split = std::get_if<directive::Split>(&directive.op);
+  const bool chunk = split && is_chunk(*split);
+  directive::for_each_name(directive.op, [&](directive::Role role, std::string& name) {
+    if (directive::names_own_loop(role)) name = of(name);
+  });
+  if (chunk) split->inner = split->old_var + ".chunk";
 }
 
 std::shared_ptr<const RDomData> with_words(const std::shared_ptr<const RDomData>& domain,

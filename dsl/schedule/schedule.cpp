@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dsl/expr/names.h"
+#include "dsl/schedule/directive_fields.h"
 
 namespace mica {
 
@@ -25,11 +26,6 @@ std::string quoted(const std::string& text) {
 
 /// A Var, which the text takes to be named as the loop is, or the loop's name.
 std::string var_or_name(const std::string& name) { return is_identifier(name) ? name : quoted(name); }
-
-/// ", TailStrategy::RoundUp", or nothing for Auto, which is every directive's default.
-std::string tail_argument(TailStrategy tail) {
-  return tail == TailStrategy::Auto ? "" : ", TailStrategy::" + to_string(tail);
-}
 
 /// The consumer that a wrapper named "source.in.consumer" belongs to; empty for another name.
 std::string consumer_of(const std::string& wrapper, const std::string& source) {
@@ -60,122 +56,70 @@ std::string mark_name(LoopKind kind) {
   return "";
 }
 
-std::string factor_argument(int factor) { return factor == 0 ? "" : ", " + std::to_string(factor); }
-
 /// `name_of` gives the C++ expression for the Func or input of a name, `loop` that for a loop.
 template <typename NameOf>
 struct DirectiveText {
   NameOf name_of;
   std::string (*loop)(const std::string&);
 
-  std::string operator()(const directive::Split& d) const {
-    return fmt::format(".split({}, {}, {}, {}{})", loop(d.old_var), loop(d.outer), loop(d.inner),
-                       d.factor, tail_argument(d.tail));
-  }
-  std::string operator()(const directive::Fuse& d) const {
-    return fmt::format(".fuse({}, {}, {})", loop(d.inner), loop(d.outer), loop(d.fused));
-  }
-  std::string operator()(const directive::Reorder& d) const {
-    std::vector<std::string> vars;
-    for (const auto& v : d.vars) vars.push_back(loop(v));
-    return vars.empty() ? ".reorder({})" : fmt::format(".reorder({})", joined(vars));
-  }
-  std::string operator()(const directive::MarkLoop& d) const {
-    return fmt::format(".{}({})", mark_name(d.kind), loop(d.var));
-  }
-  std::string operator()(const directive::GpuTile& d) const {
+  template <typename D>
+  std::string operator()(const D& d) const {
+    std::string member = D::traits.word;
     std::vector<std::string> arguments;
-    for (const auto& v : d.vars) arguments.push_back(loop(v));
-    for (int size : d.sizes) arguments.push_back(std::to_string(size));
-    return fmt::format(".gpu_tile({}{})", joined(arguments), tail_argument(d.tail));
-  }
-  std::string operator()(const directive::Vectorize& d) const {
-    return fmt::format(".vectorize({}{}{})", loop(d.var), factor_argument(d.width),
-                       d.width > 0 ? tail_argument(d.tail) : "");
-  }
-  std::string operator()(const directive::Unroll& d) const {
-    return fmt::format(".unroll({}{}{})", loop(d.var), factor_argument(d.factor),
-                       d.factor > 0 ? tail_argument(d.tail) : "");
-  }
-  std::string operator()(const directive::ComputeInline&) const { return ".compute_inline()"; }
-  std::string operator()(const directive::ComputeRoot&) const { return ".compute_root()"; }
-  std::string operator()(const directive::ComputeAt& d) const {
-    return fmt::format(".compute_at({}, {})", name_of(d.level.func), loop(d.level.var));
-  }
-  std::string operator()(const directive::StoreAt& d) const {
-    return fmt::format(".store_at({}, {})", name_of(d.level.func), loop(d.level.var));
-  }
-  std::string operator()(const directive::StoreRoot&) const { return ".store_root()"; }
-  std::string operator()(const directive::StoreIn& d) const {
-    return fmt::format(".store_in(MemoryType::{})", to_string(d.memory));
+    bool is_usual = false;  // from here on all is left out
+    directive::for_each_field(d, [&](const auto& field, const auto& value) {
+      using T = std::remove_cvref_t<decltype(value)>;
+      if constexpr (std::is_same_v<T, LoopKind>) {
+        member = mark_name(value);
+      } else {
+        if constexpr (!std::is_same_v<T, std::string>) {
+          is_usual = is_usual || (field.role == directive::Role::Option && value == usual<T>(field));
+        }
+        if (!is_usual) add_argument(arguments, field.role, value);
+      }
+    });
+    const bool no_loops = arguments.empty() && std::tuple_size_v<decltype(D::fields())> > 0;
+    return fmt::format(".{}({})", member, no_loops ? "{}" : joined(arguments));
   }
   std::string operator()(const directive::In& d) const {
     return fmt::format("{}.in({})", name_of(d.source), name_of(consumer_of(d.wrapper, d.source)));
   }
-  std::string operator()(const directive::AlignStorage& d) const {
-    return fmt::format(".align_storage({}, {})", loop(d.var), d.elements);
+
+ private:
+  template <typename T, typename Field>
+  static T usual(const Field& field) {
+    if constexpr (std::is_same_v<decltype(field.usual), directive::Zero>) {
+      return T{};
+    } else {
+      return field.usual;
+    }
   }
-  std::string operator()(const directive::FoldStorage& d) const {
-    return fmt::format(".fold_storage({}, {})", loop(d.var), d.factor);
+  template <typename T>
+  void add_argument(std::vector<std::string>& arguments, directive::Role role, const T& value) const {
+    if constexpr (std::is_same_v<T, std::string>) {
+      const bool is_loop = directive::names_own_loop(role) || role == directive::Role::LoopOfFunc;
+      arguments.push_back(is_loop ? loop(value) : name_of(value));
+    } else if constexpr (std::is_enum_v<T>) {
+      arguments.push_back(fmt::format("{}::{}", directive::Words<T>::type, to_string(value)));
+    } else if constexpr (std::is_integral_v<T>) {
+      arguments.push_back(std::to_string(value));
+    } else {
+      for (const auto& item : value) add_argument(arguments, role, item);
+    }
   }
-  std::string operator()(const directive::ReorderStorage& d) const {
-    std::vector<std::string> vars;
-    for (const auto& v : d.vars) vars.push_back(loop(v));
-    return vars.empty() ? ".reorder_storage({})" : fmt::format(".reorder_storage({})", joined(vars));
-  }
-  std::string operator()(const directive::Bound& d) const {
-    return fmt::format(".bound({}, {}, {})", loop(d.var), d.min, d.extent);
-  }
-  std::string operator()(const directive::Stage& d) const {
-    const std::string load = d.load == LoadPolicy::TwoStep ? "" : ", LoadPolicy::" + to_string(d.load);
-    return fmt::format(".stage({}, MemoryType::{}{})", name_of(d.source), to_string(d.memory), load);
-  }
-  std::string operator()(const directive::ReadOnly& d) const {
-    return fmt::format(".read_only({})", name_of(d.source));
-  }
-  std::string operator()(const directive::LaunchBounds& d) const {
-    return fmt::format(".launch_bounds({})", d.min_blocks);
-  }
-  std::string operator()(const directive::MaxRegisters& d) const {
-    return fmt::format(".max_registers({})", d.count);
-  }
-  std::string operator()(const directive::March& d) const {
-    return fmt::format(".march({}{})", loop(d.var), factor_argument(d.chunk));
-  }
-  std::string operator()(const directive::RegisterWindow& d) const {
-    return fmt::format(".register_window({}, {})", name_of(d.source), loop(d.var));
-  }
-  std::string operator()(const directive::Prefetch& d) const {
-    return fmt::format(".pipeline({}, {})", name_of(d.source), d.depth);
-  }
-  std::string operator()(const directive::Scatter& d) const {
-    const std::string partials =
-        d.partials == Partials::EveryPlane ? "" : ", Partials::" + to_string(d.partials);
-    return fmt::format(".scatter({}{})", loop(d.var), partials);
-  }
-  std::string operator()(const directive::Exchange& d) const {
-    return fmt::format(".shuffle({}, {})", name_of(d.source), loop(d.var));
-  }
-  std::string operator()(const directive::OrderBlocks& d) const {
-    std::vector<std::string> vars;
-    for (const auto& v : d.vars) vars.push_back(loop(v));
-    return fmt::format(".order_blocks({})", joined(vars));
-  }
-  std::string operator()(const directive::StreamLoads& d) const {
-    return fmt::format(".stream_loads({})", name_of(d.source));
-  }
-  std::string operator()(const directive::StreamStores&) const { return ".stream_stores()"; }
-  std::string operator()(const directive::Texture& d) const {
-    return fmt::format(".texture({})", name_of(d.source));
-  }
-  std::string operator()(const directive::WarpSplit& d) const {
-    return fmt::format(".warp_split({})", d.warps);
-  }
-  std::string operator()(const directive::Atomic&) const { return ".atomic()"; }
-  std::string operator()(const directive::GpuSingleThread&) const { return ".gpu_single_thread()"; }
 };
 
 }  // namespace
+
+directive::AnyOp directive::op_of_kind(std::size_t index) {
+  AnyOp made;
+  std::size_t kind = 0;
+  for_each_kind([&]<typename D>() {
+    if (kind++ == index) made = D();
+  });
+  if (index >= kind) throw InternalError("there is no such kind of directive");
+  return made;
+}
 
 std::string to_string(const Directive& directive) {
   return std::visit(DirectiveText<std::string (*)(const std::string&)>{&handle, &var_or_name},
@@ -211,7 +155,7 @@ std::string schedule_text(const Schedule& schedule, const HandleOf& handle_of,
       if (const auto* in = std::get_if<directive::In>(&directive.op)) {
         const bool scheduled =
             std::any_of(schedule.stages.begin(), schedule.stages.end(),
-                        [&](const StageSchedule& s) { return s.func == in->wrapper; });
+                        [&](const DefinitionSchedule& s) { return s.func == in->wrapper; });
         if (!scheduled) result += text(*in) + ";\n";
         continue;
       }

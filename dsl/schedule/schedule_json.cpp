@@ -6,6 +6,7 @@
 //                                "tail": "Auto"}]}]}
 //
 // Every key is required and no other is accepted, so that a misspelt one is never overlooked.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -15,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dsl/expr/names.h"
+#include "dsl/schedule/directive_fields.h"
 #include "dsl/schedule/schedule.h"
 
 namespace mica {
@@ -26,228 +28,25 @@ using Json = nlohmann::ordered_json;
 constexpr int kVersion = 1;
 constexpr const char* kVersionKey = "mica_schedule";
 
-template <typename Enum>
-struct Words;
-template <>
-struct Words<TailStrategy> {
-  static constexpr TailStrategy values[] = {TailStrategy::Auto, TailStrategy::GuardWithIf,
-                                            TailStrategy::ShiftInwards, TailStrategy::RoundUp};
-};
-template <>
-struct Words<MemoryType> {
-  static constexpr MemoryType values[] = {MemoryType::Auto, MemoryType::Heap, MemoryType::Stack,
-                                          MemoryType::Shared, MemoryType::Register};
-};
-template <>
-struct Words<LoadPolicy> {
-  static constexpr LoadPolicy values[] = {LoadPolicy::HaloThreads, LoadPolicy::TwoStep,
-                                          LoadPolicy::Strided, LoadPolicy::AsyncCopy, LoadPolicy::Bulk};
-};
-template <>
-struct Words<Partials> {
-  static constexpr Partials values[] = {Partials::EveryPlane, Partials::Centre};
-};
-template <>
-struct Words<LoopKind> {
-  static constexpr LoopKind values[] = {LoopKind::Serial,   LoopKind::Parallel, LoopKind::Vectorized,
-                                        LoopKind::Unrolled, LoopKind::GpuBlock, LoopKind::GpuThread};
-};
-
-// ---- the fields of each directive, once for both directions ---------------------------------------
-
-/// Calls io(key, member) for every field of a directive.
-template <typename Io>
-void fields(Io& io, directive::Split& d) {
-  io("var", d.old_var);
-  io("outer", d.outer);
-  io("inner", d.inner);
-  io("factor", d.factor);
-  io("tail", d.tail);
-}
-template <typename Io>
-void fields(Io& io, directive::Fuse& d) {
-  io("inner", d.inner);
-  io("outer", d.outer);
-  io("fused", d.fused);
-}
-template <typename Io>
-void fields(Io& io, directive::Reorder& d) {
-  io("vars", d.vars);
-}
-template <typename Io>
-void fields(Io& io, directive::MarkLoop& d) {
-  io("var", d.var);
-  io("kind", d.kind);
-}
-template <typename Io>
-void fields(Io& io, directive::GpuTile& d) {
-  io("vars", d.vars);
-  io("sizes", d.sizes);
-  io("tail", d.tail);
-}
-template <typename Io>
-void fields(Io& io, directive::Vectorize& d) {
-  io("var", d.var);
-  io("width", d.width);
-  io("tail", d.tail);
-}
-template <typename Io>
-void fields(Io& io, directive::Unroll& d) {
-  io("var", d.var);
-  io("factor", d.factor);
-  io("tail", d.tail);
-}
-template <typename Io>
-void fields(Io&, directive::ComputeInline&) {}
-template <typename Io>
-void fields(Io&, directive::ComputeRoot&) {}
-template <typename Io>
-void fields(Io&, directive::StoreRoot&) {}
-template <typename Io>
-void fields(Io& io, directive::ComputeAt& d) {
-  io("func", d.level.func);
-  io("var", d.level.var);
-}
-template <typename Io>
-void fields(Io& io, directive::StoreAt& d) {
-  io("func", d.level.func);
-  io("var", d.level.var);
-}
-template <typename Io>
-void fields(Io& io, directive::StoreIn& d) {
-  io("memory", d.memory);
-}
-template <typename Io>
-void fields(Io& io, directive::In& d) {
-  io("source", d.source);
-  io("wrapper", d.wrapper);
-}
-template <typename Io>
-void fields(Io& io, directive::AlignStorage& d) {
-  io("var", d.var);
-  io("elements", d.elements);
-}
-template <typename Io>
-void fields(Io& io, directive::Bound& d) {
-  io("var", d.var);
-  io("min", d.min);
-  io("extent", d.extent);
-}
-template <typename Io>
-void fields(Io& io, directive::Stage& d) {
-  io("source", d.source);
-  io("memory", d.memory);
-  io("load", d.load);
-}
-template <typename Io>
-void fields(Io& io, directive::ReadOnly& d) {
-  io("source", d.source);
-}
-template <typename Io>
-void fields(Io& io, directive::LaunchBounds& d) {
-  io("min_blocks", d.min_blocks);
-}
-template <typename Io>
-void fields(Io& io, directive::MaxRegisters& d) {
-  io("count", d.count);
-}
-template <typename Io>
-void fields(Io& io, directive::March& d) {
-  io("var", d.var);
-  io("chunk", d.chunk);
-}
-template <typename Io>
-void fields(Io& io, directive::RegisterWindow& d) {
-  io("source", d.source);
-  io("var", d.var);
-}
-template <typename Io>
-void fields(Io& io, directive::Prefetch& d) {
-  io("source", d.source);
-  io("depth", d.depth);
-}
-template <typename Io>
-void fields(Io& io, directive::Scatter& d) {
-  io("var", d.var);
-  io("partials", d.partials);
-}
-template <typename Io>
-void fields(Io& io, directive::Exchange& d) {
-  io("source", d.source);
-  io("var", d.var);
-}
-template <typename Io>
-void fields(Io& io, directive::OrderBlocks& d) {
-  io("vars", d.vars);
-}
-template <typename Io>
-void fields(Io& io, directive::StreamLoads& d) {
-  io("source", d.source);
-}
-template <typename Io>
-void fields(Io&, directive::StreamStores&) {}
-template <typename Io>
-void fields(Io& io, directive::Texture& d) {
-  io("source", d.source);
-}
-template <typename Io>
-void fields(Io& io, directive::WarpSplit& d) {
-  io("warps", d.warps);
-}
-template <typename Io>
-void fields(Io& io, directive::FoldStorage& d) {
-  io("var", d.var);
-  io("factor", d.factor);
-}
-template <typename Io>
-void fields(Io& io, directive::ReorderStorage& d) {
-  io("vars", d.vars);
-}
-template <typename Io>
-void fields(Io&, directive::Atomic&) {}
-template <typename Io>
-void fields(Io&, directive::GpuSingleThread&) {}
-
-/// Words of the "do" key, in the order of Directive::op's alternatives.
-constexpr const char* kDirectiveWords[] = {"split",         "fuse",
-                                           "reorder",       "mark_loop",
-                                           "gpu_tile",      "vectorize",
-                                           "unroll",        "compute_inline",
-                                           "compute_root",  "compute_at",
-                                           "store_at",      "store_root",
-                                           "store_in",      "in",
-                                           "align_storage", "bound",
-                                           "stage",         "read_only",
-                                           "launch_bounds", "max_registers",
-                                           "march",         "register_window",
-                                           "pipeline",      "scatter",
-                                           "shuffle",       "order_blocks",
-                                           "stream_loads",  "stream_stores",
-                                           "texture",       "warp_split",
-                                           "fold_storage",  "reorder_storage",
-                                           "atomic",        "gpu_single_thread"};
-using Op = decltype(Directive::op);
-static_assert(std::size(kDirectiveWords) == std::variant_size_v<Op>);
-static_assert(std::is_same_v<std::variant_alternative_t<6, Op>, directive::Unroll> &&
-              std::is_same_v<std::variant_alternative_t<13, Op>, directive::In> &&
-              std::is_same_v<std::variant_alternative_t<19, Op>, directive::MaxRegisters> &&
-              std::is_same_v<std::variant_alternative_t<29, Op>, directive::WarpSplit> &&
-              std::is_same_v<std::variant_alternative_t<31, Op>, directive::ReorderStorage> &&
-              std::is_same_v<std::variant_alternative_t<33, Op>, directive::GpuSingleThread>);
+using directive::Words;
 
 // ---- writing ---------------------------------------------------------------------------------------
 
-struct Writer {
-  Json& object;
-  template <typename T>
-  void operator()(const char* key, const T& value) {
-    if constexpr (std::is_enum_v<T>) {
-      object[key] = to_string(value);
-    } else {
-      object[key] = value;
-    }
-  }
-};
+Json directive_json(const Directive& directive) {
+  Json object = {{"do", directive::traits_of(directive).word}};
+  std::visit(
+      [&](const auto& op) {
+        directive::for_each_field(op, [&](const auto& field, const auto& value) {
+          if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) {
+            object[field.key] = to_string(value);
+          } else {
+            object[field.key] = value;
+          }
+        });
+      },
+      directive.op);
+  return object;
+}
 
 // ---- reading ---------------------------------------------------------------------------------------
 
@@ -356,30 +155,30 @@ const Json& array_at(Reader& reader, const char* key) {
   return json;
 }
 
-/// A directive whose alternative is the one of index `index`.
-template <std::size_t I = 0>
-Op make_op(std::size_t index) {
-  if constexpr (I < std::variant_size_v<Op>) {
-    if (index == I) return Op(std::in_place_index<I>);
-    return make_op<I + 1>(index);
-  } else {
-    throw InternalError("a directive word without a directive");
-  }
+/// The words of the "do" key, in the order of Directive::op's alternatives.
+std::vector<std::string> directive_words() {
+  std::vector<std::string> words;
+  directive::for_each_kind([&]<typename D>() { words.emplace_back(D::traits.word); });
+  return words;
 }
 
 Directive read_directive(const Json& json, const std::string& path) {
+  static const std::vector<std::string> legal = directive_words();
   Reader reader(json, path);
   std::string word;
   reader("do", word);
-  const auto* const found = std::find(std::begin(kDirectiveWords), std::end(kDirectiveWords), word);
-  if (found == std::end(kDirectiveWords)) {
-    const std::vector<std::string> legal(std::begin(kDirectiveWords), std::end(kDirectiveWords));
+  const auto found = std::find(legal.begin(), legal.end(), word);
+  if (found == legal.end()) {
     fail(path + ".do", fmt::format("unknown directive \"{}\"{}; legal are {}", word,
                                    did_you_mean(word, legal), joined(legal)));
   }
   Directive directive;
-  directive.op = make_op(static_cast<std::size_t>(found - std::begin(kDirectiveWords)));
-  std::visit([&](auto& d) { fields(reader, d); }, directive.op);
+  directive.op = directive::op_of_kind(static_cast<std::size_t>(found - legal.begin()));
+  std::visit(
+      [&](auto& op) {
+        directive::for_each_field(op, [&](const auto& field, auto& value) { reader(field.key, value); });
+      },
+      directive.op);
   reader.finish();
   return directive;
 }
@@ -390,13 +189,7 @@ std::string to_json(const Schedule& schedule) {
   Json stages = Json::array();
   for (const auto& stage : schedule.stages) {
     Json directives = Json::array();
-    for (const auto& directive : stage.directives) {
-      Json object = {{"do", kDirectiveWords[directive.op.index()]}};
-      Writer writer{object};
-      Op op = directive.op;
-      std::visit([&](auto& d) { fields(writer, d); }, op);
-      directives.push_back(std::move(object));
-    }
+    for (const auto& directive : stage.directives) directives.push_back(directive_json(directive));
     stages.push_back(
         Json{{"func", stage.func}, {"update", stage.update}, {"directives", std::move(directives)}});
   }
@@ -426,7 +219,7 @@ Schedule schedule_from_json(const std::string& text) {
   for (const auto& stage_json : array_at(top, "stages")) {
     const std::string path = fmt::format("stages[{}]", schedule.stages.size());
     Reader reader(stage_json, path);
-    StageSchedule stage;
+    DefinitionSchedule stage;
     reader("func", stage.func);
     reader("update", stage.update);
     for (const auto& json : array_at(reader, "directives")) {

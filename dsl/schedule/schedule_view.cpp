@@ -71,7 +71,7 @@ ScheduleView::ScheduleView(const Pipeline& pipeline, Diagnostics& findings) : pi
   }
   for (auto& consumer : funcs_) {
     for (const auto& directive : consumer.func->definitions.front().directives) {
-      const auto* stage = std::get_if<directive::Stage>(&directive.op);
+      const auto* stage = std::get_if<directive::StagedSource>(&directive.op);
       if (!stage || !reads_inside(consumer, stage->source)) continue;
       // Producers come first: what stands behind the consumer cannot be held for it.
       for (auto& held : funcs_) {

@@ -1,9 +1,7 @@
 #include "dsl/schedule/specialized.h"
 
-#include <variant>
-
 #include "dsl/expr/node_visit.h"
-#include "dsl/schedule/loop_dims.h"
+#include "dsl/schedule/directive_fields.h"
 
 namespace mica {
 
@@ -11,8 +9,7 @@ namespace {
 
 /// Do the loops that a specialization has of its own make up for `directive`?
 bool is_about_loops(const Directive& directive) {
-  return acts_on_loops(directive) || std::holds_alternative<directive::LaunchBounds>(directive.op) ||
-         std::holds_alternative<directive::MaxRegisters>(directive.op);
+  return directive::traits_of(directive).acts != directive::ActsOn::Values;
 }
 
 /// The directives of a specialization, and those other than on loops that its definition got later.

@@ -289,9 +289,9 @@ TEST_F(MarchErrors, DirectivesOfAWholeFuncOnAnUpdate) {
   const std::vector<std::pair<decltype(Directive::op), std::string>> cases{
       {d::March{"z", 8}, ".march(z, 8)"},
       {d::RegisterWindow{"u", "z"}, ".register_window(u, z)"},
-      {d::Prefetch{"u", 1}, ".pipeline(u, 1)"},
+      {d::PipelineDepth{"u", 1}, ".pipeline(u, 1)"},
       {d::Scatter{"z", Partials::Centre}, ".scatter(z, Partials::Centre)"},
-      {d::Exchange{"u", "x"}, ".shuffle(u, x)"},
+      {d::Shuffle{"u", "x"}, ".shuffle(u, x)"},
       {d::OrderBlocks{{"x"}}, ".order_blocks(x)"},
       {d::StreamLoads{"u"}, ".stream_loads(u)"},
       {d::StreamStores{}, ".stream_stores()"},

@@ -442,7 +442,7 @@ TEST_F(ScheduleErrors, InOfSomethingThatIsNotRead) {
 
 TEST_F(ScheduleErrors, ApplyOfNamesThatAreNotThere) {
   namespace d = directive;
-  const auto apply = [&](StageSchedule stage) { next.apply({{std::move(stage)}}); };
+  const auto apply = [&](DefinitionSchedule stage) { next.apply({{std::move(stage)}}); };
   EXPECT_TRUE(fails_with(
       [&] {
         apply({"f", 0, {{d::ComputeRoot{}, {}}}});
@@ -461,7 +461,7 @@ TEST_F(ScheduleErrors, ApplyOfNamesThatAreNotThere) {
   EXPECT_TRUE(fails_with([&] { apply({"b", 0, {{d::ComputeAt{{"q", "x"}}, {}}}}); }, {"no Func q"}));
   EXPECT_TRUE(fails_with(
       [&] {
-        apply({"b", 0, {{d::Stage{"q", {}, {}}, {}}}});
+        apply({"b", 0, {{d::StagedSource{"q", {}, {}}, {}}}});
       },
       {"no Func or input q", "u, b, next"}));
   EXPECT_TRUE(fails_with([&] { apply({"b", 0, {{d::Bound{"xo", 0, 1}, {}}}}); }, {"no xo in b"}));

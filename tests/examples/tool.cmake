@@ -62,7 +62,7 @@ foreach(bad IN ITEMS
     "99999999999 points;show;pmpp/naive;--size;99999999999" "size;traffic;pmpp/naive;--size;-1"
     "size;traffic;pmpp/naive;--size;nan" "size;bench;pmpp/naive;--size;-1"
     "refused: pmpp/naive;bench;pmpp/naive;--target;host;--size;99999999999;--runs;1"
-    "runs;bench;pmpp/naive;--runs;0" "runs;bench;pmpp/naive;--runs;nan"
+    "no time case;bench;time;8pt" "runs;bench;pmpp/naive;--runs;0" "runs;bench;pmpp/naive;--runs;nan"
     "9999999999 values;bench;pmpp/naive;--target;host;--sweep;tile_x=1:9999999999:1"
     "first:last:step;bench;pmpp/naive;--target;host;--sweep;tile_x=1:99999999999999999999:1"
     "first:last:step;bench;pmpp/naive;--target;host;--sweep;tile_x=nan"
@@ -95,6 +95,10 @@ if(NOT tested MATCHES "^[1-9][0-9]* cases")
   message(FATAL_ERROR "mica fuzz tested nothing:\n${tested}")
 endif()
 # Every case whose schedule exists gives the host's bits; a sweep draws a figure.
+run(steps bench time 7pt-f32 --target emulator --size 12 --steps 1 --runs 1 --sweep T=1,2)
+if(NOT steps MATCHES "7pt-f32 +12 +2 .*right")
+  message(FATAL_ERROR "mica bench time does not compare a time tile:\n${steps}")
+endif()
 run(table bench --target emulator --size 12 --runs 1 --json "${WORK}/bench.json")
 if(NOT table MATCHES "pmpp/naive[^\n]*right")
   message(FATAL_ERROR "no result for pmpp/naive in:\n${table}")

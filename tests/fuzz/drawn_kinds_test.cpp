@@ -2,11 +2,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
+#include "dsl/schedule/directive_fields.h"
 #include "fuzz/campaign.h"
 #include "fuzz/more_runs.h"
 
@@ -101,6 +103,20 @@ TEST(DrawnKinds, OfOutputsInPlaceAreJudgedInTheInput) {
   AnyBuffer place = bound.memory[0]->crop();
   EXPECT_EQ(bound.expected->run_into(executable, 0, place).verdict, Verdict::Same);
   EXPECT_EQ(bound.expected->run_into(executable, 0, place).verdict, Verdict::Differs);
+}
+
+TEST(DrawnKinds, OfDirectivesAreAll) {
+  std::set<std::string> missing;
+  directive::for_each_kind([&]<typename D>() { missing.insert(D::traits.word); });
+  for (std::uint64_t seed = 1; seed <= 1000 && !missing.empty(); ++seed) {
+    const FuzzCase drawn = random_case(seed, Target::gpu_emulator(), true);
+    for (const DefinitionSchedule& scheduled : drawn.schedule.stages) {
+      for (const Directive& directive : scheduled.directives) {
+        missing.erase(directive::traits_of(directive).word);
+      }
+    }
+  }
+  for (const std::string& word : missing) ADD_FAILURE() << word << " is never drawn";
 }
 
 }  // namespace

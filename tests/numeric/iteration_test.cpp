@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -345,6 +346,33 @@ TEST(Iteration, CallbacksSeeTheFieldsAndTheirErrorsLoseNothing) {
     EXPECT_THROW(heat.run({{u, a}}, 20, {.target = target}), std::runtime_error);
     EXPECT_EQ(seen, (std::vector<std::int64_t>{2, 4, 6, 8}));
     EXPECT_TRUE(same_bits(by_oracle({next}, {inner}, {{u, 0}}, {start}, 9)[0], a)) << to_string(target);
+  }
+}
+
+TEST(Iteration, ThreadsRunOneIterationOnFieldsOfTheirOwn) {
+  const ImageParam u(Float(32), 2, "u");
+  const Func next = heat_step(u, Target::host());
+  Iteration heat({{u, next}});
+  heat.time_tile(2);
+  const Box box{{0, 40}, {0, 30}};
+  constexpr int kThreads = 4, kSteps = 7;
+  std::vector<AnyBuffer> fields;
+  for (int t = 0; t < kThreads; ++t) {
+    fields.push_back(random_over(Float(32), box, 20 + static_cast<std::uint64_t>(t)));
+  }
+  std::vector<AnyBuffer> start;
+  for (const AnyBuffer& field : fields) start.push_back(field.copy());
+  std::vector<std::thread> threads;
+  for (const AnyBuffer& field : fields) {
+    threads.emplace_back([&heat, &u, field] {
+      heat.run({{u, field}}, kSteps, {.target = Target::host()});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int t = 0; t < kThreads; ++t) {
+    const auto f = static_cast<std::size_t>(t);
+    const auto expected = by_oracle({next}, {{{1, 38}, {1, 28}}}, {{u, 0}}, {start[f]}, kSteps);
+    EXPECT_TRUE(same_bits(expected[0], fields[f])) << "thread " << t;
   }
 }
 

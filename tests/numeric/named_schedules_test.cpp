@@ -111,7 +111,7 @@ TEST(NamedSchedules, ReadOnlyInputsAreNotStaged) {
   int staged = 0, read_only = 0;
   for (const auto& stage : p.output().schedule().stages) {
     for (const auto& d : stage.directives) {
-      staged += std::holds_alternative<directive::Stage>(d.op);
+      staged += std::holds_alternative<directive::StagedSource>(d.op);
       read_only += std::holds_alternative<directive::ReadOnly>(d.op);
     }
   }

@@ -13,7 +13,7 @@ namespace {
 std::string schedules_of(const std::vector<Func>& outputs) {
   Schedule all;
   for (const Func& f : outputs) {
-    for (const StageSchedule& stage : f.schedule().stages) {
+    for (const DefinitionSchedule& stage : f.schedule().stages) {
       if (std::find(all.stages.begin(), all.stages.end(), stage) == all.stages.end()) {
         all.stages.push_back(stage);
       }

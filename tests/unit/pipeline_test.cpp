@@ -34,8 +34,8 @@ std::vector<std::string> input_names(const Pipeline& p) {
 }
 using Names = std::vector<std::string>;
 
-const directive::Stage& stage_of(const Pipeline& p, const std::string& func, std::size_t i = 0) {
-  return std::get<directive::Stage>(p.find(func)->definitions[0].directives.at(i).op);
+const directive::StagedSource& stage_of(const Pipeline& p, const std::string& func, std::size_t i = 0) {
+  return std::get<directive::StagedSource>(p.find(func)->definitions[0].directives.at(i).op);
 }
 
 TEST(Pipeline, ListsProducersBeforeConsumers) {
@@ -175,7 +175,7 @@ TEST(Pipeline, AStagedInputIsReadThroughACopy) {
   EXPECT_EQ(value(p, "u.staged"), "u(x, y)");
   EXPECT_EQ(value(p, "f"), "u.staged(x - 1, y) + u.staged(x + 1, y)");
   EXPECT_EQ(stage_of(p, "f", 1).source, "u.staged");
-  EXPECT_EQ(std::get<directive::Stage>(f.schedule().stages[0].directives[1].op).source, "u");
+  EXPECT_EQ(std::get<directive::StagedSource>(f.schedule().stages[0].directives[1].op).source, "u");
 }
 
 TEST(Pipeline, AStagedInlineFuncIsHeldItselfWhenNobodyElseReadsIt) {

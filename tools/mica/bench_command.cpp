@@ -3,9 +3,52 @@
 
 #include "bench/bench.h"
 #include "bench/sweep.h"
+#include "bench/time.h"
 #include "tools/mica/commands.h"
 
 namespace mica::tools {
+
+namespace {
+
+void add_time(CLI::App& bench) {
+  struct Choice {
+    bench::TimeOptions options;
+    std::string target, tiles;
+    std::vector<std::string> parameters;
+  };
+  auto* command = bench.add_subcommand(
+      "time",
+      "time stencils that are iterated: single steps and time tiles, against the roof of sweeps");
+  auto choice = std::make_shared<Choice>();
+  bench::TimeOptions& options = choice->options;
+  command->add_option("filter", options.filter, "the cases whose names contain it");
+  command->add_option("--target", choice->target,
+                      "cuda, cuda:N, host or emulator (default: the best there is)");
+  command->add_option("--size", options.size, "points along each side (0: the case's own)")
+      ->check(natural_number());
+  command->add_option("--steps", options.steps, "steps of a timed run")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--runs", options.runs, "timed runs of each")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--sweep", choice->tiles, "steps at once to try: T=1,2,4 or T=first:last:step");
+  command->add_option(
+      "--param,-p", choice->parameters,
+      "in place of the case's, name=value: threads_y, rows, chunk, vec, scatter, registers");
+  command->callback([choice] {
+    choice->options.target = choice->target.empty() ? Target::best() : Target::parse(choice->target);
+    choice->options.parameters = parse_parameters(choice->parameters);
+    if (!choice->tiles.empty()) {
+      for (const std::int64_t steps : bench::parse_sweep(choice->tiles).values) {
+        choice->options.tiles.push_back(static_cast<int>(steps));
+      }
+    }
+    bench::run_time(choice->options, std::cout);
+  });
+}
+
+}  // namespace
 
 void add_bench(CLI::App& app) {
   struct Choice {
@@ -38,7 +81,9 @@ void add_bench(CLI::App& app) {
   command->add_option("--svg", choice->figure.svg, "file of the drawing (default: named by the case)")
       ->needs(sweep);
   command->add_flag("--png", choice->figure.png, "also draw a PNG of the same name")->needs(sweep);
-  command->callback([choice] {
+  add_time(*command);
+  command->callback([choice, command] {
+    if (!command->get_subcommands().empty()) return;
     choice->options.target = choice->target.empty() ? Target::best() : Target::parse(choice->target);
     choice->options.parameters = parse_parameters(choice->parameters);
     if (choice->sweep.empty()) {

@@ -212,11 +212,16 @@ Expr inside_of(const std::vector<planning::Guard>& guards, const std::string& ma
   return inside;
 }
 
-ir::Stmt clamped(const FunctionData& func, const planning::LoopVars& vars, bool overlap,
-                 const ir::Stmt& stmt) {
-  // The planes that a chunk walks lie inside, wherever its block stands.
+ir::Stmt clamped(const Program& program, const FunctionData& func, const planning::LoopVars& vars,
+                 bool overlap, const ir::Stmt& stmt) {
+  // The planes that a chunk walks lie inside, wherever its block stands, unless a Func keeps to the box
+  // of an input whatever it is read at.
+  const auto& funcs = program.pipeline.funcs;
+  const bool beyond = std::any_of(funcs.begin(), funcs.end(), [&](const auto& f) {
+    return f->box_of != nullptr && program.placement.at(f->name).level == Placement::Level::At;
+  });
   std::set<std::string> fixed;
-  for (const auto& dim : func.args) {
+  for (const auto& dim : beyond ? std::vector<std::string>() : func.args) {
     const Expr value = vars.value(dim);
     for (const auto& walked : vars.loops()) {
       if (walked.kind != LoopKind::March || !uses_var(value, walked.name)) continue;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/ir/stmt.h"
 #include "codegen/plan/loop_vars.h"
+#include "codegen/program.h"
 
 namespace mica::passes {
 
@@ -19,8 +19,8 @@ namespace mica::passes {
 Expr inside_of(const std::vector<planning::Guard>& guards, const std::string& march);
 /// `stmt`, the work of a block of `func`, whose loads from global memory stay within their arrays.
 /// `vars` are the loops of `func`; `overlap`: blocks reach below the domain's first point, too.
-ir::Stmt clamped(const FunctionData& func, const planning::LoopVars& vars, bool overlap,
-                 const ir::Stmt& stmt);
+ir::Stmt clamped(const Program& program, const FunctionData& func, const planning::LoopVars& vars,
+                 bool overlap, const ir::Stmt& stmt);
 /// `stmt`, whose values are computed wherever the point is, and stored where `condition` holds.
 ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition);
 

@@ -86,7 +86,7 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   }
   if (frame.common) {
     known.interior = known.interior_step = known.any_point = true;
-    return clamped(frame.func, frame.vars, frame.common.has_value(), emit(known));
+    return clamped(program_, frame.func, frame.vars, frame.common.has_value(), emit(known));
   }
   if (!inside.block.defined()) return emit(known);
   std::string march;
@@ -105,7 +105,8 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     frame.tested = inside_of(saved, march);
     NestContext everywhere = interior;
     everywhere.any_point = true;
-    const ir::Stmt any = clamped(frame.func, frame.vars, frame.common.has_value(), emit(everywhere));
+    const ir::Stmt any =
+        clamped(program_, frame.func, frame.vars, frame.common.has_value(), emit(everywhere));
     frame.tested = Expr();
     frame.guards = saved;
     return any;

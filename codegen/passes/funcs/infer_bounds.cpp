@@ -105,6 +105,8 @@ void check_array(Program& program, const std::string& name, const std::string& a
       auto scope = analysis::definition_scope(*consumer, definition, box->second);
       analysis::for_each_access(definition, [&](const Access& access) {
         if (access.name != name || (access.is_self && definition.recurrence)) return;
+        if (access.image != nullptr && access.image == consumer->box_of)
+          return;  // reads stay in its box
         for (std::size_t d = 0; d < dims; ++d) {
           Interval i = analysis::index_interval(definition, access.args[d], scope);
           check_bounded(*consumer, access, d, i);

@@ -52,7 +52,7 @@ void place_staged(Program& program) {
     const auto& func = *it;
     for (const auto& definition : func->definitions) {
       for (const auto& d : definition.directives) {
-        const auto* stage = std::get_if<directive::Stage>(&d.op);
+        const auto* stage = std::get_if<directive::StagedSource>(&d.op);
         if (!stage) continue;
         Placement& p = program.placement[stage->source];
         p.level = Placement::Level::At;

@@ -129,7 +129,7 @@ SourceLocation place_of_blocks(const FunctionData& func) {
   SourceLocation where = func.where;
   for (const Definition& definition : func.definitions) {
     for (const Directive& directive : definition.directives) {
-      const auto* stage = std::get_if<directive::Stage>(&directive.op);
+      const auto* stage = std::get_if<directive::StagedSource>(&directive.op);
       if (stage != nullptr && stage->load == LoadPolicy::HaloThreads) return directive.where;
       if (std::holds_alternative<directive::GpuTile>(directive.op)) where = directive.where;
     }

@@ -1,0 +1,286 @@
+#include "bench/time.h"
+
+#include <algorithm>
+#include <functional>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "bench/data.h"
+#include "dsl/expr/names.h"
+#include "dsl/func/boundary.h"
+#include "runtime/run/gpu_timer.h"
+
+namespace mica::bench {
+namespace {
+
+const Var x("x"), y("y"), z("z");
+
+/// A step, the fields that it replaces, and how many points they have at once.
+struct Step {
+  Func next;
+  std::vector<ImageParam> fields;
+};
+
+Expr number(Type type, double value) { return cast(type, Expr(value)); }
+
+/// The point and its neighbours up to `radius` along each axis, each with a weight of its own; they sum
+/// to 1.
+Step star(Type type, int dimensions, int radius) {
+  const ImageParam u(type, dimensions, "u");
+  const std::vector<Var> vars{x, y, z};
+  std::vector<Expr> at(vars.begin(), vars.begin() + dimensions);
+  const int taps = 2 * dimensions * radius;
+  Expr sum = number(type, 0.5) * u(at);
+  int k = 0;
+  for (int d = 0; d < dimensions; ++d) {
+    for (int r = -radius; r <= radius; ++r) {
+      if (r == 0) continue;
+      std::vector<Expr> there = at;
+      there[static_cast<std::size_t>(d)] = there[static_cast<std::size_t>(d)] + r;
+      sum = sum + number(type, (0.5 + 0.01 * (k - 0.5 * (taps - 1))) / taps) * u(there);
+      ++k;
+    }
+  }
+  Step step{Func("next"), {u}};
+  step.next(at) = sum;
+  return step;
+}
+
+/// The point and all neighbours at distance 1 in every dimension, of four weights by distance.
+Step box(Type type, int dimensions) {
+  const ImageParam u(type, dimensions, "u");
+  const std::vector<Var> vars{x, y, z};
+  std::vector<Expr> at(vars.begin(), vars.begin() + dimensions);
+  const double weights[] = {0.4, 0.06, 0.015, 0.0075};
+  Expr sum;
+  std::vector<int> offset(static_cast<std::size_t>(dimensions), -1);
+  for (;;) {
+    std::vector<Expr> there = at;
+    int away = 0;
+    for (std::size_t d = 0; d < offset.size(); ++d) {
+      there[d] = there[d] + offset[d];
+      away += std::abs(offset[d]);
+    }
+    const Expr term = number(type, weights[away]) * u(there);
+    sum = sum.defined() ? sum + term : term;
+    std::size_t d = 0;
+    while (d < offset.size() && ++offset[d] == 2) offset[d++] = -1;
+    if (d == offset.size()) break;
+  }
+  Step step{Func("next"), {u}};
+  step.next(at) = sum;
+  return step;
+}
+
+/// Gray and Scott's two reacting fields on a periodic grid (Pearson 1993).
+Step gray_scott() {
+  const ImageParam u(Float(32), 3, "u"), v(Float(32), 3, "v");
+  const Func pu = BoundaryConditions::repeat_image(u), pv = BoundaryConditions::repeat_image(v);
+  const auto laplacian = [](const Func& f) {
+    return f(x - 1, y, z) + f(x + 1, y, z) + f(x, y - 1, z) + f(x, y + 1, z) + f(x, y, z - 1) +
+           f(x, y, z + 1) - 6.0F * f(x, y, z);
+  };
+  const Expr a = u(x, y, z), b = v(x, y, z);
+  const Expr reaction = a * b * b;
+  Step step{Func("both"), {u, v}};
+  step.next(x, y, z) = Tuple(a + 0.1F * laplacian(pu) - reaction + 0.035F * (1.0F - a),
+                             b + 0.05F * laplacian(pv) + reaction - 0.095F * b);
+  return step;
+}
+
+Step make_step(const std::string& name) {
+  if (name == "7pt-f32") return star(Float(32), 3, 1);
+  if (name == "7pt-f64") return star(Float(64), 3, 1);
+  if (name == "13pt-f32") return star(Float(32), 3, 2);
+  if (name == "27pt-f64") return box(Float(64), 3);
+  if (name == "5pt-f32") return star(Float(32), 2, 1);
+  if (name == "5pt-f64") return star(Float(64), 2, 1);
+  if (name == "9pt-box-f64") return box(Float(64), 2);
+  internal_check(name == "gray-scott-f32", "a time case without a step");
+  return gray_scott();
+}
+
+std::int64_t parameter(const schedules::Parameters& parameters, const std::string& name,
+                       std::int64_t otherwise) {
+  const auto found = parameters.find(name);
+  return found == parameters.end() ? otherwise : found->second;
+}
+
+void schedule(Func& next, const Target& target, const schedules::Parameters& p) {
+  const int bytes = next.types().front().bytes();
+  const auto vec = static_cast<int>(parameter(p, "vec", 16 / bytes));
+  if (!target.is_gpu()) {
+    next.vectorize(x, 64 / bytes).parallel(next.args().back());
+    return;
+  }
+  const auto rows = static_cast<int>(parameter(p, "rows", 4));
+  const auto threads_y = static_cast<int>(parameter(p, "threads_y", 8));
+  const auto chunk = static_cast<int>(parameter(p, "chunk", 0));
+  if (next.dimensions() == 2) {
+    next.gpu_tile(x, y, 32, threads_y).vectorize(x, vec).unroll(y, rows);
+  } else if (chunk == 0) {
+    next.gpu_tile(x, y, z, 32, threads_y, 1).vectorize(x, vec).unroll(z, rows);
+  } else {
+    next.gpu_tile(x, y, 32, threads_y).vectorize(x, vec).unroll(y, rows).march(z, chunk);
+    if (parameter(p, "scatter", 1) != 0) next.scatter(z);
+  }
+  if (const std::int64_t most = parameter(p, "registers", 0); most > 0) {
+    next.max_registers(static_cast<int>(most));
+  }
+}
+
+std::vector<AnyBuffer> random_fields(const TimeCase& c, std::size_t count, std::int64_t size) {
+  std::vector<AnyBuffer> fields;
+  const std::vector<std::int64_t> extents(static_cast<std::size_t>(c.dimensions), size);
+  for (std::size_t f = 0; f < count; ++f) {
+    // The first point that a step computes stands at the begin of a line.
+    const std::vector<std::int64_t> inner(extents.size(), size - 2), halo(extents.size(), 1);
+    fields.push_back(AnyBuffer::with_halo(c.type, inner, halo));
+    fill_random(fields.back(), 3 + f);
+  }
+  return fields;
+}
+
+std::vector<RunInput> bound(const std::vector<ImageParam>& inputs,
+                            const std::vector<AnyBuffer>& buffers) {
+  std::vector<RunInput> all;
+  for (std::size_t i = 0; i < inputs.size(); ++i) all.emplace_back(inputs[i], buffers[i]);
+  return all;
+}
+
+Iteration iteration_of(const Step& step) {
+  std::vector<Replacement> pairs;
+  for (std::size_t f = 0; f < step.fields.size(); ++f) {
+    pairs.emplace_back(step.fields[f], step.next, static_cast<int>(f));
+  }
+  return Iteration(pairs);
+}
+
+/// The fields after as many single steps as the largest tile has, and one more.
+std::vector<AnyBuffer> single_steps(const TimeCase& c, std::int64_t size, std::int64_t steps,
+                                    const Target& target) {
+  Step step = make_step(c.name);
+  schedule(step.next, target, {});
+  std::vector<AnyBuffer> fields = random_fields(c, step.fields.size(), size);
+  iteration_of(step).run(bound(step.fields, fields), steps, {.target = target});
+  return fields;
+}
+
+struct Timed {
+  double ms = -1;  ///< a step
+  bool right = false;
+};
+
+Timed time_variant(const TimeCase& c, const TimeVariant& variant, std::int64_t size,
+                   const TimeOptions& options) {
+  Step step = make_step(c.name);
+  schedules::Parameters parameters = variant.parameters;
+  for (const auto& [name, value] : options.parameters) parameters[name] = value;
+  schedule(step.next, options.target, parameters);
+  Iteration iteration = iteration_of(step);
+  iteration.time_tile(variant.steps);
+
+  std::vector<AnyBuffer> fields = random_fields(c, step.fields.size(), size);
+  const std::int64_t checked = 2 * variant.steps + (variant.steps > 1 ? 1 : 0);
+  iteration.run(bound(step.fields, fields), checked, {.target = options.target});
+  const std::vector<AnyBuffer> expected = single_steps(c, size, checked, options.target);
+  Timed timed{-1, true};
+  for (std::size_t f = 0; f < fields.size(); ++f) timed.right &= same_bits(expected[f], fields[f]);
+
+  // An even number of tiles ends where it began, and nothing is copied at its end.
+  const std::int64_t pair = 2 * variant.steps;
+  const std::int64_t steps = (options.steps + pair - 1) / pair * pair;
+  std::vector<double> ms;
+  for (int run = 0; run < options.runs; ++run) {
+    GpuTimer timer(options.target);
+    timer.start();
+    iteration.run(bound(step.fields, fields), steps, {.target = options.target});
+    timer.stop();
+    ms.push_back(timer.milliseconds() / static_cast<double>(steps));
+  }
+  std::nth_element(ms.begin(), ms.begin() + options.runs / 2, ms.end());
+  timed.ms = ms[static_cast<std::size_t>(options.runs / 2)];
+  return timed;
+}
+
+}  // namespace
+
+std::vector<TimeCase> time_cases() {
+  const auto tall = [](int threads_y, int rows, int chunk) {
+    return schedules::Parameters{{"threads_y", threads_y}, {"rows", rows}, {"chunk", chunk}};
+  };
+  const std::vector<TimeVariant> flat = {{1, {}}, {2, {}}, {4, {}}};
+  return {
+      {"7pt-f32",
+       "star of radius 1",
+       Float(32),
+       3,
+       512,
+       {{1, {}}, {2, tall(12, 4, 57)}, {3, tall(8, 6, 37)}, {4, tall(8, 4, 57)}}},
+      {"7pt-f64",
+       "star of radius 1",
+       Float(64),
+       3,
+       512,
+       {{1, {}}, {2, tall(12, 5, 64)}, {3, tall(8, 6, 64)}, {4, tall(8, 4, 64)}}},
+      {"27pt-f64", "box of radius 1", Float(64), 3, 512, {{1, {}}, {2, tall(8, 4, 64)}}},
+      {"13pt-f32", "star of radius 2", Float(32), 3, 512, {{1, {}}, {2, tall(8, 4, 64)}}},
+      {"5pt-f32", "star of radius 1", Float(32), 2, 16384, flat},
+      {"5pt-f64", "star of radius 1", Float(64), 2, 8192, flat},
+      {"9pt-box-f64", "box of radius 1", Float(64), 2, 9504, flat},
+      {"gray-scott-f32",
+       "two fields, periodic",
+       Float(32),
+       3,
+       256,
+       {{1, {}}, {2, {{"threads_y", 8}, {"rows", 2}, {"chunk", 32}, {"scatter", 0}}}}},
+  };
+}
+
+void run_time(const TimeOptions& options, std::ostream& out) {
+  std::vector<TimeCase> cases;
+  std::vector<std::string> names;
+  for (const TimeCase& c : time_cases()) {
+    names.push_back(c.name);
+    if (c.name.find(options.filter) != std::string::npos) cases.push_back(c);
+  }
+  if (cases.empty()) {
+    throw UserError("no time case has " + options.filter + " in its name" +
+                    did_you_mean(options.filter, names) + "; there are " + joined(names));
+  }
+  out << fmt::format("{:<16} {:>7} {:>6} {:>10} {:>9} {:>9}  {}\n", "case", "points", "tile", "ms/step",
+                     "G/s", "of roof", "bits");
+  bool wrong = false;
+  for (const TimeCase& c : cases) {
+    const std::int64_t size = options.size > 0 ? options.size : c.size;
+    double points = 1;
+    for (int d = 0; d < c.dimensions; ++d) points *= static_cast<double>(size);
+    const std::size_t fields = c.name == "gray-scott-f32" ? 2 : 1;
+    const double bytes = points * 2 * c.type.bytes() * static_cast<double>(fields);
+    const double copy = device_copy_bandwidth(options.target, static_cast<std::size_t>(bytes / 2));
+    std::vector<TimeVariant> variants = c.variants;
+    if (!options.tiles.empty()) {
+      variants.clear();
+      for (const int steps : options.tiles) {
+        const auto known = std::find_if(c.variants.begin(), c.variants.end(),
+                                        [&](const TimeVariant& v) { return v.steps >= steps; });
+        variants.push_back(
+            {steps, known != c.variants.end() ? known->parameters : c.variants.back().parameters});
+      }
+    }
+    for (const TimeVariant& variant : variants) {
+      const Timed timed = time_variant(c, variant, size, options);
+      const double rate = points / timed.ms * 1e-6;
+      const double roof = copy / (bytes / points);
+      out << fmt::format("{:<16} {:>7} {:>6} {:>10.4f} {:>9.1f} {:>8.1f}%  {}\n", c.name, size,
+                         variant.steps, timed.ms, rate, 100 * rate / roof,
+                         timed.right ? "right" : "WRONG")
+          << std::flush;
+      wrong = wrong || !timed.right;
+    }
+  }
+  if (wrong) throw InternalError("a time tile's bits differ from those of single steps");
+}
+
+}  // namespace mica::bench

@@ -1,0 +1,49 @@
+// Stencils iterated in time: single steps and time tiles, against the roof of single sweeps.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "codegen/iterate/iteration.h"
+#include "schedules/registry.h"
+
+namespace mica::bench {
+
+/// How many steps at once are tried, and how a step is scheduled for them.
+struct TimeVariant {
+  int steps = 1;
+  /// threads_y, rows, chunk, vec, scatter, registers: of the step's tile and march (no march: chunk 0).
+  schedules::Parameters parameters;
+};
+
+/// A stencil that is iterated.
+struct TimeCase {
+  std::string name, description;
+  Type type;
+  int dimensions = 3;
+  std::int64_t size = 0;  ///< points along each side
+  std::vector<TimeVariant> variants;
+};
+
+/// "7pt-f32", "7pt-f64", "27pt-f64", "13pt-f32", "5pt-f32", "5pt-f64", "9pt-box-f64", "gray-scott-f32".
+std::vector<TimeCase> time_cases();
+
+struct TimeOptions {
+  Target target;
+  std::string filter;                ///< the case of this name, or all whose name contains it
+  std::int64_t size = 0;             ///< points along each side; 0: the case's own
+  std::int64_t steps = 500;          ///< of a timed run, rounded up to whole time tiles
+  int runs = 5;                      ///< timed runs of each; the median counts
+  std::vector<int> tiles = {};       ///< steps at once to try; empty: the case's own
+  schedules::Parameters parameters;  ///< in place of the case's own
+};
+
+/// A line for each case and number of steps at once: milliseconds a step, 10^9 point updates a second,
+/// their share of the roof of single sweeps (what a copy of as many bytes as one reads and writes
+/// allows, in this process), and whether the fields have the bits of single steps. InternalError at the
+/// end if some have not; UserError if the filter names no case.
+void run_time(const TimeOptions& options, std::ostream& out);
+
+}  // namespace mica::bench
