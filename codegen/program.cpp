@@ -10,6 +10,9 @@ namespace mica {
 std::string storage_name(const std::string& func, int value, std::size_t count) {
   return count == 1 ? func : func + "." + std::to_string(value);
 }
+const planning::KernelPlan* plan_of(const Program& program, const Nest& nest) {
+  return planning::find_kernel(program.kernels, nest.func, nest.definition);
+}
 int storage_alignment(const FunctionData& func, std::size_t d, int otherwise) {
   for (const auto& directive : func.definitions.front().directives) {
     const auto* align = std::get_if<directive::AlignStorage>(&directive.op);

@@ -55,6 +55,7 @@ struct Placement {
 /// One loop nest at root: the computation of one Func and all that is computed inside it.
 struct Nest {
   std::string func;
+  std::size_t definition = 0;  ///< of the Func
   bool on_device = false;
   ir::Stmt body;
   std::vector<Expr> grid;  ///< device nests: blocks in x, y, z, set by map_gpu_axes
@@ -86,6 +87,8 @@ struct Program {
   }
 };
 
+/// The plan of a nest; null if it has none.
+const planning::KernelPlan* plan_of(const Program& program, const Nest& nest);
 /// Name of the array that holds element `value` of a Func with `count` values.
 std::string storage_name(const std::string& func, int value, std::size_t count);
 /// The multiple that `align_storage` asks dimension `d` of the Func's storage to be padded to, or

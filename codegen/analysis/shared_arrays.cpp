@@ -27,12 +27,11 @@ Array described(const ir::Allocate& alloc) {
   }
   array.bytes = ir::element_count(alloc) * alloc.type.bytes();
   std::string planes;
-  if (alloc.ring.places > 0) {
-    const auto ring = std::find(sizes.rbegin(), sizes.rend(), alloc.ring.places);
+  if (alloc.places > 0) {
+    const auto ring = std::find(sizes.rbegin(), sizes.rend(), alloc.places);
     if (ring != sizes.rend()) {
       sizes.erase(std::next(ring).base());
-      planes =
-          std::to_string(alloc.ring.places) + (alloc.ring.places == 1 ? " plane of " : " planes of ");
+      planes = std::to_string(alloc.places) + (alloc.places == 1 ? " plane of " : " planes of ");
     }
   }
   std::string box;

@@ -305,7 +305,7 @@ class StmtSimplifier {
     if (const auto* produce = s.as<ir::Produce>()) {
       ir::Stmt body = run(produce->body);
       if (!body.defined() && !produce->plane) return {};
-      return ir::make_stmt(ir::Produce{produce->func, body, produce->plane});
+      return ir::make_stmt(ir::Produce{produce->func, body, produce->plane, produce->kept});
     }
     if (const auto* block = s.as<ir::Block>()) {
       std::vector<ir::Stmt> stmts;

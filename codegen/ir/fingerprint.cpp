@@ -82,7 +82,8 @@ class Writer {
     name(its_name);
   }
   void payload(const Allocate& op) {
-    const auto& [buffer, its_type, memory, mins, extents, strides, body, folds, ring, per_thread] = op;
+    const auto& [buffer, its_type, memory, mins, extents, strides, body, folds, stage, kept, places,
+                 per_thread] = op;
     name(buffer);
     type(its_type);
     numbers({static_cast<int>(memory), per_thread ? 1 : 0});
@@ -92,8 +93,8 @@ class Writer {
       count(list->size());
       for (const std::int64_t n : *list) number(n);
     }
-    const auto& [places, newest_lag, oldest_lag, copied] = ring;
-    numbers({places, newest_lag, oldest_lag, copied ? 1 : 0});
+    name(stage);
+    numbers({places, static_cast<int>(kept)});
   }
   void payload(const Barrier& op) {
     const auto& [fences_copies] = op;
@@ -105,9 +106,9 @@ class Writer {
   }
   void payload(const ClusterBarrier& /*op*/) { static_assert(std::is_empty_v<ClusterBarrier>); }
   void payload(const Produce& op) {
-    const auto& [func, body, plane] = op;
+    const auto& [func, body, plane, kept] = op;
     name(func);
-    number(plane ? 1 : 0);
+    numbers({plane ? 1 : 0, static_cast<int>(kept)});
   }
   void payload(const AsyncCopy& op) {
     const auto& [to, from, to_index, from_index, to_logical, from_logical, elements] = op;

@@ -97,7 +97,7 @@ class Printer {
   }
   void statement(const ClusterBarrier& /*barrier*/, bool /*last*/) { line("barrier of the cluster"); }
   void statement(const Produce& produce, bool /*last*/) {
-    nested("produce " + produce.func, produce.body);
+    nested("produce " + produce.func + (produce.kept == Kept::Rows ? ".rows" : ""), produce.body);
   }
   void statement(const AsyncCopy& copy, bool /*last*/) {
     line("async_copy " + places(copy) + " x" + std::to_string(copy.count));

@@ -121,6 +121,13 @@ struct LetStmt {
   Expr value;
   Stmt body;
 };
+/// What shared memory holds of a stage of a kernel's plan.
+enum class Kept : std::uint8_t {
+  Points,    ///< its points, or a ring of planes of them
+  Rows,      ///< rows at the edges of the threads' points, which pass from thread to thread
+  Arrivals,  ///< transaction barriers of the bulk copies that fill it
+};
+
 /// Memory named `buffer` that lives for `body`. Logical index i of dimension d is element
 /// i - mins[d]; extents are constants except for Heap. Memory is never Auto after build_loop_nest.
 struct Allocate {
@@ -134,15 +141,12 @@ struct Allocate {
   /// A ring: where folds[d] is positive, index i of dimension d is element (i - mins[d]) mod folds[d].
   /// Empty: no dimension is folded. flatten_storage takes folds away.
   std::vector<std::int64_t> folds = {};
-  /// How a ring in shared memory is used, for the placing of barriers: it has `places` planes, and code
-  /// that reads it touches the planes from the newest_lag-th to the oldest_lag-th before the newest
-  /// that was begun. A box that is filled as a whole is a ring of one plane. No ring: places 0.
-  struct Ring {
-    std::int64_t places = 0, newest_lag = 0, oldest_lag = 0;
-    bool copied = false;  ///< by asynchronous copies, which a barrier alone does not complete
-    friend bool operator==(const Ring&, const Ring&) = default;
-  };
-  Ring ring = {};
+  /// Shared memory: the stage of the kernel's plan that it belongs to, by whose edges threads wait for
+  /// one another, and what it holds of it. No stage: whoever touches it waits for whoever did before.
+  std::string stage = {};
+  Kept kept = Kept::Points;
+  /// Planes in the ring; of a box that is filled as a whole 1. Memory that is no ring: 0.
+  std::int64_t places = 0;
   /// Register memory of a whole block, of which each thread touches its own points only.
   bool per_thread = false;
 };
@@ -172,6 +176,7 @@ struct Produce {
   /// Another plane of a ring: the step counts as one, and the marker stays, even when nothing is left of
   /// `body` because no later step reads the plane.
   bool plane = false;
+  Kept kept = Kept::Points;  ///< of `func`: what is filled
 };
 
 /// Computes a scalar for the line that it prints.

@@ -82,7 +82,7 @@ Stmt rebuild(const Op& op, Rewriter& rewrite) {
     if (!result.body.defined()) return {};
     return make_stmt(std::move(result));
   } else if constexpr (std::is_same_v<Op, Produce>) {
-    Produce result{op.func, rewrite(op.body), op.plane};
+    Produce result{op.func, rewrite(op.body), op.plane, op.kept};
     if (!result.body.defined() && !op.plane) return {};
     return make_stmt(std::move(result));
   } else if constexpr (std::is_same_v<Op, AsyncCopy> || std::is_same_v<Op, BulkCopy>) {

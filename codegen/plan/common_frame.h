@@ -12,7 +12,7 @@
 //
 // All Funcs of a frame have one map of points to threads, so a tap at a thread's own points is a
 // register, one beside them in its row comes from another lane of the warp, and only rows beside them
-// pass through shared memory (codegen/passes/emit/nest_neighbours.cpp). Points of a frame for which a
+// pass through shared memory (codegen/passes/emit/shared_rows.cpp). Points of a frame for which a
 // Func lacks its own taps hold values that nothing stored is made of.
 #pragma once
 

@@ -36,6 +36,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/ir/stmt.h"
 #include "codegen/plan/crew.h"
 #include "codegen/plan/loop_vars.h"
 #include "codegen/plan/march_plan.h"
@@ -120,6 +121,7 @@ struct Stage {
   std::vector<Residence> kept = {};  ///< empty: the Func of the kernel, which is stored
   Crew crew = {};
   Fill fill = {};
+  bool again = false;             ///< Level::Block: a loop around fills it more than once
   std::int64_t shared_bytes = 0;  ///< of a block: ring, padding of rows, transaction barriers
   std::int64_t registers = 0;     ///< of a thread
 
@@ -150,8 +152,9 @@ struct Tap {
   std::string source;  ///< a stage, an input or a Func at the root
   std::vector<Index> at = {};
   Server server = Server::Global;
-  int lanes = 0;  ///< Server::Lane: from how many threads further on in x
-  int count = 1;  ///< how often the reader's definition has it
+  int lanes = 0;   ///< Server::Lane: from how many threads further on in x
+  int along = -1;  ///< Server::Lane: the index of `at` beside the thread's own points
+  int count = 1;   ///< how often the reader's definition has it
   friend bool operator==(const Tap&, const Tap&) = default;
 };
 
@@ -168,10 +171,12 @@ struct Edge {
   enum class Kind : std::uint8_t {
     Filled,  ///< stage `from` is filled, `to` reads it
     Reused,  ///< stage `from` has read, `to` is filled again in the same place
+    Itself,  ///< one after the other: definitions and loops of `from`; set-up and use of its barriers
   };
   Kind kind = Kind::Filled;
   std::string from, to;
-  std::int64_t steps = 0;  ///< how many steps later
+  ir::Kept of = ir::Kept::Points;  ///< what is filled
+  std::int64_t steps = 0;          ///< how many steps later
   Wait wait = Wait::Barrier;
   int pending = 0;  ///< Wait::Copies: groups of copies that may still be under way
   friend bool operator==(const Edge&, const Edge&) = default;

@@ -1,10 +1,13 @@
 #include "codegen/plan/plan_edges.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace mica::planning {
 
 namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 2;
 
 bool is_async(const Stage& stage) { return stage.fill.way == Fill::Way::AsyncCopies; }
 
@@ -19,17 +22,13 @@ int groups_left(const KernelPlan& plan) {
   return std::max(prefetch.value_or(0) - 1, 0);
 }
 
-bool fills_again(const KernelPlan& plan, const Stage& stage) {
-  if (stage.step) return stage.step->dim >= 0;
-  if (stage.level != Level::Block) return false;
-  // A serial loop around what is filled for the block.
-  const auto& loops = plan.frame.vars.loops();
-  const auto thread = std::find_if(loops.rbegin(), loops.rend(), [](const LoopVars::Loop& loop) {
-    return loop.kind == LoopKind::GpuThread;
-  });
-  return std::any_of(loops.rbegin(), thread, [](const LoopVars::Loop& loop) {
-    return loop.kind == LoopKind::Serial && !is_const(loop.extent, 1);
-  });
+bool fills_again(const Stage& stage) { return stage.step ? stage.step->dim >= 0 : stage.again; }
+
+// Do the definitions or loops of a stage in shared memory touch points that others of its own have
+// filled?
+bool follows_itself(const Stage& stage, const Pipeline& pipeline) {
+  if (stage.step || !stage.is_in(Residence::Shared)) return false;
+  return !stage.fill.dealt || pipeline.find(stage.func)->definitions.size() > 1;
 }
 
 }  // namespace
@@ -57,23 +56,43 @@ std::optional<PlanesRead> planes_read(const KernelPlan& plan, const Stage& reade
   return planes;
 }
 
-bool is_shared(const KernelPlan& plan, const Stage& reader, const Stage& source) {
-  if (!source.is_in(Residence::Registers)) return source.is_in(Residence::Shared);
+bool takes_rows(const KernelPlan& plan, const Stage& reader, const Stage& source) {
   return std::any_of(plan.taps.begin(), plan.taps.end(), [&](const Tap& tap) {
     return tap.reader == reader.func && tap.source == source.func && tap.server == Server::Shared;
   });
 }
 
-std::vector<Edge> edges_of(const KernelPlan& plan) {
+bool passes_rows(const Stage& stage) {
+  return stage.is_in(Residence::Registers) && stage.is_in(Residence::Shared) && stage.shared_bytes > 0;
+}
+
+std::vector<Edge> edges_within(const Stage& stage, const Pipeline& pipeline) {
+  std::vector<Edge> edges;
+  const Edge itself{Edge::Kind::Itself, stage.func, stage.func};
+  if (follows_itself(stage, pipeline)) edges.push_back(itself);
+  if (stage.fill.way == Fill::Way::BulkCopies) {
+    edges.push_back(itself);
+    edges.back().of = ir::Kept::Arrivals;
+  }
+  return edges;
+}
+
+std::vector<Edge> edges_of(const KernelPlan& plan, const Pipeline& pipeline) {
   std::vector<Edge> edges;
   for (const auto& source : plan.stages) {
+    if (source.func == plan.func) continue;
+    for (Edge& edge : edges_within(source, pipeline)) edges.push_back(std::move(edge));
     for (const auto& reader : plan.stages) {
       if (&source == &reader) continue;
       const auto planes = planes_read(plan, reader, source);
       if (!planes) continue;
       const std::int64_t ahead = source.step ? source.step->ahead : 0;
       const std::int64_t depth = source.step ? source.step->depth : 1;
-      const bool shared = is_shared(plan, reader, source);
+      if (passes_rows(source) && takes_rows(plan, reader, source)) {
+        edges.push_back({Edge::Kind::Filled, source.func, reader.func, ir::Kept::Rows});
+        edges.push_back({Edge::Kind::Reused, reader.func, source.func, ir::Kept::Rows, kRowPlaces});
+      }
+      const bool shared = !source.is_in(Residence::Registers) && source.is_in(Residence::Shared);
       Edge filled{Edge::Kind::Filled, source.func, reader.func};
       const bool ring = source.step && source.step->dim >= 0;
       if (ring) filled.steps = ahead - planes->newest;
@@ -85,7 +104,7 @@ std::vector<Edge> edges_of(const KernelPlan& plan) {
       }
       if (filled.wait == Wait::Copies && ring) filled.pending = groups_left(plan);
       edges.push_back(filled);
-      if (!fills_again(plan, source)) continue;
+      if (!fills_again(source)) continue;
       Edge reused{Edge::Kind::Reused, reader.func, source.func};
       reused.steps = ring ? depth - ahead + planes->oldest : 1;
       reused.wait = shared ? Wait::Barrier : Wait::None;
@@ -93,6 +112,45 @@ std::vector<Edge> edges_of(const KernelPlan& plan) {
     }
   }
   return edges;
+}
+
+std::optional<CopyWaits> copy_waits(const KernelPlan& plan, bool inside) {
+  std::optional<CopyWaits> waits;
+  for (const Edge& edge : plan.edges) {
+    const Stage* stage = plan.find(edge.from);
+    const bool by_engine = edge.wait == Wait::Arrival;
+    if (edge.kind != Edge::Kind::Filled || !stage->step || stage->step->dim < 0) continue;
+    if (edge.wait != Wait::Copies && (!by_engine || inside)) continue;
+    const int left =
+        by_engine ? static_cast<int>(std::max<std::int64_t>(edge.steps - 1, 0)) : edge.pending;
+    if (!waits) waits = CopyWaits{false, left};
+    waits->in_step = waits->in_step || edge.steps == 0;
+    waits->pending = std::min(waits->pending, left);
+  }
+  return waits;
+}
+
+MemoryOrder order_of(const KernelPlan& plan, const std::string& stage, ir::Kept of) {
+  MemoryOrder order;
+  const Stage* source = plan.find(stage);
+  if (source == nullptr) return order;
+  order.each = false;
+  order.filled = order.reused = kNever;
+  const bool ring = of == ir::Kept::Points && source->step && source->step->dim >= 0;
+  if (ring) order.refilled = source->step->depth;
+  if (of == ir::Kept::Rows) order.refilled = kRowPlaces;
+  for (const Edge& edge : plan.edges) {
+    const bool back = edge.kind == Edge::Kind::Reused;
+    if (edge.of != of || (back ? edge.to : edge.from) != stage || edge.wait == Wait::None) continue;
+    order.each = order.each || edge.kind == Edge::Kind::Itself;
+    // A reader that stands before the stage in the step meets planes with one less begun behind them.
+    const Stage* reader = plan.find(back ? edge.from : edge.to);
+    const std::int64_t before = ring && reader < source ? 1 : 0;
+    std::int64_t& planes = back ? order.reused : order.filled;
+    planes = std::min(planes, edge.steps + (back ? before : -before));
+    order.copied = order.copied || edge.wait == Wait::Copies || edge.wait == Wait::Arrival;
+  }
+  return order;
 }
 
 }  // namespace mica::planning

@@ -161,6 +161,7 @@ class Stages {
     stage.level = threads ? Level::Thread : Level::Block;
     // Loops inside another stage's need a part of this box, which is not worked out here.
     const bool nested = placement.compute.func != func_.name;
+    stage.again = !threads && (nested || is_repeated(position));
     const Box& box = boxes(position).at(func.name);
     for (std::size_t d = 0; d < box.size() && !nested; ++d) {
       stage.box.push_back(side(box[d], d, func, position));
@@ -318,6 +319,15 @@ class Stages {
     const auto& loops = frame_.vars.loops();
     return std::any_of(loops.begin() + static_cast<std::ptrdiff_t>(position), loops.end(),
                        [](const auto& loop) { return loop.kind == LoopKind::GpuThread; });
+  }
+
+  // Does a block come to the inside of loop `position` more than once?
+  [[nodiscard]] bool is_repeated(std::size_t position) const {
+    const auto& loops = frame_.vars.loops();
+    return std::any_of(loops.begin() + static_cast<std::ptrdiff_t>(position), loops.end(),
+                       [](const LoopVars::Loop& loop) {
+                         return loop.kind != LoopKind::GpuBlock && !is_const(loop.extent, 1);
+                       });
   }
 
   const std::map<std::string, Box>& boxes(std::size_t position) {

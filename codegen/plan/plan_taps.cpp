@@ -65,12 +65,13 @@ class Taps {
       return;
     }
     const Stage* source = plan_.find(tap.source);
-    if (reader.func == plan_.func && is_exchanged(tap, first)) {
+    if (has_own_points(reader) && is_exchanged(tap, first)) {
       const auto along = std::find_if(tap.at.begin(), tap.at.end(), [&](const Tap::Index& index) {
         return index.of == exchanged_dim(tap) && index.offset != 0;
       });
       tap.server = Server::Lane;
       tap.lanes = along->offset < 0 ? -1 : 1;
+      tap.along = static_cast<int>(along - tap.at.begin());
     } else if (source == nullptr || source->is_in(Residence::Global)) {
       const bool copied =
           reader.fill.way == Fill::Way::AsyncCopies || reader.fill.way == Fill::Way::BulkCopies;
@@ -92,6 +93,7 @@ class Taps {
       const bool row = has_neighbours(static_cast<int>(d));
       tap.server = row ? Server::Lane : Server::Shared;
       tap.lanes = !row ? 0 : tap.at[d].offset < 0 ? -1 : 1;
+      tap.along = row ? static_cast<int>(d) : -1;
     }
   }
 
@@ -114,10 +116,22 @@ class Taps {
     return found == func_.args.end() ? -1 : static_cast<int>(found - func_.args.begin());
   }
 
+  // Does each thread compute the stage at its own points?
+  [[nodiscard]] bool has_own_points(const Stage& reader) const {
+    return reader.func == plan_.func || reader.level == Level::Thread ||
+           (reader.step && reader.step->per_thread);
+  }
+  // Where a stage needs more threads in x, a warp has parts of two rows.
+  [[nodiscard]] bool has_rows_of_warps() const {
+    std::int64_t most = plan_.frame.threads[0];
+    for (const Stage& stage : plan_.stages) most = std::max(most, stage.crew.extents[0]);
+    return most == plan_.frame.threads[0] && most % kWarp == 0;
+  }
+
   // Neighbours in x hold the points beside a thread's own, and the row's own points are at hand.
   [[nodiscard]] bool is_exchanged(const Tap& tap, std::size_t first) const {
     const int dim = exchanged_dim(tap);
-    if (dim < 0 || plan_.frame.threads[0] % kWarp != 0 || !has_neighbours(dim)) return false;
+    if (dim < 0 || !has_rows_of_warps() || !has_neighbours(dim)) return false;
     const auto place = std::find_if(tap.at.begin(), tap.at.end(),
                                     [dim](const Tap::Index& index) { return index.of == dim; });
     if (place == tap.at.end() || place->offset == 0) return false;
@@ -134,7 +148,9 @@ class Taps {
       }
       if (!same_row || other.at[d].of != dim || std::abs(other.at[d].offset) > width) continue;
       const Stage* held = plan_.find(other.source);
-      const bool window = held != nullptr && held->is_in(Residence::Registers) && held->step;
+      const Stage* source = plan_.find(tap.source);
+      const bool window = held != nullptr && held->is_in(Residence::Registers) && held->step &&
+                          held->copies == (source != nullptr ? source->copies : tap.source);
       if (other.source != tap.source && !window) continue;
       own = own || other.at[d].offset == 0;
       low = low || other.at[d].offset < 0;

@@ -199,7 +199,14 @@ std::string wait_text(const Edge& edge) {
 }
 
 std::string when_text(const Edge& edge) {
-  const std::string what = edge.kind == Edge::Kind::Filled ? "filled, read " : "read, refilled ";
+  if (edge.kind == Edge::Kind::Itself) {
+    return edge.of == ir::Kept::Arrivals ? "transaction barriers are set up before they are used"
+                                         : "one part after the other";
+  }
+  const bool filled = edge.kind == Edge::Kind::Filled;
+  const std::string what = edge.of == ir::Kept::Rows
+                               ? (filled ? "rows given, taken " : "rows taken, given ")
+                               : (filled ? "filled, read " : "read, refilled ");
   return what + (edge.steps == 0   ? "in the same step"
                  : edge.steps == 1 ? "in the next step"
                                    : std::to_string(edge.steps) + " steps later");
@@ -214,7 +221,7 @@ std::vector<std::string> edges_lines(const KernelPlan& plan) {
     const Edge& edge = plan.edges[i];
     own += edge.wait == Wait::None ? 1 : 0;
     if (done[i] || edge.wait == Wait::None) continue;
-    const bool filled = edge.kind == Edge::Kind::Filled;
+    const bool filled = edge.kind != Edge::Kind::Reused;
     const std::string& stage = filled ? edge.from : edge.to;
     std::string readers;
     for (std::size_t k = i; k < plan.edges.size(); ++k) {

@@ -22,6 +22,7 @@ class Verifier {
     for (const auto& stage : plan_.stages) {
       check_served(stage);
       check_crew(stage);
+      check_within(stage);
       for (const auto& reader : plan_.stages) {
         if (&stage != &reader) check_pair(stage, reader);
       }
@@ -57,7 +58,12 @@ class Verifier {
     bool held = false;
     switch (tap.server) {
       case Server::OwnRegister: held = source != nullptr && source->is_in(Residence::Registers); break;
-      case Server::Lane: held = tap.lanes != 0; break;
+      case Server::Lane: {
+        const auto along = static_cast<std::size_t>(tap.along);
+        held = tap.lanes != 0 && along < tap.at.size() && tap.at[along].of >= 0 &&
+               tap.at[along].offset * tap.lanes > 0;
+        break;
+      }
       case Server::Shared: held = source != nullptr && source->is_in(Residence::Shared); break;
       case Server::Global:
       case Server::Texture: held = array; break;
@@ -168,10 +174,11 @@ class Verifier {
     return static_cast<std::size_t>(&stage - plan_.stages.data());
   }
 
-  const Edge* only_edge(Edge::Kind kind, const std::string& from, const std::string& to) {
+  const Edge* only_edge(Edge::Kind kind, const std::string& from, const std::string& to,
+                        ir::Kept of = ir::Kept::Points) {
     const Edge* found = nullptr;
     for (const auto& edge : plan_.edges) {
-      if (edge.kind != kind || edge.from != from || edge.to != to) continue;
+      if (edge.kind != kind || edge.from != from || edge.to != to || edge.of != of) continue;
       if (found != nullptr) fault(arrow(from, to), "two edges of one kind");
       found = &edge;
     }
@@ -201,11 +208,19 @@ class Verifier {
     const bool in_step = source.level != Level::Block;
     if (in_step && steps == 0 && place(source) > place(reader))
       fault(what, "stands behind its reader in the step");
-    const bool shared = is_shared(plan_, reader, source);
+    check_rows(what, source, reader);
+    const bool shared = !source.is_in(Residence::Registers) && source.is_in(Residence::Shared);
     check_wait(what, source, shared, *filled, ring ? steps : 0);
     const Edge* reused = only_edge(Edge::Kind::Reused, reader.func, source.func);
-    if (!ring) return;
+    if (!ring && !source.again) return;
     if (reused == nullptr) return fault(what, "no edge keeps the place until it is read");
+    if (shared && reused->wait == Wait::None) {
+      fault(what, "the block's memory is used again without a barrier");
+    }
+    if (!ring) {
+      if (reused->steps != 1) fault(what, "what is filled as a whole is filled again in the next step");
+      return;
+    }
     const std::int64_t left = depth - ahead + planes->oldest;
     if (left < 0 || (left == 0 && place(source) < place(reader))) {
       fault(what, "the ring of " + std::to_string(depth) + " places has lost the plane " +
@@ -215,8 +230,29 @@ class Verifier {
       fault(what, "a place is free after " + std::to_string(left) + " steps, and the edge has " +
                       std::to_string(reused->steps));
     }
-    if (shared && reused->wait == Wait::None) {
-      fault(what, "the block's memory is used again without a barrier");
+  }
+
+  // Rows at the edges of threads' points: given in the step that takes them, in one of the places in
+  // turn.
+  void check_rows(const std::string& what, const Stage& source, const Stage& reader) {
+    if (!passes_rows(source) || !takes_rows(plan_, reader, source)) return;
+    const Edge* given = only_edge(Edge::Kind::Filled, source.func, reader.func, ir::Kept::Rows);
+    const Edge* taken = only_edge(Edge::Kind::Reused, reader.func, source.func, ir::Kept::Rows);
+    if (given == nullptr || given->wait != Wait::Barrier || given->steps != 0) {
+      fault(what, "rows of other threads are taken, and no barrier follows where they are given");
+    }
+    if (taken == nullptr || taken->wait != Wait::Barrier || taken->steps != kRowPlaces) {
+      fault(what,
+            "rows have " + std::to_string(kRowPlaces) + " places, and nothing keeps them until read");
+    }
+  }
+
+  void check_within(const Stage& stage) {
+    if (stage.func == plan_.func) return;
+    for (const Edge& edge : edges_within(stage, pipeline_)) {
+      const Edge* found = only_edge(edge.kind, edge.from, edge.to, edge.of);
+      if (found != nullptr && *found == edge) continue;
+      fault(stage.func, "its parts touch the same memory, and no edge puts one after the other");
     }
   }
 
@@ -249,6 +285,13 @@ class Verifier {
 
   void check_stray_edges() {
     for (const auto& edge : plan_.edges) {
+      if (edge.kind == Edge::Kind::Itself) {
+        const Stage* stage = plan_.find(edge.from);
+        if (edge.from != edge.to || stage == nullptr || edges_within(*stage, pipeline_).empty()) {
+          fault(arrow(edge.from, edge.to), "an edge of a stage that does not follow itself");
+        }
+        continue;
+      }
       const bool filled = edge.kind == Edge::Kind::Filled;
       const Stage* source = plan_.find(filled ? edge.from : edge.to);
       const Stage* reader = plan_.find(filled ? edge.to : edge.from);

@@ -12,7 +12,8 @@
 //   steps
 //             apart as the rings say, and one back where the stage is filled again. Memory of the block
 //             is waited for: by a barrier, by waiting for copies of which no more groups are left under
-//             way than were begun since, or at a transaction barrier, as it is filled
+//             way than were begun since, or at a transaction barrier, as it is filled. So are rows
+//             passed on
 //   taps      each access of a stage's definition is served once; a register serves the thread's own
 //   points
 //             only; whatever serves is a residence of the source

@@ -118,5 +118,21 @@ INSTANTIATE_TEST_SUITE_P(Small, ShuffledTaps,
                                           testing::Values(Layout::Dense, Layout::Embedded)),
                          name_of);
 
+TEST(Shuffle, OfCopiesThatTwoFuncsOfAKernelHold) {
+  const Var x("x"), y("y"), z("z");
+  const ImageParam u(Float(32), 3, "u");
+  Func once("once"), next("next");
+  once(x, y, z) = 0.5F * u(x - 1, y, z) + u(x, y, z) - 0.3F * u(x + 1, y, z) + u(x, y + 1, z);
+  next(x, y, z) = once(x, y, z) + 0.7F * once(x, y, z - 1) + u(x - 1, y, z) * 0.1F + u(x, y, z) -
+                  u(x + 1, y, z) * 0.9F;
+  const Box box{{-3, 101}, {2, 13}, {0, 9}};
+  const auto memory = bind_demanded({next}, box, {u}, 5);
+  const std::vector<AnyBuffer> expected = expected_values({next}, box);
+  next.gpu_tile(x, y, 32, 4).march(z, 4).stage(u, MemoryType::Shared).shuffle(u, x);
+  once.compute_at(next, "z.march").store_in(MemoryType::Register);
+  once.stage(u, MemoryType::Shared);
+  for (const Target& target : all_targets()) EXPECT_TRUE(run_matches(expected, {next}, box, target));
+}
+
 }  // namespace
 }  // namespace mica::test

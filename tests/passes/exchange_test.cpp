@@ -1,4 +1,6 @@
 // What `shuffle` makes of taps beside a thread's points.
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "codegen/ir/print.h"
@@ -19,7 +21,8 @@ struct Exchanged {
 };
 
 /// Of u, after exchange_taps, in the code of blocks that lie inside the domain.
-Exchanged exchanged(const Func& f, Backend backend = Backend::Cuda, const std::string& array = "u") {
+Exchanged exchanged(const Func& f, Backend backend = Backend::Cuda, const std::string& array = "u",
+                    std::size_t nest = 0) {
   const Program program = test::lowered(f, backend, "exchange_taps");
   Exchanged n;
   const std::function<void(const ir::Stmt&, bool)> visit = [&](const ir::Stmt& s, bool at_edge) {
@@ -43,7 +46,7 @@ Exchanged exchanged(const Func& f, Backend backend = Backend::Cuda, const std::s
     ir::for_each_child(
         s, [&](const ir::Stmt& child) { visit(child, at_edge); }, [](const Expr&) {});
   };
-  visit(program.nests.front().body, false);
+  visit(program.nests.at(nest).body, false);
   return n;
 }
 
@@ -105,6 +108,62 @@ TEST(Exchange, WiderBlocksAndTheHostExchangeNothing) {
   TestPipeline p = marched(1, 1);
   p.output().shuffle(p.inputs[0], "x");
   EXPECT_EQ(exchanged(p.output(), Backend::Host).rows, 0);
+}
+TEST(Exchange, EachOfTwoFuncsThatStageASourceReadsItsRowOnce) {
+  const Var x("x"), y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func before("before"), after("after");
+  before(x, y) = u(x - 1, y) + u(x, y) + u(x + 1, y) + u(x, y + 1);
+  after(x, y) = before(x, y) + u(x - 1, y) + u(x, y) + u(x + 1, y) + u(x, y + 1);
+  before.compute_root();
+  for (Func* f : {&before, &after}) {
+    f->gpu_tile(x, y, 32, 4).stage(u, MemoryType::Shared).shuffle(u, x);
+  }
+  std::set<std::string> arrays;
+  for (const auto& [copy, source] :
+       test::lowered(after, Backend::Cuda, "plan_kernels").pipeline.staged) {
+    EXPECT_EQ(source, "u");
+    arrays.insert(copy);
+  }
+  ASSERT_EQ(arrays.size(), 2U);
+  std::size_t nest = 0;
+  for (const std::string& array : arrays) {
+    const Exchanged n = exchanged(after, Backend::Cuda, array, nest++);
+    EXPECT_EQ(n.rows, 1) << array;
+    EXPECT_EQ(n.shuffles, 2) << array;
+    EXPECT_EQ(n.edge_loads, 2) << array;
+    EXPECT_EQ(n.other_loads, 2) << array << ": the own point and the neighbour in y";
+  }
+}
+TEST(Exchange, AllCopiesThatOneKernelHoldsOfASourceAreExchanged) {
+  const Var x("x"), y("y"), z("z");
+  const ImageParam u(Float(32), 3, "u");
+  Func once("once"), next("next");
+  once(x, y, z) = u(x - 1, y, z) + u(x, y, z) + u(x + 1, y, z) + u(x, y + 1, z);
+  next(x, y, z) = once(x, y, z) + once(x, y, z - 1) + u(x - 1, y, z) + u(x, y, z) + u(x + 1, y, z);
+  next.gpu_tile(x, y, 32, 4).march(z, 8).stage(u, MemoryType::Shared).shuffle(u, x);
+  once.compute_at(next, "z.march").store_in(MemoryType::Register);
+  once.stage(u, MemoryType::Shared);
+  const Program program = test::lowered(next, Backend::Cuda, "plan_kernels");
+  ASSERT_EQ(program.pipeline.staged.size(), 2U);
+  for (const auto& [copy, source] : program.pipeline.staged) {
+    const Exchanged n = exchanged(next, Backend::Cuda, copy);
+    EXPECT_GT(n.edge_loads, 0) << copy;
+  }
+}
+TEST(Exchange, ThePlanHasLanesServeWhatTheCodeTakesFromThem) {
+  for (const LoadPolicy load : {LoadPolicy::TwoStep, LoadPolicy::HaloThreads}) {
+    TestPipeline p = test::star(Float(32), 2, 1);
+    p.output().gpu_tile("x", "y", 32, 4).stage(p.inputs[0], MemoryType::Shared, load);
+    p.output().shuffle(p.inputs[0], "x");
+    const Program program = test::lowered(p.output(), Backend::Cuda, "plan_kernels");
+    int lanes = 0;
+    for (const auto& tap : program.kernels.at(0).taps) {
+      lanes += tap.server == planning::Server::Lane ? tap.count : 0;
+    }
+    EXPECT_EQ(lanes, load == LoadPolicy::TwoStep ? 2 : 0);
+    EXPECT_EQ(exchanged(p.output(), Backend::Cuda, "u.staged").shuffles, lanes);
+  }
 }
 
 }  // namespace

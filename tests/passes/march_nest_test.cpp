@@ -306,7 +306,7 @@ TEST(MarchNest, OnlyBlocksInsideTheDomainKeepRings) {
     int n = 0;
     visit(side, [&](const ir::Stmt& s) {
       const auto* alloc = s.as<ir::Allocate>();
-      if (alloc) n += alloc->ring.places == 3 ? 1 : 0;
+      if (alloc) n += alloc->places == 3 ? 1 : 0;
     });
     return n;
   };

@@ -183,7 +183,7 @@ bool orders_own_elements(const Mutant& mutant) {
       own.push_back(&touch);
       written = written || touch.writes;
     }
-    const std::int64_t plane = ir::element_count(*array) / std::max<std::int64_t>(array->ring.places, 1);
+    const std::int64_t plane = ir::element_count(*array) / std::max<std::int64_t>(array->places, 1);
     if (written && !keeps_to_own(own, plane, mutant.kernel.block)) return false;
   }
   return true;

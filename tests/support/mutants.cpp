@@ -163,8 +163,7 @@ class Mutator {
     const std::int64_t all = ir::element_count(*a);
     if (a->memory != MemoryType::Shared) return {lanes, all};
     if (a->type == Int(64)) return {1, 1};  // transaction barriers
-    return a->ring.places > 1 && all % a->ring.places == 0 ? std::pair{all / a->ring.places, all}
-                                                           : std::pair{all, all};
+    return a->places > 1 && all % a->places == 0 ? std::pair{all / a->places, all} : std::pair{all, all};
   }
 
   bool writes_shared(const ir::Stmt& s) const {

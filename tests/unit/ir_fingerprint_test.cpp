@@ -135,9 +135,11 @@ TEST(IrFingerprint, EveryFieldOfALoopABranchAndALetCounts) {
       {{"order", [](auto& s) { std::swap(s.stmts[0], s.stmts[1]); }},
        {"length", [](auto& s) { s.stmts.pop_back(); }},
        {"nesting", [](auto& s) { s.stmts[1] = ir::make_stmt(ir::Block{{second}}); }}});
-  expect_all_count_in_statement<ir::Produce>({"f", first}, {{"func", [](auto& s) { s.func = "g"; }},
-                                                            {"body", [](auto& s) { s.body = second; }},
-                                                            {"plane", [](auto& s) { s.plane = true; }}});
+  expect_all_count_in_statement<ir::Produce>({"f", first},
+                                             {{"func", [](auto& s) { s.func = "g"; }},
+                                              {"body", [](auto& s) { s.body = second; }},
+                                              {"plane", [](auto& s) { s.plane = true; }},
+                                              {"kept", [](auto& s) { s.kept = ir::Kept::Rows; }}});
 }
 
 TEST(IrFingerprint, EveryFieldOfAStoreAndAnAllocationCounts) {
@@ -169,10 +171,9 @@ TEST(IrFingerprint, EveryFieldOfAStoreAndAnAllocationCounts) {
        {"body", [](auto& s) { s.body = second; }},
        {"folds", [](auto& s) { s.folds = {3}; }},
        {"which are folds", [](auto& s) { s.strides = {1}, s.folds = {8}; }},
-       {"ring.places", [](auto& s) { s.ring.places = 2; }},
-       {"ring.newest_lag", [](auto& s) { s.ring.newest_lag = 2; }},
-       {"ring.oldest_lag", [](auto& s) { s.ring.oldest_lag = 2; }},
-       {"ring.copied", [](auto& s) { s.ring.copied = true; }},
+       {"stage", [](auto& s) { s.stage = "u"; }},
+       {"kept", [](auto& s) { s.kept = ir::Kept::Rows; }},
+       {"places", [](auto& s) { s.places = 2; }},
        {"per_thread", [](auto& s) { s.per_thread = true; }}});
 }
 

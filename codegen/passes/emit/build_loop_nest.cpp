@@ -141,6 +141,7 @@ void build_loop_nest(Program& program) {
       if (analysis::copies_onto_itself(program, *func, i)) continue;
       Nest nest;
       nest.func = func->name;
+      nest.definition = i;
       bool on_gpu = false;
       nest.body = builder.build_root(*func, i, on_gpu);
       const Hints hints(*func);

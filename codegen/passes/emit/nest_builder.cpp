@@ -5,6 +5,7 @@
 #include "codegen/analysis/equal_nodes.h"
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
+#include "codegen/passes/emit/clamped_blocks.h"
 #include "codegen/passes/emit/nest_frame.h"
 #include "codegen/plan/kernel_frame.h"
 #include "codegen/plan/own_order.h"
@@ -88,7 +89,8 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
                                  [](const LoopDim& d) { return d.kind == LoopKind::GpuThread; });
   if (context.on_gpu && context.in_block && !context.in_thread && !has_threads) {
     refuse_own_reads(func, definition, placement);
-    return build_cooperative(func, index, box, placement.load.value_or(LoadPolicy::TwoStep), context);
+    return fill_box(program_, func, index, box, placement.load.value_or(LoadPolicy::TwoStep),
+                    fill_place(context));
   }
 
   // Inside a thread or block extents stay constant and points are guarded; elsewhere the loops are
@@ -298,7 +300,7 @@ ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
 ir::Stmt NestBuilder::emit_body(Frame& frame) const {
   if (frame.body) return frame.body();
   const auto value_of = [&](const std::string& v) { return frame.vars.value(v); };
-  const ir::Stmt store = emit_store(frame.func, frame.index, value_of, frame.carried);
+  const ir::Stmt store = point_stores(program_, frame.func, frame.index, value_of, frame.carried);
   Expr condition = frame.clip;
   if (const Expr color = planning::color_condition(frame.func, frame.index); color.defined()) {
     const Expr own = simplify(substitute(color, [&](const std::string& name) {
@@ -308,90 +310,6 @@ ir::Stmt NestBuilder::emit_body(Frame& frame) const {
   }
   if (frame.tested.defined()) return with_tested_stores(store, frame.tested);
   return condition.defined() ? ir::make_stmt(ir::If{condition, store, {}}) : store;
-}
-
-ir::Stmt NestBuilder::emit_store(const FunctionData& func, std::size_t index,
-                                 const std::function<Expr(const std::string&)>& value_of,
-                                 const Carried* carried) const {
-  const Definition& definition = func.definitions[index];
-  std::map<std::string, Expr> values;
-  for (const auto& v : definition.pure_vars) values[v] = value_of(v);
-  if (definition.domain) {
-    for (const auto& dim : definition.domain->dims) values[dim.name] = value_of(dim.name);
-  }
-  const bool recurs = definition.recurrence.has_value();
-  NodeRewriter read_itself([&](const Expr& node) { return own_read(func, node, carried); });
-  const auto value = [&](const std::string& name) {
-    auto it = values.find(name);
-    return it == values.end() ? Expr() : it->second;
-  };
-  auto in_loops = [&](const Expr& e) { return substitute(e, value); };
-  // One for all values, which have parts in common. On a GPU the loads of a kernel keep their places.
-  const bool unites = !program_.options.target.is_gpu();
-  analysis::EqualNodes known;
-  NodeRewriter to_loads([&](const Expr& e) {
-    if (const auto* var = e.as<VarRef>()) return value(var->name);
-    const Expr load = to_load(e);
-    return unites ? known(load.defined() ? load : e) : load;
-  });
-  auto resolve = [&](const Expr& e) { return to_loads(recurs ? read_itself(e) : e); };
-  std::vector<Expr> at;
-  for (const auto& arg : definition.args) at.push_back(simplify(resolve(arg)));
-  const std::size_t count = func.types.size();
-  if (is_atomic(definition)) {
-    std::string why;
-    const std::vector<AtomicValue> values_of_point = atomic_values(func, definition, why);
-    internal_check(values_of_point.size() == count, "check_schedule refuses what cannot be atomic");
-    std::vector<ir::Stmt> updates;
-    for (std::size_t i = 0; i < count; ++i) {
-      ir::Store store;
-      store.buffer = storage_name(func.name, static_cast<int>(i), count);
-      store.index = at;
-      store.value = resolve(values_of_point[i].operand);
-      store.atomic = values_of_point[i].op;
-      ir::Stmt update = ir::make_stmt(std::move(store));
-      const Expr& condition = values_of_point[i].condition;
-      updates.push_back(condition.defined() ? ir::make_stmt(ir::If{resolve(condition), update, {}})
-                                            : update);
-    }
-    return ir::make_block(std::move(updates));
-  }
-  // A Tuple's values are all computed before any is stored: they may read each other.
-  const bool named = count > 1 || carried != nullptr;
-  std::vector<ir::Stmt> stores;
-  for (std::size_t i = 0; i < count; ++i) {
-    ir::Store store;
-    store.buffer = storage_name(func.name, static_cast<int>(i), count);
-    store.index = at;
-    store.value = named ? make_var(func.name + ".value" + std::to_string(i), func.types[i])
-                        : resolve(definition.values[i]);
-    stores.push_back(ir::make_stmt(std::move(store)));
-  }
-  if (carried != nullptr) {
-    for (const ir::Stmt& s : carry_on(func, *carried)) {
-      stores.push_back(ir::map_children(
-          s, [](const ir::Stmt& child) { return child; },
-          [&](const Expr& e) { return simplify(in_loops(e)); }));
-    }
-  }
-  ir::Stmt stmt = ir::make_block(std::move(stores));
-  for (std::size_t i = count; named && i-- > 0;) {
-    stmt = ir::make_stmt(
-        ir::LetStmt{func.name + ".value" + std::to_string(i), resolve(definition.values[i]), stmt});
-  }
-  return stmt;
-}
-
-Expr NestBuilder::to_load(const Expr& r) const {
-  if (const auto* strict_ = r.as<Strict>()) return strict_->value;
-  const auto* access = r.as<Access>();
-  if (!access) return {};
-  Load load;
-  const FunctionData* callee = program_.pipeline.find(access->name);
-  load.buffer =
-      callee ? storage_name(access->name, access->value_index, callee->types.size()) : access->name;
-  for (const auto& arg : access->args) load.index.push_back(simplify(arg));
-  return make_expr(r.type(), std::move(load));
 }
 
 }  // namespace mica::passes

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/passes/emit/block_fills.h"
 #include "codegen/passes/emit/slide_plan.h"
 #include "codegen/plan/filling.h"
 #include "codegen/plan/kernel_plan.h"
@@ -77,8 +78,7 @@ class NestBuilder {
   ir::Stmt build_root(const FunctionData& func, std::size_t index, bool& on_gpu) const;
 
  private:
-  struct Frame;    // one definition under construction
-  struct Carried;  // values of a recurrence in registers
+  struct Frame;  // one definition under construction
 
   ir::Stmt build_func(const FunctionData& func, const analysis::Box& box,
                       const NestContext& context) const;
@@ -99,41 +99,8 @@ class NestBuilder {
   /// Allocations and computations of the Funcs placed at this loop, around `rest`.
   ir::Stmt place_funcs(Frame& frame, std::size_t position, const NestContext& context,
                        const std::function<ir::Stmt()>& rest) const;
-  /// The loops that fill a staged box by all threads of the block.
-  ir::Stmt build_cooperative(const FunctionData& func, std::size_t index, const analysis::Box& box,
-                             LoadPolicy policy, const NestContext& context) const;
-  /// The points of `box` in vectors of `lanes`; with `again`, also those of the box that many elements
-  /// further along dimension 0 (TwoStep and AsyncCopy).
-  ir::Stmt fill_points(const FunctionData& func, std::size_t index, const analysis::Box& box,
-                       LoadPolicy policy, const NestContext& context, int lanes,
-                       std::int64_t again = 0) const;
-  void require_move(const FunctionData& func, const ir::Stmt& stmt) const;
-  // ---- bulk copies (nest_bulk.cpp) -----------------------------------------------------------------
-  /// Does the bulk-copy engine fill the box, in a block inside the domain?
-  [[nodiscard]] bool copies_in_bulk(const FunctionData& func, const analysis::Box& box,
-                                    const NestContext& context) const;
-  /// Shared memory for `places` transaction barriers of `func`, set up before `body`.
-  [[nodiscard]] ir::Stmt with_barriers(const FunctionData& func, std::int64_t places,
-                                       const ir::Stmt& body) const;
-  /// Starts to copy plane `number` of a ring of `places`.
-  ir::Stmt bulk_fill(const FunctionData& func, const analysis::Box& box, const Expr& number,
-                     std::int64_t places, const NestContext& context) const;
-  /// The threads wait until plane `number` is there.
-  [[nodiscard]] ir::Stmt bulk_wait(const FunctionData& func, const Expr& number,
-                                   std::int64_t places) const;
-
-  /// The threads that fill a box of `func`.
-  [[nodiscard]] Crew crew_of(const FunctionData& func, const NestContext& context) const;
-  // What codegen/plan/filling.h has.
-  [[nodiscard]] int fill_lanes(const FunctionData& func, const NestContext& context) const;
-  [[nodiscard]] bool copies_sectors(const FunctionData& func, const NestContext& context) const;
-  std::int64_t row_padding(const FunctionData& func, const analysis::Interval& row,
-                           const NestContext& context, std::int64_t& count) const;
-  [[nodiscard]] std::vector<std::int64_t> fixed_extents(const FunctionData& func,
-                                                        const analysis::Box& box) const;
-  ir::Stmt emit_store(const FunctionData& func, std::size_t index,
-                      const std::function<Expr(const std::string&)>& value_of,
-                      const Carried* carried = nullptr) const;
+  /// The same place in words of those that fill boxes.
+  [[nodiscard]] FillPlace fill_place(const NestContext& context) const;
   // ---- Funcs that read themselves (nest_recurrence.cpp) --------------------------------------------
   /// The registers that carry the recurrence of `frame` along loop `position`, if that is where a thread
   /// begins to walk its column, and they are few.
@@ -146,15 +113,6 @@ class NestBuilder {
   /// made, so that their loads can be under way together, and as a loop for the last few. Undefined
   /// where nothing is to be tested.
   ir::Stmt emit_steps(Frame& frame, std::size_t position, const NestContext& context) const;
-  /// Of a node in the value of a Func with a recurrence: what stands for a read of the Func itself, in
-  /// terms of its Vars; undefined for another.
-  [[nodiscard]] Expr own_read(const FunctionData& func, const Expr& node, const Carried* carried) const;
-  /// The stores that carry the point's values on, in terms of its Vars; the values have the names that
-  /// emit_store gives them.
-  [[nodiscard]] std::vector<ir::Stmt> carry_on(const FunctionData& func, const Carried& carried) const;
-  [[nodiscard]] bool starts_with_box(const FunctionData& func) const;
-  /// Of a node whose children are done; undefined: the node itself.
-  [[nodiscard]] Expr to_load(const Expr& r) const;
 
   /// Boxes of all Funcs computed at `frame`'s loop `position` or deeper, for one iteration of it.
   [[nodiscard]] std::map<std::string, analysis::Box> boxes_at(const Frame& frame,
@@ -228,27 +186,8 @@ class NestBuilder {
   /// The plane of a staged Func whose own points the registers of `window` hold.
   ir::Stmt fill_around(Frame& frame, std::size_t position, const MarchStage& stage,
                        const analysis::Box& box, const NestContext& context) const;
-  // ---- common frames (nest_neighbours.cpp) ---------------------------------------------------------
-  /// Of the newest plane of `stage` that the step of `plane` reads: each thread gives to others what
-  /// they read beside their own points, and takes what it reads itself. Undefined if nothing.
-  struct Exchanged {
-    ir::Stmt given, taken;
-  };
-  [[nodiscard]] Exchanged exchange_rows(const Frame& frame, const MarchStage& stage,
-                                        const Expr& plane) const;
-  /// `body` in the shared memory through which `stage` passes the rows at the edges of threads' points.
-  [[nodiscard]] ir::Stmt with_edge_rows(const Frame& frame, const MarchStage& stage,
-                                        const ir::Stmt& body) const;
   /// Both versions of a block: all of its points inside the domain, or some outside.
   ir::Stmt split_block(Frame& frame, std::size_t position, const NestContext& context) const;
-  // ---- blocks at the domain's edge (nest_edges.cpp) ------------------------------------------------
-  /// All of `guards` but those of loop `march`, of which some leave points to be tested.
-  static Expr inside_of(const std::vector<Guard>& guards, const std::string& march);
-  /// `stmt`, the work of a block of `frame`, whose loads from global memory stay within their arrays.
-  [[nodiscard]] ir::Stmt clamped(const Frame& frame, const ir::Stmt& stmt) const;
-  /// `stmt`, whose values are computed wherever the point is, and stored where `condition` holds.
-  static ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition);
-
   [[nodiscard]] bool keeps_funcs(const Frame& frame) const;
   /// Conditions that `value` of each dimension lies in `need` of the Func, where
   /// the box does not prove it; undefined when there is nothing to check.

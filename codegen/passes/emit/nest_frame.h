@@ -12,16 +12,6 @@
 
 namespace mica::passes {
 
-/// The values of the last points of a thread's columns, newest first: an array in registers for each
-/// value of the Func, whose first dimensions are the Func's own without the recurrence's.
-struct NestBuilder::Carried {
-  std::vector<std::string> names;
-  std::vector<std::size_t> dims;  ///< the Func's other dimensions
-  std::vector<Expr> mins;
-  std::vector<std::int64_t> extents;
-  std::int64_t reach = 1;
-};
-
 struct NestBuilder::Frame {
   const FunctionData& func;
   std::size_t index;

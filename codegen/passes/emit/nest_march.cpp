@@ -2,10 +2,14 @@
 #include <algorithm>
 
 #include "codegen/analysis/simplify.h"
+#include "codegen/passes/emit/bulk_fills.h"
+#include "codegen/passes/emit/clamped_blocks.h"
 #include "codegen/passes/emit/nest_builder.h"
 #include "codegen/passes/emit/nest_frame.h"
+#include "codegen/passes/emit/shared_rows.h"
 #include "codegen/plan/edge_blocks.h"
 #include "codegen/plan/kernel_frame.h"
+#include "codegen/plan/plan_edges.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/march_taps.h"
 #include "dsl/pipeline/recurrence.h"
@@ -82,7 +86,7 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   }
   if (frame.common) {
     known.interior = known.interior_step = known.any_point = true;
-    return clamped(frame, emit(known));
+    return clamped(program_, frame.func, frame.vars, frame.common.has_value(), emit(known));
   }
   if (!inside.block.defined()) return emit(known);
   std::string march;
@@ -101,7 +105,8 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     frame.tested = inside_of(saved, march);
     NestContext everywhere = interior;
     everywhere.any_point = true;
-    const ir::Stmt any = clamped(frame, emit(everywhere));
+    const ir::Stmt any =
+        clamped(program_, frame.func, frame.vars, frame.common.has_value(), emit(everywhere));
     frame.tested = Expr();
     frame.guards = saved;
     return any;
@@ -167,7 +172,7 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
     box[static_cast<std::size_t>(it->dim)] = {first, simplify(first + constant(it->depth - 1))};
     if (it->bulk) body = with_barriers(*it->func, it->depth, body);
     body = allocate(*it->func, box, within, body, &*it);
-    body = with_edge_rows(frame, *it, body);
+    body = in_shared_rows(program_, frame.func, frame.vars, frame.fixed, *it, body);
   }
   frame.fixed.erase(loop.name);
   frame.guards = saved;
@@ -183,12 +188,9 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
   internal_check(analysis::constant_difference(
                      plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
                  "a march goes one plane a step");
-  // Asynchronous copies are waited for as late as the deepest prefetch allows.
-  std::optional<int> lag;
-  for (const auto& stage : plan.stages) {
-    if (stage.dim < 0 || !is_async(stage, program_.placement.at(stage.func->name))) continue;
-    lag = std::min(lag.value_or(stage.prefetch), stage.prefetch);
-  }
+  // Asynchronous copies are waited for as late as the plan's edges allow.
+  const auto waits =
+      frame.kernel != nullptr ? planning::copy_waits(*frame.kernel, context.interior) : std::nullopt;
   std::vector<ir::Stmt> stmts;
   auto guarded = [&](const Expr& condition, const ir::Stmt& body) {
     return condition.defined() && body.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
@@ -199,14 +201,14 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     if (plan.warm_up > 0 && !computes_while_filling(plan)) condition = step >= 0;
     stmts.push_back(guarded(condition, ir::make_stmt(ir::CopyWait{pending})));
   };
-  bool committed = !lag;
+  bool committed = !waits;
   auto commit = [&] {
     if (committed) return;
     committed = true;
     stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
-    if (*lag == 0) wait_for_copies(0);
+    if (waits->in_step) wait_for_copies(0);
   };
-  if (lag && *lag > 0) wait_for_copies(*lag - 1);
+  if (waits && !waits->in_step) wait_for_copies(waits->pending);
   // What a thread reads beside its own points it takes from others before the first that reads it; of a
   // plane that this step computes it gives as soon as it has it.
   std::vector<const MarchStage*> untaken;
@@ -216,13 +218,15 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
   };
   for (const MarchStage& stage : plan.stages) {
     if (stage.newest == stage.ahead) continue;
-    stmts.push_back(once_filled(stage, exchange_rows(frame, stage, plane).given));
+    stmts.push_back(
+        once_filled(stage, exchange_rows(program_, frame.func, frame.vars, stage, plane).given));
     untaken.push_back(&stage);
   }
   const auto take_for = [&](const FunctionData& reader) {
     std::erase_if(untaken, [&](const MarchStage* stage) {
       if (!reads_beside(reader, stage->func->name, marched)) return false;
-      stmts.push_back(once_filled(*stage, exchange_rows(frame, *stage, plane).taken));
+      stmts.push_back(
+          once_filled(*stage, exchange_rows(program_, frame.func, frame.vars, *stage, plane).taken));
       return true;
     });
   };
@@ -268,7 +272,8 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     frame.guards = guards;
     stmts.push_back(ir::make_stmt(ir::Produce{stage.func->name, guarded(condition, made), true}));
     if (stage.newest == stage.ahead) {
-      stmts.push_back(once_filled(stage, exchange_rows(frame, stage, plane).given));
+      stmts.push_back(
+          once_filled(stage, exchange_rows(program_, frame.func, frame.vars, stage, plane).given));
       untaken.push_back(&stage);
     }
   }
@@ -301,7 +306,7 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
     }
     if (stage.bulk) {
       const Expr number = begun_in(stage, make_var(frame.vars.loops()[position].name));
-      return bulk_fill(func, box, number, stage.depth, context);
+      return bulk_fill(program_, func, box, crew_of(func, fill_place(context)), number, stage.depth);
     }
     const planning::Stage* planned = frame.kernel->find(func.name);
     if (planned->fill.way == planning::Fill::Way::Window && context.interior) {
@@ -310,7 +315,7 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
     return build_definitions(func, box, context);
   }
   frame.body = [&] {
-    return emit_store(func, 0, [&](const std::string& name) {
+    return point_stores(program_, func, 0, [&](const std::string& name) {
       const auto d = static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), name) -
                                               func.args.begin());
       Expr value = frame.vars.value(frame.func.args.at(d));
@@ -382,11 +387,11 @@ ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const Marc
     for (std::size_t e = 0; e < d; ++e) strip[e] = corners ? box[e] : tile[e];
     strip[d] = {box[d].min, simplify(tile[d].min - 1)};
     if (*analysis::constant_difference(tile[d].min, box[d].min) > 0) {
-      stmts.push_back(build_cooperative(func, 0, strip, LoadPolicy::TwoStep, context));
+      stmts.push_back(fill_box(program_, func, 0, strip, LoadPolicy::TwoStep, fill_place(context)));
     }
     strip[d] = {simplify(tile[d].max + 1), box[d].max};
     if (*analysis::constant_difference(box[d].max, tile[d].max) > 0) {
-      stmts.push_back(build_cooperative(func, 0, strip, LoadPolicy::TwoStep, context));
+      stmts.push_back(fill_box(program_, func, 0, strip, LoadPolicy::TwoStep, fill_place(context)));
     }
   }
   return ir::make_block(std::move(stmts));

@@ -271,7 +271,7 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
                           : simplify((analysis::extent_of(box[d]) + (align - 1)) / align * align));
   }
   const bool fixed_size = shape.fixed();
-  if (context.in_block) static_cast<void>(fixed_extents(func, box));
+  if (context.in_block) static_cast<void>(fixed_extents(program_, func, box));
   MemoryType memory = placement.memory;
   if (context.in_block || context.in_thread) {
     memory = planning::memory_in_block(memory, context.in_thread);
@@ -314,14 +314,11 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
     if (ring >= 0) {
       alloc.folds.assign(extents.size(), 0);
       alloc.folds[static_cast<std::size_t>(ring)] = stage->depth;
-      if (!per_thread) {
-        const bool copied =
-            placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
-        alloc.ring = {stage->depth, stage->newest_lag, stage->oldest_lag, copied};
-      }
+      if (!per_thread) alloc.places = stage->depth;
     } else if (placement.load && memory == MemoryType::Shared) {
-      alloc.ring.places = 1;
+      alloc.places = 1;
     }
+    if (memory == MemoryType::Shared) alloc.stage = func.name;
     alloc.body = result;
     result = ir::make_stmt(std::move(alloc));
   }
@@ -354,6 +351,17 @@ Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const
     }
   }
   return condition.defined() ? simplify(condition) : condition;
+}
+
+FillPlace NestBuilder::fill_place(const NestContext& context) const {
+  FillPlace place{context.kernel, context.row};
+  std::copy(std::begin(context.threads), std::end(context.threads), place.threads);
+  place.inside = context.interior;
+  place.in_step = context.in_step;
+  place.needed = [this, &context](const FunctionData& func, const Box& box, const ValueOf& value_of) {
+    return clip_condition(func, box, needed_box(func, context), context, value_of);
+  };
+  return place;
 }
 
 }  // namespace mica::passes

@@ -27,8 +27,8 @@ Expr number(std::int64_t value) { return make_const(Int(32), value); }
 
 }  // namespace
 
-std::optional<NestBuilder::Carried> NestBuilder::carried_at(const Frame& frame, std::size_t position,
-                                                            const NestContext& context) const {
+std::optional<Carried> NestBuilder::carried_at(const Frame& frame, std::size_t position,
+                                               const NestContext& context) const {
   const auto& loops = frame.vars.loops();
   const Recurrence* recurrence = recurrence_of(frame.func);
   if (recurrence == nullptr || frame.index > 0 || frame.carried || frame.body) return std::nullopt;
@@ -125,72 +125,6 @@ ir::Stmt NestBuilder::emit_steps(Frame& frame, std::size_t position, const NestC
   }
   frame.guards = saved;
   return result;
-}
-
-Expr NestBuilder::own_read(const FunctionData& func, const Expr& node, const Carried* carried) const {
-  const auto* access = node.as<Access>();
-  if (access == nullptr || !access->is_self) return {};
-  const Recurrence& recurrence = *recurrence_of(func);
-  const Expr& from = access->args[recurrence.dim];
-  Load load;
-  if (carried != nullptr) {
-    load.buffer = carried->names[static_cast<std::size_t>(access->value_index)];
-    for (const std::size_t d : carried->dims) load.index.push_back(access->args[d]);
-    const std::int64_t offset = *offset_from(from, func.args[recurrence.dim]);
-    load.index.push_back(number(std::abs(offset) - 1));
-    return make_expr(node.type(), std::move(load));
-  }
-  const Expr start = analysis::recurrence_start(program_.pipeline, func);
-  const Expr point = make_var(func.args[recurrence.dim]);
-  load.buffer = storage_name(func.name, access->value_index, func.types.size());
-  load.index = access->args;
-  // An index that is in the box and no point that is still to come, whether the value is wanted or not.
-  load.index[recurrence.dim] =
-      recurrence.ahead ? max(min(from, start), point) : min(max(from, start), point);
-  const Expr value = make_expr(node.type(), std::move(load));
-  return select(recurrence.ahead ? from <= start : from >= start, value, make_const(node.type(), 0));
-}
-
-// Does the box that is computed begin, on the way, with the start?
-bool NestBuilder::starts_with_box(const FunctionData& func) const {
-  const Recurrence& recurrence = *recurrence_of(func);
-  const analysis::Interval along = program_.required.at(func.name)[recurrence.dim];
-  return analysis::same(recurrence.ahead ? along.max : along.min,
-                        analysis::recurrence_start(program_.pipeline, func));
-}
-
-std::vector<ir::Stmt> NestBuilder::carry_on(const FunctionData& func, const Carried& carried) const {
-  const Recurrence& recurrence = *recurrence_of(func);
-  const Expr start = analysis::recurrence_start(program_.pipeline, func);
-  const Expr point = make_var(func.args[recurrence.dim]);
-  std::vector<ir::Stmt> stmts;
-  for (std::size_t i = 0; i < carried.names.size(); ++i) {
-    const Type type = func.types[i];
-    std::vector<Expr> at;
-    for (const std::size_t d : carried.dims) at.push_back(make_var(func.args[d]));
-    at.push_back(number(0));
-    for (std::int64_t place = carried.reach; place-- > 0;) {
-      ir::Store store;
-      store.buffer = carried.names[i];
-      store.index = at;
-      store.index.back() = number(place);
-      if (place > 0) {
-        Load older;
-        older.buffer = carried.names[i];
-        older.index = at;
-        older.index.back() = number(place - 1);
-        store.value = make_expr(type, std::move(older));
-      } else {
-        store.value = make_var(func.name + ".value" + std::to_string(i), type);
-        if (!starts_with_box(func)) {
-          store.value = select(recurrence.ahead ? point <= start : point >= start, store.value,
-                               make_const(type, 0));
-        }
-      }
-      stmts.push_back(ir::make_stmt(std::move(store)));
-    }
-  }
-  return stmts;
 }
 
 }  // namespace mica::passes

@@ -16,7 +16,7 @@ void plan_kernels(Program& program) {
       if (!kernel.frame.on_gpu && !kernel.frame.march) continue;
       kernel.stages = planning::stages_of(program, *func, i, kernel.frame);
       kernel.taps = planning::taps_of(program, kernel);
-      kernel.edges = planning::edges_of(kernel);
+      kernel.edges = planning::edges_of(kernel, program.pipeline);
       kernel.inside = planning::edge_of(program, *func, i, kernel.frame);
       program.kernels.push_back(std::move(kernel));
     }

@@ -1,6 +1,7 @@
 #include "codegen/passes/gpu/exchange_taps.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -11,6 +12,12 @@
 
 namespace mica::passes {
 namespace {
+
+using planning::KernelPlan;
+using planning::Residence;
+using planning::Server;
+using planning::Stage;
+using planning::Tap;
 
 constexpr std::int64_t kWarp = 32;
 
@@ -23,19 +30,41 @@ bool is_thread_loop(const ir::Stmt& s) {
   return loop && loop->kind == LoopKind::GpuThread;
 }
 
-// The threads of the block in x: the innermost loops of all nests of thread loops.
-std::int64_t threads_in_x(const ir::Stmt& nest) {
-  std::int64_t most = 0;
-  ir::walk(
-      nest,
-      [&](const ir::Stmt& s) {
-        if (!is_thread_loop(s) || is_thread_loop(s.as<ir::For>()->body)) return;
-        const auto* extent = as_int(s.as<ir::For>()->extent);
-        internal_check(extent != nullptr, "thread loops have constant extents");
-        most = std::max(most, *extent);
-      },
-      nullptr);
-  return most;
+std::vector<std::string> arrays_of(const Pipeline& pipeline, const std::string& source) {
+  const FunctionData* func = pipeline.find(source);
+  if (func == nullptr) return {source};
+  std::vector<std::string> arrays;
+  for (std::size_t i = 0; i < func->types.size(); ++i) {
+    arrays.push_back(storage_name(source, static_cast<int>(i), func->types.size()));
+  }
+  return arrays;
+}
+
+// Taps of a plan that the next lanes serve: of one input or Func, or of copies of it that stages hold,
+// all along the same dimensions of it and of its readers.
+struct Exchange {
+  std::string of;
+  std::size_t dim = 0, own_dim = 0;
+  std::vector<const Tap*> taps;
+};
+
+std::vector<Exchange> exchanges_of(const KernelPlan& plan) {
+  std::vector<Exchange> exchanges;
+  for (const Tap& tap : plan.taps) {
+    const Stage* source = plan.find(tap.source);
+    // What threads hold in registers, in a common frame, they exchange when it is filled.
+    if (tap.server != Server::Lane || (source != nullptr && source->is_in(Residence::Registers)))
+      continue;
+    const auto dim = static_cast<std::size_t>(tap.along);
+    const auto own_dim = static_cast<std::size_t>(tap.at[dim].of);
+    const std::string& of = source != nullptr ? source->copies : tap.source;
+    auto same = std::find_if(exchanges.begin(), exchanges.end(), [&](const Exchange& other) {
+      return other.of == of && other.dim == dim && other.own_dim == own_dim;
+    });
+    if (same == exchanges.end()) same = exchanges.insert(exchanges.end(), {of, dim, own_dim, {}});
+    same->taps.push_back(&tap);
+  }
+  return exchanges;
 }
 
 // Taps of one row: the same array at the same place in all dimensions but the exchanged one.
@@ -49,16 +78,24 @@ struct Row {
 
 class Exchanger {
  public:
-  /// `staged` is the copy of `source` that the Func holds, if any; `dim` is the exchanged dimension of
-  /// both, `own_dim` that of the Func.
-  Exchanger(const Pipeline& pipeline, std::string source, std::string staged, std::size_t dim,
-            std::size_t own_dim, std::int64_t threads)
-      : pipeline_(pipeline),
-        source_(std::move(source)),
-        staged_(std::move(staged)),
-        dim_(dim),
-        own_dim_(own_dim),
-        threads_(threads) {}
+  Exchanger(const Pipeline& pipeline, const KernelPlan& plan, const Exchange& exchange)
+      : threads_(plan.frame.threads[0]),
+        source_(exchange.of),
+        dim_(exchange.dim),
+        own_dim_(exchange.own_dim) {
+    for (const Stage& stage : plan.stages) {
+      const bool window = stage.is_in(Residence::Registers) && stage.copies == exchange.of;
+      for (const std::string& array : arrays_of(pipeline, stage.func)) {
+        stages_[array] = stage.func;
+        if (window) windows_.insert(array);
+      }
+    }
+    for (const Tap* tap : exchange.taps) {
+      for (const std::string& array : arrays_of(pipeline, tap->source)) {
+        offsets_[{tap->reader, array}].insert(tap->at[dim_].offset);
+      }
+    }
+  }
 
   ir::Stmt run(const ir::Stmt& s) {
     if (!s.defined()) return s;
@@ -103,14 +140,6 @@ class Exchanger {
     return found;
   }
 
-  [[nodiscard]] bool is_source(const std::string& array) const {
-    return array == source_ || array == staged_;
-  }
-  [[nodiscard]] bool is_window(const std::string& array) const {
-    const auto made = pipeline_.marched.find(array);
-    return made != pipeline_.marched.end() && made->second.window_of == source_;
-  }
-
   static bool same_place(const Load& a, const Load& b, std::size_t but) {
     if (a.index.size() != b.index.size()) return false;
     for (std::size_t d = 0; d < a.index.size(); ++d) {
@@ -125,15 +154,22 @@ class Exchanger {
     return dim_ < load.index.size() ? analysis::constant_difference(load.index[dim_], own)
                                     : std::nullopt;
   }
+  // The offset of a load that another lane serves, or that the thread's own points are.
+  [[nodiscard]] std::optional<std::int64_t> served(const Load& load, const Expr& own) const {
+    const auto offsets = offsets_.find({reader_, load.buffer});
+    if (offsets == offsets_.end()) return std::nullopt;
+    const auto offset = offset_of(load, own);
+    const bool known = offset && (*offset == 0 || offsets->second.count(*offset) > 0);
+    return known ? offset : std::nullopt;
+  }
 
-  // The rows that `value` reads beside the thread's `width` points from `own` on.
-  std::vector<Row> rows_of(const Expr& value, const Expr& own, std::int64_t width) const {
+  // The rows that `value` reads beside the thread's points from `own` on.
+  std::vector<Row> rows_of(const Expr& value, const Expr& own) const {
     std::vector<Row> rows;
     walk(value, [&](const Expr& e) {
       const auto* load = e.as<Load>();
-      if (!load || !is_source(load->buffer)) return;
-      const auto offset = offset_of(*load, own);
-      if (!offset || std::abs(*offset) > width) return;
+      const auto offset = load != nullptr ? served(*load, own) : std::nullopt;
+      if (!offset) return;
       auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
         return r.tap.buffer == load->buffer && same_place(r.tap, *load, dim_);
       });
@@ -152,7 +188,7 @@ class Exchanger {
     std::optional<Load> held;
     walk(value, [&](const Expr& e) {
       const auto* load = e.as<Load>();
-      if (!load || !is_window(load->buffer) || !same_place(row.tap, *load, dim_)) return;
+      if (!load || windows_.count(load->buffer) == 0 || !same_place(row.tap, *load, dim_)) return;
       if (offset_of(*load, own) == std::int64_t{0}) held = *load;
     });
     if (held) return held;
@@ -167,7 +203,9 @@ class Exchanger {
 
   ir::Stmt exchanged(const ir::Stmt& s, const ir::Store& store, const std::string& lane,
                      std::int64_t width) {
-    if (own_dim_ >= store.index.size()) return s;
+    const auto stage = stages_.find(store.buffer);
+    if (stage == stages_.end() || own_dim_ >= store.index.size()) return s;
+    reader_ = stage->second;
     lane_ = lane;
     const Expr own = store.index[own_dim_];
     analysis::Linear form = analysis::linearize(own);
@@ -175,7 +213,7 @@ class Exchanger {
     if (varies(analysis::to_expr(form))) return s;
 
     ir::Stmt result = s;
-    for (auto& row : rows_of(store.value, own, width)) {
+    for (auto& row : rows_of(store.value, own)) {
       const auto points = own_points(row, store.value, own);
       if (!points) continue;
       row.name = source_ + ".row" + std::to_string(made_++);
@@ -200,8 +238,7 @@ class Exchanger {
     return memo(e, [&] {
       const auto* load = e.as<Load>();
       if (load && load->buffer == row.tap.buffer && same_place(*load, row.tap, dim_)) {
-        const auto offset = offset_of(*load, own);
-        if (offset && std::abs(*offset) <= width)
+        if (const auto offset = served(*load, own))
           return element(row, own_place(width) + constant(*offset));
       }
       return map_children(e, [&](const Expr& child) { return read_row(child, row, own, width, memo); });
@@ -261,62 +298,27 @@ class Exchanger {
     return ir::make_block(std::move(stmts));
   }
 
-  const Pipeline& pipeline_;
-  std::string source_, staged_;
-  std::size_t dim_, own_dim_;
   std::int64_t threads_;
+  std::string source_;
+  std::size_t dim_, own_dim_;
+  std::map<std::string, std::string> stages_;  // by array
+  std::set<std::string> windows_;              // arrays in registers with points of the source
+  std::map<std::pair<std::string, std::string>, std::set<std::int64_t>>
+      offsets_;                    // of a reader's taps on an array
   std::string thread_, lane_;      // the loops around: of the threads in x, of a vector (or none)
+  std::string reader_;             // the stage of the statement at hand
   std::set<std::string> varying_;  // names that differ between the threads of a warp
   int made_ = 0;
 };
-
-// The copy of `source` that a stage of `func` made; empty if none.
-std::string staged_copy(const Pipeline& pipeline, const FunctionData& func, const std::string& source) {
-  for (const auto& directive : func.definitions.front().directives) {
-    const auto* stage = std::get_if<directive::StagedSource>(&directive.op);
-    if (!stage) continue;
-    const auto made = pipeline.staged.find(stage->source);
-    if (made != pipeline.staged.end() && made->second == source) return made->first;
-  }
-  return {};
-}
-
-// The dimension of `source` that `func` reads at `var` plus a constant.
-std::optional<std::size_t> dimension_read(const Pipeline& pipeline, const FunctionData& func,
-                                          const std::string& source, const std::string& staged,
-                                          const std::string& var) {
-  std::optional<std::size_t> dim;
-  for (const auto& reader : pipeline.funcs) {
-    for (const auto& definition : reader->definitions) {
-      analysis::for_each_access(definition, [&](const Access& access) {
-        if (access.name != source && access.name != staged) return;
-        if (access.name == source && reader.get() != &func) return;
-        for (std::size_t d = 0; d < access.args.size(); ++d) {
-          if (uses_var(access.args[d], var)) dim = d;
-        }
-      });
-    }
-  }
-  return dim;
-}
 
 }  // namespace
 
 void exchange_taps(Program& program) {
   for (auto& nest : program.nests) {
-    if (!nest.on_device) continue;
-    const FunctionData& func = *program.pipeline.find(nest.func);
-    for (const auto& directive : func.definitions.front().directives) {
-      const auto* exchange = std::get_if<directive::Shuffle>(&directive.op);
-      if (!exchange) continue;
-      const std::string staged = staged_copy(program.pipeline, func, exchange->source);
-      const auto dim = dimension_read(program.pipeline, func, exchange->source, staged, exchange->var);
-      const auto own = std::find(func.args.begin(), func.args.end(), exchange->var);
-      const std::int64_t threads = threads_in_x(nest.body);
-      if (!dim || own == func.args.end() || threads % kWarp != 0) continue;
-      const auto own_dim = static_cast<std::size_t>(own - func.args.begin());
-      nest.body =
-          Exchanger(program.pipeline, exchange->source, staged, *dim, own_dim, threads).run(nest.body);
+    const KernelPlan* plan = plan_of(program, nest);
+    if (!nest.on_device || plan == nullptr) continue;
+    for (const Exchange& exchange : exchanges_of(*plan)) {
+      nest.body = Exchanger(program.pipeline, *plan, exchange).run(nest.body);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
+#include "codegen/plan/plan_edges.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -50,12 +51,18 @@ struct Effects {
   Names reads, writes, bulk_writes;
 };
 
+// The memories of a block, by their arrays' names.
+struct Memory {
+  std::string stage;
+  ir::Kept kept = ir::Kept::Points;
+  planning::MemoryOrder order;
+};
+using Memories = std::map<std::string, Memory>;
+
 // Shared arrays that were read and written since the last barrier, each with the ages of the accesses:
-// how many planes of a ring were begun since (0 for other arrays).
+// how many planes of its memory were begun since.
 class Pending {
  public:
-  using Rings = std::map<std::string, ir::Allocate::Ring>;
-
   void add(const Pending& other) {
     keep(reads_, other.reads_);
     keep(writes_, other.writes_);
@@ -66,24 +73,21 @@ class Pending {
   }
   // A barrier orders everything but copies of planes that no code asks for yet: they may still be under
   // way.
-  void meet(const Rings& rings) {
+  void meet(const Memories& memories) {
     reads_.clear();
     for (auto& [name, ages] : writes_) {
-      const auto ring = rings.find(name);
-      const bool copied = ring != rings.end() && ring->second.copied;
-      std::erase_if(ages, [&](auto age) { return !copied || age >= ring->second.newest_lag; });
+      const planning::MemoryOrder& order = memories.at(name).order;
+      std::erase_if(ages, [&](auto age) { return !order.copied || age >= order.filled; });
     }
     std::erase_if(writes_, [](const auto& entry) { return entry.second.empty(); });
   }
-  // Another plane of the rings of Func `func` is begun.
-  void begin_plane(const std::string& func) {
+  // Another plane is begun.
+  void begin_plane(const ir::Produce& plane, const Memories& memories) {
     constexpr std::int64_t kOldest = 64;  // no ring is longer
     for (auto* accesses : {&reads_, &writes_}) {
       for (auto& [name, ages] : *accesses) {
-        const bool same =
-            name == func || (name.rfind(func + ".", 0) == 0 &&
-                             name.find_first_not_of("0123456789", func.size() + 1) == std::string::npos);
-        if (!same) continue;
+        const Memory& memory = memories.at(name);
+        if (memory.stage != plane.func || memory.kept != plane.kept) continue;
         std::set<std::int64_t> older;
         for (auto age : ages) older.insert(std::min(age + 1, kOldest));
         ages = std::move(older);
@@ -91,24 +95,22 @@ class Pending {
     }
   }
   friend bool operator==(const Pending&, const Pending&) = default;
-  [[nodiscard]] bool conflicts(const Effects& next, const Rings& rings) const {
-    auto meets = [&](const Ages& accesses, const std::string& name, auto&& harmless) {
+  [[nodiscard]] bool conflicts(const Effects& next, const Memories& memories) const {
+    using planning::MemoryOrder;
+    const auto meets = [&](const Ages& accesses, const std::string& name,
+                           std::int64_t MemoryOrder::*distance) {
       const auto it = accesses.find(name);
       if (it == accesses.end()) return false;
-      const auto ring = rings.find(name);
-      return ring == rings.end() || std::any_of(it->second.begin(), it->second.end(),
-                                                [&](auto age) { return !harmless(ring->second, age); });
+      const MemoryOrder& order = memories.at(name).order;
+      return order.each || *it->second.rbegin() >= order.*distance;
     };
     for (const auto& name : next.reads) {
-      if (meets(writes_, name, [](const auto& r, auto age) { return age < r.newest_lag; })) return true;
+      if (meets(writes_, name, &MemoryOrder::filled)) return true;
     }
     for (const auto* names : {&next.writes, &next.bulk_writes}) {
       for (const auto& name : *names) {
-        // A new plane takes the place of the one begun `places` planes before it.
-        if (meets(writes_, name, [](const auto& r, auto age) { return age < r.places; })) return true;
-        if (meets(reads_, name, [](const auto& r, auto age) { return age < r.places - r.oldest_lag; })) {
-          return true;
-        }
+        if (meets(writes_, name, &MemoryOrder::refilled)) return true;
+        if (meets(reads_, name, &MemoryOrder::reused)) return true;
       }
     }
     return false;
@@ -138,8 +140,9 @@ SourceLocation place_of_blocks(const FunctionData& func) {
 class Fuser {
  public:
   /// Of the kernel of `func`, whose name and place errors give.
-  Fuser(const DeviceLimits& limits, const FunctionData& func)
-      : limits_(limits), kernel_(func.name), where_(place_of_blocks(func)) {}
+  /// `plan`: whose edges say who waits for whom; null: of no memory is anything known.
+  Fuser(const DeviceLimits& limits, const FunctionData& func, const planning::KernelPlan* plan)
+      : limits_(limits), kernel_(func.name), where_(place_of_blocks(func)), plan_(plan) {}
 
   ir::Stmt run(const ir::Stmt& s, int (&block)[3]) {
     measure(s);
@@ -216,8 +219,14 @@ class Fuser {
         s,
         [&](const ir::Stmt& child) {
           const auto* alloc = child.as<ir::Allocate>();
-          if (alloc) (alloc->memory == MemoryType::Shared ? shared_ : private_).insert(alloc->buffer);
-          if (alloc && alloc->ring.places > 0) rings_[alloc->buffer] = alloc->ring;
+          if (alloc == nullptr) return;
+          if (alloc->memory != MemoryType::Shared) {
+            private_.insert(alloc->buffer);
+            return;
+          }
+          Memory& memory = memories_[alloc->buffer];
+          memory = {alloc->stage, alloc->kept, {}};
+          if (plan_ != nullptr) memory.order = planning::order_of(*plan_, alloc->stage, alloc->kept);
         },
         [](const Expr&) {});
   }
@@ -273,9 +282,10 @@ class Fuser {
       return run_block(alloc->body, pending);
     }
     if (const auto* produce = s.as<ir::Produce>()) {
-      pending.begin_plane(produce->func);
+      pending.begin_plane(*produce, memories_);
       ir::Stmt body = run_block(produce->body, pending);
-      return body.defined() ? ir::make_stmt(ir::Produce{produce->func, body}) : body;
+      return body.defined() ? ir::make_stmt(ir::Produce{produce->func, body, false, produce->kept})
+                            : body;
     }
     if (!has_thread_loops(s)) return stage(one_thread(s), effects(s), pending);
     ir::Stmt inside;
@@ -290,7 +300,7 @@ class Fuser {
       // first.
       ir::Stmt barrier;
       if (meets_in_order(s, pending)) {
-        pending.meet(rings_);
+        pending.meet(memories_);
         barrier = ir::make_stmt(ir::Barrier{});
       }
       Pending other = pending;
@@ -320,24 +330,29 @@ class Fuser {
   bool meets_in_order(const ir::Stmt& branch, Pending pending) const {
     bool meets = false, waits = false;
     const auto check = [&](const ir::Stmt& s) {
-      if (const auto* made = s.as<ir::Produce>()) pending.begin_plane(made->func);
+      if (const auto* made = s.as<ir::Produce>()) pending.begin_plane(*made, memories_);
       waits = waits || s.as<ir::CopyWait>() || s.as<ir::BulkWait>();
-      if (!meets) meets = pending.conflicts(own_effects(s), rings_);
+      if (!meets) meets = pending.conflicts(in_shared(own_effects(s)), memories_);
     };
     ir::walk(branch, check, nullptr);
     return meets && !waits;
   }
 
-  ir::Stmt stage(const ir::Stmt& code, Effects effects, Pending& pending) const {
-    // No thread reads what another wrote to global memory in the same kernel.
+  // No thread reads what another wrote to global memory in the same kernel.
+  [[nodiscard]] Effects in_shared(Effects effects) const {
     for (auto* names : {&effects.reads, &effects.writes, &effects.bulk_writes}) {
-      std::erase_if(*names, [this](const std::string& name) { return shared_.count(name) == 0; });
+      std::erase_if(*names, [this](const std::string& name) { return memories_.count(name) == 0; });
     }
-    if (!pending.conflicts(effects, rings_)) {
+    return effects;
+  }
+
+  ir::Stmt stage(const ir::Stmt& code, const Effects& all, Pending& pending) const {
+    const Effects effects = in_shared(all);
+    if (!pending.conflicts(effects, memories_)) {
       pending.add(effects);
       return code;
     }
-    pending.meet(rings_);
+    pending.meet(memories_);
     pending.add(effects);
     return ir::make_block({ir::make_stmt(ir::Barrier{}), code});
   }
@@ -390,8 +405,9 @@ class Fuser {
   SourceLocation where_;
   std::int64_t block_[3] = {1, 1, 1};
   std::vector<ir::Allocate> allocs_;
-  Names private_, shared_;
-  Pending::Rings rings_;
+  Names private_;
+  const planning::KernelPlan* plan_;
+  Memories memories_;
 };
 
 }  // namespace
@@ -401,7 +417,8 @@ void fuse_thread_loops(Program& program) {
     if (!nest.on_device) continue;
     const FunctionData* func = program.pipeline.find(nest.func);
     internal_check(func != nullptr, "a nest computes a Func of the pipeline");
-    nest.body = Fuser(program.options.limits, *func).run(nest.body, nest.kernel.block);
+    nest.body =
+        Fuser(program.options.limits, *func, plan_of(program, nest)).run(nest.body, nest.kernel.block);
   }
 }
 

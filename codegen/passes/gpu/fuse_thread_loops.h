@@ -6,10 +6,12 @@
 //                                                                  if thread.x < 32: f[..] = ...
 //
 // The block gets the largest extent of each axis (the innermost thread loop of a stage is x).
-// A barrier stands between two stages when the later reads what the earlier wrote, or writes what it
-// read or wrote, in memory that the block shares; around a serial loop also between its iterations.
-// An asynchronous or bulk copy counts as a write of its target and a read of its source where it
-// starts, and the set-up of transaction barriers as a write that a bulk copy reads; waits count as
+// Who waits for whom are the edges of the kernel's plan (plan_edges.h): a barrier stands before a stage
+// that reads a plane of shared memory as many planes behind the newest as an edge says, or takes the
+// place of one that was read or written; around a serial loop also between its iterations. Of memory
+// that belongs to no stage of a plan everybody waits for whoever wrote it before, or read what is
+// written. An asynchronous or bulk copy counts as a write of its target and a read of its source where
+// it starts, and the set-up of transaction barriers as a write that a bulk copy reads; waits count as
 // nothing. Code outside thread loops that stores, copies or expects bulk copies runs on one thread.
 // Requires: flatten_storage, unroll_loops, vectorize_loops; constant extents of thread loops.
 // Ensures: no GpuThread loop is left; thread axes are VarRefs; Shared Allocates stand at the top of

@@ -18,13 +18,16 @@ namespace {
 
 class Unroller {
  public:
-  explicit Unroller(bool on_device) : on_device_(on_device) {}
+  /// `plan`: of the nest; null on the host where nothing marches.
+  Unroller(bool on_device, const planning::KernelPlan* plan) : on_device_(on_device), plan_(plan) {}
 
   ir::Stmt run(const ir::Stmt& s) {
     if (const auto* alloc = s.as<ir::Allocate>()) {
       const auto saved = std::pair(must_, may_);
       const bool registers = alloc->memory == MemoryType::Register && alloc->per_thread;
-      const bool several_planes = alloc->ring.oldest_lag > alloc->ring.newest_lag;
+      const planning::Stage* stage = plan_ != nullptr ? plan_->find(alloc->stage) : nullptr;
+      const bool several_planes =
+          stage != nullptr && stage->step && stage->step->oldest_lag > stage->step->newest_lag;
       for (const auto fold : alloc->folds) {
         if (fold == 0 || !on_device_) continue;
         if (registers) must_.push_back(fold);
@@ -147,6 +150,7 @@ class Unroller {
   }
 
   bool on_device_;
+  const planning::KernelPlan* plan_;
   std::vector<std::int64_t> must_,
       may_;  ///< places of the rings around, in registers and in shared memory
 };
@@ -155,7 +159,7 @@ class Unroller {
 
 void unroll_marches(Program& program) {
   for (auto& nest : program.nests) {
-    nest.body = simplify(Unroller(nest.on_device).run(nest.body));
+    nest.body = simplify(Unroller(nest.on_device, plan_of(program, nest)).run(nest.body));
   }
 }
 

@@ -37,7 +37,8 @@ class Lanes {
       return ir::make_block(std::move(stmts));
     }
     if (const auto* produce = s.as<ir::Produce>()) {
-      return ir::make_stmt(ir::Produce{produce->func, run(produce->body), produce->plane});
+      return ir::make_stmt(
+          ir::Produce{produce->func, run(produce->body), produce->plane, produce->kept});
     }
     if (const auto* loop = s.as<ir::For>()) {
       if (depends(loop->min) || depends(loop->extent)) return by_lane(s);

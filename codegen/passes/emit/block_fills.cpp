@@ -1,16 +1,20 @@
-// NestBuilder: boxes that all threads of a block fill together.
+#include "codegen/passes/emit/block_fills.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include "codegen/passes/emit/nest_builder.h"
-#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/analysis/simplify.h"
+#include "codegen/passes/emit/bulk_fills.h"
+#include "codegen/plan/filling.h"
 #include "dsl/expr/names.h"
+#include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/recurrence.h"
 
 namespace mica::passes {
 
 using analysis::Box;
+using planning::Crew;
 
 namespace {
 
@@ -166,119 +170,27 @@ ir::Stmt as_copy(const ir::Stmt& stmt, int lanes) {
   return ir::make_stmt(std::move(copy));
 }
 
-}  // namespace
-
-Crew NestBuilder::crew_of(const FunctionData& func, const NestContext& context) const {
-  const planning::Stage* stage = context.kernel != nullptr ? context.kernel->find(func.name) : nullptr;
-  // An update without thread loops, of a Func whose other definitions have some, is dealt to the
-  // block's.
-  return stage != nullptr && stage->fill.dealt ? stage->crew : Crew(context.threads, 0);
+// Refuses an asynchronous copy of anything but an element of an array in global memory.
+void require_move(const Program& program, const FunctionData& func, const ir::Stmt& stmt) {
+  const auto* store = stmt.as<ir::Store>();
+  const auto* load = store ? store->value.as<Load>() : nullptr;
+  const bool global =
+      load && (program.pipeline.find_input(load->buffer) || [&] {
+        auto it = program.placement.find(load->buffer);
+        return it != program.placement.end() && it->second.level == Placement::Level::Root;
+      }());
+  if (global) return;
+  throw UserError("stage with LoadPolicy::AsyncCopy of " + func.name +
+                      ": its values are computed, and an asynchronous copy only moves them; stage an "
+                      "input or a Func with compute_root, or use TwoStep",
+                  program.placement.at(func.name).where);
 }
 
-// The size of a box inside a block; UserError where it varies.
-std::vector<std::int64_t> NestBuilder::fixed_extents(const FunctionData& func, const Box& box) const {
-  std::vector<std::int64_t> extents;
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    auto count = analysis::constant_extent(box[d]);
-    if (!count) {
-      const auto staged = program_.pipeline.staged.find(func.name);
-      const bool is_copy = staged != program_.pipeline.staged.end();
-      const Recurrence* recurrence = recurrence_of(func);
-      const bool goes_on = recurrence != nullptr && recurrence->dim == d;
-      throw UserError(
-          "inside a block, " + func.name + " needs indices " + brief(box[d].min) + " to " +
-              brief(box[d].max) + " of dimension " + std::to_string(d) + " (" + func.args[d] +
-              "), whose number is not constant; " +
-              (is_copy ? "stage the Func that clamps or repeats the indices of " + staged->second +
-                             ", not " + staged->second + " itself"
-               : goes_on ? "it goes on from its start, so no split of its consumer makes it so: "
-                           "compute_root " +
-                               func.name +
-                               ", or compute it at the innermost thread loop, without store_in, "
-                               "where each thread reads only points that no other one reads"
-                         : "split " + func.args[d] + " by a constant in its consumer, or compute_root " +
-                               func.name),
-          program_.placement.at(func.name).where);
-    }
-    extents.push_back(*count);
-  }
-  return extents;
-}
-
-int NestBuilder::fill_lanes(const FunctionData& func, const NestContext& context) const {
-  return planning::fill_lanes(program_, func, context.row);
-}
-
-bool NestBuilder::copies_sectors(const FunctionData& func, const NestContext& context) const {
-  return planning::copies_sectors(program_, func, context.row);
-}
-
-std::int64_t NestBuilder::row_padding(const FunctionData& func, const analysis::Interval& row,
-                                      const NestContext& context, std::int64_t& count) const {
-  if (context.in_thread || !context.in_block) return 0;
-  return planning::row_padding(program_, func, row, context.row, count);
-}
-
-bool NestBuilder::copies_in_bulk(const FunctionData& func, const Box& box,
-                                 const NestContext& context) const {
-  return context.interior && planning::copies_in_bulk(program_, func, box, context.row);
-}
-
-ir::Stmt NestBuilder::build_cooperative(const FunctionData& func, std::size_t index, const Box& box,
-                                        LoadPolicy policy, const NestContext& context) const {
-  if (policy == LoadPolicy::Bulk) {
-    if (!context.in_step && copies_in_bulk(func, box, context)) {
-      const Expr first = constant(0);
-      return with_barriers(
-          func, 1, ir::make_block({bulk_fill(func, box, first, 1, context), bulk_wait(func, first, 1)}));
-    }
-    policy = LoadPolicy::AsyncCopy;
-  }
-  if (policy == LoadPolicy::AsyncCopy && !context.in_step) {
-    NestContext waiting = context;
-    waiting.in_step = true;
-    return ir::make_block({build_cooperative(func, index, box, policy, waiting),
-                           ir::make_stmt(ir::CopyCommit{}), ir::make_stmt(ir::CopyWait{0})});
-  }
-  const int lanes = context.interior ? fill_lanes(func, context) : 1;
-  if (lanes == 1) return fill_points(func, index, box, policy, context, 1);
-  const auto halo = analysis::constant_difference(context.row.origin, box[0].min);
-  const std::int64_t length = fixed_extents(func, box)[0];
-  const bool exact = analysis::constant_difference(box[0].max, box[0].min).has_value();
-  if (!halo || !exact) return fill_points(func, index, box, policy, context, 1);
-  // Whole vectors from `first` to `last`, counted from the block's first point; single points beside.
-  const auto floor = [&](std::int64_t n) {
-    return (n >= 0 ? n / lanes : -((-n + lanes - 1) / lanes)) * lanes;
-  };
-  const std::int64_t first = -floor(*halo), last = floor(length - *halo);
-  if (last <= first) return fill_points(func, index, box, policy, context, 1);
-  std::vector<ir::Stmt> stmts;
-  auto part = [&](std::int64_t from, std::int64_t to, int width, std::int64_t again = 0) {
-    if (to <= from) return;
-    Box columns = box;
-    columns[0] = {simplify(context.row.origin + constant(from)),
-                  simplify(context.row.origin + constant(to - 1))};
-    stmts.push_back(fill_points(func, index, columns, policy, context, width, again));
-  };
-  if (copies_sectors(func, context) && first < 0 && last - context.row.points == -first) {
-    // The block's own columns, in which threads of a warp stand beside one another in pairs that share
-    // a sector, then those on both sides of it.
-    part(0, context.row.points, lanes);
-    part(first, 0, lanes, context.row.points - first);
-  } else {
-    part(first, last, lanes);
-  }
-  part(-*halo, first, 1);
-  part(last, length - *halo, 1);
-  return ir::make_block(std::move(stmts));
-}
-
-ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, const Box& box,
-                                  LoadPolicy policy, const NestContext& context, int lanes,
-                                  std::int64_t again) const {
+ir::Stmt fill_points(const Program& program, const FunctionData& func, std::size_t index, const Box& box,
+                     LoadPolicy policy, const FillPlace& place, int lanes, std::int64_t again = 0) {
   const Definition& definition = func.definitions[index];
   const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
-  std::vector<std::int64_t> extent = fixed_extents(func, box);
+  std::vector<std::int64_t> extent = fixed_extents(program, func, box);
   extent[0] /= lanes;
   // An update's other dimensions are no points to deal: one thread goes through its reduction domain.
   const auto& pure = definition.pure_vars;
@@ -289,10 +201,10 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
     if (!is_pure(func.args[d])) extent[d] = 1;
   }
   if (again > 0) extent.insert(extent.begin() + 1, 2);
-  const Crew crew = crew_of(func, context);
+  const Crew crew = crew_of(func, place);
   const bool by_threads = policy == LoadPolicy::HaloThreads || policy == LoadPolicy::Strided;
-  Dealt dealt = program_.options.variant.aligned || by_threads
-                    ? deal(policy, prefix, func.args, extent, context.threads, crew)
+  Dealt dealt = program.options.variant.aligned || by_threads
+                    ? deal(policy, prefix, func.args, extent, place.threads, crew)
                     : deal_rows(prefix, extent, crew);
   Expr side = constant(0);
   if (again > 0) {
@@ -323,10 +235,9 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
     if (it == value.end()) return Expr();
     return lanes > 1 && !copies && name == func.args[0] ? it->second + lane : it->second;
   };
-  Expr condition =
-      both(dealt.condition, clip_condition(func, box, needed_box(func, context), context, value_of));
-  ir::Stmt stmt = emit_store(func, index, value_of);
-  if (policy == LoadPolicy::AsyncCopy) require_move(func, stmt);
+  Expr condition = both(dealt.condition, place.needed(func, box, value_of));
+  ir::Stmt stmt = point_stores(program, func, index, value_of);
+  if (policy == LoadPolicy::AsyncCopy) require_move(program, func, stmt);
   if (copies) {
     stmt = as_copy(stmt, lanes);
   } else if (lanes > 1) {
@@ -346,20 +257,94 @@ ir::Stmt NestBuilder::fill_points(const FunctionData& func, std::size_t index, c
   return stmt;
 }
 
-// Refuses an asynchronous copy of anything but an element of an array in global memory.
-void NestBuilder::require_move(const FunctionData& func, const ir::Stmt& stmt) const {
-  const auto* store = stmt.as<ir::Store>();
-  const auto* load = store ? store->value.as<Load>() : nullptr;
-  const bool global =
-      load && (program_.pipeline.find_input(load->buffer) || [&] {
-        auto it = program_.placement.find(load->buffer);
-        return it != program_.placement.end() && it->second.level == Placement::Level::Root;
-      }());
-  if (global) return;
-  throw UserError("stage with LoadPolicy::AsyncCopy of " + func.name +
-                      ": its values are computed, and an asynchronous copy only moves them; stage an "
-                      "input or a Func with compute_root, or use TwoStep",
-                  program_.placement.at(func.name).where);
+}  // namespace
+
+Crew crew_of(const FunctionData& func, const FillPlace& place) {
+  const planning::Stage* stage = place.kernel != nullptr ? place.kernel->find(func.name) : nullptr;
+  // An update without thread loops, of a Func whose other definitions have some, is dealt to the
+  // block's.
+  return stage != nullptr && stage->fill.dealt ? stage->crew : Crew(place.threads, 0);
+}
+
+std::vector<std::int64_t> fixed_extents(const Program& program, const FunctionData& func,
+                                        const Box& box) {
+  std::vector<std::int64_t> extents;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    auto count = analysis::constant_extent(box[d]);
+    if (!count) {
+      const auto staged = program.pipeline.staged.find(func.name);
+      const bool is_copy = staged != program.pipeline.staged.end();
+      const Recurrence* recurrence = recurrence_of(func);
+      const bool goes_on = recurrence != nullptr && recurrence->dim == d;
+      throw UserError(
+          "inside a block, " + func.name + " needs indices " + brief(box[d].min) + " to " +
+              brief(box[d].max) + " of dimension " + std::to_string(d) + " (" + func.args[d] +
+              "), whose number is not constant; " +
+              (is_copy ? "stage the Func that clamps or repeats the indices of " + staged->second +
+                             ", not " + staged->second + " itself"
+               : goes_on ? "it goes on from its start, so no split of its consumer makes it so: "
+                           "compute_root " +
+                               func.name +
+                               ", or compute it at the innermost thread loop, without store_in, "
+                               "where each thread reads only points that no other one reads"
+                         : "split " + func.args[d] + " by a constant in its consumer, or compute_root " +
+                               func.name),
+          program.placement.at(func.name).where);
+    }
+    extents.push_back(*count);
+  }
+  return extents;
+}
+
+ir::Stmt fill_box(const Program& program, const FunctionData& func, std::size_t index, const Box& box,
+                  LoadPolicy policy, const FillPlace& place) {
+  if (policy == LoadPolicy::Bulk) {
+    if (!place.in_step && place.inside && planning::copies_in_bulk(program, func, box, place.row)) {
+      const Expr first = constant(0);
+      return with_barriers(func, 1,
+                           ir::make_block({bulk_fill(program, func, box, crew_of(func, place), first, 1),
+                                           bulk_wait(func, first, 1)}));
+    }
+    policy = LoadPolicy::AsyncCopy;
+  }
+  if (policy == LoadPolicy::AsyncCopy && !place.in_step) {
+    FillPlace waiting = place;
+    waiting.in_step = true;
+    return ir::make_block({fill_box(program, func, index, box, policy, waiting),
+                           ir::make_stmt(ir::CopyCommit{}), ir::make_stmt(ir::CopyWait{0})});
+  }
+  const int lanes = place.inside ? planning::fill_lanes(program, func, place.row) : 1;
+  if (lanes == 1) return fill_points(program, func, index, box, policy, place, 1);
+  const auto halo = analysis::constant_difference(place.row.origin, box[0].min);
+  const std::int64_t length = fixed_extents(program, func, box)[0];
+  const bool exact = analysis::constant_difference(box[0].max, box[0].min).has_value();
+  if (!halo || !exact) return fill_points(program, func, index, box, policy, place, 1);
+  // Whole vectors from `first` to `last`, counted from the block's first point; single points beside.
+  const auto floor = [&](std::int64_t n) {
+    return (n >= 0 ? n / lanes : -((-n + lanes - 1) / lanes)) * lanes;
+  };
+  const std::int64_t first = -floor(*halo), last = floor(length - *halo);
+  if (last <= first) return fill_points(program, func, index, box, policy, place, 1);
+  std::vector<ir::Stmt> stmts;
+  auto part = [&](std::int64_t from, std::int64_t to, int width, std::int64_t again = 0) {
+    if (to <= from) return;
+    Box columns = box;
+    columns[0] = {simplify(place.row.origin + constant(from)),
+                  simplify(place.row.origin + constant(to - 1))};
+    stmts.push_back(fill_points(program, func, index, columns, policy, place, width, again));
+  };
+  if (planning::copies_sectors(program, func, place.row) && first < 0 &&
+      last - place.row.points == -first) {
+    // The block's own columns, in which threads of a warp stand beside one another in pairs that share
+    // a sector, then those on both sides of it.
+    part(0, place.row.points, lanes);
+    part(first, 0, lanes, place.row.points - first);
+  } else {
+    part(first, last, lanes);
+  }
+  part(-*halo, first, 1);
+  part(last, length - *halo, 1);
+  return ir::make_block(std::move(stmts));
 }
 
 }  // namespace mica::passes

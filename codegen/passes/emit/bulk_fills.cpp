@@ -1,16 +1,12 @@
-// NestBuilder: rows that the bulk-copy engine brings, and the transaction barriers that count them off.
-//
-//   step s of a march:   expect bytes of plane s + ahead at barriers[n % depth]     one thread
-//                        copy its rows                                              a thread each
-//                        wait for plane s + newest                                  all threads
-//
-// A plane is number n of its ring, counted from 0: its place and its barrier are n % depth, and the
-// barrier's phase is n / depth.
+#include "codegen/passes/emit/bulk_fills.h"
+
 #include <algorithm>
 
-#include "codegen/passes/emit/nest_builder.h"
-#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/analysis/simplify.h"
+#include "codegen/passes/emit/block_fills.h"
+#include "codegen/passes/emit/point_stores.h"
 #include "dsl/expr/names.h"
+#include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::passes {
@@ -25,26 +21,26 @@ std::string barriers_of(const FunctionData& func) { return func.name + ".full"; 
 
 }  // namespace
 
-ir::Stmt NestBuilder::with_barriers(const FunctionData& func, std::int64_t places,
-                                    const ir::Stmt& body) const {
+ir::Stmt with_barriers(const FunctionData& func, std::int64_t places, const ir::Stmt& body) {
   const std::string barriers = barriers_of(func);
   ir::Allocate alloc;
   alloc.buffer = barriers;
   alloc.type = Int(64);
   alloc.memory = MemoryType::Shared;
+  alloc.stage = func.name;
+  alloc.kept = ir::Kept::Arrivals;
   alloc.mins = {constant(0)};
   alloc.extents = {constant(places)};
   alloc.body = ir::make_block({ir::make_stmt(ir::BulkInit{barriers, static_cast<int>(places)}), body});
   return ir::make_stmt(std::move(alloc));
 }
 
-ir::Stmt NestBuilder::bulk_fill(const FunctionData& func, const Box& box, const Expr& number,
-                                std::int64_t places, const NestContext& context) const {
-  const std::vector<std::int64_t> extent = fixed_extents(func, box);
+ir::Stmt bulk_fill(const Program& program, const FunctionData& func, const Box& box,
+                   const planning::Crew& crew, const Expr& number, std::int64_t places) {
+  const std::vector<std::int64_t> extent = fixed_extents(program, func, box);
   const Expr slot = simplify(number % constant(places));
   std::int64_t rows = 1;
   for (std::size_t d = 1; d < extent.size(); ++d) rows *= extent[d];
-  const Crew crew = crew_of(func, context);
   const std::int64_t threads = crew.count;
   const Expr thread = crew.number(func.name);
   const std::int64_t steps = (rows + threads - 1) / threads;
@@ -60,7 +56,8 @@ ir::Stmt NestBuilder::bulk_fill(const FunctionData& func, const Box& box, const 
     value[func.args[d]] = simplify(box[d].min + (d < last ? left % constant(extent[d]) : left));
     left = left / constant(extent[d]);
   }
-  const ir::Stmt stored = emit_store(func, 0, [&](const std::string& name) { return value.at(name); });
+  const ir::Stmt stored =
+      point_stores(program, func, 0, [&](const std::string& name) { return value.at(name); });
   const auto* store = stored.as<ir::Store>();
   const auto* load = store ? store->value.as<Load>() : nullptr;
   internal_check(load != nullptr, "a bulk copy moves elements of one array to another");
@@ -84,8 +81,7 @@ ir::Stmt NestBuilder::bulk_fill(const FunctionData& func, const Box& box, const 
                      ir::make_block({ir::make_stmt(ir::If{thread == constant(0), expect, {}}), copies}));
 }
 
-ir::Stmt NestBuilder::bulk_wait(const FunctionData& func, const Expr& number,
-                                std::int64_t places) const {
+ir::Stmt bulk_wait(const FunctionData& func, const Expr& number, std::int64_t places) {
   return ir::make_stmt(ir::BulkWait{barriers_of(func), simplify(number % constant(places)),
                                     simplify(number / constant(places) % constant(2))});
 }

@@ -1,33 +1,22 @@
-// NestBuilder: what a thread of a common frame (codegen/plan/common_frame.h) takes from others, so that
-// its registers hold all that it reads of a Func: its own points and those around them.
-//
-//   a warp's rows, four points a lane            registers of a lane
-//
-//        lane 1    lane 2    lane 3                  u u u u       rows of other warps, by shared memory
-//     ...|a a a a|b b b b|c c c c|...          . . a b b b b c . .
-//                                              . . a b b b b c . .
-//                                                    d d d d
-//
-// Every thread stores the rows at the edges of its points, t.rows, one of two places a plane in turn;
-// after a barrier each reads those beside it. Of a copy of planes in shared memory those hold the rows
-// already. Threads at the frame's edge, which have no neighbour, take their own in its place: no point
-// that is stored is made of them.
+#include "codegen/passes/emit/shared_rows.h"
+
 #include <algorithm>
 
-#include "codegen/passes/emit/nest_builder.h"
-#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/analysis/simplify.h"
+#include "codegen/plan/plan_edges.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::passes {
 
 using planning::Around;
+using planning::kRowPlaces;
 using planning::LoopVars;
+using planning::MarchStage;
 
 namespace {
 
 constexpr std::int64_t kWarp = 32;
-constexpr std::int64_t kPlaces = 2;  // of edge rows: a step may write while another thread still reads
 
 /// The loops of one dimension of the frame.
 struct Line {
@@ -115,9 +104,9 @@ class Neighbours {
                   }));
     };
     return ir::make_stmt(ir::Produce{
-        rows_,
+        func_.name,
         in_threads(ir::make_block({rows(0, 0, after), rows(column_.count - before, after, before)})),
-        true});
+        true, ir::Kept::Rows});
   }
   /// The rows of other threads beside the own ones, and what stands beside them.
   [[nodiscard]] ir::Stmt loaded(const Expr& plane) const {
@@ -143,9 +132,11 @@ class Neighbours {
       alloc.memory = MemoryType::Shared;
       alloc.mins = {row.min, constant(0), constant(0), constant(0)};
       alloc.extents = {constant(row_.count * row_.threads), constant(before + after),
-                       constant(column_.threads), constant(kPlaces)};
-      alloc.folds = {0, 0, 0, kPlaces};
-      alloc.ring = {kPlaces, 0, 0, false};
+                       constant(column_.threads), constant(kRowPlaces)};
+      alloc.folds = {0, 0, 0, kRowPlaces};
+      alloc.stage = func_.name;
+      alloc.kept = ir::Kept::Rows;
+      alloc.places = kRowPlaces;
       alloc.body = body;
       body = ir::make_stmt(std::move(alloc));
     }
@@ -321,25 +312,26 @@ const FunctionData* copied_by(const Program& program, const MarchStage& stage) {
 
 }  // namespace
 
-NestBuilder::Exchanged NestBuilder::exchange_rows(const Frame& frame, const MarchStage& stage,
-                                                  const Expr& plane) const {
+GivenRows exchange_rows(const Program& program, const FunctionData& marched, const LoopVars& vars,
+                        const MarchStage& stage, const Expr& plane) {
   // On the host one array holds the points of all threads.
-  if (!takes_from_others(stage) || !program_.options.target.is_gpu()) return {};
-  const Neighbours threads(frame.func, frame.vars, stage, copied_by(program_, stage),
-                           program_.placement.at(stage.func->name).where);
+  if (!takes_from_others(stage) || !program.options.target.is_gpu()) return {};
+  const Neighbours threads(marched, vars, stage, copied_by(program, stage),
+                           program.placement.at(stage.func->name).where);
   const Expr at = simplify(plane + constant(stage.newest));
   if (!threads.in_column()) return {{}, threads.exchanged(at)};
   return {threads.passes_rows() ? threads.stored(at) : ir::Stmt(),
           ir::make_block({threads.exchanged(at), threads.loaded(at)})};
 }
 
-ir::Stmt NestBuilder::with_edge_rows(const Frame& frame, const MarchStage& stage,
-                                     const ir::Stmt& body) const {
-  if (!takes_from_others(stage) || !program_.options.target.is_gpu()) return body;
-  const Neighbours threads(frame.func, frame.vars, stage, copied_by(program_, stage),
-                           program_.placement.at(stage.func->name).where);
+ir::Stmt in_shared_rows(const Program& program, const FunctionData& marched, const LoopVars& vars,
+                        const std::set<std::string>& around, const MarchStage& stage,
+                        const ir::Stmt& body) {
+  if (!takes_from_others(stage) || !program.options.target.is_gpu()) return body;
+  const Neighbours threads(marched, vars, stage, copied_by(program, stage),
+                           program.placement.at(stage.func->name).where);
   if (!threads.passes_rows()) return body;
-  return threads.allocated(body, frame.vars.interval(frame.func.args[threads.row_dim()], frame.fixed));
+  return threads.allocated(body, vars.interval(marched.args[threads.row_dim()], around));
 }
 
 }  // namespace mica::passes

@@ -1,18 +1,13 @@
-// NestBuilder: blocks of which some points lie outside the domain, and the same work as in the others.
-//
-//   before  if x - 4 <= u's last: u.staged[x - 4] = u[x - 4]     if x < n: next[x] = ...
-//   after   u.staged[x - 4] = u[min(x - 4, u's last)]            v = ...;  if x < n: next[x] = v
-//
-// What is computed for points outside is made of values inside and thrown away, so that a test stands
-// only before a store, and all blocks run the same code.
+#include "codegen/passes/emit/clamped_blocks.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "codegen/analysis/linear.h"
+#include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
-#include "codegen/passes/emit/nest_builder.h"
-#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/program.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -207,7 +202,7 @@ class Clamp {
 
 }  // namespace
 
-Expr NestBuilder::inside_of(const std::vector<Guard>& guards, const std::string& march) {
+Expr inside_of(const std::vector<planning::Guard>& guards, const std::string& march) {
   Expr inside;
   for (const auto& guard : guards) {
     if (!march.empty() && guard.loops.count(march)) continue;
@@ -217,27 +212,28 @@ Expr NestBuilder::inside_of(const std::vector<Guard>& guards, const std::string&
   return inside;
 }
 
-ir::Stmt NestBuilder::clamped(const Frame& frame, const ir::Stmt& stmt) const {
+ir::Stmt clamped(const Program& program, const FunctionData& func, const planning::LoopVars& vars,
+                 bool overlap, const ir::Stmt& stmt) {
   // The planes that a chunk walks lie inside, wherever its block stands, unless a Func keeps to the box
   // of an input whatever it is read at.
-  const auto& funcs = program_.pipeline.funcs;
-  const bool beyond = std::any_of(funcs.begin(), funcs.end(), [&](const auto& func) {
-    return func->box_of != nullptr && program_.placement.at(func->name).level == Placement::Level::At;
+  const auto& funcs = program.pipeline.funcs;
+  const bool beyond = std::any_of(funcs.begin(), funcs.end(), [&](const auto& f) {
+    return f->box_of != nullptr && program.placement.at(f->name).level == Placement::Level::At;
   });
   std::set<std::string> fixed;
-  for (const auto& dim : beyond ? std::vector<std::string>() : frame.func.args) {
-    const Expr value = frame.vars.value(dim);
-    for (const auto& walked : frame.vars.loops()) {
+  for (const auto& dim : beyond ? std::vector<std::string>() : func.args) {
+    const Expr value = vars.value(dim);
+    for (const auto& walked : vars.loops()) {
       if (walked.kind != LoopKind::March || !uses_var(value, walked.name)) continue;
-      for (const auto& loop : frame.vars.loops()) {
+      for (const auto& loop : vars.loops()) {
         if (uses_var(value, loop.name)) fixed.insert(loop.name);
       }
     }
   }
-  return Clamp(stmt, std::move(fixed), frame.common.has_value()).in(stmt);
+  return Clamp(stmt, std::move(fixed), overlap).in(stmt);
 }
 
-ir::Stmt NestBuilder::with_tested_stores(const ir::Stmt& stmt, const Expr& condition) {
+ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition) {
   const auto* store = stmt.as<ir::Store>();
   if (store == nullptr) {
     return ir::map_children(

@@ -1,0 +1,27 @@
+// Blocks of which some points lie outside the domain, and the same work as in the others.
+//
+//   before  if x - 4 <= u's last: u.staged[x - 4] = u[x - 4]     if x < n: next[x] = ...
+//   after   u.staged[x - 4] = u[min(x - 4, u's last)]            v = ...;  if x < n: next[x] = v
+//
+// What is computed for points outside is made of values inside and thrown away, so that a test stands
+// only before a store, and all blocks run the same code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/plan/loop_vars.h"
+#include "codegen/program.h"
+
+namespace mica::passes {
+
+/// That all of `guards` hold but those of loop `march`; undefined if there are none.
+Expr inside_of(const std::vector<planning::Guard>& guards, const std::string& march);
+/// `stmt`, the work of a block of `func`, whose loads from global memory stay within their arrays.
+/// `vars` are the loops of `func`; `overlap`: blocks reach below the domain's first point, too.
+ir::Stmt clamped(const Program& program, const FunctionData& func, const planning::LoopVars& vars,
+                 bool overlap, const ir::Stmt& stmt);
+/// `stmt`, whose values are computed wherever the point is, and stored where `condition` holds.
+ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition);
+
+}  // namespace mica::passes
