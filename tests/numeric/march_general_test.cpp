@@ -219,5 +219,26 @@ TEST(MarchGeneral, OfAWindowOverAnInputOfFewerDimensionsKeepsTheOrderOfTheSum) {
   for (const Target& target : all_targets()) EXPECT_TRUE(run_matches(expected, {f}, box, target));
 }
 
+// select(inside, sum, u(x, y, z)): the part of the point's own plane chooses, wherever the sum is cut.
+TEST(MarchGeneral, PointsThatKeepAValueOfTheirPlaneAreScattered) {
+  for (const Target& target : all_targets()) {
+    for (const Partials partials : {Partials::EveryPlane, Partials::Centre}) {
+      for (const int radius : {1, 2}) {
+        const ImageParam u(Float(32), 3, "u");
+        Expr sum = 0.5F * u(x, y, z) + 0.25F * u(x - 1, y, z) + 0.125F * u(x, y + 1, z);
+        for (int r = 1; r <= radius; ++r) {
+          sum = sum + 0.1F * static_cast<float>(r) * u(x, y, z - r) + 0.2F * u(x + 1, y, z + r);
+        }
+        Func f("f");
+        f(x, y, z) = select(x > 1 && y < 12 && z > -3 && z < 5, sum, u(x, y, z));
+        f.gpu_tile(x, y, 8, 4).vectorize(x, 2).march(z, 5).scatter(z, partials);
+        f.stage(u, MemoryType::Shared).pipeline(u, 1);
+        const auto memory = bind_demanded({f}, kBox, {u}, 3);
+        EXPECT_TRUE(matches_oracle({f}, kBox, target)) << "radius " << radius;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mica::test
