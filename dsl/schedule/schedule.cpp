@@ -79,7 +79,7 @@ struct DirectiveText {
       }
     });
     const bool no_loops = arguments.empty() && std::tuple_size_v<decltype(D::fields())> > 0;
-    return fmt::format(".{}({})", member, no_loops ? "{}" : joined(arguments));
+    return fmt::format(".{}({})", member, no_loops ? "{}" : fmt::to_string(fmt::join(arguments, ", ")));
   }
   std::string operator()(const directive::In& d) const {
     return fmt::format("{}.in({})", name_of(d.source), name_of(consumer_of(d.wrapper, d.source)));
