@@ -78,8 +78,9 @@ struct DirectiveText {
         if (!is_usual) add_argument(arguments, field.role, value);
       }
     });
-    const bool no_loops = arguments.empty() && std::tuple_size_v<decltype(D::fields())> > 0;
-    return fmt::format(".{}({})", member, no_loops ? "{}" : fmt::to_string(fmt::join(arguments, ", ")));
+    const bool takes_some = std::tuple_size_v<decltype(D::fields())> > 0;
+    const std::string none = takes_some ? "{}" : "";  // no loops, in a list, or nothing at all
+    return fmt::format(".{}({})", member, arguments.empty() ? none : joined(arguments));
   }
   std::string operator()(const directive::In& d) const {
     return fmt::format("{}.in({})", name_of(d.source), name_of(consumer_of(d.wrapper, d.source)));
