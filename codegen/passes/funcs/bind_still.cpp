@@ -21,9 +21,7 @@ class Binder {
           if (const auto* let = s.as<ir::LetStmt>()) bound_.insert(let->name);
         },
         [this](const Expr& e) {
-          mica::walk(e, [this](const Expr& node) {
-            if (const auto* let = node.as<Let>()) bound_.insert(let->name);
-          });
+          if (const auto* let = e.as<Let>()) bound_.insert(let->name);
         });
   }
 

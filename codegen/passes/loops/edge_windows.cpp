@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
+#include "codegen/analysis/equal_nodes.h"
 #include "codegen/ir/traverse.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
@@ -54,9 +56,7 @@ std::set<std::string> names_bound_in(const ir::Stmt& body) {
         if (const auto* inner = s.as<ir::For>()) names.insert(inner->name);
       },
       [&](const Expr& e) {
-        mica::walk(e, [&](const Expr& node) {
-          if (const auto* let = node.as<Let>()) names.insert(let->name);
-        });
+        if (const auto* let = e.as<Let>()) names.insert(let->name);
       });
   return names;
 }
@@ -65,10 +65,11 @@ std::set<std::string> names_bound_in(const ir::Stmt& body) {
 std::vector<Tap> taps_of(const ir::For& loop, const ir::Stmt& body, const Ranges& ranges) {
   const std::set<std::string> bound = names_bound_in(body);
   std::vector<Tap> taps;
+  analysis::EqualNodes first_of;
+  std::unordered_set<const ExprNode*> met;  // the first of equal loads; never iterated
   const auto add = [&](const Expr& node) {
     const auto* load = node.as<Load>();
-    const auto is_node = [&](const Tap& tap) { return equal(tap.load, node); };
-    if (load == nullptr || std::any_of(taps.begin(), taps.end(), is_node)) return;
+    if (load == nullptr || !met.insert(first_of(node).ptr().get()).second) return;
     const auto uses = [&](const std::string& name) { return uses_var(node, name); };
     if (std::any_of(bound.begin(), bound.end(), uses)) return;
     const ir::Stmt alone = ir::make_stmt(ir::Store{load->buffer, load->index, node, {}});
@@ -77,7 +78,7 @@ std::vector<Tap> taps_of(const ir::For& loop, const ir::Stmt& body, const Ranges
     if (interior.inequalities().empty() || interior.failures() > 0) return;
     taps.push_back({node, interior.inequalities()});
   };
-  ir::walk(body, nullptr, [&](const Expr& e) { mica::walk(e, add); });
+  ir::walk(body, nullptr, add);
   return taps;
 }
 
