@@ -94,6 +94,14 @@ void emit_checks(Program& program, const std::string& array, bool is_input, std:
   }
 }
 
+// A copy of an input, point by point, that keeps to the input's box whatever it is read at: frames see
+// to it.
+bool is_held(const FunctionData& consumer, const Access& access) {
+  return access.image != nullptr && access.image == consumer.box_of &&
+         std::all_of(access.args.begin(), access.args.end(),
+                     [](const Expr& arg) { return arg.as<VarRef>() != nullptr; });
+}
+
 // `name` is the Func or input as accesses call it, `array` its (first) buffer.
 void check_array(Program& program, const std::string& name, const std::string& array, bool is_input,
                  std::size_t dims) {
@@ -105,8 +113,7 @@ void check_array(Program& program, const std::string& name, const std::string& a
       auto scope = analysis::definition_scope(*consumer, definition, box->second);
       analysis::for_each_access(definition, [&](const Access& access) {
         if (access.name != name || (access.is_self && definition.recurrence)) return;
-        if (access.image != nullptr && access.image == consumer->box_of)
-          return;  // reads stay in its box
+        if (is_held(*consumer, access)) return;
         for (std::size_t d = 0; d < dims; ++d) {
           Interval i = analysis::index_interval(definition, access.args[d], scope);
           check_bounded(*consumer, access, d, i);
