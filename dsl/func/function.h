@@ -115,7 +115,8 @@ class FunctionData {
   std::vector<std::string> args;
   /// Written without arguments, f(): one dimension of one point.
   bool is_scalar = false;
-  /// Of boundary conditions: the input whose box they keep to. Null: the box that the user gave.
+  /// Of boundary conditions, and of copies of an input whose values beyond its box do not matter, in a
+  /// frame that reads within it: the input whose box they keep to. Null: the box that the user gave.
   std::shared_ptr<const ImageData> box_of;
   std::vector<Type> types;
   /// [0] is the pure definition.

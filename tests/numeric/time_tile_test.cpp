@@ -158,6 +158,29 @@ TEST(TimeTile, LevelsAreSummedPlaneByPlane) {
   }
 }
 
+TEST(TimeTile, ABoxThatTheUserGave) {
+  const ImageParam u(Float(32), 2, "u");
+  Func next("next");
+  next(x, y) = 0.5F * u(x, y) + 0.25F * (u(x - 1, y) + u(x, y + 2));
+  Iteration plain({{u, next}}), tiled({{u, next}});
+  plain.over({{5, 20}, {1, 9}});
+  tiled.over({{5, 20}, {1, 9}});
+  expect_same(plain, tiled, {u}, {}, {{0, 40}, {0, 30}}, 3, {7}, Target::host());
+}
+
+// Nothing bounds it, so a read beyond the input is refused as any other, in a frame too.
+TEST(TimeTile, ABoundaryConditionWithoutRangesKeepsNoBox) {
+  const ImageParam u(Float(32), 3, "u");
+  const Func copy = BoundaryConditions::repeat_edge(u, {{}, {}, {}});
+  Func next("next");
+  next(x, y, z) = copy(x, y, z) + copy(x, y, z - 1);
+  next.gpu_tile(x, y, 32, 2).vectorize(x, 4).march(z, 4);
+  Func(copy).compute_at(next, "z.march").store_in(MemoryType::Register);
+  const Buffer<float> a(128, 8, 8);
+  Buffer<float> b(128, 8, 8);
+  EXPECT_THROW(next.realize(b, Target::gpu_emulator(), {.inputs = {{u, a}}}), UserError);
+}
+
 TEST(TimeTile, CallbacksAndChecksSeeWholeSteps) {
   const ImageParam u(Float(32), 1, "u");
   Func next("next");
