@@ -170,11 +170,6 @@ std::vector<Expr> read_inside(const Source& source, const Ranges& ranges, const 
 Func define(Func f, const Source& source, const std::vector<Expr>& values, CallSite at) {
   std::vector<Expr> vars;
   for (const auto& name : source.vars()) vars.push_back(make_var(name));
-  const auto* copy = values[0].as<Access>();
-  const bool bounds =
-      copy == nullptr || std::any_of(copy->args.begin(), copy->args.end(),
-                                     [](const Expr& e) { return e.as<VarRef>() == nullptr; });
-  if (!bounds) f.function()->box_of = nullptr;  // no range bounds it: it reads whatever it is asked for
   if (values.size() == 1) {
     f(vars, at) = values[0];
   } else {

@@ -115,8 +115,9 @@ class FunctionData {
   std::vector<std::string> args;
   /// Written without arguments, f(): one dimension of one point.
   bool is_scalar = false;
-  /// Of boundary conditions, and of copies of an input whose values beyond its box do not matter, in a
-  /// frame that reads within it: the input whose box they keep to. Null: the box that the user gave.
+  /// Of boundary conditions: the input whose box they keep to. Null: the box that the user gave. With
+  /// an empty made_of: of a copy of that input, point by point, in a frame, which sees to it that reads
+  /// stay in the box; what such a Func is beyond does not matter.
   std::shared_ptr<const ImageData> box_of;
   std::vector<Type> types;
   /// [0] is the pure definition.

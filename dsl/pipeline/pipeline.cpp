@@ -154,7 +154,8 @@ class PipelineMaker {
                                           [&](const auto& w) { return w.source == *source; });
         if (needs_copy(*source) || (windowed && is_inline(*source))) {
           auto wrapper = make_wrapper(made_of(*source, "staged"), *source, directive.where);
-          wrapper->box_of = f->box_of;
+          wrapper->box_of = f->made_of.empty() ? f->box_of : nullptr;
+          if (wrapper->box_of != nullptr) wrapper->made_of.clear();
           order.push_back(reads.wrappers.emplace_back(source->name(), wrapper).second);
           held = {wrapper, nullptr};
         }
@@ -167,7 +168,6 @@ class PipelineMaker {
   }
 
   // ---- register_window -----------------------------------------------------------------------------
-
   /// A source without a tap at the point's own column is left for check_schedule to report, and so are
   /// a window without a march and a second one.
   void add_window(const FunctionData& f, const directive::RegisterWindow& window,
@@ -440,7 +440,7 @@ class PipelineMaker {
     copy->where = f.where;
     copy->args = vars_.of(f.args);
     copy->types = f.types;
-    copy->box_of = f.box_of;
+    copy->box_of = f.made_of.empty() ? f.box_of : nullptr;  // boundary conditions hold themselves
     for (std::size_t i = 0; i < f.definitions.size(); ++i) {
       const Definition& definition = f.definitions[i];
       Definition d;
