@@ -162,7 +162,7 @@ class Verifier {
     // One thread a point, or thread loops of a stage's own: the block has as many as the largest crew.
     const bool grows = stage.fill.dealt == LoadPolicy::HaloThreads ||
                        (!stage.fill.dealt && stage.level != Level::Thread && stage.func != plan_.func &&
-                        stage.is_in(Residence::Shared));
+                        (stage.is_in(Residence::Shared) || stage.level == Level::Block));
     if (!grows && reached > own + kWarp * plan_.frame.filling_warps) {
       fault(stage.func, "its crew has " + std::to_string(reached) + " threads, and the block " +
                             std::to_string(own + kWarp * plan_.frame.filling_warps));
