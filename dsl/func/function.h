@@ -115,10 +115,11 @@ class FunctionData {
   std::vector<std::string> args;
   /// Written without arguments, f(): one dimension of one point.
   bool is_scalar = false;
-  /// Of boundary conditions: the input whose box they keep to. Null: the box that the user gave. With
-  /// an empty made_of: of a copy of that input, point by point, in a frame, which sees to it that reads
-  /// stay in the box; what such a Func is beyond does not matter.
+  /// Of boundary conditions: the input whose box they keep to. Null: the box that the user gave.
   std::shared_ptr<const ImageData> box_of;
+  /// Of a copy of an input, point by point, in a frame, which sees to it that reads stay within the
+  /// input's box: that input. What such a Func is beyond the box does not matter.
+  std::shared_ptr<const ImageData> held_of;
   std::vector<Type> types;
   /// [0] is the pure definition.
   std::vector<Definition> definitions;

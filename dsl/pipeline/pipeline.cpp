@@ -154,8 +154,7 @@ class PipelineMaker {
                                           [&](const auto& w) { return w.source == *source; });
         if (needs_copy(*source) || (windowed && is_inline(*source))) {
           auto wrapper = make_wrapper(made_of(*source, "staged"), *source, directive.where);
-          wrapper->box_of = f->made_of.empty() ? f->box_of : nullptr;
-          if (wrapper->box_of != nullptr) wrapper->made_of.clear();
+          wrapper->held_of = f->held_of;
           order.push_back(reads.wrappers.emplace_back(source->name(), wrapper).second);
           held = {wrapper, nullptr};
         }
@@ -440,7 +439,7 @@ class PipelineMaker {
     copy->where = f.where;
     copy->args = vars_.of(f.args);
     copy->types = f.types;
-    copy->box_of = f.made_of.empty() ? f.box_of : nullptr;  // boundary conditions hold themselves
+    copy->held_of = f.held_of;
     for (std::size_t i = 0; i < f.definitions.size(); ++i) {
       const Definition& definition = f.definitions[i];
       Definition d;

@@ -218,7 +218,7 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
   // of an input whatever it is read at.
   const auto& funcs = program.pipeline.funcs;
   const bool beyond = std::any_of(funcs.begin(), funcs.end(), [&](const auto& f) {
-    return f->box_of != nullptr && program.placement.at(f->name).level == Placement::Level::At;
+    return f->held_of != nullptr && program.placement.at(f->name).level == Placement::Level::At;
   });
   std::set<std::string> fixed;
   for (const auto& dim : beyond ? std::vector<std::string>() : func.args) {
