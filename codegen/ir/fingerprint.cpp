@@ -15,10 +15,11 @@ namespace {
 class Writer {
  public:
   void kernel(const Kernel& k) {
-    const auto& [its_name, on_device, params, body, block, min_blocks, max_registers, cluster] = k;
+    const auto& [its_name, on_device, params, body, block, min_blocks, max_registers, cluster,
+                 overlapped] = k;
     name(its_name);
-    numbers({on_device ? 1 : 0, block[0], block[1], block[2], min_blocks, max_registers, cluster[0],
-             cluster[1], cluster[2]});
+    numbers({on_device ? 1 : 0, overlapped ? 1 : 0, block[0], block[1], block[2], min_blocks,
+             max_registers, cluster[0], cluster[1], cluster[2]});
     count(params.size());
     for (const KernelParam& p : params) parameter(p);
     stmt(body);

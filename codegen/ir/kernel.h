@@ -48,6 +48,7 @@ struct Kernel {
   /// Blocks that run together and may reach each other's shared memory (a cluster; CUDA C++ Programming
   /// Guide, "Thread Block Clusters"), at most 8. The grid's sizes must be multiples.
   int cluster[3] = {1, 1, 1};
+  bool overlapped = false;  ///< as Variant::overlapped
 };
 
 /// The blocks of a cluster of the kernel's; 1: there are no clusters.

@@ -196,6 +196,7 @@ std::string to_string(const Kernel& kernel) {
       head += " cluster " + std::to_string(kernel.cluster[0]) + "x" + std::to_string(kernel.cluster[1]) +
               "x" + std::to_string(kernel.cluster[2]);
     }
+    if (kernel.overlapped) head += " overlapped";
     if (kernel.max_registers > 0) head += " max_registers " + std::to_string(kernel.max_registers);
   }
   Printer printer;

@@ -10,7 +10,7 @@ llvm::CallInst* call_asm(Builder& b, llvm::Type* result, const std::string& text
   std::vector<llvm::Type*> types;
   types.reserve(arguments.size());
   for (const llvm::Value* a : arguments) types.push_back(a->getType());
-  if (memory) constraints += ",~{memory}";
+  if (memory) constraints += constraints.empty() ? "~{memory}" : ",~{memory}";
   auto* signature = llvm::FunctionType::get(result, types, false);
   llvm::CallInst* call = b.CreateCall(
       signature, llvm::InlineAsm::get(signature, text, constraints, /*hasSideEffects=*/memory),

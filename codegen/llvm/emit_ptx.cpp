@@ -164,8 +164,8 @@ int newest_ptx_version(int at_most) {
 }
 
 std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
-  const std::unique_ptr<llvm::TargetMachine> machine =
-      make_machine(choose_target(sm, ptx_version, version_for_kernels(module, sm)));
+  const PtxTarget target = choose_target(sm, ptx_version, version_for_kernels(module, sm));
+  const std::unique_ptr<llvm::TargetMachine> machine = make_machine(target);
   NoStrengthReduction gate;
   llvm::LLVMContext context;
   context.setOptPassGate(gate);
@@ -181,7 +181,7 @@ std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
       throw InternalError("two device kernels are named " + kernel.name);
     }
     check_kernel(kernel);
-    add_nvptx_kernel(code, kernel, *name++);
+    add_nvptx_kernel(code, kernel, *name++, target.sm);
   }
   check_module(code);
   optimize_for_gpu(code, *machine);

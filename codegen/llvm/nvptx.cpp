@@ -10,6 +10,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "codegen/llvm/backend.h"
+#include "codegen/llvm/call_asm_llvm.h"
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/kernel_function_llvm.h"
 #include "codegen/llvm/nvptx_async_llvm.h"
@@ -118,6 +119,7 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
   hooks.facts = {.native_half = true,
                  .native_f64_minimum = false,
                  .small_accesses = true,
+                 .few_conditions = true,
                  .load_registers = 32,
                  .value_registers = kGpuValueRegisters,
                  .atomic_scope = "device"};
@@ -170,7 +172,7 @@ std::string ptx_name(const std::string& kernel) {
   return ptx_names(std::vector<std::string>{kernel}).front();
 }
 
-void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std::string& name) {
+void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std::string& name, int sm) {
   std::vector<FunctionParam> params = params_of(kernel);
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (kernel.params[i].texture) params[i] = {params[i].name, UInt(64), false, false, {}};
@@ -194,6 +196,11 @@ void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std:
   const TargetHooks hooks = make_hooks(kernel, layout);
   auto* entry = llvm::BasicBlock::Create(module.getContext(), "entry", function);
   Emitter emitter(*function, *entry, hooks);
+  if (kernel.overlapped && sm >= kOverlapSm) {
+    Builder& b = emitter.builder();
+    call_asm(b, b.getVoidTy(), "griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;", "", {},
+             true);
+  }
   bind_params(emitter, params);
   for (const ir::KernelParam& p : kernel.params) {
     if (!p.texture) continue;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/cuda/cuda_context.h"
+#include "runtime/cuda/cuda_graph.h"
 #include "runtime/cuda/cuda_memory_pool.h"
 #include "runtime/cuda/cuda_textures.h"
 
@@ -57,6 +58,8 @@ class CudaDevice final : public Device {
                       const std::string& array) override {
     return textures_.get(address, bytes, type, array);
   }
+
+  std::unique_ptr<LaunchGraph> make_graph() override { return make_cuda_graph(context_); }
 
   [[nodiscard]] std::string name() const override {
     const GpuFacts& facts = context_->facts();

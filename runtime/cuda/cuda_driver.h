@@ -24,6 +24,9 @@ using FunctionHandle = struct OpaqueFunction*;  ///< CUfunction
 using LinkHandle = struct OpaqueLink*;          ///< CUlinkState
 using TextureHandle = unsigned long long;       ///< CUtexObject
 using ResourceView = struct OpaqueView;         ///< CUDA_RESOURCE_VIEW_DESC
+using GraphHandle = struct OpaqueGraph*;        ///< CUgraph
+using GraphNode = struct OpaqueNode*;           ///< CUgraphNode
+using GraphExec = struct OpaqueGraphExec*;      ///< CUgraphExec
 
 /// CUresult values that Mica tells apart.
 enum ResultCode : Result {
@@ -120,6 +123,25 @@ struct TextureSettings {
   int unused[12] = {};
 };
 
+/// CUDA_KERNEL_NODE_PARAMS_v2.
+struct KernelNode {
+  FunctionHandle function = nullptr;
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  void** arguments = nullptr;
+  void** extra = nullptr;
+  void* kernel = nullptr;  ///< CUkernel, in place of `function`
+  ContextHandle context = nullptr;
+};
+/// CUgraphEdgeData, and the values of its members that Mica uses: kernel `to` may be launched once all
+/// blocks of kernel `from` have said that it may, and itself waits for what they wrote.
+struct GraphEdge {
+  unsigned char from_port = 0, to_port = 0, type = 0;
+  unsigned char unused[5] = {};
+};
+inline constexpr unsigned char kPortProgrammatic = 1, kDependencyProgrammatic = 1;
+
 /// CUstream_flags, CUevent_flags.
 enum StreamFlags : unsigned { kStreamDefault = 0 };
 enum EventFlags : unsigned { kEventDefault = 0, kEventDisableTiming = 2 };
@@ -178,8 +200,18 @@ enum EventFlags : unsigned { kEventDefault = 0, kEventDisableTiming = 2 };
     unsigned, StreamHandle, void**, void**)
 
 /// Functions of newer drivers; ask Function::available() before a call.
-#define MICA_CUDA_OPTIONAL_FUNCTIONS(X) \
-  X(cuFuncGetParamInfo, FunctionHandle, std::size_t, std::size_t*, std::size_t*) /* CUDA 12.4 */
+#define MICA_CUDA_OPTIONAL_FUNCTIONS(X)                                                           \
+  X(cuFuncGetParamInfo, FunctionHandle, std::size_t, std::size_t*, std::size_t*) /* CUDA 12.4 */  \
+  X(cuGraphCreate, GraphHandle*, unsigned)                                       /* CUDA 10.0 */  \
+  X(cuGraphDestroy, GraphHandle)                                                                  \
+  X(cuGraphAddKernelNode_v2, GraphNode*, GraphHandle, const GraphNode*, std::size_t,              \
+    const KernelNode*) /* CUDA 12.0 */                                                            \
+  X(cuGraphAddDependencies_v2, GraphHandle, const GraphNode*, const GraphNode*, const GraphEdge*, \
+    std::size_t)                                                                /* CUDA 12.3 */   \
+  X(cuGraphInstantiateWithFlags, GraphExec*, GraphHandle, unsigned long long)   /* CUDA 11.4 */   \
+  X(cuGraphExecKernelNodeSetParams_v2, GraphExec, GraphNode, const KernelNode*) /* CUDA 12.0 */   \
+  X(cuGraphLaunch, GraphExec, StreamHandle)                                                       \
+  X(cuGraphExecDestroy, GraphExec)
 
 /// One function of the driver and the name it is exported under.
 template <typename... Parameters>

@@ -72,6 +72,7 @@ CudaKernel::CudaKernel(std::shared_ptr<const CudaModule> module, std::string nam
   most_threads_ = attribute(cuda::kMaxThreadsPerBlock);
   ask_for_shared(shared_bytes);
   parameters_ = count_parameters(module_->ptx(), name_);
+  overlaps_launches_ = module_->ptx().find("griddepcontrol.wait") != std::string::npos;
 }
 
 int CudaKernel::attribute(cuda::FunctionAttribute which) const {
@@ -135,6 +136,17 @@ void CudaKernel::launch(const LaunchShape& shape, void* const* arguments, std::s
                                      std::to_string(most_threads_) + " threads a block and has " +
                                      std::to_string(registers_) + " registers a thread");
   }
+}
+
+cuda::KernelNode CudaKernel::node(const LaunchShape& shape, void* const* arguments,
+                                  std::size_t count) const {
+  check_count(count);
+  const auto& [grid, block, shared_bytes] = shape;
+  return {.function = function_,
+          .grid = {grid[0], grid[1], grid[2]},
+          .block = {block[0], block[1], block[2]},
+          .shared_bytes = shared_bytes,
+          .arguments = const_cast<void**>(arguments)};
 }
 
 void CudaKernel::describe(KernelInfo& info) const {

@@ -45,6 +45,12 @@ class CudaKernel final : public LoadedKernel {
               Stream stream) override;
   void describe(KernelInfo& info) const override;
 
+  /// A launch as graphs hold it; `arguments` as in launch(), whose checks are made.
+  [[nodiscard]] cuda::KernelNode node(const LaunchShape& shape, void* const* arguments,
+                                      std::size_t count) const;
+  /// Its code says when the next kernel may be launched, and waits for the one before.
+  [[nodiscard]] bool overlaps_launches() const { return overlaps_launches_; }
+
  private:
   [[nodiscard]] int attribute(cuda::FunctionAttribute which) const;
   void ask_for_shared(int shared_bytes);
@@ -54,6 +60,7 @@ class CudaKernel final : public LoadedKernel {
   const std::string name_;
   cuda::FunctionHandle function_ = nullptr;
   int registers_ = 0, local_bytes_ = 0, static_shared_bytes_ = 0, most_threads_ = 0;
+  bool overlaps_launches_ = false;
   std::optional<std::size_t> parameters_;  // from the PTX; nothing for machine code made elsewhere
 };
 

@@ -11,6 +11,8 @@ TextureView Device::texture(std::uint64_t /*address*/, std::size_t /*bytes*/, Ty
   throw InternalError(array + " cannot be read as a texture on " + name());
 }
 
+std::unique_ptr<LaunchGraph> Device::make_graph() { return nullptr; }
+
 std::shared_ptr<Device> device_for(const Target& target) {
   switch (target.backend) {
     case Backend::Host:

@@ -57,6 +57,21 @@ struct TextureView {
   std::shared_ptr<const void> keep;
 };
 
+/// Launches that a device makes one after the other, in the order in which they were added, at the price
+/// of one. Used by one thread at a time. DeviceErrors name the driver call that failed.
+class LaunchGraph {
+ public:
+  virtual ~LaunchGraph() = default;
+  /// Adds a launch of a kernel of the same device and returns its number, from 0 on. `arguments` as in
+  /// LoadedKernel::launch; their values are taken now. The graph keeps no kernel alive.
+  virtual std::size_t add(LoadedKernel& kernel, const LaunchShape& shape, void* const* arguments,
+                          std::size_t count) = 0;
+  /// Other arguments for launch `number`, from the next launch() on; what is under way keeps its own.
+  virtual void change(std::size_t number, void* const* arguments, std::size_t count) = 0;
+  /// Puts all launches into `stream`. Nothing can be added after it.
+  virtual void launch(Stream stream) = 0;
+};
+
 /// Memory and order on one device. The host and the emulator use host memory.
 class Device {
  public:
@@ -76,6 +91,8 @@ class Device {
   /// messages. UserError if that is more than a texture may have. InternalError where there are none.
   virtual TextureView texture(std::uint64_t address, std::size_t bytes, Type type,
                               const std::string& array);
+  /// An empty graph of launches; null where the device, or its driver, makes none.
+  virtual std::unique_ptr<LaunchGraph> make_graph();
   /// "NVIDIA H200, sm_90, 132 SMs" or the CPU's name.
   [[nodiscard]] virtual std::string name() const = 0;
 };

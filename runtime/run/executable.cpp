@@ -1,15 +1,14 @@
 #include "runtime/run/executable.h"
 
 #include <array>
-#include <cerrno>
 #include <map>
 #include <mutex>
-#include <new>
 #include <utility>
 
 #include "dsl/expr/float_mode.h"
 #include "runtime/run/check_arguments.h"
 #include "runtime/run/launch_run.h"
+#include "runtime/run/prepared_run_state.h"
 #include "runtime/run/print_line.h"
 #include "runtime/run/run_plan.h"
 #include "runtime/run/trace.h"
@@ -46,6 +45,9 @@ struct Executable::State {
   /// What to do for these arguments, from an earlier run with the same shapes where there was one.
   std::shared_ptr<const ShapedRun> shaped_run(const BoundArguments& bound);
   std::shared_ptr<const ShapedRun> kept_shape(const std::vector<std::int64_t>& key);
+  /// The arguments of a run, checked.
+  BoundArguments bind(const std::vector<AnyBuffer*>& given, const RunOptions& options,
+                      const CallSite& at);
   void run(const std::vector<AnyBuffer*>& given, const RunOptions& options, const CallSite& at);
 
   const Target target;
@@ -125,16 +127,22 @@ std::shared_ptr<const ShapedRun> Executable::State::shaped_run(const BoundArgume
   return made;
 }
 
+BoundArguments Executable::State::bind(const std::vector<AnyBuffer*>& given, const RunOptions& options,
+                                       const CallSite& at) {
+  const std::shared_ptr<const PreparedPlan> plan = plan_for(Variant{});
+  BoundArguments bound = bind_arguments(plan->plan(), outputs, given, options, at);
+  if (!bound.nothing_to_do) bound.in_place = check_overlaps(plan->plan(), bound.buffers, target);
+  return bound;
+}
+
 void Executable::State::run(const std::vector<AnyBuffer*>& given, const RunOptions& options,
                             const CallSite& at) {
   const TraceScope trace("run");
-  const std::shared_ptr<const PreparedPlan> plan = plan_for(Variant{});
-  BoundArguments bound = bind_arguments(plan->plan(), outputs, given, options, at);
+  const BoundArguments bound = bind(given, options, at);
   if (bound.nothing_to_do) return;
-  bound.in_place = check_overlaps(plan->plan(), bound.buffers, target);
   const std::shared_ptr<const ShapedRun> shaped = shaped_run(bound);
   LineSink lines(options.print);
-  launch_run(*shaped, bound, target, open_device(), options.stream, lines);
+  RunLauncher(*shaped, bound, target, open_device(), options.stream).launch(lines);
   lines.finish();
 }
 
@@ -161,12 +169,30 @@ void Executable::run(AnyBuffer& output, const RunOptions& options, CallSite at) 
 
 void Executable::run(const std::vector<AnyBuffer*>& outputs, const RunOptions& options, CallSite at) {
   if (!defined()) require_defined(false, at);
-  const DefaultFloatMode mode;
-  try {
-    state_->run(outputs, options, at);
-  } catch (const std::bad_alloc&) {
-    throw DeviceError("operator new", ENOMEM, "no memory on the host for what a run needs");
-  }
+  in_a_run([&] { state_->run(outputs, options, at); });
+}
+
+PreparedRun Executable::prepare(AnyBuffer& output, const RunOptions& options, CallSite at) {
+  return prepare(std::vector<AnyBuffer*>{&output}, options, at);
+}
+
+PreparedRun Executable::prepare(const std::vector<AnyBuffer*>& outputs, const RunOptions& options,
+                                CallSite at) {
+  if (!defined()) require_defined(false, at);
+  auto state = std::make_shared<PreparedRun::State>();
+  in_a_run([&] {
+    for (const AnyBuffer* output : outputs) state->outputs.push_back(*output);
+    std::vector<AnyBuffer*> own;
+    for (AnyBuffer& output : state->outputs) own.push_back(&output);
+    state->options = options;
+    state->target = state_->target;
+    state->bound = state_->bind(own, state->options, at);
+    state->plan = state_->plan_for(Variant{});
+    state->device = state_->open_device();
+    state->shape = [shared = state_](const BoundArguments& bound) { return shared->shaped_run(bound); };
+    state->make_ready();
+  });
+  return PreparedRun(std::move(state));
 }
 
 void Executable::synchronize() {

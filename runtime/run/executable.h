@@ -9,6 +9,7 @@
 #include "runtime/buffer/buffer.h"
 #include "runtime/run/device.h"
 #include "runtime/run/plan.h"
+#include "runtime/run/prepared_run.h"
 #include "runtime/run/run_options.h"
 
 namespace mica {
@@ -54,6 +55,12 @@ class Executable {
   /// Several outputs in the order given to compile, Tuple elements one after another.
   void run(const std::vector<AnyBuffer*>& outputs, const RunOptions& options = {},
            CallSite at = CallSite::current());
+  /// The same run with all decided now, so that PreparedRun::run only launches, and may be captured into
+  /// a CUDA graph of the user's. UserErrors and DeviceErrors as run().
+  [[nodiscard]] PreparedRun prepare(const std::vector<AnyBuffer*>& outputs,
+                                    const RunOptions& options = {}, CallSite at = CallSite::current());
+  [[nodiscard]] PreparedRun prepare(AnyBuffer& output, const RunOptions& options = {},
+                                    CallSite at = CallSite::current());
   /// Waits for runs without a stream of the user's.
   void synchronize();
 

@@ -55,7 +55,7 @@ std::string to_string(const Variant& variant) {
   for (std::size_t i = 0; i < variant.chosen.size(); ++i) {
     text += (i == 0 ? " chosen " : ",") + std::to_string(variant.chosen[i]);
   }
-  return text + (variant.separate ? "" : " in_place");
+  return text + (variant.separate ? "" : " in_place") + (variant.overlapped ? " overlapped" : "");
 }
 
 std::string to_string(const Plan& plan) {

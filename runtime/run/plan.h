@@ -100,6 +100,10 @@ struct Variant {
   bool unit_stride = true;
   /// No output shares memory with an input.
   bool separate = true;
+  /// The run is part of a graph, and each of its launches has few blocks (kMostOverlapped): its kernels
+  /// start while those ahead of them end. Each block then asks twice for leave, which costs a grid of
+  /// many short blocks more than it gains.
+  bool overlapped = false;
   /// Where unit_stride is off, of each of the plan's buffers: the stride of dimension 0 if it is 1 to 4,
   /// else 0, and the dimension of stride 1 if it is another, else 0. So pixels of interleaved channels
   /// have {3, 2}. Empty where all strides are unknown.
@@ -113,6 +117,10 @@ struct Variant {
   std::vector<std::uint8_t> chosen = {};
   friend auto operator<=>(const Variant&, const Variant&) = default;
 };
+
+/// Blocks of a launch for Variant::overlapped, at most: those that a large GPU runs in one or two
+/// rounds. (H200, 512^3: 524,288 blocks of one point a thread take 0.64 ms overlapped, 0.47 ms else.)
+constexpr std::int64_t kMostOverlapped = 2048;
 
 /// For Variant::aligned: the element of `buffer` at logical coordinates `at` must stand at an
 /// address divisible by `bytes`, and so must every stride but the first.

@@ -187,7 +187,7 @@ std::vector<std::int64_t> shape_key(const PreparedPlan& plan, const BoundArgumen
   std::vector<std::int64_t> key;
   key.reserve(bound.buffers.size() * (3 * static_cast<std::size_t>(kMaxDimensions) + 2) +
               plan.shape_scalars.size() + 1);
-  key.push_back(bound.in_place ? 1 : 0);
+  key.push_back((bound.in_place ? 1 : 0) + (bound.in_graph ? 2 : 0));
   for (const AnyBuffer* buffer : bound.buffers) {
     for (const BufferDim& dim : buffer->dims()) {
       key.push_back(dim.min);

@@ -26,6 +26,8 @@ struct BoundArguments {
   bool nothing_to_do = false;
   /// An output is the same memory as an input.
   bool in_place = false;
+  /// The run is to be part of a graph of launches.
+  bool in_graph = false;
 };
 
 /// A plan's arrays are numbered: its buffers in order, then its temporaries.

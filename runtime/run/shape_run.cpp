@@ -171,11 +171,22 @@ class Shaper {
     return any ? all : std::vector<std::uint8_t>();
   }
 
+  [[nodiscard]] bool has_few_blocks() const {
+    return std::all_of(plan_.launches.begin(), plan_.launches.end(), [&](const auto& launch) {
+      std::int64_t blocks = 1;
+      for (const HostProgram& axis : launch.grid) {
+        blocks *= std::clamp<std::int64_t>(value(axis), 0, kMostOverlapped + 1);
+      }
+      return blocks <= kMostOverlapped;
+    });
+  }
+
   void choose_variant() {
     // A variant with fewer assumptions serves whatever one with more would: only turn them off.
     Variant& wanted = out_.wanted;
     wanted = plan_.variant;
     if (bound_.in_place) wanted.separate = false;
+    wanted.overlapped = bound_.in_graph && has_few_blocks();
     for (const Array& array : arrays_) {
       if (array.dims.front().stride != 1) wanted.unit_stride = false;
     }

@@ -30,7 +30,7 @@ struct FakeCudaLaunch {
 
 /// What has been made and not given back.
 struct FakeCudaLive {
-  std::size_t allocations, bytes, streams, events, modules, links, retained_contexts, textures;
+  std::size_t allocations, bytes, streams, events, modules, links, retained_contexts, textures, graphs;
 };
 
 extern "C" {

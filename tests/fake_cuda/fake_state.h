@@ -41,6 +41,15 @@ struct Link {
   char* error_log = nullptr;
   std::size_t error_log_bytes = 0;
 };
+struct GraphLaunch {
+  cuda::KernelNode node;
+  std::vector<unsigned long long> values;  // of the arguments
+};
+/// Launches in order: a graph, or what is made of it to be launched.
+struct Graph {
+  std::vector<GraphLaunch> launches;
+  std::vector<bool> after;  // the launch waits for the one before
+};
 struct Failure {
   Result result = 0;
   int skip = 0, times = 0;
@@ -64,6 +73,7 @@ struct State {
   std::map<void*, std::unique_ptr<Event>> events;
   std::map<void*, std::unique_ptr<Module>> modules;
   std::map<void*, std::unique_ptr<Link>> links;
+  std::map<void*, std::unique_ptr<Graph>> graphs, execs;
   std::map<cuda::TextureHandle, cuda::Address> textures;  // where their memory starts
   cuda::TextureHandle last_texture = 0;
   int records = 0;

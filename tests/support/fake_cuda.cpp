@@ -51,6 +51,7 @@ void FakeGpuTest::TearDown() {
   EXPECT_EQ(live.modules, 0U);
   EXPECT_EQ(live.links, 0U);
   EXPECT_EQ(live.textures, 0U);
+  EXPECT_EQ(live.graphs, 0U);
   EXPECT_EQ(live.retained_contexts, 0U);
 }
 

@@ -211,6 +211,7 @@ void split_host_device(Program& program) {
     nest.kernel.on_device = nest.on_device;
     nest.kernel.body = nest.body;
     nest.kernel.min_blocks = hints.min_blocks;
+    nest.kernel.overlapped = nest.on_device && program.options.variant.overlapped;
     nest.kernel.max_registers =
         std::min(hints.max_registers, registers_of_thread(nest.kernel.block, program.options.limits));
 

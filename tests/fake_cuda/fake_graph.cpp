@@ -1,0 +1,138 @@
+// Driver functions for graphs of kernels. libfakecuda_old.so has none of them.
+#ifndef FAKECUDA_OLD
+#include <cstring>
+#include <utility>
+
+#include "tests/fake_cuda/fake_state.h"
+
+namespace {
+
+using namespace fakecuda;
+using Needs = Call::Needs;
+
+/// The launch of a kernel node, with the values of its arguments.
+GraphLaunch launch_of(const cuda::KernelNode& node) {
+  GraphLaunch launch;
+  launch.node = node;
+  const Kernel* const kernel = reinterpret_cast<const Kernel*>(node.function);
+  for (std::size_t i = 0; i < kernel->parameters; ++i) {
+    unsigned long long value = 0;
+    std::memcpy(&value, node.arguments[i], sizeof value);
+    launch.values.push_back(value);
+  }
+  return launch;
+}
+
+}  // namespace
+
+// Checks the call and returns early with the error that it must give.
+#define FAKE_CALL(needs)                        \
+  const Call fake_call(__func__, Needs::needs); \
+  if (fake_call.result() != cuda::kSuccess) return fake_call.result()
+
+extern "C" {
+
+Result cuGraphCreate(cuda::GraphHandle* graph, unsigned flags) {
+  FAKE_CALL(Context);
+  if (flags != 0) return cuda::kErrorInvalidValue;
+  *graph = reinterpret_cast<cuda::GraphHandle>(add<void*>(state().graphs, std::make_unique<Graph>()));
+  return cuda::kSuccess;
+}
+
+Result cuGraphDestroy(cuda::GraphHandle graph) {
+  FAKE_CALL(Context);
+  return state().graphs.erase(graph) == 1 ? cuda::kSuccess : cuda::kErrorInvalidHandle;
+}
+
+Result cuGraphAddKernelNode_v2(cuda::GraphNode* node, cuda::GraphHandle graph,
+                               const cuda::GraphNode* after, std::size_t count,
+                               const cuda::KernelNode* parameters) {
+  FAKE_CALL(Context);
+  Graph* const found = find(state().graphs, graph);
+  if (found == nullptr) return cuda::kErrorInvalidHandle;
+  // Nodes are numbered from 1, in the order in which they are launched.
+  const std::size_t number = found->launches.size() + 1;
+  if (count > 1 || (count == 1 && reinterpret_cast<std::size_t>(*after) + 1 != number)) {
+    return cuda::kErrorInvalidValue;
+  }
+  found->launches.push_back(launch_of(*parameters));
+  found->after.push_back(count == 1);
+  *node = reinterpret_cast<cuda::GraphNode>(number);
+  return cuda::kSuccess;
+}
+
+Result cuGraphAddDependencies_v2(cuda::GraphHandle graph, const cuda::GraphNode* from,
+                                 const cuda::GraphNode* to, const cuda::GraphEdge* edge,
+                                 std::size_t count) {
+  FAKE_CALL(Context);
+  Graph* const found = find(state().graphs, graph);
+  if (found == nullptr) return cuda::kErrorInvalidHandle;
+  const auto first = reinterpret_cast<std::size_t>(*from), second = reinterpret_cast<std::size_t>(*to);
+  const bool programmatic =
+      edge->from_port == cuda::kPortProgrammatic && edge->type == cuda::kDependencyProgrammatic;
+  if (count != 1 || first + 1 != second || second > found->launches.size() || !programmatic) {
+    return cuda::kErrorInvalidValue;
+  }
+  found->after[second - 1] = true;
+  return cuda::kSuccess;
+}
+
+Result cuGraphInstantiateWithFlags(cuda::GraphExec* exec, cuda::GraphHandle graph,
+                                   unsigned long long flags) {
+  FAKE_CALL(Context);
+  const Graph* const found = find(state().graphs, graph);
+  if (found == nullptr) return cuda::kErrorInvalidHandle;
+  if (flags != 0) return cuda::kErrorInvalidValue;
+  // Launches that nothing puts in an order are a defect of the caller's.
+  for (std::size_t i = 1; i < found->after.size(); ++i) {
+    if (!found->after[i]) return cuda::kErrorInvalidValue;
+  }
+  *exec = reinterpret_cast<cuda::GraphExec>(add<void*>(state().execs, std::make_unique<Graph>(*found)));
+  return cuda::kSuccess;
+}
+
+Result cuGraphExecKernelNodeSetParams_v2(cuda::GraphExec exec, cuda::GraphNode node,
+                                         const cuda::KernelNode* parameters) {
+  FAKE_CALL(Context);
+  Graph* const found = find(state().execs, exec);
+  const auto number = reinterpret_cast<std::size_t>(node);
+  if (found == nullptr) return cuda::kErrorInvalidHandle;
+  if (number == 0 || number > found->launches.size()) return cuda::kErrorInvalidValue;
+  found->launches[number - 1] = launch_of(*parameters);
+  return cuda::kSuccess;
+}
+
+Result cuGraphLaunch(cuda::GraphExec exec, cuda::StreamHandle stream) {
+  Graph launched;
+  void (*body)(const FakeCudaLaunch*, void*) = nullptr;
+  void* closure = nullptr;
+  {
+    FAKE_CALL(Context);
+    const Graph* const found = find(state().execs, exec);
+    const bool known_stream = stream == nullptr || find(state().streams, stream) != nullptr;
+    if (found == nullptr || !known_stream) return cuda::kErrorInvalidHandle;
+    launched = *found;
+    body = state().on_launch;
+    closure = state().on_launch_closure;
+  }
+  for (GraphLaunch& launch : launched.launches) {
+    std::vector<void*> arguments;
+    for (unsigned long long& value : launch.values) arguments.push_back(&value);
+    const cuda::KernelNode& node = launch.node;
+    const FakeCudaLaunch seen{reinterpret_cast<const Kernel*>(node.function)->name.c_str(),
+                              {node.grid[0], node.grid[1], node.grid[2]},
+                              {node.block[0], node.block[1], node.block[2]},
+                              node.shared_bytes,
+                              stream,
+                              arguments.data()};
+    if (body != nullptr) body(&seen, closure);
+  }
+  return cuda::kSuccess;
+}
+
+Result cuGraphExecDestroy(cuda::GraphExec exec) {
+  FAKE_CALL(Context);
+  return state().execs.erase(exec) == 1 ? cuda::kSuccess : cuda::kErrorInvalidHandle;
+}
+}
+#endif
