@@ -59,10 +59,7 @@ llvm::Value* Emitter::node(Type type, const Op& op) {
     llvm::Value* b = value_of(op.b);
     return emit_compare(builder_, op.op, op.a.type(), a, b);
   } else if constexpr (std::is_same_v<Op, Select>) {
-    llvm::Value* condition = value_of(op.condition);
-    llvm::Value* if_true = value_of(op.if_true);
-    llvm::Value* if_false = value_of(op.if_false);
-    return builder_.CreateSelect(condition, if_true, if_false);
+    return select_value(op, type);
   } else if constexpr (std::is_same_v<Op, Fma>) {
     if (type.is_half()) throw InternalError("fma of " + to_string(type) + " reached a back end");
     // A sum of taps is a chain of addends: its first tap first.
@@ -104,6 +101,41 @@ llvm::Value* Emitter::node(Type type, const Op& op) {
                   std::is_same_v<Op, ImageField> || std::is_same_v<Op, Access>);
     throw InternalError("a node of the algorithm reached a back end");
   }
+}
+
+llvm::Value* Emitter::select_value(const Select& select, Type type) {
+  // What holds for all lanes at once, and what does for single ones.
+  std::vector<Expr> all, single;
+  if (hooks_.facts.few_conditions && !type.is_scalar()) {
+    std::vector<Expr> left{select.condition};
+    while (!left.empty()) {
+      const Expr e = left.back();
+      left.pop_back();
+      const auto* both = e.as<Binary>();
+      const auto* same = e.as<Broadcast>();
+      if (both != nullptr && both->op == BinaryOp::And) {
+        left.push_back(both->b);
+        left.push_back(both->a);
+      } else if (same != nullptr) {
+        all.push_back(same->value);
+      } else {
+        single.push_back(e);
+      }
+    }
+  }
+  const auto joined = [this](const std::vector<Expr>& conditions) {
+    llvm::Value* value = value_of(conditions.front());
+    for (std::size_t i = 1; i < conditions.size(); ++i) {
+      value = builder_.CreateAnd(value, value_of(conditions[i]));
+    }
+    return value;
+  };
+  const bool twice = !all.empty() && !single.empty();
+  llvm::Value* condition = twice ? joined(single) : value_of(select.condition);
+  llvm::Value* if_true = value_of(select.if_true);
+  llvm::Value* if_false = value_of(select.if_false);
+  llvm::Value* chosen = builder_.CreateSelect(condition, if_true, if_false);
+  return twice ? builder_.CreateSelect(joined(all), chosen, if_false) : chosen;
 }
 
 llvm::Value* Emitter::let_value(const Let& let) {

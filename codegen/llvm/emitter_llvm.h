@@ -84,6 +84,7 @@ class Emitter {
   template <typename Op>
   llvm::Value* node(Type type, const Op& op);
   llvm::Value* let_value(const Let& let);
+  llvm::Value* select_value(const Select& select, Type type);
   llvm::Value* shuffle(Type type, const Shuffle& s);
 
   // emit_print.cpp

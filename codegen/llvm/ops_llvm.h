@@ -33,6 +33,10 @@ struct TargetFacts {
   /// Conversions of vectors from float to integer that saturate are instructions; else compare and
   /// select.
   bool native_saturation = true;
+  /// There are few registers for conditions: a vector that is chosen by what holds for all lanes and
+  /// what holds for single ones is chosen twice, by one condition and by those of the lanes, which
+  /// vectors of other rows share. Else once, by a condition a lane and row.
+  bool few_conditions = false;
   /// A branch is cheaper than a division: remainders that a statement names are not divided where the
   /// dividend is one already.
   bool slow_division = false;
