@@ -1,9 +1,12 @@
 // Conditions of runs, and which of a run's arguments a pipeline uses.
+#include <algorithm>
+
 #include "codegen/compile.h"
 #include "codegen/iterate/copy_funcs.h"
 #include "codegen/iterate/iteration_state.h"
 #include "dsl/expr/print.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/pipeline/func_graph.h"
 
 namespace mica::iterate {
 
@@ -25,8 +28,7 @@ RunOptions used_by(const Executable& executable, const RunOptions& options) {
 }
 
 Condition::Condition(const Expr& condition_arg, const std::vector<Func>& steps, const Target& target,
-                     const CallSite& at)
-    : holds_(Int(32), {1}), value_(Float(64), {1}) {
+                     const CallSite& at) {
   const Expr condition = condition_arg.defined() ? without_directives(condition_arg, steps) : Expr();
   const auto* compare = condition.defined() ? condition.as<Compare>() : nullptr;
   if (compare == nullptr) {
@@ -46,11 +48,60 @@ Condition::Condition(const Expr& condition_arg, const std::vector<Func>& steps, 
   run_ = compile(judge, target);
 }
 
-Judgement Condition::evaluate(const RunOptions& options) {
-  run_.run({&holds_, &value_}, used_by(run_, options));
-  const Buffer<std::int32_t> holds(holds_);
-  const Buffer<double> value(value_);
+Judgement Condition::evaluate(const RunOptions& options) const {
+  Buffer<std::int32_t> holds(1);
+  Buffer<double> value(1);
+  Executable run = run_;
+  run.run({&holds, &value}, used_by(run, options));
   return {holds(0) != 0, value(0)};
 }
 
+std::uint64_t mark_of(const std::vector<std::shared_ptr<FunctionData>>& functions) {
+  std::uint64_t mark = 0;
+  const auto add = [&](std::uint64_t bits) {
+    mark = (mark ^ bits) * 0x100000001b3U;  // as FNV-1a mixes bytes (Fowler, Noll, Vo)
+    mark ^= mark >> 29;
+  };
+  for (const auto& func : collect_graph(functions).funcs) {
+    for (const Definition& definition : func->definitions) {
+      for (const Expr& e : definition.args) add(e->hash);
+      for (const Expr& e : definition.values) add(e->hash);
+    }
+  }
+  return mark;
+}
+
 }  // namespace mica::iterate
+
+namespace mica {
+
+namespace {
+constexpr std::size_t kKeptConditions = 16;
+}
+
+std::shared_ptr<const iterate::Condition> Iteration::State::condition_for(const Expr& condition,
+                                                                          const Target& target,
+                                                                          const CallSite& at) {
+  std::vector<std::shared_ptr<FunctionData>> read;
+  if (condition.defined()) {
+    walk(condition, [&](const Expr& e) {
+      const auto* access = e.as<Access>();
+      if (access == nullptr || access->function == nullptr) return;
+      const auto func = std::const_pointer_cast<FunctionData>(access->function);
+      if (std::count(read.begin(), read.end(), func) == 0) read.push_back(func);
+    });
+  }
+  const std::uint64_t now = read.empty() ? 0 : iterate::mark_of(read);
+  const std::lock_guard lock(compiling);
+  for (const CompiledCondition& known : conditions) {
+    if (known.mark == now && known.compiled->target() == target && equal(known.condition, condition)) {
+      return known.compiled;
+    }
+  }
+  auto made = std::make_shared<const iterate::Condition>(condition, funcs(), target, at);
+  if (conditions.size() == kKeptConditions) conditions.erase(conditions.begin());
+  conditions.push_back({condition, now, made});
+  return made;
+}
+
+}  // namespace mica

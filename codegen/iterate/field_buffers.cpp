@@ -10,8 +10,6 @@ namespace {
 constexpr std::int64_t kLine = 128;   // bytes
 constexpr std::int64_t kVector = 16;  // bytes of the widest access
 
-bool covers(const Ranges& inner, const AnyBuffer& buffer) { return inner == ranges_of(buffer); }
-
 /// Can vectors of 16 bytes start at the first point of `inner` in every row?
 bool has_aligned_rows(const AnyBuffer& buffer, const Ranges& inner) {
   const std::int64_t size = buffer.type().bytes();
@@ -44,26 +42,27 @@ AnyBuffer aligned_like(const AnyBuffer& like, const Ranges& inner) {
   return AnyBuffer(like.type(), dims).cropped(ranges_of(like));
 }
 
+BoxCopier::Copy BoxCopier::copy_for(const AnyBuffer& buffer) {
+  const std::lock_guard lock(compiling_);
+  const auto key = std::make_pair(to_string(buffer.type()), buffer.dimensions());
+  const auto found = copies_.find(key);
+  if (found != copies_.end()) return found->second;
+  const ImageParam source(buffer.type(), buffer.dimensions(), "from");
+  std::vector<Var> vars;
+  for (int d = 0; d < buffer.dimensions(); ++d) vars.emplace_back("d" + std::to_string(d));
+  const std::vector<Expr> at(vars.begin(), vars.end());
+  Func copy("copy");
+  copy(at) = source(at);
+  return copies_.emplace(key, Copy{source, compile(copy, target_)}).first->second;
+}
+
 void BoxCopier::copy(const AnyBuffer& from, const AnyBuffer& to, const Ranges& box) {
   for (const auto& [min, extent] : box) {
     if (extent < 1) return;
   }
-  const auto key = std::make_pair(to_string(from.type()), from.dimensions());
-  auto found = copies_.find(key);
-  if (found == copies_.end()) {
-    const ImageParam source(from.type(), from.dimensions(), "from");
-    std::vector<Var> vars;
-    std::vector<Expr> at;
-    for (int d = 0; d < from.dimensions(); ++d) {
-      vars.emplace_back("d" + std::to_string(d));
-      at.emplace_back(vars.back());
-    }
-    Func copy("copy");
-    copy(at) = source(at);
-    found = copies_.emplace(key, Copy{source, compile(copy, target_)}).first;
-  }
+  Copy copy = copy_for(from);
   AnyBuffer part = to.cropped(box);
-  found->second.run.run(part, {.inputs = {{found->second.from, from}}});
+  copy.run.run(part, {.inputs = {{copy.from, from}}});
 }
 
 void BoxCopier::copy_outside(const AnyBuffer& from, const AnyBuffer& to, const Ranges& inner) {
@@ -82,91 +81,73 @@ void BoxCopier::copy_outside(const AnyBuffer& from, const AnyBuffer& to, const R
 }
 
 FieldBuffers::FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<FieldRule>& rules,
-                           const Target& target)
-    : fields_(std::move(fields)), rules_(&rules), target_(target), copier_(target) {
+                           BoxCopier& copier)
+    : fields_(std::move(fields)), copier_(copier), gpu_(copier.target().is_gpu()) {
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     slots_.push_back({fields_[f], static_cast<int>(f)});
     current_.push_back(static_cast<int>(f));
-    // On a GPU rows that are not aligned cost more in each step than two copies.
-    const bool aligned = rule(f).output < 0 || has_aligned_rows(fields_[f], rule(f).box);
-    if (!target_.is_gpu() || aligned) continue;
-    slots_.push_back({aligned_like(fields_[f], rule(f).box), static_cast<int>(f)});
-    current_.back() =
-        -static_cast<int>(slots_.size());  // marked, until all fields have their first slot
   }
+  if (!gpu_) return;
+  // On a GPU rows that are not aligned cost more in each step than two copies.
   for (std::size_t f = 0; f < fields_.size(); ++f) {
-    if (current_[f] >= 0) continue;
-    current_[f] = -current_[f] - 1;
-    copier_.copy(fields_[f], slots_[static_cast<std::size_t>(current_[f])].buffer,
-                 ranges_of(fields_[f]));
+    if (rules[f].output < 0 || has_aligned_rows(fields_[f], rules[f].box)) continue;
+    current_[f] = static_cast<int>(slots_.size());
+    slots_.push_back({aligned_like(fields_[f], rules[f].box), static_cast<int>(f)});
+    copier_.copy(fields_[f], slots_.back().buffer, ranges_of(fields_[f]));
   }
 }
 
-int FieldBuffers::outside_of(std::size_t field) const {
-  const std::size_t from =
-      rule(field).outside < 0 ? field : static_cast<std::size_t>(rule(field).outside);
-  return slots_[static_cast<std::size_t>(current_[from])].outside_of;
+std::size_t FieldBuffers::outside_of(std::size_t field) const {
+  return rule(field).outside < 0 ? field : static_cast<std::size_t>(rule(field).outside);
 }
 
-bool FieldBuffers::same_box(const AnyBuffer& a, const AnyBuffer& b) const {
-  return a.type() == b.type() && ranges_of(a) == ranges_of(b);
-}
-
-int FieldBuffers::slot_for(std::size_t field, const std::vector<int>& next, std::vector<bool>& taken) {
-  const AnyBuffer& now = slots_[static_cast<std::size_t>(current_[field])].buffer;
-  const auto serves = [&](int slot) {
-    const auto s = static_cast<std::size_t>(slot);
-    return !taken[s] && std::count(next.begin(), next.end(), slot) == 0 &&
-           same_box(slots_[s].buffer, now) &&
-           (!target_.is_gpu() || has_aligned_rows(slots_[s].buffer, rule(field).box) ||
-            !has_aligned_rows(now, rule(field).box));
+int FieldBuffers::slot_for(std::size_t field) {
+  const AnyBuffer& now = current(field);
+  const bool aligned = has_aligned_rows(now, rule(field).box);
+  const auto serves = [&](int place) {
+    const AnyBuffer& buffer = in(place);
+    return std::count(next_.begin(), next_.end(), place) == 0 && buffer.type() == now.type() &&
+           ranges_of(buffer) == ranges_of(now) &&
+           (!gpu_ || !aligned || has_aligned_rows(buffer, rule(field).box));
   };
   for (const int other : rule(field).may_overwrite) {
-    const int slot = current_[static_cast<std::size_t>(other)];
-    if (std::count(current_.begin(), current_.end(), slot) == 1 && serves(slot)) return slot;
+    const int place = current_[static_cast<std::size_t>(other)];
+    if (std::count(current_.begin(), current_.end(), place) == 1 && serves(place)) return place;
   }
-  const int outside = outside_of(field);
+  const int outside = slots_[static_cast<std::size_t>(current_[outside_of(field)])].outside_of;
   int found = -1;
-  for (std::size_t s = 0; s < slots_.size(); ++s) {
-    const int slot = static_cast<int>(s);
-    if (std::count(current_.begin(), current_.end(), slot) > 0 || !serves(slot)) continue;
-    if (slots_[s].outside_of == outside) return slot;
-    if (found < 0) found = slot;
+  for (int place = 0; place < static_cast<int>(slots_.size()); ++place) {
+    if (std::count(current_.begin(), current_.end(), place) > 0 || !serves(place)) continue;
+    if (slots_[static_cast<std::size_t>(place)].outside_of == outside) return place;
+    if (found < 0) found = place;
   }
   if (found >= 0) return found;
   slots_.push_back({aligned_like(now, rule(field).box), -1});
-  taken.push_back(false);
   return static_cast<int>(slots_.size()) - 1;
 }
 
-void FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
+bool FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
   rules_ = &rules;
+  bool filled = false;
   next_.assign(fields_.size(), -1);
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     if (rule(f).field >= 0) next_[f] = current_[static_cast<std::size_t>(rule(f).field)];
   }
-  std::vector<bool> taken(slots_.size(), false);
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     if (rule(f).output < 0) continue;
-    const int slot = slot_for(f, next_, taken);
-    taken[static_cast<std::size_t>(slot)] = true;
-    next_[f] = slot;
-    Slot& to = slots_[static_cast<std::size_t>(slot)];
-    const int outside = outside_of(f);
-    if (to.outside_of == outside || covers(rule(f).box, to.buffer)) continue;
-    const std::size_t from = rule(f).outside < 0 ? f : static_cast<std::size_t>(rule(f).outside);
+    next_[f] = slot_for(f);
+    Slot& to = slots_[static_cast<std::size_t>(next_[f])];
+    const std::size_t from = outside_of(f);
+    const int outside = slots_[static_cast<std::size_t>(current_[from])].outside_of;
+    if (to.outside_of == outside || rule(f).box == ranges_of(to.buffer)) continue;
     copier_.copy_outside(current(from), to.buffer, rule(f).box);
     to.outside_of = outside;
+    filled = true;
   }
+  return filled;
 }
 
-AnyBuffer FieldBuffers::output(std::size_t field) const {
-  return slots_[static_cast<std::size_t>(next_[field])].buffer.cropped(rule(field).box);
-}
-
-const AnyBuffer& FieldBuffers::current(std::size_t field) const {
-  return slots_[static_cast<std::size_t>(current_[field])].buffer;
-}
+AnyBuffer FieldBuffers::output(std::size_t field) const { return next(field).cropped(rule(field).box); }
 
 void FieldBuffers::advance() { current_ = next_; }
 

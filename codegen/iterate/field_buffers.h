@@ -8,6 +8,9 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/iterate/stepped_boxes.h"
@@ -17,10 +20,11 @@
 
 namespace mica::iterate {
 
-/// Copies points of buffers of one type and box on a target.
+/// Copies points of buffers of one type and box on a target. Several threads may use it.
 class BoxCopier {
  public:
   explicit BoxCopier(Target target) : target_(target) {}
+  [[nodiscard]] const Target& target() const { return target_; }
   /// The points of `box`; a box of no points is copied at once.
   void copy(const AnyBuffer& from, const AnyBuffer& to, const Ranges& box);
   /// All points but those of `inner`.
@@ -31,7 +35,11 @@ class BoxCopier {
     ImageParam from;
     Executable run;
   };
+  /// What copies buffers like `buffer`, compiled by the first call for such.
+  Copy copy_for(const AnyBuffer& buffer);
+
   Target target_;
+  std::mutex compiling_;                                ///< guards the copies
   std::map<std::pair<std::string, int>, Copy> copies_;  ///< by type and number of dimensions
 };
 
@@ -48,15 +56,24 @@ struct FieldRule {
 /// The fields of one run. The numbers of fields and rules are the same.
 class FieldBuffers {
  public:
-  /// `fields`: the user's buffers, whose values they hold. `rules`: those of most steps.
-  FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<FieldRule>& rules, const Target& target);
+  /// Which memory each field is in: numbers without further meaning.
+  using Places = std::vector<int>;
+
+  /// `fields`: the user's buffers, whose values they hold. `rules`: those of most steps. `copier`
+  /// outlives them.
+  FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<FieldRule>& rules, BoxCopier& copier);
 
   /// Chooses the memory of the next step and fills in what lies outside of the stepped boxes.
   /// output(f) is then where the step writes field f (of a rule with an output), current(f) what it
-  /// reads. `rules` are used until the next call.
-  void prepare(const std::vector<FieldRule>& rules);
+  /// reads, next(f) what field f is after it. Was anything filled in? `rules` are used until the next
+  /// call.
+  bool prepare(const std::vector<FieldRule>& rules);
   [[nodiscard]] AnyBuffer output(std::size_t field) const;
-  [[nodiscard]] const AnyBuffer& current(std::size_t field) const;
+  [[nodiscard]] const AnyBuffer& current(std::size_t field) const { return in(current_[field]); }
+  [[nodiscard]] const AnyBuffer& next(std::size_t field) const { return in(next_[field]); }
+  /// Where the fields are, and will be after the step.
+  [[nodiscard]] const Places& places() const { return current_; }
+  [[nodiscard]] const Places& next_places() const { return next_; }
   /// The step has run: the outputs are current.
   void advance();
   /// The user's buffers hold the fields.
@@ -67,18 +84,20 @@ class FieldBuffers {
     AnyBuffer buffer;
     int outside_of = 0;  ///< the field whose values, as they were first, lie outside of the stepped box
   };
-  [[nodiscard]] int slot_for(std::size_t field, const std::vector<int>& next, std::vector<bool>& taken);
+  [[nodiscard]] const AnyBuffer& in(int place) const {
+    return slots_[static_cast<std::size_t>(place)].buffer;
+  }
+  [[nodiscard]] int slot_for(std::size_t field);
   [[nodiscard]] const FieldRule& rule(std::size_t field) const { return (*rules_)[field]; }
-  /// Whose values lie outside of the box after this step.
-  [[nodiscard]] int outside_of(std::size_t field) const;
-  [[nodiscard]] bool same_box(const AnyBuffer& a, const AnyBuffer& b) const;
+  /// The field whose values lie outside of the box after this step.
+  [[nodiscard]] std::size_t outside_of(std::size_t field) const;
 
   std::vector<AnyBuffer> fields_;
-  const std::vector<FieldRule>* rules_;
-  Target target_;
-  BoxCopier copier_;
-  std::vector<Slot> slots_;
-  std::vector<int> current_, next_;
+  BoxCopier& copier_;
+  const bool gpu_;
+  const std::vector<FieldRule>* rules_ = nullptr;
+  std::vector<Slot> slots_;  ///< the first are the user's, in the order of the fields
+  Places current_, next_;
 };
 
 /// A buffer of the same type and box as `like`, in rows that are whole lines of 128 bytes and in which

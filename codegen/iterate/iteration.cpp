@@ -5,9 +5,9 @@
 
 #include "codegen/compile.h"
 #include "codegen/iterate/checkpoint.h"
+#include "codegen/iterate/field_buffers.h"
 #include "codegen/iterate/iteration_state.h"
 #include "dsl/expr/names.h"
-#include "dsl/pipeline/func_graph.h"
 
 namespace mica {
 namespace {
@@ -46,26 +46,6 @@ void check_value(const Replacement& r) {
                       counted(static_cast<std::size_t>(func.dimensions()), "dimension") + " of " +
                       to_string(type),
                   r.where);
-}
-
-/// Structure, names and constants of all definitions: 16 hexadecimal digits.
-std::string mark_of(const std::vector<Iteration::State::Output>& outputs) {
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const auto& output : outputs) functions.push_back(output.func.function());
-  std::uint64_t mark = 0;
-  const auto add = [&](std::uint64_t bits) {
-    mark = (mark ^ bits) * 0x100000001b3U;  // as FNV-1a mixes bytes (Fowler, Noll, Vo)
-    mark ^= mark >> 29;
-  };
-  for (const auto& func : collect_graph(functions).funcs) {
-    for (const Definition& definition : func->definitions) {
-      for (const Expr& e : definition.args) add(e->hash);
-      for (const Expr& e : definition.values) add(e->hash);
-    }
-  }
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(mark));
-  return text;
 }
 
 void check_box(const iterate::Ranges& box, int dimensions, const CallSite& at) {
@@ -122,19 +102,25 @@ Iteration::State::Output& Iteration::State::output_of(const Func& func, const Ca
       func.name() + " replaces no field of this Iteration; those that do are " + joined(names), at);
 }
 
+std::vector<Func> Iteration::State::funcs() const {
+  std::vector<Func> all;
+  for (const Output& output : outputs) all.push_back(output.func);
+  return all;
+}
+
 Iteration::State::Compiled Iteration::State::compiled_for(const Target& target) {
   const std::lock_guard lock(compiling);
-  std::vector<Func> funcs;
   std::vector<Schedule> schedules;
-  for (const Output& output : outputs) {
-    funcs.push_back(output.func);
-    schedules.push_back(output.func.schedule());
-  }
+  for (const Output& output : outputs) schedules.push_back(output.func.schedule());
   auto found = std::find_if(compiled.begin(), compiled.end(),
                             [&](const Compiled& one) { return one.target == target; });
-  if (found == compiled.end()) found = compiled.insert(found, Compiled{target, {}, {}, {}, {}});
+  if (found == compiled.end()) {
+    found = compiled.emplace(found);
+    found->target = target;
+    found->copier = std::make_shared<iterate::BoxCopier>(target);
+  }
   if (!found->step.defined() || found->schedules != schedules) {
-    found->step = compile(funcs, target);
+    found->step = compile(funcs(), target);
     found->schedules = schedules;
   }
   for (std::size_t i = found->sources.size(); i < sources.size(); ++i) {
@@ -191,9 +177,7 @@ Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)
                       at);
     }
   }
-  std::vector<Func> funcs;
-  for (const State::Output& output : s.outputs) funcs.push_back(output.func);
-  s.reads = std::make_unique<const iterate::StepReads>(funcs);
+  s.reads = std::make_unique<const iterate::StepReads>(s.funcs());
   for (const Replacement& r : s.replacements) {
     const bool is_source = std::any_of(
         s.replacements.begin(), s.replacements.end(),
@@ -207,7 +191,12 @@ Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)
                         ", which it replaces: a step computes the fields from what they held before",
                     r.where);
   }
-  s.mark = mark_of(s.outputs);
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const State::Output& output : s.outputs) functions.push_back(output.func.function());
+  char mark[17];
+  std::snprintf(mark, sizeof mark, "%016llx",
+                static_cast<unsigned long long>(iterate::mark_of(functions)));
+  s.mark = mark;
 }
 
 Iteration& Iteration::over(std::vector<std::pair<std::int64_t, std::int64_t>> box, CallSite at) {

@@ -16,6 +16,11 @@
 
 namespace mica {
 
+namespace iterate {
+class BoxCopier;  // codegen/iterate/field_buffers.h
+class Condition;
+}  // namespace iterate
+
 struct Iteration::State {
   /// A Func that replaces fields, and which field each of its values goes to.
   struct Output {
@@ -42,12 +47,19 @@ struct Iteration::State {
     std::vector<Schedule> schedules;
     Executable step;
     std::vector<Executable> sources, receivers;
+    std::shared_ptr<iterate::BoxCopier> copier;
+  };
+  /// A compiled condition of run_until.
+  struct CompiledCondition {
+    Expr condition;
+    std::uint64_t mark = 0;  ///< of all that it reads
+    std::shared_ptr<const iterate::Condition> compiled;
   };
 
   std::vector<Replacement> replacements;
   std::vector<Output> outputs;
   std::unique_ptr<const iterate::StepReads> reads;
-  std::string mark;  ///< of the algorithm, for checkpoints
+  std::string mark;  ///< of the algorithm, for checkpoints: 16 hexadecimal digits
   std::vector<iterate::Sources> sources;
   std::vector<iterate::Receivers> receivers;
   std::vector<Callback> callbacks;
@@ -59,6 +71,7 @@ struct Iteration::State {
   CallSite tile_where = CallSite::current();  ///< of time_tile
   std::mutex compiling;  ///< guards the members below: runs of several threads share them
   std::vector<Compiled> compiled;
+  std::vector<CompiledCondition> conditions;
   /// A time tile, for the target, steps and stepped box (all of each field or not) that it was made for.
   struct Tile;
   std::vector<std::shared_ptr<const Tile>> tiles;
@@ -67,7 +80,13 @@ struct Iteration::State {
   /// The number of the field; UserError if no pair replaces it.
   [[nodiscard]] std::size_t field_number(const ImageParam& field, const CallSite& at) const;
   [[nodiscard]] Output& output_of(const Func& func, const CallSite& at);
+  /// The Funcs that replace fields.
+  [[nodiscard]] std::vector<Func> funcs() const;
   [[nodiscard]] Compiled compiled_for(const Target& target);
+  /// `condition`, compiled. UserErrors as iterate::Condition.
+  [[nodiscard]] std::shared_ptr<const iterate::Condition> condition_for(const Expr& condition,
+                                                                        const Target& target,
+                                                                        const CallSite& at);
   [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target, bool whole);
 };
 
@@ -81,7 +100,7 @@ struct Judgement {
   bool holds = false;
   double value = 0;  ///< of the left side
 };
-/// A comparison of two numbers, evaluated by a pipeline of its own.
+/// A comparison of two numbers, evaluated by a pipeline of its own. Several threads may use it.
 class Condition {
  public:
   /// The directives of `steps`, which say how a step computes them, do not count here. UserError at `at`
@@ -89,13 +108,16 @@ class Condition {
   Condition(const Expr& condition, const std::vector<Func>& steps, const Target& target,
             const CallSite& at);
   /// Reads the inputs and Params of `options` that it uses, for the rest what those hold.
-  Judgement evaluate(const RunOptions& options);
+  [[nodiscard]] Judgement evaluate(const RunOptions& options) const;
   [[nodiscard]] const Plan& plan() const { return run_.plan(); }
+  [[nodiscard]] const Target& target() const { return run_.target(); }
 
  private:
   Executable run_;
-  AnyBuffer holds_, value_;
 };
+
+/// Of the structure, names and constants of all definitions that `functions` reach.
+std::uint64_t mark_of(const std::vector<std::shared_ptr<FunctionData>>& functions);
 
 /// Those of `options` that the executable's plan uses.
 RunOptions used_by(const Executable& executable, const RunOptions& options);

@@ -95,6 +95,11 @@ std::vector<Expr> coordinates(const ImageParam& field, const ImageParam& list,
   return at;
 }
 
+/// The step nearest to `number` for which the (place, step) array `values` has a column.
+Expr within(const ImageParam& values, const Expr& number) {
+  return clamp(number, values.dim(1).min(), values.dim(1).max());
+}
+
 }  // namespace
 
 Sources::Sources(const ImageParam& field, const std::vector<Place>& places, const AnyBuffer& series,
@@ -105,8 +110,7 @@ Sources::Sources(const ImageParam& field, const std::vector<Place>& places, cons
       at_input_(Int(32), 2, "points"),
       from_input_(Int(32), 2, "from"),
       weights_input_(field.type() == Float(64) ? Float(64) : Float(32), 2, "weights"),
-      series_input_(field.type(), 2, "series"),
-      step_("step") {
+      series_input_(field.type(), 2, "series") {
   check_places(field, places, series, "sources", at);
   std::map<std::vector<std::int64_t>, std::vector<std::pair<std::int64_t, double>>> by_point;
   for (std::size_t k = 0; k < places.size(); ++k) {
@@ -147,10 +151,11 @@ Executable Sources::compile_for(const Target& target) const {
   const RDom j({{0, weights_input_.dim(0).extent()}}, "j");
   const Expr weight = weights_input_(j, k);
   const Expr source = clamp(from_input_(j, k), 0, series_input_.dim(0).max());
+  const Expr now = within(series_input_, step());
   Func amount("amount");
   amount(k) = cast(field_.type(), 0);
   amount(k) = select(weight == cast(weight.type(), 0), amount(k),
-                     fma(cast(field_.type(), weight), series_input_(source, step_), amount(k)));
+                     fma(cast(field_.type(), weight), series_input_(source, now), amount(k)));
   amount.compute_root();
 
   std::vector<Var> vars;
@@ -162,18 +167,17 @@ Executable Sources::compile_for(const Target& target) const {
   const RDom q({{0, at_input_.dim(1).extent()}}, "q");
   Func sum(u.name());
   sum(at) = u(at);
-  sum(coordinates(u, at_input_, {Expr(q)})) += amount(q);
+  const std::vector<Expr> point = coordinates(u, at_input_, {Expr(q)});
+  sum(point) = select(step() == now, sum(point) + amount(q), sum(point));
   return compile(sum, target);
 }
 
-void Sources::add(Executable& run, AnyBuffer buffer, std::int64_t step) const {
-  if (step < series_.min(1) || step >= series_.min(1) + series_.extent(1)) return;
-  run.run(buffer, {.inputs = {{field_, buffer},
-                              {at_input_, at_},
-                              {from_input_, from_},
-                              {weights_input_, weights_},
-                              {series_input_, series_}},
-                   .params = {{step_, static_cast<std::int32_t>(step)}}});
+PreparedRun Sources::prepare(Executable run, AnyBuffer buffer) const {
+  return run.prepare(buffer, {.inputs = {{field_, buffer},
+                                         {at_input_, at_},
+                                         {from_input_, from_},
+                                         {weights_input_, weights_},
+                                         {series_input_, series_}}});
 }
 
 Receivers::Receivers(const ImageParam& field, const std::vector<Place>& places, const AnyBuffer& values,
@@ -183,7 +187,8 @@ Receivers::Receivers(const ImageParam& field, const std::vector<Place>& places, 
       where_(at),
       places_(places),
       at_input_(Int(32), 3, "points"),
-      weights_input_(field.type() == Float(64) ? Float(64) : Float(32), 2, "weights") {
+      weights_input_(field.type() == Float(64) ? Float(64) : Float(32), 2, "weights"),
+      values_input_(field.type(), 2, "values") {
   check_places(field, places, values, "receivers", at);
   std::size_t most = 0;
   for (const Place& place : places) most = std::max(most, place.size());
@@ -232,16 +237,27 @@ Executable Receivers::compile_for(const Target& target) const {
   const Expr weight = weights_input_(j, k);
   value(k) =
       select(weight == cast(weight.type(), 0), value(k), fma(weight_of(Expr(j)), at(Expr(j)), value(k)));
+  value.compute_root();
+
+  // In place: all other columns stay as they are.
+  const Var n("n");
+  Func columns("values");
+  columns(k, n) = values_input_(k, n);
+  columns(k, within(values_input_, step())) = value(k);
   if (target.is_gpu()) {
     value.gpu_tile(k, 32);
     value.update().gpu_tile(k, 32);
+    columns.update().gpu_tile(k, 32);
   }
-  return compile(value, target);
+  return compile(columns, target);
 }
 
-void Receivers::record(Executable& run, const AnyBuffer& buffer, std::int64_t step) const {
-  AnyBuffer column = values_.sliced(1, step);
-  run.run(column, {.inputs = {{field_, buffer}, {at_input_, at_}, {weights_input_, weights_}}});
+PreparedRun Receivers::prepare(Executable run, const AnyBuffer& buffer) const {
+  AnyBuffer values = values_;
+  return run.prepare(
+      values,
+      {.inputs = {
+           {field_, buffer}, {at_input_, at_}, {weights_input_, weights_}, {values_input_, values_}}});
 }
 
 }  // namespace mica::iterate

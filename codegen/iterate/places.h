@@ -22,8 +22,8 @@ class Sources {
   void check_inside(const AnyBuffer& buffer) const;
   /// What adds them, on a target.
   [[nodiscard]] Executable compile_for(const Target& target) const;
-  /// After step n, by what compile_for gave.
-  void add(Executable& run, AnyBuffer buffer, std::int64_t step) const;
+  /// What adds those of step() to the field in `buffer`, by what compile_for gave.
+  [[nodiscard]] PreparedRun prepare(Executable run, AnyBuffer buffer) const;
 
  private:
   ImageParam field_;
@@ -32,7 +32,6 @@ class Sources {
   std::vector<std::vector<std::int64_t>> points_;
   AnyBuffer at_, from_, weights_;  ///< of each grid point: coordinates; places and their weights
   ImageParam at_input_, from_input_, weights_input_, series_input_;
-  Param<std::int32_t> step_;
 };
 
 /// Takes the weighted sums of the field at each place into values(k, n).
@@ -46,8 +45,8 @@ class Receivers {
   void check(const AnyBuffer& buffer, std::int64_t first_step, std::int64_t steps) const;
   /// What takes them, on a target.
   [[nodiscard]] Executable compile_for(const Target& target) const;
-  /// After step n, by what compile_for gave.
-  void record(Executable& run, const AnyBuffer& buffer, std::int64_t step) const;
+  /// What takes those of step() from the field in `buffer`, by what compile_for gave.
+  [[nodiscard]] PreparedRun prepare(Executable run, const AnyBuffer& buffer) const;
 
  private:
   ImageParam field_;
@@ -55,7 +54,7 @@ class Receivers {
   SourceLocation where_;
   std::vector<Place> places_;
   AnyBuffer at_, weights_;
-  ImageParam at_input_, weights_input_;
+  ImageParam at_input_, weights_input_, values_input_;
 };
 
 }  // namespace mica::iterate

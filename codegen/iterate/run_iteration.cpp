@@ -4,10 +4,10 @@
 #include <cstdio>
 
 #include "codegen/iterate/checkpoint.h"
-#include "codegen/iterate/field_buffers.h"
 #include "codegen/iterate/iteration_state.h"
 #include "codegen/iterate/progress_report.h"
 #include "codegen/iterate/run_setup.h"
+#include "codegen/iterate/step_runs.h"
 #include "codegen/iterate/time_levels.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/print.h"
@@ -16,7 +16,6 @@
 namespace mica {
 namespace {
 
-using iterate::FieldRule;
 using iterate::Ranges;
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 31;  // step() is an Int(32)
@@ -43,8 +42,10 @@ bool mentions(const Expr& e, const RunParam& param) {
 /// One run, between its first step and its last.
 class Run final : public RunningIteration {
  public:
+  /// `at_once`: the steps between two looks at a condition, or all of the run's.
   Run(Iteration::State& state, const std::vector<RunInput>& given, const Target& target,
-      const std::vector<RunParam>& params, std::int64_t first_step, const CallSite& at)
+      const std::vector<RunParam>& params, std::int64_t first_step, std::int64_t at_once,
+      const CallSite& at)
       : state_(state),
         target_(target),
         at_(at),
@@ -59,67 +60,41 @@ class Run final : public RunningIteration {
     }
     iterate::warn_of_limits(state, params);
     for (std::size_t f = 0; f < fields_.size(); ++f) {
-      all_.inputs.emplace_back(state.replacements[f].field, fields_[f], at);
+      given_.inputs.emplace_back(state.replacements[f].field, fields_[f], at);
     }
     for (const RunInput& input : given) {
-      const bool is_field = std::any_of(all_.inputs.begin(), all_.inputs.end(),
+      const bool is_field = std::any_of(given_.inputs.begin(), given_.inputs.end(),
                                         [&](const RunInput& f) { return f.image == input.image; });
-      if (!is_field) all_.inputs.push_back(input);
+      if (!is_field) given_.inputs.push_back(input);
     }
-    all_.params = params;
-    all_.params.emplace_back(iterate::step_param(), static_cast<std::int32_t>(first_step), at);
-    rules_ = iterate::rules_of(state, plan, boxes, at);
-    make_tile(boxes);
-    buffers_ = std::make_unique<iterate::FieldBuffers>(fields_, rules_, target);
+    given_.params = params;
+    iterate::StepPlan single{.run = compiled_.step, .rules = iterate::rules_of(state, plan, boxes, at)};
+    for (const auto& output : state.outputs) {
+      single.fields.insert(single.fields.end(), output.fields.begin(), output.fields.end());
+    }
+    auto tile = make_tile(single, boxes);
+    std::int64_t stretch = at_once;
+    for (const auto& callback : state.callbacks) stretch = std::min(stretch, callback.every);
+    if (state.checkpoint) stretch = std::min(stretch, state.checkpoint->every);
+    steps_ = std::make_unique<iterate::StepRuns>(state, compiled_, given_, std::move(single),
+                                                 std::move(tile), stretch, at);
   }
 
   [[nodiscard]] std::int64_t steps_done() const override { return done_; }
   [[nodiscard]] AnyBuffer field(const ImageParam& field, CallSite at) const override {
-    return buffers_->current(state_.field_number(field, at));
+    return current(state_.field_number(field, at));
   }
 
-  /// One step, or a tile of them where `most` and what is due next leave room.
-  void step(std::int64_t most) {
-    const bool tiled = tile_ != nullptr && std::min(most, steps_until_due()) >= tile_->steps;
-    const std::vector<FieldRule>& rules = tiled ? tile_rules_ : rules_;
-    buffers_->prepare(rules);
-    for (std::size_t f = 0; f < fields_.size(); ++f) all_.inputs[f].buffer = buffers_->current(f);
-    all_.params.back() = RunParam(iterate::step_param(), static_cast<std::int32_t>(done_), at_);
-    std::vector<AnyBuffer> outputs;
-    if (tiled) {
-      for (std::size_t f = 0; f < fields_.size(); ++f) outputs.push_back(buffers_->output(f));
-    } else {
-      for (const auto& output : state_.outputs) {
-        for (const std::size_t f : output.fields) outputs.push_back(buffers_->output(f));
-      }
-    }
-    std::vector<AnyBuffer*> pointers;
-    for (AnyBuffer& output : outputs) pointers.push_back(&output);
-    Executable executable = tiled ? tile_->compiled.executable : compiled_.step;
-    RunOptions options = all_;
-    if (tiled) options.params.insert(options.params.end(), tile_params_.begin(), tile_params_.end());
-    executable.run(pointers, iterate::used_by(executable, options), at_);
-    buffers_->advance();
-    for (std::size_t i = 0; i < compiled_.sources.size(); ++i) {
-      const iterate::Sources& sources = state_.sources[i];
-      sources.add(compiled_.sources[i], current(sources.field()), done_);
-    }
-    for (std::size_t i = 0; i < compiled_.receivers.size(); ++i) {
-      const iterate::Receivers& receivers = state_.receivers[i];
-      receivers.record(compiled_.receivers[i], current(receivers.field()), done_);
-    }
-    done_ += tiled ? tile_->steps : 1;
-  }
-
-  /// What is due between this step and the next.
-  void call_back() {
+  /// Steps up to the next at which something is due, `most` at most, and what is due then.
+  void advance(std::int64_t most, std::int64_t left) {
+    done_ += steps_->advance(done_, std::min(most, steps_until_due()), left);
     for (const auto& callback : state_.callbacks) {
       if (done_ % callback.every == 0) callback.call(*this);
     }
     if (state_.checkpoint && done_ % state_.checkpoint->every == 0) save();
   }
 
-  void finish() { buffers_->finish(); }
+  void finish() { steps_->finish(); }
   void save_last() {
     if (state_.checkpoint && done_ % state_.checkpoint->every != 0) save();
   }
@@ -131,17 +106,35 @@ class Run final : public RunningIteration {
     }
   }
 
-  /// UserErrors: an input or a Param was given that neither the step nor `until`, if there is one, uses.
+  /// UserErrors before the first step. `until`: of the condition, if there is one. `what` has `at_once`
+  /// steps.
+  void check(const Plan* until, std::int64_t steps, std::int64_t at_once,
+             const std::string& what) const {
+    for (const auto& receivers : state_.receivers) {
+      receivers.check(fields_[state_.field_number(receivers.field(), at_)], first_, steps);
+    }
+    check_used(until);
+    if (at_once == 0 || state_.tile_steps <= at_once) return;
+    throw UserError("time_tile(" + std::to_string(state_.tile_steps) +
+                        ") asks for more steps at once than " + what + " has, " +
+                        std::to_string(at_once) + ": give at most that",
+                    state_.tile_where);
+  }
+
+  [[nodiscard]] RunOptions options_now() const { return steps_->options_now(); }
+  [[nodiscard]] std::int64_t steps() const { return done_ - first_; }
+
+ private:
+  /// An input or a Param was given that neither the step nor `until`, if there is one, uses.
   void check_used(const Plan* until) const {
     const Plan& plan = compiled_.step.plan();
-    for (std::size_t i = fields_.size(); i < all_.inputs.size(); ++i) {
-      const RunInput& input = all_.inputs[i];
+    for (std::size_t i = fields_.size(); i < given_.inputs.size(); ++i) {
+      const RunInput& input = given_.inputs[i];
       if (reads(plan, input) || (until != nullptr && reads(*until, input))) continue;
       throw UserError("the run is given input " + input.image->name + ", which no step reads",
                       input.where);
     }
-    for (std::size_t i = 0; i + 1 < all_.params.size(); ++i) {
-      const RunParam& param = all_.params[i];
+    for (const RunParam& param : given_.params) {
       bool used = reads(plan, param) || (until != nullptr && reads(*until, param));
       for (const auto& limit : state_.limits) used = used || mentions(limit.condition, param);
       if (used) continue;
@@ -150,36 +143,16 @@ class Run final : public RunningIteration {
     }
   }
 
-  [[nodiscard]] RunOptions options_now() {
-    for (std::size_t f = 0; f < fields_.size(); ++f) all_.inputs[f].buffer = buffers_->current(f);
-    return all_;
-  }
-  [[nodiscard]] std::int64_t steps() const { return done_ - first_; }
-  /// UserError if time_tile asked for more than `steps` steps at once; `what` has so many.
-  void check_tile(std::int64_t steps, const std::string& what) const {
-    if (steps == 0 || state_.tile_steps <= steps) return;
-    throw UserError("time_tile(" + std::to_string(state_.tile_steps) +
-                        ") asks for more steps at once than " + what + " has, " + std::to_string(steps) +
-                        ": give at most that",
-                    state_.tile_where);
-  }
-  void check_receivers(std::int64_t steps) const {
-    for (const auto& receivers : state_.receivers) {
-      receivers.check(fields_[state_.field_number(receivers.field(), at_)], first_, steps);
-    }
-  }
-
- private:
   void save() {
     std::vector<iterate::SavedField> saved;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
-      saved.push_back({state_.replacements[f].field.name(), buffers_->current(f)});
+      saved.push_back({state_.replacements[f].field.name(), current(f)});
     }
     iterate::write_checkpoint(state_.checkpoint->path, state_.mark, done_, saved);
   }
 
-  [[nodiscard]] const AnyBuffer& current(const ImageParam& field) const {
-    return buffers_->current(state_.field_number(field, at_));
+  [[nodiscard]] const AnyBuffer& current(std::size_t field) const {
+    return steps_->fields().current(field);
   }
 
   /// Steps until a callback or a checkpoint is due.
@@ -191,28 +164,38 @@ class Run final : public RunningIteration {
     return least;
   }
 
-  void make_tile(const std::vector<Ranges>& boxes) {
-    if (state_.tile_steps < 2) return;
+  /// How several steps at once are computed; null: they are not.
+  std::unique_ptr<iterate::StepPlan> make_tile(const iterate::StepPlan& single,
+                                               const std::vector<Ranges>& boxes) {
+    if (state_.tile_steps < 2) return nullptr;
+    const auto note = [&](const std::string& why) {
+      std::fprintf(stderr, "note: %s: time_tile(%d) computes step by step: %s\n",
+                   to_string(SourceLocation(state_.tile_where)).c_str(), state_.tile_steps, why.c_str());
+    };
     if (!state_.sources.empty() || !state_.receivers.empty()) {
       note("sources and receivers act between single steps");
-      return;
+      return nullptr;
     }
     const bool whole = std::all_of(fields_.begin(), fields_.end(), [&](const AnyBuffer& field) {
       return iterate::ranges_of(field) == boxes.front();
     });
-    tile_ = state_.tile_for(target_, whole);
-    if (!tile_->compiled.why.empty()) note(tile_->compiled.why);
-    tile_rules_ = rules_;
+    const auto made = state_.tile_for(target_, whole);
+    if (!made->compiled.why.empty()) note(made->compiled.why);
+    auto tile = std::make_unique<iterate::StepPlan>();
+    tile->run = made->compiled.executable;
+    tile->steps = made->steps;
+    tile->rules = single.rules;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
-      tile_rules_[f] = {.output = static_cast<int>(f), .box = boxes.front()};
+      tile->fields.push_back(f);
+      tile->rules[f] = {.output = static_cast<int>(f), .box = boxes.front()};
       // What lies outside of a field that takes another's values is that one's, after as many steps.
       std::size_t from = f;
-      for (int n = 0; n < tile_->steps && state_.replacements[from].input; ++n) {
+      for (int n = 0; n < tile->steps && state_.replacements[from].input; ++n) {
         from = state_.field_number(*state_.replacements[from].input, at_);
       }
-      tile_rules_[f].outside = static_cast<int>(from);
+      tile->rules[f].outside = static_cast<int>(from);
     }
-    const auto& margins = tile_->levels.margins;
+    const auto& margins = made->levels.margins;
     const Ranges field = iterate::ranges_of(fields_[state_.outputs.front().fields.front()]);
     for (std::size_t d = 0; d < margins.size(); ++d) {
       const auto& [min, extent] = boxes.front()[d];
@@ -221,17 +204,12 @@ class Run final : public RunningIteration {
       if (std::max(before, after) > iterate::TimeLevels::kWidestMargin) {
         note("more than " + std::to_string(iterate::TimeLevels::kWidestMargin) +
              " points keep their values beside the box");
-        tile_ = nullptr;
-        return;
+        return nullptr;
       }
-      tile_params_.emplace_back(margins[d].first, before, at_);
-      tile_params_.emplace_back(margins[d].second, after, at_);
+      tile->params.emplace_back(margins[d].first, before, at_);
+      tile->params.emplace_back(margins[d].second, after, at_);
     }
-  }
-
-  void note(const std::string& why) const {
-    std::fprintf(stderr, "note: %s: time_tile(%d) computes step by step: %s\n",
-                 to_string(SourceLocation(state_.tile_where)).c_str(), state_.tile_steps, why.c_str());
+    return tile;
   }
 
   Iteration::State& state_;
@@ -240,12 +218,30 @@ class Run final : public RunningIteration {
   Iteration::State::Compiled compiled_;
   std::int64_t done_, first_;
   std::vector<AnyBuffer> fields_;  ///< the user's
-  RunOptions all_;  ///< inputs: the fields, then what else was given; params: the step last
-  std::vector<FieldRule> rules_, tile_rules_;
-  std::shared_ptr<const Iteration::State::Tile> tile_;  ///< null: single steps alone
-  std::vector<RunParam> tile_params_;
-  std::unique_ptr<iterate::FieldBuffers> buffers_;
+  RunOptions given_;               ///< inputs: the fields, then what else was given
+  std::unique_ptr<iterate::StepRuns> steps_;
 };
+
+/// Carries a run out: `loop` calls advance and reports. Whatever happens, the user's buffers hold the
+/// fields after it.
+template <typename Loop>
+void carry_out(Run& run, const Iteration::State& state, std::int64_t total, const Loop& loop) {
+  iterate::ProgressReport progress(state.progress, state.bar, total);
+  try {
+    loop([&](std::int64_t end, std::int64_t last) {
+      while (run.steps() < end) {
+        run.advance(end - run.steps(), last - run.steps());
+        progress.update(run.steps());
+      }
+    });
+    run.save_last();
+    progress.finish(run.steps());
+  } catch (...) {
+    run.finish_after_error();
+    throw;
+  }
+  run.finish();
+}
 
 void check_steps(std::int64_t first, std::int64_t steps, const CallSite& at) {
   if (first >= 0 && steps >= 0 && first <= kMostSteps - steps) return;
@@ -257,17 +253,12 @@ void check_steps(std::int64_t first, std::int64_t steps, const CallSite& at) {
 /// Judges the residual: UserErrors when it is lost.
 class Residual {
  public:
-  Residual(const Expr& condition, const std::vector<Func>& steps, const UntilOptions& options,
-           const Target& target, const CallSite& at)
-      : text_(brief(condition)),
-        growth_(options.growth),
-        at_(at),
-        condition_(condition, steps, target, at) {}
-
-  [[nodiscard]] const Plan& plan() const { return condition_.plan(); }
+  Residual(std::shared_ptr<const iterate::Condition> condition, std::string text,
+           const UntilOptions& options, const CallSite& at)
+      : condition_(std::move(condition)), text_(std::move(text)), growth_(options.growth), at_(at) {}
 
   bool holds(Run& run, IterationResult& result) {
-    const iterate::Judgement now = condition_.evaluate(run.options_now());
+    const iterate::Judgement now = condition_->evaluate(run.options_now());
     result.value = now.value;
     const std::string after = " after " + counted(static_cast<std::size_t>(run.steps_done()), "step");
     if (std::isnan(now.value)) {
@@ -289,10 +280,10 @@ class Residual {
   }
 
  private:
+  std::shared_ptr<const iterate::Condition> condition_;
   std::string text_;
   double growth_;
   CallSite at_;
-  iterate::Condition condition_;
   std::optional<double> least_;
   std::int64_t least_at_ = 0;
 };
@@ -303,24 +294,9 @@ IterationResult Iteration::run(const std::vector<RunInput>& fields, std::int64_t
                                const IterationOptions& options, CallSite at) {
   check_steps(options.first_step, steps, at);
   Run run(*state_, fields, options.target ? *options.target : Target::best(), options.params,
-          options.first_step, at);
-  run.check_receivers(steps);
-  run.check_used(nullptr);
-  run.check_tile(steps, "the run");
-  iterate::ProgressReport progress(state_->progress, state_->bar, steps);
-  try {
-    while (run.steps() < steps) {
-      run.step(steps - run.steps());
-      run.call_back();
-      progress.update(run.steps());
-    }
-    run.save_last();
-    progress.finish(run.steps());
-  } catch (...) {
-    run.finish_after_error();
-    throw;
-  }
-  run.finish();
+          options.first_step, steps, at);
+  run.check(nullptr, steps, steps, "the run");
+  carry_out(run, *state_, steps, [&](const auto& advance_to) { advance_to(steps, steps); });
   return {.steps = steps};
 }
 
@@ -332,31 +308,17 @@ IterationResult Iteration::run_until(const std::vector<RunInput>& fields, const 
                     at);
   }
   const Target target = options.target ? *options.target : Target::best();
-  std::vector<Func> steps;
-  for (const auto& output : state_->outputs) steps.push_back(output.func);
-  Residual residual(condition, steps, options, target, at);
-  Run run(*state_, fields, target, options.params, options.first_step, at);
-  run.check_receivers(options.max_steps);
-  run.check_used(&residual.plan());
-  run.check_tile(std::min(options.check_every, options.max_steps), "check_every");
-  iterate::ProgressReport progress(state_->progress, state_->bar, 0);
+  const auto compiled = state_->condition_for(condition, target, at);
+  const std::int64_t at_once = std::min(options.check_every, options.max_steps);
+  Run run(*state_, fields, target, options.params, options.first_step, at_once, at);
+  run.check(&compiled->plan(), options.max_steps, at_once, "check_every");
+  Residual residual(compiled, brief(condition), options, at);
   IterationResult result;
-  try {
+  carry_out(run, *state_, 0, [&](const auto& advance_to) {
     while (!(result.converged = residual.holds(run, result)) && run.steps() < options.max_steps) {
-      const std::int64_t end = std::min(run.steps() + options.check_every, options.max_steps);
-      while (run.steps() < end) {
-        run.step(end - run.steps());
-        run.call_back();
-        progress.update(run.steps());
-      }
+      advance_to(std::min(run.steps() + options.check_every, options.max_steps), options.max_steps);
     }
-    run.save_last();
-    progress.finish(run.steps());
-  } catch (...) {
-    run.finish_after_error();
-    throw;
-  }
-  run.finish();
+  });
   result.steps = run.steps();
   return result;
 }

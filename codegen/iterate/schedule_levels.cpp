@@ -111,7 +111,7 @@ class HeldInFrame {
       Expr& value = held.function()->definitions.front().values.front();
       clamped_.push_back(value);
       Access access = *value.as<Access>();
-      held.function()->box_of = access.image;
+      held.function()->held_of = access.image;
       access.args.clear();
       for (const Var& var : held.args()) access.args.emplace_back(var);
       value = make_expr(value.type(), std::move(access));
@@ -152,10 +152,15 @@ void march_levels(TimeLevels& tile, const std::vector<Directive>& loops, const s
   }
 }
 
-/// What `make` makes of the last level under the first of the GPU's schedules that it accepts; `why`
-/// says why that is not the march's.
+/// What `make` makes of the last level under the first of the target's schedules that it accepts; `why`
+/// says why that is not the one that computes tile by tile.
 template <typename Make>
-auto made_for_gpu(const Iteration::State& state, TimeLevels& tile, std::string& why, const Make& make) {
+auto made_for(const Target& target, const Iteration::State& state, TimeLevels& tile, std::string& why,
+              const Make& make) {
+  if (!target.is_gpu()) {
+    schedule_on_host(tile);
+    return make(tile.last);
+  }
   const Func& step = state.outputs.front().func;
   const std::vector<Directive> loops = loops_of(step);
   const directive::March* march = march_of(loops);
@@ -182,20 +187,9 @@ auto made_for_gpu(const Iteration::State& state, TimeLevels& tile, std::string& 
 
 CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target) {
   CompiledLevels levels;
-  const auto make = [&](const Func& last) { return compile(last, target); };
-  if (target.is_gpu()) {
-    levels.executable = made_for_gpu(state, tile, levels.why, make);
-  } else {
-    schedule_on_host(tile);
-    levels.executable = make(tile.last);
-  }
+  levels.executable =
+      made_for(target, state, tile, levels.why, [&](const Func& last) { return compile(last, target); });
   return levels;
-}
-
-std::string ptx_of_levels(const Iteration::State& state, int sm) {
-  TimeLevels tile = make_time_levels(state, state.tile_steps, false, state.tile_where);
-  std::string why;
-  return made_for_gpu(state, tile, why, [&](const Func& last) { return compile_to_ptx(last, sm); });
 }
 
 }  // namespace mica::iterate
@@ -224,21 +218,25 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
 }
 
 std::string Iteration::compile_to_ptx(int sm) const {
-  if (state_->tile_steps > 1) return iterate::ptx_of_levels(*state_, sm);
-  std::vector<Func> step;
-  for (const State::Output& output : state_->outputs) step.push_back(output.func);
-  return mica::compile_to_ptx(step, sm);
+  if (state_->tile_steps < 2) return mica::compile_to_ptx(state_->funcs(), sm);
+  iterate::TimeLevels tile =
+      iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
+  std::string why;
+  return iterate::made_for(Target{Backend::Cuda, 0}, *state_, tile, why,
+                           [&](const Func& last) { return mica::compile_to_ptx(last, sm); });
 }
 
 std::string Iteration::print_loop_nest(const Target& target) const {
-  std::vector<Func> step;
-  for (const State::Output& output : state_->outputs) step.push_back(output.func);
-  std::string text = mica::print_loop_nest(step, target);
-  if (state_->tile_steps < 2) return text;
-  const auto tile = state_->tile_for(target, false);
-  text += "\n" + std::to_string(tile->steps) + " steps at once" +
-          (tile->compiled.why.empty() ? "" : ", one after the other: " + tile->compiled.why) + ":\n";
-  return text + mica::print_loop_nest({tile->levels.last}, target);
+  const std::string step = mica::print_loop_nest(state_->funcs(), target);
+  if (state_->tile_steps < 2) return step;
+  iterate::TimeLevels tile =
+      iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
+  std::string why;
+  const std::string levels = iterate::made_for(target, *state_, tile, why, [&](const Func& last) {
+    return mica::print_loop_nest({last}, target);
+  });
+  return step + "\n" + std::to_string(state_->tile_steps) + " steps at once" +
+         (why.empty() ? "" : ", one after the other: " + why) + ":\n" + levels;
 }
 
 }  // namespace mica

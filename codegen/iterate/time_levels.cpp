@@ -18,6 +18,15 @@ std::vector<Expr> args_of(const FunctionData& func) {
   return args;
 }
 
+/// A Func of one value, or of a Tuple of them.
+void define(Func& func, const std::vector<Expr>& args, const std::vector<Expr>& values) {
+  if (values.size() == 1) {
+    func(args) = values.front();
+  } else {
+    func(args) = Tuple(values);
+  }
+}
+
 /// An input within its own box; outside of it the nearest element, on which no point inside of the
 /// stepped box depends.
 Func held_of(const ImageParam& field) {
@@ -56,11 +65,7 @@ class LevelMaker {
       const std::size_t field = state_.outputs.front().fields[v];
       kept.push_back(whole_ ? values[v] : select(inside(args), values[v], now_[field](args)));
     }
-    if (kept.size() == 1) {
-      level(args) = kept[0];
-    } else {
-      level(args) = Tuple(kept);
-    }
+    define(level, args, kept);
     tile_.levels.push_back(level);
     std::vector<Value> next(now_.size());
     for (std::size_t f = 0; f < now_.size(); ++f) {
@@ -85,11 +90,7 @@ class LevelMaker {
       fields.push_back(r.input ? now_[state_.field_number(*r.input, r.where)](args)
                                : values[static_cast<std::size_t>(r.element)]);
     }
-    if (fields.size() == 1) {
-      tile_.last(args) = fields[0];
-    } else {
-      tile_.last(args) = Tuple(fields);
-    }
+    define(tile_.last, args, fields);
   }
 
  private:

@@ -43,8 +43,6 @@ struct CompiledLevels {
   std::string why;  ///< they are not computed tile by tile; empty: they are
 };
 CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target);
-/// PTX of a time tile over a box that is not all of the fields.
-std::string ptx_of_levels(const Iteration::State& state, int sm);
 
 }  // namespace mica::iterate
 

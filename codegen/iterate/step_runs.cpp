@@ -1,0 +1,193 @@
+#include "codegen/iterate/step_runs.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "runtime/run/device.h"
+
+namespace mica::iterate {
+namespace {
+
+// Moves of a graph: enough for its own price to be small beside theirs.
+constexpr std::int64_t kMostMoves = 128, kFewestMoves = 4;
+// Moves of a run that a graph is made for.
+constexpr std::int64_t kLeastInAll = 16;
+
+RunParam number_of_step(std::int64_t number, const CallSite& at) {
+  return {step_param(), static_cast<std::int32_t>(number), at};
+}
+
+std::vector<AnyBuffer> fields_of(const Iteration::State& state, const RunOptions& options) {
+  std::vector<AnyBuffer> fields;
+  for (std::size_t f = 0; f < state.replacements.size(); ++f) fields.push_back(options.inputs[f].buffer);
+  return fields;
+}
+
+}  // namespace
+
+StepRuns::StepRuns(const Iteration::State& state, const Iteration::State::Compiled& compiled,
+                   RunOptions options, StepPlan single, std::unique_ptr<StepPlan> tile,
+                   std::int64_t stretch, const CallSite& at)
+    : state_(state),
+      compiled_(compiled),
+      options_(std::move(options)),
+      stretch_(stretch),
+      at_(at),
+      buffers_(fields_of(state, options_), single.rules, *compiled.copier) {
+  single_.plan = std::move(single);
+  if (tile == nullptr) return;
+  tile_ = std::make_unique<Way>();
+  tile_->plan = std::move(*tile);
+}
+
+RunOptions StepRuns::options_now() const {
+  RunOptions now = options_;
+  for (std::size_t f = 0; f < state_.replacements.size(); ++f) {
+    now.inputs[f].buffer = buffers_.current(f);
+  }
+  return now;
+}
+
+std::int64_t StepRuns::advance(std::int64_t done, std::int64_t most, std::int64_t left) {
+  Way& way = tile_ != nullptr && most >= tile_->plan.steps ? *tile_ : single_;
+  if (const std::int64_t steps = launch_graph(way, done, most); steps > 0) return steps;
+  Move& move = move_on(way);
+  launch(move, done);
+  buffers_.advance();
+  if (!way.tried_graph) make_graph(way, left - way.plan.steps);
+  return way.plan.steps;
+}
+
+// The next move of `way`, and the fields' memory made ready for it.
+StepRuns::Move& StepRuns::move_on(Way& way) {
+  const bool copied = buffers_.prepare(way.plan.rules);
+  std::unique_ptr<Move>& move = way.moves[{buffers_.places(), buffers_.next_places()}];
+  if (move == nullptr) move = make_move(way);
+  if (copied) way.last.clear();
+  way.last.push_back(move.get());
+  if (&way == &single_ && tile_ != nullptr) tile_->last.clear();
+  if (&way == tile_.get()) single_.last.clear();
+  return *move;
+}
+
+std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
+  auto move = std::make_unique<Move>();
+  RunOptions options = options_now();
+  options.params.insert(options.params.end(), way.plan.params.begin(), way.plan.params.end());
+  options.params.push_back(number_of_step(0, at_));
+  std::vector<AnyBuffer> outputs;
+  for (const std::size_t f : way.plan.fields) outputs.push_back(buffers_.output(f));
+  std::vector<AnyBuffer*> pointers;
+  for (AnyBuffer& output : outputs) pointers.push_back(&output);
+  Executable step = way.plan.run;
+  move->runs.push_back(step.prepare(pointers, used_by(step, options), at_));
+  if (&way == &single_) {
+    const auto after = [&](const ImageParam& field) {
+      return buffers_.next(state_.field_number(field, at_));
+    };
+    for (std::size_t i = 0; i < compiled_.sources.size(); ++i) {
+      const Sources& sources = state_.sources[i];
+      move->runs.push_back(sources.prepare(compiled_.sources[i], after(sources.field())));
+    }
+    for (std::size_t i = 0; i < compiled_.receivers.size(); ++i) {
+      const Receivers& receivers = state_.receivers[i];
+      move->runs.push_back(receivers.prepare(compiled_.receivers[i], after(receivers.field())));
+    }
+  }
+  for (std::size_t i = 0; i < move->runs.size(); ++i) {
+    if (move->runs[i].uses(*step_param().data())) move->timed.push_back(i);
+  }
+  return move;
+}
+
+void StepRuns::launch(Move& move, std::int64_t number) {
+  for (const std::size_t i : move.timed) move.runs[i].set(number_of_step(number, at_));
+  for (PreparedRun& run : move.runs) run.run(at_);
+}
+
+// ---- graphs ----------------------------------------------------------------------------------------
+
+std::int64_t StepRuns::launch_graph(Way& way, std::int64_t done, std::int64_t most) {
+  Graph& graph = way.graph;
+  const auto moves = static_cast<std::int64_t>(graph.moves.size());
+  const std::int64_t steps = moves * way.plan.steps;
+  if (moves == 0 || steps > most || graph.begin != buffers_.places()) return 0;
+  bool whole = true;
+  for (std::size_t m = 0; m < graph.period; ++m) {
+    for (PreparedRun& run : graph.moves[m]->runs) whole = run.use_in_graph() && whole;
+  }
+  if (!whole) fill(graph);
+  std::size_t number = 0;
+  for (std::size_t m = 0; m < graph.moves.size(); ++m) {
+    Move& move = *graph.moves[m];
+    const std::int64_t step = done + static_cast<std::int64_t>(m) * way.plan.steps;
+    auto timed = move.timed.begin();
+    for (std::size_t i = 0; i < move.runs.size(); ++i) {
+      if (timed != move.timed.end() && *timed == i) {
+        move.runs[i].set(number_of_step(step, at_));
+        move.runs[i].change_in(*graph.launches, number);
+        ++timed;
+      }
+      number += move.runs[i].launches();
+    }
+  }
+  graph.launches->launch({});
+  return steps;
+}
+
+// Makes a graph of what comes round, if that is worth its price in the `left` steps before the run's
+// end.
+void StepRuns::make_graph(Way& way, std::int64_t left) {
+  const auto earlier = std::find(way.last.rbegin() + 1, way.last.rend(), way.last.back());
+  if (earlier == way.last.rend()) return;
+  const std::vector<Move*> round(earlier.base(), way.last.end());  // the next move is its first
+  way.tried_graph = true;
+  const auto period = static_cast<std::int64_t>(round.size());
+  const std::int64_t in_all = left / way.plan.steps;
+  const std::int64_t at_once = std::min(left, stretch_) / way.plan.steps;
+  if (in_all < kLeastInAll || at_once < kFewestMoves) return;
+  const std::int64_t least = in_all < 2 * at_once ? 2 : 1;  // a graph that is launched once is dear
+  const std::int64_t parts = std::max(least, (at_once + kMostMoves - 1) / kMostMoves);
+  const std::int64_t moves = at_once / parts / period * period;
+  if (moves < kFewestMoves) return;
+
+  const std::shared_ptr<Device> device = device_for(way.plan.run.target());
+  Graph graph;
+  graph.launches = device->make_graph();
+  if (graph.launches == nullptr) {
+    if (way.plan.run.target().backend == Backend::Cuda) {
+      note(way, "the driver makes no graphs of launches; one for CUDA 12.0 or newer does");
+    }
+    return;
+  }
+  for (const Move* move : round) {
+    for (const PreparedRun& run : move->runs) {
+      if (const std::string why = run.why_no_graph({step_param().data().get()}); !why.empty()) {
+        return note(way, why);
+      }
+    }
+  }
+  for (std::int64_t m = 0; m < moves; ++m) {
+    graph.moves.push_back(round[static_cast<std::size_t>(m % period)]);
+  }
+  graph.period = round.size();
+  graph.begin = buffers_.places();
+  fill(graph);
+  way.graph = std::move(graph);
+}
+
+void StepRuns::fill(Graph& graph) const {
+  graph.launches = device_for(single_.plan.run.target())->make_graph();
+  for (Move* move : graph.moves) {
+    for (PreparedRun& run : move->runs) run.add_to(*graph.launches);
+  }
+}
+
+void StepRuns::note(const Way& way, const std::string& why) const {
+  std::fprintf(stderr, "note: %s: %s costs the host a few microseconds: %s\n",
+               to_string(SourceLocation(at_)).c_str(),
+               way.plan.steps > 1 ? "each time tile" : "each step", why.c_str());
+}
+
+}  // namespace mica::iterate

@@ -1,0 +1,88 @@
+// What the steps of a run launch.
+//
+// A step is prepared once for each state of the fields' memory. The states come round again after a few
+// steps (two, where fields swap their memory); from then on a GPU gets many steps at once, as one graph
+// of launches, so that a step costs the host next to nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/iterate/field_buffers.h"
+#include "codegen/iterate/iteration_state.h"
+#include "codegen/iterate/time_levels.h"
+#include "runtime/run/prepared_run.h"
+
+namespace mica::iterate {
+
+/// How the steps of a run are computed, one or several at once.
+struct StepPlan {
+  Executable run;
+  int steps = 1;                         ///< that it takes at once
+  std::vector<FieldRule> rules;          ///< what replaces each field
+  std::vector<std::size_t> fields = {};  ///< that its outputs replace, in their order
+  std::vector<RunParam> params = {};     ///< beside those of the run
+};
+
+/// The steps of one run. Used by one thread.
+class StepRuns {
+ public:
+  /// `options` names the fields' inputs first, in their order, with the user's buffers, then what else
+  /// the run was given. `single` and, if there is one, `tile` are how steps are computed; sources and
+  /// receivers act after each single step. `stretch`: the steps that most calls of advance are made for.
+  StepRuns(const Iteration::State& state, const Iteration::State::Compiled& compiled, RunOptions options,
+           StepPlan single, std::unique_ptr<StepPlan> tile, std::int64_t stretch, const CallSite& at);
+
+  /// Computes steps from number `done` on, `most` at most, of a run that has `left` before it. How many.
+  std::int64_t advance(std::int64_t done, std::int64_t most, std::int64_t left);
+
+  [[nodiscard]] const FieldBuffers& fields() const { return buffers_; }
+  /// The options of a run that reads the fields as they are now.
+  [[nodiscard]] RunOptions options_now() const;
+  /// The user's buffers hold the fields.
+  void finish() { buffers_.finish(); }
+
+ private:
+  /// A step, or a tile of them, in one state of the fields' memory.
+  struct Move {
+    std::vector<PreparedRun> runs;   ///< the step, then sources and receivers
+    std::vector<std::size_t> timed;  ///< those of `runs` whose launches depend on the step's number
+  };
+  /// The launches of many moves.
+  struct Graph {
+    std::unique_ptr<LaunchGraph> launches;
+    std::vector<Move*> moves;  ///< all of them come round after `period`
+    std::size_t period = 1;
+    FieldBuffers::Places begin;  ///< where the fields are before it, and after
+  };
+  /// Single steps, or tiles.
+  struct Way {
+    StepPlan plan;
+    std::map<std::pair<FieldBuffers::Places, FieldBuffers::Places>, std::unique_ptr<Move>> moves;
+    std::vector<Move*> last;  ///< moves without a copy between them, the newest at the end
+    Graph graph;
+    bool tried_graph = false;
+  };
+
+  [[nodiscard]] std::unique_ptr<Move> make_move(const Way& way) const;
+  Move& move_on(Way& way);
+  void launch(Move& move, std::int64_t number);
+  std::int64_t launch_graph(Way& way, std::int64_t done, std::int64_t most);
+  void make_graph(Way& way, std::int64_t left);
+  void fill(Graph& graph) const;
+  void note(const Way& way, const std::string& why) const;
+
+  const Iteration::State& state_;
+  const Iteration::State::Compiled& compiled_;
+  RunOptions options_;
+  const std::int64_t stretch_;
+  CallSite at_;
+  FieldBuffers buffers_;
+  Way single_;
+  std::unique_ptr<Way> tile_;
+};
+
+}  // namespace mica::iterate

@@ -1,0 +1,176 @@
+// Graphs of launches on the GPU of this machine: a prepared run in a graph of the user's, and Iterations
+// whose steps are launched as graphs of Mica's.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include "codegen/compile.h"
+#include "codegen/iterate/iteration.h"
+#include "fuzz/random_data.h"
+#include "runtime/cuda/cuda_context.h"
+#include "runtime/cuda/cuda_device.h"
+#include "tests/support/compare.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x"), y("y");
+const Target kGpu{Backend::Cuda, 0};
+
+class GpuGraphs : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (cuda_device_count(&why) == 0) GTEST_SKIP() << "no GPU: " << why;
+  }
+};
+
+/// A driver function that only tests need.
+template <typename... Parameters>
+auto driver_function(const char* name) {
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  return reinterpret_cast<int (*)(Parameters...)>(dlsym(library, name));
+}
+
+TEST_F(GpuGraphs, APreparedRunIsCapturedInAStreamOfTheUsers) {
+  const ImageParam u(Float(32), 2, "u");
+  Func mid("mid"), next("next");
+  mid(x, y) = u(x, y) + u(x + 1, y);
+  next(x, y) = mid(x, y) + mid(x, y + 1);
+  mid.compute_root();
+  Executable run = compile(next, kGpu);
+  Buffer<float> in(130, 70), out(129, 69), expected(129, 69);
+  fill_random(in, 5);
+
+  const std::shared_ptr<CudaContext> context = cuda_context(0);
+  const CudaContext::Scope scope(*context);
+  const cuda::Driver& driver = context->driver();
+  cuda::StreamHandle stream = nullptr;
+  driver.call(driver.cuStreamCreate, &stream, 1U);  // CU_STREAM_NON_BLOCKING
+  auto prepared =
+      std::make_unique<PreparedRun>(run.prepare(out, {.inputs = {{u, in}}, .stream = {stream}}));
+  const auto begin = driver_function<cuda::StreamHandle, int>("cuStreamBeginCapture_v2");
+  const auto end = driver_function<cuda::StreamHandle, cuda::GraphHandle*>("cuStreamEndCapture");
+  cuda::GraphHandle graph = nullptr;
+  ASSERT_EQ(begin(stream, 0), 0);  // CU_STREAM_CAPTURE_MODE_GLOBAL: nothing unsafe may be called
+  prepared->run();
+  ASSERT_EQ(end(stream, &graph), 0);
+  cuda::GraphExec exec = nullptr;
+  driver.call(driver.cuGraphInstantiateWithFlags, &exec, graph, 0ULL);
+  for (int n = 0; n < 3; ++n) driver.call(driver.cuGraphLaunch, exec, stream);
+  driver.call(driver.cuStreamSynchronize, stream);
+  run.run(expected, {.inputs = {{u, in}}});
+  EXPECT_TRUE(same_bits(expected, out));
+  driver.call(driver.cuGraphExecDestroy, exec);
+  driver.call(driver.cuGraphDestroy, graph);
+  prepared.reset();
+  driver.call(driver.cuStreamDestroy_v2, stream);
+}
+
+/// What a damped wave leaves: its field and what a receiver heard.
+struct Heard {
+  Buffer<float> field, values;
+};
+
+/// `steps` leapfrog steps with a coefficient that changes with time, two sources and a receiver between
+/// grid points; `callback_every` 0: none.
+Heard wave(const Target& target, int steps, int callback_every, int width) {
+  const ImageParam before(Float(32), 2, "before"), now(Float(32), 2, "now");
+  Func next("next");
+  const Expr damping = 1.0F - 1e-4F * cast<float>(step());
+  next(x, y) = damping * (2.0F * now(x, y) - before(x, y)) +
+               0.2F * (now(x - 1, y) + now(x + 1, y) + now(x, y - 1) + now(x, y + 1) - 4.0F * now(x, y));
+  if (target.is_gpu()) next.gpu_tile(x, y, 32, 4);
+  Iteration iteration({{before, now}, {now, next}});
+  Buffer<float> series(2, 40), values(1, steps), a(width, 40), b(width, 40);
+  fill_random(series, 1);
+  fill_random(a, 2);
+  fill_random(b, 3);
+  values.fill(-1.0F);
+  iteration.add_at(now, {{{{5, 6}, 0.5}, {{6, 6}, 0.5}}, {{{9, 9}, 1.0}}}, series);
+  iteration.record(now, {{{{7, 8}, 0.25}, {{8, 8}, 0.75}}}, values);
+  double seen = 0;
+  if (callback_every > 0) {
+    iteration.every(callback_every,
+                    [&](const RunningIteration& run) { seen += Buffer<float>(run.field(now))(10, 10); });
+  }
+  iteration.run({{before, a}, {now, b}}, steps, {.target = target});
+  return {b, values};
+}
+
+TEST_F(GpuGraphs, StepsAsGraphsHaveTheBitsOfTheHost) {
+  for (const int steps : {1, 15, 40, 301}) {
+    for (const int every : {0, 7, 64}) {
+      for (const int width : {64, 51}) {
+        const Heard host = wave(Target::host(), steps, every, width);
+        const Heard gpu = wave(kGpu, steps, every, width);
+        const std::string what = std::to_string(steps) + " steps, every " + std::to_string(every) +
+                                 ", width " + std::to_string(width);
+        EXPECT_TRUE(same_bits(host.field, gpu.field)) << what;
+        EXPECT_TRUE(same_bits(host.values, gpu.values)) << what;
+      }
+    }
+  }
+}
+
+// The next kernel starts before this one has ended: what it reads must still be new, from any cache.
+TEST_F(GpuGraphs, NothingOldIsReadWhereLaunchesOverlap) {
+  for (const int size : {32, 96, 700}) {
+    const auto heat = [&](const Target& target) {
+      const ImageParam u(Float(32), 2, "u");
+      Func next("next");
+      next(x, y) = 0.2F * (u(x, y) + u(x - 1, y) + u(x + 1, y) + u(x, y - 1) + u(x, y + 1));
+      if (target.is_gpu()) next.gpu_tile(x, y, 32, 4);
+      Buffer<float> a(size, size);
+      fill_random(a, 9);
+      Iteration({{u, next}}).run({{u, a}}, 2000, {.target = target});
+      return a;
+    };
+    EXPECT_TRUE(same_bits(heat(Target::host()), heat(kGpu))) << size;
+  }
+}
+
+TEST_F(GpuGraphs, FieldsInPlaceStayWhereTheyAre) {
+  const auto decay = [](const Target& target) {
+    const ImageParam u(Float(64), 1, "u");
+    Func next("next");
+    next(x) = u(x) * 0.999 + cast<double>(step()) * 1e-3;
+    if (target.is_gpu()) next.gpu_tile(x, 128);
+    Buffer<double> a(1000);
+    fill_random(a, 4);
+    Iteration({{u, next}}).run({{u, a}}, 777, {.target = target});
+    return a;
+  };
+  EXPECT_TRUE(same_bits(decay(Target::host()), decay(kGpu)));
+}
+
+TEST_F(GpuGraphs, TimeTilesAndCallbacksThatChangeTheirMinds) {
+  const auto heat = [](const Target& target, int tile) {
+    const ImageParam u(Float(32), 3, "u");
+    const Var z("z");
+    Func next("next");
+    next(x, y, z) = 0.4F * u(x, y, z) + 0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) +
+                                                u(x, y + 1, z) + u(x, y, z - 1) + u(x, y, z + 1));
+    if (target.is_gpu()) next.gpu_tile(x, y, 32, 4).vectorize(x, 4).unroll(y, 2).march(z, 16).scatter(z);
+    Buffer<float> a(100, 50, 40);
+    fill_random(a, 8);
+    Iteration iteration({{u, next}});
+    iteration.time_tile(tile);
+    int calls = 0;
+    // Whoever asks for the host's copy makes the next step start from the device again.
+    iteration.every(31, [&](const RunningIteration& run) {
+      if (++calls % 2 == 0) (void)Buffer<float>(run.field(u))(3, 3, 3);
+    });
+    iteration.run({{u, a}}, 200, {.target = target});
+    return a;
+  };
+  const Buffer<float> expected = heat(Target::host(), 1);
+  for (const int tile : {1, 2, 3}) EXPECT_TRUE(same_bits(expected, heat(kGpu, tile))) << tile;
+}
+
+}  // namespace
+}  // namespace mica::test
