@@ -115,14 +115,15 @@ void schedule(Func& next, const Target& target, const schedules::Parameters& p) 
     return;
   }
   const auto rows = static_cast<int>(parameter(p, "rows", 4));
+  const auto threads_x = static_cast<int>(parameter(p, "threads_x", 32));
   const auto threads_y = static_cast<int>(parameter(p, "threads_y", 8));
   const auto chunk = static_cast<int>(parameter(p, "chunk", 0));
   if (next.dimensions() == 2) {
-    next.gpu_tile(x, y, 32, threads_y).vectorize(x, vec).unroll(y, rows);
+    next.gpu_tile(x, y, threads_x, threads_y).vectorize(x, vec).unroll(y, rows);
   } else if (chunk == 0) {
-    next.gpu_tile(x, y, z, 32, threads_y, 1).vectorize(x, vec).unroll(z, rows);
+    next.gpu_tile(x, y, z, threads_x, threads_y, 1).vectorize(x, vec).unroll(z, rows);
   } else {
-    next.gpu_tile(x, y, 32, threads_y).vectorize(x, vec).unroll(y, rows).march(z, chunk);
+    next.gpu_tile(x, y, threads_x, threads_y).vectorize(x, vec).unroll(y, rows).march(z, chunk);
     if (parameter(p, "scatter", 1) != 0) next.scatter(z);
   }
   if (const std::int64_t most = parameter(p, "registers", 0); most > 0) {

@@ -14,7 +14,8 @@ namespace mica::bench {
 /// How many steps at once are tried, and how a step is scheduled for them.
 struct TimeVariant {
   int steps = 1;
-  /// threads_y, rows, chunk, vec, scatter, registers: of the step's tile and march (no march: chunk 0).
+  /// threads_x, threads_y, rows, chunk, vec, scatter, registers: of the step's tile and march (no march:
+  /// chunk 0).
   schedules::Parameters parameters;
 };
 

@@ -35,7 +35,7 @@ void add_time(CLI::App& bench) {
   command->add_option("--sweep", choice->tiles, "steps at once to try: T=1,2,4 or T=first:last:step");
   command->add_option(
       "--param,-p", choice->parameters,
-      "in place of the case's, name=value: threads_y, rows, chunk, vec, scatter, registers");
+      "in place of the case's, name=value: threads_x, threads_y, rows, chunk, vec, scatter, registers");
   command->callback([choice] {
     choice->options.target = choice->target.empty() ? Target::best() : Target::parse(choice->target);
     choice->options.parameters = parse_parameters(choice->parameters);
