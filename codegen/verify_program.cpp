@@ -30,8 +30,9 @@ ir::Level level_after(std::string_view pass, bool& axes_mapped) {
   static constexpr Step kSteps[] = {
       {"build_loop_nest", ir::Level::Loads, false},    {"bake_symbols", ir::Level::Loads, false},
       {"simplify_loops", ir::Level::Loads, false},     {"partition_loops", ir::Level::Loads, false},
-      {"split_interiors", ir::Level::Loads, false},    {"unroll_marches", ir::Level::Loads, false},
-      {"unroll_loops", ir::Level::Loads, false},       {"simplify_unrolled", ir::Level::Loads, false},
+      {"split_interiors", ir::Level::Loads, false},    {"split_blocks", ir::Level::Loads, false},
+      {"unroll_marches", ir::Level::Loads, false},     {"unroll_loops", ir::Level::Loads, false},
+      {"simplify_unrolled", ir::Level::Loads, false},
       {"exchange_taps", ir::Level::Loads, false},      {"flatten_storage", ir::Level::Flat, false},
       {"vectorize_loops", ir::Level::Flat, false},     {"align_vector_loads", ir::Level::Flat, false},
       {"fuse_thread_loops", ir::Level::Flat, false},   {"map_gpu_axes", ir::Level::Flat, true},

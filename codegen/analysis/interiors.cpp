@@ -31,8 +31,9 @@ bool same_terms(const Linear& a, const Linear& b) {
 
 }  // namespace
 
-Interior::Interior(std::string variable, const ir::Stmt& body, const Ranges& ranges)
-    : variable_(std::move(variable)), ranges_(ranges) {
+Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const Ranges& ranges,
+                   bool blocks)
+    : variables_(std::move(variables)), blocks_(blocks), ranges_(ranges) {
   ir::walk(
       body,
       [&](const ir::Stmt& s) {
@@ -54,14 +55,21 @@ ir::Stmt Interior::run(const ir::Stmt& s) {
     if (value.same_as(let->value) && body.same_as(let->body)) return s;
     return ir::make_stmt(ir::LetStmt{let->name, value, body});
   }
-  return ir::map_children(
-      s, [this](const ir::Stmt& child) { return run(child); }, [](const Expr& e) { return e; });
+  const auto below = [this](const ir::Stmt& child) { return run(child); };
+  if (blocks_ && s.as<ir::If>()) {
+    return ir::map_children(s, below, [this](const Expr& e) { return run(e, false); });
+  }
+  if (blocks_ && s.as<ir::AsyncCopy>()) {
+    return ir::map_children(s, below, [this](const Expr& e) { return run(e, true); });
+  }
+  return ir::map_children(s, below, nullptr);
 }
 
 void Interior::add_inner(const ir::For& inner) {
   const auto* extent = as_int(inner.extent);
-  if (extent && *extent > 0) {
-    const Expr last = make_const(Int(32), *extent - 1);
+  const bool planes = blocks_ && inner.kind == LoopKind::March && is_known(inner.extent);
+  if (planes || (extent && *extent > 0)) {
+    const Expr last = planes ? inner.extent - 1 : make_const(Int(32), *extent - 1);
     inner_[inner.name] = {inner.min, is_const(inner.min, 0) ? last : passes::simplify(inner.min + last)};
   } else {
     unknown_.insert(inner.name);
@@ -134,7 +142,7 @@ Expr Interior::run_compare(const Expr& e, const Compare& op) {
 }
 
 bool Interior::follows(const Expr& e) {
-  if (const auto* var = e.as<VarRef>()) return var->name == variable_;
+  if (const auto* var = e.as<VarRef>()) return variables_.count(var->name) > 0;
   const auto found = follows_.find(e.ptr().get());
   if (found != follows_.end()) return found->second.second;
   bool result = false;
@@ -144,7 +152,7 @@ bool Interior::follows(const Expr& e) {
 }
 
 // Takes low <= high for granted, for all iterations of the inner loops, if that can be said by an
-// inequality in the loop's variable.
+// inequality in the loops' variables.
 bool Interior::assume(const Expr& high, const Expr& low) {
   const bool holds = try_assume(high, low);
   if (!holds) ++failures_;
@@ -159,11 +167,15 @@ bool Interior::try_assume(const Expr& high, const Expr& low) {
   Inequality found;
   found.rest = linearize(above.min);
   found.rest.add(linearize(below.max), -1);
-  found.factor = found.rest.take(variable_);
-  if (found.factor == 0) return false;
+  bool among = false;
   for (const auto& term : found.rest.terms) {
-    if (follows(term.first) || !is_known(term.first)) return false;
+    const auto* var = term.first.as<VarRef>();
+    const bool own = var != nullptr && variables_.count(var->name) > 0;
+    among = among || own;
+    if (!own && (follows(term.first) || !is_known(term.first))) return false;
   }
+  if (!among) return false;
+  if (!blocks_) found.factor = found.rest.take(*variables_.begin());
   for (auto& other : inequalities_) {
     if (other.factor != found.factor || !same_terms(other.rest, found.rest)) continue;
     other.rest.constant = std::min(other.rest.constant, found.rest.constant);

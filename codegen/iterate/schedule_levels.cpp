@@ -102,8 +102,8 @@ void compute_whole(TimeLevels& tile, const std::vector<Directive>& loops) {
   }
 }
 
-/// As long as it lives: inputs read as they are. In a frame every load stays within its array anyhow,
-/// and by whole vectors, which clamps of an algorithm would not.
+/// As long as it lives, or for good: inputs read as they are. In a frame every load stays within its
+/// array anyhow, and by whole vectors, which clamps of an algorithm would not.
 class HeldInFrame {
  public:
   explicit HeldInFrame(TimeLevels& tile) : tile_(tile) {
@@ -119,8 +119,9 @@ class HeldInFrame {
   }
   HeldInFrame(const HeldInFrame&) = delete;
   HeldInFrame& operator=(const HeldInFrame&) = delete;
+  void keep() { kept_ = true; }
   ~HeldInFrame() {
-    for (std::size_t i = 0; i < clamped_.size(); ++i) {
+    for (std::size_t i = 0; i < clamped_.size() && !kept_; ++i) {
       tile_.held[i].function()->definitions.front().values.front() = clamped_[i];
     }
   }
@@ -128,12 +129,26 @@ class HeldInFrame {
  private:
   TimeLevels& tile_;
   std::vector<Expr> clamped_;
+  bool kept_ = false;
 };
+
+/// How the fields' planes come to the threads of a march.
+enum class Planes : std::uint8_t {
+  Staged,  ///< copied to shared memory some planes ahead, where the rows of other warps are read, too
+  Asked,   ///< to the threads' own registers, some planes ahead: a warp waits for nobody
+  Direct,  ///< when they are read
+};
+
+/// Those worth trying, the best first. In two dimensions a warp marches alone, and has no rows beside.
+std::vector<Planes> ways_for(const Func& step) {
+  if (step.dimensions() == 2) return {Planes::Asked, Planes::Direct};
+  return {Planes::Staged, Planes::Direct};
+}
 
 /// All levels in the frame of the last one's march.
 void march_levels(TimeLevels& tile, const std::vector<Directive>& loops, const std::string& var,
-                  bool staged) {
-  constexpr int kPlanesAhead = 3;
+                  Planes planes) {
+  constexpr int kCopiedAhead = 3, kAskedAhead = 2;
   const std::string at = var + ".march";
   take_loops(tile.last, loops);
   for (Func& level : tile.levels) {
@@ -145,10 +160,12 @@ void march_levels(TimeLevels& tile, const std::vector<Directive>& loops, const s
   }
   for (Func& held : tile.held) {
     held.compute_at(tile.last, at).store_in(MemoryType::Register);
-    const auto* access = held.function()->definitions.front().values.front().as<Access>();
-    if (!staged) continue;
-    const ImageParam input(access->image);
-    held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(input, kPlanesAhead);
+    if (planes == Planes::Staged) {
+      const ImageParam input(held.function()->definitions.front().values.front().as<Access>()->image);
+      held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(input, kCopiedAhead);
+    } else if (planes == Planes::Asked) {
+      tile.levels.front().pipeline(held, kAskedAhead);
+    }
   }
 }
 
@@ -161,13 +178,14 @@ auto made_for_gpu(const Iteration::State& state, TimeLevels& tile, std::string& 
   const directive::March* march = march_of(loops);
   why = step.name() + " does not march: give it gpu_tile and march";
   if (march != nullptr) {
-    const HeldInFrame in_frame(tile);
-    for (const bool staged : {true, false}) {
+    HeldInFrame in_frame(tile);
+    for (const Planes planes : ways_for(step)) {
       for (Func* func : tile.all()) func->clear_schedule();
-      march_levels(tile, loops, march->var, staged);
+      march_levels(tile, loops, march->var, planes);
       try {
         auto made = make(tile.last);
         why.clear();
+        in_frame.keep();
         return made;
       } catch (const UserError& error) {
         why = error.message();
