@@ -15,6 +15,7 @@ namespace mica::bench {
 struct TimeVariant {
   int steps = 1;
   /// threads_y, rows, chunk, vec, scatter, registers: of the step's tile and march (no march: chunk 0).
+  /// In two dimensions a march has one warp a block, and neither threads_y nor rows.
   schedules::Parameters parameters;
 };
 

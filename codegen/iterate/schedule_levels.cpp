@@ -6,8 +6,10 @@
 // other.
 #include <algorithm>
 
+#include "codegen/analysis/bounds.h"
 #include "codegen/compile.h"
 #include "codegen/iterate/time_levels.h"
+#include "dsl/pipeline/march_taps.h"
 
 namespace mica::iterate {
 namespace {
@@ -102,12 +104,32 @@ void compute_whole(TimeLevels& tile, const std::vector<Directive>& loops) {
   }
 }
 
-/// As long as it lives, or for good: inputs read as they are. In a frame every load stays within its
-/// array anyhow, and by whole vectors, which clamps of an algorithm would not.
+/// Do the levels read `held` at constant distances from their own points?
+bool is_read_around(TimeLevels& tile, const Func& held) {
+  bool around = true;
+  for (const Func* reader : tile.all()) {
+    const FunctionData& data = *reader->function();
+    analysis::for_each_access(data.definitions.front(), [&](const Access& access) {
+      if (access.function != held.function()) return;
+      around = around && access.args.size() == data.args.size();
+      for (std::size_t d = 0; around && d < access.args.size(); ++d) {
+        around = offset_from(access.args[d], data.args[d]).has_value();
+      }
+    });
+  }
+  return around;
+}
+
+/// As long as it lives, or for good: inputs that are read around each point are read as they are. In a
+/// frame every load stays within its array anyhow, and by whole vectors, which clamps of an algorithm
+/// would not.
 class HeldInFrame {
  public:
-  explicit HeldInFrame(TimeLevels& tile) : tile_(tile) {
+  explicit HeldInFrame(TimeLevels& tile) {
     for (Func& held : tile.held) {
+      if (is_read_around(tile, held)) held_.push_back(held);
+    }
+    for (Func& held : held_) {
       Expr& value = held.function()->definitions.front().values.front();
       clamped_.push_back(value);
       Access access = *value.as<Access>();
@@ -119,15 +141,16 @@ class HeldInFrame {
   }
   HeldInFrame(const HeldInFrame&) = delete;
   HeldInFrame& operator=(const HeldInFrame&) = delete;
+  [[nodiscard]] std::vector<Func>& funcs() { return held_; }
   void keep() { kept_ = true; }
   ~HeldInFrame() {
     for (std::size_t i = 0; i < clamped_.size() && !kept_; ++i) {
-      tile_.held[i].function()->definitions.front().values.front() = clamped_[i];
+      held_[i].function()->definitions.front().values.front() = clamped_[i];
     }
   }
 
  private:
-  TimeLevels& tile_;
+  std::vector<Func> held_;
   std::vector<Expr> clamped_;
   bool kept_ = false;
 };
@@ -145,12 +168,12 @@ std::vector<Planes> ways_for(const Func& step) {
   return {Planes::Staged, Planes::Direct};
 }
 
-/// All levels in the frame of the last one's march.
-void march_levels(TimeLevels& tile, const std::vector<Directive>& loops, const std::string& var,
-                  Planes planes) {
+/// All levels, and the `fields` before them, in the frame of the last one's march over `var`.
+void march_levels(TimeLevels& tile, std::vector<Func>& fields, const std::vector<Directive>& loops,
+                  const std::string& var, Planes planes) {
   constexpr int kCopiedAhead = 3, kAskedAhead = 2;
-  const std::string at = var + ".march";
   take_loops(tile.last, loops);
+  const std::string at = march_loop(*tile.last.function(), var);
   for (Func& level : tile.levels) {
     level.compute_at(tile.last, at).store_in(MemoryType::Register);
     for (const Directive& directive : loops) {
@@ -158,7 +181,7 @@ void march_levels(TimeLevels& tile, const std::vector<Directive>& loops, const s
       level.function()->definitions.front().directives.push_back(directive);
     }
   }
-  for (Func& held : tile.held) {
+  for (Func& held : fields) {
     held.compute_at(tile.last, at).store_in(MemoryType::Register);
     if (planes == Planes::Staged) {
       const ImageParam input(held.function()->definitions.front().values.front().as<Access>()->image);
@@ -181,7 +204,7 @@ auto made_for_gpu(const Iteration::State& state, TimeLevels& tile, std::string& 
     HeldInFrame in_frame(tile);
     for (const Planes planes : ways_for(step)) {
       for (Func* func : tile.all()) func->clear_schedule();
-      march_levels(tile, loops, march->var, planes);
+      march_levels(tile, in_frame.funcs(), loops, march->var, planes);
       try {
         auto made = make(tile.last);
         why.clear();

@@ -148,7 +148,9 @@ class Clamp {
     const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
     const Expr last = first + number(lanes - 1);
     // How many vectors the first one stands before the array, and the last one behind.
-    const auto vectors = [&](const Expr& points) { return (points + number(lanes - 1)) / number(lanes); };
+    const auto vectors = [&](const Expr& points) {
+      return (points + number(lanes - 1)) / number(lanes);
+    };
     const Expr before = select(first < low, vectors(low - first), number(0));
     const Expr behind = select(last > high, vectors(last - high), number(0));
     const Expr inside = first >= low && last <= high;
