@@ -68,12 +68,16 @@ ir::Stmt Interior::run(const ir::Stmt& s) {
 void Interior::add_inner(const ir::For& inner) {
   const auto* extent = as_int(inner.extent);
   const bool planes = blocks_ && inner.kind == LoopKind::March && is_known(inner.extent);
-  if (planes || (extent && *extent > 0)) {
-    const Expr last = planes ? inner.extent - 1 : make_const(Int(32), *extent - 1);
-    inner_[inner.name] = {inner.min, is_const(inner.min, 0) ? last : passes::simplify(inner.min + last)};
-  } else {
+  if (!planes && (extent == nullptr || *extent <= 0)) {
     unknown_.insert(inner.name);
+    return;
   }
+  const Expr last = planes ? inner.extent - 1 : make_const(Int(32), *extent - 1);
+  const Interval walked{inner.min, is_const(inner.min, 0) ? last : passes::simplify(inner.min + last)};
+  const auto [known, is_new] = inner_.try_emplace(inner.name, walked);
+  if (is_new || (equal(known->second.min, walked.min) && equal(known->second.max, walked.max))) return;
+  // Loops of one name that walk other values.
+  unknown_.insert(inner.name);
 }
 
 Expr Interior::run(const Expr& e, bool coordinate) {
@@ -161,6 +165,7 @@ bool Interior::assume(const Expr& high, const Expr& low) {
 
 bool Interior::try_assume(const Expr& high, const Expr& low) {
   if (++tries_ > kMostTries) return false;
+  for (const std::string& name : unknown_) inner_.erase(name);
   const Interval above = interval_of(high, inner_);
   const Interval below = interval_of(low, inner_);
   if (!above.min.defined() || !below.max.defined()) return false;

@@ -1,5 +1,6 @@
 #include "codegen/passes/gpu/split_blocks.h"
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -7,6 +8,7 @@
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
 #include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::passes {
 namespace {
@@ -38,16 +40,7 @@ class Splitter {
  private:
   ir::Stmt split(const ir::Stmt& march) const {
     if (blocks_.empty()) return march;
-    analysis::Ranges ranges = ranges_;
-    std::set<std::string> known;
-    ir::walk(
-        march,
-        [&](const ir::Stmt& s) {
-          const auto* loop = s.as<ir::For>();
-          if (loop == nullptr || !known.insert(loop->name).second) return;
-          analysis::push_loop(ranges, loop->name, loop->min, loop->extent);
-        },
-        nullptr);
+    const analysis::Ranges ranges = with_loops_of(march);
     analysis::Interior interior = analysis::Interior::of_blocks(blocks_, march, ranges);
     const ir::Stmt inside = interior.run(march);
     Expr condition;
@@ -57,6 +50,27 @@ class Splitter {
     }
     if (!condition.defined()) return march;
     return ir::make_stmt(ir::If{simplify(condition), simplify(inside), march});
+  }
+
+  /// What is known around the march and of the variables of all loops in it.
+  [[nodiscard]] analysis::Ranges with_loops_of(const ir::Stmt& march) const {
+    analysis::Ranges ranges = ranges_;
+    std::map<std::string, const ir::For*> known;
+    ir::walk(
+        march,
+        [&](const ir::Stmt& s) {
+          const auto* loop = s.as<ir::For>();
+          if (loop == nullptr) return;
+          const auto [found, is_new] = known.try_emplace(loop->name, loop);
+          if (is_new) {
+            analysis::push_loop(ranges, loop->name, loop->min, loop->extent);
+          } else if (!equal(found->second->min, loop->min) ||
+                     !equal(found->second->extent, loop->extent)) {
+            ranges.push(loop->name, {});  // loops of one name that walk other values
+          }
+        },
+        nullptr);
+    return ranges;
   }
 
   std::set<std::string> blocks_;  // loops over blocks around

@@ -1,0 +1,88 @@
+// split_blocks: blocks of overlapping frames march without tests where all that they read lies inside.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "dsl/expr/operators.h"
+#include "tests/passes/lowered.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x"), y("y");
+
+/// next of t of u along x and y, t within `inside` of its point, else u itself.
+struct Chain {
+  ImageParam u{Float(32), 2, "u"};
+  Func t{"t"}, next{"next"};
+
+  explicit Chain(const Expr& inside) : Chain([&](const ImageParam&) { return inside; }) {}
+  explicit Chain(const std::function<Expr(const ImageParam&)>& inside) {
+    const Expr sum = u(x - 1, y) + u(x + 1, y) + u(x, y - 1) + u(x, y + 1);
+    t(x, y) = select(inside(u), sum, u(x, y));
+    next(x, y) = t(x - 1, y) + t(x + 1, y) + t(x, y - 1) + t(x, y + 1);
+    next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16);
+    t.compute_at(next, "y.march").store_in(MemoryType::Register);
+  }
+  [[nodiscard]] std::string text(const std::string& pass = "split_blocks") const {
+    return code(next, Backend::Cuda, pass);
+  }
+};
+
+/// The parts of `text` before and behind the second march.
+std::pair<std::string, std::string> marches(const std::string& text) {
+  const std::string word = "march next.";
+  const std::size_t first = text.find(word);
+  const std::size_t second = text.find(word, first + 1);
+  EXPECT_NE(second, std::string::npos) << text;
+  if (second == std::string::npos) return {};
+  return {text.substr(first, second - first), text.substr(second)};
+}
+
+TEST(SplitBlocks, MarchInsideWithoutTestsAndClamps) {
+  const Param<std::int32_t> rim("rim");
+  const Expr margin = clamp(Expr(rim), 0, 1 << 20);
+  const Chain chain([&](const ImageParam& u) {
+    return x >= u.dim(0).min() + margin && x <= u.dim(0).max() - margin &&
+           y >= u.dim(1).min() + margin && y <= u.dim(1).max() - margin;
+  });
+  const auto [inside, edge] = marches(chain.text());
+  for (const char* test : {"select", "max(", "min("}) {
+    EXPECT_EQ(count(inside, test), 0) << test << "\n" << inside;
+    EXPECT_GT(count(edge, test), 0) << test << "\n" << edge;
+  }
+  EXPECT_EQ(count(inside, "vectorized"), 3) << inside;
+  EXPECT_EQ(count(inside, "unrolled"), 0) << inside;
+}
+
+// A block of 16 rows asks t for one more on each side, and u for one more of those.
+TEST(SplitBlocks, AreToldByWhatAWholeBlockReads) {
+  const Chain chain(y >= 0);
+  const std::string text = chain.text();
+  const std::size_t begin = text.find("if cast<i64>");
+  const std::string condition = text.substr(begin, text.find('\n', begin) - begin);
+  EXPECT_NE(condition.find("next.y.block)*16 - 1 >= 0"), std::string::npos) << condition;
+}
+
+// A test that may wrap, or that no block decides, stays.
+TEST(SplitBlocks, LeaveOtherTests) {
+  const Param<std::int32_t> rim("rim");
+  const Chain wrapping(x + Expr(rim) >= 0);
+  EXPECT_GT(count(marches(wrapping.text()).first, "select"), 0);
+  const Chain by_parity(x % 2 == 0);
+  EXPECT_GT(count(marches(by_parity.text()).first, "select"), 0);
+}
+
+TEST(SplitBlocks, NeedAFrame) {
+  const ImageParam u(Float(32), 2, "u");
+  Func next("next");
+  next(x, y) = select(x >= 5, u(x, y - 1) + u(x, y + 1), 0.0F);
+  next.gpu_tile(x, 32).march(y, 16).register_window(u, y);
+  EXPECT_EQ(code(next, Backend::Cuda, "split_blocks"), code(next, Backend::Cuda, "split_interiors"));
+}
+
+}  // namespace
+}  // namespace mica::test
