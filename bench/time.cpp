@@ -107,7 +107,8 @@ std::int64_t parameter(const schedules::Parameters& parameters, const std::strin
   return found == parameters.end() ? otherwise : found->second;
 }
 
-void schedule(Func& next, const Target& target, const schedules::Parameters& p) {
+void schedule(Step& step, const Target& target, const schedules::Parameters& p) {
+  Func& next = step.next;
   const int bytes = next.types().front().bytes();
   const auto vec = static_cast<int>(parameter(p, "vec", 16 / bytes));
   if (!target.is_gpu()) {
@@ -122,6 +123,12 @@ void schedule(Func& next, const Target& target, const schedules::Parameters& p) 
   } else if (next.dimensions() == 2) {
     next.gpu_tile(x, 32).vectorize(x, vec).march(y, chunk);
     if (parameter(p, "scatter", 1) != 0) next.scatter(y);
+    if (const std::int64_t ahead = parameter(p, "ahead", 0); ahead > 0) {
+      for (const ImageParam& field : step.fields) {
+        next.stage(field, MemoryType::Shared, LoadPolicy::AsyncCopy);
+        next.pipeline(field, static_cast<int>(ahead));
+      }
+    }
   } else if (chunk == 0) {
     next.gpu_tile(x, y, z, 32, threads_y, 1).vectorize(x, vec).unroll(z, rows);
   } else {
@@ -164,7 +171,7 @@ Iteration iteration_of(const Step& step) {
 std::vector<AnyBuffer> single_steps(const TimeCase& c, std::int64_t size, std::int64_t steps,
                                     const Target& target) {
   Step step = make_step(c.name);
-  schedule(step.next, target, {});
+  schedule(step, target, {});
   std::vector<AnyBuffer> fields = random_fields(c, step.fields.size(), size);
   iteration_of(step).run(bound(step.fields, fields), steps, {.target = target});
   return fields;
@@ -178,7 +185,7 @@ struct Timed {
 Timed time_variant(const TimeCase& c, const TimeVariant& variant, std::int64_t size,
                    const TimeOptions& options) {
   Step step = make_step(c.name);
-  schedule(step.next, options.target, variant.parameters);
+  schedule(step, options.target, variant.parameters);
   Iteration iteration = iteration_of(step);
   iteration.time_tile(variant.steps);
 

@@ -5,6 +5,8 @@
 // registers of the step's own march. Where neither fits, the levels are computed whole, one after the
 // other.
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/compile.h"
@@ -83,11 +85,44 @@ std::vector<Directive> loops_of(const Func& step) {
   return loops;
 }
 
-const directive::March* march_of(const std::vector<Directive>& directives) {
-  for (const Directive& directive : directives) {
-    if (const auto* march = std::get_if<directive::March>(&directive.op)) return march;
+/// Loops of a march, and how the planes of fields come to it.
+struct Marching {
+  std::vector<Directive> loops;
+  std::string var;  ///< is marched
+  std::optional<int> ahead =
+      {};  ///< planes that are asked for before they are read, if the user says so
+};
+
+/// The march of the step's own directives.
+std::optional<Marching> marching_of(const Iteration::State& state) {
+  const Func& step = state.outputs.front().func;
+  Marching marching{loops_of(step), {}};
+  for (const Directive& directive : step.function()->definitions.front().directives) {
+    if (const auto* march = std::get_if<directive::March>(&directive.op)) marching.var = march->var;
+    const auto* depth = std::get_if<directive::PipelineDepth>(&directive.op);
+    for (const Replacement& r : state.replacements) {
+      if (depth != nullptr && depth->source == r.field.name()) marching.ahead = depth->depth;
+    }
   }
-  return nullptr;
+  return marching.var.empty() ? std::nullopt : std::optional(marching);
+}
+
+/// Of rows, where the step says nothing: one warp a block, whose registers hold two values a point and
+/// level. Wide vectors leave less beside a warp's points to be computed again; long chunks before them.
+Marching marching_rows(const TimeLevels& tile, bool scatter) {
+  constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostRegisters = 128, kRowsPerLevel = 16;
+  const std::vector<Type> types = tile.last.types();
+  const int bytes = std::accumulate(types.begin(), types.end(), 0,
+                                    [](int sum, Type type) { return sum + std::max(4, type.bytes()); });
+  const int levels = static_cast<int>(tile.levels.size()) + 1;
+  int lanes = 2 * std::max(1, kVectorBytesOfThread / types.front().bytes());
+  while (lanes > 1 && 2 * levels * lanes * bytes / 4 > kMostRegisters) lanes /= 2;
+  Func scratch;
+  const std::vector<Var> v = tile.last.args();
+  scratch(v[0], v[1]) = 0;
+  scratch.gpu_tile(v[0], kWarp).vectorize(v[0], lanes).march(v[1], kRowsPerLevel * levels);
+  if (scatter) scratch.scatter(v[1]);
+  return {loops_of(scratch), v[1].name()};
 }
 
 void take_loops(Func& func, const std::vector<Directive>& loops) {
@@ -142,17 +177,18 @@ class HeldInFrame {
   HeldInFrame(const HeldInFrame&) = delete;
   HeldInFrame& operator=(const HeldInFrame&) = delete;
   [[nodiscard]] std::vector<Func>& funcs() { return held_; }
-  void keep() { kept_ = true; }
-  ~HeldInFrame() {
-    for (std::size_t i = 0; i < clamped_.size() && !kept_; ++i) {
+  void keep() { clamped_.clear(); }
+  void give_up() {
+    for (std::size_t i = 0; i < clamped_.size(); ++i) {
       held_[i].function()->definitions.front().values.front() = clamped_[i];
     }
+    clamped_.clear();
   }
+  ~HeldInFrame() { give_up(); }
 
  private:
   std::vector<Func> held_;
   std::vector<Expr> clamped_;
-  bool kept_ = false;
 };
 
 /// How the fields' planes come to the threads of a march.
@@ -168,15 +204,14 @@ std::vector<Planes> ways_for(const Func& step) {
   return {Planes::Staged, Planes::Direct};
 }
 
-/// All levels, and the `fields` before them, in the frame of the last one's march over `var`.
-void march_levels(TimeLevels& tile, std::vector<Func>& fields, const std::vector<Directive>& loops,
-                  const std::string& var, Planes planes) {
+/// All levels, and the `fields` before them, in the frame of the last one's march.
+void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& marching, Planes planes) {
   constexpr int kCopiedAhead = 3, kAskedAhead = 2;
-  take_loops(tile.last, loops);
-  const std::string at = march_loop(*tile.last.function(), var);
+  take_loops(tile.last, marching.loops);
+  const std::string at = march_loop(*tile.last.function(), marching.var);
   for (Func& level : tile.levels) {
     level.compute_at(tile.last, at).store_in(MemoryType::Register);
-    for (const Directive& directive : loops) {
+    for (const Directive& directive : marching.loops) {
       if (!std::holds_alternative<directive::Scatter>(directive.op)) continue;
       level.function()->definitions.front().directives.push_back(directive);
     }
@@ -185,9 +220,10 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const std::vector
     held.compute_at(tile.last, at).store_in(MemoryType::Register);
     if (planes == Planes::Staged) {
       const ImageParam input(held.function()->definitions.front().values.front().as<Access>()->image);
-      held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(input, kCopiedAhead);
+      held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy)
+          .pipeline(input, marching.ahead.value_or(kCopiedAhead));
     } else if (planes == Planes::Asked) {
-      tile.levels.front().pipeline(held, kAskedAhead);
+      tile.levels.front().pipeline(held, marching.ahead.value_or(kAskedAhead));
     }
   }
 }
@@ -197,14 +233,18 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const std::vector
 template <typename Make>
 auto made_for_gpu(const Iteration::State& state, TimeLevels& tile, std::string& why, const Make& make) {
   const Func& step = state.outputs.front().func;
-  const std::vector<Directive> loops = loops_of(step);
-  const directive::March* march = march_of(loops);
+  std::vector<Marching> ways;
+  if (const auto own = marching_of(state)) {
+    ways = {*own};
+  } else if (step.dimensions() == 2) {
+    ways = {marching_rows(tile, true), marching_rows(tile, false)};
+  }
   why = step.name() + " does not march: give it gpu_tile and march";
-  if (march != nullptr) {
-    HeldInFrame in_frame(tile);
+  HeldInFrame in_frame(tile);
+  for (const Marching& marching : ways) {
     for (const Planes planes : ways_for(step)) {
       for (Func* func : tile.all()) func->clear_schedule();
-      march_levels(tile, in_frame.funcs(), loops, march->var, planes);
+      march_levels(tile, in_frame.funcs(), marching, planes);
       try {
         auto made = make(tile.last);
         why.clear();
@@ -215,7 +255,8 @@ auto made_for_gpu(const Iteration::State& state, TimeLevels& tile, std::string& 
       }
     }
   }
-  compute_whole(tile, loops);
+  in_frame.give_up();
+  compute_whole(tile, loops_of(step));
   return make(tile.last);
 }
 

@@ -41,15 +41,15 @@ struct Stencil {
 
 using Extents = std::pair<std::int64_t, std::int64_t>;
 
-/// `steps` steps in tiles of `tile`, scheduled by `schedule`, against single steps without directives on
-/// the host; without a note, that is, in one kernel.
+/// `steps` steps in tiles of `tile`, scheduled by schedule(step, field), against single steps without
+/// directives on the host; without a note, that is, in one kernel.
 template <typename Schedule>
 void expect_steps(const Stencil& stencil, const Extents& extents, int tile, int steps,
                   const Schedule& schedule, const Extents& rim = {0, 0}) {
   for (const Target& target : gpu_targets()) {
     const ImageParam u(stencil.type, 2, "u");
     Func plain_step = stencil.step(u), tiled_step = stencil.step(u);
-    schedule(tiled_step);
+    schedule(tiled_step, u);
     Iteration plain({{u, plain_step}}), tiled({{u, tiled_step}});
     tiled.time_tile(tile);
     const Box box{{-3, extents.first}, {2, extents.second}};
@@ -81,7 +81,7 @@ TEST(TimeTileRows, OfStarsAndBoxes) {
     const int lanes = stencil.type.bytes() == 4 ? 4 : 2;
     for (const int tile : {2, 3, 8}) {
       if (tile == 8 && stencil.radius == 2 && stencil.box) continue;  // half of the frame is halo
-      expect_steps(stencil, {511, 61}, tile, 2 * tile + 1, [&](Func& next) {
+      expect_steps(stencil, {511, 61}, tile, 2 * tile + 1, [&](Func& next, const ImageParam&) {
         next.gpu_tile(x, 32).vectorize(x, lanes).march(y, 16).scatter(y);
       });
     }
@@ -90,9 +90,10 @@ TEST(TimeTileRows, OfStarsAndBoxes) {
 
 TEST(TimeTileRows, OfWideVectorsAndWholeColumns) {
   for (const int chunk : {0, 24}) {
-    expect_steps({Float(32)}, {600, 50}, 4, 9,
-                 [&](Func& next) { next.gpu_tile(x, 32).vectorize(x, 8).march(y, chunk).scatter(y); });
-    expect_steps({Float(64), 2}, {300, 50}, 3, 6, [&](Func& next) {
+    expect_steps({Float(32)}, {600, 50}, 4, 9, [&](Func& next, const ImageParam&) {
+      next.gpu_tile(x, 32).vectorize(x, 8).march(y, chunk).scatter(y);
+    });
+    expect_steps({Float(64), 2}, {300, 50}, 3, 6, [&](Func& next, const ImageParam&) {
       next.gpu_tile(x, 32).vectorize(x, 4).march(y, chunk).scatter(y, Partials::Centre);
     });
   }
@@ -100,22 +101,50 @@ TEST(TimeTileRows, OfWideVectorsAndWholeColumns) {
 
 TEST(TimeTileRows, ThatKeepAllRowsOfASum) {
   expect_steps({Float(32), 2, true}, {400, 45}, 3, 7,
-               [](Func& next) { next.gpu_tile(x, 32).vectorize(x, 4).march(y, 20); });
+               [](Func& next, const ImageParam&) { next.gpu_tile(x, 32).vectorize(x, 4).march(y, 20); });
 }
 
 TEST(TimeTileRows, OfFewPoints) {
-  for (const Extents& extents : {Extents{3, 3}, Extents{3, 40}, Extents{140, 3}, Extents{4, 5},
-                                 Extents{127, 2 + 16}, Extents{129, 1 + 2 * 16}}) {
-    for (const int tile : {2, 8}) {
-      expect_steps({Float(32)}, extents, tile, tile + 1,
-                   [](Func& next) { next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y); });
-    }
+  const std::vector<std::pair<int, Extents>> cases{
+      {2, {3, 3}}, {2, {3, 40}},  {2, {140, 3}},         {2, {127, 2 + 16}}, {2, {129, 1 + 2 * 16}},
+      {8, {4, 5}}, {8, {140, 3}}, {8, {129, 1 + 2 * 16}}};
+  for (const auto& [tile, extents] : cases) {
+    expect_steps({Float(32)}, extents, tile, tile + 1, [](Func& next, const ImageParam&) {
+      next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y);
+    });
+  }
+}
+
+TEST(TimeTileRows, OfStepsWithoutAMarch) {
+  expect_steps({Float(32)}, {530, 150}, 4, 9,
+               [](Func& next, const ImageParam&) { next.gpu_tile(x, y, 32, 4); });
+  expect_steps({Float(64), 1, true}, {300, 100}, 3, 3, [](Func&, const ImageParam&) {});
+}
+
+TEST(TimeTileRows, AskedForAsFarAheadAsTheStepSays) {
+  for (const int ahead : {1, 4}) {
+    const auto schedule = [&](Func& next, const ImageParam& u) {
+      next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y);
+      next.stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(u, ahead);
+    };
+    expect_steps({Float(32)}, {400, 61}, 3, 7, schedule);
+    const ImageParam u(Float(32), 2, "u");
+    Func next = Stencil{Float(32)}.step(u);
+    schedule(next, u);
+    Iteration heat({{u, next}});
+    heat.time_tile(3);
+    const std::string loops = heat.print_loop_nest(Target::gpu_emulator());
+    const std::size_t tile = loops.find("3 steps at once:");
+    ASSERT_NE(tile, std::string::npos) << loops;
+    EXPECT_NE(loops.find("u·held[" + std::to_string(ahead) + "]", tile), std::string::npos) << loops;
   }
 }
 
 TEST(TimeTileRows, OverABoxInsideOfTheField) {
   expect_steps({Float(32)}, {517, 90}, 4, 9,
-               [](Func& next) { next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y); },
+               [](Func& next, const ImageParam&) {
+                 next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y);
+               },
                {7, 21});
 }
 

@@ -54,7 +54,7 @@ TEST(SplitBlocks, MarchInsideWithoutTestsAndClamps) {
     EXPECT_EQ(count(inside, test), 0) << test << "\n" << inside;
     EXPECT_GT(count(edge, test), 0) << test << "\n" << edge;
   }
-  EXPECT_EQ(count(inside, "vectorized"), 3) << inside;
+  EXPECT_EQ(count(inside, "vectorized"), 2) << inside;
   EXPECT_EQ(count(inside, "unrolled"), 0) << inside;
 }
 
