@@ -115,6 +115,13 @@ TEST(TimeTileRows, OfFewPoints) {
   }
 }
 
+// The second block's frame ends one point beyond those that are stepped.
+TEST(TimeTileRows, OfAFrameThatSticksOutByOnePoint) {
+  expect_steps({Float(32)}, {1 + 120 + 123 + 1, 90}, 2, 2, [](Func& next, const ImageParam&) {
+    next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y);
+  });
+}
+
 TEST(TimeTileRows, OfStepsWithoutAMarch) {
   expect_steps({Float(32)}, {530, 150}, 4, 9,
                [](Func& next, const ImageParam&) { next.gpu_tile(x, y, 32, 4); });
