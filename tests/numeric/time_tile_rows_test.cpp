@@ -115,9 +115,10 @@ TEST(TimeTileRows, OfFewPoints) {
   }
 }
 
-// The second block's frame ends one point beyond those that are stepped.
-TEST(TimeTileRows, OfAFrameThatSticksOutByOnePoint) {
-  expect_steps({Float(32)}, {1 + 120 + 123 + 1, 90}, 2, 2, [](Func& next, const ImageParam&) {
+// The second block's frame ends two points beyond those that are stepped. The last of its own is made of
+// the nearer of them.
+TEST(TimeTileRows, OfAFrameThatSticksOutByTwoPoints) {
+  expect_steps({Float(32)}, {1 + 120 + 122 + 1, 130}, 4, 4, [](Func& next, const ImageParam&) {
     next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y);
   });
 }
