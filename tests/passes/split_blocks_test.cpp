@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -32,15 +32,19 @@ struct Chain {
   }
 };
 
-/// The parts of `text` before and behind the second march.
-std::pair<std::string, std::string> marches(const std::string& text) {
+/// The marches in `text`, each with what stands behind it.
+std::vector<std::string> marches(const std::string& text) {
   const std::string word = "march next.";
-  const std::size_t first = text.find(word);
-  const std::size_t second = text.find(word, first + 1);
-  EXPECT_NE(second, std::string::npos) << text;
-  if (second == std::string::npos) return {};
-  return {text.substr(first, second - first), text.substr(second)};
+  std::vector<std::string> parts;
+  for (std::size_t at = text.find(word); at != std::string::npos;) {
+    const std::size_t end = text.find(word, at + 1);
+    parts.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return parts;
 }
+/// Of a march that has no tests with another branch.
+std::string without_branches(const std::string& march) { return march.substr(0, march.find("else:")); }
 
 TEST(SplitBlocks, MarchInsideWithoutTestsAndClamps) {
   const Param<std::int32_t> rim("rim");
@@ -49,13 +53,32 @@ TEST(SplitBlocks, MarchInsideWithoutTestsAndClamps) {
     return x >= u.dim(0).min() + margin && x <= u.dim(0).max() - margin &&
            y >= u.dim(1).min() + margin && y <= u.dim(1).max() - margin;
   });
-  const auto [inside, edge] = marches(chain.text());
+  const std::vector<std::string> parts = marches(chain.text());
+  ASSERT_EQ(parts.size(), 4U);
+  const std::string inside = without_branches(parts.front()), edge = parts.back();
   for (const char* test : {"select", "max(", "min("}) {
     EXPECT_EQ(count(inside, test), 0) << test << "\n" << inside;
     EXPECT_GT(count(edge, test), 0) << test << "\n" << edge;
   }
   EXPECT_EQ(count(inside, "vectorized"), 2) << inside;
   EXPECT_EQ(count(inside, "unrolled"), 0) << inside;
+}
+
+// Marches of blocks at one edge test along one dimension.
+TEST(SplitBlocks, AtOneEdgeTestAlongItAlone) {
+  const Chain chain([](const ImageParam& u) {
+    return x >= u.dim(0).min() && x <= u.dim(0).max() && y >= u.dim(1).min() && y <= u.dim(1).max();
+  });
+  const std::vector<std::string> parts = marches(chain.text());
+  ASSERT_EQ(parts.size(), 4U);
+  const auto tested = [](const std::string& part) {
+    const std::size_t select = part.find("select(");
+    return part.substr(select, part.find("u[", select) - select);
+  };
+  EXPECT_NE(tested(parts[1]).find("y.block"), std::string::npos) << parts[1];
+  EXPECT_EQ(tested(parts[1]).find("x.block"), std::string::npos) << parts[1];
+  EXPECT_NE(tested(parts[2]).find("x.block"), std::string::npos) << parts[2];
+  EXPECT_EQ(tested(parts[2]).find("y.block"), std::string::npos) << parts[2];
 }
 
 // A block of 16 rows asks t for one more on each side, and u for one more of those.
@@ -71,9 +94,9 @@ TEST(SplitBlocks, AreToldByWhatAWholeBlockReads) {
 TEST(SplitBlocks, LeaveOtherTests) {
   const Param<std::int32_t> rim("rim");
   const Chain wrapping(x + Expr(rim) >= 0);
-  EXPECT_GT(count(marches(wrapping.text()).first, "select"), 0);
+  EXPECT_GT(count(without_branches(marches(wrapping.text()).front()), "select"), 0);
   const Chain by_parity(x % 2 == 0);
-  EXPECT_GT(count(marches(by_parity.text()).first, "select"), 0);
+  EXPECT_GT(count(without_branches(marches(by_parity.text()).front()), "select"), 0);
 }
 
 TEST(SplitBlocks, NeedAFrame) {

@@ -38,18 +38,34 @@ class Splitter {
   }
 
  private:
+  // Blocks that lie inside along every dimension, then those that do along all but one: they are most of
+  // the others.
   ir::Stmt split(const ir::Stmt& march) const {
-    if (blocks_.empty()) return march;
+    std::size_t nodes = 0;
+    ir::walk(march, nullptr, [&](const Expr&) { ++nodes; });
+    if (blocks_.empty() || nodes > kLargestSplitMarch) return march;
     const analysis::Ranges ranges = with_loops_of(march);
-    analysis::Interior interior = analysis::Interior::of_blocks(blocks_, march, ranges);
+    ir::Stmt result = march;
+    for (const std::string& edge : blocks_) {
+      std::set<std::string> others = blocks_;
+      others.erase(edge);
+      if (!others.empty() && nodes <= kLargestSplitEdges) result = apart(march, others, ranges, result);
+    }
+    return apart(march, blocks_, ranges, result);
+  }
+
+  // `march` where blocks lie inside along the dimensions of `blocks`, `otherwise` elsewhere.
+  static ir::Stmt apart(const ir::Stmt& march, const std::set<std::string>& blocks,
+                        const analysis::Ranges& ranges, const ir::Stmt& otherwise) {
+    analysis::Interior interior = analysis::Interior::of_blocks(blocks, march, ranges);
     const ir::Stmt inside = interior.run(march);
     Expr condition;
     for (const analysis::Inequality& holds : interior.inequalities()) {
       const Expr one = analysis::to_wide_expr(holds.rest) >= make_const(Int(64), 0);
       condition = condition.defined() ? condition && one : one;
     }
-    if (!condition.defined()) return march;
-    return ir::make_stmt(ir::If{simplify(condition), simplify(inside), march});
+    if (!condition.defined()) return otherwise;
+    return ir::make_stmt(ir::If{simplify(condition), simplify(inside), otherwise});
   }
 
   /// What is known around the march and of the variables of all loops in it.
