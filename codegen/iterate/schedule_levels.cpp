@@ -206,7 +206,10 @@ std::vector<Planes> ways_for(const Func& step) {
 
 /// All levels, and the `fields` before them, in the frame of the last one's march.
 void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& marching, Planes planes) {
-  constexpr int kCopiedAhead = 3, kAskedAhead = 2;
+  constexpr int kCopiedAhead = 3;
+  // Warps that compute few levels come to the next plane sooner.
+  constexpr int kLevelsAhead = 16;
+  const int asked_ahead = std::max(2, kLevelsAhead / static_cast<int>(tile.levels.size() + 1));
   take_loops(tile.last, marching.loops);
   const std::string at = march_loop(*tile.last.function(), marching.var);
   for (Func& level : tile.levels) {
@@ -223,7 +226,7 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
       held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy)
           .pipeline(input, marching.ahead.value_or(kCopiedAhead));
     } else if (planes == Planes::Asked) {
-      tile.levels.front().pipeline(held, marching.ahead.value_or(kAskedAhead));
+      tile.levels.front().pipeline(held, marching.ahead.value_or(asked_ahead));
     }
   }
 }
