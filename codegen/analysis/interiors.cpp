@@ -20,6 +20,17 @@ bool reaches_up(const Expr& bound) {
   });
 }
 
+// Is it made of where an array begins or ends?
+bool is_of_array(const Expr& e) {
+  bool found = false;
+  mica::walk(e, [&](const Expr& node) {
+    const auto* var = node.as<VarRef>();
+    found = found || (var != nullptr &&
+                      (is_array_symbol(var->name, "extent") || is_array_symbol(var->name, "min")));
+  });
+  return found;
+}
+
 bool same_terms(const Linear& a, const Linear& b) {
   if (a.terms.size() != b.terms.size()) return false;
   return std::all_of(a.terms.begin(), a.terms.end(), [&](const auto& term) {
@@ -137,7 +148,10 @@ Expr Interior::run_compare(const Expr& e, const Compare& op) {
     case CompareOp::Ge: std::swap(low, high); break;
     default: return e;
   }
-  const bool late = reaches_up(follows(low) ? high : low);
+  const Expr& still = follows(low) ? high : low;
+  // Elsewhere than at the ends of arrays both sides may be as long, and blocks pay for a test only.
+  if (blocks_ && !is_of_array(still) && !reaches_up(follows(low) ? low : high)) return e;
+  const bool late = reaches_up(still);
   // `low` follows: true before the bound. `high` follows: true after it.
   const bool holds = follows(low) ? late : !late;
   const bool assumed =
