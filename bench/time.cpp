@@ -107,7 +107,8 @@ std::int64_t parameter(const schedules::Parameters& parameters, const std::strin
   return found == parameters.end() ? otherwise : found->second;
 }
 
-void schedule(Func& next, const Target& target, const schedules::Parameters& p) {
+void schedule(Step& step, const Target& target, const schedules::Parameters& p) {
+  Func& next = step.next;
   const int bytes = next.types().front().bytes();
   const auto vec = static_cast<int>(parameter(p, "vec", 16 / bytes));
   if (!target.is_gpu()) {
@@ -118,8 +119,17 @@ void schedule(Func& next, const Target& target, const schedules::Parameters& p) 
   const auto threads_x = static_cast<int>(parameter(p, "threads_x", 32));
   const auto threads_y = static_cast<int>(parameter(p, "threads_y", 8));
   const auto chunk = static_cast<int>(parameter(p, "chunk", 0));
-  if (next.dimensions() == 2) {
+  if (next.dimensions() == 2 && chunk == 0) {
     next.gpu_tile(x, y, threads_x, threads_y).vectorize(x, vec).unroll(y, rows);
+  } else if (next.dimensions() == 2) {
+    next.gpu_tile(x, 32).vectorize(x, vec).march(y, chunk);
+    if (parameter(p, "scatter", 1) != 0) next.scatter(y);
+    if (const std::int64_t ahead = parameter(p, "ahead", 0); ahead > 0) {
+      for (const ImageParam& field : step.fields) {
+        next.stage(field, MemoryType::Shared, LoadPolicy::AsyncCopy);
+        next.pipeline(field, static_cast<int>(ahead));
+      }
+    }
   } else if (chunk == 0) {
     next.gpu_tile(x, y, z, threads_x, threads_y, 1).vectorize(x, vec).unroll(z, rows);
   } else {
@@ -162,7 +172,7 @@ Iteration iteration_of(const Step& step) {
 std::vector<AnyBuffer> single_steps(const TimeCase& c, std::int64_t size, std::int64_t steps,
                                     const Target& target) {
   Step step = make_step(c.name);
-  schedule(step.next, target, {});
+  schedule(step, target, {});
   std::vector<AnyBuffer> fields = random_fields(c, step.fields.size(), size);
   iteration_of(step).run(bound(step.fields, fields), steps, {.target = target});
   return fields;
@@ -176,9 +186,7 @@ struct Timed {
 Timed time_variant(const TimeCase& c, const TimeVariant& variant, std::int64_t size,
                    const TimeOptions& options) {
   Step step = make_step(c.name);
-  schedules::Parameters parameters = variant.parameters;
-  for (const auto& [name, value] : options.parameters) parameters[name] = value;
-  schedule(step.next, options.target, parameters);
+  schedule(step, options.target, variant.parameters);
   Iteration iteration = iteration_of(step);
   iteration.time_tile(variant.steps);
 
@@ -205,13 +213,25 @@ Timed time_variant(const TimeCase& c, const TimeVariant& variant, std::int64_t s
   return timed;
 }
 
+/// " vec 4, chunk 64": those that are set.
+std::string words_of(const schedules::Parameters& parameters) {
+  std::string words;
+  for (const auto& [name, value] : parameters) {
+    if (value != 0) words += (words.empty() ? "  " : ", ") + name + " " + std::to_string(value);
+  }
+  return words;
+}
+
 }  // namespace
 
 std::vector<TimeCase> time_cases() {
   const auto tall = [](int threads_y, int rows, int chunk) {
     return schedules::Parameters{{"threads_y", threads_y}, {"rows", rows}, {"chunk", chunk}};
   };
-  const std::vector<TimeVariant> flat = {{1, {}}, {2, {}}, {4, {}}};
+  // One warp a block, `vec` points a lane.
+  const auto strip = [](int vec, int chunk, int registers = 0) {
+    return schedules::Parameters{{"vec", vec}, {"chunk", chunk}, {"registers", registers}};
+  };
   return {
       {"7pt-f32",
        "star of radius 1",
@@ -227,9 +247,40 @@ std::vector<TimeCase> time_cases() {
        {{1, {}}, {2, tall(12, 5, 64)}, {3, tall(8, 6, 64)}, {4, tall(8, 4, 64)}}},
       {"27pt-f64", "box of radius 1", Float(64), 3, 512, {{1, {}}, {2, tall(8, 4, 64)}}},
       {"13pt-f32", "star of radius 2", Float(32), 3, 512, {{1, {}}, {2, tall(8, 4, 64)}}},
-      {"5pt-f32", "star of radius 1", Float(32), 2, 16384, flat},
-      {"5pt-f64", "star of radius 1", Float(64), 2, 8192, flat},
-      {"9pt-box-f64", "box of radius 1", Float(64), 2, 9504, flat},
+      {"5pt-f32",
+       "star of radius 1",
+       Float(32),
+       2,
+       16384,
+       {{1, {}},
+        {4, strip(4, 64)},
+        {8, strip(4, 128, 128)},
+        {8, strip(8, 128, 200)},
+        {10, strip(8, 160)},
+        {12, strip(4, 192, 168)},
+        {16, strip(4, 256)}}},
+      {"5pt-f64",
+       "star of radius 1",
+       Float(64),
+       2,
+       8192,
+       {{1, {}},
+        {4, strip(4, 64)},
+        {6, strip(4, 64)},
+        {8, strip(2, 128)},
+        {8, strip(4, 128, 200)},
+        {12, strip(2, 128)}}},
+      {"9pt-box-f64",
+       "box of radius 1",
+       Float(64),
+       2,
+       9504,
+       {{1, {}},
+        {4, strip(4, 64)},
+        {6, strip(2, 64)},
+        {6, strip(4, 64, 200)},
+        {8, strip(2, 128, 144)},
+        {8, strip(4, 128)}}},
       {"gray-scott-f32",
        "two fields, periodic",
        Float(32),
@@ -270,13 +321,14 @@ void run_time(const TimeOptions& options, std::ostream& out) {
             {steps, known != c.variants.end() ? known->parameters : c.variants.back().parameters});
       }
     }
-    for (const TimeVariant& variant : variants) {
+    for (TimeVariant& variant : variants) {
+      for (const auto& [name, value] : options.parameters) variant.parameters[name] = value;
       const Timed timed = time_variant(c, variant, size, options);
       const double rate = points / timed.ms * 1e-6;
       const double roof = copy / (bytes / points);
-      out << fmt::format("{:<16} {:>7} {:>6} {:>10.4f} {:>9.1f} {:>8.1f}%  {}\n", c.name, size,
+      out << fmt::format("{:<16} {:>7} {:>6} {:>10.4f} {:>9.1f} {:>8.1f}%  {}{}\n", c.name, size,
                          variant.steps, timed.ms, rate, 100 * rate / roof,
-                         timed.right ? "right" : "WRONG")
+                         timed.right ? "right" : "WRONG", words_of(variant.parameters))
           << std::flush;
       wrong = wrong || !timed.right;
     }

@@ -15,7 +15,8 @@ namespace mica::bench {
 struct TimeVariant {
   int steps = 1;
   /// threads_x, threads_y, rows, chunk, vec, scatter, registers: of the step's tile and march (no march:
-  /// chunk 0).
+  /// chunk 0). In two dimensions a march has one warp a block, and neither threads_y nor rows; it asks
+  /// for rows `ahead` steps early.
   schedules::Parameters parameters;
 };
 

@@ -17,6 +17,7 @@
 #include "codegen/passes/gpu/fence_bulk_copies.h"
 #include "codegen/passes/gpu/fuse_thread_loops.h"
 #include "codegen/passes/gpu/map_gpu_axes.h"
+#include "codegen/passes/gpu/split_blocks.h"
 #include "codegen/passes/loops/align_vector_loads.h"
 #include "codegen/passes/loops/flatten_storage.h"
 #include "codegen/passes/loops/partition_loops.h"
@@ -68,6 +69,7 @@ const std::vector<Pass>& pass_list() {
       {"simplify_loops", each_nest<passes::simplify>},
       {"partition_loops", passes::partition_loops},
       {"split_interiors", passes::split_interiors},
+      {"split_blocks", passes::split_blocks},
       {"unroll_marches", passes::unroll_marches},
       {"unroll_loops", each_nest<passes::unroll_loops>},
       {"simplify_unrolled", each_nest<passes::simplify>},

@@ -20,6 +20,17 @@ bool reaches_up(const Expr& bound) {
   });
 }
 
+// Is it made of where an array begins or ends?
+bool is_of_array(const Expr& e) {
+  bool found = false;
+  mica::walk(e, [&](const Expr& node) {
+    const auto* var = node.as<VarRef>();
+    found = found || (var != nullptr &&
+                      (is_array_symbol(var->name, "extent") || is_array_symbol(var->name, "min")));
+  });
+  return found;
+}
+
 bool same_terms(const Linear& a, const Linear& b) {
   if (a.terms.size() != b.terms.size()) return false;
   return std::all_of(a.terms.begin(), a.terms.end(), [&](const auto& term) {
@@ -31,8 +42,9 @@ bool same_terms(const Linear& a, const Linear& b) {
 
 }  // namespace
 
-Interior::Interior(std::string variable, const ir::Stmt& body, const Ranges& ranges)
-    : variable_(std::move(variable)), ranges_(ranges) {
+Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const Ranges& ranges,
+                   bool blocks)
+    : variables_(std::move(variables)), blocks_(blocks), ranges_(ranges) {
   ir::walk(
       body,
       [&](const ir::Stmt& s) {
@@ -54,18 +66,29 @@ ir::Stmt Interior::run(const ir::Stmt& s) {
     if (value.same_as(let->value) && body.same_as(let->body)) return s;
     return ir::make_stmt(ir::LetStmt{let->name, value, body});
   }
-  return ir::map_children(
-      s, [this](const ir::Stmt& child) { return run(child); }, [](const Expr& e) { return e; });
+  const auto below = [this](const ir::Stmt& child) { return run(child); };
+  if (blocks_ && s.as<ir::If>()) {
+    return ir::map_children(s, below, [this](const Expr& e) { return run(e, false); });
+  }
+  if (blocks_ && s.as<ir::AsyncCopy>()) {
+    return ir::map_children(s, below, [this](const Expr& e) { return run(e, true); });
+  }
+  return ir::map_children(s, below, nullptr);
 }
 
 void Interior::add_inner(const ir::For& inner) {
   const auto* extent = as_int(inner.extent);
-  if (extent && *extent > 0) {
-    const Expr last = make_const(Int(32), *extent - 1);
-    inner_[inner.name] = {inner.min, is_const(inner.min, 0) ? last : passes::simplify(inner.min + last)};
-  } else {
+  const bool planes = blocks_ && inner.kind == LoopKind::March && is_known(inner.extent);
+  if (!planes && (extent == nullptr || *extent <= 0)) {
     unknown_.insert(inner.name);
+    return;
   }
+  const Expr last = planes ? inner.extent - 1 : make_const(Int(32), *extent - 1);
+  const Interval walked{inner.min, is_const(inner.min, 0) ? last : passes::simplify(inner.min + last)};
+  const auto [known, is_new] = inner_.try_emplace(inner.name, walked);
+  if (is_new || (equal(known->second.min, walked.min) && equal(known->second.max, walked.max))) return;
+  // Loops of one name that walk other values.
+  unknown_.insert(inner.name);
 }
 
 Expr Interior::run(const Expr& e, bool coordinate) {
@@ -125,7 +148,10 @@ Expr Interior::run_compare(const Expr& e, const Compare& op) {
     case CompareOp::Ge: std::swap(low, high); break;
     default: return e;
   }
-  const bool late = reaches_up(follows(low) ? high : low);
+  const Expr& still = follows(low) ? high : low;
+  // Elsewhere than at the ends of arrays both sides may be as long, and blocks pay for a test only.
+  if (blocks_ && !is_of_array(still) && !reaches_up(follows(low) ? low : high)) return e;
+  const bool late = reaches_up(still);
   // `low` follows: true before the bound. `high` follows: true after it.
   const bool holds = follows(low) ? late : !late;
   const bool assumed =
@@ -134,7 +160,7 @@ Expr Interior::run_compare(const Expr& e, const Compare& op) {
 }
 
 bool Interior::follows(const Expr& e) {
-  if (const auto* var = e.as<VarRef>()) return var->name == variable_;
+  if (const auto* var = e.as<VarRef>()) return variables_.count(var->name) > 0;
   const auto found = follows_.find(e.ptr().get());
   if (found != follows_.end()) return found->second.second;
   bool result = false;
@@ -144,7 +170,7 @@ bool Interior::follows(const Expr& e) {
 }
 
 // Takes low <= high for granted, for all iterations of the inner loops, if that can be said by an
-// inequality in the loop's variable.
+// inequality in the loops' variables.
 bool Interior::assume(const Expr& high, const Expr& low) {
   const bool holds = try_assume(high, low);
   if (!holds) ++failures_;
@@ -153,17 +179,22 @@ bool Interior::assume(const Expr& high, const Expr& low) {
 
 bool Interior::try_assume(const Expr& high, const Expr& low) {
   if (++tries_ > kMostTries) return false;
+  for (const std::string& name : unknown_) inner_.erase(name);
   const Interval above = interval_of(high, inner_);
   const Interval below = interval_of(low, inner_);
   if (!above.min.defined() || !below.max.defined()) return false;
   Inequality found;
   found.rest = linearize(above.min);
   found.rest.add(linearize(below.max), -1);
-  found.factor = found.rest.take(variable_);
-  if (found.factor == 0) return false;
+  bool among = false;
   for (const auto& term : found.rest.terms) {
-    if (follows(term.first) || !is_known(term.first)) return false;
+    const auto* var = term.first.as<VarRef>();
+    const bool own = var != nullptr && variables_.count(var->name) > 0;
+    among = among || own;
+    if (!own && (follows(term.first) || !is_known(term.first))) return false;
   }
+  if (!among) return false;
+  if (!blocks_) found.factor = found.rest.take(*variables_.begin());
   for (auto& other : inequalities_) {
     if (other.factor != found.factor || !same_terms(other.rest, found.rest)) continue;
     other.rest.constant = std::min(other.rest.constant, found.rest.constant);

@@ -1,6 +1,7 @@
 // interiors: which iterations of a loop stay inside of what its expressions ask for, and what the body
 // is there: a min or max of a coordinate that follows the loop and one that does not, a remainder of
-// one, and a comparison that cannot wrap give inequalities in the loop's variable.
+// one, and a comparison that cannot wrap give inequalities in the loop's variable. So do those of
+// several loops at once, such as the blocks of a kernel: then the inequalities are in all of theirs.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@
 
 namespace mica::analysis {
 
-/// What holds in the interior: factor*v + rest >= 0, in integers without bounds.
+/// What holds in the interior: factor*v + rest >= 0, in integers without bounds. Of several loops the
+/// factor is 0, and the variables are in `rest`.
 struct Inequality {
   std::int64_t factor = 0;
   Linear rest;
@@ -30,14 +32,22 @@ struct Inequality {
 class Interior {
  public:
   /// `ranges`: of the names around the loop and of `variable`.
-  Interior(std::string variable, const ir::Stmt& body, const Ranges& ranges);
+  Interior(std::string variable, const ir::Stmt& body, const Ranges& ranges)
+      : Interior(std::set<std::string>{std::move(variable)}, body, ranges, false) {}
+  /// Of the loops over all of `variables` together, the blocks of a kernel: a march in `body` walks all
+  /// of its planes, and tests around statements follow the blocks, too.
+  static Interior of_blocks(std::set<std::string> variables, const ir::Stmt& body,
+                            const Ranges& ranges) {
+    return {std::move(variables), body, ranges, true};
+  }
 
   ir::Stmt run(const ir::Stmt& s);
   [[nodiscard]] const std::vector<Inequality>& inequalities() const { return inequalities_; }
-  /// How many expressions follow the loop, but are no inequality in its variable.
+  /// How many expressions follow the loops, but are no inequality in their variables.
   [[nodiscard]] std::size_t failures() const { return failures_; }
 
  private:
+  Interior(std::set<std::string> variables, const ir::Stmt& body, const Ranges& ranges, bool blocks);
   void add_inner(const ir::For& inner);
   Expr run(const Expr& e, bool coordinate);
   Expr run_new(const Expr& e, bool coordinate);
@@ -48,7 +58,8 @@ class Interior {
   bool try_assume(const Expr& high, const Expr& low);
   [[nodiscard]] bool is_known(const Expr& e) const;
 
-  std::string variable_;
+  std::set<std::string> variables_;
+  bool blocks_;
   RangeFinder ranges_;
   Scope inner_;                    // loops of constant extents inside this one
   std::set<std::string> unknown_;  // other names that are bound inside

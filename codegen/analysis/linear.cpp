@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
@@ -122,6 +123,12 @@ bool fits_in(const Linear& form, Type type) {
   const auto fits = [&](std::int64_t value) { return wrap_to_type(element, value) == value; };
   return fits(form.constant) && std::all_of(form.terms.begin(), form.terms.end(),
                                             [&](const auto& term) { return fits(term.second); });
+}
+
+Expr to_wide_expr(const Linear& form) {
+  Expr sum = make_const(Int(64), form.constant);
+  for (const auto& [atom, k] : form.terms) sum = sum + cast(Int(64), atom) * make_const(Int(64), k);
+  return sum;
 }
 
 Expr to_expr(const Linear& whole, Type type) {

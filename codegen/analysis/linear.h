@@ -39,6 +39,8 @@ Linear linearize(const Expr& e);
 /// The form as an expression of `type` (i32 unless told): terms in order, the constant last.
 /// Coefficients that the type does not hold are reduced to it.
 Expr to_expr(const Linear& form, Type type = Int(32));
+/// The form of an i32 worked out in 64 bits, where it does not wrap.
+Expr to_wide_expr(const Linear& form);
 /// Do all coefficients and the constant lie in the type?
 bool fits_in(const Linear& form, Type type);
 /// a - b, without wrapping, when it is a constant.

@@ -112,7 +112,8 @@ class Iteration {
 
   /// Carries out `steps` steps at once where it can, so that fields are read and written once for all of
   /// them. On the CPU in tiles of its own, whatever directives the step has; on a GPU in the registers
-  /// of the step's march, in whose frame blocks compute again what lies beside their points. The bits
+  /// of the step's march (in two dimensions, where it has none, of one that is chosen), in whose frame
+  /// blocks compute again what lies beside their points. The bits
   /// are those of single steps. What is left over, and what ends at a callback, a checkpoint or a check,
   /// runs step by step, and so do runs with sources or receivers. Where levels cannot stand in one
   /// kernel they are computed one after the other, and a note on standard error says why, once a run.

@@ -5,9 +5,13 @@
 // registers of the step's own march. Where neither fits, the levels are computed whole, one after the
 // other.
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
+#include "codegen/analysis/bounds.h"
 #include "codegen/compile.h"
 #include "codegen/iterate/time_levels.h"
+#include "dsl/pipeline/march_taps.h"
 
 namespace mica::iterate {
 namespace {
@@ -81,11 +85,44 @@ std::vector<Directive> loops_of(const Func& step) {
   return loops;
 }
 
-const directive::March* march_of(const std::vector<Directive>& directives) {
-  for (const Directive& directive : directives) {
-    if (const auto* march = std::get_if<directive::March>(&directive.op)) return march;
+/// Loops of a march, and how the planes of fields come to it.
+struct Marching {
+  std::vector<Directive> loops;
+  std::string var;  ///< is marched
+  std::optional<int> ahead =
+      {};  ///< planes that are asked for before they are read, if the user says so
+};
+
+/// The march of the step's own directives.
+std::optional<Marching> marching_of(const Iteration::State& state) {
+  const Func& step = state.outputs.front().func;
+  Marching marching{loops_of(step), {}};
+  for (const Directive& directive : step.function()->definitions.front().directives) {
+    if (const auto* march = std::get_if<directive::March>(&directive.op)) marching.var = march->var;
+    const auto* depth = std::get_if<directive::PipelineDepth>(&directive.op);
+    for (const Replacement& r : state.replacements) {
+      if (depth != nullptr && depth->source == r.field.name()) marching.ahead = depth->depth;
+    }
   }
-  return nullptr;
+  return marching.var.empty() ? std::nullopt : std::optional(marching);
+}
+
+/// Of rows, where the step says nothing: one warp a block, whose registers hold two values a point and
+/// level. Wide vectors leave less beside a warp's points to be computed again; long chunks before them.
+Marching marching_rows(const TimeLevels& tile, bool scatter) {
+  constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostRegisters = 128, kRowsPerLevel = 16;
+  const std::vector<Type> types = tile.last.types();
+  const int bytes = std::accumulate(types.begin(), types.end(), 0,
+                                    [](int sum, Type type) { return sum + std::max(4, type.bytes()); });
+  const int levels = static_cast<int>(tile.levels.size()) + 1;
+  int lanes = 2 * std::max(1, kVectorBytesOfThread / types.front().bytes());
+  while (lanes > 1 && 2 * levels * lanes * bytes / 4 > kMostRegisters) lanes /= 2;
+  Func scratch;
+  const std::vector<Var> v = tile.last.args();
+  scratch(v[0], v[1]) = 0;
+  scratch.gpu_tile(v[0], kWarp).vectorize(v[0], lanes).march(v[1], kRowsPerLevel * levels);
+  if (scatter) scratch.scatter(v[1]);
+  return {loops_of(scratch), v[1].name()};
 }
 
 void take_loops(Func& func, const std::vector<Directive>& loops) {
@@ -102,12 +139,32 @@ void compute_whole(TimeLevels& tile, const std::vector<Directive>& loops) {
   }
 }
 
-/// As long as it lives: inputs read as they are. In a frame every load stays within its array anyhow,
-/// and by whole vectors, which clamps of an algorithm would not.
+/// Do the levels read `held` at constant distances from their own points?
+bool is_read_around(TimeLevels& tile, const Func& held) {
+  bool around = true;
+  for (const Func* reader : tile.all()) {
+    const FunctionData& data = *reader->function();
+    analysis::for_each_access(data.definitions.front(), [&](const Access& access) {
+      if (access.function != held.function()) return;
+      around = around && access.args.size() == data.args.size();
+      for (std::size_t d = 0; around && d < access.args.size(); ++d) {
+        around = offset_from(access.args[d], data.args[d]).has_value();
+      }
+    });
+  }
+  return around;
+}
+
+/// As long as it lives, or for good: inputs that are read around each point are read as they are. In a
+/// frame every load stays within its array anyhow, and by whole vectors, which clamps of an algorithm
+/// would not.
 class HeldInFrame {
  public:
-  explicit HeldInFrame(TimeLevels& tile) : tile_(tile) {
+  explicit HeldInFrame(TimeLevels& tile) {
     for (Func& held : tile.held) {
+      if (is_read_around(tile, held)) held_.push_back(held);
+    }
+    for (Func& held : held_) {
       Expr& value = held.function()->definitions.front().values.front();
       clamped_.push_back(value);
       Access access = *value.as<Access>();
@@ -119,36 +176,58 @@ class HeldInFrame {
   }
   HeldInFrame(const HeldInFrame&) = delete;
   HeldInFrame& operator=(const HeldInFrame&) = delete;
-  ~HeldInFrame() {
+  [[nodiscard]] std::vector<Func>& funcs() { return held_; }
+  void keep() { clamped_.clear(); }
+  void give_up() {
     for (std::size_t i = 0; i < clamped_.size(); ++i) {
-      tile_.held[i].function()->definitions.front().values.front() = clamped_[i];
+      held_[i].function()->definitions.front().values.front() = clamped_[i];
     }
+    clamped_.clear();
   }
+  ~HeldInFrame() { give_up(); }
 
  private:
-  TimeLevels& tile_;
+  std::vector<Func> held_;
   std::vector<Expr> clamped_;
 };
 
-/// All levels in the frame of the last one's march.
-void march_levels(TimeLevels& tile, const std::vector<Directive>& loops, const std::string& var,
-                  bool staged) {
-  constexpr int kPlanesAhead = 3;
-  const std::string at = var + ".march";
-  take_loops(tile.last, loops);
+/// How the fields' planes come to the threads of a march.
+enum class Planes : std::uint8_t {
+  Staged,  ///< copied to shared memory some planes ahead, where the rows of other warps are read, too
+  Asked,   ///< to the threads' own registers, some planes ahead: a warp waits for nobody
+  Direct,  ///< when they are read
+};
+
+/// Those worth trying, the best first. In two dimensions a warp marches alone, and has no rows beside.
+std::vector<Planes> ways_for(const Func& step) {
+  if (step.dimensions() == 2) return {Planes::Asked, Planes::Direct};
+  return {Planes::Staged, Planes::Direct};
+}
+
+/// All levels, and the `fields` before them, in the frame of the last one's march.
+void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& marching, Planes planes) {
+  constexpr int kCopiedAhead = 3;
+  // Warps that compute few levels come to the next plane sooner.
+  constexpr int kLevelsAhead = 16;
+  const int asked_ahead = std::max(2, kLevelsAhead / static_cast<int>(tile.levels.size() + 1));
+  take_loops(tile.last, marching.loops);
+  const std::string at = march_loop(*tile.last.function(), marching.var);
   for (Func& level : tile.levels) {
     level.compute_at(tile.last, at).store_in(MemoryType::Register);
-    for (const Directive& directive : loops) {
+    for (const Directive& directive : marching.loops) {
       if (!std::holds_alternative<directive::Scatter>(directive.op)) continue;
       level.function()->definitions.front().directives.push_back(directive);
     }
   }
-  for (Func& held : tile.held) {
+  for (Func& held : fields) {
     held.compute_at(tile.last, at).store_in(MemoryType::Register);
-    const auto* access = held.function()->definitions.front().values.front().as<Access>();
-    if (!staged) continue;
-    const ImageParam input(access->image);
-    held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(input, kPlanesAhead);
+    if (planes == Planes::Staged) {
+      const ImageParam input(held.function()->definitions.front().values.front().as<Access>()->image);
+      held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy)
+          .pipeline(input, marching.ahead.value_or(kCopiedAhead));
+    } else if (planes == Planes::Asked) {
+      tile.levels.front().pipeline(held, marching.ahead.value_or(asked_ahead));
+    }
   }
 }
 
@@ -162,24 +241,30 @@ auto made_for(const Target& target, const Iteration::State& state, TimeLevels& t
     return make(tile.last);
   }
   const Func& step = state.outputs.front().func;
-  const std::vector<Directive> loops = loops_of(step);
-  const directive::March* march = march_of(loops);
+  std::vector<Marching> ways;
+  if (const auto own = marching_of(state)) {
+    ways = {*own};
+  } else if (step.dimensions() == 2) {
+    ways = {marching_rows(tile, true), marching_rows(tile, false)};
+  }
   why = step.name() + " does not march: give it gpu_tile and march";
-  if (march != nullptr) {
-    const HeldInFrame in_frame(tile);
-    for (const bool staged : {true, false}) {
+  HeldInFrame in_frame(tile);
+  for (const Marching& marching : ways) {
+    for (const Planes planes : ways_for(step)) {
       for (Func* func : tile.all()) func->clear_schedule();
-      march_levels(tile, loops, march->var, staged);
+      march_levels(tile, in_frame.funcs(), marching, planes);
       try {
         auto made = make(tile.last);
         why.clear();
+        in_frame.keep();
         return made;
       } catch (const UserError& error) {
         why = error.message();
       }
     }
   }
-  compute_whole(tile, loops);
+  in_frame.give_up();
+  compute_whole(tile, loops_of(step));
   return make(tile.last);
 }
 

@@ -19,9 +19,11 @@ class Framer {
     margin_[func_.name].resize(func_.args.size());
     const auto& funcs = program_.pipeline.funcs;
     for (auto it = funcs.rbegin(); it != funcs.rend(); ++it) {
-      if (is_kept(**it)) add(**it);
+      if (!is_kept(**it)) continue;
+      add(**it);
+      keeps_box_ = keeps_box_ || (*it)->box_of != nullptr;
     }
-    if (!beside_own_) return std::nullopt;
+    if (!beside_own_ && !keeps_box_) return std::nullopt;
     frame_.margin.resize(func_.args.size());
     for (const auto& [name, margins] : margin_) {
       for (std::size_t d = 0; d < margins.size(); ++d) {
@@ -110,7 +112,7 @@ class Framer {
   const FunctionData& func_;
   CommonFrame frame_;
   std::map<std::string, std::vector<Around>> margin_;  // of the Funcs in the frame
-  bool beside_own_ = false;
+  bool beside_own_ = false, keeps_box_ = false;
   const Access* refused_ = nullptr;
   const FunctionData* refusing_ = nullptr;
 };

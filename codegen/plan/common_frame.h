@@ -57,8 +57,9 @@ struct CommonFrame {
 };
 
 /// The frame of the blocks of `func`, if it is marched and a Func in its threads' registers is read
-/// beside a thread's own points. UserErrors: such a read whose distance is not constant, or by a Func
-/// that all threads of a block compute together.
+/// beside a thread's own points, or keeps to the box of an input wherever it is read (FunctionData).
+/// UserErrors: such a read whose distance is not constant, or by a Func that all threads of a block
+/// compute together.
 std::optional<CommonFrame> common_frame(const Program& program, const FunctionData& func);
 
 /// The Func in shared memory of which `func`, computed at the same march, is a copy point by point; null

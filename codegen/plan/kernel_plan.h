@@ -185,10 +185,12 @@ struct Edge {
 /// Where points lie outside of what is computed.
 struct Inside {
   enum class Edge : std::uint8_t {
-    Nowhere,       ///< no block has such points, or keeps anything: loops end, stores are tested
-    DirectTaps,    ///< such blocks keep nothing and take their taps from memory
-    ClampedLoads,  ///< all blocks run one code: loads stay within their arrays, stores are tested
-    TestedFills,   ///< such blocks test each point that they fill, and each that they compute
+    Nowhere,     ///< no block has such points, or keeps anything: loops end, stores are tested
+    DirectTaps,  ///< such blocks keep nothing and take their taps from memory
+    /// All blocks run one code: loads stay within their arrays, stores are tested. Of a common frame
+    /// split_blocks leaves both out in blocks inside.
+    ClampedLoads,
+    TestedFills,  ///< such blocks test each point that they fill, and each that they compute
   };
   Edge edge = Edge::Nowhere;
   /// Of a block's loops: all of its points are inside, the last steps of a march aside.

@@ -239,7 +239,7 @@ std::vector<std::string> edges_lines(const KernelPlan& plan) {
   return lines;
 }
 
-std::string inside_text(const Inside& inside) {
+std::string inside_text(const Inside& inside, bool overlap) {
   std::string text;
   switch (inside.edge) {
     case Inside::Edge::Nowhere:
@@ -250,7 +250,8 @@ std::string inside_text(const Inside& inside) {
           "no tests in blocks inside; blocks at the edge keep nothing: taps from memory, points tested";
       break;
     case Inside::Edge::ClampedLoads:
-      text = "one code for all blocks: loads held inside their arrays, stores tested";
+      text = overlap ? "no tests in blocks inside; others hold loads inside their arrays and test stores"
+                     : "one code for all blocks: loads held inside their arrays, stores tested";
       break;
     case Inside::Edge::TestedFills:
       text = inside.block.defined() ? "no tests in blocks inside; others test each point they fill"
@@ -299,7 +300,7 @@ std::string to_string(const KernelPlan& plan) {
   text += stages_text(plan);
   add_lines(text, "taps", taps_lines(plan));
   add_lines(text, "edges", edges_lines(plan));
-  add_lines(text, "inside", {inside_text(plan.inside)});
+  add_lines(text, "inside", {inside_text(plan.inside, plan.frame.common.has_value())});
   return text;
 }
 

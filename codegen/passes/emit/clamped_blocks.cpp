@@ -148,8 +148,11 @@ class Clamp {
     const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
     const Expr last = first + number(lanes - 1);
     // How many vectors the first one stands before the array, and the last one behind.
-    const Expr before = max((low - first + number(lanes - 1)) / number(lanes), number(0));
-    const Expr behind = max((last - high + number(lanes - 1)) / number(lanes), number(0));
+    const auto vectors = [&](const Expr& points) {
+      return (points + number(lanes - 1)) / number(lanes);
+    };
+    const Expr before = select(first < low, vectors(low - first), number(0));
+    const Expr behind = select(last > high, vectors(last - high), number(0));
     const Expr inside = first >= low && last <= high;
     const Expr outside =
         (last < low || first > high) && extent_symbol(array, 0) >= number(2 * lanes - 1);

@@ -30,11 +30,7 @@ constexpr std::size_t kMostCopies = 15;
 Expr wide(const Expr& e) { return cast(Int(64), e); }
 Expr wide(std::int64_t value) { return make_const(Int(64), value); }
 
-Expr wide(const Linear& form) {
-  Expr sum = wide(form.constant);
-  for (const auto& [atom, k] : form.terms) sum = sum + wide(atom) * wide(k);
-  return sum;
-}
+Expr wide(const Linear& form) { return analysis::to_wide_expr(form); }
 
 /// The first iteration of the interior and the one after its last, within the loop.
 std::pair<Expr, Expr> ends_of(const ir::For& loop, const std::vector<Inequality>& inequalities) {

@@ -1,0 +1,106 @@
+#include "codegen/passes/gpu/split_blocks.h"
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "codegen/analysis/interiors.h"
+#include "codegen/analysis/simplify.h"
+#include "codegen/ir/traverse.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+class Splitter {
+ public:
+  ir::Stmt run(const ir::Stmt& s) {
+    if (const auto* let = s.as<ir::LetStmt>()) {
+      analysis::push_let(ranges_, let->name, let->value);
+      const ir::Stmt body = run(let->body);
+      ranges_.pop();
+      return body.same_as(let->body) ? s : ir::make_stmt(ir::LetStmt{let->name, let->value, body});
+    }
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr) {
+      return ir::map_children(
+          s, [this](const ir::Stmt& child) { return run(child); }, nullptr);
+    }
+    if (loop->kind == LoopKind::March) return split(s);
+    analysis::push_loop(ranges_, loop->name, loop->min, loop->extent);
+    if (loop->kind == LoopKind::GpuBlock) blocks_.insert(loop->name);
+    const ir::Stmt body = run(loop->body);
+    blocks_.erase(loop->name);
+    ranges_.pop();
+    if (body.same_as(loop->body)) return s;
+    return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body, loop->rolled});
+  }
+
+ private:
+  // Blocks that lie inside along every dimension, then those that do along all but one: they are most of
+  // the others.
+  ir::Stmt split(const ir::Stmt& march) const {
+    std::size_t nodes = 0;
+    ir::walk(march, nullptr, [&](const Expr&) { ++nodes; });
+    if (blocks_.empty() || nodes > kLargestSplitMarch) return march;
+    const analysis::Ranges ranges = with_loops_of(march);
+    ir::Stmt result = march;
+    for (const std::string& edge : blocks_) {
+      std::set<std::string> others = blocks_;
+      others.erase(edge);
+      if (!others.empty() && nodes <= kLargestSplitEdges) result = apart(march, others, ranges, result);
+    }
+    return apart(march, blocks_, ranges, result);
+  }
+
+  // `march` where blocks lie inside along the dimensions of `blocks`, `otherwise` elsewhere.
+  static ir::Stmt apart(const ir::Stmt& march, const std::set<std::string>& blocks,
+                        const analysis::Ranges& ranges, const ir::Stmt& otherwise) {
+    analysis::Interior interior = analysis::Interior::of_blocks(blocks, march, ranges);
+    const ir::Stmt inside = interior.run(march);
+    Expr condition;
+    for (const analysis::Inequality& holds : interior.inequalities()) {
+      const Expr one = analysis::to_wide_expr(holds.rest) >= make_const(Int(64), 0);
+      condition = condition.defined() ? condition && one : one;
+    }
+    if (!condition.defined()) return otherwise;
+    return ir::make_stmt(ir::If{simplify(condition), simplify(inside), otherwise});
+  }
+
+  /// What is known around the march and of the variables of all loops in it.
+  [[nodiscard]] analysis::Ranges with_loops_of(const ir::Stmt& march) const {
+    analysis::Ranges ranges = ranges_;
+    std::map<std::string, const ir::For*> known;
+    ir::walk(
+        march,
+        [&](const ir::Stmt& s) {
+          const auto* loop = s.as<ir::For>();
+          if (loop == nullptr) return;
+          const auto [found, is_new] = known.try_emplace(loop->name, loop);
+          if (is_new) {
+            analysis::push_loop(ranges, loop->name, loop->min, loop->extent);
+          } else if (!equal(found->second->min, loop->min) ||
+                     !equal(found->second->extent, loop->extent)) {
+            ranges.push(loop->name, {});  // loops of one name that walk other values
+          }
+        },
+        nullptr);
+    return ranges;
+  }
+
+  std::set<std::string> blocks_;  // loops over blocks around
+  analysis::Ranges ranges_;
+};
+
+}  // namespace
+
+void split_blocks(Program& program) {
+  for (auto& nest : program.nests) {
+    const planning::KernelPlan* plan = plan_of(program, nest);
+    if (!nest.on_device || plan == nullptr || !plan->frame.common) continue;
+    nest.body = Splitter().run(nest.body);
+  }
+}
+
+}  // namespace mica::passes

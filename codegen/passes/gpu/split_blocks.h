@@ -1,0 +1,29 @@
+// split_blocks: in kernels whose blocks overlap, the march of blocks that lie inside with all that they
+// read is apart from that of the others, and has no tests and no clamps. (Inside and outside are of
+// whatever is compared with a coordinate: the domain, an array, a box that the algorithm names.) Blocks
+// that lie inside along all dimensions but one have marches of their own, too, with the tests of that
+// dimension alone: in those of short code, as each march is another copy.
+//
+//   before  for block: march step: t[..] = select(x >= first && .., u[max(min(x, last), first)], ..)
+//   after   for block: if 120*block.x - 8 >= first && ..: march step: t[..] = u[x]
+//                      else if ..: ..
+//                      else: march step: as before
+//
+// The inequalities are those that codegen/analysis/interiors finds, over all threads, lanes and planes
+// of a block, and are worked out in 64 bits: threads of a block take the same branch.
+//
+// Requires: simplify_loops; march loops. Ensures: the same values.
+#pragma once
+
+#include <cstddef>
+
+#include "codegen/program.h"
+
+namespace mica::passes {
+
+/// Nodes of the expressions of marches that are copied for blocks inside, and for those at one edge.
+constexpr std::size_t kLargestSplitMarch = 20'000, kLargestSplitEdges = 5'000;
+
+void split_blocks(Program& program);
+
+}  // namespace mica::passes

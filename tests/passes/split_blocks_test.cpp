@@ -1,0 +1,122 @@
+// split_blocks: blocks of overlapping frames march without tests where all that they read lies inside.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dsl/expr/operators.h"
+#include "tests/passes/lowered.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x"), y("y");
+
+/// next of t of u along x and y, t within `inside` of its point, else u itself.
+struct Chain {
+  ImageParam u{Float(32), 2, "u"};
+  Func t{"t"}, next{"next"};
+
+  explicit Chain(const Expr& inside) : Chain([&](const ImageParam&) { return inside; }) {}
+  explicit Chain(const std::function<Expr(const ImageParam&)>& inside) {
+    const Expr sum = u(x - 1, y) + u(x + 1, y) + u(x, y - 1) + u(x, y + 1);
+    t(x, y) = select(inside(u), sum, u(x, y));
+    next(x, y) = t(x - 1, y) + t(x + 1, y) + t(x, y - 1) + t(x, y + 1);
+    next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16);
+    t.compute_at(next, "y.march").store_in(MemoryType::Register);
+  }
+  [[nodiscard]] std::string text(const std::string& pass = "split_blocks") const {
+    return code(next, Backend::Cuda, pass);
+  }
+};
+
+/// The marches in `text`, each with what stands behind it.
+std::vector<std::string> marches(const std::string& text) {
+  const std::string word = "march next.";
+  std::vector<std::string> parts;
+  for (std::size_t at = text.find(word); at != std::string::npos;) {
+    const std::size_t end = text.find(word, at + 1);
+    parts.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return parts;
+}
+/// Of a march that has no tests with another branch.
+std::string without_branches(const std::string& march) { return march.substr(0, march.find("else:")); }
+
+TEST(SplitBlocks, MarchInsideWithoutTestsAndClamps) {
+  const Param<std::int32_t> rim("rim");
+  const Expr margin = clamp(Expr(rim), 0, 1 << 20);
+  const Chain chain([&](const ImageParam& u) {
+    return x >= u.dim(0).min() + margin && x <= u.dim(0).max() - margin &&
+           y >= u.dim(1).min() + margin && y <= u.dim(1).max() - margin;
+  });
+  const std::vector<std::string> parts = marches(chain.text());
+  ASSERT_EQ(parts.size(), 4U);
+  const std::string inside = without_branches(parts.front()), edge = parts.back();
+  for (const char* test : {"select", "max(", "min("}) {
+    EXPECT_EQ(count(inside, test), 0) << test << "\n" << inside;
+    EXPECT_GT(count(edge, test), 0) << test << "\n" << edge;
+  }
+  EXPECT_EQ(count(inside, "vectorized"), 2) << inside;
+  EXPECT_EQ(count(inside, "unrolled"), 0) << inside;
+}
+
+// Marches of blocks at one edge test along one dimension.
+TEST(SplitBlocks, AtOneEdgeTestAlongItAlone) {
+  const Chain chain([](const ImageParam& u) {
+    return x >= u.dim(0).min() && x <= u.dim(0).max() && y >= u.dim(1).min() && y <= u.dim(1).max();
+  });
+  const std::vector<std::string> parts = marches(chain.text());
+  ASSERT_EQ(parts.size(), 4U);
+  const auto tested = [](const std::string& part) {
+    const std::size_t select = part.find("select(");
+    return part.substr(select, part.find("u[", select) - select);
+  };
+  EXPECT_NE(tested(parts[1]).find("y.block"), std::string::npos) << parts[1];
+  EXPECT_EQ(tested(parts[1]).find("x.block"), std::string::npos) << parts[1];
+  EXPECT_NE(tested(parts[2]).find("x.block"), std::string::npos) << parts[2];
+  EXPECT_EQ(tested(parts[2]).find("y.block"), std::string::npos) << parts[2];
+}
+
+// A block of 16 rows asks t for one more on each side.
+TEST(SplitBlocks, AreToldByWhatAWholeBlockReads) {
+  const Chain chain([](const ImageParam& u) { return y >= u.dim(1).min(); });
+  const std::string text = chain.text();
+  const std::size_t begin = text.find("if cast<i64>");
+  const std::string condition = text.substr(begin, text.find('\n', begin) - begin);
+  EXPECT_NE(condition.find("next.y.block)*16 - cast<i64>(u.min.1) - 1 >= 0"), std::string::npos)
+      << condition;
+}
+
+// Where a test is no array's end, most blocks may lie on either side.
+TEST(SplitBlocks, LeaveTestsOfOtherPlaces) {
+  const Chain chain(x > 1000);
+  const std::vector<std::string> parts = marches(chain.text());
+  ASSERT_FALSE(parts.empty());
+  const std::string inside = without_branches(parts.front());
+  EXPECT_GT(count(inside, "select"), 0) << inside;
+  EXPECT_EQ(count(inside, "max("), 0) << inside;
+}
+
+// A test that may wrap, or that no block decides, stays.
+TEST(SplitBlocks, LeaveOtherTests) {
+  const Param<std::int32_t> rim("rim");
+  const Chain wrapping(x + Expr(rim) >= 0);
+  EXPECT_GT(count(without_branches(marches(wrapping.text()).front()), "select"), 0);
+  const Chain by_parity(x % 2 == 0);
+  EXPECT_GT(count(without_branches(marches(by_parity.text()).front()), "select"), 0);
+}
+
+TEST(SplitBlocks, NeedAFrame) {
+  const ImageParam u(Float(32), 2, "u");
+  Func next("next");
+  next(x, y) = select(x >= 5, u(x, y - 1) + u(x, y + 1), 0.0F);
+  next.gpu_tile(x, 32).march(y, 16).register_window(u, y);
+  EXPECT_EQ(code(next, Backend::Cuda, "split_blocks"), code(next, Backend::Cuda, "split_interiors"));
+}
+
+}  // namespace
+}  // namespace mica::test
