@@ -82,7 +82,7 @@ void DrawnAxis::decades(int room) {
   const double low = std::log10(std::min(axis_.from, axis_.to));
   const double high = std::log10(std::max(axis_.from, axis_.to));
   const int each = std::max(1, static_cast<int>(std::ceil((high - low) / std::max(room, 1))));
-  const bool few = high - low < 1.5;  // then 2 and 5 have words, too
+  const bool few = high - low < 2.1;  // then 2 and 5 have words, too
   for (int n = static_cast<int>(std::floor(low)); n <= static_cast<int>(std::ceil(high)); ++n) {
     for (int digit = 1; digit <= 9; ++digit) {
       const double place = n + std::log10(digit);
