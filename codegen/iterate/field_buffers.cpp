@@ -44,17 +44,15 @@ AnyBuffer aligned_like(const AnyBuffer& like, const Ranges& inner) {
   return AnyBuffer(like.type(), dims).cropped(ranges_of(like));
 }
 
-void BoxCopier::copy(const AnyBuffer& from, const AnyBuffer& to, const Ranges& box) {
-  for (const auto& [min, extent] : box) {
-    if (extent < 1) return;
-  }
-  const auto key = std::make_pair(to_string(from.type()), from.dimensions());
+BoxCopier::Copy BoxCopier::copy_of(const Type& type, int dimensions) {
+  const std::lock_guard lock(compiling_);
+  const auto key = std::make_pair(to_string(type), dimensions);
   auto found = copies_.find(key);
   if (found == copies_.end()) {
-    const ImageParam source(from.type(), from.dimensions(), "from");
+    const ImageParam source(type, dimensions, "from");
     std::vector<Var> vars;
     std::vector<Expr> at;
-    for (int d = 0; d < from.dimensions(); ++d) {
+    for (int d = 0; d < dimensions; ++d) {
       vars.emplace_back("d" + std::to_string(d));
       at.emplace_back(vars.back());
     }
@@ -62,8 +60,16 @@ void BoxCopier::copy(const AnyBuffer& from, const AnyBuffer& to, const Ranges& b
     copy(at) = source(at);
     found = copies_.emplace(key, Copy{source, compile(copy, target_)}).first;
   }
+  return found->second;
+}
+
+void BoxCopier::copy(const AnyBuffer& from, const AnyBuffer& to, const Ranges& box) {
+  for (const auto& [min, extent] : box) {
+    if (extent < 1) return;
+  }
+  Copy copy = copy_of(from.type(), from.dimensions());
   AnyBuffer part = to.cropped(box);
-  found->second.run.run(part, {.inputs = {{found->second.from, from}}});
+  copy.run.run(part, {.inputs = {{copy.from, from}}});
 }
 
 void BoxCopier::copy_outside(const AnyBuffer& from, const AnyBuffer& to, const Ranges& inner) {
@@ -82,8 +88,8 @@ void BoxCopier::copy_outside(const AnyBuffer& from, const AnyBuffer& to, const R
 }
 
 FieldBuffers::FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<FieldRule>& rules,
-                           const Target& target)
-    : fields_(std::move(fields)), rules_(&rules), target_(target), copier_(target) {
+                           const Target& target, std::shared_ptr<BoxCopier> copier)
+    : fields_(std::move(fields)), rules_(&rules), target_(target), copier_(std::move(copier)) {
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     slots_.push_back({fields_[f], static_cast<int>(f)});
     current_.push_back(static_cast<int>(f));
@@ -97,8 +103,8 @@ FieldBuffers::FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<Fiel
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     if (current_[f] >= 0) continue;
     current_[f] = -current_[f] - 1;
-    copier_.copy(fields_[f], slots_[static_cast<std::size_t>(current_[f])].buffer,
-                 ranges_of(fields_[f]));
+    copier_->copy(fields_[f], slots_[static_cast<std::size_t>(current_[f])].buffer,
+                  ranges_of(fields_[f]));
   }
 }
 
@@ -155,7 +161,7 @@ void FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
     const int outside = outside_of(f);
     if (to.outside_of == outside || covers(rule(f).box, to.buffer)) continue;
     const std::size_t from = rule(f).outside < 0 ? f : static_cast<std::size_t>(rule(f).outside);
-    copier_.copy_outside(current(from), to.buffer, rule(f).box);
+    copier_->copy_outside(current(from), to.buffer, rule(f).box);
     to.outside_of = outside;
   }
 }
@@ -183,7 +189,7 @@ void FieldBuffers::finish() {
         waits = true;
         continue;
       }
-      copier_.copy(current(f), fields_[f], ranges_of(fields_[f]));
+      copier_->copy(current(f), fields_[f], ranges_of(fields_[f]));
       current_[f] = mine;
       moved = true;
     }
@@ -194,7 +200,7 @@ void FieldBuffers::finish() {
                                               [&, f = 0](int slot) mutable { return slot != f++; }) -
                                  current_.begin());
     slots_.push_back({aligned_like(fields_[first], ranges_of(fields_[first])), -1});
-    copier_.copy(current(first), slots_.back().buffer, ranges_of(fields_[first]));
+    copier_->copy(current(first), slots_.back().buffer, ranges_of(fields_[first]));
     current_[first] = static_cast<int>(slots_.size()) - 1;
     moved = true;
   }

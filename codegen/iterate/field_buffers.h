@@ -8,6 +8,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/iterate/stepped_boxes.h"
@@ -17,7 +21,8 @@
 
 namespace mica::iterate {
 
-/// Copies points of buffers of one type and box on a target.
+/// Copies points of buffers of one type and box on a target. Several threads may share one, with what
+/// it has compiled.
 class BoxCopier {
  public:
   explicit BoxCopier(Target target) : target_(target) {}
@@ -31,7 +36,9 @@ class BoxCopier {
     ImageParam from;
     Executable run;
   };
+  Copy copy_of(const Type& type, int dimensions);
   Target target_;
+  std::mutex compiling_;                                ///< guards copies_
   std::map<std::pair<std::string, int>, Copy> copies_;  ///< by type and number of dimensions
 };
 
@@ -49,7 +56,8 @@ struct FieldRule {
 class FieldBuffers {
  public:
   /// `fields`: the user's buffers, whose values they hold. `rules`: those of most steps.
-  FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<FieldRule>& rules, const Target& target);
+  FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<FieldRule>& rules, const Target& target,
+               std::shared_ptr<BoxCopier> copier);
 
   /// Chooses the memory of the next step and fills in what lies outside of the stepped boxes.
   /// output(f) is then where the step writes field f (of a rule with an output), current(f) what it
@@ -76,7 +84,7 @@ class FieldBuffers {
   std::vector<AnyBuffer> fields_;
   const std::vector<FieldRule>* rules_;
   Target target_;
-  BoxCopier copier_;
+  std::shared_ptr<BoxCopier> copier_;
   std::vector<Slot> slots_;
   std::vector<int> current_, next_;
 };

@@ -132,7 +132,9 @@ Iteration::State::Compiled Iteration::State::compiled_for(const Target& target) 
   }
   auto found = std::find_if(compiled.begin(), compiled.end(),
                             [&](const Compiled& one) { return one.target == target; });
-  if (found == compiled.end()) found = compiled.insert(found, Compiled{target, {}, {}, {}, {}});
+  if (found == compiled.end())
+    found = compiled.insert(
+        found, Compiled{target, {}, {}, {}, {}, std::make_shared<iterate::BoxCopier>(target)});
   if (!found->step.defined() || found->schedules != schedules) {
     found->step = compile(funcs, target);
     found->schedules = schedules;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/iterate/field_buffers.h"
 #include "codegen/iterate/iteration.h"
 #include "codegen/iterate/places.h"
 #include "codegen/iterate/stepped_boxes.h"
@@ -42,6 +43,7 @@ struct Iteration::State {
     std::vector<Schedule> schedules;
     Executable step;
     std::vector<Executable> sources, receivers;
+    std::shared_ptr<iterate::BoxCopier> copier;
   };
 
   std::vector<Replacement> replacements;
@@ -59,6 +61,14 @@ struct Iteration::State {
   CallSite tile_where = CallSite::current();  ///< of time_tile
   std::mutex compiling;  ///< guards the members below: runs of several threads share them
   std::vector<Compiled> compiled;
+  /// A condition of run_until, for the target and the schedules that it was compiled for.
+  struct CompiledCondition {
+    Expr condition;
+    Target target;
+    Schedule schedule;
+    Executable judge;
+  };
+  std::vector<CompiledCondition> conditions;  ///< the last ones, the newest last
   /// A time tile, for the target, steps and stepped box (all of each field or not) that it was made for.
   struct Tile;
   std::vector<std::shared_ptr<const Tile>> tiles;
@@ -69,6 +79,11 @@ struct Iteration::State {
   [[nodiscard]] Output& output_of(const Func& func, const CallSite& at);
   [[nodiscard]] Compiled compiled_for(const Target& target);
   [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target, bool whole);
+  /// A pipeline of {does the comparison hold, its left side}. The directives of the Funcs that replace
+  /// fields, which say how a step computes them, do not count in it. UserError at `at` if `condition` is
+  /// no comparison, or has Vars.
+  [[nodiscard]] Executable condition_for(const Expr& condition, const Target& target,
+                                         const CallSite& at);
 };
 
 namespace iterate {
@@ -84,10 +99,7 @@ struct Judgement {
 /// A comparison of two numbers, evaluated by a pipeline of its own.
 class Condition {
  public:
-  /// The directives of `steps`, which say how a step computes them, do not count here. UserError at `at`
-  /// if it is no comparison, or has Vars.
-  Condition(const Expr& condition, const std::vector<Func>& steps, const Target& target,
-            const CallSite& at);
+  explicit Condition(Executable judge);
   /// Reads the inputs and Params of `options` that it uses, for the rest what those hold.
   Judgement evaluate(const RunOptions& options);
   [[nodiscard]] const Plan& plan() const { return run_.plan(); }

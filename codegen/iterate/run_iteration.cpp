@@ -70,7 +70,7 @@ class Run final : public RunningIteration {
     all_.params.emplace_back(iterate::step_param(), static_cast<std::int32_t>(first_step), at);
     rules_ = iterate::rules_of(state, plan, boxes, at);
     make_tile(boxes);
-    buffers_ = std::make_unique<iterate::FieldBuffers>(fields_, rules_, target);
+    buffers_ = std::make_unique<iterate::FieldBuffers>(fields_, rules_, target, compiled_.copier);
   }
 
   [[nodiscard]] std::int64_t steps_done() const override { return done_; }
@@ -257,12 +257,8 @@ void check_steps(std::int64_t first, std::int64_t steps, const CallSite& at) {
 /// Judges the residual: UserErrors when it is lost.
 class Residual {
  public:
-  Residual(const Expr& condition, const std::vector<Func>& steps, const UntilOptions& options,
-           const Target& target, const CallSite& at)
-      : text_(brief(condition)),
-        growth_(options.growth),
-        at_(at),
-        condition_(condition, steps, target, at) {}
+  Residual(const Expr& condition, Executable judge, const UntilOptions& options, const CallSite& at)
+      : text_(brief(condition)), growth_(options.growth), at_(at), condition_(std::move(judge)) {}
 
   [[nodiscard]] const Plan& plan() const { return condition_.plan(); }
 
@@ -332,9 +328,7 @@ IterationResult Iteration::run_until(const std::vector<RunInput>& fields, const 
                     at);
   }
   const Target target = options.target ? *options.target : Target::best();
-  std::vector<Func> steps;
-  for (const auto& output : state_->outputs) steps.push_back(output.func);
-  Residual residual(condition, steps, options, target, at);
+  Residual residual(condition, state_->condition_for(condition, target, at), options, at);
   Run run(*state_, fields, target, options.params, options.first_step, at);
   run.check_receivers(options.max_steps);
   run.check_used(&residual.plan());

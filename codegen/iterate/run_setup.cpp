@@ -152,9 +152,9 @@ std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
   return rules;
 }
 
-void warn_of_limits(const Iteration::State& s, const std::vector<RunParam>& params) {
+void warn_of_limits(Iteration::State& s, const std::vector<RunParam>& params) {
   for (const auto& limit : s.limits) {
-    Condition condition(limit.condition, {}, Target::host(), limit.where);
+    Condition condition(s.condition_for(limit.condition, Target::host(), limit.where));
     const Judgement now = condition.evaluate({.params = params});
     if (now.holds) continue;
     std::fprintf(stderr,

@@ -25,6 +25,6 @@ std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
                                 const std::vector<Ranges>& boxes, const CallSite& at);
 
 /// Says on standard error which limits of stability do not hold.
-void warn_of_limits(const Iteration::State& s, const std::vector<RunParam>& params);
+void warn_of_limits(Iteration::State& s, const std::vector<RunParam>& params);
 
 }  // namespace mica::iterate
