@@ -55,16 +55,20 @@ Func transport_of(const ImageParam& psi, const ImageParam& w, std::int64_t inter
   const double h = 1.0 / static_cast<double>(intervals);
   const auto last = static_cast<std::int32_t>(intervals);
   Func p = BoundaryConditions::repeat_edge(psi), v = BoundaryConditions::repeat_edge(w);
-  const Expr u_dt = dt / (4 * h * h) * (p(x, y + 1) - p(x, y - 1));  // u dt / 2h
-  const Expr v_dt = dt / (4 * h * h) * (p(x - 1, y) - p(x + 1, y));
-  const Expr convected = u_dt * (v(x + 1, y) - v(x - 1, y)) + v_dt * (v(x, y + 1) - v(x, y - 1));
-  const Expr diffused =
-      dt / (reynolds * h * h) * (v(x + 1, y) + v(x - 1, y) + v(x, y + 1) + v(x, y - 1) - 4.0 * v(x, y));
-  const double wall = -2 / (h * h), lid = -2 / h;
+  // 4 h^2 times the divergence of (u, v) w, from the values beside the point.
+  const auto u_w = [&](const Expr& i) { return (p(i, y + 1) - p(i, y - 1)) * v(i, y); };
+  const auto v_w = [&](const Expr& j) { return (p(x - 1, j) - p(x + 1, j)) * v(x, j); };
+  const Expr convected = u_w(x + 1) - u_w(x - 1) + v_w(y + 1) - v_w(y - 1);
+  const Expr diffused = v(x + 1, y) + v(x - 1, y) + v(x, y + 1) + v(x, y - 1) - 4.0 * v(x, y);
+  const Expr inside = v(x, y) - dt / (4 * h * h) * convected + dt / (reynolds * h * h) * diffused;
+  const auto wall = [&](const Expr& one, const Expr& two, double speed) {
+    return 0.5 / (h * h) * two - 4 / (h * h) * one - 3 * speed / h;
+  };
+  const Expr beside = select(x == last, wall(p(x - 1, y), p(x - 2, y), 0), x == 0,
+                             wall(p(x + 1, y), p(x + 2, y), 0), inside);
   Func next("next");
-  const Expr inside = v(x, y) - convected + diffused;
-  const Expr beside = select(x == last, wall * p(x - 1, y), x == 0, wall * p(x + 1, y), inside);
-  next(x, y) = select(y == last, wall * p(x, y - 1) + lid, y == 0, wall * p(x, y + 1), beside);
+  next(x, y) = select(y == last, wall(p(x, y - 1), p(x, y - 2), 1), y == 0,
+                      wall(p(x, y + 1), p(x, y + 2), 0), beside);
   if (target.is_gpu()) next.gpu_tile(x, y, 32, 8);
   return next;
 }

@@ -40,10 +40,10 @@ struct March {
   bool steady = false;
 };
 
-/// w_t + u w_x + v w_y = laplace(w) / Re with u = psi_y, v = -psi_x, laplace(psi) = -w, psi = 0 on the
-/// walls, u = 1 on the lid y = 1: central differences, forward in time, and on the walls
-/// w = -2 psi_1 / h^2 - 2 u / h with psi_1 one point inside (A. Thom, Proceedings of the Royal Society A
-/// 141 (1933) 651-669). Dimension 0 is x, dimension 1 is y.
+/// w_t + (u w)_x + (v w)_y = laplace(w) / Re with u = psi_y, v = -psi_x, laplace(psi) = -w, psi = 0 on
+/// the walls, u = 1 on the lid y = 1: central differences, forward in time, and on the walls
+/// w = (psi_2 / 2 - 4 psi_1) / h^2 - 3 u / h with psi_1 and psi_2 one and two points inside (V. G.
+/// Jensen, Proceedings of the Royal Society A 249 (1959) 346-366). Dimension 0 is x, dimension 1 is y.
 class Cavity {
  public:
   Cavity(std::int64_t intervals, double reynolds, Method method, const Target& target);

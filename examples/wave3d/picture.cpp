@@ -9,12 +9,12 @@
 namespace mica::examples {
 namespace {
 
-/// What of the traces is drawn in full colour: their 98th percentile.
+/// What of the traces is drawn in full colour: their 92nd percentile.
 double gather_scale(const Buffer<float>& gather) {
   std::vector<float> sizes;
   gather.for_each([&](const float& p, const Coordinates&) { sizes.push_back(std::abs(p)); });
   const auto rank =
-      sizes.begin() + static_cast<std::ptrdiff_t>(0.98 * static_cast<double>(sizes.size()));
+      sizes.begin() + static_cast<std::ptrdiff_t>(0.92 * static_cast<double>(sizes.size()));
   std::nth_element(sizes.begin(), rank, sizes.end());
   return *rank > 0 ? *rank : 1.0;
 }
@@ -61,7 +61,7 @@ void draw_shot(const std::string& path, const VelocityVolume& model, const Shot&
     return diverging(0.5 + p[k + (samples - 1 - up) * count] / (2 * full));
   });
   page.color_bar({bars, below.top, 22, below.height}, diverging,
-                 {"pressure (98 % are within)", -full, full});
+                 {"pressure (92 % are within)", -full, full});
   page.save(path);
 }
 
