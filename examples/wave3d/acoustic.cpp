@@ -30,8 +30,9 @@ Func step_of(const ImageParam& before, const ImageParam& now, const ImageParam& 
   next(z, x, y) =
       (2.0F * now(z, x, y) - (1.0F - s) * before(z, x, y) + courant(z, x, y) * laplacian) / (1.0F + s);
   if (target.is_gpu()) {
-    // Blocks of 128 x 8 points walk along y: planes of `now` in shared memory, copied two steps ahead.
-    next.gpu_tile(z, x, 32, 8).vectorize(z, 4).march(y, 64);
+    // Blocks of 128 x 8 points walk along y: the plane at y in shared memory, copied two steps ahead,
+    // the other planes of a thread's own points in registers.
+    next.gpu_tile(z, x, 32, 8).vectorize(z, 4).march(y, 64).register_window(now, y);
     next.stage(now, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(now, 2);
   } else {
     next.vectorize(z, 16).parallel(y, 4);

@@ -23,9 +23,9 @@ VelocityVolume layered_volume(const Shape& shape, double spacing) {
   };
   model.velocity.for_each([&](float& v, const Coordinates& at) {
     const double z = share(at[0], shape.depth), x = share(at[1], shape.x), y = share(at[2], shape.y);
-    const double dome = 0.15 * std::exp(-30 * ((x - 0.4) * (x - 0.4) + (y - 0.5) * (y - 0.5)));
+    const double dome = 0.147 * std::exp(-30 * ((x - 0.4) * (x - 0.4) + (y - 0.5) * (y - 0.5)));
     const double fault = x + 0.2 * z + 0.1 * y > 0.85 ? 0.07 : 0.0;
-    const double s = z + (z > 0.2 ? dome - fault : 0.0);
+    const double s = z + (z >= 0.2 ? dome - fault : 0.0);
     v = s < 0.2 ? 1500.0F : s < 0.4 ? 2000.0F : s < 0.6 ? 2600.0F : s < 0.8 ? 3200.0F : 4000.0F;
   });
   return model;
