@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numbers>
 #include <utility>
 
@@ -91,8 +92,10 @@ IterationResult Poisson::solve(Buffer<double>& psi, const Buffer<double>& w, dou
                                                     .target = target_,
                                                     .params = {{tolerance_, tolerance}}});
   if (result.converged) return result;
-  throw UserError("after " + std::to_string(most) + " sweeps the stream function's residual is " +
-                  std::to_string(result.value) + ", and should be " + std::to_string(tolerance));
+  char numbers[96];
+  std::snprintf(numbers, sizeof numbers, "%.3g, and should be below %.3g", result.value, tolerance);
+  throw UserError("after " + std::to_string(most) + " sweeps the residual of the stream function is " +
+                  numbers + ": give a larger tolerance");
 }
 
 Cavity::Cavity(std::int64_t intervals, double reynolds, Method method, const Target& target)

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <numbers>
 
 #include "examples/cavity/flow.h"
@@ -19,10 +18,10 @@ using namespace mica;
 using namespace mica::examples;
 
 struct Options {
-  std::string picture = "cavity.png", target;
+  std::string picture = "cavity.png", solver = "red-black", target;
   std::int64_t intervals = 64;
   std::vector<double> reynolds = {100, 1000};
-  Method solver = Method::RedBlack;
+
   double tolerance = 1e-8, steady = 1e-5, longest = 200;
 };
 
@@ -95,13 +94,15 @@ bool compare(const std::string& whose, const Buffer<double>& stream, const std::
 
 /// One flow; false when it is not steady or not the published one.
 bool run_flow(const Options& o, double reynolds, const Target& target, std::vector<Flow>& flows) {
-  Cavity cavity(o.intervals, reynolds, o.solver, target);
+  const Method method = o.solver == "jacobi" ? Method::Jacobi : Method::RedBlack;
+  Cavity cavity(o.intervals, reynolds, method, target);
+  std::printf("Re %-6g steps of %.4f to a steady flow\n", reynolds, cavity.dt());
+  std::fflush(stdout);
   const Clock clock;
   const March march = cavity.march(o.steady, o.tolerance, o.longest);
-  std::printf("Re %-6g %s at t = %.1f: %lld steps of %.4f, %.1f sweeps a step, in %.1f s\n", reynolds,
+  std::printf("          %s at t = %.1f: %lld steps, %.1f sweeps a step, in %.1f s\n",
               march.steady ? "steady" : "NOT steady", march.time, static_cast<long long>(march.steps),
-              cavity.dt(), static_cast<double>(march.sweeps) / static_cast<double>(march.steps),
-              clock.seconds());
+              static_cast<double>(march.sweeps) / static_cast<double>(march.steps), clock.seconds());
   flows.push_back({reynolds, cavity.stream(), cavity.vorticity()});
   const std::vector<PlotPoint> u = ghia(reynolds, Line::U), v = ghia(reynolds, Line::V);
   if (u.empty()) {
@@ -145,9 +146,9 @@ int main(int argc, char** argv) {
   app.add_option("--intervals", o.intervals, "intervals along a wall, an even number")
       ->check(CLI::Range(std::int64_t{8}, std::int64_t{1024}))
       ->capture_default_str();
-  app.add_option("--solver", o.solver, "of the stream function: jacobi or red-black (over-relaxed)")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Method>{{"jacobi", Method::Jacobi}, {"red-black", Method::RedBlack}}));
+  app.add_option("--solver", o.solver, "of the stream function; red-black is over-relaxed")
+      ->check(CLI::IsMember({"jacobi", "red-black"}))
+      ->capture_default_str();
   app.add_option("--tolerance", o.tolerance, "residual of the stream function")->capture_default_str();
   app.add_option("--steady", o.steady, "change of the stream function in a unit of time at the end")
       ->capture_default_str();

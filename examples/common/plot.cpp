@@ -31,6 +31,7 @@ struct PageData {
         cairo(cairo_create(surface)) {
     cairo_set_source_rgb(cairo, 1, 1, 1);
     cairo_paint(cairo);
+    // Where there are no fonts, cairo draws ASCII with one of its own.
     cairo_select_font_face(cairo, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(cairo, kTextSize);
   }
@@ -47,18 +48,39 @@ struct PageData {
     cairo_line_to(cairo, x1, y1);
     cairo_stroke(cairo);
   }
-  [[nodiscard]] double width_of(const std::string& words) const {
-    cairo_text_extents_t size;
-    cairo_text_extents(cairo, words.c_str(), &size);
-    return size.x_advance;
+  /// How far words go on; draws them from the current point on if they are to be shown. Digits and signs
+  /// after a ^ are raised: "10^-3".
+  double go_along(const std::string& words, bool shown) const {
+    double width = 0;
+    for (std::size_t at = 0; at < words.size();) {
+      const bool raised = words[at] == '^';
+      const std::size_t begin = raised ? at + 1 : at;
+      const std::size_t end =
+          raised ? words.find_first_not_of("-0123456789", begin) : words.find('^', begin);
+      const std::string part = words.substr(begin, end - begin);
+      cairo_set_font_size(cairo, raised ? 0.7 * kTextSize : kTextSize);
+      cairo_text_extents_t size;
+      cairo_text_extents(cairo, part.c_str(), &size);
+      width += size.x_advance;
+      const double up = raised ? 0.4 * kTextSize : 0;
+      if (shown) {
+        cairo_rel_move_to(cairo, 0, -up);
+        cairo_show_text(cairo, part.c_str());
+        cairo_rel_move_to(cairo, 0, up);
+      }
+      at = std::min(end, words.size());
+    }
+    cairo_set_font_size(cairo, kTextSize);
+    return width;
   }
+  [[nodiscard]] double width_of(const std::string& words) const { return go_along(words, false); }
   /// Words whose base line begins, has its middle, or ends (`anchor` 0, 0.5, 1) at a place.
   void text(double x, double y, const std::string& words, double anchor, bool upright = false) const {
     cairo_save(cairo);
     cairo_translate(cairo, x, y);
     if (upright) cairo_rotate(cairo, -std::numbers::pi / 2);
     cairo_move_to(cairo, -anchor * width_of(words), 0);
-    cairo_show_text(cairo, words.c_str());
+    go_along(words, true);
     cairo_restore(cairo);
     cairo_new_path(cairo);
   }

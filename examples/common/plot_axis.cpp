@@ -7,13 +7,7 @@
 namespace mica::examples {
 namespace {
 
-// 10 to a power, in superscript digits.
-std::string power_of_ten(int exponent) {
-  static const char* const kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-  std::string words = exponent < 0 ? "10⁻" : "10";
-  for (const char digit : std::to_string(std::abs(exponent))) words += kDigits[digit - '0'];
-  return words;
-}
+std::string power_of_ten(int exponent) { return "10^" + std::to_string(exponent); }
 
 // The least of 1, 2, 5, 10, 20, ... times a power of ten that is not below `step`.
 double round_step(double step) {
@@ -27,7 +21,7 @@ double round_step(double step) {
 std::string with_decimals(double value, int decimals) {
   char words[64];
   std::snprintf(words, sizeof words, "%.*f", decimals, value == 0 ? 0.0 : value);
-  return words[0] == '-' ? "−" + std::string(words + 1) : words;
+  return words;
 }
 
 Axis drawable(Axis axis) {
@@ -72,7 +66,7 @@ void DrawnAxis::linear_ticks(int room) {
   const int left_out = size >= 5 || size < -2 ? size : 0;
   const double unit = std::pow(10.0, left_out);
   const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(step / unit) + 1e-9)));
-  if (left_out != 0) label_ += "  × " + power_of_ten(left_out);
+  if (left_out != 0) label_ += " x " + power_of_ten(left_out);
   for (double n = std::ceil(low / step - 1e-6); n <= high / step + 1e-6; ++n) {
     ticks_.push_back({share(n * step), with_decimals(n * step / unit, std::min(decimals, 12))});
   }
@@ -89,7 +83,7 @@ void DrawnAxis::decades(int room) {
       if (place < low - 1e-9 || place > high + 1e-9) continue;
       std::string words;
       if (digit == 1 && n % each == 0) words = power_of_ten(n);
-      if (few && (digit == 2 || digit == 5)) words = std::to_string(digit) + "·" + power_of_ten(n);
+      if (few && (digit == 2 || digit == 5)) words = std::to_string(digit) + "x" + power_of_ten(n);
       if (few && n >= -2 && n <= 3 && (digit == 1 || digit == 2 || digit == 5)) {
         words = with_decimals(digit * std::pow(10.0, n), std::max(0, -n));
       }

@@ -107,6 +107,7 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   Options o;
   CLI::App app("Acoustic wave propagation, 8th order in space, 2nd in time, absorbing edges", "wave2d");
+  app.footer("Example: wave2d --model marmousi.raw --shape 1601 401 --spacing 7.5 --steps 1600");
   app.add_option("--model", o.model, "velocity file: raw float32 or NPY, depth fastest, m/s or km/s");
   app.add_option("--shape", o.shape, "points in distance and depth")->expected(2)->capture_default_str();
   app.add_option("--spacing", o.spacing, "metres between points")->capture_default_str();

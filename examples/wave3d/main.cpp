@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
   app.add_option("--frequency", o.frequency,
                  "peak frequency in Hz (default: five points a shortest wave)");
   app.add_option("--receivers", o.receivers, "receivers along x")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100000}))
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10000}))
       ->capture_default_str();
   app.add_option("--receiver-depth", o.receiver_depth, "metres")->capture_default_str();
   app.add_option("--steps", o.steps, "time steps")

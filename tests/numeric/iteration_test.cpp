@@ -326,38 +326,6 @@ TEST(Iteration, RunUntilStopsWhereTheResidualIsSmall) {
   }
 }
 
-TEST(Iteration, ConditionsOfOneIterationAreToldApart) {
-  for (const Target& target : all_targets()) {
-    const ImageParam u(Float(32), 1, "u");
-    Func next("next"), total("total"), largest("largest");
-    next(x) = 0.5F * u(x);
-    if (target.is_gpu()) next.gpu_tile(x, 32);
-    const RDom r({{0, 8}});
-    total() = sum(r, u(r));
-    largest() = maximum(r, u(r));
-    Iteration halve({{u, next}});
-    const auto steps_until = [&](const Expr& condition) {
-      Buffer<float> a(8);
-      a.fill(1);
-      return halve.run_until({{u, a}}, condition, {.check_every = 1, .target = target}).steps;
-    };
-    // A condition that is written again, one with another number, side or Func, and again the first,
-    // with directives of its Func's that it did not have.
-    for (int again = 0; again < 2; ++again) {
-      EXPECT_EQ(steps_until(largest() < 0.3F), 2) << to_string(target);
-      EXPECT_EQ(steps_until(largest() < 0.1F), 4) << to_string(target);
-      EXPECT_EQ(steps_until(total() < 0.3F), 5) << to_string(target);
-      EXPECT_EQ(steps_until(0.3F > total()), 5) << to_string(target);
-      EXPECT_EQ(steps_until(total() > 0.3F), 0) << to_string(target);
-      total.compute_root();
-    }
-    for (int more = 0; more < 40; ++more) {
-      const float limit = 1.5F * std::ldexp(1.0F, -more);
-      EXPECT_EQ(steps_until(largest() < limit), more) << to_string(target);
-    }
-  }
-}
-
 TEST(Iteration, CallbacksSeeTheFieldsAndTheirErrorsLoseNothing) {
   for (const Target& target : all_targets()) {
     const ImageParam u(Float(32), 2, "u");
