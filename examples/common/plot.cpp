@@ -356,13 +356,11 @@ Plot Page::plot(const Frame& frame, const Axis& x, const Axis& y, const std::str
 }
 
 void Page::color_bar(const Frame& frame, ColorMap colors, const Axis& values) {
-  constexpr int kBands = 256;
-  const double height = frame.height / kBands;
-  cairo_set_antialias(data_->cairo, CAIRO_ANTIALIAS_NONE);  // no seams between bands
-  for (int i = 0; i < kBands; ++i) {
-    data_->color(colors((i + 0.5) / kBands));
-    cairo_rectangle(data_->cairo, frame.left, frame.top + frame.height - (i + 1) * height, frame.width,
-                    height);
+  cairo_set_antialias(data_->cairo, CAIRO_ANTIALIAS_NONE);  // no seams between rows of pixels
+  for (double y = 0; y < frame.height; ++y) {
+    data_->color(colors(1 - (y + 0.5) / frame.height));
+    const double height = std::min(1.0, frame.height - y);
+    cairo_rectangle(data_->cairo, frame.left, std::floor(frame.top) + y, frame.width, height);
     cairo_fill(data_->cairo);
   }
   cairo_set_antialias(data_->cairo, CAIRO_ANTIALIAS_DEFAULT);
