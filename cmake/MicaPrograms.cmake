@@ -11,8 +11,9 @@ endfunction()
 if(MICA_EXAMPLES)
   mica_sources(common_sources examples/common)
   if(common_sources)
-    add_library(mica_examples_common OBJECT ${common_sources})
-    target_link_libraries(mica_examples_common PUBLIC mica mica_settings PNG::PNG)
+    # An archive: a program has what it uses, and needs cairo if it draws.
+    add_library(mica_examples_common STATIC ${common_sources})
+    target_link_libraries(mica_examples_common PUBLIC mica mica_settings PNG::PNG PRIVATE Cairo::Cairo)
   endif()
   file(GLOB example_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true
        RELATIVE "${PROJECT_SOURCE_DIR}/examples" "${PROJECT_SOURCE_DIR}/examples/*")

@@ -110,13 +110,36 @@ Buffer<float> read_float_array(const std::string& path, const std::vector<std::i
   return array;
 }
 
-void write_float_array(const std::string& path, const Buffer<float>& array) {
+namespace {
+
+void write_after(const std::string& header, const std::string& path, const Buffer<float>& array) {
   std::ofstream out(path, std::ios::binary);
+  out << header;
   array.for_each([&](const float& value, const Coordinates&) {
     out.write(reinterpret_cast<const char*>(&value), sizeof value);
   });
   out.close();
   if (!out) throw UserError("cannot write " + path);
+}
+
+}  // namespace
+
+void write_float_array(const std::string& path, const Buffer<float>& array) {
+  write_after("", path, array);
+}
+
+void write_npy(const std::string& path, const Buffer<float>& array) {
+  std::string words = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
+  for (int d = array.dimensions(); d-- > 0;) words += std::to_string(array.extent(d)) + ", ";
+  words += "), }";
+  constexpr std::size_t kBefore = 10, kLine = 64;  // the samples start at a multiple of 64 bytes
+  words.append(kLine - (kBefore + words.size() + 1) % kLine, ' ');
+  words += '\n';
+  const auto length = static_cast<std::uint16_t>(words.size());
+  std::string header("\x93NUMPY\x01\x00", 8);
+  header += static_cast<char>(length & 0xff);
+  header += static_cast<char>(length >> 8);
+  write_after(header + words, path, array);
 }
 
 }  // namespace mica::examples

@@ -19,5 +19,7 @@ Buffer<float> read_float_array(const std::string& path, const std::vector<std::i
 /// Raw little-endian samples of the whole box, dimension 0 fastest. UserError when they cannot be
 /// written.
 void write_float_array(const std::string& path, const Buffer<float>& array);
+/// The same as an NPY file (version 1) in C order: dimension 0 is NumPy's last.
+void write_npy(const std::string& path, const Buffer<float>& array);
 
 }  // namespace mica::examples

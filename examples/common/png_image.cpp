@@ -31,6 +31,11 @@ void close(File file, const std::string& path) {
   throw UserError(*path + ": " + message);
 }
 
+[[noreturn]] void fail_to_write(png_structp png, png_const_charp message) {
+  const auto* path = static_cast<const std::string*>(png_get_error_ptr(png));
+  throw UserError("cannot write " + *path + ": " + message);
+}
+
 }  // namespace
 
 Buffer<std::uint8_t> read_png(const std::string& path) {
@@ -62,7 +67,7 @@ Buffer<std::uint8_t> read_png(const std::string& path) {
 void write_png(const std::string& path, const Buffer<std::uint8_t>& image) {
   File file = open(path, "wb");
   std::string name = path;
-  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &name, fail, nullptr);
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &name, fail_to_write, nullptr);
   png_infop info = png_create_info_struct(png);
   struct Guard {
     png_structp png;

@@ -1,6 +1,7 @@
 #include "examples/common/program.h"
 
 #include <cstdio>
+#include <new>
 
 #include "dsl/expr/diagnostics.h"
 
@@ -15,6 +16,9 @@ int run_program(CLI::App& app, int argc, const char* const* argv, const std::fun
     }
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: memory runs out: give smaller sizes\n", app.get_name().c_str());
+    return 1;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
     return 1;

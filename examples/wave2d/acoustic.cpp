@@ -1,27 +1,12 @@
 #include "examples/wave2d/acoustic.h"
 
-#include <cmath>
-#include <numbers>
+#include "examples/common/seismic.h"
 
 namespace mica::examples {
 namespace {
 
 constexpr int kOrder = 8;
 constexpr int kRadius = kOrder / 2;
-
-}  // namespace
-
-double stable_time_step(const VelocityModel& model) {
-  double sum = 0;
-  for (double w : central_difference_weights(2, kOrder)) sum += std::abs(w);
-  return 0.9 * 2.0 * model.spacing / (model.fastest() * std::sqrt(2.0 * sum));
-}
-
-double resolved_frequency(const VelocityModel& model) {
-  return model.slowest() / (5.0 * model.spacing * 2.5);
-}
-
-namespace {
 
 Func step_of(const ImageParam& before, const ImageParam& now, const ImageParam& courant,
              const ImageParam& layer, const Expr& shot, const Target& target) {
@@ -53,7 +38,7 @@ Acoustic::Acoustic(const VelocityModel& model, const Source& source, const Targe
       depth_(model.depth() + 2 * margin),
       distance_(model.distance() + 2 * margin),
       points_(depth_ * distance_),
-      dt_(stable_time_step(model)),
+      dt_(stable_time_step(model.spacing, model.fastest(), kOrder, 2)),
       now_(Float(32), 2, "now"),
       before_(Float(32), 2, "before"),
       courant_(Float(32), 2, "courant"),
@@ -82,32 +67,11 @@ Acoustic::Acoustic(const VelocityModel& model, const Source& source, const Targe
 
 // f(t) at the source: Ricker's wavelet at the number of the step, nothing once it is over.
 Expr Acoustic::shot(const Source& source) const {
-  const Buffer<float> wavelet = ricker(source.frequency);
+  const Buffer<float> wavelet = ricker(source.frequency, dt_);
   const Var z("z"), x("x");
   const Expr here = z == static_cast<std::int32_t>(source.depth + margin_) &&
                     x == static_cast<std::int32_t>(source.distance + margin_);
   return select(here, wavelet(min(step(), static_cast<std::int32_t>(wavelet.extent(0)) - 1)), 0.0F);
-}
-
-// (1 - 2a) exp(-a), a = (pi f (t - t0))^2, with its start at 1e-3 of the peak (Ricker 1953), as far as
-// it is more than the least number; then 0.
-Buffer<float> Acoustic::ricker(double frequency) const {
-  constexpr double kSmallest = 700;  // exp(-a) is no number beyond
-  const double seconds = 1.2 / frequency + std::sqrt(kSmallest) / (std::numbers::pi * frequency);
-  constexpr double kMostSamples = 1 << 26;
-  if (!(seconds / dt_ < kMostSamples)) {
-    throw UserError("a wavelet of " + std::to_string(frequency) + " Hz lasts " +
-                    std::to_string(seconds / dt_) + " steps; give a frequency of at least " +
-                    std::to_string(frequency * seconds / dt_ / kMostSamples) + " Hz");
-  }
-  Buffer<float> wavelet(static_cast<std::int64_t>(seconds / dt_) + 2);
-  for (std::int64_t step = 0; step + 1 < wavelet.extent(0); ++step) {
-    const double t = static_cast<double>(step) * dt_ - 1.2 / frequency;
-    const double a = std::pow(std::numbers::pi * frequency * t, 2);
-    wavelet(step) = static_cast<float>((1.0 - 2.0 * a) * std::exp(-a));
-  }
-  wavelet(wavelet.extent(0) - 1) = 0;
-  return wavelet;
 }
 
 void Acoustic::run(std::int64_t steps) {

@@ -40,7 +40,6 @@ class Acoustic {
 
  private:
   [[nodiscard]] Expr shot(const Source& source) const;
-  [[nodiscard]] Buffer<float> ricker(double frequency) const;
 
   Target target_;
   std::int64_t margin_, depth_, distance_, points_, done_ = 0;
@@ -50,10 +49,5 @@ class Acoustic {
   Iteration wave_;
   Buffer<float> pressure_, pressure_before_;
 };
-
-/// The largest stable time step: dt = 2 h / (v_max sqrt(2 sum |w_k|)), times 0.9.
-double stable_time_step(const VelocityModel& model);
-/// A peak frequency whose shortest wave still has five points: v_min / (5 h * 2.5).
-double resolved_frequency(const VelocityModel& model);
 
 }  // namespace mica::examples

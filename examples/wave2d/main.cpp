@@ -10,6 +10,7 @@
 #include "examples/common/array_file.h"
 #include "examples/common/copy_speed.h"
 #include "examples/common/program.h"
+#include "examples/common/seismic.h"
 #include "examples/wave2d/acoustic.h"
 #include "examples/wave2d/picture.h"
 
@@ -56,8 +57,9 @@ void run(const Options& o) {
   auto place = [](double share, std::int64_t n) {
     return static_cast<std::int64_t>(share * static_cast<double>(n - 1));
   };
-  const Source source{place(o.source_depth, model.depth()), place(o.source_distance, model.distance()),
-                      o.frequency > 0 ? o.frequency : resolved_frequency(model)};
+  const Source source{
+      place(o.source_depth, model.depth()), place(o.source_distance, model.distance()),
+      o.frequency > 0 ? o.frequency : resolved_frequency(model.spacing, model.slowest())};
   Acoustic wave(model, source, target);
   std::printf("model     %s: %lld x %lld points, %.2f m apart, %.0f to %.0f m/s\n", model.name.c_str(),
               static_cast<long long>(model.distance()), static_cast<long long>(model.depth()),
@@ -86,7 +88,11 @@ void run(const Options& o) {
         "GB/s)\n",
         rate * 1e-9, bandwidth * 1e-9, 100.0 * bandwidth / copy, copy * 1e-9);
   }
-  draw_wavefield(o.picture, model, wave.wavefield());
+  const double after = static_cast<double>(wave.steps_done()) * wave.dt();
+  char title[128];
+  std::snprintf(title, sizeof title, "Pressure after %.3g s, Ricker wavelet of %.3g Hz", after,
+                source.frequency);
+  draw_wavefield(o.picture, model, wave.wavefield(), title);
   std::printf("picture   %s: pressure after %lld steps (%.3f s)\n", o.picture.c_str(),
               static_cast<long long>(wave.steps_done()),
               static_cast<double>(wave.steps_done()) * wave.dt());
@@ -101,6 +107,7 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   Options o;
   CLI::App app("Acoustic wave propagation, 8th order in space, 2nd in time, absorbing edges", "wave2d");
+  app.footer("Example: wave2d --model marmousi.raw --shape 1601 401 --spacing 7.5 --steps 1600");
   app.add_option("--model", o.model, "velocity file: raw float32 or NPY, depth fastest, m/s or km/s");
   app.add_option("--shape", o.shape, "points in distance and depth")->expected(2)->capture_default_str();
   app.add_option("--spacing", o.spacing, "metres between points")->capture_default_str();

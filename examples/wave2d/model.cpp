@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "examples/common/array_file.h"
+#include "examples/common/seismic.h"
 
 namespace mica::examples {
-
-namespace {
-
-constexpr float kFastest = 1e6F;  // m/s
-
-}  // namespace
 
 double VelocityModel::slowest() const {
   const float* v = velocity.data();
@@ -38,20 +32,11 @@ VelocityModel layered_model(std::int64_t distance, std::int64_t depth, double sp
 
 VelocityModel load_model(const std::string& path, std::int64_t distance, std::int64_t depth,
                          double spacing) {
-  VelocityModel model{read_float_array(path, {depth, distance}), spacing, path};
+  VelocityModel model{read_velocities(path, {depth, distance}), spacing, path};
   if (model.velocity.dimensions() != 2) {
     throw UserError(path + " has " + std::to_string(model.velocity.dimensions()) +
                     " dimensions; a velocity model has 2");
   }
-  float* v = model.velocity.data();
-  for (std::int64_t i = 0; i < model.velocity.elements(); ++i) {
-    if (v[i] > 0 && v[i] <= kFastest) continue;
-    throw UserError(path + " holds velocity " + std::to_string(v[i]) + " at sample " +
-                    std::to_string(i) + "; velocities are positive and at most " +
-                    std::to_string(static_cast<int>(kFastest)) + " m/s");
-  }
-  if (model.fastest() >= 20.0) return model;
-  std::transform(v, v + model.velocity.elements(), v, [](float speed) { return speed * 1000.0F; });
   return model;
 }
 
@@ -69,16 +54,11 @@ Buffer<float> courant_squared(const VelocityModel& model, std::int64_t margin, d
 
 Buffer<float> absorbing_layer(const VelocityModel& model, std::int64_t margin, double dt) {
   Buffer<float> layer(model.depth() + 2 * margin, model.distance() + 2 * margin);
-  const double width = static_cast<double>(margin) * model.spacing;
-  const double peak = 1.5 * model.fastest() / width * std::log(1e4);
-  auto into = [&](std::int64_t i, std::int64_t n) {
-    const std::int64_t steps = std::max({margin - i, i - (n - 1 - margin), std::int64_t{0}});
-    const double s = static_cast<double>(steps) / static_cast<double>(margin);
-    return s * s;
-  };
+  const Sponge sponge{margin, model.spacing, model.fastest()};
   layer.for_each([&](float& value, const Coordinates& at) {
-    const double s = std::max(into(at[0], layer.extent(0)), into(at[1], layer.extent(1)));
-    value = static_cast<float>(peak * s * dt / 2);
+    const double s =
+        std::max(sponge.damping(at[0], layer.extent(0)), sponge.damping(at[1], layer.extent(1)));
+    value = static_cast<float>(s * dt / 2);
   });
   return layer;
 }

@@ -22,19 +22,15 @@ struct VelocityModel {
 /// Flat layers over a fault and a dome, 1.5 to 4.5 km/s.
 VelocityModel layered_model(std::int64_t distance, std::int64_t depth, double spacing);
 
-/// Samples in km/s or m/s (told apart by their size: below 20 means km/s), depth fastest, from a raw
-/// float32 or NPY file. UserErrors: see read_float_array; a velocity that is not positive, or beyond
-/// 1e6 m/s.
+/// Depth fastest, from a raw float32 or NPY file of two dimensions. UserErrors: see read_velocities.
 VelocityModel load_model(const std::string& path, std::int64_t distance, std::int64_t depth,
                          double spacing);
 
 /// The model with `margin` more points on every side, its edge values continued, as (v dt/h)^2.
 Buffer<float> courant_squared(const VelocityModel& model, std::int64_t margin, double dt);
 
-/// sigma*dt/2 of a layer of `margin` points at each side whose damping grows with the square of the
-/// depth into it, strong enough that a wave crossing it twice at the fastest velocity is left with
-/// 1e-4 of its amplitude: sigma(s) = (3 v / 2 L) ln(1e4) (s/L)^2  (F. Collino, C. Tsogka, Geophysics 66
-/// (2001) 294-307, for a layer of width L).
+/// sigma*dt/2 of a layer of `margin` points at each side (sponge_damping), of the larger share where
+/// two sides' layers meet.
 Buffer<float> absorbing_layer(const VelocityModel& model, std::int64_t margin, double dt);
 
 }  // namespace mica::examples

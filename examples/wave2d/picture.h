@@ -7,8 +7,10 @@
 
 namespace mica::examples {
 
-/// Pressure as red (positive) and blue (negative) over the model in gray, one pixel a point, depth
-/// downwards, written as a PNG. The scale is the 99.8th percentile of |p|.
-void draw_wavefield(const std::string& path, const VelocityModel& model, const Buffer<float>& pressure);
+/// Pressure as red (positive) and blue (negative) over the model in gray, depth downwards, with axes in
+/// km, a colour bar of each and a bar of length, written as a PNG. The scale of the pressure is the
+/// 99.8th percentile of |p|. UserErrors: a pressure that is no number; the file cannot be written.
+void draw_wavefield(const std::string& path, const VelocityModel& model, const Buffer<float>& pressure,
+                    const std::string& title);
 
 }  // namespace mica::examples

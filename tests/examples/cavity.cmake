@@ -1,0 +1,36 @@
+# cavity agrees with the published flow and with the theory of relaxation, has the same bits on the host
+# and on the GPU emulator, and says what is wrong with bad input.
+# PROGRAM: the cavity executable. WORK: a folder to write to.
+include("${CMAKE_CURRENT_LIST_DIR}/run_example.cmake")
+run_good("deviation from Ghia et al.: u 0\\.00[^:]*: right" --target host --intervals 32 --re 100 --picture host.png)
+expect_picture(host.png)
+# Few steps: the flow is not steady, and the program says so by its status.
+set(short --intervals 8 --re 100 --longest 2)
+foreach(target IN ITEMS host emulator)
+  run_bad(1 "not those that are known" ${short} --target ${target} --picture short.png)
+  execute_process(COMMAND "${PROGRAM}" ${short} --target ${target} --picture short.png WORKING_DIRECTORY "${WORK}"
+                  OUTPUT_VARIABLE output ERROR_QUIET)
+  string(REGEX MATCHALL "x 0\\.[^\n]*|largest deviation [^\n]*" numbers_${target} "${output}")
+endforeach()
+if(NOT numbers_host STREQUAL numbers_emulator OR NOT numbers_host MATCHES "largest deviation")
+  message(FATAL_ERROR "the host and the emulator differ:\n${numbers_host}\n${numbers_emulator}")
+endif()
+run_good("no published values" --target host --intervals 8 --re 50 --solver jacobi --picture short.png)
+
+set(ENV{MICA_TARGET} host)
+run_bad(1 "intervals 33: give an even number" --intervals 33)
+run_bad(2 "intervals" --intervals 1)
+run_bad(2 "intervals" --intervals 99999999999999999999)
+run_bad(1 "re -1" --re -1)
+run_bad(1 "re 0" --re 0)
+run_bad(1 "re -?nan" --re nan)
+run_bad(1 "re inf" --re inf)
+run_bad(2 "solver" --solver newton)
+run_bad(1 "tolerance" --tolerance 0)
+run_bad(1 "steady" --steady -1)
+run_bad(1 "longest -?nan" --longest nan)
+run_bad(2 "unknown" --unknown)
+run_bad(1 "gpu9" --target gpu9)
+run_bad(1 "cannot write /dev/full" ${short} --picture /dev/full)
+run_bad(1 "cannot open" ${short} --picture "${WORK}")
+run_good("Example:" --help)

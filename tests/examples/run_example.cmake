@@ -1,0 +1,31 @@
+# What the tests of the examples share. PROGRAM: the executable. WORK: a folder to write to, in which it
+# is run.
+file(MAKE_DIRECTORY "${WORK}")
+
+# run_good(<pattern> <argument>...): it ends well, and what it prints, left in `output`, has the pattern.
+function(run_good pattern)
+  execute_process(COMMAND "${PROGRAM}" ${ARGN} WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE failed
+                  OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+  if(failed OR NOT output MATCHES "${pattern}")
+    message(FATAL_ERROR "${PROGRAM} ${ARGN}: ${failed}\n${output}\n${errors}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# run_bad(<status> <pattern> <argument>...): it ends with that status and a message that has the pattern.
+function(run_bad status pattern)
+  execute_process(COMMAND "${PROGRAM}" ${ARGN} WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE failed
+                  OUTPUT_QUIET ERROR_VARIABLE errors)
+  if(NOT failed STREQUAL "${status}" OR NOT errors MATCHES "${pattern}")
+    message(FATAL_ERROR "${PROGRAM} ${ARGN} should end with ${status} and a message, but: ${failed} ${errors}")
+  endif()
+endfunction()
+
+# expect_picture(<file>): a PNG that is not empty of what was to be drawn.
+function(expect_picture name)
+  file(READ "${WORK}/${name}" magic LIMIT 8 HEX)
+  file(SIZE "${WORK}/${name}" bytes)
+  if(NOT magic STREQUAL "89504e470d0a1a0a" OR bytes LESS 8000)
+    message(FATAL_ERROR "${name} is no picture: it begins with ${magic} and has ${bytes} bytes")
+  endif()
+endfunction()
