@@ -86,6 +86,7 @@ void Interior::add_inner(const ir::For& inner) {
   const Expr last = planes ? inner.extent - 1 : make_const(Int(32), *extent - 1);
   const Interval walked{inner.min, is_const(inner.min, 0) ? last : passes::simplify(inner.min + last)};
   const auto [known, is_new] = inner_.try_emplace(inner.name, walked);
+  if (!blocks_) known->second = walked;
   if (is_new || (equal(known->second.min, walked.min) && equal(known->second.max, walked.max))) return;
   // Loops of one name that walk other values.
   unknown_.insert(inner.name);
@@ -179,7 +180,9 @@ bool Interior::assume(const Expr& high, const Expr& low) {
 
 bool Interior::try_assume(const Expr& high, const Expr& low) {
   if (++tries_ > kMostTries) return false;
-  for (const std::string& name : unknown_) inner_.erase(name);
+  for (const std::string& name : unknown_) {
+    if (blocks_) inner_.erase(name);
+  }
   const Interval above = interval_of(high, inner_);
   const Interval below = interval_of(low, inner_);
   if (!above.min.defined() || !below.max.defined()) return false;

@@ -89,8 +89,8 @@ std::vector<Directive> loops_of(const Func& step) {
 struct Marching {
   std::vector<Directive> loops;
   std::string var;  ///< is marched
-  std::optional<int> ahead =
-      {};  ///< planes that are asked for before they are read, if the user says so
+  /// By how many planes fields are asked for before they are read, where the user says so.
+  std::optional<int> ahead = {};
 };
 
 /// The march of the step's own directives.
