@@ -109,7 +109,8 @@ bool run_flow(const Options& o, double reynolds, const Target& target, std::vect
     std::printf("          no published values at this Reynolds number\n");
     return march.steady;
   }
-  // Second-order differences: the error falls with h^2, and grows as layers become thinner.
+  // Second-order differences: the error falls with h^2, and grows as layers become thinner. The factor
+  // is set by a run: 0.0071 from `spectral` with 128 intervals at Re = 1000, and a tenth more.
   const double coarse = 128.0 / static_cast<double>(o.intervals);
   const double error = 8e-6 * reynolds * coarse * coarse;
   const Buffer<double>& stream = cavity.stream();
