@@ -46,7 +46,7 @@ Func residual_of(const ImageParam& psi, const ImageParam& w, double h) {
   const Expr x = r.x, y = r.y;
   const Expr to = relaxed(w, h, x, y, psi(x - 1, y) + psi(x + 1, y) + psi(x, y - 1) + psi(x, y + 1));
   Func residual("residual");
-  residual() = maximum(r, abs(to - psi(x, y)));
+  residual() = maximum(r, 4 / (h * h) * abs(to - psi(x, y)));  // |laplace(psi) + w|
   return residual;
 }
 

@@ -20,8 +20,8 @@ class Poisson {
   /// Transactions of the American Mathematical Society 76 (1954) 92-111).
   Poisson(Method method, double relaxation, std::int64_t intervals, const Target& target);
 
-  /// Sweeps until the residual, |mean of the neighbours + h^2/4 w - psi| at its largest, is below
-  /// `tolerance`; looks every `check_every` sweeps. UserError when `most` sweeps do not do.
+  /// Sweeps until the residual, |laplace(psi) + w| at its largest, is below `tolerance`; looks every
+  /// `check_every` sweeps. UserError when `most` sweeps do not do.
   IterationResult solve(Buffer<double>& psi, const Buffer<double>& w, double tolerance,
                         std::int64_t check_every, std::int64_t most);
 

@@ -22,7 +22,7 @@ struct Options {
   std::int64_t intervals = 64;
   std::vector<double> reynolds = {100, 1000};
 
-  double tolerance = 1e-8, steady = 1e-5, longest = 200;
+  double tolerance = 1e-4, steady = 1e-5, longest = 200;
 };
 
 void check(const Options& o) {
@@ -53,8 +53,9 @@ class Clock {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// laplace(psi) = -1 by both methods, without over-relaxation: the factor by which the residual falls in
-/// a sweep, over the last half of the digits, beside that of the theory. Whether both are right.
+/// laplace(psi) = -1 from psi = 0 by both methods, without over-relaxation: the factor by which the
+/// residual falls in a sweep, over the last half of the digits, beside that of the theory. Whether both
+/// are right.
 bool compare_solvers(const Options& o, const Target& target) {
   const double of_theory = std::cos(std::numbers::pi / static_cast<double>(o.intervals));
   bool right = true;
@@ -64,11 +65,9 @@ bool compare_solvers(const Options& o, const Target& target) {
     psi.fill(0);
     w.fill(1);
     const Clock clock;
-    const double first =
-        0.25 / static_cast<double>(o.intervals * o.intervals);  // the residual of psi = 0
     const std::int64_t most = 100 * o.intervals * o.intervals;
-    const IterationResult half = poisson.solve(psi, w, 1e-3 * first, 10, most);
-    const IterationResult rest = poisson.solve(psi, w, 1e-6 * first, 10, most);
+    const IterationResult half = poisson.solve(psi, w, 1e-3, 10, most);
+    const IterationResult rest = poisson.solve(psi, w, 1e-6, 10, most);
     const double factor = std::pow(rest.value / half.value, 1.0 / static_cast<double>(rest.steps));
     const double expected = method == Method::Jacobi ? of_theory : of_theory * of_theory;
     const bool agrees = std::abs((1 - factor) / (1 - expected) - 1) < 0.02;
@@ -109,7 +108,8 @@ bool run_flow(const Options& o, double reynolds, const Target& target, std::vect
     std::printf("          no published values at this Reynolds number\n");
     return march.steady;
   }
-  // Second-order differences: the error falls with h^2, and grows as layers become thinner.
+  // Second-order differences: the error falls with h^2, and grows as layers become thinner. The factor
+  // is a quarter more than what a run with 128 intervals at Re = 1000 is from `spectral`, 0.0063.
   const double coarse = 128.0 / static_cast<double>(o.intervals);
   const double error = 8e-6 * reynolds * coarse * coarse;
   const Buffer<double>& stream = cavity.stream();
@@ -149,7 +149,9 @@ int main(int argc, char** argv) {
   app.add_option("--solver", o.solver, "of the stream function; red-black is over-relaxed")
       ->check(CLI::IsMember({"jacobi", "red-black"}))
       ->capture_default_str();
-  app.add_option("--tolerance", o.tolerance, "residual of the stream function")->capture_default_str();
+  app.add_option("--tolerance", o.tolerance,
+                 "residual of the stream function, |laplace(psi) + vorticity|")
+      ->capture_default_str();
   app.add_option("--steady", o.steady, "change of the stream function in a unit of time at the end")
       ->capture_default_str();
   app.add_option("--longest", o.longest, "units of time after which to give up")->capture_default_str();

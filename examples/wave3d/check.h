@@ -12,8 +12,8 @@ bool check_order(const Target& target);
 
 /// Pressure of a source between grid points in a uniform medium at receivers between grid points,
 /// against f(t - r/v) / (4 pi r), the solution without edges. Runs until echoes of the edges would have
-/// come back. Prints the largest root-mean-square misfit of a trace as a share of the trace; whether it
-/// is below 3 %.
+/// come back, and prints root-mean-square misfits as shares of the trace, apart what comes after the
+/// wave has passed. Whether the largest misfit is below 1 %.
 bool check_point_source(const Target& target);
 
 }  // namespace mica::examples

@@ -25,7 +25,7 @@ struct Options {
   std::vector<std::int64_t> shape = {161, 81, 81};
   double spacing = 10, frequency = 0, receiver_depth = 15;
   std::vector<double> source;
-  std::int64_t every = 1, receivers = 121, steps = 450, margin = 20;
+  std::int64_t every = 1, receivers = 121, steps = 450, margin = 30;
   bool check = false;
 };
 
