@@ -1,8 +1,8 @@
 // split_blocks: in kernels whose blocks overlap, the march of blocks that lie inside with all that they
 // read is apart from that of the others, and has no tests and no clamps. (Inside and outside are of
-// whatever is compared with a coordinate: the domain, an array, a box that the algorithm names.) Blocks
-// that lie inside along all dimensions but one have marches of their own, too, with the tests of that
-// dimension alone: in those of short code, as each march is another copy.
+// whatever is compared with a coordinate: the domain, an array, a box that the algorithm names.) Of two
+// dimensions, blocks that lie inside along one have marches of their own, too, with the tests of the
+// other alone: in those of short code, as each march is another copy.
 //
 //   before  for block: march step: t[..] = select(x >= first && .., u[max(min(x, last), first)], ..)
 //   after   for block: if 120*block.x - 8 >= first && ..: march step: t[..] = u[x]
