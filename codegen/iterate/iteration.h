@@ -159,7 +159,8 @@ class Iteration {
                       CallSite at = CallSite::current()) const;
 
   /// Carries out `steps` steps on the fields, whose buffers then hold the result. What else the
-  /// algorithm reads may be named beside them, or be set as for any run. UserErrors before the first
+  /// algorithm reads may be named beside them, or be set as for any run; it is what it is when the run
+  /// begins, whatever a callback sets. UserErrors before the first
   /// step: a field that is missing or named twice, buffers that share memory or have another shape than
   /// one that they replace, a box so small that no point has all its taps, a negative number of steps.
   IterationResult run(const std::vector<RunInput>& fields, std::int64_t steps,

@@ -1,5 +1,6 @@
 // Iteration::run and run_until.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 
@@ -68,6 +69,7 @@ class Run final : public RunningIteration {
       if (!is_field) given_.inputs.push_back(input);
     }
     given_.params = params;
+    keep_what_is_set(plan);
     iterate::StepPlan single{.run = compiled_.step, .rules = iterate::rules_of(state, plan, boxes, at)};
     for (const auto& output : state.outputs) {
       single.fields.insert(single.fields.end(), output.fields.begin(), output.fields.end());
@@ -125,6 +127,27 @@ class Run final : public RunningIteration {
   [[nodiscard]] std::int64_t steps() const { return done_ - first_; }
 
  private:
+  /// Inputs and Params that the run is not given have all along what they hold when it begins.
+  void keep_what_is_set(const Plan& plan) {
+    for (const PlanBuffer& buffer : plan.buffers) {
+      if (buffer.image == nullptr) continue;
+      const bool known = std::any_of(given_.inputs.begin(), given_.inputs.end(),
+                                     [&](const RunInput& in) { return in.image == buffer.image; });
+      if (!known)
+        given_.inputs.emplace_back(ImageParam(buffer.image), *std::atomic_load(&buffer.image->bound),
+                                   at_);
+    }
+    for (const Plan::Scalar& scalar : plan.scalars) {
+      const bool known = std::any_of(given_.params.begin(), given_.params.end(),
+                                     [&](const RunParam& p) { return p.param == scalar.param; });
+      if (known || scalar.param == iterate::step_param().data()) continue;
+      RunParam value(iterate::step_param(), 0, at_);
+      value.param = scalar.param;
+      value.bits = scalar.param->bits.load();
+      given_.params.push_back(value);
+    }
+  }
+
   /// An input or a Param was given that neither the step nor `until`, if there is one, uses.
   void check_used(const Plan* until) const {
     const Plan& plan = compiled_.step.plan();
