@@ -238,7 +238,7 @@ std::vector<TimeCase> time_cases() {
        Float(32),
        3,
        512,
-       {{1, {}}, {2, tall(12, 4, 57)}, {3, tall(8, 4, 52)}, {4, tall(8, 4, 103)}}},
+       {{1, {}}, {2, tall(12, 4, 57)}, {3, tall(8, 4, 52)}, {4, tall(8, 4, 57)}}},
       {"7pt-f64",
        "star of radius 1",
        Float(64),
