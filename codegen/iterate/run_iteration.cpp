@@ -55,11 +55,6 @@ class Run final : public RunningIteration {
         first_(first_step) {
     const Plan& plan = compiled_.step.plan();
     fields_ = iterate::buffers_of(state, given, at);
-    const std::vector<Ranges> boxes = iterate::stepped_boxes(state, plan, fields_, given, params, at);
-    for (const auto& sources : state.sources) {
-      sources.check_inside(fields_[state.field_number(sources.field(), at)]);
-    }
-    iterate::warn_of_limits(state, params);
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       given_.inputs.emplace_back(state.replacements[f].field, fields_[f], at);
     }
@@ -70,6 +65,12 @@ class Run final : public RunningIteration {
     }
     given_.params = params;
     keep_what_is_set(plan);
+    const std::vector<Ranges> boxes =
+        iterate::stepped_boxes(state, plan, fields_, given_.inputs, given_.params, at);
+    for (const auto& sources : state.sources) {
+      sources.check_inside(fields_[state.field_number(sources.field(), at)]);
+    }
+    iterate::warn_of_limits(state, params);
     iterate::StepPlan single{.run = compiled_.step, .rules = iterate::rules_of(state, plan, boxes, at)};
     for (const auto& output : state.outputs) {
       single.fields.insert(single.fields.end(), output.fields.begin(), output.fields.end());
@@ -130,12 +131,11 @@ class Run final : public RunningIteration {
   /// Inputs and Params that the run is not given have all along what they hold when it begins.
   void keep_what_is_set(const Plan& plan) {
     for (const PlanBuffer& buffer : plan.buffers) {
-      if (buffer.image == nullptr) continue;
+      if (buffer.image == nullptr || buffer.image->is_buffer) continue;
       const bool known = std::any_of(given_.inputs.begin(), given_.inputs.end(),
                                      [&](const RunInput& in) { return in.image == buffer.image; });
-      if (!known)
-        given_.inputs.emplace_back(ImageParam(buffer.image), *std::atomic_load(&buffer.image->bound),
-                                   at_);
+      const std::shared_ptr<AnyBuffer> bound = std::atomic_load(&buffer.image->bound);
+      if (!known && bound != nullptr) given_.inputs.emplace_back(ImageParam(buffer.image), *bound, at_);
     }
     for (const Plan::Scalar& scalar : plan.scalars) {
       const bool known = std::any_of(given_.params.begin(), given_.params.end(),

@@ -34,5 +34,20 @@ TEST(Iteration, WhatACallbackSetsIsForTheNextRun) {
   }
 }
 
+TEST(Iteration, BuffersInAStepAreReadAsTheyAre) {
+  for (const Target& target : all_targets()) {
+    const ImageParam u(Float(32), 1, "u");
+    Buffer<float> weights(8), a(8);
+    weights.fill(2);
+    a.fill(1);
+    Func next("next");
+    next(x) = weights(Expr(x)) * u(x);
+    if (target.is_gpu()) next.gpu_tile(x, 32);
+    Iteration grow({{u, next}});
+    grow.run({{u, a}}, 3, {.target = target});
+    EXPECT_EQ(a(5), 8) << to_string(target);
+  }
+}
+
 }  // namespace
 }  // namespace mica::test
