@@ -6,6 +6,7 @@
 
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/types_llvm.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::llvm_backend {
 
@@ -108,9 +109,11 @@ llvm::Value* Emitter::select_value(const Select& select, Type type) {
   std::vector<Expr> all, single;
   if (hooks_.facts.few_conditions && !type.is_scalar()) {
     std::vector<Expr> left{select.condition};
+    VisitedNodes visited;
     while (!left.empty()) {
       const Expr e = left.back();
       left.pop_back();
+      if (!visited.enter(e)) continue;
       const auto* both = e.as<Binary>();
       const auto* same = e.as<Broadcast>();
       if (both != nullptr && both->op == BinaryOp::And) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/compile.h"
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/expect_error.h"
@@ -73,6 +74,16 @@ TEST_F(Graphs, OfIndices) {
     for (int i = 0; i < depth; ++i) at = clamp(at + 1, at - 2, at + 1) - clamp(at, 0, 1);
     expect_right(u_(clamp(at, 0, 19)));
   }
+}
+
+// Of vectors on a GPU, conditions are taken apart.
+TEST_F(Graphs, OfConditionsThatShareTheirParts) {
+  Expr e = u_(x_) > 0.0F;
+  for (int i = 0; i < 60; ++i) e = (e && u_(x_ + i % 3) > 0.1F * i) && (e && u_(x_) < 1.0F);
+  Func f("f");
+  f(x_) = select(e, u_(x_), 2.0F);
+  f.gpu_tile(x_, 32).vectorize(x_, 4);
+  EXPECT_FALSE(compile_to_ptx(f, 90).empty());
 }
 
 TEST_F(Graphs, OfASumOfTwentyThousandTerms) {
