@@ -1,6 +1,7 @@
 #include "codegen/analysis/interiors.h"
 
 #include <algorithm>
+#include <map>
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
@@ -40,11 +41,34 @@ bool same_terms(const Linear& a, const Linear& b) {
   });
 }
 
+/// `ranges` and those of the variables of all loops in `body`.
+Ranges with_loops_of(const ir::Stmt& body, Ranges ranges) {
+  std::map<std::string, const ir::For*> known;
+  ir::walk(
+      body,
+      [&](const ir::Stmt& s) {
+        const auto* loop = s.as<ir::For>();
+        if (loop == nullptr) return;
+        const auto [found, is_new] = known.try_emplace(loop->name, loop);
+        if (is_new) {
+          push_loop(ranges, loop->name, loop->min, loop->extent);
+        } else if (!equal(found->second->min, loop->min) ||
+                   !equal(found->second->extent, loop->extent)) {
+          ranges.push(loop->name, {});  // loops of one name that walk other values
+        }
+      },
+      nullptr);
+  return ranges;
+}
+
 }  // namespace
 
 Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const Ranges& ranges,
                    bool blocks)
-    : variables_(std::move(variables)), blocks_(blocks), ranges_(ranges) {
+    : variables_(std::move(variables)),
+      blocks_(blocks),
+      known_(blocks ? with_loops_of(body, ranges) : ranges),
+      ranges_(known_) {
   ir::walk(
       body,
       [&](const ir::Stmt& s) {
@@ -52,6 +76,9 @@ Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const 
         if (const auto* let = s.as<ir::LetStmt>()) unknown_.insert(let->name);
       },
       nullptr);
+  for (const std::string& name : unknown_) {
+    if (blocks_) inner_.erase(name);
+  }
 }
 
 ir::Stmt Interior::run(const ir::Stmt& s) {
@@ -180,9 +207,6 @@ bool Interior::assume(const Expr& high, const Expr& low) {
 
 bool Interior::try_assume(const Expr& high, const Expr& low) {
   if (++tries_ > kMostTries) return false;
-  for (const std::string& name : unknown_) {
-    if (blocks_) inner_.erase(name);
-  }
   const Interval above = interval_of(high, inner_);
   const Interval below = interval_of(low, inner_);
   if (!above.min.defined() || !below.max.defined()) return false;

@@ -60,6 +60,7 @@ class Interior {
 
   std::set<std::string> variables_;
   bool blocks_;
+  Ranges known_;  ///< of the names around and, of blocks, of the loops inside
   RangeFinder ranges_;
   Scope inner_;                    // loops of constant extents inside this one
   std::set<std::string> unknown_;  // other names that are bound inside

@@ -1,6 +1,5 @@
 #include "codegen/passes/gpu/split_blocks.h"
 
-#include <map>
 #include <set>
 #include <string>
 
@@ -44,21 +43,20 @@ class Splitter {
     std::size_t nodes = 0;
     ir::walk(march, nullptr, [&](const Expr&) { ++nodes; });
     if (blocks_.empty() || nodes > kLargestSplitMarch) return march;
-    const analysis::Ranges ranges = with_loops_of(march);
     ir::Stmt result = march;
     const bool edges = blocks_.size() == 2 && nodes <= kLargestSplitEdges;
     for (const std::string& edge : edges ? blocks_ : std::set<std::string>()) {
       std::set<std::string> others = blocks_;
       others.erase(edge);
-      result = apart(march, others, ranges, result);
+      result = apart(march, others, result);
     }
-    return apart(march, blocks_, ranges, result);
+    return apart(march, blocks_, result);
   }
 
   // `march` where blocks lie inside along the dimensions of `blocks`, `otherwise` elsewhere.
-  static ir::Stmt apart(const ir::Stmt& march, const std::set<std::string>& blocks,
-                        const analysis::Ranges& ranges, const ir::Stmt& otherwise) {
-    analysis::Interior interior = analysis::Interior::of_blocks(blocks, march, ranges);
+  [[nodiscard]] ir::Stmt apart(const ir::Stmt& march, const std::set<std::string>& blocks,
+                               const ir::Stmt& otherwise) const {
+    analysis::Interior interior = analysis::Interior::of_blocks(blocks, march, ranges_);
     const ir::Stmt inside = interior.run(march);
     Expr condition;
     for (const analysis::Inequality& holds : interior.inequalities()) {
@@ -67,27 +65,6 @@ class Splitter {
     }
     if (!condition.defined()) return otherwise;
     return ir::make_stmt(ir::If{simplify(condition), simplify(inside), otherwise});
-  }
-
-  /// What is known around the march and of the variables of all loops in it.
-  [[nodiscard]] analysis::Ranges with_loops_of(const ir::Stmt& march) const {
-    analysis::Ranges ranges = ranges_;
-    std::map<std::string, const ir::For*> known;
-    ir::walk(
-        march,
-        [&](const ir::Stmt& s) {
-          const auto* loop = s.as<ir::For>();
-          if (loop == nullptr) return;
-          const auto [found, is_new] = known.try_emplace(loop->name, loop);
-          if (is_new) {
-            analysis::push_loop(ranges, loop->name, loop->min, loop->extent);
-          } else if (!equal(found->second->min, loop->min) ||
-                     !equal(found->second->extent, loop->extent)) {
-            ranges.push(loop->name, {});  // loops of one name that walk other values
-          }
-        },
-        nullptr);
-    return ranges;
   }
 
   std::set<std::string> blocks_;  // loops over blocks around
