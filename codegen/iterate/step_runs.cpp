@@ -65,9 +65,8 @@ StepRuns::Move& StepRuns::move_on(Way& way) {
   std::unique_ptr<Move>& move = way.moves[{buffers_.places(), buffers_.next_places()}];
   if (move == nullptr) move = make_move(way);
   if (copied) way.last.clear();
-  way.last.push_back(move.get());
-  if (&way == &single_ && tile_ != nullptr) tile_->last.clear();
-  if (&way == tile_.get()) single_.last.clear();
+  if (!way.tried_graph) way.last.push_back(move.get());
+  if (tile_ != nullptr) (&way == &single_ ? *tile_ : single_).last.clear();
   return *move;
 }
 
@@ -117,7 +116,7 @@ std::int64_t StepRuns::launch_graph(Way& way, std::int64_t done, std::int64_t mo
   for (std::size_t m = 0; m < graph.period; ++m) {
     for (PreparedRun& run : graph.moves[m]->runs) whole = run.use_in_graph() && whole;
   }
-  if (!whole) fill(graph);
+  if (!whole) (void)fill(graph);
   std::size_t number = 0;
   for (std::size_t m = 0; m < graph.moves.size(); ++m) {
     Move& move = *graph.moves[m];
@@ -152,15 +151,7 @@ void StepRuns::make_graph(Way& way, std::int64_t left) {
   const std::int64_t moves = at_once / parts / period * period;
   if (moves < kFewestMoves) return;
 
-  const std::shared_ptr<Device> device = device_for(way.plan.run.target());
-  Graph graph;
-  graph.launches = device->make_graph();
-  if (graph.launches == nullptr) {
-    if (way.plan.run.target().backend == Backend::Cuda) {
-      note(way, "the driver makes no graphs of launches; one for CUDA 12.0 or newer does");
-    }
-    return;
-  }
+  if (compiled_.target.backend != Backend::Cuda) return;
   for (const Move* move : round) {
     for (const PreparedRun& run : move->runs) {
       if (const std::string why = run.why_no_graph({step_param().data().get()}); !why.empty()) {
@@ -168,20 +159,25 @@ void StepRuns::make_graph(Way& way, std::int64_t left) {
       }
     }
   }
+  Graph graph;
   for (std::int64_t m = 0; m < moves; ++m) {
     graph.moves.push_back(round[static_cast<std::size_t>(m % period)]);
   }
   graph.period = round.size();
   graph.begin = buffers_.places();
-  fill(graph);
+  if (!fill(graph)) {
+    return note(way, "the driver makes no graphs of launches; one for CUDA 12.0 or newer does");
+  }
   way.graph = std::move(graph);
 }
 
-void StepRuns::fill(Graph& graph) const {
-  graph.launches = device_for(single_.plan.run.target())->make_graph();
+bool StepRuns::fill(Graph& graph) const {
+  graph.launches = device_for(compiled_.target)->make_graph();
+  if (graph.launches == nullptr) return false;
   for (Move* move : graph.moves) {
     for (PreparedRun& run : move->runs) run.add_to(*graph.launches);
   }
+  return true;
 }
 
 void StepRuns::note(const Way& way, const std::string& why) const {

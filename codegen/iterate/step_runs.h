@@ -62,7 +62,8 @@ class StepRuns {
   struct Way {
     StepPlan plan;
     std::map<std::pair<FieldBuffers::Places, FieldBuffers::Places>, std::unique_ptr<Move>> moves;
-    std::vector<Move*> last;  ///< moves without a copy between them, the newest at the end
+    std::vector<Move*> last;  ///< moves without a copy between them, the newest at the end, until they
+                              ///< come round
     Graph graph;
     bool tried_graph = false;
   };
@@ -72,7 +73,8 @@ class StepRuns {
   void launch(Move& move, std::int64_t number);
   std::int64_t launch_graph(Way& way, std::int64_t done, std::int64_t most);
   void make_graph(Way& way, std::int64_t left);
-  void fill(Graph& graph) const;
+  /// Makes the launches of its moves; false where the driver makes no graphs.
+  [[nodiscard]] bool fill(Graph& graph) const;
   void note(const Way& way, const std::string& why) const;
 
   const Iteration::State& state_;

@@ -28,8 +28,8 @@ class CudaGraph final : public LaunchGraph {
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
 
-  std::size_t add(LoadedKernel& kernel, const LaunchShape& shape, void* const* arguments,
-                  std::size_t count) override {
+  void add(LoadedKernel& kernel, const LaunchShape& shape, void* const* arguments,
+           std::size_t count) override {
     internal_check(exec_ == nullptr, "a launch is added to a graph that was launched");
     const CudaContext::Scope scope(*context_);
     const auto& added = static_cast<const CudaKernel&>(kernel);
@@ -48,7 +48,6 @@ class CudaGraph final : public LaunchGraph {
                     std::size_t{1});
     }
     launches_.push_back({&added, shape, made});
-    return launches_.size() - 1;
   }
 
   void change(std::size_t number, void* const* arguments, std::size_t count) override {

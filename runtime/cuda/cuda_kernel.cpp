@@ -38,7 +38,10 @@ std::optional<std::size_t> count_parameters(const std::string& ptx, const std::s
 
 CudaModule::CudaModule(std::shared_ptr<const CudaContext> context, const std::string& cubin,
                        std::string ptx, bool from_cache)
-    : context_(std::move(context)), ptx_(std::move(ptx)), from_cache_(from_cache) {
+    : context_(std::move(context)),
+      ptx_(std::move(ptx)),
+      overlaps_launches_(ptx_.find("griddepcontrol.wait") != std::string::npos),
+      from_cache_(from_cache) {
   const CudaContext::Scope scope(*context_);
   const cuda::Driver& driver = context_->driver();
   const cuda::Result result = driver.cuModuleLoadData(&handle_, cubin.data());
@@ -72,7 +75,6 @@ CudaKernel::CudaKernel(std::shared_ptr<const CudaModule> module, std::string nam
   most_threads_ = attribute(cuda::kMaxThreadsPerBlock);
   ask_for_shared(shared_bytes);
   parameters_ = count_parameters(module_->ptx(), name_);
-  overlaps_launches_ = module_->ptx().find("griddepcontrol.wait") != std::string::npos;
 }
 
 int CudaKernel::attribute(cuda::FunctionAttribute which) const {

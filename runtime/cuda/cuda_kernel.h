@@ -24,10 +24,13 @@ class CudaModule {
   [[nodiscard]] cuda::ModuleHandle handle() const { return handle_; }
   [[nodiscard]] const std::string& ptx() const { return ptx_; }
   [[nodiscard]] bool from_cache() const { return from_cache_; }
+  /// Its kernels say when the next one may be launched, and wait for the one before.
+  [[nodiscard]] bool overlaps_launches() const { return overlaps_launches_; }
 
  private:
   const std::shared_ptr<const CudaContext> context_;
   const std::string ptx_;
+  const bool overlaps_launches_;
   const bool from_cache_;
   cuda::ModuleHandle handle_ = nullptr;
 };
@@ -48,8 +51,8 @@ class CudaKernel final : public LoadedKernel {
   /// A launch as graphs hold it; `arguments` as in launch(), whose checks are made.
   [[nodiscard]] cuda::KernelNode node(const LaunchShape& shape, void* const* arguments,
                                       std::size_t count) const;
-  /// Its code says when the next kernel may be launched, and waits for the one before.
-  [[nodiscard]] bool overlaps_launches() const { return overlaps_launches_; }
+  /// As the module's.
+  [[nodiscard]] bool overlaps_launches() const { return module_->overlaps_launches(); }
 
  private:
   [[nodiscard]] int attribute(cuda::FunctionAttribute which) const;
@@ -60,7 +63,6 @@ class CudaKernel final : public LoadedKernel {
   const std::string name_;
   cuda::FunctionHandle function_ = nullptr;
   int registers_ = 0, local_bytes_ = 0, static_shared_bytes_ = 0, most_threads_ = 0;
-  bool overlaps_launches_ = false;
   std::optional<std::size_t> parameters_;  // from the PTX; nothing for machine code made elsewhere
 };
 

@@ -62,10 +62,10 @@ struct TextureView {
 class LaunchGraph {
  public:
   virtual ~LaunchGraph() = default;
-  /// Adds a launch of a kernel of the same device and returns its number, from 0 on. `arguments` as in
+  /// Adds a launch of a kernel of the same device; launches are numbered from 0 on. `arguments` as in
   /// LoadedKernel::launch; their values are taken now. The graph keeps no kernel alive.
-  virtual std::size_t add(LoadedKernel& kernel, const LaunchShape& shape, void* const* arguments,
-                          std::size_t count) = 0;
+  virtual void add(LoadedKernel& kernel, const LaunchShape& shape, void* const* arguments,
+                   std::size_t count) = 0;
   /// Other arguments for launch `number`, from the next launch() on; what is under way keeps its own.
   virtual void change(std::size_t number, void* const* arguments, std::size_t count) = 0;
   /// Puts all launches into `stream`. Nothing can be added after it.

@@ -84,7 +84,7 @@ void RunLauncher::add_to(LaunchGraph& graph) {
   begin();
   for (const ShapedLaunch& launch : run_.launches) {
     set_arguments(launch, true, nullptr);
-    (void)graph.add(*launch.kernel, launch.shape, arguments_.data(), arguments_.size());
+    graph.add(*launch.kernel, launch.shape, arguments_.data(), arguments_.size());
   }
   for (Array& array : arrays_) array.in_graph = array.storage->device_address();
 }

@@ -2,16 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "runtime/buffer/buffer.h"
 #include "runtime/run/device.h"
 #include "runtime/run/run_options.h"
-#include "runtime/run/target.h"
 
 namespace mica {
 
