@@ -22,7 +22,6 @@
 #include "fuzz/random_data.h"
 #include "runtime/cuda/cuda_context.h"
 #include "tests/support/emulated_launches.h"
-#include "tests/support/temporary_folder.h"
 
 namespace mica {
 namespace {
@@ -75,30 +74,27 @@ class Scene {
 };
 
 /// The process in which a test runs.
-class Process {
+class Process : public test::FakeGpuProcess {
  public:
   Process() {
-    setenv("MICA_LIBCUDA", test::fake_cuda_path().c_str(), 1);
-    setenv("MICA_CACHE_DIR", (folder_.path() / "cache").c_str(), 1);
     launches_ = std::make_unique<test::EmulatedLaunches>();
     const auto scene = make_scene();
     launches_->add({scene->output()});
     expected_ = test::interpret(scene->output(), kBox).front();
   }
 
-  [[nodiscard]] const test::FakeCuda& fake() const { return fake_; }
   std::unique_ptr<Scene> make_scene() { return std::make_unique<Scene>(++scenes_); }
   void make_stream() {
     const CudaContext::Scope scope(*cuda_context(0));
-    stream_ = fake_.make_stream();
+    stream_ = fake().make_stream();
   }
   /// The next time nothing is found in the disk cache.
-  void forget_code() const { fs::remove_all(folder_.path() / "cache"); }
+  void forget_code() const { fs::remove_all(cache()); }
 
   void arm(const std::string& call, int skip, cuda::Result result = cuda::kErrorInvalidValue) const {
-    fake_.fail(call.c_str(), result, skip, 1);
+    fake().fail(call.c_str(), result, skip, 1);
   }
-  void disarm(const std::string& call) const { fake_.fail(call.c_str(), 0, 0, 0); }
+  void disarm(const std::string& call) const { fake().fail(call.c_str(), 0, 0, 0); }
 
   /// The error that a run ends with, or "" after right values. Anything else is a problem.
   std::string run(Scene& scene, const std::string& what) {
@@ -112,10 +108,6 @@ class Process {
       return error.what();
     }
   }
-  void expect(bool holds, const std::string& what) {
-    if (!holds) std::fprintf(stderr, "%s\n", what.c_str());
-    failed_ = failed_ || !holds;
-  }
   void expect_error(const std::string& error, const std::vector<std::string>& parts) {
     for (const std::string& part : parts) {
       expect(error.find(part) != std::string::npos, "\"" + error + "\" lacks \"" + part + "\"");
@@ -128,21 +120,12 @@ class Process {
     } catch (const DeviceError&) {
     }
   }
-  [[nodiscard]] bool failed() const { return failed_; }
-  /// Ends the process, with 0 if there was no problem.
-  [[noreturn]] void end() const {
-    folder_.remove();
-    std::_Exit(failed_ ? 1 : 0);
-  }
 
  private:
-  const test::FakeCuda fake_;
-  test::TemporaryFolder folder_;
   std::unique_ptr<test::EmulatedLaunches> launches_;
   AnyBuffer expected_;
   int scenes_ = 0;
   void* stream_ = nullptr;
-  bool failed_ = false;
 };
 
 /// What of `live` belongs to runs: the context, its streams and the textures are kept by the process.

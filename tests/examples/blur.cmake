@@ -1,6 +1,6 @@
 # blur filters a picture (its test card, and gray.png where MICA_DATA_DIR has it) under five schedules.
 # PROGRAM: the blur executable. WORK: a folder to write to.
-file(MAKE_DIRECTORY "${WORK}")
+include("${CMAKE_CURRENT_LIST_DIR}/run_example.cmake")
 set(images "")
 set(photograph "$ENV{MICA_DATA_DIR}/rgb_small.png")
 if(NOT "$ENV{MICA_DATA_DIR}" STREQUAL "" AND EXISTS "${photograph}")
@@ -28,9 +28,5 @@ foreach(bad IN ITEMS "no.png;${WORK}/no.png" "empty.png;${WORK}/empty.png" "${WO
     "passes;--passes;0" "passes;--passes;nan" "passes;--passes;-1" "passes;--passes;99999999999999999999"
     "host:1;--target;host:1")
   list(POP_FRONT bad expected)
-  execute_process(COMMAND "${PROGRAM}" ${bad} WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE failed
-                  OUTPUT_QUIET ERROR_VARIABLE message)
-  if(NOT failed MATCHES "^[12]$" OR NOT message MATCHES "${expected}")
-    message(FATAL_ERROR "blur ${bad} should have ended with a message, but: ${failed} ${message}")
-  endif()
+  run_bad("[12]" "${expected}" ${bad})
 endforeach()

@@ -12,11 +12,12 @@ function(run_good pattern)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# run_bad(<status> <pattern> <argument>...): it ends with that status and a message that has the pattern.
+# run_bad(<status> <pattern> <argument>...): it ends with that status, such as 1 or [12], and a message that
+# has the pattern.
 function(run_bad status pattern)
   execute_process(COMMAND "${PROGRAM}" ${ARGN} WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE failed
                   OUTPUT_QUIET ERROR_VARIABLE errors)
-  if(NOT failed STREQUAL "${status}" OR NOT errors MATCHES "${pattern}")
+  if(NOT failed MATCHES "^(${status})$" OR NOT errors MATCHES "${pattern}")
     message(FATAL_ERROR "${PROGRAM} ${ARGN} should end with ${status} and a message, but: ${failed} ${errors}")
   endif()
 endfunction()

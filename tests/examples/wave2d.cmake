@@ -1,7 +1,7 @@
 # wave2d gives the same bits on the host and on the GPU emulator, and a picture.
 # PROGRAM: the wave2d executable. WORK: a folder to write to. With MICA_DATA_DIR set the model is
 # Marmousi, otherwise the built-in one.
-file(MAKE_DIRECTORY "${WORK}")
+include("${CMAKE_CURRENT_LIST_DIR}/run_example.cmake")
 set(model)
 set(marmousi "$ENV{MICA_DATA_DIR}/marmousi_vp_1601x401_f32.raw")
 if(NOT "$ENV{MICA_DATA_DIR}" STREQUAL "" AND EXISTS "${marmousi}")
@@ -83,11 +83,7 @@ foreach(bad IN ITEMS
     "steps;--steps;99999999999999999999" "cannot write /dev/full;--picture;/dev/full;--shape;20;20"
     "cannot write /dev/full;--wavefield;/dev/full;--shape;20;20" "cannot open;--picture;${WORK}")
   list(POP_FRONT bad expected)
-  execute_process(COMMAND "${PROGRAM}" ${bad} WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE failed
-                  OUTPUT_QUIET ERROR_VARIABLE message)
-  if(NOT failed MATCHES "^[12]$" OR NOT message MATCHES "${expected}")
-    message(FATAL_ERROR "wave2d ${bad} should have ended with a message, but: ${failed} ${message}")
-  endif()
+  run_bad("[12]" "${expected}" ${bad})
 endforeach()
 execute_process(COMMAND "${PROGRAM}" --target host --steps 1 --shape 20 20 --picture "${WORK}/good.png"
                 RESULT_VARIABLE failed OUTPUT_FILE /dev/full ERROR_VARIABLE message)

@@ -10,7 +10,6 @@
 namespace {
 
 using namespace fakecuda;
-using Needs = Call::Needs;
 
 constexpr int kMostSharedBytes = 227 << 10;
 
@@ -89,11 +88,6 @@ Kernel* kernel_of(cuda::FunctionHandle function) {
 }
 
 }  // namespace
-
-// Checks the call and returns early with the error that it must give.
-#define FAKE_CALL(needs)                        \
-  const Call fake_call(__func__, Needs::needs); \
-  if (fake_call.result() != cuda::kSuccess) return fake_call.result()
 
 extern "C" {
 

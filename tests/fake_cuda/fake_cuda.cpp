@@ -8,7 +8,6 @@
 namespace {
 
 using namespace fakecuda;
-using Needs = Call::Needs;
 
 /// The context's handle is the address of its Context.
 cuda::ContextHandle handle_of(Context* context) {
@@ -63,7 +62,7 @@ const ErrorText* text_of(Result result) {
 
 Result copy(const char* function, void* to, const void* from, std::size_t bytes,
             std::initializer_list<const void*> device_sides, cuda::StreamHandle stream) {
-  const Call call(function, Needs::Context);
+  const Call call(function, Call::Needs::Context);
   if (call.result() != cuda::kSuccess) return call.result();
   if (!usable(stream)) return cuda::kErrorInvalidHandle;
   for (const void* side : device_sides) {
@@ -74,11 +73,6 @@ Result copy(const char* function, void* to, const void* from, std::size_t bytes,
 }
 
 }  // namespace
-
-// Checks the call and returns early with the error that it must give.
-#define FAKE_CALL(needs)                        \
-  const Call fake_call(__func__, Needs::needs); \
-  if (fake_call.result() != cuda::kSuccess) return fake_call.result()
 
 extern "C" {
 

@@ -8,7 +8,6 @@
 namespace {
 
 using namespace fakecuda;
-using Needs = Call::Needs;
 
 /// The launch of a kernel node, with the values of its arguments.
 GraphLaunch launch_of(const cuda::KernelNode& node) {
@@ -24,11 +23,6 @@ GraphLaunch launch_of(const cuda::KernelNode& node) {
 }
 
 }  // namespace
-
-// Checks the call and returns early with the error that it must give.
-#define FAKE_CALL(needs)                        \
-  const Call fake_call(__func__, Needs::needs); \
-  if (fake_call.result() != cuda::kSuccess) return fake_call.result()
 
 extern "C" {
 

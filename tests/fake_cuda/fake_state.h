@@ -104,6 +104,12 @@ class Call {
   Result result_ = cuda::kSuccess;
 };
 
+/// Checks the call of the function that it stands in, and returns early with the error that it must
+/// give.
+#define FAKE_CALL(needs)                                                  \
+  const fakecuda::Call fake_call(__func__, fakecuda::Call::Needs::needs); \
+  if (fake_call.result() != fakecuda::cuda::kSuccess) return fake_call.result()
+
 template <typename Object, typename Handle>
 Object* find(const std::map<void*, std::unique_ptr<Object>>& objects, Handle handle) {
   const auto found = objects.find(static_cast<void*>(handle));

@@ -1,5 +1,7 @@
 #include "tests/support/fake_cuda.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 
 #include <dlfcn.h>
@@ -33,6 +35,21 @@ FakeCuda::FakeCuda() {
   find(context_depth, "fakecuda_context_depth");
   find(current_context, "fakecuda_current_context");
   find(make_stream, "fakecuda_make_stream");
+}
+
+FakeGpuProcess::FakeGpuProcess(const std::string& library) {
+  setenv("MICA_LIBCUDA", fake_cuda_path(library).c_str(), 1);
+  setenv("MICA_CACHE_DIR", cache().c_str(), 1);
+}
+
+void FakeGpuProcess::expect(bool holds, const std::string& what) {
+  if (!holds) std::fprintf(stderr, "%s\n", what.c_str());
+  failed_ = failed_ || !holds;
+}
+
+void FakeGpuProcess::end() const {
+  folder_.remove();
+  std::_Exit(failed_ ? 1 : 0);
 }
 
 void FakeGpuTest::SetUp() {

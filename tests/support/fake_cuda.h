@@ -9,6 +9,7 @@
 
 #include "runtime/cuda/cuda_context.h"
 #include "tests/fake_cuda/fake_cuda.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mica::test {
 
@@ -48,6 +49,28 @@ class FakeGpuTest : public testing::Test {
 
   std::unique_ptr<FakeCuda> fake_;
   bool may_leak_ = false;
+};
+
+/// The process in which a test of Target::cuda() on the stand-in runs: the process's driver is loaded
+/// once, so each such test is a death test that says itself what is wrong. What it makes is cached in a
+/// folder of its own.
+class FakeGpuProcess {
+ public:
+  /// `library`: the stand-in to load; orders are given to, and answered by, libfakecuda.so.
+  explicit FakeGpuProcess(const std::string& library = "libfakecuda.so");
+
+  [[nodiscard]] const FakeCuda& fake() const { return fake_; }
+  [[nodiscard]] std::filesystem::path cache() const { return folder_.path() / "cache"; }
+  /// Prints `what` unless `holds`, and remembers.
+  void expect(bool holds, const std::string& what);
+  [[nodiscard]] bool failed() const { return failed_; }
+  /// Ends the process, with 0 if everything held.
+  [[noreturn]] void end() const;
+
+ private:
+  const FakeCuda fake_;
+  TemporaryFolder folder_;
+  bool failed_ = false;
 };
 
 /// "PTX" for the stand-in: entry points `names` with `parameters` parameters each, and lines in

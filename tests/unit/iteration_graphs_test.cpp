@@ -3,8 +3,6 @@
 //
 // Target::cuda() uses the process's driver, which is loaded once, so each test runs in a process of its
 // own and says there what is wrong.
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +13,6 @@
 #include "fuzz/random_data.h"
 #include "tests/support/compare.h"
 #include "tests/support/emulated_launches.h"
-#include "tests/support/temporary_folder.h"
 
 namespace mica {
 namespace {
@@ -34,11 +31,9 @@ struct Wave {
   Func next{"next"};
 };
 
-class Process {
+class Process : public test::FakeGpuProcess {
  public:
-  explicit Process(const std::string& library = "libfakecuda.so") {
-    setenv("MICA_LIBCUDA", test::fake_cuda_path(library).c_str(), 1);
-    setenv("MICA_CACHE_DIR", (folder_.path() / "cache").c_str(), 1);
+  explicit Process(const std::string& library = "libfakecuda.so") : FakeGpuProcess(library) {
     launches_ = std::make_unique<test::EmulatedLaunches>();
     Wave wave;
     wave.next.gpu_tile(x, y, 16, 4);
@@ -72,22 +67,12 @@ class Process {
     const auto same = test::same_bits(run(Target::host(), steps, every), run(kGpu, steps, every));
     expect(static_cast<bool>(same), what + ": " + same.message());
   }
-  void expect(bool holds, const std::string& what) {
-    if (!holds) std::fprintf(stderr, "%s\n", what.c_str());
-    failed_ = failed_ || !holds;
-  }
-  [[nodiscard]] int calls(const char* function) const { return fake_.calls(function); }
-  [[nodiscard]] std::size_t graphs() const { return fake_.live().graphs; }
-  [[noreturn]] void end() const {
-    folder_.remove();
-    std::_Exit(failed_ ? 1 : 0);
-  }
+  void add(const Func& func) { launches_->add({func}); }
+  [[nodiscard]] int calls(const char* function) const { return fake().calls(function); }
+  [[nodiscard]] std::size_t graphs() const { return fake().live().graphs; }
 
  private:
-  const test::FakeCuda fake_;
-  test::TemporaryFolder folder_;
   std::unique_ptr<test::EmulatedLaunches> launches_;
-  bool failed_ = false;
 };
 
 class IterationGraphs : public test::FakeGpuTest {
@@ -123,6 +108,32 @@ void old_driver() {
 TEST_F(IterationGraphs, AnOldDriverLaunchesStepByStepAndSaysSo) {
   EXPECT_EXIT(old_driver(), testing::ExitedWithCode(0),
               "iteration_graphs_test.cpp:[0-9]+: each step costs the host.*CUDA 12.0");
+}
+
+void steps_that_decide_bounds() {
+  Process process;
+  const ImageParam u(Float(32), 2, "u"), table(Float(32), 1, "table");
+  Func timed("timed");
+  timed(x, y) = 0.5F * u(x, y) + 0.25F * (u(x - 1, y) + u(x, y + 1)) + table(step());
+  Buffer<float> values(40);
+  test::fill_random(values, 5);
+  const auto run = [&](const Target& target) {
+    Buffer<float> a(32, 12);
+    test::fill_random(a, 6);
+    Iteration({{u, timed}}).run({{u, a}, {table, values}}, 40, {.target = target});
+    return a;
+  };
+  const Buffer<float> expected = run(Target::host());
+  timed.gpu_tile(x, y, 16, 4);
+  process.add(timed);
+  process.expect(static_cast<bool>(test::same_bits(expected, run(kGpu))), "other bits");
+  process.expect(process.calls("cuGraphLaunch") == 0, "a graph is launched");
+  process.end();
+}
+
+TEST_F(IterationGraphs, StepsThatDecideBoundsAreLaunchedOneByOne) {
+  EXPECT_EXIT(steps_that_decide_bounds(), testing::ExitedWithCode(0),
+              "each step costs the host a few microseconds: sizes or bounds depend on step");
 }
 
 }  // namespace
