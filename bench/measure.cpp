@@ -8,13 +8,20 @@
 #include <utility>
 
 #include "bench/algorithms.h"
-#include "bench/data.h"
-#include "bench/occupancy.h"
 #include "bench/twin_run.h"
 #include "runtime/run/gpu_module.h"
 #include "runtime/run/gpu_timer.h"
+#include "schedules/tune/occupancy.h"
+#include "schedules/tune/trial_data.h"
 
 namespace mica::bench {
+
+using tuning::bytes_of;
+using tuning::fill_random;
+using tuning::occupancy;
+using tuning::poison;
+using tuning::same_bits;
+
 namespace {
 
 constexpr int kWarmUp = 3;  // rounds before the timed ones, unless fewer rounds are asked for

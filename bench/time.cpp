@@ -6,12 +6,16 @@
 
 #include <fmt/format.h>
 
-#include "bench/data.h"
 #include "dsl/expr/names.h"
 #include "dsl/func/boundary.h"
 #include "runtime/run/gpu_timer.h"
+#include "schedules/tune/trial_data.h"
 
 namespace mica::bench {
+
+using tuning::fill_random;
+using tuning::same_bits;
+
 namespace {
 
 const Var x("x"), y("y"), z("z");

@@ -71,7 +71,7 @@ struct Program {
   Pipeline pipeline;
   LowerOptions options;
   std::map<std::string, Placement> placement;
-  /// The box of each Func and input that the whole pipeline needs; symbols of outputs for outputs.
+  /// The box of each Func that the whole pipeline needs; symbols of outputs for outputs.
   std::map<std::string, analysis::Box> required;
   /// Of each definition at the root that runs on the GPU or marches, set by plan_kernels.
   std::vector<planning::KernelPlan> kernels;

@@ -11,3 +11,4 @@
 #include "runtime/run/executable.h"
 #include "runtime/run/target.h"
 #include "schedules/registry.h"
+#include "schedules/tune/tune.h"

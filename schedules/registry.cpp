@@ -16,7 +16,7 @@ const std::vector<Recipe>& registry() {
   static const std::vector<Recipe> all = [] {
     std::vector<Recipe> list;
     for (auto family : {pmpp_family, blur_family, tile_family, march_family, pipeline_family,
-                        jacobi2d_family, seismic_family, fields_family}) {
+                        jacobi2d_family, seismic_family, fields_family, host_family}) {
       for (auto& recipe : family()) list.push_back(std::move(recipe));
     }
     return list;

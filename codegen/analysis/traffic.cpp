@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "codegen/analysis/traffic_kernel.h"
+#include "codegen/analysis/usual_symbols.h"
 #include "codegen/lower.h"
 #include "dsl/expr/float_mode.h"
 #include "dsl/expr/limits.h"
@@ -17,76 +18,11 @@ namespace mica {
 namespace {
 
 using analysis::Symbols;
+using analysis::value_of;
 
 double share(std::int64_t a, std::int64_t b) {
   return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
 }
-
-// ---- extents ---------------------------------------------------------------------------------------
-
-std::optional<std::int64_t> value_of(const Expr& e, const Symbols& symbols) {
-  if (!e.defined()) return std::nullopt;
-  const analysis::Reading reading = analysis::FormReader(symbols).read(e, {});
-  return reading.form ? std::optional(reading.form->base) : std::nullopt;
-}
-
-class SymbolTable {
- public:
-  SymbolTable(const Program& program, const TrafficOptions& options)
-      : program_(program),
-        options_(options),
-        symbols_(with_array_names(options.symbols, program.pipeline)) {
-    for (const auto& name : program.pipeline.outputs) add_output(*program.pipeline.find(name));
-    for (const auto& input : program.pipeline.inputs) {
-      add_box(input.name, input.name, static_cast<std::size_t>(input.image->dimensions));
-    }
-    for (const auto& temporary : program.plan.temporaries) {
-      for (std::size_t d = 0; d < temporary.mins.size(); ++d) {
-        set(temporary.name, d, "min", value_of(temporary.mins[d], symbols_));
-        set(temporary.name, d, "extent", value_of(temporary.extents[d], symbols_));
-      }
-    }
-  }
-  [[nodiscard]] const Symbols& symbols() const { return symbols_; }
-
- private:
-  void set(const std::string& name, std::size_t d, const char* what, std::optional<std::int64_t> value) {
-    if (value) symbols_.emplace(name + "." + what + "." + std::to_string(d), *value);
-  }
-  [[nodiscard]] std::int64_t usual_extent(std::size_t d) const {
-    return d < options_.extents.size() ? options_.extents[d] : 1;
-  }
-  void add_output(const FunctionData& func) {
-    if (func.args.size() != options_.extents.size()) {
-      throw UserError(func.name + " has " + counted(func.args.size(), "dimension") + ", and " +
-                          std::to_string(options_.extents.size()) + " extents were given",
-                      func.where);
-    }
-    for (std::size_t i = 0; i < func.types.size(); ++i) {
-      const std::string name = storage_name(func.name, static_cast<int>(i), func.types.size());
-      for (std::size_t d = 0; d < func.args.size(); ++d) {
-        set(name, d, "min", 0);
-        set(name, d, "extent", usual_extent(d));
-      }
-    }
-  }
-  void add_box(const std::string& array, const std::string& required, std::size_t dimensions) {
-    const auto box = program_.required.find(required);
-    for (std::size_t d = 0; d < dimensions; ++d) {
-      std::optional<std::int64_t> min, max;
-      if (box != program_.required.end() && d < box->second.size()) {
-        min = value_of(box->second[d].min, symbols_);
-        max = value_of(box->second[d].max, symbols_);
-      }
-      set(array, d, "min", min.value_or(0));
-      set(array, d, "extent", min && max ? *max - *min + 1 : usual_extent(d));
-    }
-  }
-
-  const Program& program_;
-  const TrafficOptions& options_;
-  Symbols symbols_;
-};
 
 /// See analyse_traffic.
 void check_extents(const std::vector<std::int64_t>& extents) {
@@ -247,7 +183,7 @@ Moved Traffic::total(Moved KernelTraffic::*level) const {
 
 Traffic analyse_traffic(const Program& program, const TrafficOptions& options) {
   check_extents(options.extents);
-  const SymbolTable table(program, options);
+  const analysis::UsualSymbols table(program, options.extents, options.symbols);
   Traffic traffic;
   for (const auto& nest : program.nests) {
     if (!nest.on_device) continue;
@@ -264,7 +200,7 @@ Traffic traffic_of(const Func& output, const TrafficOptions& options) {
   const Target device{Backend::Cuda, 0};  // nothing of a device is asked for
   const Program program = lower(pipeline, {device, Variant{}, {}, DeviceLimits{}}, "simplify_loops");
   Traffic traffic = analyse_traffic(program, options);
-  const SymbolTable table(program, options);
+  const analysis::UsualSymbols table(program, options.extents, options.symbols);
   InlinedFuncs(pipeline, program, table.symbols()).add(traffic);
   return traffic;
 }

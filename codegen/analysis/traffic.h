@@ -165,8 +165,8 @@ struct Traffic {
 constexpr std::int64_t kLargestGrid = std::int64_t{1} << 44;
 
 /// The figures of the GPU kernels of a program that has passed "simplify_loops"; nests for the host are
-/// left out. Inputs have the boxes that the outputs need, outputs and inputs whose box is not bounded by
-/// that, the given extents from 0. UserErrors: a loop's bounds depend on symbols without a value; an
+/// left out. Inputs and outputs have the given extents
+/// from 0. UserErrors: a loop's bounds depend on symbols without a value; an
 /// extent below 1 or beyond dsl/expr/limits.h; more than kLargestGrid points.
 Traffic analyse_traffic(const Program& program, const TrafficOptions& options);
 /// The figures of the kernels that `output` with its schedule becomes, Funcs that are inlined among

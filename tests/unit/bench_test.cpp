@@ -13,14 +13,17 @@
 
 #include "bench/algorithms.h"
 #include "bench/chart.h"
-#include "bench/data.h"
-#include "bench/occupancy.h"
 #include "bench/report.h"
 #include "bench/stroke_font.h"
 #include "bench/sweep.h"
+#include "schedules/tune/occupancy.h"
+#include "schedules/tune/trial_data.h"
 #include "tests/support/expect_error.h"
 
 namespace mica::bench {
+
+using namespace tuning;
+
 namespace {
 
 // Threads and registers a thread, shared bytes a block.

@@ -20,6 +20,9 @@ void add_bench(CLI::App& app);  ///< mica bench [FILTER]: times schedules on a t
 /// failure
 void add_fuzz(CLI::App& app);
 
+/// mica tune ALGORITHM [--size N] [-o FILE]: the fastest schedule that a search finds
+void add_tune(CLI::App& app);
+
 /// Checks the text of an option: a whole number from 0 to 2^63 - 1, nothing else and not beyond, which
 /// CLI11 itself would take for another number.
 CLI::Validator natural_number();

@@ -1,4 +1,4 @@
-// Contents of the arrays that benchmarks run on.
+// Contents of the arrays that are timed.
 #pragma once
 
 #include <cstddef>
@@ -6,16 +6,18 @@
 
 #include "runtime/buffer/buffer.h"
 
-namespace mica::bench {
+namespace mica::tuning {
 
 /// Fills the host side of `buffer`, padding between rows included, with numbers without a pattern:
-/// floats in [-1, 1), u16 below 2^14. InternalError for other types.
+/// floats of magnitudes below 2, integers from 0 to 2^14 - 1 (2^6 - 1 of 8 bits).
 void fill_random(AnyBuffer& buffer, std::uint64_t seed);
 /// Fills the host side with 0xCD bytes.
 void poison(AnyBuffer& buffer);
 /// Do two buffers of one layout hold the same bits, any NaN for any other? Both are brought to the host.
 bool same_bits(const AnyBuffer& a, const AnyBuffer& b);
+/// Bytes from the first to the last element of the buffer's box, padding between rows included.
+std::size_t bytes_spanned(const AnyBuffer& buffer);
 /// Bytes of the elements of the buffer's box.
 std::int64_t bytes_of(const AnyBuffer& buffer);
 
-}  // namespace mica::bench
+}  // namespace mica::tuning

@@ -1,8 +1,8 @@
-#include "bench/occupancy.h"
+#include "schedules/tune/occupancy.h"
 
 #include <algorithm>
 
-namespace mica::bench {
+namespace mica::tuning {
 namespace {
 
 constexpr int kWarp = 32, kRegisterUnit = 256, kSharedUnit = 128, kSystemShared = 1024, kMostBlocks = 32;
@@ -33,4 +33,4 @@ double occupancy(const KernelInfo& kernel, const GpuFacts& gpu) {
   return static_cast<double>(blocks * warps_of(kernel) * kWarp) / gpu.max_threads_per_sm;
 }
 
-}  // namespace mica::bench
+}  // namespace mica::tuning

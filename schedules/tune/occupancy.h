@@ -4,7 +4,7 @@
 #include "runtime/cuda/gpu_facts.h"
 #include "runtime/run/device.h"
 
-namespace mica::bench {
+namespace mica::tuning {
 
 /// Blocks of `kernel`, as last launched, that fit one multiprocessor of a GPU. Registers are given out
 /// to warps by 256, shared memory to blocks by 128 bytes with 1,024 more for the system, and there are
@@ -15,4 +15,4 @@ int resident_blocks(const KernelInfo& kernel, const GpuFacts& gpu);
 /// Resident warps over the most that the multiprocessor holds; -1 when not known.
 double occupancy(const KernelInfo& kernel, const GpuFacts& gpu);
 
-}  // namespace mica::bench
+}  // namespace mica::tuning

@@ -1,0 +1,116 @@
+#include "codegen/analysis/usual_symbols.h"
+
+#include "codegen/analysis/bounds.h"
+#include "codegen/lower.h"
+#include "dsl/expr/float_mode.h"
+#include "dsl/expr/names.h"
+#include "dsl/pipeline/pipeline.h"
+
+namespace mica {
+namespace analysis {
+
+std::optional<std::int64_t> value_of(const Expr& e, const Symbols& symbols) {
+  if (!e.defined()) return std::nullopt;
+  const Reading reading = FormReader(symbols).read(e, {});
+  return reading.form ? std::optional(reading.form->base) : std::nullopt;
+}
+
+namespace {
+
+/// What a Param of integers holds; nothing for others.
+std::optional<std::int64_t> value_of(const ParamData& param) {
+  if (!param.type.is_int() && !param.type.is_uint()) return std::nullopt;
+  const std::uint64_t bits = param.bits.load();
+  const int unused = 64 - param.type.bits;
+  if (param.type.is_uint()) return static_cast<std::int64_t>(bits << unused >> unused);
+  return static_cast<std::int64_t>(bits << unused) >> unused;
+}
+
+}  // namespace
+
+UsualSymbols::UsualSymbols(const Program& program, std::vector<std::int64_t> extents,
+                           const std::map<std::string, std::int64_t>& symbols)
+    : extents_(std::move(extents)),
+      symbols_(with_array_names(symbols, program.pipeline)) {
+  for (const auto& scalar : program.pipeline.params) {
+    if (const auto value = value_of(*scalar.param)) symbols_.emplace(scalar.name, *value);
+  }
+  for (const auto& name : program.pipeline.outputs) add_output(*program.pipeline.find(name));
+  for (const auto& input : program.pipeline.inputs) {
+    for (std::size_t d = 0; d < static_cast<std::size_t>(input.image->dimensions); ++d) {
+      set(input.name, d, "min", 0);
+      set(input.name, d, "extent", usual_extent(d));
+    }
+  }
+  for (const auto& temporary : program.plan.temporaries) {
+    for (std::size_t d = 0; d < temporary.mins.size(); ++d) {
+      set(temporary.name, d, "min", value_of(temporary.mins[d], symbols_));
+      set(temporary.name, d, "extent", value_of(temporary.extents[d], symbols_));
+    }
+  }
+}
+
+void UsualSymbols::set(const std::string& name, std::size_t d, const char* what,
+                       std::optional<std::int64_t> value) {
+  if (value) symbols_.emplace(name + "." + what + "." + std::to_string(d), *value);
+}
+
+std::int64_t UsualSymbols::usual_extent(std::size_t d) const {
+  return d < extents_.size() ? extents_[d] : 1;
+}
+
+void UsualSymbols::add_output(const FunctionData& func) {
+  if (func.args.size() != extents_.size()) {
+    throw UserError(func.name + " has " + counted(func.args.size(), "dimension") + ", and " +
+                        std::to_string(extents_.size()) + " extents were given",
+                    func.where);
+  }
+  for (std::size_t i = 0; i < func.types.size(); ++i) {
+    const std::string name = storage_name(func.name, static_cast<int>(i), func.types.size());
+    for (std::size_t d = 0; d < func.args.size(); ++d) {
+      set(name, d, "min", 0);
+      set(name, d, "extent", usual_extent(d));
+    }
+  }
+}
+
+}  // namespace analysis
+
+std::vector<InputBox> input_boxes(const std::vector<Func>& outputs,
+                                  const std::vector<std::int64_t>& extents, const Target& target) {
+  const DefaultFloatMode mode;
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const Func& f : outputs) functions.push_back(f.function());
+  const Pipeline pipeline = make_pipeline(functions);
+  const Program program = lower(pipeline, {target, Variant{}, {}, DeviceLimits{}}, "infer_bounds");
+  const analysis::UsualSymbols table(program, extents);
+  std::vector<InputBox> boxes;
+  for (const auto& input : program.pipeline.inputs) {
+    analysis::Box read;
+    for (const auto& func : program.pipeline.funcs) {
+      const auto needed = program.required.find(func->name);
+      if (needed == program.required.end()) continue;
+      for (const auto& definition : func->definitions) {
+        analysis::unite(read, analysis::accessed_box(
+                                  definition, input.name,
+                                  analysis::definition_scope(*func, definition, needed->second)));
+      }
+    }
+    InputBox box{input.image, {}, {}};
+    for (std::size_t d = 0; d < static_cast<std::size_t>(input.image->dimensions); ++d) {
+      const std::string side = "." + std::to_string(d);
+      std::optional<std::int64_t> min, max;
+      if (d < read.size() && read[d].bounded()) {
+        min = analysis::value_of(read[d].min, table.symbols());
+        max = analysis::value_of(read[d].max, table.symbols());
+      }
+      const bool known = min && max && *min <= *max;
+      box.mins.push_back(known ? *min : table.symbols().at(input.name + ".min" + side));
+      box.extents.push_back(known ? *max - *min + 1 : table.symbols().at(input.name + ".extent" + side));
+    }
+    boxes.push_back(std::move(box));
+  }
+  return boxes;
+}
+
+}  // namespace mica

@@ -1,0 +1,198 @@
+#include "schedules/tune/space.h"
+
+#include <algorithm>
+
+namespace mica::tuning {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+/// Those of `values` below `end`, the least of them even if it is not.
+Values below(const Values& values, std::int64_t end) {
+  Values result;
+  for (const std::int64_t v : values) {
+    if (v < end) result.push_back(v);
+  }
+  if (result.empty()) result.push_back(*std::min_element(values.begin(), values.end()));
+  return result;
+}
+
+/// Points of x in one vector: up to 16 bytes of the narrowest array, and no more than a row has.
+Values gpu_vectors(const Subject& subject) {
+  int narrowest = subject.features().widest;
+  for (const Reads& reads : subject.features().inputs) narrowest = std::min(narrowest, reads.bytes);
+  const std::int64_t most = 16 / std::min(narrowest, 16);
+  Values result;
+  for (std::int64_t v = 1; v <= std::min(most, subject.extents().front()); v *= 2) result.push_back(v);
+  return result;
+}
+
+bool reads_neighbours(const Features& features) {
+  return std::any_of(features.inputs.begin(), features.inputs.end(),
+                     [](const Reads& reads) { return reads.taps > 1; });
+}
+
+bool reads_column(const Features& features) {
+  return std::any_of(features.inputs.begin(), features.inputs.end(),
+                     [](const Reads& reads) { return reads.in_column; });
+}
+
+Family plain(const Subject& subject) {
+  const std::size_t rank = subject.extents().size();
+  if (rank == 1) {
+    return {"pmpp/naive", {{"block_x", {128, 256, 512}}, {"vec", gpu_vectors(subject)}}};
+  }
+  Family family{"pmpp/naive",
+                {{"block_x", {32, 64, 128, 256}}, {"block_y", {1, 2, 4, 8, 16}}, {"vec", gpu_vectors(subject)}}};
+  if (rank > 2) family.axes.push_back({"block_z", {1, 2, 4}});
+  family.axes.push_back({"planes", below({1, 2, 4, 8}, subject.extents().back() + 1)});
+  family.axes.push_back({"min_blocks", {0, 2, 4}});
+  return family;
+}
+
+Family marching(const Subject& subject, const char* recipe, bool windows) {
+  const std::size_t rank = subject.extents().size();
+  const std::int64_t walked = subject.extents()[std::min<std::size_t>(rank - 1, 2)];
+  Family family{recipe,
+                {{"tile_x", {32, 64, 128}},
+                 {"vec", gpu_vectors(subject)},
+                 {"chunk", below({16, 32, 64, 128, 256}, walked + 16)},
+                 {"load", {1, 3}},
+                 {"ahead", {0, 1, 2, 3}},
+                 {"scatter", {0, 1, 2}},
+                 {"min_blocks", {0, 2, 4}}}};
+  if (rank > 2) {
+    family.axes.push_back({"tile_y", {4, 8, 16, 32}});
+    family.axes.push_back({"rows", {1, 2, 4}});
+  }
+  if (windows) family.axes.push_back({"window", {0, 1}});
+  return family;
+}
+
+Family window(const Subject& subject) {
+  const std::size_t rank = subject.extents().size();
+  Family family{"seismic/z-window",
+                {{"block_x", {32, 64, 128, 256}},
+                 {"nw", below({16, 32, 64, 128, 256}, subject.extents()[std::min<std::size_t>(rank - 1, 2)] + 16)},
+                 {"vec", gpu_vectors(subject)},
+                 {"min_blocks", {0, 2, 4}}}};
+  if (rank > 2) family.axes.push_back({"block_y", {1, 2, 4, 8}});
+  return family;
+}
+
+Family several_fields(const Subject& subject) {
+  const auto inputs = static_cast<std::int64_t>(subject.features().inputs.size());
+  return {"mhd/substep",
+          {{"block_x", {32, 64}},
+           {"block_y", {2, 4, 8, 16}},
+           {"chunk", {0, 32, 64, 128}},
+           {"vec", gpu_vectors(subject)},
+           {"staged", below({0, 1, 2, 4, 8, 16}, inputs + 1)},
+           {"ahead", {1, 2}},
+           {"windows", below({0, 1, 2, 4, 8, 16}, inputs + 1)},
+           {"registers", {0, 96, 128, 168}},
+           {"stream", {0, 1}}}};
+}
+
+std::vector<Family> gpu_families(const Subject& subject) {
+  const Features& features = subject.features();
+  const int rank = features.dimensions;
+  if (!features.plain || rank > 4) return {};
+  std::vector<Family> families{plain(subject)};
+  if (features.producers > 0 && rank > 1) {
+    const std::vector<Family::Axis> tiles = {
+        {"tile_x", {32, 64, 128}}, {"tile_y", {2, 4, 8, 16}}, {"vec", gpu_vectors(subject)}};
+    families.push_back({"blur/breadth-first", tiles});
+    families.push_back({"blur/inline", tiles});
+    families.push_back({"blur/shared-tile", {{"tile_x", {32, 64, 128}}, {"tile_y", {4, 8, 16, 32}}}});
+  }
+  if (rank < 2 || !reads_neighbours(features)) return families;
+  if (features.inputs.size() > 1 && rank == 3) families.push_back(several_fields(subject));
+  families.push_back(marching(subject, "march/plane", false));
+  if (reads_column(features)) {
+    families.push_back(marching(subject, "march/high-order", true));
+    families.push_back(window(subject));
+  }
+  if (rank == 2) {
+    families.push_back({"jacobi2d/strided-load",
+                        {{"tile_x", {64, 128, 256}}, {"tile_y", {8, 16, 32}}, {"threads", {64, 128, 256}}}});
+  }
+  return families;
+}
+
+std::vector<Family> host_families(const Subject& subject) {
+  const Features& features = subject.features();
+  if (!features.plain || features.dimensions > 6) return {};
+  const auto& n = subject.extents();
+  Values vectors;
+  for (std::int64_t v = 16 / features.widest; v <= 128 / features.widest && v <= 64; v *= 2) {
+    if (v > 0) vectors.push_back(v);
+  }
+  Family family{"host/rows", {{"vec", vectors}}};
+  if (n.size() == 1) {
+    family.axes.push_back({"tile_x", {1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16}});
+  } else {
+    family.axes.push_back({"rows", below({1, 2, 4, 8}, n[1] + 1)});
+    family.axes.push_back({"tile_x", below({0, 64, 128, 256, 512, 1024, 2048}, n[0])});
+    if (n.size() > 2) family.axes.push_back({"tile_y", below({0, 8, 16, 32, 64, 128}, n[1])});
+    family.axes.push_back({"chunk", below({1, 2, 4, 8, 16, 32, 64}, n.back() + 1)});
+  }
+  if (features.producers > 0) family.axes.push_back({"place", {0, 1, 2, 3}});
+  return {family};
+}
+
+}  // namespace
+
+TuneCandidate Family::at(const std::vector<std::size_t>& places) const {
+  TuneCandidate candidate;
+  candidate.recipe = recipe;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    candidate.parameters[axes[i].name] = axes[i].values[places[i]];
+  }
+  return candidate;
+}
+
+std::vector<std::size_t> Family::places_of(const TuneCandidate& candidate) const {
+  std::vector<std::size_t> places;
+  for (const Axis& axis : axes) {
+    const auto at = std::find(axis.values.begin(), axis.values.end(), candidate.parameters.at(axis.name));
+    places.push_back(static_cast<std::size_t>(at - axis.values.begin()));
+  }
+  return places;
+}
+
+std::size_t Family::size() const {
+  std::size_t size = 1;
+  for (const Axis& axis : axes) size *= axis.values.size();
+  return size;
+}
+
+std::vector<Family> families_of(const Subject& subject) {
+  return subject.target().is_gpu() ? gpu_families(subject) : host_families(subject);
+}
+
+std::vector<TuneCandidate> neighbours(const Family& family, const TuneCandidate& candidate) {
+  std::vector<TuneCandidate> result;
+  const std::vector<std::size_t> places = family.places_of(candidate);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    std::vector<std::size_t> moved = places;
+    if (places[i] > 0) {
+      moved[i] = places[i] - 1;
+      result.push_back(family.at(moved));
+    }
+    if (places[i] + 1 < family.axes[i].values.size()) {
+      moved[i] = places[i] + 1;
+      result.push_back(family.at(moved));
+    }
+  }
+  return result;
+}
+
+TuneCandidate drawn(const Family& family, std::mt19937_64& random) {
+  std::vector<std::size_t> places;
+  // Modulo of 64 bits: std::uniform_int_distribution differs from library to library.
+  for (const Family::Axis& axis : family.axes) places.push_back(random() % axis.values.size());
+  return family.at(places);
+}
+
+}  // namespace mica::tuning

@@ -1,0 +1,38 @@
+// Which schedules suit an algorithm: named ones, and the values that their parameters may take.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "schedules/tune/subject.h"
+
+namespace mica::tuning {
+
+/// A named schedule with values of its parameters; the others keep their defaults.
+struct Family {
+  struct Axis {
+    std::string name;
+    std::vector<std::int64_t> values;  ///< neighbours side by side
+  };
+  std::string recipe;
+  std::vector<Axis> axes;
+
+  /// The candidate with each axis' value at `places`.
+  [[nodiscard]] TuneCandidate at(const std::vector<std::size_t>& places) const;
+  /// Where a candidate of the family stands.
+  [[nodiscard]] std::vector<std::size_t> places_of(const TuneCandidate& candidate) const;
+  [[nodiscard]] std::size_t size() const;
+};
+
+/// The families that suit the algorithm's shape on the target: what it reads decides, never its name.
+/// Values that cannot differ on this grid (tiles wider than it) are left out.
+std::vector<Family> families_of(const Subject& subject);
+
+/// The candidates one step along one axis from `candidate`.
+std::vector<TuneCandidate> neighbours(const Family& family, const TuneCandidate& candidate);
+/// One candidate of the family, each as likely as any other.
+TuneCandidate drawn(const Family& family, std::mt19937_64& random);
+
+}  // namespace mica::tuning

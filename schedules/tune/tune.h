@@ -1,0 +1,80 @@
+// tune: the best schedule for an algorithm, a grid and a machine, found by trying.
+//
+//   Schedule best = tune(next, {.extents = {512, 512, 512}, .budget = 20});
+//   next.apply(best);
+//
+// Candidates are named schedules (schedules/registry.h) with values of their parameters. A model ranks
+// them (schedules/tune/predict.h), those that look best are compiled and timed, and what was measured
+// corrects the model for those that follow. docs/tuning.md has the whole of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "runtime/run/run_options.h"
+#include "runtime/run/target.h"
+#include "schedules/registry.h"
+
+namespace mica {
+
+/// A schedule that was looked at.
+struct TuneCandidate {
+  /// A name of the registry; empty: no schedule, for which compile chooses by itself.
+  std::string recipe;
+  schedules::Parameters parameters;
+  double predicted = 0;  ///< seconds a run
+  double measured = 0;   ///< seconds a run, the median; 0: it was not run
+  /// Why it was not measured although it was chosen: compile's refusal, a device's error.
+  std::string refused;
+
+  /// "march/plane tile_x=32 chunk=64", or "no schedule".
+  [[nodiscard]] std::string text() const;
+};
+
+struct TuneOptions {
+  /// Points of the output along each dimension, dimension 0 first.
+  std::vector<std::int64_t> extents;
+  /// Candidates that are measured at most, with that of no schedule; 1 at least.
+  int budget = 20;
+  /// After this time no other candidate is begun.
+  double seconds = 15;
+  /// Target::best() if there is none.
+  std::optional<Target> target = {};
+  /// What runs read, as RunOptions has it. For inputs that are neither named nor set to a buffer that is
+  /// large enough, arrays of random values are made.
+  std::vector<RunInput> inputs = {};
+  std::vector<RunParam> params = {};
+  /// Called after each candidate with what it came to and the best so far.
+  std::function<void(const TuneCandidate& latest, const TuneCandidate& best)> progress = {};
+  /// Ends the search with the best so far.
+  std::stop_token stop = {};
+};
+
+struct TuneResult {
+  Schedule schedule;   ///< of the best
+  TuneCandidate best;  ///< also among the candidates
+  /// In the order in which they were tried; the first has no schedule.
+  std::vector<TuneCandidate> candidates;
+  std::size_t considered = 0;  ///< legal ones that the model ranked
+  double seconds = 0;          ///< of the whole search
+  /// Spearman's rank correlation of predicted and measured times (C. Spearman, The American Journal of
+  /// Psychology 15 (1904) 72-101); 0 for fewer than three.
+  double rank_correlation = 0;
+
+  operator const Schedule&() const { return schedule; }  // NOLINT: tune(...) is a schedule
+  /// A table of the candidates, fastest first, and what the search cost.
+  [[nodiscard]] std::string report() const;
+};
+
+/// Looks for the fastest schedule of `output` and the Funcs behind it, whose own directives do not
+/// count and stay as they are. Runs write into arrays of the tuner's own. The result is never slower, as
+/// measured, than no schedule at all.
+/// UserErrors: extents that are not one for each dimension or below 1, a budget below 1, seconds that
+/// are not positive, an algorithm that no schedule lets compile.
+TuneResult tune(const Func& output, const TuneOptions& options, CallSite at = CallSite::current());
+
+}  // namespace mica

@@ -1,0 +1,125 @@
+// mica tune: the best schedule for an algorithm, a grid and a machine.
+#include <csignal>
+#include <ctime>
+#include <iostream>
+#include <memory>
+#include <stop_token>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "bench/algorithms.h"
+#include "schedules/tune/tune.h"
+#include "tools/mica/commands.h"
+
+namespace mica::tools {
+namespace {
+
+/// While it lives, Ctrl-C asks for a stop; a second one ends the program as ever.
+class StopOnInterrupt {
+ public:
+  StopOnInterrupt() {
+    sigemptyset(&interrupt_);
+    sigaddset(&interrupt_, SIGINT);
+    // Threads that are made from here on leave the signal to the one that waits for it.
+    pthread_sigmask(SIG_BLOCK, &interrupt_, &before_);
+    waiting_ = std::jthread([this](const std::stop_token& done) {
+      const timespec moment{0, 50'000'000};
+      while (!done.stop_requested()) {
+        if (sigtimedwait(&interrupt_, nullptr, &moment) != SIGINT) continue;
+        if (stop_.stop_requested()) _exit(128 + SIGINT);
+        stop_.request_stop();
+      }
+    });
+  }
+  ~StopOnInterrupt() {
+    waiting_.request_stop();
+    waiting_.join();
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  StopOnInterrupt(const StopOnInterrupt&) = delete;
+  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
+
+  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  sigset_t interrupt_{}, before_{};
+  std::stop_source stop_;
+  std::jthread waiting_;
+};
+
+struct Choice {
+  std::string algorithm = "stencil7", target, file;
+  std::vector<std::int64_t> extents;
+  std::int64_t size = 0;
+  int budget = 20;
+  double seconds = 15;
+  bool quiet = false;
+};
+
+void show(const TuneCandidate& latest, const TuneCandidate& best, int number, bool terminal) {
+  const std::string time = latest.measured > 0 ? fmt::format("{:.4f} ms", latest.measured * 1e3) : "refused";
+  const std::string line =
+      fmt::format("{:3}  {:>12}  best {:.4f} ms  {}", number, time, best.measured * 1e3, latest.text());
+  if (terminal) {
+    std::cerr << "\r\033[K" << line.substr(0, 119) << std::flush;
+  } else {
+    std::cerr << line << "\n";
+  }
+}
+
+void run(const Choice& choice) {
+  bench::Algorithm algorithm = bench::make_algorithm(choice.algorithm);
+  TuneOptions options{.extents = choice.extents};
+  options.target = choice.target.empty() ? Target::best() : Target::parse(choice.target);
+  if (options.extents.empty()) {
+    const bool image = algorithm.halo.size() < 3;
+    const std::int64_t usual = options.target->backend == Backend::Host ? (image ? 2048 : 256)
+                                                                        : (image ? 8192 : 512);
+    options.extents.assign(algorithm.halo.size(), choice.size > 0 ? choice.size : usual);
+  }
+  options.budget = choice.budget;
+  options.seconds = choice.seconds;
+  const StopOnInterrupt interrupt;
+  options.stop = interrupt.token();
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  int number = 0;
+  if (!choice.quiet) {
+    options.progress = [&](const TuneCandidate& latest, const TuneCandidate& best) {
+      show(latest, best, number++, terminal);
+    };
+  }
+  const TuneResult found = tune(algorithm.output, options);
+  if (!choice.quiet && terminal) std::cerr << "\r\033[K";
+  std::cout << found.report() << "\n" << to_string(found.schedule);
+  if (!choice.file.empty()) {
+    save_schedule(found.schedule, choice.file);
+    std::cout << "written to " << choice.file << "\n";
+  }
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app) {
+  auto* command = app.add_subcommand("tune", "look for the fastest schedule of an algorithm");
+  auto choice = std::make_shared<Choice>();
+  command->add_option("algorithm", choice->algorithm, "algorithm: see `mica list`")->capture_default_str();
+  command->add_option("--target", choice->target, "cuda, cuda:N, host or emulator (default: the best there is)");
+  command->add_option("--size", choice->size, "points along each side (0: what is usual for the target)")
+      ->check(natural_number());
+  command->add_option("--extents", choice->extents, "points along each side, one for each dimension")
+      ->delimiter(',');
+  command->add_option("--budget", choice->budget, "candidates measured at most")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--seconds", choice->seconds, "after this time no other candidate is begun")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--output,-o", choice->file, "JSON file for the schedule (Func::apply, load_schedule)");
+  command->add_flag("--quiet,-q", choice->quiet, "no progress");
+  command->footer("Ctrl-C ends the search with the best so far.\nExample: mica tune star25 --size 256 -o star25.json");
+  command->callback([choice] { run(*choice); });
+}
+
+}  // namespace mica::tools
