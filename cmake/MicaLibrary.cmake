@@ -34,7 +34,8 @@ mica_layer(mica_dsl SOURCES ${dsl_sources} USES nlohmann_json::nlohmann_json fmt
 mica_layer(mica_runtime SOURCES ${runtime_sources} USES ${mica_host_uses} ${CMAKE_DL_LIBS})
 mica_layer(mica_codegen SOURCES ${codegen_sources} USES ${mica_host_uses})
 mica_layer(mica_llvm SOURCES ${llvm_sources} USES ${mica_host_uses})
-mica_layer(mica_schedules SOURCES ${schedules_sources} USES ${mica_host_uses})
+mica_layer(mica_schedules SOURCES ${schedules_sources} USES ${mica_host_uses} SQLite::SQLite3)
+target_compile_definitions(mica_schedules PRIVATE MICA_VERSION="${PROJECT_VERSION}")
 
 if(TARGET mica_llvm)
   target_include_directories(mica_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
@@ -59,7 +60,7 @@ target_include_directories(mica INTERFACE
   # Mica's headers name each other from Mica's root: "dsl/expr/expr.h".
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/mica>)
 target_compile_features(mica INTERFACE cxx_std_20)
-target_link_libraries(mica PRIVATE mica_settings ${llvm_libraries} ${mica_host_uses} ${CMAKE_DL_LIBS})
+target_link_libraries(mica PRIVATE mica_settings ${llvm_libraries} ${mica_host_uses} SQLite::SQLite3 ${CMAKE_DL_LIBS})
 # Only mica:: is exported, so a program may use an LLVM of its own.
 set(mica_exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
 target_link_options(mica PRIVATE

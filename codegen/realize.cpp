@@ -1,12 +1,15 @@
 // The members of Func that compile and run.
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "codegen/compile.h"
 #include "codegen/lower.h"
+#include "codegen/tuned.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
@@ -20,6 +23,10 @@ struct CompiledFunc {
     Schedule schedule;
     std::vector<std::string> definitions;
     Executable executable;
+    /// Of a Func without directives: those with schedules that tuning found, by their names, and which
+    /// of them each grid has ("": none).
+    std::map<std::string, Executable> tuned = {};
+    std::map<std::vector<std::int64_t>, std::string> grids = {};
   };
   std::mutex mutex;
   std::vector<Entry> entries;
@@ -64,20 +71,66 @@ void require_definition(const Func& f, const SourceLocation& where) {
       where);
 }
 
-Executable compiled(Func& f, const Target& target, const CallSite& at) {
+bool has_specializations(const Func& f) {
+  for (const auto& func : collect_graph({f.function()}).funcs) {
+    for (const Definition& definition : func->definitions) {
+      if (!definition.specializations.empty()) return true;
+    }
+  }
+  return false;
+}
+
+/// The entry for the Func as it is now; it may have nothing compiled yet.
+CompiledFunc::Entry& entry_for(CompiledFunc& cache, const Func& f, const Target& target) {
+  Schedule schedule = f.schedule();
+  auto marks = definition_marks(f);
+  for (auto& entry : cache.entries) {
+    if (!(entry.target == target)) continue;
+    if (entry.schedule != schedule || entry.definitions != marks) {
+      entry = {target, std::move(schedule), std::move(marks), {}};
+    }
+    return entry;
+  }
+  return cache.entries.emplace_back(
+      CompiledFunc::Entry{target, std::move(schedule), std::move(marks), {}});
+}
+
+/// The executable with the schedule that tuning has for this grid; null if it has none.
+Executable* tuned_for(CompiledFunc::Entry& entry, const Func& f, const AnyBuffer& output,
+                      const RunOptions& options) {
+  std::vector<std::int64_t> extents;
+  for (const BufferDim& dim : output.dims()) extents.push_back(dim.extent);
+  const auto known = entry.grids.find(extents);
+  std::string name = known != entry.grids.end() ? known->second : "";
+  if (known == entry.grids.end()) {
+    if (const std::optional<TunedFunc> found = tuned(f, entry.target, extents, options)) {
+      try {
+        if (entry.tuned.count(found->schedule) == 0) {
+          entry.tuned.emplace(found->schedule, compile(found->func, entry.target));
+        }
+        name = found->schedule;
+      } catch (const UserError&) {
+        // What the user did not write is no error of the user's: the compiler chooses.
+      }
+    }
+    entry.grids.emplace(std::move(extents), name);
+  }
+  return name.empty() ? nullptr : &entry.tuned.at(name);
+}
+
+Executable compiled(Func& f, const Target& target, const std::vector<AnyBuffer*>& outputs,
+                    const RunOptions& options, const CallSite& at) {
   require_definition(f, at);
   const std::shared_ptr<CompiledFunc> cache = compiled_of(*f.function());
   std::lock_guard lock(cache->mutex);
-  Schedule schedule = f.schedule();
-  auto marks = definition_marks(f);
-  for (auto& entry : cache->entries) {
-    if (!(entry.target == target)) continue;
-    if (entry.schedule == schedule && entry.definitions == marks) return entry.executable;
-    entry = {target, schedule, marks, compile(f, target)};
-    return entry.executable;
+  CompiledFunc::Entry& entry = entry_for(*cache, f, target);
+  const bool is_free = entry.schedule.stages.empty() && !outputs.empty() && outputs.front() != nullptr &&
+                       outputs.front()->defined() && outputs.front()->dimensions() == f.dimensions();
+  if (is_free && schedules_are_tuned() && !has_specializations(f)) {
+    if (Executable* const found = tuned_for(entry, f, *outputs.front(), options)) return *found;
   }
-  cache->entries.push_back({target, schedule, marks, compile(f, target)});
-  return cache->entries.back().executable;
+  if (!entry.executable.defined()) entry.executable = compile(f, target);
+  return entry.executable;
 }
 
 }  // namespace
@@ -106,7 +159,7 @@ void Func::realize(const std::vector<AnyBuffer*>& outputs, const Target& target,
 
 void Func::realize(const std::vector<AnyBuffer*>& outputs, const Target& target,
                    const RunOptions& options, CallSite at) {
-  compiled(*this, target, at).run(outputs, options, at);
+  compiled(*this, target, outputs, options, at).run(outputs, options, at);
 }
 
 void Func::realize(std::initializer_list<AnyBuffer*> outputs, CallSite at) {

@@ -85,7 +85,8 @@ void rows(Func& f, const Parameters& p) {
     if (place == kUsual) continue;
     if (place == kRoot || producer.dimensions() != f.dimensions()) {
       producer.compute_root();
-      if (producer.dimensions() > 0 && producer.function()->definitions.size() == 1) rows_of(producer, p);
+      if (producer.dimensions() > 0 && producer.function()->definitions.size() == 1)
+        rows_of(producer, p);
       continue;
     }
     if (place == kSlid) {
@@ -100,22 +101,23 @@ void rows(Func& f, const Parameters& p) {
 }  // namespace
 
 std::vector<Recipe> host_family() {
-  return {{"host/rows",
-           "vectors along the rows, tasks of several planes (rows of an image) over the threads",
-           "the CPU schedule of a sweep: vectors, rows written out together, strips that stay in a cache, "
-           "planes over the threads",
-           1,
-           6,
-           false,
-           {{"vec", 0, 0, 64, "points of x in one vector, a power of two; 0: 64 bytes"},
-            {"rows", 1, 1, 16, "rows (of planes, in 3-D) computed together"},
-            {"tile_x", 0, 0, 1 << 20, "points of x in a strip; 0: all"},
-            {"tile_y", 0, 0, 1 << 20, "points of y in a strip; 0: all"},
-            {"chunk", 4, 1, 1 << 20, "of the slowest dimension, points a task takes"},
-            {"place", 0, 0, 3,
-             "the Funcs before: 0 where they are by themselves, 1 ahead of it, 2 in each strip, 3 along "
-             "the rows of a strip, each row once"}},
-           rows}};
+  return {
+      {"host/rows",
+       "vectors along the rows, tasks of several planes (rows of an image) over the threads",
+       "the CPU schedule of a sweep: vectors, rows written out together, strips that stay in a cache, "
+       "planes over the threads",
+       1,
+       6,
+       false,
+       {{"vec", 0, 0, 64, "points of x in one vector, a power of two; 0: 64 bytes"},
+        {"rows", 1, 1, 16, "rows (of planes, in 3-D) computed together"},
+        {"tile_x", 0, 0, 1 << 20, "points of x in a strip; 0: all"},
+        {"tile_y", 0, 0, 1 << 20, "points of y in a strip; 0: all"},
+        {"chunk", 4, 1, 1 << 20, "of the slowest dimension, points a task takes"},
+        {"place", 0, 0, 3,
+         "the Funcs before: 0 where they are by themselves, 1 ahead of it, 2 in each strip, 3 along "
+         "the rows of a strip, each row once"}},
+       rows}};
 }
 
 }  // namespace mica::schedules

@@ -30,8 +30,7 @@ std::optional<std::int64_t> value_of(const ParamData& param) {
 
 UsualSymbols::UsualSymbols(const Program& program, std::vector<std::int64_t> extents,
                            const std::map<std::string, std::int64_t>& symbols)
-    : extents_(std::move(extents)),
-      symbols_(with_array_names(symbols, program.pipeline)) {
+    : extents_(std::move(extents)), symbols_(with_array_names(symbols, program.pipeline)) {
   for (const auto& scalar : program.pipeline.params) {
     if (const auto value = value_of(*scalar.param)) symbols_.emplace(scalar.name, *value);
   }
@@ -91,9 +90,9 @@ std::vector<InputBox> input_boxes(const std::vector<Func>& outputs,
       const auto needed = program.required.find(func->name);
       if (needed == program.required.end()) continue;
       for (const auto& definition : func->definitions) {
-        analysis::unite(read, analysis::accessed_box(
-                                  definition, input.name,
-                                  analysis::definition_scope(*func, definition, needed->second)));
+        analysis::unite(
+            read, analysis::accessed_box(definition, input.name,
+                                         analysis::definition_scope(*func, definition, needed->second)));
       }
     }
     InputBox box{input.image, {}, {}};

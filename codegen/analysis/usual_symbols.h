@@ -1,5 +1,5 @@
-// The values that a program's symbols take on a grid of given extents, and the boxes that its inputs need
-// there.
+// The values that a program's symbols take on a grid of given extents, and the boxes that its inputs
+// need there.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,9 @@ namespace analysis {
 std::optional<std::int64_t> value_of(const Expr& e, const Symbols& symbols);
 
 /// Mins and extents of a program's arrays when its outputs have `extents` from 0: those that `symbols`
-/// names as they are said there ("u.extent.0", as CompileOptions::bake), of inputs the extents from 0. Params of integers are what they hold.
-/// UserError for extents that are not one for each dimension of an output.
+/// names as they are said there ("u.extent.0", as CompileOptions::bake), of inputs the extents from 0.
+/// Params of integers are what they hold. UserError for extents that are not one for each dimension of
+/// an output.
 class UsualSymbols {
  public:
   UsualSymbols(const Program& program, std::vector<std::int64_t> extents,
@@ -48,7 +49,8 @@ struct InputBox {
   std::vector<std::int64_t> mins, extents;
 };
 /// The boxes that the inputs of a pipeline need at least when its outputs have `extents` from 0; where
-/// nothing bounds what is read of an input, or data decides, the extents from 0. UserErrors of compile, and those of UsualSymbols.
+/// nothing bounds what is read of an input, or data decides, the extents from 0. UserErrors of compile,
+/// and those of UsualSymbols.
 std::vector<InputBox> input_boxes(const std::vector<Func>& outputs,
                                   const std::vector<std::int64_t>& extents, const Target& target);
 

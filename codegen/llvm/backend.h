@@ -52,5 +52,7 @@ LoadedKernels load_emulated_kernels(const ir::Module& module);
 
 /// LLVM's version and the build identifier of the binary that holds Mica, for cache keys.
 std::string version();
+/// The kind of this CPU as LLVM calls it: "znver4".
+std::string host_cpu_name();
 
 }  // namespace mica::llvm_backend

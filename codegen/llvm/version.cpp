@@ -3,7 +3,9 @@
 
 #include <elf.h>
 #include <link.h>
+#include <llvm/ADT/StringRef.h>
 #include <llvm/Config/llvm-config.h>
+#include <llvm/TargetParser/Host.h>
 
 #include "codegen/llvm/backend.h"
 
@@ -68,5 +70,7 @@ std::string version() {
   return "LLVM " LLVM_VERSION_STRING ", build " +
          (search.build_id.empty() ? std::string("without identifier") : search.build_id);
 }
+
+std::string host_cpu_name() { return llvm::sys::getHostCPUName().str(); }
 
 }  // namespace mica::llvm_backend

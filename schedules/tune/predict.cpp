@@ -1,9 +1,12 @@
 #include "schedules/tune/predict.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <limits>
 #include <vector>
 
+#include <tbb/parallel_for.h>
 #include <unistd.h>
 
 #include "codegen/analysis/traffic.h"
@@ -25,11 +28,12 @@ double time_of(const KernelTraffic& kernel, const Rates& rates, const GpuFacts& 
   double seconds = std::max({bytes(kernel.dram) / rates.memory, bytes(kernel.l2) / rates.l2,
                              bytes(kernel.l1) / rates.l1, bytes(kernel.shared) / rates.shared,
                              operations / rates.operations});
-  const auto product = [](const std::int64_t (&n)[3]) { return static_cast<double>(n[0] * n[1] * n[2]); };
+  const auto product = [](const std::int64_t(&n)[3]) { return static_cast<double>(n[0] * n[1] * n[2]); };
   const double blocks = product(kernel.grid), threads = product(kernel.threads);
   const double points = static_cast<double>(kernel.points) / std::max(blocks * threads, 1.0);
   if (kernel.shared_bytes > 0) {
-    // A block that walks has the next planes under way while it computes; one that does not waits for all.
+    // A block that walks has the next planes under way while it computes; one that does not waits for
+    // all.
     const double step = std::max(static_cast<double>(kernel.steady.points) / threads, 1.0);
     seconds *= step < points ? 1 + 0.5 / step : 1 + 0.98 / std::sqrt(std::max(points, 1.0));
   }
@@ -38,7 +42,8 @@ double time_of(const KernelTraffic& kernel, const Rates& rates, const GpuFacts& 
   info.shape.shared_bytes = static_cast<std::uint32_t>(kernel.shared_bytes);
   // Registers are not known before the assembler has seen the kernel: what it must hold, and some.
   constexpr int kUsualRegisters = 28, kMostRegisters = 255;
-  info.registers = std::min<int>(kMostRegisters, kUsualRegisters + static_cast<int>(kernel.held_bytes / 4));
+  info.registers =
+      std::min<int>(kMostRegisters, kUsualRegisters + static_cast<int>(kernel.held_bytes / 4));
   const int resident = resident_blocks(info, gpu);
   if (resident < 1) throw UserError("no block of " + kernel.name + " fits a multiprocessor");
   const double rounds = blocks / (static_cast<double>(resident) * rates.units);
@@ -78,8 +83,9 @@ std::int64_t parameter(const TuneCandidate& candidate, const char* name, std::in
 
 /// The strips and tasks of host/rows on a grid.
 struct Shape {
-  double x = 1, y = 1, planes = 1;  ///< points of a strip along the first, the second, the last dimension
-  double between = 1;               ///< along those in between
+  double x = 1, y = 1,
+         planes = 1;   ///< points of a strip along the first, the second, the last dimension
+  double between = 1;  ///< along those in between
   double tasks = 1;
   double vector = 1, rows = 1;
 };
@@ -95,7 +101,8 @@ Shape shape_of(const Subject& subject, const TuneCandidate& candidate) {
   shape.rows = static_cast<double>(parameter(candidate, "rows", 1));
   // Without a schedule the slowest dimension is dealt to the threads plane by plane.
   const std::int64_t chunk = candidate.recipe.empty() ? 1 : parameter(candidate, "chunk", 4);
-  const std::int64_t tile_x = parameter(candidate, "tile_x", 0), tile_y = parameter(candidate, "tile_y", 0);
+  const std::int64_t tile_x = parameter(candidate, "tile_x", 0),
+                     tile_y = parameter(candidate, "tile_y", 0);
   if (n.size() == 1) {
     shape.x = cut(candidate.recipe.empty() ? 0 : tile_x, n[0]);
     shape.tasks = std::ceil(static_cast<double>(n[0]) / shape.x);
@@ -107,8 +114,10 @@ Shape shape_of(const Subject& subject, const TuneCandidate& candidate) {
   for (std::size_t d = 2; d + 1 < n.size(); ++d) shape.between *= static_cast<double>(n[d]);
   shape.tasks = std::ceil(static_cast<double>(n.back()) / shape.planes);
   const bool strips_are_tasks = parameter(candidate, "place", 0) < 2;
-  if (strips_are_tasks && n.size() > 2 && tile_y > 0) shape.tasks *= std::ceil(static_cast<double>(n[1]) / shape.y);
-  else if (strips_are_tasks && tile_x > 0) shape.tasks *= std::ceil(static_cast<double>(n[0]) / shape.x);
+  if (strips_are_tasks && n.size() > 2 && tile_y > 0)
+    shape.tasks *= std::ceil(static_cast<double>(n[1]) / shape.y);
+  else if (strips_are_tasks && tile_x > 0)
+    shape.tasks *= std::ceil(static_cast<double>(n[0]) / shape.x);
   return shape;
 }
 
@@ -143,11 +152,14 @@ double host_seconds(const Subject& subject, const TuneCandidate& candidate, cons
   double kept = static_cast<double>(features.written_bytes) * shape.x * shape.y, read = 0, again = 0;
   for (const Reads& reads : features.inputs) {
     const std::size_t last = reads.reach.size() - 1;
-    const auto reach = [&](std::size_t d) { return static_cast<double>(d <= last ? reads.reach[d] : 0); };
+    const auto reach = [&](std::size_t d) {
+      return static_cast<double>(d <= last ? reads.reach[d] : 0);
+    };
     const bool deep = reads.reach.size() > 2;
     const double planes = reach(last) + 1;
     kept += reads.bytes * (shape.x + reach(0)) * (deep ? (shape.y + reach(1)) * planes : planes);
-    const double halo = (1 + reach(0) / shape.x) * (deep ? 1 + reach(1) / shape.y : 1) * (1 + reach(last) / shape.planes);
+    const double halo = (1 + reach(0) / shape.x) * (deep ? 1 + reach(1) / shape.y : 1) *
+                        (1 + reach(last) / shape.planes);
     read += reads.bytes * (1 + (halo - 1) / 2);  // half of it is still in the last cache
     again += reads.bytes * reach(last);
   }
@@ -159,12 +171,17 @@ double host_seconds(const Subject& subject, const TuneCandidate& candidate, cons
   if (place == 1) memory += 3 * producers * features.widest;
   if (place == 2) cycles *= 1 + 0.05 * producers;
 
+  const double all = points * (read + features.written_bytes);
+  const double memory_rate =
+      all < 0.75 * static_cast<double>(rates.last_cache) ? rates.l2 : rates.memory;
   const double rounds = shape.tasks / rates.units;
   const double filled = std::ceil(rounds) / rounds;
   constexpr double kTask = 1e-6;
-  const double compute = points * cycles / (rates.operations / 2) * filled;
-  return std::max({points * memory / rates.memory, points * last_level / rates.l2, compute}) +
-         0.2 * compute + shape.tasks * kTask / rates.units;
+  const double compute = points * cycles / (rates.operations / 2);
+  const double moved = std::max(points * memory / memory_rate, points * last_level / rates.l2);
+  // Part of the one is hidden behind the other.
+  return (std::max(moved, compute) + 0.5 * std::min(moved, compute)) * filled +
+         shape.tasks * kTask / rates.units;
 }
 
 int vector_bytes() {
@@ -180,6 +197,23 @@ std::int64_t cache_bytes(int name, std::int64_t otherwise) {
   return bytes > 0 ? bytes : otherwise;
 }
 
+/// Bytes that the threads move between memory and caches a second when they add one array to another
+/// that the last cache does not hold: two are read and one is written back.
+double host_memory_rate() {
+  constexpr std::size_t kBytes = std::size_t{64} << 20, kPart = std::size_t{1} << 16;
+  std::vector<float> from(kBytes / sizeof(float), 1.0F), to(kBytes / sizeof(float), 2.0F);
+  double best = std::numeric_limits<double>::infinity();
+  for (int pass = 0; pass < 3; ++pass) {
+    const auto begun = std::chrono::steady_clock::now();
+    tbb::parallel_for(std::size_t{0}, from.size() / kPart, [&](std::size_t part) {
+      for (std::size_t i = part * kPart; i < (part + 1) * kPart; ++i) to[i] += from[i];
+    });
+    best =
+        std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  }
+  return 3.0 * kBytes / best;
+}
+
 }  // namespace
 
 Rates rates_of(const Target& target, bool measure) {
@@ -188,8 +222,8 @@ Rates rates_of(const Target& target, bool measure) {
     rates.units = host_threads();
     const double threads = rates.units;
     rates.vector_bytes = vector_bytes();
-    rates.memory = 10e9 * threads;
-    rates.l2 = 25e9 * threads;
+    rates.memory = measure ? host_memory_rate() : 10e9 * threads;
+    rates.l2 = 4 * rates.memory;
     rates.l1 = 200e9 * threads;
     rates.operations = 2 * 3e9 * threads;  // instructions: what a model of cycles wants
     rates.own_cache = cache_bytes(_SC_LEVEL2_CACHE_SIZE, rates.own_cache);

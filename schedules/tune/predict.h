@@ -5,12 +5,13 @@
 //   t = max(dram / B_dram, l2 / B_l2, l1 / B_l1, shared / B_shared, operations / rate)
 //       * wait * waves + threads * t_thread + t_launch
 //
-// a roofline with one roof for each level (S. Williams, A. Waterman, D. Patterson: Roofline, Communications of
-// the ACM 52 (2009) 65-76). `wait` is what blocks with shared memory lose: those that walk 1 + 0.5 / (points of
-// a thread in a step), since the next planes are under way, those that fill it once and then compute
-// 1 + 0.98 / sqrt(points of a thread). `waves` is what the last, partly filled round of blocks costs. The rates are an H200's, scaled by
-// multiprocessors; they and the other constants are those that fit the 39 cases of
-// bench/results/2026-11-23-h200.txt best, to 15 % root mean square.
+// a roofline with one roof for each level (S. Williams, A. Waterman, D. Patterson: Roofline,
+// Communications of the ACM 52 (2009) 65-76). `wait` is what blocks with shared memory lose: those that
+// walk 1 + 0.5 / (points of a thread in a step), since the next planes are under way, those that fill it
+// once and then compute 1 + 0.98 / sqrt(points of a thread). `waves` is what the last, partly filled
+// round of blocks costs. The rates are an H200's, scaled by multiprocessors; they and the other
+// constants are those that fit the 39 cases of bench/results/2026-11-23-h200.txt best, to 15 % root mean
+// square.
 //
 // On the CPU from the shape of the algorithm: vectors, loads, what the caches keep of a strip, and
 // how tasks fill the threads.

@@ -42,8 +42,9 @@ Family plain(const Subject& subject) {
   if (rank == 1) {
     return {"pmpp/naive", {{"block_x", {128, 256, 512}}, {"vec", gpu_vectors(subject)}}};
   }
-  Family family{"pmpp/naive",
-                {{"block_x", {32, 64, 128, 256}}, {"block_y", {1, 2, 4, 8, 16}}, {"vec", gpu_vectors(subject)}}};
+  Family family{
+      "pmpp/naive",
+      {{"block_x", {32, 64, 128, 256}}, {"block_y", {1, 2, 4, 8, 16}}, {"vec", gpu_vectors(subject)}}};
   if (rank > 2) family.axes.push_back({"block_z", {1, 2, 4}});
   family.axes.push_back({"planes", below({1, 2, 4, 8}, subject.extents().back() + 1)});
   family.axes.push_back({"min_blocks", {0, 2, 4}});
@@ -71,11 +72,12 @@ Family marching(const Subject& subject, const char* recipe, bool windows) {
 
 Family window(const Subject& subject) {
   const std::size_t rank = subject.extents().size();
-  Family family{"seismic/z-window",
-                {{"block_x", {32, 64, 128, 256}},
-                 {"nw", below({16, 32, 64, 128, 256}, subject.extents()[std::min<std::size_t>(rank - 1, 2)] + 16)},
-                 {"vec", gpu_vectors(subject)},
-                 {"min_blocks", {0, 2, 4}}}};
+  Family family{
+      "seismic/z-window",
+      {{"block_x", {32, 64, 128, 256}},
+       {"nw", below({16, 32, 64, 128, 256}, subject.extents()[std::min<std::size_t>(rank - 1, 2)] + 16)},
+       {"vec", gpu_vectors(subject)},
+       {"min_blocks", {0, 2, 4}}}};
   if (rank > 2) family.axes.push_back({"block_y", {1, 2, 4, 8}});
   return family;
 }
@@ -114,8 +116,9 @@ std::vector<Family> gpu_families(const Subject& subject) {
     families.push_back(window(subject));
   }
   if (rank == 2) {
-    families.push_back({"jacobi2d/strided-load",
-                        {{"tile_x", {64, 128, 256}}, {"tile_y", {8, 16, 32}}, {"threads", {64, 128, 256}}}});
+    families.push_back(
+        {"jacobi2d/strided-load",
+         {{"tile_x", {64, 128, 256}}, {"tile_y", {8, 16, 32}}, {"threads", {64, 128, 256}}}});
   }
   return families;
 }
@@ -155,7 +158,8 @@ TuneCandidate Family::at(const std::vector<std::size_t>& places) const {
 std::vector<std::size_t> Family::places_of(const TuneCandidate& candidate) const {
   std::vector<std::size_t> places;
   for (const Axis& axis : axes) {
-    const auto at = std::find(axis.values.begin(), axis.values.end(), candidate.parameters.at(axis.name));
+    const auto at =
+        std::find(axis.values.begin(), axis.values.end(), candidate.parameters.at(axis.name));
     places.push_back(static_cast<std::size_t>(at - axis.values.begin()));
   }
   return places;

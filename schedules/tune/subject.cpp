@@ -55,7 +55,8 @@ Features features_of(const Func& output) {
   visit_nodes(values, [&](const Expr& e) { features.operations += is_arithmetic(e) ? 1 : 0; });
   for (const auto& taps : schedules::input_taps_of(output)) {
     int bytes = 4;
-    for (const auto& image : graph.images) bytes = image->name == taps.name ? image->type.bytes() : bytes;
+    for (const auto& image : graph.images)
+      bytes = image->name == taps.name ? image->type.bytes() : bytes;
     features.inputs.push_back(reads_of(taps, static_cast<int>(data.args.size()), bytes));
   }
   return features;
@@ -67,9 +68,8 @@ Subject::Subject(const Func& output, std::vector<std::int64_t> extents, const Ta
                  const CallSite& at)
     : output_(output), extents_(std::move(extents)), target_(target) {
   if (!output.defined()) {
-    throw UserError("tune: " + output.name() + " is not defined: write " + output.name() +
-                        "(...) = ... first",
-                    at);
+    throw UserError(
+        "tune: " + output.name() + " is not defined: write " + output.name() + "(...) = ... first", at);
   }
   if (extents_.size() != static_cast<std::size_t>(output.dimensions())) {
     throw UserError("tune: " + output.name() + " has " + counted(output.args().size(), "dimension") +

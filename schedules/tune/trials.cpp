@@ -27,8 +27,8 @@ AnyBuffer array_over(const InputBox& box, const std::vector<std::int64_t>& exten
   const std::size_t rank = box.mins.size();
   std::vector<std::int64_t> halo, inner;
   for (std::size_t d = 0; d < rank; ++d) {
-    const bool around = rank == extents.size() && box.mins[d] <= 0 &&
-                        box.mins[d] + box.extents[d] >= extents[d];
+    const bool around =
+        rank == extents.size() && box.mins[d] <= 0 && box.mins[d] + box.extents[d] >= extents[d];
     const std::int64_t low = around ? -box.mins[d] : 0;
     halo.push_back(around ? std::max(low, box.mins[d] + box.extents[d] - extents[d]) : 0);
     inner.push_back(around ? extents[d] : box.extents[d]);
@@ -36,7 +36,8 @@ AnyBuffer array_over(const InputBox& box, const std::vector<std::int64_t>& exten
   AnyBuffer array = AnyBuffer::with_halo(box.image->type, inner, halo);
   std::vector<std::int64_t> mins;
   for (std::size_t d = 0; d < rank; ++d) {
-    const bool around = halo[d] > 0 || (rank == extents.size() && inner[d] == extents[d] && box.mins[d] <= 0);
+    const bool around =
+        halo[d] > 0 || (rank == extents.size() && inner[d] == extents[d] && box.mins[d] <= 0);
     mins.push_back(around ? -halo[d] : box.mins[d]);
   }
   return array.translated(mins);
@@ -77,8 +78,8 @@ Trials::Trials(const Subject& subject, const TuneOptions& options) : subject_(su
     options_.inputs.emplace_back(ImageParam(box.image), array);
   }
   for (const Type type : plain.types()) {
-    outputs_.push_back(AnyBuffer::with_halo(
-        type, subject.extents(), std::vector<std::int64_t>(subject.extents().size(), 0)));
+    outputs_.push_back(AnyBuffer::with_halo(type, subject.extents(),
+                                            std::vector<std::int64_t>(subject.extents().size(), 0)));
     poison(outputs_.back());
   }
 }

@@ -48,6 +48,11 @@ struct TuneOptions {
   /// large enough, arrays of random values are made.
   std::vector<RunInput> inputs = {};
   std::vector<RunParam> params = {};
+  /// Take what the store of tuned schedules (schedules/tune/store.h) knows of this search, and keep
+  /// there what it finds, for later searches and for realize.
+  bool keep = true;
+  /// Measure again what the store knows.
+  bool again = false;
   /// Called after each candidate with what it came to and the best so far.
   std::function<void(const TuneCandidate& latest, const TuneCandidate& best)> progress = {};
   /// Ends the search with the best so far.
@@ -61,6 +66,7 @@ struct TuneResult {
   std::vector<TuneCandidate> candidates;
   std::size_t considered = 0;  ///< legal ones that the model ranked
   double seconds = 0;          ///< of the whole search
+  std::string note;            ///< why nothing was kept in the store, if it was to be
   /// Spearman's rank correlation of predicted and measured times (C. Spearman, The American Journal of
   /// Psychology 15 (1904) 72-101); 0 for fewer than three.
   double rank_correlation = 0;
@@ -72,7 +78,8 @@ struct TuneResult {
 
 /// Looks for the fastest schedule of `output` and the Funcs behind it, whose own directives do not
 /// count and stay as they are. Runs write into arrays of the tuner's own. The result is never slower, as
-/// measured, than no schedule at all.
+/// measured, than no schedule at all. On the emulator, whose time says nothing, nothing is measured: the
+/// result is the model's choice for an H200.
 /// UserErrors: extents that are not one for each dimension or below 1, a budget below 1, seconds that
 /// are not positive, an algorithm that no schedule lets compile.
 TuneResult tune(const Func& output, const TuneOptions& options, CallSite at = CallSite::current());

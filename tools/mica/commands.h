@@ -22,6 +22,7 @@ void add_fuzz(CLI::App& app);
 
 /// mica tune ALGORITHM [--size N] [-o FILE]: the fastest schedule that a search finds
 void add_tune(CLI::App& app);
+void add_tuned(CLI::App& app);  ///< mica tuned list|show|export|import|forget: what tuning found
 
 /// Checks the text of an option: a whole number from 0 to 2^63 - 1, nothing else and not beyond, which
 /// CLI11 itself would take for another number.

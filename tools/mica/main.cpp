@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   mica::tools::add_ptx(app);
   mica::tools::add_bench(app);
   mica::tools::add_tune(app);
+  mica::tools::add_tuned(app);
   mica::tools::add_fuzz(app);
   // The status is 0 when all is done and printed, 1 for an error, 2 for a wrong command line.
   try {

@@ -59,7 +59,8 @@ struct Choice {
 };
 
 void show(const TuneCandidate& latest, const TuneCandidate& best, int number, bool terminal) {
-  const std::string time = latest.measured > 0 ? fmt::format("{:.4f} ms", latest.measured * 1e3) : "refused";
+  const std::string time =
+      latest.measured > 0 ? fmt::format("{:.4f} ms", latest.measured * 1e3) : "refused";
   const std::string line =
       fmt::format("{:3}  {:>12}  best {:.4f} ms  {}", number, time, best.measured * 1e3, latest.text());
   if (terminal) {
@@ -75,8 +76,8 @@ void run(const Choice& choice) {
   options.target = choice.target.empty() ? Target::best() : Target::parse(choice.target);
   if (options.extents.empty()) {
     const bool image = algorithm.halo.size() < 3;
-    const std::int64_t usual = options.target->backend == Backend::Host ? (image ? 2048 : 256)
-                                                                        : (image ? 8192 : 512);
+    const std::int64_t usual =
+        options.target->backend == Backend::Host ? (image ? 2048 : 256) : (image ? 8192 : 512);
     options.extents.assign(algorithm.halo.size(), choice.size > 0 ? choice.size : usual);
   }
   options.budget = choice.budget;
@@ -104,8 +105,10 @@ void run(const Choice& choice) {
 void add_tune(CLI::App& app) {
   auto* command = app.add_subcommand("tune", "look for the fastest schedule of an algorithm");
   auto choice = std::make_shared<Choice>();
-  command->add_option("algorithm", choice->algorithm, "algorithm: see `mica list`")->capture_default_str();
-  command->add_option("--target", choice->target, "cuda, cuda:N, host or emulator (default: the best there is)");
+  command->add_option("algorithm", choice->algorithm, "algorithm: see `mica list`")
+      ->capture_default_str();
+  command->add_option("--target", choice->target,
+                      "cuda, cuda:N, host or emulator (default: the best there is)");
   command->add_option("--size", choice->size, "points along each side (0: what is usual for the target)")
       ->check(natural_number());
   command->add_option("--extents", choice->extents, "points along each side, one for each dimension")
@@ -116,9 +119,12 @@ void add_tune(CLI::App& app) {
   command->add_option("--seconds", choice->seconds, "after this time no other candidate is begun")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--output,-o", choice->file, "JSON file for the schedule (Func::apply, load_schedule)");
+  command->add_option("--output,-o", choice->file,
+                      "JSON file for the schedule (Func::apply, load_schedule)");
   command->add_flag("--quiet,-q", choice->quiet, "no progress");
-  command->footer("Ctrl-C ends the search with the best so far.\nExample: mica tune star25 --size 256 -o star25.json");
+  command->footer(
+      "Ctrl-C ends the search with the best so far.\nExample: mica tune star25 --size 256 -o "
+      "star25.json");
   command->callback([choice] { run(*choice); });
 }
 

@@ -1,0 +1,233 @@
+// tune: what it finds, what it leaves alone, and what it refuses.
+#include "schedules/tune/tune.h"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "schedules/mica.h"
+#include "schedules/tune/graph_mark.h"
+#include "schedules/tune/space.h"
+#include "schedules/tune/trial_data.h"
+#include "tests/support/expect_error.h"
+
+namespace mica {
+namespace {
+
+using test::fails_with;
+
+/// A star of five points of an input, after a Func that scales it.
+struct Star {
+  Var x{"x"}, y{"y"};
+  ImageParam u{Float(32), 2, "u"};
+  Func scaled{"scaled"}, next{"next"};
+  Star() {
+    scaled(x, y) = 0.25F * u(x, y);
+    next(x, y) = scaled(x - 1, y) + scaled(x + 1, y) + scaled(x, y - 1) + scaled(x, y + 1) - u(x, y);
+  }
+};
+
+TuneOptions on_host(std::vector<std::int64_t> extents, int budget = 5) {
+  TuneOptions options{.extents = std::move(extents)};
+  options.budget = budget;
+  options.target = Target::host();
+  options.keep = false;
+  return options;
+}
+
+AnyBuffer input_of(std::int64_t nx, std::int64_t ny) {
+  AnyBuffer u = AnyBuffer::with_halo(Float(32), {nx, ny}, {1, 1});
+  tuning::fill_random(u, 3);
+  return u;
+}
+
+TEST(Tune, FindsAScheduleThatGivesTheBitsOfNone) {
+  Star star;
+  AnyBuffer u = input_of(173, 57);
+  star.u.set(u);
+  Buffer<float> plain(173, 57), tuned(173, 57);
+  star.next.realize(plain, Target::host());
+  const TuneResult found = tune(star.next, on_host({173, 57}, 6));
+  EXPECT_EQ(found.candidates.front().recipe, "");
+  EXPECT_EQ(found.candidates.front().text(), "no schedule");
+  EXPECT_LE(found.candidates.size(), 6U);
+  EXPECT_GT(found.candidates.size(), 1U);
+  EXPECT_GE(found.considered, found.candidates.size() - 1);
+  for (const TuneCandidate& c : found.candidates) {
+    EXPECT_GT(c.measured, 0) << c.text() << c.refused;
+    EXPECT_GE(c.measured, found.best.measured) << c.text();
+    EXPECT_GT(c.predicted, 0) << c.text();
+  }
+  // The schedule is one for the user's own Func.
+  star.next.apply(found);
+  star.next.realize(tuned, Target::host());
+  EXPECT_TRUE(tuning::same_bits(plain, tuned));
+}
+
+TEST(Tune, TriesNoCandidateTwice) {
+  const TuneResult found = tune(Star().next, on_host({64, 64}, 12));
+  std::set<std::string> texts;
+  for (const TuneCandidate& c : found.candidates) EXPECT_TRUE(texts.insert(c.text()).second) << c.text();
+}
+
+TEST(Tune, LeavesTheUsersScheduleAndArraysAlone) {
+  Star star;
+  AnyBuffer u = input_of(40, 30);
+  star.u.set(u);
+  const AnyBuffer before = u.copy();
+  star.scaled.compute_root();
+  Func wrapper = star.u.in(star.next);
+  wrapper.compute_root();
+  star.next.vectorize(star.x, 4);
+  const Schedule schedule = star.next.schedule();
+  static_cast<void>(tune(star.next, on_host({40, 30}, 3)));
+  EXPECT_EQ(star.next.schedule(), schedule);
+  EXPECT_TRUE(tuning::same_bits(before, u.copy()));
+}
+
+TEST(Tune, MakesInputsThatAreNotSetOrTooSmall) {
+  Star star;
+  EXPECT_EQ(tune(star.next, on_host({40, 30}, 2)).candidates.size(), 2U);
+  AnyBuffer u = input_of(10, 10);
+  star.u.set(u);
+  EXPECT_EQ(tune(star.next, on_host({40, 30}, 2)).candidates.size(), 2U);
+}
+
+TEST(Tune, OfEachElementType) {
+  for (const Type type :
+       {UInt(8), Int(8), UInt(16), Int(32), UInt(64), Float(16), BFloat(), Float(64)}) {
+    Var x("x"), y("y");
+    ImageParam u(type, 2, "u");
+    Func next("next");
+    next(x, y) = u(x - 1, y) + u(x + 1, y);
+    EXPECT_GT(tune(next, on_host({65, 9}, 3)).best.measured, 0) << to_string(type);
+  }
+}
+
+TEST(Tune, OfExtentsOfOneAndOfEachNumberOfDimensions) {
+  ImageParam u1(Float(32), 1, "u"), u4(Float(32), 4, "u");
+  Var x("x"), y("y"), z("z"), w("w");
+  Func one("one"), four("four");
+  one(x) = u1(x) + u1(x + 1);
+  four(x, y, z, w) = u4(x, y, z, w) + u4(x, y + 1, z, w) + u4(x, y, z, w + 1);
+  EXPECT_GT(tune(one, on_host({1}, 3)).best.measured, 0);
+  EXPECT_GT(tune(one, on_host({100000}, 3)).best.measured, 0);
+  EXPECT_GT(tune(four, on_host({1, 1, 1, 1}, 3)).best.measured, 0);
+  EXPECT_GT(tune(four, on_host({17, 5, 3, 2}, 4)).best.measured, 0);
+}
+
+// What the registry has no schedules for is still measured as it is.
+TEST(Tune, OfARecurrenceAndOfUpdatesKeepsToNoSchedule) {
+  Var x("x"), y("y");
+  ImageParam u(Float(32), 2, "u");
+  Func sums("sums"), counts("counts");
+  sums(x, y) = select(y == 0, u(x, y), u(x, y) + sums(x, y - 1));
+  const TuneResult found = tune(sums, on_host({30, 20}));
+  ASSERT_EQ(found.candidates.size(), 1U);
+  EXPECT_EQ(found.schedule, Schedule());
+  RDom r({{0, 4}}, "r");
+  counts(x, y) = 0.0F;
+  counts(x, y) += u(x + r, y);
+  EXPECT_EQ(tune(counts, on_host({30, 20})).candidates.size(), 1U);
+}
+
+TEST(Tune, OnTheEmulatorTakesTheChoiceOfTheModel) {
+  Star star;
+  TuneOptions options{.extents = {8192, 8192}};
+  options.target = Target::gpu_emulator();
+  options.keep = false;
+  const TuneResult found = tune(star.next, options);
+  EXPECT_NE(found.best.recipe, "");
+  EXPECT_EQ(found.best.measured, 0);
+  EXPECT_LT(found.best.predicted, found.candidates.front().predicted);
+  AnyBuffer u = input_of(150, 40);
+  star.u.set(u);
+  Buffer<float> plain(150, 40), tuned(150, 40);
+  star.next.realize(plain, Target::host());
+  star.next.apply(found);
+  star.next.realize(tuned, Target::gpu_emulator());
+  EXPECT_TRUE(tuning::same_bits(plain, tuned));
+}
+
+TEST(Tune, EndsWithTheBestSoFarWhenItIsAskedToStop) {
+  std::stop_source stop;
+  TuneOptions options = on_host({64, 64}, 1000);
+  options.stop = stop.get_token();
+  int calls = 0;
+  options.progress = [&](const TuneCandidate&, const TuneCandidate& best) {
+    EXPECT_GT(best.measured, 0);
+    if (++calls == 3) stop.request_stop();
+  };
+  EXPECT_EQ(tune(Star().next, options).candidates.size(), 3U);
+  EXPECT_EQ(calls, 3);
+  options.progress = {};
+  EXPECT_EQ(tune(Star().next, options).candidates.size(), 1U);
+}
+
+TEST(Tune, ABudgetOfOneMeasuresNoScheduleAlone) {
+  const TuneResult found = tune(Star().next, on_host({64, 64}, 1));
+  EXPECT_EQ(found.candidates.size(), 1U);
+  EXPECT_EQ(found.schedule, Schedule());
+  EXPECT_NE(found.report().find("no schedule"), std::string::npos);
+}
+
+TEST(Tune, RefusesWhatCannotBeTuned) {
+  Star star;
+  EXPECT_TRUE(fails_with([&] { tune(star.next, on_host({64})); }, {"next has 2 dimensions", "1 extent"},
+                         __LINE__ - 1));
+  EXPECT_TRUE(fails_with([&] { tune(star.next, on_host({64, 0})); }, {"an extent is 0"}, __LINE__));
+  EXPECT_TRUE(fails_with([&] { tune(star.next, on_host({64, 64}, 0)); }, {"budget is 0"}, __LINE__));
+  TuneOptions options = on_host({64, 64});
+  options.seconds = 0;
+  EXPECT_TRUE(fails_with([&] { tune(star.next, options); }, {"0 seconds"}, __LINE__));
+  EXPECT_TRUE(
+      fails_with([&] { tune(Func("empty"), on_host({64})); }, {"empty is not defined"}, __LINE__));
+}
+
+// ---- marks -----------------------------------------------------------------------------------------
+
+Func named(const std::string& prefix, float weight, int reach, bool twice = false) {
+  Var x(prefix + "x"), y(prefix + "y");
+  ImageParam u(Float(32), 2, prefix + "u"), v(Float(32), 2, prefix + "v");
+  Param<float> c(prefix + "c");
+  Func mid(prefix + "mid"), out(prefix + "out");
+  mid(x, y) = weight * u(x, y) + c;
+  out(x, y) = mid(x - reach, y) + (twice ? u : v)(x, y);
+  return out;
+}
+
+TEST(GraphMark, IsOfTheDefinitionsAndNotOfNames) {
+  const std::uint64_t mark = tuning::graph_mark(named("a", 2, 1));
+  EXPECT_EQ(mark, tuning::graph_mark(named("b", 2, 1)));
+  EXPECT_NE(mark, tuning::graph_mark(named("a", 3, 1)));
+  EXPECT_NE(mark, tuning::graph_mark(named("a", 2, 2)));
+  EXPECT_NE(mark, tuning::graph_mark(named("a", 2, 1, true)));
+  Func scheduled = named("a", 2, 1);
+  scheduled.vectorize("ax", 4);
+  EXPECT_EQ(mark, tuning::graph_mark(scheduled));
+}
+
+TEST(GraphMark, TellsVarsByTheirPlaces) {
+  const auto turned = [](bool turn) {
+    Var x("x"), y("y");
+    ImageParam u(Float(32), 2, "u");
+    Func f("f");
+    f(x, y) = turn ? u(y, x) : u(x, y);
+    return tuning::graph_mark(f);
+  };
+  EXPECT_NE(turned(false), turned(true));
+}
+
+TEST(GraphMark, OfAGraphThatSharesItsPartsTakesLinearTime) {
+  Var x("x");
+  ImageParam u(Float(32), 1, "u");
+  Func f("f");
+  Expr e = u(x);
+  for (int i = 0; i < 2000; ++i) e = e * e + 1;
+  f(x) = e;
+  EXPECT_NE(tuning::graph_mark(f), 0U);
+}
+
+}  // namespace
+}  // namespace mica
