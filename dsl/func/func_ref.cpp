@@ -211,7 +211,7 @@ std::vector<Expr> where_domain_says(const FunctionData& f, const std::vector<Exp
     before.value_index = static_cast<int>(i);
     before.args = args;
     before.where = where;
-    values[i] = select(domains[0]->condition, value, make_expr(f.types[i], std::move(before)));
+    values[i] = select(condition_of(domains[0]), value, make_expr(f.types[i], std::move(before)));
   }
   return values;
 }

@@ -30,10 +30,15 @@ struct RDomData {
   };
   std::string name;
   std::vector<Dim> dims;
-  /// Undefined: all points. Definitions take it over when they are made.
+  /// Undefined: all points. Definitions take it over when they are made. Where it reads the domain's own
+  /// dimensions it does not own the domain, which would then own itself: see condition_of.
   mutable Expr condition;
   SourceLocation where;
 };
+/// The domain's condition for use beside it, as an expression that keeps it; undefined: all points.
+Expr condition_of(const std::shared_ptr<const RDomData>& domain);
+/// Makes `condition` the domain's.
+void set_condition(const RDomData& domain, const Expr& condition);
 
 /// An input array: its type and dimensionality, and the buffer that the next run reads.
 struct ImageData {

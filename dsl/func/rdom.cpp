@@ -86,6 +86,29 @@ std::int64_t RDomData::Dim::constant_extent() const {
 
 Expr RDomData::Dim::count() const { return as_int(extent) ? extent : max(extent, 0); }
 
+namespace {
+
+/// `e` with `domain` in the place of what stands for it in references to its dimensions.
+Expr with_domain(const Expr& e, const std::shared_ptr<const RDomData>& domain) {
+  if (!e.defined()) return e;
+  return NodeRewriter([&](const Expr& node) -> Expr {
+    const auto* rvar = node.as<RVarRef>();
+    if (rvar == nullptr || rvar->domain.get() != domain.get()) return {};
+    return make_expr(node.type(), RVarRef{domain, rvar->index});
+  })(e);
+}
+
+}  // namespace
+
+Expr condition_of(const std::shared_ptr<const RDomData>& domain) {
+  return with_domain(domain->condition, domain);
+}
+
+void set_condition(const RDomData& domain, const Expr& condition) {
+  const std::shared_ptr<const RDomData> not_owned(std::shared_ptr<const void>(), &domain);
+  domain.condition = with_domain(condition, not_owned);
+}
+
 RVar::RVar(std::shared_ptr<const RDomData> domain, int index, CallSite at)
     : domain_(std::move(domain)), index_(index) {
   if (domain_ == nullptr) throw UserError("a dimension of an RDom is made from a null pointer", at);
@@ -118,7 +141,7 @@ RDom& RDom::where(const Expr& condition, CallSite at) {
                     data_->name, condition.defined() ? to_string(condition.type()) : "undefined"),
         at);
   }
-  data_->condition = data_->condition.defined() ? data_->condition && condition : condition;
+  set_condition(*data_, data_->condition.defined() ? data_->condition && condition : condition);
   return *this;
 }
 

@@ -94,7 +94,7 @@ class ReductionFunc {
                                   name, domain_->name, counted(outer_.size(), "Var"), kMaxDimensions),
                       at);
     }
-    inner_->condition = domain_->condition.defined() ? inside(domain_->condition) : Expr();
+    set_condition(*inner_, domain_->condition.defined() ? inside(domain_->condition) : Expr());
   }
 
   /// `e` of the Func's own Vars and domain.

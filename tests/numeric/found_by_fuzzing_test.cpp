@@ -487,5 +487,18 @@ TEST(FoundByFuzzing, WrittenOutPointsOfAColorOfWhichNoneIsLeftBehindTheLastVecto
   }
 }
 
+// Of the first definition one thread needs a row of f at a time, however long it is, of the update one point.
+TEST(FoundByFuzzing, PointsThatOneDefinitionKeepsInAnArrayAreInOneForAll) {
+  const Var x("x"), y("y");
+  const RDom r({{0, 1}}, "r");
+  Func f("f"), g("g");
+  f(x, y) = Tuple(cast<float>(x), cast<float>(x + 10 * y));
+  g(x, y) = Expr(f(x, y)[1]);
+  g(r, y) = Expr(f(r, r)[1]) + 1;
+  f.compute_at(g, "y");
+  g.gpu_single_thread();
+  for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({g}, {{0, 7}, {0, 5}}, target));
+}
+
 }  // namespace
 }  // namespace mica::test

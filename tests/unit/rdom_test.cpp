@@ -1,3 +1,5 @@
+#include <memory>
+
 #include <gtest/gtest.h>
 
 #include "dsl/expr/traverse.h"
@@ -50,6 +52,32 @@ TEST(RDom, ASumOf4096TermsIsTheLargestThatIsWrittenOut) {
   const Expr call = sum(s, u(s.x + 64 * s.y) + x);
   ASSERT_NE(call.as<Access>(), nullptr);
   EXPECT_EQ(to_string(call), "sum(x)");
+}
+
+// A condition reads the domain's own dimensions: it must not keep the domain for good.
+TEST(RDom, WithAConditionGoesWithTheLastThatUsesIt) {
+  std::weak_ptr<const RDomData> alone, used;
+  ImageParam u(Float(32), 2, "u");
+  {
+    RDom r({{0, 3}, {0, 3}});
+    r.where(r.x < r.y).where(r.y < 2);
+    alone = r.data();
+  }
+  EXPECT_TRUE(alone.expired());
+  {
+    Func sums("sums");
+    {
+      RDom r({{0, 3}, {0, 300}});
+      r.where(r.x < r.y);
+      used = r.data();
+      sums(x) = 0.0F;
+      sums(x) += u(x, r.x) * u(x, r.y);
+    }
+    EXPECT_FALSE(used.expired());
+    EXPECT_EQ(to_string(sums.function()->definitions[1].values[0]),
+              "select(r.x < r.y, sums(x) + u(x, r.x)*u(x, r.y), sums(x))");
+  }
+  EXPECT_TRUE(used.expired());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "codegen/passes/emit/build_loop_nest.h"
 
+#include <iterator>
 #include <set>
 
 #include "codegen/analysis/in_place.h"
@@ -116,6 +117,29 @@ void add_temporary(Program& program, const FunctionData& func) {
 
 }  // namespace
 
+namespace {
+
+std::vector<Nest> nests_of(const Program& program, const FunctionData& func, const NestBuilder& builder) {
+  std::vector<Nest> nests;
+  for (std::size_t i = 0; i < func.definitions.size(); ++i) {
+    if (analysis::copies_onto_itself(program, func, i)) continue;
+    Nest nest;
+    nest.func = func.name;
+    nest.definition = i;
+    bool on_gpu = false;
+    nest.body = builder.build_root(func, i, on_gpu);
+    const Hints hints(func);
+    nest.body = hints.mark(nest.body);
+    nest.textures = hints.textures;
+    nest.on_device = on_gpu && program.options.target.is_gpu();
+    nest.kernel.name = func.name + (i ? ".update" + std::to_string(i) : "");
+    nests.push_back(std::move(nest));
+  }
+  return nests;
+}
+
+}  // namespace
+
 void build_loop_nest(Program& program) {
   for (const auto& input : program.pipeline.inputs) {
     PlanBuffer buffer;
@@ -137,20 +161,19 @@ void build_loop_nest(Program& program) {
   for (const auto& func : program.pipeline.funcs) {
     if (!program.required.count(func->name) || !program.is_root(func->name)) continue;
     if (!program.pipeline.is_output(func->name)) add_temporary(program, *func);
-    for (std::size_t i = 0; i < func->definitions.size(); ++i) {
-      if (analysis::copies_onto_itself(program, *func, i)) continue;
-      Nest nest;
-      nest.func = func->name;
-      nest.definition = i;
-      bool on_gpu = false;
-      nest.body = builder.build_root(*func, i, on_gpu);
-      const Hints hints(*func);
-      nest.body = hints.mark(nest.body);
-      nest.textures = hints.textures;
-      nest.on_device = on_gpu && program.options.target.is_gpu();
-      nest.kernel.name = func->name + (i ? ".update" + std::to_string(i) : "");
-      program.nests.push_back(std::move(nest));
+    const NestFindings before = findings;
+    const std::size_t checks = program.plan.checks.size();
+    std::vector<Nest> nests = nests_of(program, *func, builder);
+    if (func->definitions.size() > 1 && findings.kept_in_arrays != before.kept_in_arrays) {
+      // What one definition keeps in an array, all of them do: again, now that it is known.
+      program.plan.checks.erase(program.plan.checks.begin() + static_cast<std::ptrdiff_t>(checks),
+                                program.plan.checks.end());
+      findings.notes = before.notes;
+      findings.folds = before.folds;
+      findings.kept_in_nests = before.kept_in_nests;
+      nests = nests_of(program, *func, builder);
     }
+    std::move(nests.begin(), nests.end(), std::back_inserter(program.nests));
   }
   for (const auto& func : program.pipeline.funcs) {
     const bool at_root =

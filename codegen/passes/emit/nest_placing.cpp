@@ -216,7 +216,15 @@ bool NestBuilder::needs_array(const Frame& frame, std::size_t position, const Fu
   const bool fixed = std::all_of(box.begin(), box.end(), [](const analysis::Interval& along) {
     return analysis::constant_extent(along).has_value();
   });
-  return !fixed && has_own_points(frame, position, box);
+  const bool elsewhere = findings_.kept_in_arrays.count(func.name) > 0;
+  const bool own = has_own_points(frame, position, box);
+  if (elsewhere && !own) {
+    throw UserError("compute_at: a thread of one definition of " + frame.func.name + " keeps its points of " +
+                        func.name + " in an array, and threads of another need the same points of it; compute " +
+                        func.name + " at another loop, or at the root",
+                    place_of<directive::ComputeAt>(func, placement));
+  }
+  return (!fixed || elsewhere) && own;
 }
 
 void NestBuilder::check_storage_root(const Frame& frame, std::size_t position, const FunctionData& func,

@@ -1,0 +1,128 @@
+// Func::schedule_for: what the compiler chooses is a schedule that says the same.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "schedules/mica.h"
+
+namespace mica {
+namespace {
+
+/// Applied to the same algorithm, the choice gives the loops that it has without.
+void expect_same_loops(const std::function<Func()>& make, const std::string& directive) {
+  for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+    const Func plain = make();
+    Func chosen = make();
+    const Schedule schedule = chosen.schedule_for(target);
+    EXPECT_EQ(chosen.schedule(), Schedule()) << "the Func itself stays as it is";
+    chosen.apply(schedule);
+    EXPECT_EQ(plain.print_loop_nest(target), chosen.print_loop_nest(target)) << to_string(schedule);
+    EXPECT_NE(to_string(schedule).find(directive), std::string::npos) << to_string(schedule);
+  }
+}
+
+const Var x("x"), y("y"), z("z");
+
+TEST(ScheduleFor, AStencilInThreeDimensions) {
+  expect_same_loops(
+      [] {
+        const ImageParam u(Float(32), 3, "u");
+        Func next("next");
+        next(x, y, z) = u(x - 1, y, z) + u(x + 1, y, z) + u(x, y, z - 1) + u(x, y + 1, z);
+        return next;
+      },
+      ".vectorize(x, ");
+}
+
+TEST(ScheduleFor, NamesThatAreNoWords) {
+  expect_same_loops(
+      [] {
+        const Var across("my x"), down("row.of.it");
+        const ImageParam u(Float(64), 2, "u of t");
+        Func next("next value");
+        next(across, down) = u(across, down) * 2;
+        return next;
+      },
+      "\"my x\"");
+}
+
+TEST(ScheduleFor, UpdatesAndReductions) {
+  expect_same_loops(
+      [] {
+        const ImageParam u(Float(32), 3, "u");
+        const RDom r({{0, 9}}, "r");
+        Func sums("sums");
+        sums(x, y) = 0.0F;
+        sums(x, y) += u(x, y, r);
+        return sums;
+      },
+      "y");
+}
+
+TEST(ScheduleFor, AHistogram) {
+  expect_same_loops(
+      [] {
+        const ImageParam u(UInt(8), 2, "u");
+        const RDom r(u, "r");
+        Func counts("counts");
+        counts(x) = 0;
+        counts(cast<std::int32_t>(u(r.x, r.y))) += 1;
+        return counts;
+      },
+      "counts");
+}
+
+TEST(ScheduleFor, ARecurrence) {
+  expect_same_loops(
+      [] {
+        const ImageParam u(Float(32), 2, "u");
+        Func sums("sums");
+        sums(x, y) = select(y == 0, u(x, y), u(x, y) + sums(x, y - 1));
+        return sums;
+      },
+      "sums");
+}
+
+TEST(ScheduleFor, FuncsThatAreComputedAhead) {
+  const auto chain = [] {
+    const ImageParam u(Float(32), 2, "u");
+    Func in("in"), out("out");
+    Expr sum = u(x, y), all = 0.0F;
+    for (int i = 1; i < 9; ++i) sum = sum + u(x + i, y) * u(x - i, y);
+    in(x, y) = sum;
+    for (int i = 0; i < 60; ++i) all = all + in(x + i, y);
+    out(x, y) = all;
+    return out;
+  };
+  expect_same_loops(chain, "in.compute_root()");
+}
+
+// The user's own directives stay, and nothing is added to loops that they arrange.
+TEST(ScheduleFor, WhatTheUserSaidStays) {
+  const ImageParam u(Float(32), 2, "u");
+  Func next("next");
+  next(x, y) = u(x, y) + u(x + 1, y);
+  next.vectorize(x, 4);
+  EXPECT_EQ(next.schedule_for(Target::host()), next.schedule());
+}
+
+// The default of a 7-point stencil on a GPU is the schedule that is measured as pmpp/naive-planes.
+TEST(ScheduleFor, TheSevenPointStencilHasTheKernelThatIsMeasured) {
+  const auto star = [] {
+    const ImageParam u(Float(32), 3, "u");
+    Func next("next");
+    next(x, y, z) = 0.4F * u(x, y, z) + 0.1F * u(x - 1, y, z) + 0.2F * u(x + 1, y, z) +
+                    0.3F * u(x, y - 1, z) + 0.5F * u(x, y + 1, z) + 0.6F * u(x, y, z - 1) +
+                    0.7F * u(x, y, z + 1);
+    return next;
+  };
+  Func named = star(), plain = star();
+  schedules::apply(named, "pmpp/naive", {{"vec", 4}, {"planes", 4}});
+  plain.apply(plain.schedule_for(Target::gpu_emulator()));
+  EXPECT_EQ(compile_to_ptx(named), compile_to_ptx(plain));
+}
+
+}  // namespace
+}  // namespace mica
