@@ -1,6 +1,7 @@
 // mica tune: the best schedule for an algorithm, a grid and a machine.
 #include <csignal>
 #include <ctime>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <stop_token>
@@ -12,6 +13,7 @@
 #include "bench/algorithms.h"
 #include "schedules/tune/tune.h"
 #include "tools/mica/commands.h"
+#include "tools/mica/tune_report.h"
 
 namespace mica::tools {
 namespace {
@@ -50,12 +52,12 @@ class StopOnInterrupt {
 };
 
 struct Choice {
-  std::string algorithm = "stencil7", target, file;
+  std::string algorithm = "stencil7", target, file, report;
   std::vector<std::int64_t> extents;
   std::int64_t size = 0;
   int budget = 20;
   double seconds = 15;
-  bool quiet = false;
+  bool quiet = false, again = false;
 };
 
 void show(const TuneCandidate& latest, const TuneCandidate& best, int number, bool terminal) {
@@ -82,6 +84,7 @@ void run(const Choice& choice) {
   }
   options.budget = choice.budget;
   options.seconds = choice.seconds;
+  options.again = choice.again;
   const StopOnInterrupt interrupt;
   options.stop = interrupt.token();
   const bool terminal = isatty(STDERR_FILENO) != 0;
@@ -94,6 +97,13 @@ void run(const Choice& choice) {
   const TuneResult found = tune(algorithm.output, options);
   if (!choice.quiet && terminal) std::cerr << "\r\033[K";
   std::cout << found.report() << "\n" << to_string(found.schedule);
+  algorithm.output.apply(found);
+  if (!choice.report.empty()) {
+    std::ofstream out(choice.report, std::ios::binary);
+    out << tune_report_html(found, algorithm.output, options.extents, *options.target);
+    if (!out.flush()) throw UserError("cannot write " + choice.report);
+    std::cout << "page " << choice.report << "\n";
+  }
   if (!choice.file.empty()) {
     save_schedule(found.schedule, choice.file);
     std::cout << "written to " << choice.file << "\n";
@@ -121,6 +131,8 @@ void add_tune(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--output,-o", choice->file,
                       "JSON file for the schedule (Func::apply, load_schedule)");
+  command->add_option("--report", choice->report, "HTML page of the search and the winner");
+  command->add_flag("--again", choice->again, "measure again what the store of tuned schedules knows");
   command->add_flag("--quiet,-q", choice->quiet, "no progress");
   command->footer(
       "Ctrl-C ends the search with the best so far.\nExample: mica tune star25 --size 256 -o "
