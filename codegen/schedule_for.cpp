@@ -54,8 +54,8 @@ Schedule Func::schedule_for(const Target& target) const {
   const GraphTexts texts(graph);
   const VarWords words(graph);
   const GraphNames names(graph, words, texts);
-  const Program program = lower(make_pipeline({function_}), {target, Variant{}, {}, DeviceLimits{}},
-                                "default_schedule");
+  const Program program =
+      lower(make_pipeline({function_}), {target, Variant{}, {}, DeviceLimits{}}, "default_schedule");
   Schedule schedule;
   for (const auto& f : graph.funcs) {
     const FunctionData* lowered = program.pipeline.find(names.of(f.get()));

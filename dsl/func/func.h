@@ -411,7 +411,8 @@ class Func : public Stage {
   /// The directives of this Func and all it calls.
   [[nodiscard]] Schedule schedule() const;
   /// The schedule with all that the compiler chooses for `target` where there is no directive: where
-  /// Funcs are computed and which loops they have, to be read, changed and applied. UserErrors of compile.
+  /// Funcs are computed and which loops they have, to be read, changed and applied. UserErrors of
+  /// compile.
   [[nodiscard]] Schedule schedule_for(const Target& target) const;
   /// Replaces the directives of this Func and all it calls. UserError for a name not in the pipeline.
   Func& apply(const Schedule& schedule);

@@ -1,10 +1,12 @@
-// Candidates of the tuner, drawn at random for shared pipelines and random algorithms: each is refused, or
-// gives the oracle's bits. random_pairs.h says how many are drawn.
+// Candidates of the tuner, drawn at random for shared pipelines and random algorithms: each is refused,
+// or gives the oracle's bits. random_pairs.h says how many are drawn.
 #include <random>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
-#include "fuzz/random_program.h"
+#include "codegen/compile.h"
+#include "fuzz/campaign.h"
 #include "schedules/tune/space.h"
 #include "tests/fuzz/random_pairs.h"
 #include "tests/support/check_targets.h"
@@ -16,6 +18,7 @@ enum class Came { Right, Refused, Unsuited };
 
 /// One candidate of one family for the pipeline's first output.
 Came try_candidate(TestPipeline& p, const Box& box, const Target& target, std::uint64_t seed) {
+  const auto memory = p.bind(box, seed);
   Func output = p.output();
   std::vector<std::int64_t> extents;
   for (const auto& side : box) extents.push_back(std::max<std::int64_t>(side.second, 1));
@@ -25,14 +28,14 @@ Came try_candidate(TestPipeline& p, const Box& box, const Target& target, std::u
   std::mt19937_64 random(seed);
   const TuneCandidate candidate = tuning::drawn(families[random() % families.size()], random);
   SCOPED_TRACE(candidate.text());
-  const auto memory = p.bind(box, seed);
   const auto expected = expected_values(p.outputs, box);
   try {
     schedules::apply(output, candidate.recipe, candidate.parameters);
-    EXPECT_TRUE(run_matches(expected, p.outputs, box, target));
+    std::ignore = compile(p.outputs, target);
   } catch (const UserError&) {
     return Came::Refused;
   }
+  EXPECT_TRUE(run_matches(expected, p.outputs, box, target));
   return Came::Right;
 }
 
@@ -60,15 +63,30 @@ TEST(RandomTuned, OfSharedPipelinesOnGpus) {
   for (const Target& target : gpu_targets()) try_pipelines(target);
 }
 
+/// Candidates for random algorithms, run in memory with all around it poisoned.
 void try_programs(const Target& target) {
   for (std::uint64_t seed = first_seed(); seed < first_seed() + 2 * pairs(); ++seed) {
-    Random random(seed);
-    const Program program = random_program(random);
-    const std::vector<Box> boxes = random_boxes(program, random);
-    SCOPED_TRACE("MICA_FUZZ_SEED=" + std::to_string(seed));
-    TestPipeline p = build(program);
+    FuzzCase drawn = random_case(seed, target, false);
+    TestPipeline p = build(drawn.program);
     if (p.outputs.size() != 1) continue;
-    static_cast<void>(try_candidate(p, boxes.front(), target, seed));
+    std::vector<std::int64_t> extents;
+    for (const auto& side : drawn.boxes.front())
+      extents.push_back(std::max<std::int64_t>(side.second, 1));
+    const tuning::Subject subject(p.output(), extents, target, CallSite::current());
+    const auto families = tuning::families_of(subject);
+    if (families.empty()) continue;
+    std::mt19937_64 random(seed);
+    const TuneCandidate candidate = tuning::drawn(families[random() % families.size()], random);
+    try {
+      schedules::apply(p.output(), candidate.recipe, candidate.parameters);
+    } catch (const UserError&) {
+      continue;
+    }
+    drawn.schedule = schedule_of(p);
+    const Outcome outcome = run_case(drawn);
+    EXPECT_TRUE(outcome.verdict == Verdict::Same || outcome.verdict == Verdict::Refused)
+        << "MICA_FUZZ_SEED=" << seed << " " << candidate.text() << "\n"
+        << to_string(drawn, outcome);
   }
 }
 

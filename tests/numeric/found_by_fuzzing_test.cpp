@@ -487,7 +487,8 @@ TEST(FoundByFuzzing, WrittenOutPointsOfAColorOfWhichNoneIsLeftBehindTheLastVecto
   }
 }
 
-// Of the first definition one thread needs a row of f at a time, however long it is, of the update one point.
+// Of the first definition one thread needs a row of f at a time, however long it is, of the update one
+// point.
 TEST(FoundByFuzzing, PointsThatOneDefinitionKeepsInAnArrayAreInOneForAll) {
   const Var x("x"), y("y");
   const RDom r({{0, 1}}, "r");

@@ -79,37 +79,44 @@ class Plot {
     return kHeight - kBottom - y_.share(v) * (kHeight - kBottom - kTop);
   }
   void dot(double x, double y, const char* colour, const std::string& hint) {
-    body_ << fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}" fill-opacity="0.75"><title>{}</title></circle>)",
-                         px(x), py(y), colour, escaped(hint));
+    body_ << fmt::format(
+        R"(<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}" fill-opacity="0.75"><title>{}</title></circle>)",
+        px(x), py(y), colour, escaped(hint));
   }
-  void line(const std::vector<std::pair<double, double>>& points, const char* colour, const char* dashes = "") {
+  void line(const std::vector<std::pair<double, double>>& points, const char* colour,
+            const char* dashes = "") {
     std::vector<std::string> places;
     for (const auto& [x, y] : points) places.push_back(fmt::format("{:.1f},{:.1f}", px(x), py(y)));
-    body_ << fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="1.5" stroke-dasharray="{}"/>)",
-                         fmt::join(places, " "), colour, dashes);
+    body_ << fmt::format(
+        R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="1.5" stroke-dasharray="{}"/>)",
+        fmt::join(places, " "), colour, dashes);
   }
   [[nodiscard]] std::string figure(const std::string& caption) const {
-    return fmt::format(R"(<figure><svg width="{}" height="{}" role="img">{}</svg><figcaption>{}</figcaption></figure>)",
-                       kWidth, kHeight, body_.str(), escaped(caption));
+    return fmt::format(
+        R"(<figure><svg width="{}" height="{}" role="img">{}</svg><figcaption>{}</figcaption></figure>)",
+        kWidth, kHeight, body_.str(), escaped(caption));
   }
 
  private:
   void frame() {
     const double bottom = kHeight - kBottom, right = kWidth - kRight;
     for (const double v : x_.ticks()) {
-      body_ << fmt::format(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e6e9ee"/><text x="{0:.1f}" y="{3}" text-anchor="middle">{4:.3g}</text>)",
-                           px(v), kTop, bottom, bottom + 15, v);
+      body_ << fmt::format(
+          R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e6e9ee"/><text x="{0:.1f}" y="{3}" text-anchor="middle">{4:.3g}</text>)",
+          px(v), kTop, bottom, bottom + 15, v);
     }
     for (const double v : y_.ticks()) {
-      body_ << fmt::format(R"(<line x1="{0}" y1="{1:.1f}" x2="{2}" y2="{1:.1f}" stroke="#e6e9ee"/><text x="{3}" y="{4:.1f}" text-anchor="end">{5:.3g}</text>)",
-                           kLeft, py(v), right, kLeft - 6, py(v) + 4, v);
+      body_ << fmt::format(
+          R"(<line x1="{0}" y1="{1:.1f}" x2="{2}" y2="{1:.1f}" stroke="#e6e9ee"/><text x="{3}" y="{4:.1f}" text-anchor="end">{5:.3g}</text>)",
+          kLeft, py(v), right, kLeft - 6, py(v) + 4, v);
     }
-    body_ << fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" fill="none" stroke="#aab2be"/>)", kLeft, kTop,
-                         right - kLeft, bottom - kTop);
-    body_ << fmt::format(R"(<text x="{}" y="{}" text-anchor="middle">{}</text>)", (kLeft + right) / 2, kHeight - 8,
-                         escaped(x_.title));
-    body_ << fmt::format(R"x(<text transform="translate(13 {}) rotate(-90)" text-anchor="middle">{}</text>)x",
-                         (kTop + bottom) / 2, escaped(y_.title));
+    body_ << fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" fill="none" stroke="#aab2be"/>)",
+                         kLeft, kTop, right - kLeft, bottom - kTop);
+    body_ << fmt::format(R"(<text x="{}" y="{}" text-anchor="middle">{}</text>)", (kLeft + right) / 2,
+                         kHeight - 8, escaped(x_.title));
+    body_ << fmt::format(
+        R"x(<text transform="translate(13 {}) rotate(-90)" text-anchor="middle">{}</text>)x",
+        (kTop + bottom) / 2, escaped(y_.title));
   }
 
   Axis x_, y_;
@@ -141,7 +148,8 @@ std::string plots(const TuneResult& found) {
     if (!best.empty()) best.emplace_back(number, least);
     least = std::min(least, ms);
     best.emplace_back(number, least);
-    search.dot(number, ms, c.recipe.empty() ? "#c0392b" : "#2d6cb5", fmt::format("{:.4f} ms: {}", ms, c.text()));
+    search.dot(number, ms, c.recipe.empty() ? "#c0392b" : "#2d6cb5",
+               fmt::format("{:.4f} ms: {}", ms, c.text()));
   }
   search.line(best, "#2e8b57");
   Plot model(around(predicted, "predicted, ms"), times);
@@ -155,7 +163,8 @@ std::string plots(const TuneResult& found) {
     ++m;
   }
   return search.figure("The search: each candidate's time, and the best so far. Red: no schedule.") +
-         model.figure(fmt::format("The model: rank correlation {:.2f}. Dashed: as predicted.", found.rank_correlation));
+         model.figure(fmt::format("The model: rank correlation {:.2f}. Dashed: as predicted.",
+                                  found.rank_correlation));
 }
 
 std::string table(const TuneResult& found) {
@@ -166,13 +175,18 @@ std::string table(const TuneResult& found) {
     return (a->measured > 0 ? a->measured : 1e30) < (b->measured > 0 ? b->measured : 1e30);
   });
   for (const TuneCandidate* c : order) {
-    const char* kind = c->text() == found.best.text() ? "best" : c->recipe.empty() ? "plain" : c->measured > 0 ? "" : "refused";
-    rows += fmt::format("<tr class=\"{}\"><td>{}</td><td>{:.4f}</td><td>{}{}</td></tr>\n", kind,
-                        c->measured > 0 ? fmt::format("{:.4f}", c->measured * 1e3) : "-", c->predicted * 1e3,
-                        escaped(c->text()), c->refused.empty() ? "" : ": " + escaped(c->refused));
+    const char* kind = c->text() == found.best.text() ? "best"
+                       : c->recipe.empty()            ? "plain"
+                       : c->measured > 0              ? ""
+                                                      : "refused";
+    rows +=
+        fmt::format("<tr class=\"{}\"><td>{}</td><td>{:.4f}</td><td>{}{}</td></tr>\n", kind,
+                    c->measured > 0 ? fmt::format("{:.4f}", c->measured * 1e3) : "-", c->predicted * 1e3,
+                    escaped(c->text()), c->refused.empty() ? "" : ": " + escaped(c->refused));
   }
-  return "<table><thead><tr><th>measured, ms</th><th>predicted, ms</th><th>schedule</th></tr></thead><tbody>\n" + rows +
-         "</tbody></table>\n";
+  return "<table><thead><tr><th>measured, ms</th><th>predicted, "
+         "ms</th><th>schedule</th></tr></thead><tbody>\n" +
+         rows + "</tbody></table>\n";
 }
 
 std::string folded(const std::string& title, const std::string& text, bool open = false) {
@@ -189,12 +203,16 @@ std::string tune_report_html(const TuneResult& found, const Func& output,
   std::string headline = found.best.text();
   if (found.best.measured > 0) {
     headline += fmt::format(": {:.4f} ms", found.best.measured * 1e3);
-    if (before > 0) headline += fmt::format(", {:.2f} times as fast as without a schedule", before / found.best.measured);
+    if (before > 0)
+      headline +=
+          fmt::format(", {:.2f} times as fast as without a schedule", before / found.best.measured);
   }
   std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-                     escaped(output.name()) + " tuned</title><style>" + kStyle + "</style></head><body>\n";
-  page += fmt::format("<h1>{} of {} on {}</h1>\n<p>{}</p>\n", escaped(output.name()), fmt::join(extents, " x "),
-                      escaped(tuning::device_name(target)), escaped(headline));
+                     escaped(output.name()) + " tuned</title><style>" + kStyle +
+                     "</style></head><body>\n";
+  page +=
+      fmt::format("<h1>{} of {} on {}</h1>\n<p>{}</p>\n", escaped(output.name()),
+                  fmt::join(extents, " x "), escaped(tuning::device_name(target)), escaped(headline));
   page += fmt::format("<p>{} candidates tried of {} that the model ranked, in {:.1f} s.</p>\n",
                       found.candidates.size(), found.considered, found.seconds);
   page += plots(found) + "<h2>What was measured</h2>\n" + table(found) + "<h2>The winner</h2>\n";

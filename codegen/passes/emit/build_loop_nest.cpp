@@ -119,7 +119,8 @@ void add_temporary(Program& program, const FunctionData& func) {
 
 namespace {
 
-std::vector<Nest> nests_of(const Program& program, const FunctionData& func, const NestBuilder& builder) {
+std::vector<Nest> nests_of(const Program& program, const FunctionData& func,
+                           const NestBuilder& builder) {
   std::vector<Nest> nests;
   for (std::size_t i = 0; i < func.definitions.size(); ++i) {
     if (analysis::copies_onto_itself(program, func, i)) continue;

@@ -210,17 +210,20 @@ bool NestBuilder::has_own_points(const Frame& frame, std::size_t position, const
 bool NestBuilder::needs_array(const Frame& frame, std::size_t position, const FunctionData& func,
                               const Box& box, const NestContext& context) const {
   const Placement& placement = program_.placement.at(func.name);
-  const bool by_default = context.in_thread && placement.memory == MemoryType::Auto &&
-                          !is_stored_outside(placement) && !placement.load;
-  if (!by_default) return false;
+  const bool by_default =
+      placement.memory == MemoryType::Auto && !is_stored_outside(placement) && !placement.load;
+  // What another definition keeps in an array has no other storage in this one.
+  const bool elsewhere = findings_.kept_in_arrays.count(func.name) > 0;
+  if (!by_default || (!context.in_thread && !elsewhere)) return false;
   const bool fixed = std::all_of(box.begin(), box.end(), [](const analysis::Interval& along) {
     return analysis::constant_extent(along).has_value();
   });
-  const bool elsewhere = findings_.kept_in_arrays.count(func.name) > 0;
   const bool own = has_own_points(frame, position, box);
   if (elsewhere && !own) {
-    throw UserError("compute_at: a thread of one definition of " + frame.func.name + " keeps its points of " +
-                        func.name + " in an array, and threads of another need the same points of it; compute " +
+    throw UserError("compute_at: a thread of one definition of " + frame.func.name +
+                        " keeps its points of " + func.name +
+                        " in an array, and iterations of another that run at once need the same points; "
+                        "compute " +
                         func.name + " at another loop, or at the root",
                     place_of<directive::ComputeAt>(func, placement));
   }
