@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
+#include "examples/common/larger.h"
 #include "examples/weather/steps.h"
 
 namespace mica::examples {
@@ -81,8 +83,7 @@ bool check_damping(const Target& target) {
   std::as_const(u)
       .cropped({{2, 28}, {2, 28}, {0, 1}})
       .for_each([&](const double& now, const Coordinates& at) {
-        const double difference = std::abs(now - expected * before(at[0], at[1], 0));
-        if (!(difference <= worst)) worst = difference;
+        worst = larger(worst, std::abs(now - expected * before(at[0], at[1], 0)));
       });
   const bool right = worst < 1e-13;
   std::printf("diffusion of a wave: x %.9f a step, largest difference %.1e: %s\n", expected, worst,
@@ -110,7 +111,7 @@ double residual(const Buffer<double>& u, const Buffer<double>& next, const Buffe
     };
     if (z > 0) add(i, i, i - plane);
     if (z < levels - 1) add(i + plane, i + plane, i);
-    if (!(std::abs(sum) <= worst * size)) worst = std::abs(sum) / size;
+    worst = larger(worst, std::abs(sum) / (size + std::numeric_limits<double>::min()));
   }
   return worst;
 }
@@ -134,8 +135,7 @@ Rise rise(std::int64_t levels, const Target& target) {
     result.start.push_back({layer(kFrom, z), height});
     result.computed.push_back({computed, height});
     result.exact.push_back({layer(kTo, z), height});
-    const double difference = std::abs(computed - layer(kTo, z));
-    if (!(difference <= result.error)) result.error = difference;
+    result.error = larger(result.error, std::abs(computed - layer(kTo, z)));
   }
   return result;
 }
