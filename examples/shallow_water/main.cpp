@@ -52,6 +52,8 @@ double rounding_bound(std::int64_t steps) {
 void run(const Options& o) {
   const Target target = o.target.empty() ? Target::best() : Target::parse(o.target);
   std::printf("target    %s (%s)\n", to_string(target).c_str(), device_for(target)->name().c_str());
+  std::optional<Frames> frames;  // made first: a folder that cannot be made is found before a long run
+  if (o.frames > 0) frames.emplace(o.out);
   bool right = check_wave(target);
   right = check_conservation(target) && right;
 
@@ -77,9 +79,7 @@ void run(const Options& o) {
   };
   note(state, 0);
   flow.every(std::max<std::int64_t>(1, steps / 100), note);
-  std::optional<Frames> frames;
-  if (o.frames > 0) {
-    frames.emplace(o.out);
+  if (frames) {
     frames->add(draw_flow(state, plane, shown, 0));
     flow.every(std::max<std::int64_t>(1, steps / o.frames), [&](const State& now, std::int64_t step) {
       frames->add(draw_flow(now, plane, shown, days(step)));
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
   app.add_option("--depth", o.depth, "of the fluid at rest, m")->capture_default_str();
   app.add_option("--coriolis", o.coriolis, "f in 1/s")->capture_default_str();
   app.add_option("--days", o.days, "time (default: 2.5 for jets, 0.2 for a bump)");
-  app.add_option("--frames", o.frames, "pictures on the way")
+  app.add_option("--frames", o.frames, "about how many pictures on the way")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{9999}))
       ->capture_default_str();
   app.add_option("--out", o.out, "folder for --frames, made if there is none")->capture_default_str();
