@@ -12,7 +12,8 @@ namespace mica::examples {
 Frames::Frames(std::string folder) : folder_(std::move(folder)) {
   std::error_code why;
   std::filesystem::create_directories(folder_, why);
-  if (!std::filesystem::is_directory(folder_)) {
+  std::error_code unknown;  // `why` says more
+  if (!std::filesystem::is_directory(folder_, unknown)) {
     throw UserError("cannot make the folder " + folder_ + ": " +
                     (why ? why.message() : "there is a file of that name"));
   }

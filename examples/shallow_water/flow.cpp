@@ -112,9 +112,9 @@ ShallowWater::ShallowWater(const Plane& plane, Conserve conserve, const Target& 
       flow_({{u_, next_, 0}, {v_, next_, 1}, {h_, next_, 2}}) {}
 
 void ShallowWater::every(std::int64_t n, const std::function<void(const State&, std::int64_t)>& look) {
-  flow_.every(n, [this, look](const RunningIteration& running) {
+  flow_.every(n, [u = u_, v = v_, h = h_, look](const RunningIteration& running) {
     const auto field = [&](const ImageParam& f) { return Buffer<double>(running.field(f)); };
-    look(State(field(u_), field(v_), field(h_)), running.steps_done());
+    look(State(field(u), field(v), field(h)), running.steps_done());
   });
 }
 
