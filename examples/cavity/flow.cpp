@@ -6,6 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "examples/common/larger.h"
+
 namespace mica::examples {
 namespace {
 
@@ -128,7 +130,7 @@ March Cavity::march(double steady, double tolerance, double longest) {
     const double *now = std::as_const(psi_now_).data(), *then = before.data();
     march.change = 0;
     for (std::int64_t i = 0; i < psi_now_.elements(); ++i) {
-      march.change = std::max(march.change, std::abs(now[i] - then[i]));
+      march.change = larger(march.change, std::abs(now[i] - then[i]));
     }
     march.change /= static_cast<double>(kBetweenLooks) * dt_;
     march.steady = march.change < steady;

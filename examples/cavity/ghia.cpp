@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "examples/common/larger.h"
+
 namespace mica::examples {
 namespace {
 
@@ -91,8 +93,7 @@ double largest_deviation(const std::vector<double>& values, const std::vector<Pl
   double largest = 0;
   for (const PlotPoint& point : published) {
     const double at = point.x * static_cast<double>(values.size() - 1);
-    const double deviation = std::abs(interpolated(values, at) - point.y);
-    if (!(deviation <= largest)) largest = deviation;  // NaN is kept
+    largest = larger(largest, std::abs(interpolated(values, at) - point.y));
   }
   return largest;
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "examples/common/larger.h"
+
 namespace mica::examples {
 namespace {
 
@@ -84,8 +86,7 @@ double largest_difference(const Buffer<double>& u, const Mode& mode, const Grid&
                           double amplitude) {
   double largest = 0;
   u.for_each([&](const double& value, const Coordinates& at) {
-    const double difference = std::abs(value - amplitude * mode.at(grid, at[0], at[1], at[2]));
-    if (!(difference <= largest)) largest = difference;  // NaN is kept
+    largest = larger(largest, std::abs(value - amplitude * mode.at(grid, at[0], at[1], at[2])));
   });
   return largest;
 }
