@@ -29,6 +29,7 @@ const std::map<std::string, std::vector<std::string>>& may_include() {
       {"schedules", {"dsl", "runtime", "codegen", "schedules"}},
       {"fuzz", {"dsl", "runtime", "codegen", "fuzz"}},
       {"examples", {"dsl", "runtime", "codegen", "schedules", "examples"}},
+      {"docs", {}},  // its programs include what users include
       {"bench", {"dsl", "runtime", "codegen", "schedules", "bench"}},
       {"tools", {"dsl", "runtime", "codegen", "schedules", "bench", "fuzz", "tools"}},
       {"tests", {"dsl", "runtime", "codegen", "schedules", "bench", "fuzz", "tests"}},
