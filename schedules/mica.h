@@ -9,5 +9,6 @@
 #include "runtime/buffer/buffer.h"
 #include "runtime/buffer/dlpack.h"
 #include "runtime/run/executable.h"
+#include "runtime/run/gpu_timer.h"
 #include "runtime/run/target.h"
 #include "schedules/registry.h"

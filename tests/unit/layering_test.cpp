@@ -1,7 +1,6 @@
 // The rules of the source tree: which folder may include which, where LLVM and CUDA may be named,
 // and how long a file may be. The tree is read from MICA_SOURCE_DIR.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -13,8 +12,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/source_root.h"
+
 namespace {
 
+using mica::test::source_root;
 namespace fs = std::filesystem;
 
 constexpr std::size_t max_lines = 500;
@@ -52,11 +54,6 @@ struct SourceFile {
   [[nodiscard]] bool under(const std::string& prefix) const { return path.starts_with(prefix); }
   [[nodiscard]] std::string at(std::size_t line) const { return path + ":" + std::to_string(line); }
 };
-
-fs::path source_root() {
-  const char* from_environment = std::getenv("MICA_SOURCE_DIR");
-  return from_environment != nullptr ? from_environment : MICA_SOURCE_DIR;
-}
 
 SourceFile read_source(const fs::path& root, const fs::path& file) {
   static const std::regex include_line(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"])re");
