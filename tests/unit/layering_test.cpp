@@ -189,7 +189,8 @@ TEST_F(SourceTree, NoFileNamesAPathOfOneMachine) {
                                    "fuzz", "tests", "examples", "bench", "tools"}) {
     std::ranges::move(read_folder(source_root(), folder, text_extensions), std::back_inserter(texts));
   }
-  for (const char* file : {"CMakeLists.txt", "CMakePresets.json", "README.md", ".ci/run"}) {
+  for (const char* file : {"CMakeLists.txt", "CMakePresets.json", "README.md", "CHANGELOG.md",
+                           "CONTRIBUTING.md", ".ci/run"}) {
     if (fs::exists(source_root() / file))
       texts.push_back(read_source(source_root(), source_root() / file));
   }

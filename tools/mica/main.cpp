@@ -34,6 +34,7 @@ std::string hint(const CLI::App& app) {
 
 int main(int argc, char** argv) {
   CLI::App app("Mica: stencils and schedules for NVIDIA GPUs");
+  app.set_version_flag("--version", "mica " MICA_VERSION);
   app.require_subcommand(1);
   mica::tools::add_list(app);
   mica::tools::add_show(app);
