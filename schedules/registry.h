@@ -38,7 +38,8 @@ const Recipe& find(const std::string& name);
 
 /// Replaces the schedule of `func` and of all Funcs behind it by the named one.
 /// UserErrors: no such schedule, an unknown parameter (the legal ones are listed), a value outside its
-/// range, a Func with too few or too many dimensions.
+/// range, a Func with too few or too many dimensions; what is wrong with the directives for this Func,
+/// when it is compiled. All stand at the line of the call.
 void apply(Func& func, const std::string& name, const Parameters& parameters = {},
            CallSite at = CallSite::current());
 

@@ -11,7 +11,7 @@ if(NOT DPKG_DEB OR NOT DPKG_SHLIBDEPS)
 endif()
 set(work "${BUILD}/packages_test")
 file(REMOVE_RECURSE "${work}")
-file(MAKE_DIRECTORY "${work}/root")
+file(MAKE_DIRECTORY "${work}/unpacked")
 
 function(run out)
   execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${work}" RESULT_VARIABLE status OUTPUT_VARIABLE output
@@ -40,7 +40,7 @@ foreach(package IN ITEMS libmica libmica-dev mica-tools)
   endif()
   run(fields "${DPKG_DEB}" --field "${file}")
   run(contents "${DPKG_DEB}" --contents "${file}")
-  run(ignored "${DPKG_DEB}" --extract "${file}" "${work}/root")
+  run(ignored "${DPKG_DEB}" --extract "${file}" "${work}/unpacked")
   expect("${package}" "${fields}" "Package: ${package}\n" "Version: ${VERSION}\n" "Maintainer: The Mica authors"
          "Description: Stencil language")
   expect("${package}" "${contents}" "/usr/share/doc/${package}/copyright" "/usr/share/doc/${package}/LICENSE")
@@ -66,14 +66,14 @@ foreach(package IN ITEMS libmica libmica-dev mica-tools)
 endforeach()
 
 # Unpacked, they are enough for the tool and for a program.
-run(version "${work}/root/usr/bin/mica" --version)
+run(version "${work}/unpacked/usr/bin/mica" --version)
 if(NOT version STREQUAL "mica ${VERSION}\n")
   message(SEND_ERROR "mica --version prints ${version}")
 endif()
-file(GLOB_RECURSE library "${work}/root/usr/lib/*/libmica.so" "${work}/root/usr/lib/libmica.so")
+file(GLOB_RECURSE library "${work}/unpacked/usr/lib/*/libmica.so" "${work}/unpacked/usr/lib/libmica.so")
 list(GET library 0 library)
 get_filename_component(folder "${library}" DIRECTORY)
-run(ignored "${CXX}" -std=c++20 -Wall -Wextra -Wpedantic -Werror ${FLAGS} "-I${work}/root/usr/include"
+run(ignored "${CXX}" -std=c++20 -Wall -Wextra -Wpedantic -Werror ${FLAGS} "-I${work}/unpacked/usr/include"
     "${SOURCE}/consumer/main.cpp" -o "${work}/consumer" "-L${folder}" -lmica "-Wl,-rpath,${folder}")
 run(ignored "${work}/consumer")
 file(REMOVE_RECURSE "${work}")

@@ -16,7 +16,7 @@ void add_fuzz(CLI::App& app) {
   auto choice = std::make_shared<Choice>();
   test::CampaignOptions& options = choice->options;
   options.seconds = 60;
-  command->add_option("--seconds", options.seconds, "run for so long (0: no limit)")
+  command->add_option("--seconds", options.seconds, "run for so many seconds (0: no limit)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
@@ -31,10 +31,11 @@ void add_fuzz(CLI::App& app) {
   command->add_flag("--illegal", options.illegal,
                     "draw directives without asking whether they are legal");
   command->add_option("--known", options.known, "pass over failures whose message contains this");
-  command->add_option("--shrink-seconds", options.shrink_seconds, "time for making a failure smaller")
+  command->add_option("--shrink-seconds", options.shrink_seconds, "seconds for making a failure smaller")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--refusals", choice->refusals, "list what schedules were refused for");
+  set_example(*command, "mica fuzz --seconds 2 --seed 7 --target emulator");
   command->callback([choice] {
     choice->options.target =
         choice->target == "cuda" ? Target{Backend::Cuda, 0} : Target::parse(choice->target);
