@@ -13,6 +13,7 @@ namespace mica::schedules {
 /// Values of a recipe's parameters by name; those left out take their defaults.
 using Parameters = std::map<std::string, std::int64_t>;
 
+/// A number that the user of a named schedule may choose.
 struct Parameter {
   std::string name;
   std::int64_t value = 0;  ///< default, good on an H200
