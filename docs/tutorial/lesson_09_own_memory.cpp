@@ -18,8 +18,8 @@ int main() {
   std::vector<double> mine(static_cast<std::size_t>(pitch) * ny, 0.0);
   std::vector<double> result(static_cast<std::size_t>(pitch) * ny, -1.0);
   mine[2 * pitch + 4] = 16.0;
-  Buffer<double> in(mine.data(), std::vector<BufferDim>{{0, nx, 1}, {0, ny, pitch}});
-  Buffer<double> out(result.data(), std::vector<BufferDim>{{0, nx, 1}, {0, ny, pitch}});
+  Buffer<double> in(mine.data(), {{0, nx, 1}, {0, ny, pitch}});
+  Buffer<double> out(result.data(), {{0, nx, 1}, {0, ny, pitch}});
   Buffer<double> inside = out.cropped({{1, nx - 2}, {1, ny - 2}});
 
   // Compiled once, for any extents; each run may have inputs and numbers of its own.

@@ -10,7 +10,7 @@ void add_fuzz(CLI::App& app) {
   struct Choice {
     test::CampaignOptions options;
     std::string target = "emulator";
-    bool refusals = false;
+    bool refusals = false, wide = false;
   };
   auto* command = app.add_subcommand("fuzz", "random algorithms and schedules against an interpreter");
   auto choice = std::make_shared<Choice>();
@@ -35,14 +35,18 @@ void add_fuzz(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--refusals", choice->refusals, "list what schedules were refused for");
+  add_wide(*command, choice->wide);
   set_example(*command, "mica fuzz --seconds 2 --seed 7 --target emulator");
   command->callback([choice] {
     choice->options.target =
         choice->target == "cuda" ? Target{Backend::Cuda, 0} : Target::parse(choice->target);
     const test::CampaignResult result = test::run_campaign(choice->options);
-    std::cout << to_string(result) << "\n";
-    if (choice->refusals) {
-      for (const auto& [message, count] : result.refusals) std::cout << count << "  " << message << "\n";
+    {
+      bench::Page page = page_on_stdout(choice->wide);
+      page << to_string(result) << "\n";
+      if (choice->refusals) {
+        for (const auto& [message, count] : result.refusals) page << count << "  " << message << "\n";
+      }
     }
     if (!result.failed) return;
     std::cout << "seed " << result.failed->seed << " fails:\n"

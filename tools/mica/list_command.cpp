@@ -35,7 +35,7 @@ void print_text(std::ostream& out) {
     line(recipe.name, recipe.description);
     std::string parameters = "parameters:";
     for (const auto& p : recipe.parameters) {
-      parameters += fmt::format(" {}={} [{}..{}]", p.name, p.value, p.min, p.max);
+      parameters += fmt::format(" {}={}[{}..{}]", p.name, p.value, p.min, p.max);
     }
     line("", parameters);
     line("", "from: " + recipe.document);
