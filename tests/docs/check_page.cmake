@@ -21,3 +21,15 @@ expect(1 "echo 1 differs" "one\n${output}```console\n$ echo 1\n2\n```\n")
 expect(0 "^$" "one\n${output}```console figures-vary\n$ echo 1.5 ms\n27  ms\n```\n")
 expect(1 "echo 1.5 ms differs" "one\n${output}```console figures-vary\n$ echo 1.5 ms\n27 s\n```\n")
 expect(1 "false failed" "one\n${output}```console\n$ false\n```\n")
+
+# A heading that a link leads to, and what is written anew.
+expect(1 "has no heading for #no-such" "one [link](page.md#no-such)\n${output}")
+expect(0 "^$" "one [link](page.md#some-heading-of-it)\n# Some heading, of it\n${output}")
+file(WRITE "${WORK}/page.md" "one\n```output\n   0   0   0   0   0   0   0   0\nstale\n```\n```console\n$ echo 1\n2\n```\nend\n")
+execute_process(COMMAND "${CHECK}" "${WORK}/page.md" --program "${PROGRAM}" --bin "${WORK}" --write yes
+                OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+file(READ "${WORK}/page.md" page)
+if(NOT page MATCHES "^one\n```output\n   0   0[^`]*   0  25[^`]*   0\n```\n```console\n[$] echo 1\n1\n```\nend\n$" OR
+   page MATCHES "stale")
+  message(FATAL_ERROR "check_page --write has written\n${page}")
+endif()

@@ -1,7 +1,8 @@
 // Does a page of the documentation show what is so? Its links lead to files, its code stands in the
 // source it is taken from, and its output is what the programs print.
 //
-//   check_page PAGE [--source FILE]... [--program FILE] [--bin FOLDER] [--mentions NAME]...
+//   check_page PAGE [--source FILE]... [--program FILE] [--bin FOLDER] [--mentions NAME]... [--write
+//   yes]
 //
 // Blocks by the word after the ```:
 //   cpp      neighbouring lines of a source, indented as there or less
@@ -10,15 +11,21 @@
 //   console  "$ COMMAND" and what the command prints; programs are those in the folder --bin.
 //            "console figures-vary": numbers, and spaces between words, are not compared
 //   others   are not looked at
-// Exit status: 0, or 1 with a message a difference.
+// With --write yes, output and console blocks without "..." become what is printed now; an output block
+// begins where the line is printed that it begins with. Exit status: 0, or 1 with a message a
+// difference.
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <regex>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/wait.h>
@@ -40,6 +47,7 @@ struct Options {
   fs::path page, program, bin;
   std::vector<fs::path> sources;
   Lines mentions;
+  bool write = false;
 };
 
 Lines read_lines(const fs::path& path) {
@@ -133,7 +141,7 @@ std::size_t first_difference(const Lines& all, const Lines& printed) {
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 // What a command prints, stderr included; a failure of it throws.
-Lines output_of(const std::string& command) {
+std::string output_of(const std::string& command) {
   std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot start " + command);
   std::string text;
@@ -143,7 +151,49 @@ Lines output_of(const std::string& command) {
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     throw std::runtime_error(command + " failed:\n" + text);
   }
-  return split(text);
+  return text;
+}
+
+// The part of a link behind # that leads to a heading: "## By condition, and as data" has
+// by-condition-and-as-data.
+std::string anchor_of(const std::string& heading) {
+  std::string anchor;
+  for (const char c : heading.substr(std::min(heading.find_first_not_of("# "), heading.size()))) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '_') {
+      anchor += static_cast<char>(std::tolower(byte));
+    } else if (c == ' ') {
+      anchor += '-';
+    }
+  }
+  return anchor;
+}
+
+bool has_anchor(const fs::path& page, const std::string& anchor) {
+  bool inside = false;
+  for (const std::string& line : read_lines(page)) {
+    if (line.starts_with("```")) inside = !inside;
+    if (!inside && line.starts_with("#") && anchor_of(line) == anchor) return true;
+  }
+  return false;
+}
+
+// Lines without empty ones at both ends.
+Lines without_empty_ends(Lines lines) {
+  while (!lines.empty() && trimmed(lines.back()).empty()) lines.pop_back();
+  while (!lines.empty() && trimmed(lines.front()).empty()) lines.erase(lines.begin());
+  return lines;
+}
+
+Lines raw_lines(const std::string& text) {
+  Lines lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(trimmed(line));
+  return without_empty_ends(lines);
+}
+
+bool leaves_out(const Lines& lines) {
+  return std::find(lines.begin(), lines.end(), "...") != lines.end();
 }
 
 Lines without_figures(const Lines& lines) {
@@ -160,6 +210,7 @@ class Check {
   explicit Check(Options options) : options_(std::move(options)), page_(read_lines(options_.page)) {}
 
   int run() {
+    if (options_.write) write();
     links();
     Lines output;
     for (const Block& block : blocks_of(page_)) {
@@ -169,9 +220,7 @@ class Check {
     }
     if (!options_.program.empty()) {
       for (const char* target : kTargets) {
-        compare(
-            "output on " + std::string(target), output,
-            output_of("MICA_TARGET=" + std::string(target) + " " + quoted(options_.program.string())));
+        compare("output on " + std::string(target), output, split(program_output(target)));
       }
     }
     for (const std::string& name : options_.mentions) {
@@ -197,7 +246,12 @@ class Check {
       const std::string text = std::regex_replace(page_[i], std::regex("`[^`]*`(?!\\])"), "");
       for (std::sregex_iterator at(text.begin(), text.end(), link), end; at != end; ++at) {
         const fs::path to = options_.page.parent_path() / (*at)[1].str();
-        if (!fs::exists(to)) fail(i + 1, "there is no " + to.string());
+        const std::string anchor = (*at)[2].str();
+        if (!fs::exists(to)) {
+          fail(i + 1, "there is no " + to.string());
+        } else if (!anchor.empty() && !has_anchor(to, anchor.substr(1))) {
+          fail(i + 1, to.string() + " has no heading for " + anchor);
+        }
       }
     }
   }
@@ -218,6 +272,61 @@ class Check {
          what + " differs at its line " + std::to_string(at + 1) + "; printed was\n" + joined(printed));
   }
 
+  [[nodiscard]] std::string program_output(const std::string& target) const {
+    return output_of("MICA_TARGET=" + target + " " + quoted(options_.program.string()));
+  }
+  [[nodiscard]] std::string console_output(const std::string& command) const {
+    return output_of("PATH=" + quoted(options_.bin.string()) + ":\"$PATH\"; " + command);
+  }
+
+  // The blocks of what is printed, as it is now.
+  void write() {
+    std::vector<Block> blocks = blocks_of(page_);
+    const Lines printed = options_.program.empty() ? Lines() : raw_lines(program_output(kTargets[0]));
+    std::vector<std::pair<Block*, std::size_t>> starts;
+    std::size_t from = 0;
+    for (Block& block : blocks) {
+      if (block.kind.starts_with("console") && !leaves_out(block.lines)) {
+        Lines lines;
+        for (const std::string& line : block.lines) {
+          if (!line.starts_with("$ ")) continue;
+          lines.push_back(line);
+          for (const std::string& p : raw_lines(console_output(line.substr(2)))) lines.push_back(p);
+        }
+        block.lines = lines;
+      } else if (block.kind == "output" && !block.lines.empty()) {
+        const auto at = std::find(printed.begin() + static_cast<std::ptrdiff_t>(from), printed.end(),
+                                  trimmed(block.lines.front()));
+        if (at == printed.end()) {
+          throw std::runtime_error("nothing begins with the line " + block.lines.front() + ": write it");
+        }
+        from = static_cast<std::size_t>(at - printed.begin());
+        starts.emplace_back(&block, from++);
+      }
+    }
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      auto& [block, first] = starts[i];
+      const std::size_t last = i + 1 < starts.size() ? starts[i + 1].second : printed.size();
+      if (leaves_out(block->lines)) continue;
+      block->lines = without_empty_ends(Lines(printed.begin() + static_cast<std::ptrdiff_t>(first),
+                                              printed.begin() + static_cast<std::ptrdiff_t>(last)));
+    }
+    Lines page;
+    std::size_t next = 0;
+    for (const Block& block : blocks) {
+      page.insert(page.end(), page_.begin() + static_cast<std::ptrdiff_t>(next),
+                  page_.begin() + static_cast<std::ptrdiff_t>(block.line));
+      page.insert(page.end(), block.lines.begin(), block.lines.end());
+      for (next = block.line; !page_[next].starts_with("```"); ++next) {
+      }
+    }
+    page.insert(page.end(), page_.begin() + static_cast<std::ptrdiff_t>(next), page_.end());
+    if (page == page_) return;
+    page_ = page;
+    std::ofstream(options_.page) << joined(page);
+    std::cout << options_.page.string() << " was written\n";
+  }
+
   void console(const Block& block) {
     if (options_.bin.empty()) throw std::runtime_error("a page with commands needs --bin");
     const bool vary = block.kind.find("figures-vary") != std::string::npos;
@@ -230,8 +339,7 @@ class Check {
       Lines shown;
       while (i < block.lines.size() && !block.lines[i].starts_with("$ "))
         shown.push_back(block.lines[i++]);
-      const Lines printed =
-          output_of("PATH=" + quoted(options_.bin.string()) + ":\"$PATH\"; " + command);
+      const Lines printed = split(console_output(command));
       compare(command, vary ? without_figures(shown) : shown, vary ? without_figures(printed) : printed,
               block.line);
     }
@@ -257,6 +365,8 @@ Options parse(int argc, char** argv) {
       options.program = argv[i];
     } else if (word == "--bin") {
       options.bin = argv[i];
+    } else if (word == "--write") {
+      options.write = std::string(argv[i]) == "yes";
     } else if (word == "--mentions") {
       options.mentions.emplace_back(argv[i]);
     } else {
