@@ -35,4 +35,9 @@ Algorithm make_algorithm(const std::string& name) {
                   "; the algorithms are " + joined(names));
 }
 
+void apply_named(Algorithm& algorithm, const std::string& schedule,
+                 const schedules::Parameters& parameters) {
+  schedules::apply(algorithm.output, schedule, parameters, CallSite::current("", 0, ""));
+}
+
 }  // namespace mica::bench

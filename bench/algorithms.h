@@ -25,4 +25,8 @@ Algorithm make_algorithm(const std::string& name);
 /// "copy3d", "stencil7", "star25", ..., in a fixed order.
 std::vector<std::string> algorithm_names();
 
+/// schedules::apply for those who name a schedule on a command line: errors name no line of C++.
+void apply_named(Algorithm& algorithm, const std::string& schedule,
+                 const schedules::Parameters& parameters);
+
 }  // namespace mica::bench

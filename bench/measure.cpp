@@ -180,7 +180,7 @@ Result measure(const Case& c, const Options& options) {
   for (const auto& [name, value] : options.parameters) r.parameters[name] = value;
   if (!has_schedule(c)) r.note = "no schedule of this name yet";
   // A schedule that is refused costs no arrays. The host's values come from a copy without one.
-  if (has_schedule(c)) schedules::apply(algorithm.output, c.schedule, r.parameters);
+  if (has_schedule(c)) apply_named(algorithm, c.schedule, r.parameters);
   Algorithm plain = make_algorithm(c.algorithm);
   Arrays arrays(plain, std::vector<std::int64_t>(plain.halo.size(), n), options.dense);
   for (std::size_t i = 0; i < arrays.inputs.size(); ++i) algorithm.inputs[i].set(arrays.inputs[i]);

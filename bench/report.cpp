@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/page.h"
 #include "runtime/run/device.h"
 
 namespace mica::bench {
@@ -50,19 +51,27 @@ nlohmann::json to_json(const Resources& r) {
 
 }  // namespace
 
-void print_heading(std::ostream& out) {
-  out << fmt::format("{:<24}{:>10}{:>10}{:>9}{:>10}{:>8}{:>6}{:>8}{:>7}{:>8}  bits\n", "case", "ms",
-                     "copy ms", "of copy", "twin ms", "ratio", "regs", "shared", "local", "warps");
+void print_heading(const Target& target, std::ostream& out) {
+  std::string heading = fmt::format("{:<24}{:>10}{:>10}{:>9}", "case", "ms", "copy ms", "of copy");
+  if (target.backend == Backend::Cuda) {
+    heading += fmt::format("{:>10}{:>8}{:>6}{:>10}{:>9}{:>8}", "twin ms", "ratio", "regs", "shared B",
+                           "local B", "warps");
+  }
+  out << Inked{Ink::Strong, heading + "  bits"} << "\n";
 }
 
-void print_result(const Result& r, std::ostream& out) {
+void print_result(const Result& r, const Target& target, std::ostream& out) {
   const double of_copy = r.ms > 0 ? r.copy_ms / r.ms : -1;
-  const double ratio = r.ms > 0 && r.twin_ms > 0 ? r.ms / r.twin_ms : -1;
   out << fmt::format("{:<24}", r.name) << number(r.ms, 10, 4) << number(r.copy_ms, 10, 4)
-      << percent(of_copy, 9) << number(r.twin_ms, 10, 4) << number(ratio, 8, 3)
-      << number(r.mica.registers, 6, 0) << number(r.ms < 0 ? -1 : r.mica.shared_bytes, 8, 0)
-      << number(r.mica.local_bytes, 7, 0) << percent(r.mica.occupancy, 8) << "  " << verdict(r)
-      << std::endl;
+      << percent(of_copy, 9);
+  if (target.backend == Backend::Cuda) {
+    const double ratio = r.ms > 0 && r.twin_ms > 0 ? r.ms / r.twin_ms : -1;
+    out << number(r.twin_ms, 10, 4) << number(ratio, 8, 3) << number(r.mica.registers, 6, 0)
+        << number(r.ms < 0 ? -1 : r.mica.shared_bytes, 10, 0) << number(r.mica.local_bytes, 9, 0)
+        << percent(r.mica.occupancy, 8);
+  }
+  const bool good = r.ms >= 0 && r.right && (r.twin_ms < 0 || r.twin_right);
+  out << "  " << Inked{good ? Ink::Good : Ink::Bad, verdict(r)} << std::endl;
 }
 
 void write_text(const std::string& path, const std::string& text) {

@@ -8,7 +8,9 @@
 
 #include "bench/chart.h"
 #include "bench/measure.h"
+#include "bench/page.h"
 #include "bench/report.h"
+#include "dsl/expr/names.h"
 #include "runtime/run/device.h"
 
 namespace mica::bench {
@@ -119,13 +121,24 @@ std::vector<Result> run_sweep(const Options& options, const Sweep& sweep, const 
     throw UserError("a sweep is of one case, and these match: " + names);
   }
   Case c = chosen.front();
+  if (has_schedule(c)) {
+    std::vector<std::string> known;
+    for (const auto& parameter : schedules::find(c.schedule).parameters) known.push_back(parameter.name);
+    if (std::find(known.begin(), known.end(), sweep.parameter) == known.end()) {
+      throw UserError("--sweep " + sweep.parameter + ": schedule " + c.schedule +
+                      " has no such parameter" + did_you_mean(sweep.parameter, known) + "; it has " +
+                      joined(known));
+    }
+  }
   if (c.twin.chunk_parameter != sweep.parameter) c.twin = {};
+  const bool on_gpu = options.target.backend == Backend::Cuda;
   out << fmt::format("{} on {}, median of {} interleaved runs\n", c.name,
                      device_for(options.target)->name(), options.runs);
-  out << fmt::format(
-      "{:>12}{:>10}{:>10}{:>12}{:>12}{:>6}  GB/s are effective: every input read and "
-      "every output written once\n",
-      sweep.parameter, "ms", "GB/s", "twin GB/s", "copy GB/s", "regs");
+  out << "GB/s are effective: every input read and every output written once\n";
+  std::string heading =
+      fmt::format("{:>12}{:>10}{:>10}{:>12}", sweep.parameter, "ms", "GB/s", "copy GB/s");
+  if (on_gpu) heading += fmt::format("{:>12}{:>6}", "twin GB/s", "regs");
+  out << Inked{Ink::Strong, heading} << "\n";
   std::vector<Result> results;
   for (const std::int64_t value : sweep.values) {
     c.parameters[sweep.parameter] = value;
@@ -137,12 +150,15 @@ std::vector<Result> run_sweep(const Options& options, const Sweep& sweep, const 
                                         c.name, sweep.parameter, value));
       }
       out << fmt::format("{:>12}", value) << dash(r.ms, 10, 4) << dash(r.bandwidth(r.ms), 10, 1)
-          << dash(r.bandwidth(r.twin_ms), 12, 1) << dash(r.bandwidth(r.copy_ms), 12, 1)
-          << (r.mica.registers >= 0 ? fmt::format("{:>6}", r.mica.registers) : "     -") << "  "
-          << r.note << std::endl;
+          << dash(r.bandwidth(r.copy_ms), 12, 1);
+      if (on_gpu) {
+        out << dash(r.bandwidth(r.twin_ms), 12, 1)
+            << (r.mica.registers >= 0 ? fmt::format("{:>6}", r.mica.registers) : "     -");
+      }
+      out << "  " << r.note << std::endl;
       if (r.ms > 0 || r.twin_ms > 0) results.push_back(r);
     } catch (const UserError& e) {
-      out << fmt::format("{:>12}  refused: {}\n", value, e.what());
+      out << fmt::format("{:>12}  ", value) << Inked{Ink::Bad, "refused"} << ": " << e.what() << "\n";
     }
   }
   if (results.empty()) throw UserError("nothing of " + c.name + " could be measured");

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/page.h"
 #include "dsl/expr/names.h"
 #include "dsl/func/boundary.h"
 #include "runtime/run/gpu_timer.h"
@@ -305,8 +306,10 @@ void run_time(const TimeOptions& options, std::ostream& out) {
     throw UserError("no time case has " + options.filter + " in its name" +
                     did_you_mean(options.filter, names) + "; there are " + joined(names));
   }
-  out << fmt::format("{:<16} {:>7} {:>6} {:>10} {:>9} {:>9}  {}\n", "case", "points", "tile", "ms/step",
-                     "G/s", "of roof", "bits");
+  out << "Gpoint/s: 10^9 updates of a point a second; roof: single steps at the speed of a copy\n"
+      << Inked{Ink::Strong, fmt::format("{:<16} {:>7} {:>6} {:>10} {:>9} {:>9}  {}", "case", "points",
+                                        "steps", "ms/step", "Gpoint/s", "of roof", "bits")}
+      << "\n";
   bool wrong = false;
   for (const TimeCase& c : cases) {
     const std::int64_t size = options.size > 0 ? options.size : c.size;
@@ -330,10 +333,10 @@ void run_time(const TimeOptions& options, std::ostream& out) {
       const Timed timed = time_variant(c, variant, size, options);
       const double rate = points / timed.ms * 1e-6;
       const double roof = copy / (bytes / points);
-      out << fmt::format("{:<16} {:>7} {:>6} {:>10.4f} {:>9.1f} {:>8.1f}%  {}{}\n", c.name, size,
-                         variant.steps, timed.ms, rate, 100 * rate / roof,
-                         timed.right ? "right" : "WRONG", words_of(variant.parameters))
-          << std::flush;
+      out << fmt::format("{:<16} {:>7} {:>6} {:>10.4f} {:>9.1f} {:>8.1f}%  ", c.name, size,
+                         variant.steps, timed.ms, rate, 100 * rate / roof)
+          << Inked{timed.right ? Ink::Good : Ink::Bad, timed.right ? "right" : "WRONG"}
+          << words_of(variant.parameters) << std::endl;
       wrong = wrong || !timed.right;
     }
   }

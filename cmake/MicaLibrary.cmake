@@ -57,8 +57,7 @@ foreach(layer IN LISTS mica_layers)
 endforeach()
 target_include_directories(mica INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-  # Mica's headers name each other from Mica's root: "dsl/expr/expr.h".
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/mica>)
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(mica INTERFACE cxx_std_20)
 target_link_libraries(mica PRIVATE mica_settings ${llvm_libraries} ${mica_host_uses} SQLite::SQLite3 ${CMAKE_DL_LIBS})
 # Only mica:: is exported, so a program may use an LLVM of its own.

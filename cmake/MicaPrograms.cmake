@@ -26,6 +26,17 @@ if(MICA_EXAMPLES)
   endforeach()
 endif()
 
+# Every docs/tutorial/lesson_*.cpp is a program of that name.
+set(mica_lessons "")
+if(MICA_EXAMPLES)
+  file(GLOB lesson_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/tutorial/lesson_*.cpp")
+  foreach(source IN LISTS lesson_sources)
+    get_filename_component(name "${source}" NAME_WE)
+    mica_program(${name} SOURCES "${source}")
+    list(APPEND mica_lessons ${name})
+  endforeach()
+endif()
+
 # The oracle, random programs and schedules, and the search for differences, for the tests and the tool.
 if(MICA_TOOLS OR MICA_TESTS)
   mica_sources(fuzz_sources fuzz)
@@ -55,6 +66,7 @@ if(MICA_TOOLS)
     mica_program(mica_cli SOURCES ${tool_sources}
       USES mica_fuzz $<TARGET_NAME_IF_EXISTS:mica_bench> CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt PNG::PNG)
     set_target_properties(mica_cli PROPERTIES OUTPUT_NAME mica)
+    target_compile_definitions(mica_cli PRIVATE "MICA_VERSION=\"${PROJECT_VERSION}\"")
   endif()
 endif()
 

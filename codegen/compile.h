@@ -12,6 +12,7 @@
 
 namespace mica {
 
+/// How a pipeline is compiled: `compile(f, target, {.bake = {{"u.extent.0", 512}}})`.
 struct CompileOptions {
   /// Mins, extents and strides of inputs and outputs that are compiled in as constants: symbol -> value,
   /// such as {"u.extent.0", 512}: the array's name as the user wrote it, dots and all, then the field

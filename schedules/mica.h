@@ -9,6 +9,7 @@
 #include "runtime/buffer/buffer.h"
 #include "runtime/buffer/dlpack.h"
 #include "runtime/run/executable.h"
+#include "runtime/run/gpu_timer.h"
 #include "runtime/run/target.h"
 #include "schedules/registry.h"
 #include "schedules/tune/tune.h"

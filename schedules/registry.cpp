@@ -72,7 +72,12 @@ void apply(Func& func, const std::string& name, const Parameters& parameters, Ca
     values[key] = value;
   }
   func.clear_schedule();
-  recipe.schedule(func, values);
+  placed_at(at, [&] { recipe.schedule(func, values); });
+  for (const auto& data : collect_graph({func.function()}).funcs) {
+    for (auto& definition : data->definitions) {
+      for (Directive& directive : definition.directives) directive.where = at;
+    }
+  }
 }
 
 // ---- what recipes are made of ----------------------------------------------------------------------

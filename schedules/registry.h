@@ -13,6 +13,7 @@ namespace mica::schedules {
 /// Values of a recipe's parameters by name; those left out take their defaults.
 using Parameters = std::map<std::string, std::int64_t>;
 
+/// A number that the user of a named schedule may choose.
 struct Parameter {
   std::string name;
   std::int64_t value = 0;  ///< default, good on an H200
@@ -38,7 +39,8 @@ const Recipe& find(const std::string& name);
 
 /// Replaces the schedule of `func` and of all Funcs behind it by the named one.
 /// UserErrors: no such schedule, an unknown parameter (the legal ones are listed), a value outside its
-/// range, a Func with too few or too many dimensions.
+/// range, a Func with too few or too many dimensions; what is wrong with the directives for this Func,
+/// when it is compiled. All stand at the line of the call.
 void apply(Func& func, const std::string& name, const Parameters& parameters = {},
            CallSite at = CallSite::current());
 

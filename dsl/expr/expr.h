@@ -152,6 +152,7 @@ struct ImageField {
 struct Cast {
   Expr value;
 };
+/// One operand of the node's type.
 struct Unary {
   UnaryOp op;
   Expr a;
@@ -170,6 +171,7 @@ struct Compare {
   CompareOp op;
   Expr a, b;
 };
+/// `if_true` where `condition`, a bool, holds, else `if_false`; both have the node's type.
 struct Select {
   Expr condition, if_true, if_false;
 };
@@ -247,6 +249,7 @@ struct Reinterpret {
   Expr value;
 };
 
+/// One node of an expression: what it is, and the type of its value.
 struct ExprNode {
   using Op = std::variant<IntImm, FloatImm, VarRef, ParamRef, RVarRef, ImageField, Cast, Unary, Binary,
                           Compare, Select, Fma, Strict, Access, Let, Load, Ramp, Broadcast, Shuffle,

@@ -215,16 +215,19 @@ struct Unroll {
   }
   friend bool operator==(const Unroll&, const Unroll&) = default;
 };
+/// The Func is computed anew wherever it is read.
 struct ComputeInline {
   static constexpr Traits traits{"compute_inline", Of::Func, ActsOn::Values};
   static constexpr auto fields() { return std::tuple<>{}; }
   friend bool operator==(const ComputeInline&, const ComputeInline&) = default;
 };
+/// The Func is computed whole, before its readers.
 struct ComputeRoot {
   static constexpr Traits traits{"compute_root", Of::Func, ActsOn::Values};
   static constexpr auto fields() { return std::tuple<>{}; }
   friend bool operator==(const ComputeRoot&, const ComputeRoot&) = default;
 };
+/// The Func is computed inside the loop `level`, over the box that one iteration reads.
 struct ComputeAt {
   LoopLevel level;
   static constexpr Traits traits{"compute_at", Of::Func, ActsOn::Values};
@@ -234,6 +237,7 @@ struct ComputeAt {
   }
   friend bool operator==(const ComputeAt&, const ComputeAt&) = default;
 };
+/// The Func's values are stored at the loop `level`, around the one where they are computed.
 struct StoreAt {
   LoopLevel level;
   static constexpr Traits traits{"store_at", Of::Func, ActsOn::Values};
@@ -243,11 +247,13 @@ struct StoreAt {
   }
   friend bool operator==(const StoreAt&, const StoreAt&) = default;
 };
+/// The Func's values are stored outside all loops.
 struct StoreRoot {
   static constexpr Traits traits{"store_root", Of::Func, ActsOn::Values};
   static constexpr auto fields() { return std::tuple<>{}; }
   friend bool operator==(const StoreRoot&, const StoreRoot&) = default;
 };
+/// The Func's values lie in `memory`.
 struct StoreIn {
   MemoryType memory{};
   static constexpr Traits traits{"store_in", Of::Func, ActsOn::Values};

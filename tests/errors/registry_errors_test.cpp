@@ -43,6 +43,18 @@ TEST(RegistryErrors, AValueOutsideItsRangeNamesTheRange) {
   EXPECT_TRUE(has(text, "registry_errors_test.cpp")) << "the user's line: " << text;
 }
 
+TEST(RegistryErrors, WhatItsDirectivesAreRefusedForStandsAtTheUsersLine) {
+  bench::Algorithm a = bench::make_algorithm("stencil7");
+  schedules::apply(a.output, "pmpp/naive", {{"block_x", 1024}, {"block_y", 1024}});
+  const std::string text = message_of([&] { (void)a.output.print_loop_nest(Target::gpu_emulator()); });
+  EXPECT_TRUE(has(text, "1048576 threads")) << text;
+  EXPECT_TRUE(has(text, "registry_errors_test.cpp:" + std::to_string(__LINE__ - 3))) << text;
+
+  schedules::apply(a.output, "pmpp/register-march", {{"vec", 3}});
+  const std::string vector = message_of([&] { (void)a.output.print_loop_nest(Target::gpu_emulator()); });
+  EXPECT_TRUE(has(vector, "registry_errors_test.cpp:" + std::to_string(__LINE__ - 2))) << vector;
+}
+
 TEST(RegistryErrors, AFuncOfOtherDimensionsIsRefused) {
   bench::Algorithm a = bench::make_algorithm("stencil7");
   const std::string text = message_of([&] { schedules::apply(a.output, "jacobi2d/strided-load"); });

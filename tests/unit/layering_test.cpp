@@ -1,7 +1,6 @@
 // The rules of the source tree: which folder may include which, where LLVM and CUDA may be named,
 // and how long a file may be. The tree is read from MICA_SOURCE_DIR.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -13,8 +12,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/source_root.h"
+
 namespace {
 
+using mica::test::source_root;
 namespace fs = std::filesystem;
 
 constexpr std::size_t max_lines = 500;
@@ -29,6 +31,7 @@ const std::map<std::string, std::vector<std::string>>& may_include() {
       {"schedules", {"dsl", "runtime", "codegen", "schedules"}},
       {"fuzz", {"dsl", "runtime", "codegen", "fuzz"}},
       {"examples", {"dsl", "runtime", "codegen", "schedules", "examples"}},
+      {"docs", {}},  // its programs include what users include
       {"bench", {"dsl", "runtime", "codegen", "schedules", "bench"}},
       {"tools", {"dsl", "runtime", "codegen", "schedules", "bench", "fuzz", "tools"}},
       {"tests", {"dsl", "runtime", "codegen", "schedules", "bench", "fuzz", "tests"}},
@@ -51,11 +54,6 @@ struct SourceFile {
   [[nodiscard]] bool under(const std::string& prefix) const { return path.starts_with(prefix); }
   [[nodiscard]] std::string at(std::size_t line) const { return path + ":" + std::to_string(line); }
 };
-
-fs::path source_root() {
-  const char* from_environment = std::getenv("MICA_SOURCE_DIR");
-  return from_environment != nullptr ? from_environment : MICA_SOURCE_DIR;
-}
 
 SourceFile read_source(const fs::path& root, const fs::path& file) {
   static const std::regex include_line(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"])re");
@@ -191,7 +189,8 @@ TEST_F(SourceTree, NoFileNamesAPathOfOneMachine) {
                                    "fuzz", "tests", "examples", "bench", "tools"}) {
     std::ranges::move(read_folder(source_root(), folder, text_extensions), std::back_inserter(texts));
   }
-  for (const char* file : {"CMakeLists.txt", "CMakePresets.json", "README.md", ".ci/run"}) {
+  for (const char* file : {"CMakeLists.txt", "CMakePresets.json", "README.md", "CHANGELOG.md",
+                           "CONTRIBUTING.md", ".ci/run"}) {
     if (fs::exists(source_root() / file))
       texts.push_back(read_source(source_root(), source_root() / file));
   }

@@ -15,6 +15,7 @@ void add_time(CLI::App& bench) {
     bench::TimeOptions options;
     std::string target, tiles;
     std::vector<std::string> parameters;
+    bool wide = false;
   };
   auto* command = bench.add_subcommand(
       "time",
@@ -36,6 +37,8 @@ void add_time(CLI::App& bench) {
   command->add_option(
       "--param,-p", choice->parameters,
       "in place of the case's, name=value: threads_x, threads_y, rows, chunk, vec, scatter, registers");
+  add_wide(*command, choice->wide);
+  set_example(*command, "mica bench time 7pt-f32 --size 64 --steps 8 --runs 3 --sweep T=1,2,4");
   command->callback([choice] {
     choice->options.target = choice->target.empty() ? Target::best() : Target::parse(choice->target);
     choice->options.parameters = parse_parameters(choice->parameters);
@@ -44,7 +47,8 @@ void add_time(CLI::App& bench) {
         choice->options.tiles.push_back(static_cast<int>(steps));
       }
     }
-    bench::run_time(choice->options, std::cout);
+    bench::Page page = page_on_stdout(choice->wide);
+    with_parameters(choice->parameters, [&] { bench::run_time(choice->options, page); });
   });
 }
 
@@ -56,11 +60,13 @@ void add_bench(CLI::App& app) {
     bench::Figure figure;
     std::string target, sweep;
     std::vector<std::string> parameters;
+    bool wide = false;
   };
   auto* command = app.add_subcommand("bench", "time schedules against hand-written kernels and a copy");
   auto choice = std::make_shared<Choice>();
   bench::Options& options = choice->options;
-  command->add_option("filter", options.filter, "the case of this name, or all whose name contains it");
+  command->add_option("filter", options.filter,
+                      "the case of this name, or all whose name contains it: see `mica list`");
   command->add_option("--target", choice->target,
                       "cuda, cuda:N, host or emulator (default: the best there is)");
   command->add_flag("--dense", options.dense,
@@ -81,16 +87,21 @@ void add_bench(CLI::App& app) {
   command->add_option("--svg", choice->figure.svg, "file of the drawing (default: named by the case)")
       ->needs(sweep);
   command->add_flag("--png", choice->figure.png, "also draw a PNG of the same name")->needs(sweep);
+  add_wide(*command, choice->wide);
+  set_example(*command, "mica bench pmpp/naive --size 64 --runs 5 --sweep block_y=2,4,8 --png");
   add_time(*command);
   command->callback([choice, command] {
     if (!command->get_subcommands().empty()) return;
     choice->options.target = choice->target.empty() ? Target::best() : Target::parse(choice->target);
     choice->options.parameters = parse_parameters(choice->parameters);
-    if (choice->sweep.empty()) {
-      bench::run(choice->options, std::cout);
-    } else {
-      bench::run_sweep(choice->options, bench::parse_sweep(choice->sweep), choice->figure, std::cout);
-    }
+    bench::Page page = page_on_stdout(choice->wide);
+    with_parameters(choice->parameters, [&] {
+      if (choice->sweep.empty()) {
+        bench::run(choice->options, page);
+      } else {
+        bench::run_sweep(choice->options, bench::parse_sweep(choice->sweep), choice->figure, page);
+      }
+    });
   });
 }
 

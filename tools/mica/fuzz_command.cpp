@@ -10,13 +10,13 @@ void add_fuzz(CLI::App& app) {
   struct Choice {
     test::CampaignOptions options;
     std::string target = "emulator";
-    bool refusals = false;
+    bool refusals = false, wide = false;
   };
   auto* command = app.add_subcommand("fuzz", "random algorithms and schedules against an interpreter");
   auto choice = std::make_shared<Choice>();
   test::CampaignOptions& options = choice->options;
   options.seconds = 60;
-  command->add_option("--seconds", options.seconds, "run for so long (0: no limit)")
+  command->add_option("--seconds", options.seconds, "run for so many seconds (0: no limit)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
@@ -31,17 +31,22 @@ void add_fuzz(CLI::App& app) {
   command->add_flag("--illegal", options.illegal,
                     "draw directives without asking whether they are legal");
   command->add_option("--known", options.known, "pass over failures whose message contains this");
-  command->add_option("--shrink-seconds", options.shrink_seconds, "time for making a failure smaller")
+  command->add_option("--shrink-seconds", options.shrink_seconds, "seconds for making a failure smaller")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--refusals", choice->refusals, "list what schedules were refused for");
+  add_wide(*command, choice->wide);
+  set_example(*command, "mica fuzz --seconds 2 --seed 7 --target emulator");
   command->callback([choice] {
     choice->options.target =
         choice->target == "cuda" ? Target{Backend::Cuda, 0} : Target::parse(choice->target);
     const test::CampaignResult result = test::run_campaign(choice->options);
-    std::cout << to_string(result) << "\n";
-    if (choice->refusals) {
-      for (const auto& [message, count] : result.refusals) std::cout << count << "  " << message << "\n";
+    {
+      bench::Page page = page_on_stdout(choice->wide);
+      page << to_string(result) << "\n";
+      if (choice->refusals) {
+        for (const auto& [message, count] : result.refusals) page << count << "  " << message << "\n";
+      }
     }
     if (!result.failed) return;
     std::cout << "seed " << result.failed->seed << " fails:\n"

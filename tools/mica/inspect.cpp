@@ -1,7 +1,6 @@
-// mica list, dump and ptx.
+// mica dump and ptx, and what the commands share.
 #include <charconv>
 #include <cstdint>
-#include <iomanip>
 #include <iostream>
 #include <memory>
 
@@ -20,7 +19,7 @@ struct Choice {
 bench::Algorithm scheduled(const Choice& choice) {
   bench::Algorithm algorithm = bench::make_algorithm(choice.algorithm);
   const std::string& name = choice.schedule.empty() ? algorithm.schedule : choice.schedule;
-  schedules::apply(algorithm.output, name, parse_parameters(choice.parameters));
+  bench::apply_named(algorithm, name, parse_parameters(choice.parameters));
   return algorithm;
 }
 
@@ -49,6 +48,27 @@ CLI::Validator natural_number() {
       "NUMBER");
 }
 
+void set_example(CLI::App& command, const std::string& line) { command.footer("Example: " + line); }
+
+void add_wide(CLI::App& command, bool& wide) {
+  command.add_flag("--wide", wide, "do not break lines of more than 120 columns");
+}
+
+bench::Page page_on_stdout(bool wide) {
+  return {std::cout, wide ? 0 : bench::Page::kColumns, bench::shows_color(1)};
+}
+
+void with_parameters(const std::vector<std::string>& pairs, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const UserError& error) {
+    std::string given;
+    for (const std::string& pair : pairs) given += (given.empty() ? "-p " : " ") + pair;
+    if (given.empty()) throw;
+    throw UserError(given + ": " + error.message(), error.where());
+  }
+}
+
 schedules::Parameters parse_parameters(const std::vector<std::string>& pairs) {
   schedules::Parameters parameters;
   for (const auto& pair : pairs) {
@@ -69,38 +89,18 @@ schedules::Parameters parse_parameters(const std::vector<std::string>& pairs) {
   return parameters;
 }
 
-void add_list(CLI::App& app) {
-  auto* command = app.add_subcommand("list", "the named schedules and the algorithms to try them on");
-  command->callback([] {
-    std::cout << "schedules\n";
-    for (const auto& recipe : schedules::registry()) {
-      std::cout << "  " << std::left << std::setw(24) << recipe.name << recipe.description << "\n";
-      std::cout << "  " << std::setw(24) << ""
-                << "parameters:";
-      for (const auto& p : recipe.parameters) {
-        std::cout << " " << p.name << "=" << p.value << " [" << p.min << ".." << p.max << "]";
-      }
-      std::cout << "\n  " << std::setw(24) << ""
-                << "from: " << recipe.document << "\n";
-    }
-    std::cout << "algorithms\n";
-    for (const auto& name : bench::algorithm_names()) {
-      std::cout << "  " << std::left << std::setw(24) << name << bench::make_algorithm(name).description
-                << "\n";
-    }
-  });
-}
-
 void add_dump(CLI::App& app) {
   auto* command = app.add_subcommand("dump", "the code after a pass of the compiler");
   auto choice = std::make_shared<Choice>();
   add_choice(*command, *choice);
   command->add_option("--after", choice->pass, "pass to stop after (default: the last)");
   command->add_option("--target", choice->target, "cuda, host or emulator")->capture_default_str();
+  set_example(*command, "mica dump stencil7 --schedule pmpp/shared-tile --after build_loop_nest");
   command->callback([choice] {
-    bench::Algorithm algorithm = scheduled(*choice);
-    std::cout << code_after_pass(algorithm.output, inspected_target(choice->target),
-                                 choice->pass.empty() ? pass_names().back() : choice->pass);
+    with_parameters(choice->parameters, [&] {
+      std::cout << code_after_pass(scheduled(*choice).output, inspected_target(choice->target),
+                                   choice->pass.empty() ? pass_names().back() : choice->pass);
+    });
   });
 }
 
@@ -110,8 +110,12 @@ void add_ptx(CLI::App& app) {
   add_choice(*command, *choice);
   command->add_option("--sm", choice->sm, "compute capability times ten")->capture_default_str();
   command->add_option("--ptx", choice->ptx, "PTX version times ten (0: the lowest for --sm)");
-  command->callback(
-      [choice] { std::cout << compile_to_ptx(scheduled(*choice).output, choice->sm, choice->ptx); });
+  set_example(*command, "mica ptx stencil7 --schedule pmpp/register-march --sm 90");
+  command->callback([choice] {
+    with_parameters(choice->parameters, [&] {
+      std::cout << compile_to_ptx(scheduled(*choice).output, choice->sm, choice->ptx);
+    });
+  });
 }
 
 }  // namespace mica::tools

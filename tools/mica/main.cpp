@@ -6,34 +6,76 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/page.h"
 #include "dsl/expr/names.h"
 #include "tools/mica/commands.h"
 
 namespace {
 
-// What the words that nothing takes are a slip of the pen for: commands and options.
-std::string hint(const CLI::App& app) {
-  std::vector<std::string> known;
+using mica::bench::Ink;
+using mica::bench::Inked;
+using mica::bench::Page;
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    known.push_back(command->get_name());
+    names.push_back(command->get_name());
   }
-  for (const CLI::App* command : app.get_subcommands()) {
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  return names;
+}
+
+// What is wrong with a command line, and what was meant.
+std::string fault_of(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> extra = app.remaining(true);
+  const auto commands = app.get_subcommands();
+  if (commands.empty()) {
+    const std::vector<std::string> names = command_names(app);
+    const std::string legal = "; the commands are " + mica::joined(names);
+    for (const std::string& word : extra) {
+      if (word.starts_with("-")) return "there is no option " + word + " before the command" + legal;
+      return "there is no command " + word + mica::did_you_mean(word, names) + legal;
     }
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+      return "a command is missing" + legal;
+    return error.what();
   }
-  std::string text;
-  for (const std::string& word : app.remaining(true)) {
-    const std::string meant = mica::did_you_mean(word.substr(0, word.find('=')), known);
-    if (!meant.empty()) text += word + meant + "\n";
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
+  std::vector<std::string> options;
+  for (const CLI::App* command = commands.front(); command != nullptr;) {
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+    }
+    const auto inner = command->get_subcommands();
+    command = inner.empty() ? nullptr : inner.front();
   }
-  return text;
+  for (const std::string& word : extra) {
+    if (!word.starts_with("-")) continue;
+    const std::string name = word.substr(0, word.find('='));
+    if (std::find(options.begin(), options.end(), name) != options.end()) {
+      return name + " stands before the command; it belongs behind " + commands.front()->get_name();
+    }
+    return "there is no option " + name + mica::did_you_mean(name, options) + "; the options of " +
+           commands.front()->get_name() + " are " + mica::joined(options);
+  }
+  return error.what();
+}
+
+// The help that a fault should send its reader to.
+std::string help_for(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  return "mica " + (commands.empty() ? "" : commands.front()->get_name() + " ") + "--help";
+}
+
+void print_error(const std::string& message) {
+  Page page(std::cerr, Page::kColumns, mica::bench::shows_color(2));
+  page << Inked{Ink::Bad, "mica:"} << " " << message << "\n";
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Mica: stencils and schedules for NVIDIA GPUs");
+  CLI::App app("Mica: stencils and schedules for NVIDIA GPUs", "mica");
+  app.set_version_flag("--version", "mica " MICA_VERSION);
   app.require_subcommand(1);
   mica::tools::add_list(app);
   mica::tools::add_show(app);
@@ -45,16 +87,21 @@ int main(int argc, char** argv) {
   mica::tools::add_tune(app);
   mica::tools::add_tuned(app);
   mica::tools::add_fuzz(app);
+  mica::tools::set_example(app, "mica show pmpp/register-march --size 256");
   // The status is 0 when all is done and printed, 1 for an error, 2 for a wrong command line.
   try {
     app.parse(argc, argv);
     if (!std::cout.flush()) throw mica::UserError("what was to be printed could not be written");
+  } catch (const CLI::RuntimeError& e) {
+    return e.get_exit_code();  // the command has said why
+  } catch (const CLI::Success& e) {
+    Page page(std::cout, Page::kColumns, false);
+    return app.exit(e, page, page);
   } catch (const CLI::ParseError& e) {
-    const int status = std::min(app.exit(e), 2);
-    if (status != 0) std::cerr << hint(app);
-    return status;
+    print_error(fault_of(app, e) + "\n`" + help_for(app) + "` has all options and an example");
+    return 2;
   } catch (const std::exception& e) {
-    std::cerr << "mica: " << e.what() << "\n";
+    print_error(e.what());
     return 1;
   }
   return 0;

@@ -1,9 +1,11 @@
 // mica show, plan and traffic: a named schedule, its loops, the plans of its kernels and its exact
 // figures.
-#include <iomanip>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "bench/algorithms.h"
 #include "bench/cases.h"
@@ -17,7 +19,7 @@ struct Choice {
   std::string name, algorithm;
   std::vector<std::string> parameters;
   std::int64_t size = 0;
-  bool json = false;
+  bool json = false, wide = false;
 };
 
 // What `name` stands for: a case of the benchmarks, or a schedule on an algorithm that it suits.
@@ -45,7 +47,7 @@ std::string algorithm_for(const schedules::Recipe& recipe, const schedules::Para
     if (!c.name.starts_with(family)) continue;
     try {
       bench::Algorithm algorithm = bench::make_algorithm(c.algorithm);
-      schedules::apply(algorithm.output, recipe.name, parameters);
+      bench::apply_named(algorithm, recipe.name, parameters);
       return c.algorithm;
     } catch (const UserError&) {
       continue;
@@ -66,7 +68,7 @@ Subject subject_of(const Choice& choice) {
       bench::make_algorithm(!choice.algorithm.empty() ? choice.algorithm
                             : found                   ? found->algorithm
                                     : algorithm_for(*subject.recipe, subject.parameters));
-  schedules::apply(subject.algorithm.output, subject.recipe->name, subject.parameters);
+  bench::apply_named(subject.algorithm, subject.recipe->name, subject.parameters);
   const bool plane = subject.algorithm.output.dimensions() <= 2;
   subject.size = choice.size > 0 ? choice.size : found ? found->size : plane ? 8192 : 512;
   return subject;
@@ -83,24 +85,35 @@ Target target_of(const Subject& subject) {
   return subject.recipe->on_gpu ? Target{Backend::Cuda, 0} : Target::host();
 }
 
-void print_text(const Subject& subject) {
+void print_text(const Subject& subject, std::ostream& out) {
   const schedules::Recipe& recipe = *subject.recipe;
-  std::cout << recipe.name << ": " << recipe.description << "\nfrom: " << recipe.document << "\n";
-  for (const auto& p : recipe.parameters) {
+  // What may be refused comes before the first line.
+  const std::string loops = subject.algorithm.output.print_loop_nest(target_of(subject));
+  std::optional<Traffic> traffic;
+  if (recipe.on_gpu) traffic = traffic_of(subject);
+  out << bench::Inked{bench::Ink::Strong, recipe.name} << ": " << recipe.description << "\n"
+      << bench::Inked{bench::Ink::Faint, "from: " + recipe.document} << "\n";
+  std::size_t name_columns = 0, value_columns = 0;
+  const auto value_of = [&](const schedules::Parameter& p) {
     const auto given = subject.parameters.find(p.name);
-    const std::int64_t value = given == subject.parameters.end() ? p.value : given->second;
-    std::cout << "  " << std::left << std::setw(10) << p.name << std::setw(6) << value << p.meaning
-              << " [" << p.min << ".." << p.max << "]" << (value == p.value ? "" : ", by default ")
-              << (value == p.value ? "" : std::to_string(p.value)) << "\n";
+    return given == subject.parameters.end() ? p.value : given->second;
+  };
+  for (const auto& p : recipe.parameters) {
+    name_columns = std::max(name_columns, p.name.size());
+    value_columns = std::max(value_columns, std::to_string(value_of(p)).size());
   }
-  std::cout << "\n"
-            << to_string(subject.algorithm.output.schedule()) << "\n"
-            << subject.algorithm.output.print_loop_nest(target_of(subject));
-  if (!recipe.on_gpu) return;
-  std::cout << "\n"
-            << subject.algorithm.name << ": " << subject.algorithm.description << "; " << subject.size
-            << " points along each side\n";
-  print(traffic_of(subject), std::cout);
+  for (const auto& p : recipe.parameters) {
+    const std::int64_t value = value_of(p);
+    out << fmt::format("  {:<{}}  {:<{}}  {} [{}..{}]", p.name, name_columns, value, value_columns,
+                       p.meaning, p.min, p.max)
+        << (value == p.value ? "" : ", by default " + std::to_string(p.value)) << "\n";
+  }
+  out << "\n" << to_string(subject.algorithm.output.schedule()) << "\n" << loops;
+  if (!traffic) return;
+  out << "\n"
+      << subject.algorithm.name << ": " << subject.algorithm.description << "; " << subject.size
+      << " points along each side\n";
+  print(*traffic, out);
 }
 
 void print_json(const Subject& subject) {
@@ -132,7 +145,7 @@ void add_options(CLI::App& command, Choice& choice) {
   command.add_option("--size", choice.size, "points along each side (0: the case's own)")
       ->check(natural_number());
   command.add_option("--algorithm,-a", choice.algorithm, "algorithm to schedule");
-  command.add_option("--param,-p", choice.parameters, "parameters, name=value");
+  command.add_option("--param,-p", choice.parameters, "parameters of the schedule, name=value");
 }
 
 }  // namespace
@@ -142,13 +155,15 @@ void add_show(CLI::App& app) {
   auto choice = std::make_shared<Choice>();
   add_options(*command, *choice);
   command->add_flag("--json", choice->json, "print JSON");
+  add_wide(*command, choice->wide);
+  set_example(*command, "mica show pmpp/register-march --size 256 -p chunk=32 tile_y=4");
   command->callback([choice] {
-    const Subject subject = subject_of(*choice);
-    if (choice->json) {
-      print_json(subject);
-    } else {
-      print_text(subject);
-    }
+    with_parameters(choice->parameters, [&] {
+      const Subject subject = subject_of(*choice);
+      if (choice->json) return print_json(subject);
+      bench::Page page = page_on_stdout(choice->wide);
+      print_text(subject, page);
+    });
   });
 }
 
@@ -157,9 +172,17 @@ void add_plan(CLI::App& app) {
       "plan", "what the kernels of one schedule keep where, which memory serves which tap, who waits");
   auto choice = std::make_shared<Choice>();
   add_options(*command, *choice);
+  add_wide(*command, choice->wide);
+  set_example(*command, "mica plan pmpp/three-plane-march -p ahead=1");
   command->callback([choice] {
-    const Subject subject = subject_of(*choice);
-    std::cout << subject.algorithm.output.print_plan(target_of(subject));
+    with_parameters(
+        choice->parameters, [&] {
+          const Subject subject = subject_of(*choice);
+          const std::string plan = subject.algorithm.output.print_plan(target_of(subject));
+          page_on_stdout(choice->wide)
+              << (plan.empty() ? subject.recipe->name + " makes no kernel that keeps anything: no plan\n"
+                               : plan);
+        });
   });
 }
 
@@ -167,8 +190,12 @@ void add_traffic(CLI::App& app) {
   auto* command = app.add_subcommand("traffic", "bytes that the kernels of a case will move, as JSON");
   auto choice = std::make_shared<Choice>();
   add_options(*command, *choice);
-  command->callback(
-      [choice] { std::cout << to_predictions(traffic_of(subject_of(*choice))).dump(2) << "\n"; });
+  set_example(*command, "mica traffic seismic/z-window --size 256");
+  command->callback([choice] {
+    with_parameters(choice->parameters, [&] {
+      std::cout << to_predictions(traffic_of(subject_of(*choice))).dump(2) << "\n";
+    });
+  });
 }
 
 }  // namespace mica::tools

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/page.h"
 #include "codegen/llvm/backend.h"
 
 namespace mica::tools {
@@ -52,7 +53,7 @@ void print(const StagedArray& array, std::ostream& out) {
 }
 
 void print(const KernelTraffic& k, std::ostream& out) {
-  out << fmt::format("kernel {}\n", k.name);
+  out << bench::Inked{bench::Ink::Strong, "kernel " + k.name} << "\n";
   out << fmt::format("  grid                {} blocks of {} threads; a block covers {} points\n",
                      by(k.grid), by(k.threads), by(k.block_points));
   for (const auto& array : k.staged) print(array, out);

@@ -1,0 +1,33 @@
+# cpack: libmica, libmica-dev and mica-tools as .deb files, installed below /usr.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME mica)
+set(CPACK_PACKAGE_VENDOR "The Mica authors")
+set(CPACK_PACKAGE_CONTACT "The Mica authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL lib dev)
+if(TARGET mica_cli)
+  list(APPEND CPACK_COMPONENTS_ALL tools)
+endif()
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
+
+set(CPACK_DEBIAN_LIB_PACKAGE_NAME libmica)
+set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIB_DESCRIPTION "The shared library, with its compiler inside. An NVIDIA GPU is used where its driver is installed.")
+
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmica-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libmica (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEV_DESCRIPTION "Headers, and what find_package(Mica) and pkg-config need.")
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME mica-tools)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libmica (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_TOOLS_DESCRIPTION "The program mica shows named schedules with their loops and exact figures, and times them.")
+include(CPack)
