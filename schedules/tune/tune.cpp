@@ -155,7 +155,9 @@ class Search {
       try_out(*next);
     }
     settle();
-    if (tried_[best_].measured > 0) memory_.keep(tried_[best_], tried_.front().measured);
+    TuneCandidate winner = tried_[best_];
+    winner.measured = winner.seconds();
+    if (winner.measured > 0) memory_.keep(winner, tried_.front().seconds());
     return result();
   }
 
@@ -173,7 +175,7 @@ class Search {
   }
   void sort_fast() {
     std::sort(fast_.begin(), fast_.end(), [&](const Fast& a, const Fast& b) {
-      return tried_[a.index].measured < tried_[b.index].measured;
+      return tried_[a.index].seconds() < tried_[b.index].seconds();
     });
   }
 
@@ -220,7 +222,7 @@ class Search {
           times[i].push_back(trials_.seconds(fast_[i].executable, tried_[best_].measured));
         }
       }
-      for (std::size_t i = 0; i < fast_.size(); ++i) tried_[fast_[i].index].measured = median(times[i]);
+      for (std::size_t i = 0; i < fast_.size(); ++i) tried_[fast_[i].index].settled = median(times[i]);
       sort_fast();
     }
     for (Fast& fast : fast_) {
@@ -229,7 +231,7 @@ class Search {
       if (!fast.executable.defined()) fast.executable = trials_.compiled(tried_[best_]);
       if (trials_.right(fast.executable)) return;
       tried_[best_].refused = "its bits differ from those of no schedule: this is a defect of Mica";
-      tried_[best_].measured = 0;
+      tried_[best_].measured = tried_[best_].settled = 0;
       memory_.keep_trial(tried_[best_]);
     }
   }
@@ -267,28 +269,34 @@ std::string TuneCandidate::text() const {
   return text;
 }
 
+std::vector<TuneCandidate> TuneResult::in_order() const {
+  std::vector<TuneCandidate> order = candidates;
+  const auto place = [](const TuneCandidate& c) {
+    return std::pair(c.settled > 0 ? 0 : c.measured > 0 ? 1 : 2, c.seconds());
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const TuneCandidate& a, const TuneCandidate& b) { return place(a) < place(b); });
+  return order;
+}
+
 std::string TuneResult::report() const {
-  std::vector<const TuneCandidate*> order;
-  for (const TuneCandidate& c : candidates) order.push_back(&c);
-  std::stable_sort(order.begin(), order.end(), [](const TuneCandidate* a, const TuneCandidate* b) {
-    return (a->measured > 0 ? a->measured : 1e30) < (b->measured > 0 ? b->measured : 1e30);
-  });
-  std::string text = "measured ms  predicted ms  schedule\n";
-  for (const TuneCandidate* c : order) {
-    const std::string time =
-        c->measured > 0 ? fmt::format("{:11.4f}", c->measured * 1e3) : "          -";
-    text += fmt::format("{}  {:12.4f}  {}{}\n", time, c->predicted * 1e3, c->text(),
-                        c->refused.empty() ? "" : "  (" + c->refused + ")");
+  const auto milliseconds = [](double time) {
+    return time > 0 ? fmt::format("{:11.4f}", time * 1e3) : fmt::format("{:>11}", "-");
+  };
+  std::string text = "measured ms  in turn ms  predicted ms  schedule\n";
+  for (const TuneCandidate& c : in_order()) {
+    text += fmt::format("{} {}  {:12.4f}  {}{}\n", milliseconds(c.measured), milliseconds(c.settled),
+                        c.predicted * 1e3, c.text(), c.refused.empty() ? "" : "  (" + c.refused + ")");
   }
-  const double before = candidates.front().measured;
   text +=
       fmt::format("{} of {} candidates measured in {:.1f} s; rank correlation with the model {:.2f}\n",
                   std::count_if(candidates.begin(), candidates.end(),
                                 [](const TuneCandidate& c) { return c.measured > 0; }),
                   considered, seconds, rank_correlation);
-  if (best.measured > 0 && before > 0) {
+  const double before = candidates.front().seconds();
+  if (best.seconds() > 0 && before > 0) {
     text += fmt::format("best {:.4f} ms, {:.2f} times as fast as without a schedule\n",
-                        best.measured * 1e3, before / best.measured);
+                        best.seconds() * 1e3, before / best.seconds());
   }
   if (!note.empty()) text += "not kept: " + note + "\n";
   return text;

@@ -28,11 +28,15 @@ struct TuneCandidate {
   schedules::Parameters parameters;
   double predicted = 0;  ///< seconds a run
   double measured = 0;   ///< seconds a run, the median; 0: it was not run
+  /// The same of the fastest few, measured again in turn at the end, which decides; 0 for others.
+  double settled = 0;
   /// Why it was not measured although it was chosen: compile's refusal, a device's error.
   std::string refused;
 
   /// "march/plane tile_x=32 chunk=64", or "no schedule".
   [[nodiscard]] std::string text() const;
+  /// The better founded of the two.
+  [[nodiscard]] double seconds() const { return settled > 0 ? settled : measured; }
 };
 
 struct TuneOptions {
@@ -72,7 +76,10 @@ struct TuneResult {
   double rank_correlation = 0;
 
   operator const Schedule&() const { return schedule; }  // NOLINT: tune(...) is a schedule
-  /// A table of the candidates, fastest first, and what the search cost.
+  /// Those that were settled, then those that were only measured, then those that were refused, each by
+  /// their times.
+  [[nodiscard]] std::vector<TuneCandidate> in_order() const;
+  /// A table of the candidates in this order, and what the search cost.
   [[nodiscard]] std::string report() const;
 };
 

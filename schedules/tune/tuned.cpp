@@ -25,12 +25,12 @@ TuneCandidate found_by_tuning(const Func& output, const Target& target,
   search.inputs = options.inputs;
   search.params = options.params;
   const TuneResult result = tune(output, search);
-  const double before = result.candidates.front().measured;
+  const double before = result.candidates.front().seconds();
   fmt::print(stderr, "mica: tuned {} in {:.1f} s: {}{}\n", output.name(), result.seconds,
              result.best.text(),
-             result.best.measured > 0 && before > 0
+             result.best.seconds() > 0 && before > 0
                  ? fmt::format(", {:.4f} ms, {:.2f} times as fast as without a schedule",
-                               result.best.measured * 1e3, before / result.best.measured)
+                               result.best.seconds() * 1e3, before / result.best.seconds())
                  : "");
   return result.best;
 }

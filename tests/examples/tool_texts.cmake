@@ -88,12 +88,13 @@ foreach(bad IN ITEMS "no command shwo .did you mean show;shwo" "no option --size
 endforeach()
 
 # --help of every command ends with an example, which works.
-foreach(command IN ITEMS "" list show plan traffic dump ptx bench "bench;time" fuzz)
+set(ENV{MICA_TUNE_STORE} "${WORK}/tuned.db")
+foreach(command IN ITEMS "" list show plan traffic dump ptx bench "bench;time" fuzz tune tuned "tuned;list" "tuned;export")
   run_good("\nExample: mica ([^\n]+)\n" ${command} --help)
   expect_fits("${command} --help")
   string(REGEX MATCH "\nExample: mica ([^\n]+)\n" ignored "${output}")
   separate_arguments(example UNIX_COMMAND "${CMAKE_MATCH_1}")
-  run_good("." ${example})
+  run_good("" ${example})
 endforeach()
 
 # Colours are for terminals, and for those who want them.

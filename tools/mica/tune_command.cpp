@@ -57,7 +57,7 @@ struct Choice {
   std::int64_t size = 0;
   int budget = 20;
   double seconds = 15;
-  bool quiet = false, again = false;
+  bool quiet = false, again = false, wide = false;
 };
 
 void show(const TuneCandidate& latest, const TuneCandidate& best, int number, bool terminal) {
@@ -96,24 +96,26 @@ void run(const Choice& choice) {
   }
   const TuneResult found = tune(algorithm.output, options);
   if (!choice.quiet && terminal) std::cerr << "\r\033[K";
-  std::cout << found.report() << "\n" << to_string(found.schedule);
+  bench::Page out = page_on_stdout(choice.wide);
+  out << found.report() << "\n" << to_string(found.schedule);
   algorithm.output.apply(found);
   if (!choice.report.empty()) {
-    std::ofstream out(choice.report, std::ios::binary);
-    out << tune_report_html(found, algorithm.output, options.extents, *options.target);
-    if (!out.flush()) throw UserError("cannot write " + choice.report);
-    std::cout << "page " << choice.report << "\n";
+    std::ofstream file(choice.report, std::ios::binary);
+    file << tune_report_html(found, algorithm.output, options.extents, *options.target);
+    if (!file.flush()) throw UserError("cannot write " + choice.report);
+    out << "page " << choice.report << "\n";
   }
   if (!choice.file.empty()) {
     save_schedule(found.schedule, choice.file);
-    std::cout << "written to " << choice.file << "\n";
+    out << "written to " << choice.file << "\n";
   }
 }
 
 }  // namespace
 
 void add_tune(CLI::App& app) {
-  auto* command = app.add_subcommand("tune", "look for the fastest schedule of an algorithm");
+  auto* command = app.add_subcommand(
+      "tune", "look for the fastest schedule of an algorithm; Ctrl-C ends with the best so far");
   auto choice = std::make_shared<Choice>();
   command->add_option("algorithm", choice->algorithm, "algorithm: see `mica list`")
       ->capture_default_str();
@@ -134,9 +136,8 @@ void add_tune(CLI::App& app) {
   command->add_option("--report", choice->report, "HTML page of the search and the winner");
   command->add_flag("--again", choice->again, "measure again what the store of tuned schedules knows");
   command->add_flag("--quiet,-q", choice->quiet, "no progress");
-  command->footer(
-      "Ctrl-C ends the search with the best so far.\nExample: mica tune star25 --size 256 -o "
-      "star25.json");
+  add_wide(*command, choice->wide);
+  set_example(*command, "mica tune star25 --size 64 --budget 3 --seconds 5");
   command->callback([choice] { run(*choice); });
 }
 

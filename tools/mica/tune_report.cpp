@@ -31,13 +31,13 @@ std::string escaped(const std::string& text) {
 }
 
 constexpr const char* kStyle = R"(
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 62em; padding: 0 1em; color: #1c2430; background: #fff }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 64em; padding: 0 1em; color: #1c2430; background: #fff }
 h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em; border-bottom: 1px solid #d5dae2 }
 table { border-collapse: collapse; width: 100%; font-size: 0.9em }
 th, td { padding: 0.2em 0.7em; text-align: right; border-bottom: 1px solid #e6e9ee } th:last-child, td:last-child { text-align: left }
 tr.best td { background: #e7f4ea; font-weight: 600 } tr.plain td { background: #f3f5f8 } tr.refused td { color: #8a93a0 }
 pre { background: #f3f5f8; padding: 0.8em; overflow-x: auto; font-size: 0.85em } summary { cursor: pointer; font-weight: 600; margin: 0.6em 0 }
-figure { display: inline-block; margin: 0 1em 1em 0 } figcaption { font-size: 0.85em; color: #566070 }
+figure { display: inline-block; width: 440px; margin: 0 1em 1em 0; vertical-align: top } figcaption { font-size: 0.85em; color: #566070 }
 svg text { font: 11px system-ui, sans-serif; fill: #566070 }
 )";
 
@@ -169,23 +169,22 @@ std::string plots(const TuneResult& found) {
 
 std::string table(const TuneResult& found) {
   std::string rows;
-  std::vector<const TuneCandidate*> order;
-  for (const TuneCandidate& c : found.candidates) order.push_back(&c);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return (a->measured > 0 ? a->measured : 1e30) < (b->measured > 0 ? b->measured : 1e30);
-  });
-  for (const TuneCandidate* c : order) {
-    const char* kind = c->text() == found.best.text() ? "best"
-                       : c->recipe.empty()            ? "plain"
-                       : c->measured > 0              ? ""
-                                                      : "refused";
-    rows +=
-        fmt::format("<tr class=\"{}\"><td>{}</td><td>{:.4f}</td><td>{}{}</td></tr>\n", kind,
-                    c->measured > 0 ? fmt::format("{:.4f}", c->measured * 1e3) : "-", c->predicted * 1e3,
-                    escaped(c->text()), c->refused.empty() ? "" : ": " + escaped(c->refused));
+  const auto milliseconds = [](double time) {
+    return time > 0 ? fmt::format("{:.4f}", time * 1e3) : "-";
+  };
+  for (const TuneCandidate& c : found.in_order()) {
+    const char* kind = c.text() == found.best.text() ? "best"
+                       : c.recipe.empty()            ? "plain"
+                       : c.measured > 0              ? "measured"
+                                                     : "refused";
+    rows += fmt::format("<tr class=\"{}\"><td>{}</td><td>{}</td><td>{:.4f}</td><td>{}{}</td></tr>\n",
+                        kind, milliseconds(c.measured), milliseconds(c.settled), c.predicted * 1e3,
+                        escaped(c.text()), c.refused.empty() ? "" : ": " + escaped(c.refused));
   }
-  return "<table><thead><tr><th>measured, ms</th><th>predicted, "
-         "ms</th><th>schedule</th></tr></thead><tbody>\n" +
+  return "<p>The fastest, and no schedule, were measured again in turn: this decides.</p>\n"
+         "<table><thead><tr><th>measured, ms</th><th>in turn, ms</th><th>predicted, "
+         "ms</th><th>schedule</th></tr>"
+         "</thead><tbody>\n" +
          rows + "</tbody></table>\n";
 }
 
@@ -199,13 +198,13 @@ std::string folded(const std::string& title, const std::string& text, bool open 
 
 std::string tune_report_html(const TuneResult& found, const Func& output,
                              const std::vector<std::int64_t>& extents, const Target& target) {
-  const double before = found.candidates.front().measured;
+  const double before = found.candidates.front().seconds();
   std::string headline = found.best.text();
-  if (found.best.measured > 0) {
-    headline += fmt::format(": {:.4f} ms", found.best.measured * 1e3);
+  if (found.best.seconds() > 0) {
+    headline += fmt::format(": {:.4f} ms", found.best.seconds() * 1e3);
     if (before > 0)
       headline +=
-          fmt::format(", {:.2f} times as fast as without a schedule", before / found.best.measured);
+          fmt::format(", {:.2f} times as fast as without a schedule", before / found.best.seconds());
   }
   std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
                      escaped(output.name()) + " tuned</title><style>" + kStyle +

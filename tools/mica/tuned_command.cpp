@@ -20,7 +20,7 @@ using tuning::TuneStore;
 
 struct Choice {
   std::string filter, file;
-  bool all = false;
+  bool all = false, wide = false;
 };
 
 TuneStore opened() {
@@ -35,9 +35,10 @@ TuneStore opened() {
 
 void list(const Choice& choice) {
   const TuneStore store = opened();
+  bench::Page out = page_on_stdout(choice.wide);
   for (const TunedEntry& entry : store.list(choice.filter)) {
-    std::cout << fmt::format("{:%Y-%m-%d}  {}\n", fmt::gmtime(static_cast<std::time_t>(entry.when)),
-                             entry.text());
+    out << fmt::format("{:%Y-%m-%d}  {}\n", fmt::gmtime(static_cast<std::time_t>(entry.when)),
+                       entry.text());
   }
 }
 
@@ -46,14 +47,14 @@ void show(const Choice& choice) {
   const auto entries = store.list(choice.filter);
   if (entries.empty())
     throw UserError("nothing that is tuned has a name or device with \"" + choice.filter + "\"");
+  bench::Page out = page_on_stdout(choice.wide);
   for (const TunedEntry& entry : entries) {
-    std::cout << entry.text() << "\n  algorithm " << fmt::format("{:016x}", entry.key.algorithm)
-              << ", Mica " << entry.version << "\n";
+    out << entry.text() << "\n  algorithm " << fmt::format("{:016x}", entry.key.algorithm) << ", Mica "
+        << entry.version << "\n";
     for (const TuneCandidate& trial : store.trials(entry.key)) {
-      std::cout << (trial.measured > 0 ? fmt::format("  {:9.4f} ms", trial.measured * 1e3)
-                                       : "    refused   ")
-                << fmt::format("  predicted {:9.4f} ms  {}{}\n", trial.predicted * 1e3, trial.text(),
-                               trial.refused.empty() ? "" : ": " + trial.refused);
+      out << (trial.measured > 0 ? fmt::format("  {:9.4f} ms", trial.measured * 1e3) : "    refused   ")
+          << fmt::format("  predicted {:9.4f} ms  {}{}\n", trial.predicted * 1e3, trial.text(),
+                         trial.refused.empty() ? "" : ": " + trial.refused);
     }
   }
 }
@@ -86,11 +87,16 @@ void forget(const Choice& choice) {
 }  // namespace
 
 void add_tuned(CLI::App& app) {
-  auto* tuned = app.add_subcommand("tuned", "the schedules that tuning found, kept for other programs");
+  auto* tuned = app.add_subcommand(
+      "tuned",
+      "the schedules that tuning found, kept in ~/.local/share/mica/tuned.db or MICA_TUNE_STORE");
   tuned->require_subcommand(1);
   auto choice = std::make_shared<Choice>();
   const auto add = [&](const char* name, const char* text, void (*run)(const Choice&)) {
     auto* command = tuned->add_subcommand(name, text);
+    add_wide(*command, choice->wide);
+    set_example(*command, std::string("mica tuned ") + name +
+                              (std::string(name) == "import" ? " tuned.json" : ""));
     command->callback([choice, run] { run(*choice); });
     return command;
   };
@@ -107,9 +113,7 @@ void add_tuned(CLI::App& app) {
       ->required();
   filtered(add("forget", "removes schedules and their measurements", forget))
       ->add_flag("--all", choice->all, "all of them");
-  tuned->footer(
-      "The store is the file that MICA_TUNE_STORE names, else ~/.local/share/mica/tuned.db.\nExample: "
-      "mica tuned list star25");
+  set_example(*tuned, "mica tuned list star25");
 }
 
 }  // namespace mica::tools

@@ -1,0 +1,63 @@
+# mica tune and mica tuned: a search, its page, and the store. PROGRAM: the mica executable. WORK: a folder.
+include("${CMAKE_CURRENT_LIST_DIR}/run_example.cmake")
+set(ENV{MICA_TUNE_STORE} "${WORK}/tuned.db")
+file(REMOVE "${WORK}/tuned.db" "${WORK}/page.html" "${WORK}/next.json")
+
+run_good("3 of [0-9]+ candidates measured.*best [0-9.]+ ms" tune stencil7 --target host --size 24 --budget 3 -q
+         -o next.json --report page.html)
+file(READ "${WORK}/next.json" schedule)
+string(JSON stages ERROR_VARIABLE fault LENGTH "${schedule}" stages)
+if(fault)
+  message(FATAL_ERROR "next.json is no schedule: ${fault}\n${schedule}")
+endif()
+
+# A page that needs nothing else.
+function(expect_page name)
+  file(READ "${WORK}/${name}" page)
+  foreach(part IN ITEMS "^<!DOCTYPE html>" "What was measured" "<summary>Loops</summary>" "</html>\n$" ${ARGN})
+    if(NOT page MATCHES "${part}")
+      message(FATAL_ERROR "${name} lacks ${part}:\n${page}")
+    endif()
+  endforeach()
+  if(page MATCHES "https?://|<script|<link")
+    message(FATAL_ERROR "${name} needs something else: ${CMAKE_MATCH_0}")
+  endif()
+  find_program(CHROMIUM NAMES chromium chromium-browser google-chrome)
+  if(NOT CHROMIUM)
+    message(STATUS "not opened in a browser: there is none")
+    return()
+  endif()
+  execute_process(COMMAND "${CHROMIUM}" --headless --no-sandbox --disable-gpu --virtual-time-budget=1000 --dump-dom
+                  "file://${WORK}/${name}" RESULT_VARIABLE failed OUTPUT_VARIABLE dom ERROR_QUIET TIMEOUT 60)
+  if(failed OR NOT dom MATCHES "<h2>The winner</h2>" OR NOT dom MATCHES "</tbody></table>")
+    message(FATAL_ERROR "${name} in ${CHROMIUM}: ${failed}\n${dom}")
+  endif()
+endfunction()
+expect_page(page.html "<svg" "rank correlation")
+
+# On the emulator nothing is measured; the page has the kernel's figures and PTX.
+run_good("0 of [0-9]+ candidates measured" tune star25 --target emulator --size 512 -q --report gpu.html)
+expect_page(gpu.html "<summary>Plan</summary>" "<summary>Figures</summary>" "[.]visible [.]entry")
+
+# What was found is kept, goes out as JSON and comes back.
+run_good("next 24 x 24 x 24 on " tuned list)
+run_good("predicted +[0-9.]+ ms" tuned show next)
+run_good("" tuned export -o tuned.json)
+run_good("1 schedule forgotten" tuned forget next)
+run_good("1 schedule taken up" tuned import tuned.json)
+run_good("next 24 x 24 x 24 on " tuned list)
+run_good("measured" tune stencil7 --target host --size 24 --budget 3 -q --again)
+
+run_bad(1 "did you mean stencil7" tune stencil77)
+run_bad(1 "next has 3 dimensions, and 2 extents" tune stencil7 --extents 4,4 --target host)
+run_bad(2 "--budget" tune stencil7 --budget 0)
+run_bad(1 "an extent is -4" tune stencil7 --extents 4,4,-4 --target host)
+run_bad(1 "cannot write /dev/full" tune stencil7 --target host --size 8 --budget 1 -q --report /dev/full)
+run_bad(1 "cannot read nothing.json" tuned import nothing.json)
+run_bad(1 "name what to forget" tuned forget)
+file(WRITE "${WORK}/damaged.db" "this is no database, and long enough that one can see it: 0123456789012345678901234567890123456789")
+set(ENV{MICA_TUNE_STORE} "${WORK}/damaged.db")
+run_bad(1 "damaged.db" tuned list)
+run_good("not kept: .*damaged.db" tune stencil7 --target host --size 8 --budget 1 -q)
+set(ENV{MICA_TUNE_STORE} "off")
+run_bad(1 "there is no store" tuned list)
