@@ -40,6 +40,12 @@ int main() {
   another.smooth.apply(load_schedule("smooth.json"));
   std::printf("read back: %s\n", another.smooth.schedule() == schedule ? "equal" : "another one");
 
+  // The fastest of all for a grid and a machine; for a GPU that is not there, what a model expects to
+  // be.
+  const TuneResult best =
+      tune(one.smooth, {.extents = {512, 512, 512}, .target = Target::gpu_emulator(), .keep = false});
+  std::printf("tuned: %s\n", best.best.text().c_str());
+
   // What does not exist is refused.
   try {
     schedules::apply(another.smooth, "pmpp/three-plane-march", {{"chunks", 32}});

@@ -185,8 +185,7 @@ TEST(Tune, RefusesWhatCannotBeTuned) {
   TuneOptions options = on_host({64, 64});
   options.seconds = 0;
   EXPECT_TRUE(fails_with([&] { tune(star.next, options); }, {"0 seconds"}, __LINE__));
-  EXPECT_TRUE(
-      fails_with([&] { tune(Func("empty"), on_host({64})); }, {"empty is not defined"}, __LINE__));
+  EXPECT_TRUE(fails_with([&] { tune(Func("empty"), on_host({64})); }, {"empty is not defined"}));
 }
 
 // ---- marks -----------------------------------------------------------------------------------------
