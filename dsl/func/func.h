@@ -297,7 +297,6 @@ class Func : public Stage {
   /// Loads of `source` through the non-coherent read-only path (ld.global.nc).
   Func& read_only(const ImageParam& source, CallSite at = CallSite::current());
   // ---- kernels that walk a dimension (dsl/func/func_march.cpp; docs/marching.md draws them)
-  // --------------
   /// Every block walks `v` serially, `chunk` planes of it, and keeps what it will read again (chunk 0:
   /// one block walks all of v). Before: `for v`. After: block loop `v.block` outside the others, and
   /// `v.march` directly inside the blocks; a Func with compute_at(f, "v.march") is computed one plane a
@@ -407,7 +406,6 @@ class Func : public Stage {
   Func& max_registers(int count, CallSite at = CallSite::current());
 
   // ---- the schedule as data (dsl/schedule/schedule.h)
-  // -------------------------------------------------------
   /// The directives of this Func and all it calls.
   [[nodiscard]] Schedule schedule() const;
   /// The schedule with all that the compiler chooses for `target` where there is no directive: where
@@ -456,7 +454,6 @@ class Func : public Stage {
   Realization realize(std::initializer_list<int> sizes, const Target& target, const RunOptions& options,
                       CallSite at = CallSite::current());
   // ---- lines about single values (dsl/expr/print.h says where they go)
-  // --------------------------------
   /// Prints "store f(3, 7) = 0.25" for each value that a definition of this Func computes, an update's
   /// too, before it is stored; "store f(3, 7)[1] = 2" for element 1 of a Tuple. A point that a schedule
   /// computes several times has as many lines. UserError when it is compiled with a schedule that

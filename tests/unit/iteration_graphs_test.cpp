@@ -42,7 +42,9 @@ class Process : public test::FakeGpuProcess {
     const Var d0("d0"), d1("d1");
     Func copy("copy");
     copy(d0, d1) = from(d0, d1);
-    launches_->add({copy});
+    Variant any_rows;  // sides of fields begin anywhere
+    any_rows.aligned = false;
+    launches_->add({copy}, any_rows);
   }
 
   /// The field after so many steps, with a callback every so many (0: none).
