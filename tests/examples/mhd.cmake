@@ -1,0 +1,35 @@
+# mhd has the waves of the theory, to 6th order, and keeps mass and energy, the same bits on the host and on
+# the GPU emulator, and says what is wrong with bad input.
+# PROGRAM: the mhd executable. WORK: a folder to write to.
+include("${CMAKE_CURRENT_LIST_DIR}/run_example.cmake")
+set(checks "alfven[^\n]*: right.*damped[^\n]*: right.*sound[^\n]*: right.*drift[^\n]*: right")
+run_alike("${checks}.*192 bytes.*balance[^\n]*: right" "(alfven|damped|sound|drift|flow|steps|energy|balance) [^\n]*"
+          --points 9 --time 0.3 --viscosity 0.1)
+
+set(ENV{MICA_TARGET} host)
+run_good("time 0.05.steps     2;.*balance[^\n]*: right" --points 24 --time 0.05 --dt 0.025 --picture host.png)
+run_good("magnetic 0.000000000 to 0.000000000" --points 7 --field 0 --speed 0.1 --viscosity 0.1 --time 0.1)
+run_bad(1 "beyond all numbers between times [0-9.]+ and [0-9.]+: give more" --points 10 --viscosity 0
+        --resistivity 0 --conductivity 0 --speed 1 --time 40)
+run_bad(1 "mass or energy is not kept" --points 8 --time 1)
+run_bad(1 "dt 0.2: at time 0 steps are stable up to 0.05" --points 24 --dt 0.2)
+run_bad(1 "a time of 10000 in steps of 1e-07 is more than" --points 8 --time 10000 --dt 1e-7)
+run_bad(1 "points 0: it must be 7 to 1024" --points 0)
+run_bad(1 "points 6: it must be 7" --points 6)
+run_bad(1 "points -48: it must be 7" --points -48)
+run_bad(1 "points 9000: it must be 7 to 1024" --points 9000)
+run_bad("[12]" "points" --points 99999999999999999999)
+run_bad(1 "time -?nan" --time nan)
+run_bad(1 "time 0: it must be" --time 0)
+run_bad(1 "dt -?nan" --dt nan)
+run_bad(1 "dt -0.01" --dt -0.01)
+run_bad(1 "viscosity -1" --viscosity -1)
+run_bad(1 "resistivity -?nan" --resistivity nan)
+run_bad(1 "conductivity inf" --conductivity inf)
+run_bad(1 "speed 3: it must be" --speed 3)
+run_bad(1 "nothing moves" --speed 0 --field 0)
+run_bad(2 "unknown" --unknown)
+run_bad(1 "gpu9" --target gpu9)
+run_bad(1 "cannot write /dev/full" --points 9 --viscosity 0.1 --time 0.01 --picture /dev/full)
+run_bad(1 "cannot open" --points 9 --viscosity 0.1 --time 0.01 --picture "${WORK}")
+run_good("Example:" --help)
