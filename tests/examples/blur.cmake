@@ -23,7 +23,7 @@ file(WRITE "${WORK}/no.png" "not a picture")
 file(WRITE "${WORK}/empty.png" "")
 # What the message says, then the command line.
 set(ENV{MICA_TARGET} host)
-foreach(bad IN ITEMS "no.png;${WORK}/no.png" "empty.png;${WORK}/empty.png" "${WORK}: ;${WORK}"
+foreach(bad IN ITEMS "no.png;${WORK}/no.png" "empty.png;${WORK}/empty.png" "is a folder;${WORK}"
     "cannot open;${WORK}/missing.png" "/dev/full;--output;/dev/full" "cannot open;--output;${WORK}"
     "passes;--passes;0" "passes;--passes;nan" "passes;--passes;-1" "passes;--passes;99999999999999999999"
     "host:1;--target;host:1")

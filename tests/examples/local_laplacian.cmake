@@ -1,0 +1,67 @@
+# local_laplacian changes nothing where nothing is to change, has the values of plain loops and the same bits on
+# the host and on the GPU emulator, reads all kinds of PNG files, and says what is wrong with bad input.
+# PROGRAM: the local_laplacian executable. WORK: a folder to write to.
+include("${CMAKE_CURRENT_LIST_DIR}/run_example.cmake")
+set(checks "identity[^\n]*: 0 of [^\n]*right.*constant[^\n]*: 0 values[^\n]*right.*loops[^\n]* 255,[^\n]*right.*\
+loops[^\n]* 65535,[^\n]*right.*samples[^\n]*order (2\\.|1\\.[89])[^\n]*right.*filter +[0-9]+")
+run_alike("${checks} levels, 8 samples" "[^\n]*(right|WRONG)" --size 70 46 --alpha 1.5 --beta 0.4 --runs 1)
+
+# png(<name> <text>): a PNG in base64.
+function(png name text)
+  file(WRITE "${WORK}/${name}.base64" "${text}")
+  execute_process(COMMAND base64 -d "${WORK}/${name}.base64" OUTPUT_FILE "${WORK}/${name}" COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+png(palette.png "iVBORw0KGgoAAAANSUhEUgAAABQAAAAOAgMAAAElreT1AAAADFBMVEXIHhQUtDweKNzw8OYxKYcOAAAAAnRSTlMAgJsrThgAAABcSURBVAjX\
+Y5Bh2MKgwNDAEM3A8LGBQeoAQz4DwwYHhqMNDIxZHxjC9jMwrD4QwMCa/QGMo/YwgPH6gwFg/EFsAQODaNTq/1AyNGv9HwYouWr/B8ZQKPn/AGvYKgAsNCYgHjEa\
+8QAAAABJRU5ErkJggg==")
+png(gray16.png "iVBORw0KGgoAAAANSUhEUgAAABIAAAANEAQAAABe1yrRAAAAjElEQVQoz2NkYDjByL2DgYEHipHZ6Hx8cozM/ScYCSkixkBGdjniXYTPQEautRAXkeIN\
+bGoZ+WxQXUSugYyCp7G7iFQDWVj6GRhYdjAwMO9gYEBmM7uj8vHJMbszMDBKvES4iBRX4HURKa7AcJECO3USJAtzP/muQOYzqquSH/0oCVJrC+XRz72DgQEA5/+w\
+R8rLTjMAAAAASUVORK5CYII=")
+png(pixel.png "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVQI12NgBwAACQAIiq3bzgAAAABJRU5ErkJggg==")
+run_good("20 x 14 pixels, 3 channels of 8 bits.*${checks}" palette.png --target host --runs 1)
+# 16 bits: the same on both targets, and what was written can be read again and has all of its bits.
+set(same --alpha 0 --beta 1 --levels 3 --runs 1)
+run_good("18 x 13 pixels, 1 channel of 16 bits.*${checks}.*result +same.png" gray16.png ${same} --target host --out same.png)
+run_good("18 x 13 pixels, 1 channel of 16 bits.*${checks}" same.png ${same} --target emulator --out again.png)
+file(SHA256 "${WORK}/same.png" once)
+file(SHA256 "${WORK}/again.png" twice)
+if(NOT once STREQUAL twice)
+  message(FATAL_ERROR "16 bits change between same.png and again.png, though nothing is to change")
+endif()
+set(photograph "$ENV{MICA_DATA_DIR}/rgb_small.png")
+if(NOT "$ENV{MICA_DATA_DIR}" STREQUAL "" AND EXISTS "${photograph}")
+  run_good("192 x 320 pixels, 3 channels of 8 bits.*samples are 0.5 apart.*${checks} levels, 3 samples" "${photograph}" --target host --samples 3)
+endif()
+
+set(ENV{MICA_TARGET} host)
+set(quick --size 70 46 --levels 2 --runs 1)
+file(WRITE "${WORK}/words.png" "not a picture")
+file(WRITE "${WORK}/empty.png" "")
+execute_process(COMMAND head -c 150 "${WORK}/gray16.png" OUTPUT_FILE "${WORK}/cut.png" COMMAND_ERROR_IS_FATAL ANY)
+run_bad(1 "cannot open missing.png" missing.png)
+run_bad(1 "words.png \\(13 bytes\\): .*PNG" words.png)
+run_bad(1 "empty.png \\(0 bytes\\): the file ends" empty.png)
+run_bad(1 "cut.png \\(150 bytes\\): the file ends before the picture" cut.png)
+run_bad(1 "is a folder" "${WORK}")
+run_bad(1 "pixel.png: 1 x 1 pixels, 1 channel of 8 bits; 2 x 2 or more are needed" pixel.png)
+run_bad(1 "1 x 40 pixels.* 2 x 2 or more" --size 1 40)
+run_bad(1 "levels 8: .*64 x 48 pixels.* level 7 is one cell wide or high: give 2 to 7" --levels 8 --size 64 48)
+run_bad(2 "levels" --levels 1)
+run_bad(2 "levels" --levels 99999999999999999999)
+run_bad(2 "samples" --samples 1)
+run_bad(2 "samples" --samples 65)
+run_bad(2 "runs" --runs 0)
+run_bad(2 "size" --size 0 5)
+run_bad(2 "size" --size 9000 5)
+run_bad(1 "alpha -?nan: it must be -1 to 20" --alpha nan)
+run_bad(1 "alpha -2: it must be" --alpha -2)
+run_bad(1 "beta -?nan: it must be 0 to 20" --beta nan)
+run_bad(1 "beta inf: it must be" --beta inf)
+run_bad(1 "sigma -?nan: it must be" --sigma nan)
+run_bad(1 "sigma 0: it must be 0.01 to 10" --sigma 0)
+run_bad(2 "unknown" --unknown)
+run_bad(1 "gpu9" --target gpu9)
+run_bad(1 "cannot write /dev/full" ${quick} --picture /dev/full)
+run_bad(1 "cannot write /dev/full" ${quick} --out /dev/full)
+run_bad(1 "cannot open" ${quick} --picture "${WORK}")
+run_good("Example:" --help)
