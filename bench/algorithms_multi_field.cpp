@@ -56,8 +56,53 @@ Algorithm multi_output() {
   return a;
 }
 
+// Two chemicals that react and diffuse (P. Gray, S. K. Scott, Chemical Engineering Science 39 (1984)
+// 1087-1097), with the constants of J. E. Pearson, Science 261 (1993) 189-192.
+Algorithm gray_scott() {
+  Algorithm a{"gray-scott", "two fields that react and diffuse, 7 points of each, f32",
+              Func("next"), {},
+              {1, 1, 1},    "pmpp/naive"};
+  Var x("x"), y("y"), z("z");
+  ImageParam u(Float(32), 3, "u"), v(Float(32), 3, "v");
+  const auto spread = [&](const ImageParam& f) {
+    return f(x - 1, y, z) + f(x + 1, y, z) + f(x, y - 1, z) + f(x, y + 1, z) + f(x, y, z - 1) +
+           f(x, y, z + 1) - 6.0F * f(x, y, z);
+  };
+  const Expr here = u(x, y, z), there = v(x, y, z), reacts = here * there * there;
+  a.output(x, y, z) = Tuple(here + 0.16F * spread(u) - reacts + 0.035F * (1.0F - here),
+                            there + 0.08F * spread(v) + reacts - 0.1F * there);
+  a.inputs = {u, v};
+  return a;
+}
+
+// Pressure at the middle of a cell and velocities at its faces (J. Virieux, Geophysics 51 (1986)
+// 889-901): the new pressure is that of the new velocities.
+Algorithm staggered() {
+  Algorithm a{"staggered",  "pressure and velocity on a staggered grid, a whole step, f32",
+              Func("next"), {},
+              {1, 1, 1},    "pmpp/naive"};
+  Var x("x"), y("y"), z("z");
+  ImageParam p(Float(32), 3, "p"), vx(Float(32), 3, "vx"), vy(Float(32), 3, "vy"),
+      vz(Float(32), 3, "vz");
+  Func nx("nx"), ny("ny"), nz("nz");
+  constexpr float kStep = 0.2F;
+  nx(x, y, z) = vx(x, y, z) - kStep * (p(x + 1, y, z) - p(x, y, z));
+  ny(x, y, z) = vy(x, y, z) - kStep * (p(x, y + 1, z) - p(x, y, z));
+  nz(x, y, z) = vz(x, y, z) - kStep * (p(x, y, z + 1) - p(x, y, z));
+  a.output(x, y, z) = Tuple(p(x, y, z) - kStep * (nx(x, y, z) - nx(x - 1, y, z) + ny(x, y, z) -
+                                                  ny(x, y - 1, z) + nz(x, y, z) - nz(x, y, z - 1)),
+                            nx(x, y, z), ny(x, y, z), nz(x, y, z));
+  a.inputs = {p, vx, vy, vz};
+  return a;
+}
+
 }  // namespace
 
-AlgorithmMakers multi_field_stencils() { return {{"pair7", pair7}, {"multi-output", multi_output}}; }
+AlgorithmMakers multi_field_stencils() {
+  return {{"pair7", pair7},
+          {"multi-output", multi_output},
+          {"gray-scott", gray_scott},
+          {"staggered", staggered}};
+}
 
 }  // namespace mica::bench

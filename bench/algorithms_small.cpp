@@ -1,4 +1,4 @@
-// Stencils of radius 1 over one input.
+// Stencils of radius 1 and 2 over one input.
 #include "bench/algorithm_families.h"
 #include "bench/weights.h"
 
@@ -35,15 +35,27 @@ Algorithm stencil7(Type type) {
   return a;
 }
 
-Algorithm box27() {
-  Algorithm a{"box27", "27-point box, f32", Func("next"), {}, {1, 1, 1}, "pmpp/naive"};
+// "name" in f32, "name-f64" in f64; a constant of the type.
+std::string named(const char* name, Type type) {
+  return type.bits == 32 ? name : std::string(name) + "-f64";
+}
+std::string described(const char* what, Type type) {
+  return std::string(what) + ", f" + std::to_string(type.bits);
+}
+Expr constant(Type type, double value) {
+  return type.bits == 32 ? Expr(static_cast<float>(value)) : Expr(value);
+}
+void add_to(Expr& total, const Expr& term) { total = total.defined() ? total + term : term; }
+
+Algorithm box27(Type type) {
+  Algorithm a{named("box27", type), described("27-point box", type), Func("next"), {}, {1, 1, 1},
+              "pmpp/naive"};
   Var x("x"), y("y"), z("z");
-  ImageParam u(Float(32), 3, "u");
+  ImageParam u(type, 3, "u");
   Expr total;
   for (int i = 0; i < 27; ++i) {
-    const float w = static_cast<float>((0.3 + 0.02 * i) / 20 * (i % 2 ? 1.0 : -0.7));
-    Expr term = w * u(x + i % 3 - 1, y + i / 3 % 3 - 1, z + i / 9 - 1);
-    total = total.defined() ? total + term : term;
+    const double w = (0.3 + 0.02 * i) / 20 * (i % 2 ? 1.0 : -0.7);
+    add_to(total, constant(type, w) * u(x + i % 3 - 1, y + i / 3 % 3 - 1, z + i / 9 - 1));
   }
   a.output(x, y, z) = total;
   a.inputs = {u};
@@ -77,15 +89,59 @@ Algorithm box9() {
   return a;
 }
 
-Algorithm jacobi2d() {
-  Algorithm a{"jacobi2d",   "4-point Jacobi with a division, f64",
-              Func("next"), {},
-              {1, 1},       "jacobi2d/strided-load"};
+// Of the documents in f64.
+Algorithm jacobi2d(Type type) {
+  Algorithm a{type.bits == 64 ? "jacobi2d" : "jacobi2d-f32",
+              described("4-point Jacobi with a division", type),
+              Func("next"),
+              {},
+              {1, 1},
+              "jacobi2d/strided-load"};
   Var x("x"), y("y");
-  ImageParam u(Float(64), 2, "u");
-  a.output(x, y) = (u(x, y - 1) + u(x, y + 1) + u(x - 1, y) + u(x + 1, y)) / 5.5;
+  ImageParam u(type, 2, "u");
+  a.output(x, y) = (u(x, y - 1) + u(x, y + 1) + u(x - 1, y) + u(x + 1, y)) / constant(type, 5.5);
   a.inputs = {u};
   return a;
+}
+
+// A point and its neighbours up to `radius` away along each axis.
+Algorithm star(const std::string& name, const std::string& description, Type type, int dimensions,
+               int radius) {
+  Algorithm a{name,
+              description,
+              Func("next"),
+              {},
+              std::vector<int>(static_cast<std::size_t>(dimensions), radius),
+              "pmpp/naive"};
+  const std::vector<Var> vars{Var("x"), Var("y"), Var("z")};
+  const auto rank = static_cast<std::size_t>(dimensions);
+  const std::vector<Expr> point(vars.begin(), vars.begin() + dimensions);
+  ImageParam u(type, dimensions, "u");
+  const auto tap = [&](std::size_t along, int offset) {
+    std::vector<Expr> at = point;
+    at[along] = at[along] + offset;
+    return u(at);
+  };
+  Expr total = constant(type, 0.31) * tap(0, 0);
+  int term = 0;
+  for (std::size_t d = 0; d < rank; ++d) {
+    for (int r = 1; r <= radius; ++r) {
+      for (const int sign : {-1, 1}) {
+        add_to(total, constant(type, (0.11 - 0.003 * ++term) / r) * tap(d, sign * r));
+      }
+    }
+  }
+  a.output(point) = total;
+  a.inputs = {u};
+  return a;
+}
+
+Algorithm stencil5(Type type) {
+  return star(named("stencil5", type), described("5-point star in two dimensions", type), type, 2, 1);
+}
+Algorithm stencil13(Type type) {
+  return star(named("stencil13", type), described("13-point star of radius 2 in three dimensions", type),
+              type, 3, 2);
 }
 
 }  // namespace
@@ -95,11 +151,17 @@ AlgorithmMakers small_stencils() {
       {"copy3d", copy3d},
       {"stencil7", [] { return stencil7(Float(32)); }},
       {"stencil7-f64", [] { return stencil7(Float(64)); }},
-      {"box27", box27},
+      {"stencil5", [] { return stencil5(Float(32)); }},
+      {"stencil5-f64", [] { return stencil5(Float(64)); }},
+      {"stencil13", [] { return stencil13(Float(32)); }},
+      {"stencil13-f64", [] { return stencil13(Float(64)); }},
+      {"box27", [] { return box27(Float(32)); }},
+      {"box27-f64", [] { return box27(Float(64)); }},
       {"blur-u16", [] { return blur(UInt(16)); }},
       {"blur-f32", [] { return blur(Float(32)); }},
       {"box9-u16", box9},
-      {"jacobi2d", jacobi2d},
+      {"jacobi2d", [] { return jacobi2d(Float(64)); }},
+      {"jacobi2d-f32", [] { return jacobi2d(Float(32)); }},
   };
 }
 

@@ -1,8 +1,10 @@
 #include "codegen/analysis/piece_sums.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <numeric>
+#include <optional>
 
 namespace mica::analysis {
 namespace {
@@ -59,15 +61,22 @@ void part(const Group& g, const Region& cell, const Members& members, const Leaf
   }
   if (here.empty()) return;
   for (std::size_t k = 0; k < cell.size(); ++k) {
+    // Near the middle, so that members become fewer fast.
+    const std::int64_t middle = cell[k].lo + cell[k].count() / 2;
+    std::optional<std::int64_t> best;
+    const auto consider = [&](std::int64_t at) {
+      if (!best || std::abs(at - middle) < std::abs(*best - middle)) best = at;
+    };
     for (const auto m : here) {
       const Span& s = span_of(g, m, k);
-      const bool low = s.lo > cell[k].lo, high = s.hi < cell[k].hi;
-      if (!low && !high) continue;
-      const auto [first, second] = cut(cell, {k, low ? s.lo : s.hi + 1});
-      part(g, first, here, leaf);
-      part(g, second, here, leaf);
-      return;
+      if (s.lo > cell[k].lo) consider(s.lo);
+      if (s.hi < cell[k].hi) consider(s.hi + 1);
     }
+    if (!best) continue;
+    const auto [first, second] = cut(cell, {k, *best});
+    part(g, first, here, leaf);
+    part(g, second, here, leaf);
+    return;
   }
   leaf(cell, here);
 }

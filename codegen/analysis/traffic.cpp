@@ -8,11 +8,13 @@
 #include "codegen/analysis/traffic_kernel.h"
 #include "codegen/analysis/usual_symbols.h"
 #include "codegen/lower.h"
+#include "dsl/expr/deep_stack.h"
 #include "dsl/expr/float_mode.h"
 #include "dsl/expr/limits.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/pipeline.h"
+#include "dsl/schedule/kernel_hints.h"
 
 namespace mica {
 namespace {
@@ -61,6 +63,19 @@ void add_computed(const analysis::KernelPieces& kernel, std::vector<ComputedFunc
   }
 }
 
+/// What the plan alone says.
+void add_plan(const planning::KernelPlan& plan, KernelTraffic& figures) {
+  const auto& innermost = plan.frame.vars.loops().front();
+  const auto* lanes = as_int(innermost.extent);
+  if (innermost.kind == LoopKind::Vectorized && lanes != nullptr) figures.lanes = *lanes;
+  for (const planning::Stage& stage : plan.stages) {
+    using Way = planning::Fill::Way;
+    if (stage.fill.way != Way::AsyncCopies && stage.fill.way != Way::BulkCopies) continue;
+    figures.async_copies = true;
+    if (stage.step) figures.steps_early = std::max(figures.steps_early, stage.step->prefetch);
+  }
+}
+
 KernelTraffic analyse_kernel(const Program& program, const Nest& nest, const Symbols& symbols,
                              const TrafficDevice& device, std::vector<ComputedFunc>& computed) {
   const FunctionData& func = *program.pipeline.find(nest.func);
@@ -78,6 +93,12 @@ KernelTraffic analyse_kernel(const Program& program, const Nest& nest, const Sym
   figures.name = nest.kernel.name;
   figures.data_dependent = kernel.pieces.data_dependent;
   for (const auto& type : func.types) figures.element_bytes += type.bytes();
+  if (const auto* plan = planning::find_kernel(program.kernels, nest.func, nest.definition)) {
+    add_plan(*plan, figures);
+  }
+  const KernelHints hints = kernel_hints(func);
+  figures.min_blocks = hints.min_blocks;
+  figures.max_registers = hints.max_registers;
   analysis::measure_block(kernel, figures);
   analysis::measure_levels(kernel, device, figures);
   add_computed(kernel, computed);
@@ -199,10 +220,12 @@ Traffic traffic_of(const Func& output, const TrafficOptions& options) {
   const Pipeline pipeline = make_pipeline({output.function()});
   const Target device{Backend::Cuda, 0};  // nothing of a device is asked for
   const Program program = lower(pipeline, {device, Variant{}, {}, DeviceLimits{}}, "simplify_loops");
-  Traffic traffic = analyse_traffic(program, options);
-  const analysis::UsualSymbols table(program, options.extents, options.symbols);
-  InlinedFuncs(pipeline, program, table.symbols()).add(traffic);
-  return traffic;
+  return made_with_stack_for(pipeline.depth, [&] {
+    Traffic traffic = analyse_traffic(program, options);
+    const analysis::UsualSymbols table(program, options.extents, options.symbols);
+    InlinedFuncs(pipeline, program, table.symbols()).add(traffic);
+    return traffic;
+  });
 }
 
 }  // namespace mica

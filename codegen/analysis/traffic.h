@@ -147,6 +147,11 @@ struct KernelTraffic {
   Moved l1, shared, l2, dram, once;
   std::int64_t operations = 0;  ///< on the whole grid
   SteadyStep steady;
+  std::int64_t lanes = 1;     ///< points of a row that a thread takes in one vector
+  bool async_copies = false;  ///< staged arrays are filled by asynchronous copies
+  int steps_early = 0;        ///< by how many steps of a march such copies begin before they must
+  int min_blocks = 0;         ///< of launch_bounds; 0: none
+  int max_registers = 0;      ///< that max_registers allows a thread; 0: as many as there are
   /// A condition or an index depends on data: see access_pieces.h for what is assumed.
   bool data_dependent = false;
 };

@@ -1,5 +1,6 @@
 #include "dsl/expr/type.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -91,6 +92,12 @@ std::string user_types() {
     all += (all.empty() ? "" : last ? " and " : ", ") + to_string(type);
   }
   return all;
+}
+
+int widest_bytes(const std::vector<Type>& types) {
+  int widest = 1;
+  for (const Type type : types) widest = std::max(widest, type.bytes());
+  return widest;
 }
 
 bool is_user_type(Type type) {

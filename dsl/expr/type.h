@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mica {
 
@@ -62,6 +63,8 @@ std::string to_string(Type type);
 Type type_from_string(std::string_view text);
 /// True for the scalar types an algorithm may use (see Type).
 bool is_user_type(Type type);
+/// Bytes of an element of the widest of them; 1 for none.
+int widest_bytes(const std::vector<Type>& types);
 /// Those types, for messages: "bool, u8, ..., f32 and f64".
 std::string user_types();
 /// The value of an integer or bool type that has the low bits of `value` (bool: value != 0), sign- or

@@ -1,5 +1,7 @@
 #include "dsl/schedule/loop_dims.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "dsl/check/update_order.h"
@@ -10,6 +12,10 @@
 #include "dsl/schedule/loop_expander.h"
 
 namespace mica {
+
+bool has_loop_directives(const Definition& definition) {
+  return std::any_of(definition.directives.begin(), definition.directives.end(), acts_on_loops);
+}
 
 bool acts_on_loops(const Directive& directive) {
   return directive::traits_of(directive).acts == directive::ActsOn::Loops;

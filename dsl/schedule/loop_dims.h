@@ -85,6 +85,8 @@ LoopNestSpec expand_loops(const FunctionData& f, int definition, Diagnostics& fi
 
 /// Does `directive` make, order or mark loops of the definition that it is given to?
 bool acts_on_loops(const Directive& directive);
+/// Does one of the definition's directives?
+bool has_loop_directives(const Definition& definition);
 
 /// The names of the loops that gpu_single_thread makes, innermost first.
 inline constexpr const char* kSingleLoops[] = {"single.thread", "single.block"};

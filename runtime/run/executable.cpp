@@ -195,6 +195,14 @@ PreparedRun Executable::prepare(const std::vector<AnyBuffer*>& outputs, const Ru
   return PreparedRun(std::move(state));
 }
 
+void Executable::load(const std::vector<AnyBuffer*>& outputs, const RunOptions& options, CallSite at) {
+  if (!defined()) require_defined(false, at);
+  in_a_run([&] {
+    const BoundArguments bound = state_->bind(outputs, options, at);
+    if (!bound.nothing_to_do) static_cast<void>(state_->shaped_run(bound));
+  });
+}
+
 void Executable::synchronize() {
   require_defined(defined());
   state_->open_device()->synchronize({});

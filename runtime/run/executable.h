@@ -61,6 +61,10 @@ class Executable {
                                     const RunOptions& options = {}, CallSite at = CallSite::current());
   [[nodiscard]] PreparedRun prepare(AnyBuffer& output, const RunOptions& options = {},
                                     CallSite at = CallSite::current());
+  /// Compiles and loads the code that such a run launches, and launches nothing: on another thread,
+  /// say, while something else runs. Only the layout of the outputs is looked at. Errors as run().
+  void load(const std::vector<AnyBuffer*>& outputs, const RunOptions& options = {},
+            CallSite at = CallSite::current());
   /// Waits for runs without a stream of the user's.
   void synchronize();
 

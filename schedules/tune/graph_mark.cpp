@@ -6,20 +6,12 @@
 #include <variant>
 
 #include "dsl/expr/deep_stack.h"
+#include "dsl/expr/mix.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
 
 namespace mica::tuning {
 namespace {
-
-/// The finalizer of splitmix64 (G. Steele, D. Lea, C. Flood: Fast splittable pseudorandom number
-/// generators, OOPSLA 2014), over what was mixed before.
-std::uint64_t mixed(std::uint64_t mark, std::uint64_t bits) {
-  std::uint64_t x = mark + 0x9e3779b97f4a7c15ULL + bits;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 class Marker {
  public:

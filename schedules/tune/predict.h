@@ -2,16 +2,21 @@
 //
 // On a GPU, of each kernel from the figures of its loops (codegen/analysis/traffic.h):
 //
-//   t = max(dram / B_dram, l2 / B_l2, l1 / B_l1, shared / B_shared, operations / rate)
-//       * wait * waves + threads * t_thread + t_launch
+//   t = |dram / B_dram * waiting, l2 / B_l2, shared / B_shared, instructions / rate, latency|_1.36 *
+//   tail
+//       + spilled / B_local + t_launch
 //
 // a roofline with one roof for each level (S. Williams, A. Waterman, D. Patterson: Roofline,
-// Communications of the ACM 52 (2009) 65-76). `wait` is what blocks with shared memory lose: those that
-// walk 1 + 0.5 / (points of a thread in a step), since the next planes are under way, those that fill it
-// once and then compute 1 + 0.98 / sqrt(points of a thread). `waves` is what the last, partly filled
-// round of blocks costs. The rates are an H200's, scaled by multiprocessors; they and the other
-// constants are those that fit the 39 cases of bench/results/2026-11-23-h200.txt best, to 15 % root mean
-// square.
+// Communications of the ACM 52 (2009) 65-76), whose sum of powers says that roofs are hidden behind each
+// other only in part. `waiting` = 1 + (2050 bytes / c)^1.28: a multiprocessor must have so much under
+// way for the memory to be busy, c being what its resident threads read in a step (J. D. C. Little,
+// Operations Research 9 (1961) 383-387), and more where copies begin steps early. `instructions` are
+// those of arithmetic, of loads and stores (fewer in vectors) and of a step; `latency` is what the steps
+// of a block wait for each other, times its rounds; `tail` is the last, partly filled round. Registers
+// decide how many blocks are resident and what is spilled: they are estimated from what a thread holds,
+// loads and computes, until the assembler has said how many they are. The rates are an H200's, scaled by
+// multiprocessors; they and the other constants are those that fit 8,000 candidates of 17 algorithms
+// best (bench/results/2026-11-23-h200-tune.csv): half of them to 9 %.
 //
 // On the CPU from the shape of the algorithm: vectors, loads, what the caches keep of a strip, and
 // how tasks fill the threads.
@@ -19,19 +24,20 @@
 
 #include <cstdint>
 
+#include "runtime/run/device.h"
 #include "schedules/tune/subject.h"
 
 namespace mica::tuning {
 
 /// What a machine moves and computes, a second.
 struct Rates {
-  double memory = 0;      ///< bytes between memory and chip
-  double l2 = 0;          ///< bytes: a GPU's L2; of the CPU, what all threads get of the last cache
-  double l1 = 0;          ///< bytes, of all multiprocessors or cores
-  double shared = 0;      ///< bytes, of all multiprocessors
-  double operations = 0;  ///< f32, an fma as two
-  int units = 1;          ///< multiprocessors, or threads
-  int vector_bytes = 16;  ///< of the CPU's registers
+  double memory = 0;        ///< bytes between memory and chip
+  double l2 = 0;            ///< bytes: a GPU's L2; of the CPU, what all threads get of the last cache
+  double shared = 0;        ///< bytes, of all multiprocessors
+  double local = 0;         ///< bytes that threads spill, of all multiprocessors
+  double instructions = 0;  ///< of threads; of the CPU, of all cores
+  int units = 1;            ///< multiprocessors, or threads
+  int vector_bytes = 16;    ///< of the CPU's registers
   std::int64_t own_cache = 1 << 20, last_cache = 16 << 20;  ///< bytes, of a core and of all
 };
 
@@ -41,6 +47,9 @@ Rates rates_of(const Target& target, bool measure);
 
 /// Seconds of a run of the candidate. UserErrors of the schedule, of check_schedule and of lowering;
 /// on the host only those of schedules::apply.
-double predicted_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates);
+/// `compiled`: the kernels that it became, in the order of their launches, whose registers and spills
+/// are then known; else they are estimated.
+double predicted_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates,
+                         const std::vector<KernelInfo>& compiled = {});
 
 }  // namespace mica::tuning

@@ -1,7 +1,9 @@
 // The candidates that the model has ranked, and what measurements say of the model.
 #pragma once
 
+#include <chrono>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,14 +15,24 @@ namespace mica::tuning {
 
 class Ranking {
  public:
+  using Clock = std::chrono::steady_clock;
+
   /// Of each family some candidates, drawn and then improved along its axes, as the model sees them.
-  Ranking(const Subject& subject, const Rates& rates);
+  /// Each family has its share of `seconds`, after which no other of it is looked at.
+  Ranking(const Subject& subject, const Rates& rates, double seconds);
 
   [[nodiscard]] std::size_t size() const { return legal_.size(); }
-  /// Seconds, or 0 for a candidate that is refused.
-  [[nodiscard]] double predicted(const TuneCandidate& candidate) const;
-  /// The most promising candidate that was not taken or learned of yet; nothing when there is none.
+  /// Seconds, or 0 for a candidate that is refused; better founded with the kernels that it became.
+  [[nodiscard]] double predicted(const TuneCandidate& candidate,
+                                 const std::vector<KernelInfo>& compiled = {}) const;
+  /// The prediction as what was measured of candidates like it corrects it.
+  [[nodiscard]] double corrected(const TuneCandidate& candidate) const;
+  /// The most promising candidate that was not taken or learned of yet, of several alike one that is
+  /// unlike those taken; nothing when there is none.
   [[nodiscard]] std::optional<TuneCandidate> take();
+  /// One that was not taken, drawn at random: each family is as likely as any other. Nothing when it
+  /// hardly finds a new one that is legal.
+  [[nodiscard]] std::optional<TuneCandidate> draw();
   /// Takes up what a candidate came to; those beside the best are ranked, too.
   void learn(const TuneCandidate& candidate, bool is_best);
 
@@ -30,18 +42,26 @@ class Ranking {
     schedules::Parameters parameters;
     double ratio;  ///< logarithm of measured over predicted
   };
-  static double distance(const TuneCandidate& a, const Known& b);
-  [[nodiscard]] double corrected(const TuneCandidate& candidate) const;
-  void add(std::vector<TuneCandidate> candidates);
+  struct Ranked {
+    TuneCandidate candidate;
+    double apart = kFar;  ///< from the nearest that was taken
+  };
+  /// Candidates as far apart as this have nothing in common.
+  static constexpr double kFar = 4;
+  static double distance(const TuneCandidate& a, const std::string& recipe,
+                         const schedules::Parameters& parameters);
+  void mark_taken(const TuneCandidate& candidate);
+  void add(std::vector<TuneCandidate> candidates, Clock::time_point until);
   [[nodiscard]] std::optional<TuneCandidate> best_of(const Family& family) const;
-  void add_family(const Family& family);
+  void add_family(const Family& family, Clock::time_point until);
 
   const Subject& subject_;
   const Rates& rates_;
   std::vector<Family> families_;
-  std::vector<TuneCandidate> legal_;
+  std::vector<Ranked> legal_;
   std::vector<Known> known_;
   std::set<std::string> seen_, taken_;
+  std::mt19937_64 random_{2};  // of one seed: a search can be repeated
 };
 
 }  // namespace mica::tuning

@@ -27,6 +27,12 @@ Values gpu_vectors(const Subject& subject) {
   return result;
 }
 
+/// Planes of the dimension that marches walk, the third or the last of fewer.
+Values chunks(const Subject& subject) {
+  const auto& extents = subject.extents();
+  return below({16, 32, 64, 128, 256}, extents[std::min<std::size_t>(extents.size() - 1, 2)] + 16);
+}
+
 bool reads_neighbours(const Features& features) {
   return std::any_of(features.inputs.begin(), features.inputs.end(),
                      [](const Reads& reads) { return reads.taps > 1; });
@@ -53,11 +59,10 @@ Family plain(const Subject& subject) {
 
 Family marching(const Subject& subject, const char* recipe, bool windows) {
   const std::size_t rank = subject.extents().size();
-  const std::int64_t walked = subject.extents()[std::min<std::size_t>(rank - 1, 2)];
   Family family{recipe,
                 {{"tile_x", {32, 64, 128}},
                  {"vec", gpu_vectors(subject)},
-                 {"chunk", below({16, 32, 64, 128, 256}, walked + 16)},
+                 {"chunk", chunks(subject)},
                  {"load", {1, 3}},
                  {"ahead", {0, 1, 2, 3}},
                  {"scatter", {0, 1, 2}},
@@ -72,12 +77,11 @@ Family marching(const Subject& subject, const char* recipe, bool windows) {
 
 Family window(const Subject& subject) {
   const std::size_t rank = subject.extents().size();
-  Family family{
-      "seismic/z-window",
-      {{"block_x", {32, 64, 128, 256}},
-       {"nw", below({16, 32, 64, 128, 256}, subject.extents()[std::min<std::size_t>(rank - 1, 2)] + 16)},
-       {"vec", gpu_vectors(subject)},
-       {"min_blocks", {0, 2, 4}}}};
+  Family family{"seismic/z-window",
+                {{"block_x", {32, 64, 128, 256}},
+                 {"nw", chunks(subject)},
+                 {"vec", gpu_vectors(subject)},
+                 {"min_blocks", {0, 2, 4}}}};
   if (rank > 2) family.axes.push_back({"block_y", {1, 2, 4, 8}});
   return family;
 }
@@ -117,8 +121,9 @@ std::vector<Family> gpu_families(const Subject& subject) {
   }
   if (rank == 2) {
     families.push_back(
+        // Threads beyond a tile's row would have nothing to do.
         {"jacobi2d/strided-load",
-         {{"tile_x", {64, 128, 256}}, {"tile_y", {8, 16, 32}}, {"threads", {64, 128, 256}}}});
+         {{"tile_x", {128, 256}}, {"tile_y", {8, 16, 32}}, {"threads", {64, 128}}}});
   }
   return families;
 }
@@ -155,11 +160,14 @@ TuneCandidate Family::at(const std::vector<std::size_t>& places) const {
   return candidate;
 }
 
-std::vector<std::size_t> Family::places_of(const TuneCandidate& candidate) const {
+std::optional<std::vector<std::size_t>> Family::places_of(const TuneCandidate& candidate) const {
+  if (candidate.recipe != recipe || candidate.parameters.size() != axes.size()) return std::nullopt;
   std::vector<std::size_t> places;
   for (const Axis& axis : axes) {
-    const auto at =
-        std::find(axis.values.begin(), axis.values.end(), candidate.parameters.at(axis.name));
+    const auto value = candidate.parameters.find(axis.name);
+    if (value == candidate.parameters.end()) return std::nullopt;
+    const auto at = std::find(axis.values.begin(), axis.values.end(), value->second);
+    if (at == axis.values.end()) return std::nullopt;
     places.push_back(static_cast<std::size_t>(at - axis.values.begin()));
   }
   return places;
@@ -177,15 +185,17 @@ std::vector<Family> families_of(const Subject& subject) {
 
 std::vector<TuneCandidate> neighbours(const Family& family, const TuneCandidate& candidate) {
   std::vector<TuneCandidate> result;
-  const std::vector<std::size_t> places = family.places_of(candidate);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    std::vector<std::size_t> moved = places;
-    if (places[i] > 0) {
-      moved[i] = places[i] - 1;
+  const auto places = family.places_of(candidate);
+  if (!places) return result;
+  for (std::size_t i = 0; i < places->size(); ++i) {
+    std::vector<std::size_t> moved = *places;
+    const std::size_t place = moved[i];
+    if (place > 0) {
+      moved[i] = place - 1;
       result.push_back(family.at(moved));
     }
-    if (places[i] + 1 < family.axes[i].values.size()) {
-      moved[i] = places[i] + 1;
+    if (place + 1 < family.axes[i].values.size()) {
+      moved[i] = place + 1;
       result.push_back(family.at(moved));
     }
   }

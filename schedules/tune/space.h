@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -21,8 +22,8 @@ struct Family {
 
   /// The candidate with each axis' value at `places`.
   [[nodiscard]] TuneCandidate at(const std::vector<std::size_t>& places) const;
-  /// Where a candidate of the family stands.
-  [[nodiscard]] std::vector<std::size_t> places_of(const TuneCandidate& candidate) const;
+  /// Where a candidate stands; nothing for one of other parameters or values, as a store may hold.
+  [[nodiscard]] std::optional<std::vector<std::size_t>> places_of(const TuneCandidate& candidate) const;
   [[nodiscard]] std::size_t size() const;
 };
 
@@ -30,7 +31,7 @@ struct Family {
 /// Values that cannot differ on this grid (tiles wider than it) are left out.
 std::vector<Family> families_of(const Subject& subject);
 
-/// The candidates one step along one axis from `candidate`.
+/// The candidates one step along one axis from `candidate`; none for one that is not of the family.
 std::vector<TuneCandidate> neighbours(const Family& family, const TuneCandidate& candidate);
 /// One candidate of the family, each as likely as any other.
 TuneCandidate drawn(const Family& family, std::mt19937_64& random);

@@ -1,6 +1,7 @@
 #include "schedules/tune/store.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
@@ -39,12 +40,23 @@ std::string hex(std::uint64_t mark) { return fmt::format("{:016x}", mark); }
 
 std::string text_of(const schedules::Parameters& parameters) { return json(parameters).dump(); }
 
-schedules::Parameters parameters_of(const std::string& text) {
-  return json::parse(text).get<schedules::Parameters>();
+/// What a field of a row holds as JSON. DeviceError for text that is none, or another.
+template <typename T>
+T read_as(const std::string& text) {
+  try {
+    return json::parse(text).get<T>();
+  } catch (const json::exception& e) {
+    throw DeviceError("tune store: a row is damaged", SQLITE_CORRUPT, e.what());
+  }
 }
 
-std::vector<std::int64_t> extents_of(const std::string& text) {
-  return json::parse(text).get<std::vector<std::int64_t>>();
+std::uint64_t mark_of(const std::string& text) {
+  std::uint64_t mark = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mark, 16);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw UserError("\"" + text + "\" is no mark of an algorithm, 16 hexadecimal digits");
+  }
+  return mark;
 }
 
 int log_of(std::int64_t extent) {
@@ -182,13 +194,13 @@ constexpr const char* kColumns =
 template <typename Row>
 TunedEntry entry_of(const Row& row) {
   TunedEntry entry;
-  entry.key.algorithm = std::stoull(row.text(0), nullptr, 16);
+  entry.key.algorithm = mark_of(row.text(0));
   entry.key.device = row.text(1);
   entry.version = row.text(2);
-  entry.key.extents = extents_of(row.text(3));
+  entry.key.extents = read_as<std::vector<std::int64_t>>(row.text(3));
   entry.name = row.text(4);
   entry.best.recipe = row.text(5);
-  entry.best.parameters = parameters_of(row.text(6));
+  entry.best.parameters = read_as<schedules::Parameters>(row.text(6));
   entry.best.predicted = row.number(7);
   entry.best.measured = row.number(8);
   entry.without = row.number(9);
@@ -253,7 +265,7 @@ std::vector<TuneCandidate> TuneStore::trials(const TunedKey& key) const {
   while (rows.step()) {
     TuneCandidate candidate;
     candidate.recipe = rows.text(0);
-    candidate.parameters = parameters_of(rows.text(1));
+    candidate.parameters = read_as<schedules::Parameters>(rows.text(1));
     candidate.predicted = rows.number(2);
     candidate.measured = rows.number(3);
     candidate.refused = rows.text(4);
@@ -327,7 +339,7 @@ std::size_t TuneStore::from_json(const std::string& text) {
     }
     for (const json& row : whole.at("entries")) {
       TunedEntry e;
-      e.key.algorithm = std::stoull(row.at("algorithm").get<std::string>(), nullptr, 16);
+      e.key.algorithm = mark_of(row.at("algorithm").get<std::string>());
       e.key.device = row.at("device").get<std::string>();
       e.key.extents = row.at("extents").get<std::vector<std::int64_t>>();
       e.name = row.at("name").get<std::string>();
@@ -343,8 +355,6 @@ std::size_t TuneStore::from_json(const std::string& text) {
     }
   } catch (const json::exception& e) {
     throw UserError(std::string("tuned schedules cannot be read: ") + e.what());
-  } catch (const std::logic_error& e) {  // of stoull
-    throw UserError("tuned schedules cannot be read: the mark of an algorithm is no hexadecimal number");
   }
   for (const TunedEntry& entry : entries) keep(entry);
   return entries.size();

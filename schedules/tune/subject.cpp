@@ -39,8 +39,8 @@ Features features_of(const Func& output) {
   Features features;
   const FunctionData& data = *output.function();
   features.dimensions = output.dimensions();
+  features.widest = widest_bytes(output.types());
   for (const Type type : output.types()) {
-    features.widest = std::max(features.widest, type.bytes());
     features.written_bytes += type.bytes();
   }
   const FuncGraph graph = collect_graph({output.function()});

@@ -3,22 +3,17 @@
 #include <cmath>
 #include <cstring>
 
+#include "dsl/expr/mix.h"
+
 namespace mica::tuning {
 namespace {
-
-// A 64-bit mix (D. Lemire's and S. Vigna's splitmix64 constants), so that data has no pattern.
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 /// values[i] = make(64 bits without a pattern).
 template <typename T, typename Make>
 void fill(void* data, std::size_t count, std::uint64_t seed, const Make& make) {
   auto* values = static_cast<T*>(data);
   for (std::size_t i = 0; i < count; ++i) {
-    values[i] = make(mix(seed * 0x9e3779b97f4a7c15ULL + i + 1));
+    values[i] = make(mixed(seed * kMixStep + i + 1));
   }
 }
 
@@ -97,7 +92,8 @@ void fill_random(AnyBuffer& buffer, std::uint64_t seed) {
 }
 
 void poison(AnyBuffer& buffer) {
-  std::memset(buffer.host_data_for_write(), 0xCD, bytes_spanned(buffer));
+  std::memset(buffer.host_data_for_write(), 0xCD,
+              span(buffer) * static_cast<std::size_t>(buffer.type().bytes()));
 }
 
 bool same_bits(const AnyBuffer& a, const AnyBuffer& b) {
@@ -108,10 +104,6 @@ bool same_bits(const AnyBuffer& a, const AnyBuffer& b) {
   if (a.type().is_half()) return same_halves(x, y, count, a.type());
   if (a.type() == Float(32)) return same_but_nans<float>(x, y, count);
   return a.type() == Float(64) && same_but_nans<double>(x, y, count);
-}
-
-std::size_t bytes_spanned(const AnyBuffer& buffer) {
-  return span(buffer) * static_cast<std::size_t>(buffer.type().bytes());
 }
 
 std::int64_t bytes_of(const AnyBuffer& buffer) { return buffer.elements() * buffer.type().bytes(); }

@@ -15,8 +15,6 @@ void fill_random(AnyBuffer& buffer, std::uint64_t seed);
 void poison(AnyBuffer& buffer);
 /// Do two buffers of one layout hold the same bits, any NaN for any other? Both are brought to the host.
 bool same_bits(const AnyBuffer& a, const AnyBuffer& b);
-/// Bytes from the first to the last element of the buffer's box, padding between rows included.
-std::size_t bytes_spanned(const AnyBuffer& buffer);
 /// Bytes of the elements of the buffer's box.
 std::int64_t bytes_of(const AnyBuffer& buffer);
 

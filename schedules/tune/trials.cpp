@@ -1,7 +1,7 @@
 #include "schedules/tune/trials.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "codegen/analysis/usual_symbols.h"
 #include "codegen/compile.h"
@@ -25,28 +25,15 @@ bool holds(const AnyBuffer& buffer, const InputBox& box) {
 /// around the output as a halo does.
 AnyBuffer array_over(const InputBox& box, const std::vector<std::int64_t>& extents) {
   const std::size_t rank = box.mins.size();
-  std::vector<std::int64_t> halo, inner;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const bool around =
-        rank == extents.size() && box.mins[d] <= 0 && box.mins[d] + box.extents[d] >= extents[d];
-    const std::int64_t low = around ? -box.mins[d] : 0;
-    halo.push_back(around ? std::max(low, box.mins[d] + box.extents[d] - extents[d]) : 0);
-    inner.push_back(around ? extents[d] : box.extents[d]);
+  std::vector<std::int64_t> halo(rank, 0), inner = box.extents, mins = box.mins;
+  for (std::size_t d = 0; rank == extents.size() && d < rank; ++d) {
+    const std::int64_t end = box.mins[d] + box.extents[d];
+    if (box.mins[d] > 0 || end < extents[d]) continue;
+    halo[d] = std::max(-box.mins[d], end - extents[d]);
+    inner[d] = extents[d];
+    mins[d] = -halo[d];
   }
-  AnyBuffer array = AnyBuffer::with_halo(box.image->type, inner, halo);
-  std::vector<std::int64_t> mins;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const bool around =
-        halo[d] > 0 || (rank == extents.size() && inner[d] == extents[d] && box.mins[d] <= 0);
-    mins.push_back(around ? -halo[d] : box.mins[d]);
-  }
-  return array.translated(mins);
-}
-
-std::vector<AnyBuffer*> pointers(std::vector<AnyBuffer>& buffers) {
-  std::vector<AnyBuffer*> result;
-  for (AnyBuffer& b : buffers) result.push_back(&b);
-  return result;
+  return AnyBuffer::with_halo(box.image->type, inner, halo).translated(mins);
 }
 
 }  // namespace
@@ -55,6 +42,12 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+std::vector<AnyBuffer*> pointers(std::vector<AnyBuffer>& buffers) {
+  std::vector<AnyBuffer*> result;
+  for (AnyBuffer& b : buffers) result.push_back(&b);
+  return result;
 }
 
 Trials::Trials(const Subject& subject, const TuneOptions& options) : subject_(subject) {
@@ -77,16 +70,24 @@ Trials::Trials(const Subject& subject, const TuneOptions& options) : subject_(su
     fill_random(array, seed);
     options_.inputs.emplace_back(ImageParam(box.image), array);
   }
-  for (const Type type : plain.types()) {
-    outputs_.push_back(AnyBuffer::with_halo(type, subject.extents(),
-                                            std::vector<std::int64_t>(subject.extents().size(), 0)));
-    poison(outputs_.back());
+  types_ = plain.types();
+  outputs_ = poisoned_outputs();
+}
+
+std::vector<AnyBuffer> Trials::poisoned_outputs() const {
+  std::vector<AnyBuffer> outputs;
+  for (const Type type : types_) {
+    outputs.push_back(AnyBuffer::with_halo(type, subject_.extents(),
+                                           std::vector<std::int64_t>(subject_.extents().size(), 0)));
+    poison(outputs.back());
   }
+  return outputs;
 }
 
 Executable Trials::compiled(const TuneCandidate& candidate) const {
   Executable executable = compile(subject_.scheduled(candidate), subject_.target());
-  static_cast<void>(executable.kernels());
+  std::vector<AnyBuffer> outputs = outputs_;
+  executable.load(pointers(outputs), options_);
   return executable;
 }
 
@@ -116,13 +117,7 @@ double Trials::seconds(Executable& executable, double best) {
 
 void Trials::expect(Executable& executable) {
   run(executable);
-  for (const AnyBuffer& b : outputs_) {
-    AnyBuffer kept = AnyBuffer::with_halo(b.type(), subject_.extents(),
-                                          std::vector<std::int64_t>(subject_.extents().size(), 0));
-    poison(kept);
-    std::memcpy(kept.host_data_for_write(), b.host_data(), bytes_spanned(b));
-    expected_.push_back(std::move(kept));
-  }
+  expected_ = std::exchange(outputs_, poisoned_outputs());
 }
 
 bool Trials::right(Executable& executable) {

@@ -1,6 +1,7 @@
 #include "schedules/tune/tune.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -10,6 +11,8 @@
 
 #include "codegen/compile.h"
 #include "dsl/expr/names.h"
+#include "runtime/cpu/cpu_device.h"
+#include "schedules/tune/compile_pool.h"
 #include "schedules/tune/graph_mark.h"
 #include "schedules/tune/ranking.h"
 #include "schedules/tune/store.h"
@@ -56,18 +59,22 @@ double rank_correlation(const std::vector<TuneCandidate>& candidates) {
   return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
 }
 
+double seconds_since(Clock::time_point begun) {
+  return std::chrono::duration<double>(Clock::now() - begun).count();
+}
+
 /// The first candidate that compiles, in the order of the model: for targets whose time says nothing.
 TuneResult ranked_only(const Subject& subject, const TuneOptions& options) {
+  const Clock::time_point begun = Clock::now();
   const Rates rates = rates_of(subject.target(), false);
-  Ranking ranking(subject, rates);
+  Ranking ranking(subject, rates, options.seconds);
   TuneResult found;
-  TuneCandidate none;
-  none.predicted = ranking.predicted(none);
-  found.candidates.push_back(none);
-  found.best = none;
-  while (static_cast<int>(found.candidates.size()) <= options.budget) {
+  found.best.predicted = ranking.predicted(found.best);
+  found.candidates.push_back(found.best);
+  const double without = found.best.predicted > 0 ? found.best.predicted : HUGE_VAL;
+  while (static_cast<int>(found.candidates.size()) <= options.budget && found.best.recipe.empty()) {
     std::optional<TuneCandidate> next = ranking.take();
-    if (!next || (none.predicted > 0 && next->predicted >= none.predicted)) break;
+    if (!next || next->predicted >= without) break;
     try {
       static_cast<void>(compile(subject.scheduled(*next), subject.target()).kernels());
       found.best = *next;
@@ -75,9 +82,9 @@ TuneResult ranked_only(const Subject& subject, const TuneOptions& options) {
       next->refused = e.what();
     }
     found.candidates.push_back(*next);
-    if (found.best.recipe == next->recipe && next->refused.empty()) break;
   }
   found.considered = ranking.size();
+  found.seconds = seconds_since(begun);
   return found;
 }
 
@@ -85,7 +92,7 @@ TuneResult ranked_only(const Subject& subject, const TuneOptions& options) {
 /// goes on without.
 class Memory {
  public:
-  Memory(const Func& output, const TuneOptions& options, const Target& target) : name_(output.name()) {
+  Memory(const Func& output, const TuneOptions& options, const Target& target) : output_(output) {
     if (!options.keep) return;
     try {
       const std::filesystem::path path = TuneStore::path_from_environment();
@@ -105,8 +112,10 @@ class Memory {
   }
   void keep(const TuneCandidate& best, double without) {
     if (!store_) return;
-    const TunedEntry entry{key_, name_, mica_version(), best, without, std::time(nullptr)};
+    const TunedEntry entry{key_, output_.name(), mica_version(), best, without, std::time(nullptr)};
     tried([&] { store_->keep(entry); });
+    // The next realize of the Func asks the store again.
+    std::atomic_store(&output_.function()->compiled, std::shared_ptr<CompiledFunc>());
   }
 
  private:
@@ -123,7 +132,8 @@ class Memory {
     store_.reset();
   }
 
-  std::string name_, note_;
+  Func output_;
+  std::string note_;
   TunedKey key_;
   std::optional<TuneStore> store_;
   std::vector<TuneCandidate> trials_;
@@ -134,15 +144,20 @@ class Search {
  public:
   Search(const Subject& subject, const Func& output, const TuneOptions& options)
       : options_(options),
+        alone_(!subject.target().is_gpu()),
         memory_(output, options, subject.target()),
         trials_(subject, options),
         rates_(rates_of(subject.target(), true)),
-        ranking_(subject, rates_) {}
+        ranking_(subject, rates_, options.draw ? 0 : options.seconds / 2),
+        // One thread of the host launches what is measured.
+        pool_(trials_, static_cast<std::size_t>(std::max(1, host_threads() - (alone_ ? 0 : 1)))) {}
 
   TuneResult run() {
     TuneCandidate none;
     none.predicted = ranking_.predicted(none);
+    const Clock::time_point before = Clock::now();
     Executable plain = trials_.compiled(none);  // what the user got wrong shows here
+    pool_.learn(seconds_since(before));
     trials_.expect(plain);
     none.measured = trials_.seconds(plain, 0);
     note(none, plain);
@@ -150,10 +165,11 @@ class Search {
       if (!known.recipe.empty()) note(known, {});
     }
     while (measured_ < options_.budget && !is_over()) {
-      std::optional<TuneCandidate> next = ranking_.take();
+      std::optional<CompilePool::Made> next = most_promising();
       if (!next) break;
-      try_out(*next);
+      try_out(std::move(*next));
     }
+    pool_.clear();
     settle();
     TuneCandidate winner = tried_[best_];
     winner.measured = winner.seconds();
@@ -166,12 +182,11 @@ class Search {
     std::size_t index;      ///< in tried_
     Executable executable;  ///< not compiled yet of what an earlier search has measured
   };
+  /// So many are compiled for each that is measured.
+  static constexpr std::size_t kCompiled = 3;
 
-  [[nodiscard]] double elapsed() const {
-    return std::chrono::duration<double>(Clock::now() - begun_).count();
-  }
   [[nodiscard]] bool is_over() const {
-    return options_.stop.stop_requested() || elapsed() > options_.seconds;
+    return options_.stop.stop_requested() || seconds_since(begun_) > options_.seconds;
   }
   void sort_fast() {
     std::sort(fast_.begin(), fast_.end(), [&](const Fast& a, const Fast& b) {
@@ -194,46 +209,118 @@ class Search {
     if (options_.progress) options_.progress(candidate, tried_[best_]);
   }
 
-  void try_out(TuneCandidate candidate) {
-    Executable executable;
-    try {
-      executable = trials_.compiled(candidate);
-      candidate.measured = trials_.seconds(executable, tried_[best_].measured);
-    } catch (const UserError& e) {
-      candidate.refused = e.what();
-    } catch (const DeviceError& e) {
-      candidate.refused = e.what();
+  /// Other threads compile candidates, several for each that will be measured: those that the assembler
+  /// makes fast are measured.
+  void compile_ahead() {
+    const auto left = static_cast<std::size_t>(options_.budget - measured_);
+    const std::size_t wanted = options_.draw || alone_ ? left : kCompiled * left;
+    // What would come too late is not begun.
+    while (pool_.has_room() && pool_.under_way() + compiled_.size() < wanted &&
+           seconds_since(begun_) + pool_.slowest() < options_.seconds) {
+      std::optional<TuneCandidate> next = options_.draw ? ranking_.draw() : ranking_.take();
+      if (!next) return;
+      pool_.begin(*next);
     }
+  }
+  void collect() {
+    for (CompilePool::Made& made : pool_.take()) {
+      if (made.candidate.refused.empty()) {
+        const double better = ranking_.predicted(made.candidate, made.executable.kernels());
+        if (better <= 0) continue;  // no block of its fits a multiprocessor
+        made.candidate.predicted = better;
+        compiled_.push_back(std::move(made));
+      } else {
+        memory_.keep_trial(made.candidate);
+        note(made.candidate, {});
+      }
+    }
+  }
+  /// Waits until there is enough to choose from: on a GPU until many are compiled, for a third of the
+  /// time at most, and later for one; on the CPU until nothing is compiled beside what is measured.
+  void wait_for_choice() {
+    const auto many = kCompiled * static_cast<std::size_t>(options_.budget) / 2;
+    const bool one = measured_ > 1 || options_.draw;
+    constexpr std::chrono::milliseconds kMoment{5};
+    for (;;) {
+      compile_ahead();
+      if (alone_) pool_.wait_for_all();
+      collect();
+      const bool late = one || seconds_since(begun_) > options_.seconds / 3;
+      if (pool_.under_way() == 0 || is_over()) return;
+      if (compiled_.size() >= (late ? 1 : many)) return;
+      pool_.wait(kMoment);
+    }
+  }
+  /// The compiled candidate to be measured next, now that registers and spills are known.
+  std::optional<CompilePool::Made> most_promising() {
+    wait_for_choice();
+    if (compiled_.empty() || is_over()) return std::nullopt;
+    auto best = compiled_.begin();
+    if (!options_.draw) {
+      best = std::min_element(compiled_.begin(), compiled_.end(), [&](const auto& a, const auto& b) {
+        return ranking_.corrected(a.candidate) < ranking_.corrected(b.candidate);
+      });
+    }
+    CompilePool::Made found = std::move(*best);
+    compiled_.erase(best);
+    return found;
+  }
+  void try_out(CompilePool::Made next) {
+    TuneCandidate& candidate = next.candidate;
+    (void)done(candidate,
+               [&] { candidate.measured = trials_.seconds(next.executable, tried_[best_].measured); });
     memory_.keep_trial(candidate);
-    note(candidate, executable);
+    note(candidate, next.executable);
   }
 
   /// The fastest few once more, in turn, so that what disturbs one disturbs all; then the bits of the
   /// winner.
   void settle() {
-    constexpr int kRounds = 3;
-    if (!options_.stop.stop_requested() && fast_.size() > 1) {
-      std::vector<std::vector<double>> times(fast_.size());
-      for (Fast& fast : fast_) {
-        if (!fast.executable.defined()) fast.executable = trials_.compiled(tried_[fast.index]);
-      }
-      for (int round = 0; round < kRounds; ++round) {
-        for (std::size_t i = 0; i < fast_.size(); ++i) {
-          times[i].push_back(trials_.seconds(fast_[i].executable, tried_[best_].measured));
-        }
-      }
-      for (std::size_t i = 0; i < fast_.size(); ++i) tried_[fast_[i].index].settled = median(times[i]);
-      sort_fast();
-    }
+    const auto drop_refused = [&] {
+      std::erase_if(fast_, [&](const Fast& fast) { return tried_[fast.index].measured <= 0; });
+    };
     for (Fast& fast : fast_) {
-      best_ = fast.index;
-      if (best_ == 0) return;
-      if (!fast.executable.defined()) fast.executable = trials_.compiled(tried_[best_]);
-      if (trials_.right(fast.executable)) return;
-      tried_[best_].refused = "its bits differ from those of no schedule: this is a defect of Mica";
-      tried_[best_].measured = tried_[best_].settled = 0;
-      memory_.keep_trial(tried_[best_]);
+      TuneCandidate& candidate = tried_[fast.index];
+      if (fast.executable.defined()) continue;
+      if (!done(candidate, [&] { fast.executable = trials_.compiled(candidate); })) {
+        memory_.keep_trial(candidate);
+      }
     }
+    drop_refused();
+    if (!options_.stop.stop_requested() && fast_.size() > 1) measure_in_turn();
+    drop_refused();
+    best_ = 0;
+    for (Fast& fast : fast_) {
+      TuneCandidate& candidate = tried_[fast.index];
+      bool right = fast.index == 0;
+      if (!right && done(candidate, [&] { right = trials_.right(fast.executable); }) && !right) {
+        candidate.refused = "its bits differ from those of no schedule: this is a defect of Mica";
+        candidate.measured = candidate.settled = 0;
+      }
+      if (right) {
+        best_ = fast.index;
+        return;
+      }
+      memory_.keep_trial(candidate);
+    }
+  }
+  void measure_in_turn() {
+    constexpr int kRounds = 3;
+    std::vector<std::vector<double>> times(fast_.size());
+    for (int round = 0; round < kRounds; ++round) {
+      for (std::size_t i = 0; i < fast_.size(); ++i) {
+        TuneCandidate& candidate = tried_[fast_[i].index];
+        if (candidate.measured <= 0) continue;
+        (void)done(candidate, [&] {
+          times[i].push_back(trials_.seconds(fast_[i].executable, tried_[best_].measured));
+        });
+      }
+    }
+    for (std::size_t i = 0; i < fast_.size(); ++i) {
+      TuneCandidate& candidate = tried_[fast_[i].index];
+      if (candidate.measured > 0) candidate.settled = median(times[i]);
+    }
+    sort_fast();
   }
 
   TuneResult result() {
@@ -242,12 +329,13 @@ class Search {
     found.rank_correlation = rank_correlation(tried_);
     found.candidates = std::move(tried_);
     found.considered = ranking_.size();
-    found.seconds = elapsed();
+    found.seconds = seconds_since(begun_);
     found.note = memory_.note();
     return found;
   }
 
   const TuneOptions& options_;
+  const bool alone_;  ///< nothing is compiled while something is measured
   Clock::time_point begun_ = Clock::now();
   Memory memory_;
   Trials trials_;
@@ -255,6 +343,8 @@ class Search {
   Ranking ranking_;
   std::vector<TuneCandidate> tried_;
   std::vector<Fast> fast_;
+  CompilePool pool_;
+  std::vector<CompilePool::Made> compiled_;  ///< and not measured yet
   std::size_t best_ = 0;
   int measured_ = 0;
 };

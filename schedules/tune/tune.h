@@ -57,6 +57,9 @@ struct TuneOptions {
   bool keep = true;
   /// Measure again what the store knows.
   bool again = false;
+  /// Draw candidates at random from all legal ones in place of the most promising ones: what the model
+  /// is measured by.
+  bool draw = false;
   /// Called after each candidate with what it came to and the best so far.
   std::function<void(const TuneCandidate& latest, const TuneCandidate& best)> progress = {};
   /// Ends the search with the best so far.

@@ -24,7 +24,8 @@ TuneCandidate found_by_tuning(const Func& output, const Target& target,
   search.target = target;
   search.inputs = options.inputs;
   search.params = options.params;
-  const TuneResult result = tune(output, search);
+  // A handle of its own: the one that is being realized keeps what is compiled for it.
+  const TuneResult result = tune(Func(std::make_shared<FunctionData>(*output.function())), search);
   const double before = result.candidates.front().seconds();
   fmt::print(stderr, "mica: tuned {} in {:.1f} s: {}{}\n", output.name(), result.seconds,
              result.best.text(),

@@ -29,6 +29,20 @@ std::uint64_t address_of_zero(const AnyBuffer& b) {
 
 constexpr Variant kDefault{};
 
+TEST(Executable, LoadCompilesAndLaunchesNothing) {
+  FakePipeline p;
+  Buffer<float> u(std::vector<BufferDim>{{-1, 10, 1}});
+  Buffer<float> next(8);
+  u.fill(1.0F);
+  p.set_u(u);
+  Executable executable = p.executable();
+  executable.load({&next});
+  EXPECT_TRUE(p.next().take().empty());
+  EXPECT_FALSE(executable.kernels().empty());
+  executable.run(next);
+  EXPECT_EQ(p.next().take().size(), 1U);
+}
+
 TEST(Executable, KernelsGetAddressesOfIndexZeroAndScalars) {
   FakePipeline p;
   Buffer<float> u(std::vector<BufferDim>{{-1, 10, 1}});

@@ -216,6 +216,47 @@ TEST_F(Kept, ASecondSearchTakesUpTheFirst) {
   EXPECT_EQ(found->best.text(), second.best.text());
 }
 
+// Trials of a Mica of the same number whose schedules had other parameters, and times that cannot be.
+TEST_F(Kept, ASearchOutlivesTrialsThatItCannotRepeat) {
+  TuneCandidate unknown, illegal, gone;
+  unknown.recipe = illegal.recipe = "host/rows";
+  gone.recipe = "no/such";
+  unknown.parameters = {{"width", 3}};
+  illegal.parameters = {{"vec", 3}};
+  unknown.measured = illegal.measured = gone.measured = 1e-9;
+  for (TuneCandidate* c : {&unknown, &illegal, &gone}) {
+    TuneStore(path_).keep_trial({graph_mark(sum()), device_name(Target::host()), {100, 50}}, *c);
+  }
+  TuneOptions options{.extents = {100, 50}};
+  options.target = Target::host();
+  options.budget = 6;
+  const TuneResult found = tune(sum(), options);
+  EXPECT_GT(found.best.seconds(), 1e-8);
+  EXPECT_EQ(found.best.refused, "");
+  int refused = 0;
+  for (const TuneCandidate& c : found.candidates) refused += c.refused.empty() ? 0 : 1;
+  EXPECT_EQ(refused, 3) << found.report();
+}
+
+TEST_F(Kept, ATunedFuncIsRealizedSoInTheSameProgram) {
+  Func next = sum();
+  Buffer<float> out(40, 30);
+  next.realize(out, Target::host());  // the store is not there yet
+  TunedEntry e = entry({40, 30});
+  TuneOptions options{.extents = {40, 30}};
+  options.target = Target::host();
+  options.budget = 2;
+  static_cast<void>(tune(next, options));
+  // What is found does not matter, but that the store is asked again.
+  e.key = {graph_mark(next), device_name(Target::host()), {40, 30}};
+  e.best.recipe = "no/such";
+  TuneStore(path_).keep(e);
+  ::testing::internal::CaptureStderr();
+  next.realize(out, Target::host());
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("no/such"), std::string::npos);
+  EXPECT_EQ(out(3, 4), 11.0F);
+}
+
 TEST_F(Kept, RealizeUsesTheStore) {
   TunedEntry e = entry({64, 64});
   e.key.algorithm = graph_mark(sum());
@@ -253,6 +294,30 @@ TEST_F(Kept, RealizeTunesWhereItIsToldTo) {
   EXPECT_EQ(out(3, 4), 11.0F);
   EXPECT_TRUE(
       TuneStore(path_).find({graph_mark(next), device_name(Target::host()), {40, 30}}).has_value());
+}
+
+TEST_F(Kept, ADamagedRowStopsNoRun) {
+  Func next = sum();
+  TunedEntry e = entry({40, 30});
+  e.key = {graph_mark(next), device_name(Target::host()), {40, 30}};
+  TuneStore(path_).keep(e);
+  TuneStore(path_).keep_trial(e.key, e.best);
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_exec(database, "UPDATE best SET parameters = '{'; UPDATE trials SET parameters = '[]'",
+                   nullptr, nullptr, nullptr),
+      SQLITE_OK);
+  sqlite3_close(database);
+  Buffer<float> out(40, 30);
+  ::testing::internal::CaptureStderr();
+  next.realize(out, Target::host());
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("damaged"), std::string::npos);
+  EXPECT_EQ(out(3, 4), 11.0F);
+  TuneOptions options{.extents = {40, 30}};
+  options.target = Target::host();
+  options.budget = 2;
+  EXPECT_NE(tune(next, options).note.find("damaged"), std::string::npos);
 }
 
 TEST_F(Kept, ADamagedStoreStopsNoRun) {

@@ -1,8 +1,10 @@
 // tune: what it finds, what it leaves alone, and what it refuses.
 #include "schedules/tune/tune.h"
 
+#include <atomic>
 #include <set>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -73,6 +75,20 @@ TEST(Tune, TriesNoCandidateTwice) {
   const TuneResult found = tune(Star().next, on_host({64, 64}, 12));
   std::set<std::string> texts;
   for (const TuneCandidate& c : found.candidates) EXPECT_TRUE(texts.insert(c.text()).second) << c.text();
+}
+
+TEST(Tune, DrawsWhereItIsToldTo) {
+  Star star;
+  TuneOptions options = on_host({173, 57}, 6);
+  options.draw = true;
+  const TuneResult drawn = tune(star.next, options), again = tune(star.next, options);
+  ASSERT_EQ(drawn.candidates.size(), 6U);
+  std::set<std::string> texts;
+  for (std::size_t i = 0; i < drawn.candidates.size(); ++i) {
+    texts.insert(drawn.candidates[i].text());
+    EXPECT_EQ(again.candidates[i].text(), drawn.candidates[i].text()) << "of one seed";
+  }
+  EXPECT_EQ(texts.size(), drawn.candidates.size());
 }
 
 TEST(Tune, LeavesTheUsersScheduleAndArraysAlone) {
@@ -186,6 +202,64 @@ TEST(Tune, RefusesWhatCannotBeTuned) {
   options.seconds = 0;
   EXPECT_TRUE(fails_with([&] { tune(star.next, options); }, {"0 seconds"}, __LINE__));
   EXPECT_TRUE(fails_with([&] { tune(Func("empty"), on_host({64})); }, {"empty is not defined"}));
+}
+
+TEST(Tune, OfAChainOfTwentyThousandTerms) {
+  Var x("x"), y("y");
+  ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  Expr sum = u(x, y);
+  for (int i = 0; i < 20000; ++i) sum = sum + u(x + i % 5, y);
+  f(x, y) = sum;
+  TuneOptions options = on_host({8, 8}, 1);
+  EXPECT_GT(tune(f, options).best.measured, 0);
+  options.target = Target::gpu_emulator();
+  EXPECT_GT(tune(f, options).best.predicted, 0);
+}
+
+TEST(Tune, OfOneFuncFromSeveralThreads) {
+  Star star;
+  std::vector<std::jthread> threads;
+  std::atomic<int> right = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      right += tune(star.next, on_host({30 + i, 20}, 3)).candidates.size() == 3 ? 1 : 0;
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(right, 4);
+}
+
+TEST(Tune, OfADenseArrayOfAnOddNumberOfPointsARow) {
+  Star star;
+  Buffer<float> dense(513, 31), plain(511, 29), tuned(511, 29);
+  tuning::fill_random(dense, 1);
+  star.u.set(dense.translated({-1, -1}));
+  star.next.realize(plain, Target::host());
+  star.next.apply(tune(star.next, on_host({511, 29}, 4)));
+  star.next.realize(tuned, Target::host());
+  EXPECT_TRUE(tuning::same_bits(plain, tuned));
+}
+
+// A model that is slow to look at a large algorithm does not use up the search's time.
+TEST(Tune, KeepsToItsSecondsWhileItRanks) {
+  const auto taken = [](double seconds) {
+    Var x("x"), y("y"), z("z");
+    Func f("f");
+    Expr sum = 0.0F;
+    for (int i = 0; i < 8; ++i) {
+      const ImageParam u(Float(32), 3, "u" + std::to_string(i));
+      for (int k = -3; k <= 3; ++k) {
+        sum = sum + (u(x + k, y, z) * u(x, y + k, z) + u(x, y, z + k)) * u(x + k, y + k, z);
+      }
+    }
+    f(x, y, z) = sum;
+    TuneOptions options{.extents = {256, 256, 256}};
+    options.target = Target::gpu_emulator();
+    options.seconds = seconds;
+    return tune(f, options).considered;
+  };
+  EXPECT_LT(taken(0.05), taken(1.5));
 }
 
 // ---- marks -----------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 
 #include "bench/page.h"
 #include "dsl/expr/names.h"
+#include "schedules/tune/store.h"
 #include "tools/mica/commands.h"
 
 namespace {
@@ -75,7 +76,7 @@ void print_error(const std::string& message) {
 
 int main(int argc, char** argv) {
   CLI::App app("Mica: stencils and schedules for NVIDIA GPUs", "mica");
-  app.set_version_flag("--version", "mica " MICA_VERSION);
+  app.set_version_flag("--version", "mica " + mica::tuning::mica_version());
   app.require_subcommand(1);
   mica::tools::add_list(app);
   mica::tools::add_show(app);

@@ -1,4 +1,5 @@
 // mica tune: the best schedule for an algorithm, a grid and a machine.
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <fstream>
@@ -52,12 +53,12 @@ class StopOnInterrupt {
 };
 
 struct Choice {
-  std::string algorithm = "stencil7", target, file, report;
+  std::string algorithm = "stencil7", target, file, report, table;
   std::vector<std::int64_t> extents;
   std::int64_t size = 0;
   int budget = 20;
   double seconds = 15;
-  bool quiet = false, again = false, wide = false;
+  bool quiet = false, again = false, draw = false, wide = false;
 };
 
 void show(const TuneCandidate& latest, const TuneCandidate& best, int number, bool terminal) {
@@ -70,6 +71,18 @@ void show(const TuneCandidate& latest, const TuneCandidate& best, int number, bo
   } else {
     std::cerr << line << "\n";
   }
+}
+
+/// All candidates as comma-separated values, seconds in the order in which they were tried.
+std::string table_of(const TuneResult& found) {
+  std::string text = "predicted,measured,in_turn,schedule,refused\n";
+  for (const TuneCandidate& c : found.candidates) {
+    std::string refused = c.refused.substr(0, c.refused.find('\n'));
+    std::replace(refused.begin(), refused.end(), '"', '\'');
+    text += fmt::format("{:.6e},{:.6e},{:.6e},{},\"{}\"\n", c.predicted, c.measured, c.settled, c.text(),
+                        refused);
+  }
+  return text;
 }
 
 void run(const Choice& choice) {
@@ -85,6 +98,7 @@ void run(const Choice& choice) {
   options.budget = choice.budget;
   options.seconds = choice.seconds;
   options.again = choice.again;
+  options.draw = choice.draw;
   const StopOnInterrupt interrupt;
   options.stop = interrupt.token();
   const bool terminal = isatty(STDERR_FILENO) != 0;
@@ -104,6 +118,12 @@ void run(const Choice& choice) {
     file << tune_report_html(found, algorithm.output, options.extents, *options.target);
     if (!file.flush()) throw UserError("cannot write " + choice.report);
     out << "page " << choice.report << "\n";
+  }
+  if (!choice.table.empty()) {
+    std::ofstream file(choice.table, std::ios::binary);
+    file << table_of(found);
+    if (!file.flush()) throw UserError("cannot write " + choice.table);
+    out << "table " << choice.table << "\n";
   }
   if (!choice.file.empty()) {
     save_schedule(found.schedule, choice.file);
@@ -134,6 +154,10 @@ void add_tune(CLI::App& app) {
   command->add_option("--output,-o", choice->file,
                       "JSON file for the schedule (Func::apply, load_schedule)");
   command->add_option("--report", choice->report, "HTML page of the search and the winner");
+  command->add_option("--table", choice->table, "CSV file of all candidates");
+  command->add_flag(
+      "--random", choice->draw,
+      "draw candidates in place of trying the most promising ones: a measure of the search");
   command->add_flag("--again", choice->again, "measure again what the store of tuned schedules knows");
   command->add_flag("--quiet,-q", choice->quiet, "no progress");
   add_wide(*command, choice->wide);

@@ -20,10 +20,6 @@ constexpr int kSteps = 4;
 // Iterations that one GPU thread makes in about a second; more of a constant domain stay on the host.
 constexpr std::int64_t kMostInOneThread = std::int64_t{1} << 20;
 
-bool has_loops(const Definition& definition) {
-  return std::any_of(definition.directives.begin(), definition.directives.end(), acts_on_loops);
-}
-
 bool uses_gpu(const Definition& definition) {
   return std::any_of(definition.directives.begin(), definition.directives.end(), [](const Directive& d) {
     const auto* mark = std::get_if<directive::MarkLoop>(&d.op);
@@ -42,12 +38,6 @@ bool is_spread(const Definition& definition) {
 }
 
 void add(Definition& definition, auto op) { definition.directives.push_back({std::move(op), {}}); }
-
-int widest_bytes(const FunctionData& func) {
-  int widest = 1;
-  for (const auto& type : func.types) widest = std::max(widest, type.bytes());
-  return widest;
-}
 
 std::vector<std::string> domain_of(const Definition& definition) {
   std::vector<std::string> names;
@@ -98,7 +88,7 @@ void schedule_rows(Definition& definition, const std::string& row,
 void schedule_host(Definition& definition, const FunctionData& func, bool parallel, bool whole) {
   const auto& vars = definition.pure_vars;
   if (vars.empty()) return;
-  const int lanes = kVectorBytes / widest_bytes(func);
+  const int lanes = kVectorBytes / widest_bytes(func.types);
   const bool has_rows = vars.front() == func.args.front() && !whole;
   if (has_rows && definition.recurrence && definition.recurrence->dim > 0) {
     schedule_rows(definition, vars.front(), {func.args[definition.recurrence->dim]}, lanes, parallel);
@@ -152,20 +142,27 @@ std::optional<std::size_t> near_taps(const Definition& definition, const Functio
   return near ? std::optional(taps.size()) : std::nullopt;
 }
 
-/// A thread of a stencil takes a vector of up to 16 bytes and, in three dimensions, of few taps four
-/// planes: what it reads once serves several points. (7 points, f32, 512^3 on an H200: 94 % of a copy's
-/// rate; 90 % without the planes, 55 % point by point.)
-void widen_threads(Definition& definition, const FunctionData& func) {
-  constexpr int kLoadBytes = 16, kMostLanes = 8, kPlanes = 4;
-  constexpr std::size_t kMostTaps = 32, kFewTaps = 16;
-  if (definition.recurrence || definition.domain || definition.coloring) return;
+/// A thread of a stencil takes a vector of up to 16 bytes and, in three dimensions, four planes, in two,
+/// two rows: what it reads once serves several points. Of many taps the assembler would like to keep
+/// everything in registers, with which few blocks are resident: it gets a limit. True if it is a
+/// stencil. (bench/results/2026-11-23-h200-defaults.txt has the times of other choices: 7 points in f32
+/// take 94 % of a copy's rate with the planes, 82 without, 55 point by point; 27 points 80 %, 48 without
+/// planes.)
+bool widen_threads(Definition& definition, const FunctionData& func) {
+  constexpr int kLoadBytes = 16, kMostLanes = 8, kPlanes = 4, kRows = 2;
+  constexpr std::size_t kMostTaps = 32, kFewTaps = 8;
+  if (definition.recurrence || definition.domain || definition.coloring) return false;
   const std::optional<std::size_t> taps = near_taps(definition, func);
-  if (!taps || *taps > kMostTaps) return;
-  const int lanes = std::min(kLoadBytes / widest_bytes(func), kMostLanes);
+  if (!taps || *taps > kMostTaps) return false;
+  const int bytes = widest_bytes(func.types), lanes = std::min(kLoadBytes / bytes, kMostLanes);
+  const std::size_t rank = func.args.size();
   if (lanes > 1) add(definition, directive::Vectorize{func.args.front(), lanes, {}});
-  if (func.args.size() == 3 && *taps <= kFewTaps) {
-    add(definition, directive::Unroll{func.args.back(), kPlanes, {}});
+  if (rank == 2 || rank == 3) {
+    add(definition, directive::Unroll{func.args.back(), rank == 3 ? kPlanes : kRows, {}});
   }
+  // 80 and 64 registers of a thread, of 256 in a block.
+  if (rank == 3 && *taps > kFewTaps) add(definition, directive::LaunchBounds{bytes > 4 ? 4 : 3});
+  return true;
 }
 
 /// False where one thread would have to do all of it.
@@ -260,7 +257,8 @@ void default_schedule(Program& program) {
     if (!program.is_root(func->name)) continue;
     auto copy = std::make_shared<FunctionData>(*func);
     bool scheduled = false;
-    for (const auto& definition : copy->definitions) scheduled = scheduled || has_loops(definition);
+    for (const auto& definition : copy->definitions)
+      scheduled = scheduled || has_loop_directives(definition);
     if (program.options.target.is_gpu()) scheduled = scheduled || holds_others(program, copy->name);
     // A Func that the user scheduled for one of them has its updates there, too, on any target.
     const bool gpu = scheduled
@@ -268,7 +266,7 @@ void default_schedule(Program& program) {
                          : program.options.target.is_gpu();
     for (std::size_t i = 0; i < copy->definitions.size(); ++i) {
       auto& definition = copy->definitions[i];
-      if (has_loops(definition)) {
+      if (has_loop_directives(definition)) {
         // Loops in the user's order that are given to nobody.
         const bool left = gpu && i > 0 && definition.pure_vars.empty() && !is_spread(definition);
         if (left && !is_long(definition) && may_be_tiled(program, copy->name, definition)) {

@@ -9,6 +9,7 @@
 #include "codegen/ir/traverse.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/schedule/kernel_hints.h"
 
 namespace mica::passes {
 namespace {
@@ -109,25 +110,6 @@ class FreeNames {
   std::map<std::string, Type> local_;  // arrays allocated around, with their elements' types
 };
 
-struct Hints {
-  int min_blocks = 0, max_registers = 0;
-  std::set<std::string> read_only;
-};
-
-Hints hints_of(const FunctionData& func) {
-  Hints h;
-  for (const auto& definition : func.definitions) {
-    for (const auto& d : definition.directives) {
-      if (const auto* bounds = std::get_if<directive::LaunchBounds>(&d.op))
-        h.min_blocks = bounds->min_blocks;
-      if (const auto* regs = std::get_if<directive::MaxRegisters>(&d.op)) h.max_registers = regs->count;
-      if (const auto* source = std::get_if<directive::ReadOnly>(&d.op))
-        h.read_only.insert(source->source);
-    }
-  }
-  return h;
-}
-
 // How many registers a thread may have so that a block can start. They are given to warps, 8 a thread at
 // a time (CUDA Occupancy Calculator); ptxas looks at the block's size only where no number is asked for.
 int registers_of_thread(const int (&block)[3], const DeviceLimits& limits) {
@@ -207,7 +189,7 @@ void make_texture(Nest& nest, PlanLaunch& launch, const SourceLocation& where) {
 void split_host_device(Program& program) {
   for (auto& nest : program.nests) {
     const FunctionData& func = *program.pipeline.find(nest.func);
-    const Hints hints = hints_of(func);
+    const KernelHints hints = kernel_hints(func);
     nest.kernel.on_device = nest.on_device;
     nest.kernel.body = nest.body;
     nest.kernel.min_blocks = hints.min_blocks;
