@@ -13,24 +13,21 @@
 #include "runtime/run/gpu_timer.h"
 #include "schedules/tune/occupancy.h"
 #include "schedules/tune/trial_data.h"
+#include "schedules/tune/trials.h"
 
 namespace mica::bench {
 
 using tuning::bytes_of;
 using tuning::fill_random;
+using tuning::median;
 using tuning::occupancy;
+using tuning::pointers;
 using tuning::poison;
 using tuning::same_bits;
 
 namespace {
 
 constexpr int kWarmUp = 3;  // rounds before the timed ones, unless fewer rounds are asked for
-
-double median(std::vector<double> values) {
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -72,11 +69,6 @@ struct Arrays {
     std::vector<std::int64_t> mins;
     for (const std::int64_t h : halo) mins.push_back(-h);
     return whole.translated(mins);
-  }
-  static std::vector<AnyBuffer*> pointers(std::vector<AnyBuffer>& list) {
-    std::vector<AnyBuffer*> result;
-    for (AnyBuffer& b : list) result.push_back(&b);
-    return result;
   }
   // Every input read and every output written once, without halos.
   [[nodiscard]] std::int64_t bytes() const {
@@ -187,7 +179,7 @@ Result measure(const Case& c, const Options& options) {
   r.points = arrays.expected.front().elements();
   r.bytes = arrays.bytes();
 
-  const auto outputs = Arrays::pointers(arrays.outputs);
+  const auto outputs = pointers(arrays.outputs);
   if (has_schedule(c)) {
     const bool bake = c.bake || options.bake;
     executable = compile(algorithm.output, target, bake ? baked(algorithm, arrays) : CompileOptions{});

@@ -66,7 +66,6 @@ if(MICA_TOOLS)
     mica_program(mica_cli SOURCES ${tool_sources}
       USES mica_fuzz $<TARGET_NAME_IF_EXISTS:mica_bench> CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt PNG::PNG)
     set_target_properties(mica_cli PROPERTIES OUTPUT_NAME mica)
-    target_compile_definitions(mica_cli PRIVATE "MICA_VERSION=\"${PROJECT_VERSION}\"")
   endif()
 endif()
 

@@ -95,27 +95,32 @@ CompiledFunc::Entry& entry_for(CompiledFunc& cache, const Func& f, const Target&
       CompiledFunc::Entry{target, std::move(schedule), std::move(marks), {}});
 }
 
-/// The executable with the schedule that tuning has for this grid; null if it has none.
+/// The name of the schedule that tuning has for this grid, and is compiled in `entry`; "": none.
+std::string tuned_name(CompiledFunc::Entry& entry, const Func& f,
+                       const std::vector<std::int64_t>& extents, const RunOptions& options) {
+  if (!schedules_are_tuned() || has_specializations(f)) return "";
+  const std::optional<TunedFunc> found = tuned(f, entry.target, extents, options);
+  if (!found) return "";
+  try {
+    if (entry.tuned.count(found->schedule) == 0) {
+      entry.tuned.emplace(found->schedule, compile(found->func, entry.target));
+    }
+    return found->schedule;
+  } catch (const UserError&) {
+    return "";  // What the user did not write is no error of the user's: the compiler chooses.
+  }
+}
+
+/// The executable with that schedule; null if there is none. A grid is asked for once.
 Executable* tuned_for(CompiledFunc::Entry& entry, const Func& f, const AnyBuffer& output,
                       const RunOptions& options) {
   std::vector<std::int64_t> extents;
   for (const BufferDim& dim : output.dims()) extents.push_back(dim.extent);
-  const auto known = entry.grids.find(extents);
-  std::string name = known != entry.grids.end() ? known->second : "";
+  auto known = entry.grids.find(extents);
   if (known == entry.grids.end()) {
-    if (const std::optional<TunedFunc> found = tuned(f, entry.target, extents, options)) {
-      try {
-        if (entry.tuned.count(found->schedule) == 0) {
-          entry.tuned.emplace(found->schedule, compile(found->func, entry.target));
-        }
-        name = found->schedule;
-      } catch (const UserError&) {
-        // What the user did not write is no error of the user's: the compiler chooses.
-      }
-    }
-    entry.grids.emplace(std::move(extents), name);
+    known = entry.grids.emplace(extents, tuned_name(entry, f, extents, options)).first;
   }
-  return name.empty() ? nullptr : &entry.tuned.at(name);
+  return known->second.empty() ? nullptr : &entry.tuned.at(known->second);
 }
 
 Executable compiled(Func& f, const Target& target, const std::vector<AnyBuffer*>& outputs,
@@ -126,7 +131,7 @@ Executable compiled(Func& f, const Target& target, const std::vector<AnyBuffer*>
   CompiledFunc::Entry& entry = entry_for(*cache, f, target);
   const bool is_free = entry.schedule.stages.empty() && !outputs.empty() && outputs.front() != nullptr &&
                        outputs.front()->defined() && outputs.front()->dimensions() == f.dimensions();
-  if (is_free && schedules_are_tuned() && !has_specializations(f)) {
+  if (is_free) {
     if (Executable* const found = tuned_for(entry, f, *outputs.front(), options)) return *found;
   }
   if (!entry.executable.defined()) entry.executable = compile(f, target);

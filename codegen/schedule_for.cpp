@@ -10,6 +10,7 @@
 #include "dsl/pipeline/pipeline.h"
 #include "dsl/schedule/compute_place.h"
 #include "dsl/schedule/directive_fields.h"
+#include "dsl/schedule/loop_dims.h"
 
 namespace mica {
 namespace {
@@ -39,13 +40,6 @@ void name_as_user(Directive& directive, const Texts& texts) {
   });
 }
 
-bool acts_on_loops_already(const Definition& definition) {
-  for (const Directive& d : definition.directives) {
-    if (acts_on_loops(d)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Schedule Func::schedule_for(const Target& target) const {
@@ -67,7 +61,7 @@ Schedule Func::schedule_for(const Target& target) const {
       if (at_root && i == 0 && place.directive == nullptr && !graph.is_output(f.get())) {
         stage.directives.push_back({directive::ComputeRoot{}, {}});
       }
-      if (at_root && !acts_on_loops_already(f->definitions[i])) {
+      if (at_root && !has_loop_directives(f->definitions[i])) {
         const Texts own = texts_of(*f, *lowered, i);
         for (Directive d : lowered->definitions[i].directives) {
           if (!acts_on_loops(d) && !std::holds_alternative<directive::Atomic>(d.op)) continue;

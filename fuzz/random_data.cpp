@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "dsl/expr/mix.h"
 #include "fuzz/compare_memory.h"
 #include "fuzz/oracle_ops.h"
 
@@ -80,11 +81,8 @@ std::uint64_t Random::next() {
     left_ -= 2;
     return number;
   }
-  state_ += 0x9e3779b97f4a7c15U;
-  std::uint64_t z = state_;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
+  state_ += kMixStep;
+  return mixed(state_);
 }
 
 void fill_random(AnyBuffer& buffer, std::uint64_t seed, Contents contents) {

@@ -1,6 +1,4 @@
 // host/*: loops of the CPU.
-#include <algorithm>
-
 #include "schedules/families.h"
 
 namespace mica::schedules {
@@ -9,16 +7,10 @@ namespace {
 /// Where the Funcs behind the output are computed.
 enum Place : std::int64_t { kUsual = 0, kRoot = 1, kStrip = 2, kSlid = 3 };
 
-int widest_bytes(const Func& f) {
-  int widest = 1;
-  for (const Type type : f.types()) widest = std::max(widest, type.bytes());
-  return widest;
-}
-
 int lanes(const Func& f, const Parameters& p) {
   constexpr int kVectorBytes = 64;
   const auto wanted = static_cast<int>(p.at("vec"));
-  return wanted > 0 ? wanted : kVectorBytes / widest_bytes(f);
+  return wanted > 0 ? wanted : kVectorBytes / widest_bytes(f.types());
 }
 
 /// Loops of a Func after `rows_of`: one iteration of `strip` has all points of a strip in a task, one of

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "dsl/expr/mix.h"
+
 namespace mica {
 namespace {
 
@@ -102,13 +104,7 @@ class Hasher {
   }
 
  private:
-  void add(std::uint64_t bits) {
-    // The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
-    state_ += bits + 0x9e3779b97f4a7c15U;
-    state_ = (state_ ^ (state_ >> 30)) * 0xbf58476d1ce4e5b9U;
-    state_ = (state_ ^ (state_ >> 27)) * 0x94d049bb133111ebU;
-    state_ ^= state_ >> 31;
-  }
+  void add(std::uint64_t bits) { state_ = mixed(state_, bits); }
   void add(const std::string& text) { add(std::hash<std::string>()(text)); }
 
   std::uint64_t state_ = 0;

@@ -202,6 +202,7 @@ std::vector<Expr> where_domain_says(const FunctionData& f, const std::vector<Exp
   all.insert(all.end(), values.begin(), values.end());
   const auto domains = domains_of(all);
   if (domains.size() != 1 || !domains[0]->condition.defined()) return values;
+  const Expr condition = condition_of(domains[0]);
   for (std::size_t i = 0; i < values.size() && i < f.types.size(); ++i) {
     const Expr value = match_type(values[i], f.types[i]);
     if (!value.defined()) continue;  // reported by in_types
@@ -211,7 +212,7 @@ std::vector<Expr> where_domain_says(const FunctionData& f, const std::vector<Exp
     before.value_index = static_cast<int>(i);
     before.args = args;
     before.where = where;
-    values[i] = select(condition_of(domains[0]), value, make_expr(f.types[i], std::move(before)));
+    values[i] = select(condition, value, make_expr(f.types[i], std::move(before)));
   }
   return values;
 }

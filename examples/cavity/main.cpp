@@ -123,7 +123,7 @@ bool run_flow(const Options& o, double reynolds, const Target& target, std::vect
 }
 
 void run(const Options& o) {
-  const Target target = o.target.empty() ? Target::best() : Target::parse(o.target);
+  const Target target = target_of(o.target);
   std::printf("target    %s (%s), %lld x %lld points\n", to_string(target).c_str(),
               device_for(target)->name().c_str(), static_cast<long long>(o.intervals + 1),
               static_cast<long long>(o.intervals + 1));
@@ -155,8 +155,7 @@ int main(int argc, char** argv) {
   app.add_option("--steady", o.steady, "change of the stream function in a unit of time at the end")
       ->capture_default_str();
   app.add_option("--longest", o.longest, "units of time after which to give up")->capture_default_str();
-  app.add_option("--target", o.target, "host, cuda, cuda:N or emulator (default: the best there is)");
-  app.add_option("--picture", o.picture, "PNG to write")->capture_default_str();
+  add_usual_options(app, o.target, o.picture);
   return run_program(app, argc, argv, [&] {
     check(o);
     run(o);

@@ -26,4 +26,11 @@ int run_program(CLI::App& app, int argc, const char* const* argv, const std::fun
   return 0;
 }
 
+void add_usual_options(CLI::App& app, std::string& target, std::string& picture) {
+  app.add_option("--target", target, "host, cuda, cuda:N or emulator (default: the best there is)");
+  app.add_option("--picture", picture, "PNG to write")->capture_default_str();
+}
+
+Target target_of(const std::string& name) { return name.empty() ? Target::best() : Target::parse(name); }
+
 }  // namespace mica::examples

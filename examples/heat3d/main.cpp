@@ -124,7 +124,7 @@ void draw(const std::string& path, const Refinement& space, const Refinement& ti
 }
 
 void run(const Options& o) {
-  const Target target = o.target.empty() ? Target::best() : Target::parse(o.target);
+  const Target target = target_of(o.target);
   const Mode mode{{o.mode[0], o.mode[1], o.mode[2]}};
   const double time = 1.0 / mode.rate();  // the mode falls to 1/e
   std::printf("target    %s (%s)\n", to_string(target).c_str(), device_for(target)->name().c_str());
@@ -170,8 +170,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 16))
       ->capture_default_str();
   app.add_option("--tolerance", o.tolerance, "how far an order may be off")->capture_default_str();
-  app.add_option("--target", o.target, "host, cuda, cuda:N or emulator (default: the best there is)");
-  app.add_option("--picture", o.picture, "PNG to write")->capture_default_str();
+  add_usual_options(app, o.target, o.picture);
   return run_program(app, argc, argv, [&] {
     check(o);
     run(o);

@@ -94,7 +94,7 @@ double strouhal(const std::vector<PlotPoint>& wake) {
 }
 
 void run(const Options& o) {
-  const Target target = o.target.empty() ? Target::best() : Target::parse(o.target);
+  const Target target = target_of(o.target);
   std::printf("target    %s (%s)\n", to_string(target).c_str(), device_for(target)->name().c_str());
   Lattice small(target);
   const Plates plates = between_plates(small);
@@ -175,8 +175,7 @@ int main(int argc, char** argv) {
   app.add_option("--steps", o.steps, "time steps")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
       ->capture_default_str();
-  app.add_option("--target", o.target, "host, cuda, cuda:N or emulator (default: the best there is)");
-  app.add_option("--picture", o.picture, "PNG to write")->capture_default_str();
+  add_usual_options(app, o.target, o.picture);
   return run_program(app, argc, argv, [&] {
     check(o);
     run(o);

@@ -50,7 +50,7 @@ double rounding_bound(std::int64_t steps) {
 }
 
 void run(const Options& o) {
-  const Target target = o.target.empty() ? Target::best() : Target::parse(o.target);
+  const Target target = target_of(o.target);
   std::printf("target    %s (%s)\n", to_string(target).c_str(), device_for(target)->name().c_str());
   std::optional<Frames> frames;  // made first: a folder that cannot be made is found before a long run
   if (o.frames > 0) frames.emplace(o.out);
@@ -135,8 +135,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{9999}))
       ->capture_default_str();
   app.add_option("--out", o.out, "folder for --frames, made if there is none")->capture_default_str();
-  app.add_option("--target", o.target, "host, cuda, cuda:N or emulator (default: the best there is)");
-  app.add_option("--picture", o.picture, "PNG to write")->capture_default_str();
+  add_usual_options(app, o.target, o.picture);
   return run_program(app, argc, argv, [&] {
     check(o);
     run(o);

@@ -51,7 +51,7 @@ void check(const Options& o) {
 }
 
 void run(const Options& o) {
-  const Target target = o.target.empty() ? Target::best() : Target::parse(o.target);
+  const Target target = target_of(o.target);
   const VelocityModel model = o.model.empty() ? layered_model(o.shape[0], o.shape[1], o.spacing)
                                               : load_model(o.model, o.shape[0], o.shape[1], o.spacing);
   auto place = [](double share, std::int64_t n) {
@@ -120,8 +120,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app.add_option("--steps", o.steps, "time steps")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--target", o.target, "host, cuda, cuda:N or emulator (default: the best there is)");
-  app.add_option("--picture", o.picture, "PNG to write")->capture_default_str();
+  add_usual_options(app, o.target, o.picture);
   app.add_option("--wavefield", o.wavefield, "raw float32 file to write the final pressure to");
   return run_program(app, argc, argv, [&] {
     check(o);

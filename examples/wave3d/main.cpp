@@ -65,7 +65,7 @@ Shot shot_of(const Options& o, const VelocityVolume& model) {
 }
 
 void run(const Options& o) {
-  const Target target = o.target.empty() ? Target::best() : Target::parse(o.target);
+  const Target target = target_of(o.target);
   std::printf("target    %s (%s)\n", to_string(target).c_str(), device_for(target)->name().c_str());
   if (o.check) {
     const bool order = check_order(target), source = check_point_source(target);
@@ -134,8 +134,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::int64_t{4}, std::int64_t{500}))
       ->capture_default_str();
   app.add_flag("--check", o.check, "compare with what is known instead of running a shot");
-  app.add_option("--target", o.target, "host, cuda, cuda:N or emulator (default: the best there is)");
-  app.add_option("--picture", o.picture, "PNG to write")->capture_default_str();
+  add_usual_options(app, o.target, o.picture);
   app.add_option("--gather", o.gather, "NPY file to write the receivers' traces to");
   return run_program(app, argc, argv, [&] {
     check(o);

@@ -75,7 +75,7 @@ void draw(const std::string& path, const Target& target) {
 }
 
 void run(const Options& o) {
-  const Target target = o.target.empty() ? Target::best() : Target::parse(o.target);
+  const Target target = target_of(o.target);
   std::printf("target    %s (%s), %lld x %lld x %lld points\n", to_string(target).c_str(),
               device_for(target)->name().c_str(), static_cast<long long>(o.grid[0]),
               static_cast<long long>(o.grid[1]), static_cast<long long>(o.grid[2]));
@@ -122,8 +122,7 @@ int main(int argc, char** argv) {
   app.add_option("--steps", o.steps, "steps to time")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
       ->capture_default_str();
-  app.add_option("--target", o.target, "host, cuda, cuda:N or emulator (default: the best there is)");
-  app.add_option("--picture", o.picture, "PNG to write")->capture_default_str();
+  add_usual_options(app, o.target, o.picture);
   return run_program(app, argc, argv, [&] {
     check(o);
     run(o);

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -272,6 +273,32 @@ void free_host_memory(void* memory) {
   void* start = nullptr;
   std::memcpy(&start, static_cast<std::byte*>(memory) - sizeof(start), sizeof(start));
   std::free(start);
+}
+
+double host_copy_bandwidth(std::size_t bytes, int runs) {
+  constexpr std::int64_t kChunks = 16;
+  struct Job {
+    char* to;
+    const char* from;
+    std::size_t chunk;
+  };
+  const auto copy_chunk = [](std::int64_t i, void* closure) {
+    const auto& job = *static_cast<const Job*>(closure);
+    const std::size_t at = static_cast<std::size_t>(i) * job.chunk;
+    std::memcpy(job.to + at, job.from + at, job.chunk);
+  };
+  const std::size_t chunk = bytes / kChunks + 1;
+  std::vector<char> from(chunk * kChunks, 1), to(chunk * kChunks, 2);
+  Job job{to.data(), from.data(), chunk};
+  std::vector<double> times;
+  for (int i = 0; i < runs; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    mica_parallel_for(copy_chunk, 0, kChunks, &job, nullptr);
+    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return 2.0 * static_cast<double>(bytes) / *middle;
 }
 
 void run_isolated(const std::function<void()>& body) { tbb::this_task_arena::isolate(body); }

@@ -34,6 +34,10 @@ void* allocate_host_memory(std::size_t bytes);
 void free_host_memory(void* memory);
 inline constexpr std::size_t kHostAlignment = 256;
 
+/// Bytes read and written a second when all threads copy `bytes` (1 at least) of host memory, the median
+/// of `runs` runs. It takes 2 * bytes of memory.
+double host_copy_bandwidth(std::size_t bytes, int runs);
+
 /// In place of a number of bytes that could not be had: see mica_parallel_for.
 inline constexpr std::int64_t kNoTasks = -1;
 

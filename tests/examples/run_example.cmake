@@ -30,3 +30,17 @@ function(expect_picture name)
     message(FATAL_ERROR "${name} is no picture: it begins with ${magic} and has ${bytes} bytes")
   endif()
 endfunction()
+
+# run_alike(<pattern> <numbers> <argument>...): on the host and on the GPU emulator it ends well, and what it
+# prints has the pattern, the same `numbers`, of which there are some, and the same picture, small.png.
+function(run_alike pattern numbers)
+  foreach(target IN ITEMS host emulator)
+    run_good("${pattern}" ${ARGN} --target ${target} --picture small.png)
+    expect_picture(small.png)
+    file(SHA256 "${WORK}/small.png" hash_${target})
+    string(REGEX MATCHALL "${numbers}" numbers_${target} "${output}")
+  endforeach()
+  if(NOT numbers_host STREQUAL numbers_emulator OR numbers_host STREQUAL "" OR NOT hash_host STREQUAL hash_emulator)
+    message(FATAL_ERROR "the host and the emulator differ:\n${numbers_host}\n${numbers_emulator}")
+  endif()
+endfunction()

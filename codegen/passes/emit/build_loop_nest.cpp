@@ -119,8 +119,8 @@ void add_temporary(Program& program, const FunctionData& func) {
 
 namespace {
 
-std::vector<Nest> nests_of(const Program& program, const FunctionData& func,
-                           const NestBuilder& builder) {
+std::vector<Nest> nests_of(const Program& program, const FunctionData& func, NestFindings& found) {
+  const NestBuilder builder(program, found);
   std::vector<Nest> nests;
   for (std::size_t i = 0; i < func.definitions.size(); ++i) {
     if (analysis::copies_onto_itself(program, func, i)) continue;
@@ -157,32 +157,31 @@ void build_loop_nest(Program& program) {
   for (const auto& name : program.pipeline.outputs) add_output(program, *program.pipeline.find(name));
   program.plan.sharing = analysis::find_sharing(program);
 
-  NestFindings findings{program.plan.checks};
-  NestBuilder builder(program, findings);
+  std::set<std::string> in_nests,
+      in_arrays;  // as NestFindings::kept_in_nests and kept_in_arrays, of all
   for (const auto& func : program.pipeline.funcs) {
     if (!program.required.count(func->name) || !program.is_root(func->name)) continue;
     if (!program.pipeline.is_output(func->name)) add_temporary(program, *func);
-    const NestFindings before = findings;
-    const std::size_t checks = program.plan.checks.size();
-    std::vector<Nest> nests = nests_of(program, *func, builder);
-    if (func->definitions.size() > 1 && findings.kept_in_arrays != before.kept_in_arrays) {
+    NestFindings found;
+    std::vector<Nest> nests = nests_of(program, *func, found);
+    if (func->definitions.size() > 1 && !found.kept_in_arrays.empty()) {
       // What one definition keeps in an array, all of them do: again, now that it is known.
-      program.plan.checks.erase(program.plan.checks.begin() + static_cast<std::ptrdiff_t>(checks),
-                                program.plan.checks.end());
-      findings.notes = before.notes;
-      findings.folds = before.folds;
-      findings.kept_in_nests = before.kept_in_nests;
-      nests = nests_of(program, *func, builder);
+      NestFindings known;
+      known.kept_in_arrays = std::move(found.kept_in_arrays);
+      found = std::move(known);
+      nests = nests_of(program, *func, found);
     }
     std::move(nests.begin(), nests.end(), std::back_inserter(program.nests));
+    std::move(found.checks.begin(), found.checks.end(), std::back_inserter(program.plan.checks));
+    std::move(found.notes.begin(), found.notes.end(), std::back_inserter(program.notes));
+    in_nests.merge(found.kept_in_nests);
+    in_arrays.merge(found.kept_in_arrays);
   }
   for (const auto& func : program.pipeline.funcs) {
-    const bool at_root =
-        program.placement.at(func->name).store_root && findings.kept_in_nests.count(func->name) == 0;
-    const bool has_array = at_root || findings.kept_in_arrays.count(func->name) > 0;
+    const bool at_root = program.placement.at(func->name).store_root && in_nests.count(func->name) == 0;
+    const bool has_array = at_root || in_arrays.count(func->name) > 0;
     if (has_array && program.required.count(func->name) > 0) add_temporary(program, *func);
   }
-  program.notes = std::move(findings.notes);
 }
 
 }  // namespace mica::passes

@@ -57,9 +57,9 @@ struct NestContext {
   analysis::Ranges ranges;
 };
 
-/// What is found while loops are built.
+/// What is found while the loops of one Func at the root are built.
 struct NestFindings {
-  std::vector<PlanCheck>& checks;  ///< conditions on a launch that the loops need are added
+  std::vector<PlanCheck> checks = {};  ///< conditions on a launch that the loops need
   std::vector<std::string> notes = {};
   /// Of Funcs whose storage stands in the frame that computes them, as their innermost loops have it.
   std::map<std::string, Fold> folds = {};

@@ -218,6 +218,7 @@ bool NestBuilder::needs_array(const Frame& frame, std::size_t position, const Fu
   const bool fixed = std::all_of(box.begin(), box.end(), [](const analysis::Interval& along) {
     return analysis::constant_extent(along).has_value();
   });
+  if (fixed && !elsewhere) return false;
   const bool own = has_own_points(frame, position, box);
   if (elsewhere && !own) {
     throw UserError("compute_at: a thread of one definition of " + frame.func.name +
@@ -227,7 +228,7 @@ bool NestBuilder::needs_array(const Frame& frame, std::size_t position, const Fu
                         func.name + " at another loop, or at the root",
                     place_of<directive::ComputeAt>(func, placement));
   }
-  return (!fixed || elsewhere) && own;
+  return own;
 }
 
 void NestBuilder::check_storage_root(const Frame& frame, std::size_t position, const FunctionData& func,
