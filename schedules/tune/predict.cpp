@@ -91,6 +91,13 @@ Registers registers_of(const KernelTraffic& kernel, const Work& work, const GpuF
 double time_of(const KernelTraffic& kernel, const Rates& rates, const GpuFacts& gpu, int widest,
                const KernelInfo* made) {
   const Work work(kernel, widest);
+  // More operations than this in the code of a step take the assembler minutes.
+  constexpr std::int64_t kMostOperations = 8000;
+  if (static_cast<double>(kernel.steady.operations) > kMostOperations * work.threads) {
+    throw UserError("a thread of " + kernel.name + " has " +
+                    std::to_string(static_cast<std::int64_t>(kernel.steady.operations / work.threads)) +
+                    " operations in a step; at most " + std::to_string(kMostOperations) + " are tried");
+  }
   const Registers registers = registers_of(kernel, work, gpu, made);
   KernelInfo info;
   for (int i = 0; i < 3; ++i) info.shape.block[i] = static_cast<std::uint32_t>(kernel.threads[i]);

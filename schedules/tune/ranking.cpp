@@ -13,6 +13,8 @@ namespace {
 // How much better than it is a candidate looks, as a logarithm, for each unit of its distance from those
 // that were looked at.
 constexpr double kCuriosity = 0.08;
+// Of each family so many are taken before others are.
+constexpr int kOfEach = 8;
 
 }  // namespace
 
@@ -34,11 +36,23 @@ double Ranking::predicted(const TuneCandidate& candidate,
 }
 
 std::optional<TuneCandidate> Ranking::take() {
+  // Those of the family of which least were taken, until some of each are: no family is known to be slow
+  // before some of it are compiled.
+  std::set<std::string> families;
+  int fewest = kOfEach;
+  for (const Ranked& ranked : legal_) {
+    const int taken = taken_of_[ranked.candidate.recipe];
+    if (taken > fewest || taken_.count(ranked.candidate.text()) > 0) continue;
+    if (taken < fewest) families.clear();
+    fewest = taken;
+    families.insert(ranked.candidate.recipe);
+  }
   const TuneCandidate* best = nullptr;
   double least = 0;
   for (const Ranked& ranked : legal_) {
+    if (fewest < kOfEach && families.count(ranked.candidate.recipe) == 0) continue;
     if (taken_.count(ranked.candidate.text()) > 0) continue;
-    const double expected = corrected(ranked.candidate) * std::exp(-kCuriosity * ranked.apart);
+    const double expected = corrected(ranked.candidate) * std::exp(-kCuriosity / 2 * ranked.apart);
     if (best == nullptr || expected < least) {
       best = &ranked.candidate;
       least = expected;
@@ -47,6 +61,7 @@ std::optional<TuneCandidate> Ranking::take() {
   if (best == nullptr) return std::nullopt;
   TuneCandidate found = *best;
   mark_taken(found);
+  ++taken_of_[found.recipe];
   return found;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <random>
 #include <set>
@@ -27,8 +28,8 @@ class Ranking {
                                  const std::vector<KernelInfo>& compiled = {}) const;
   /// The prediction as what was measured of candidates like it corrects it.
   [[nodiscard]] double corrected(const TuneCandidate& candidate) const;
-  /// The most promising candidate that was not taken or learned of yet, of several alike one that is
-  /// unlike those taken; nothing when there is none.
+  /// The most promising candidate that was not taken or learned of yet, some of each family first, and
+  /// of several alike one that is unlike those taken; nothing when there is none.
   [[nodiscard]] std::optional<TuneCandidate> take();
   /// One that was not taken, drawn at random: each family is as likely as any other. Nothing when it
   /// hardly finds a new one that is legal.
@@ -61,7 +62,8 @@ class Ranking {
   std::vector<Ranked> legal_;
   std::vector<Known> known_;
   std::set<std::string> seen_, taken_;
-  std::mt19937_64 random_{2};  // of one seed: a search can be repeated
+  std::map<std::string, int> taken_of_;  ///< a family
+  std::mt19937_64 random_{2};            // of one seed: a search can be repeated
 };
 
 }  // namespace mica::tuning

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ctime>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -257,10 +258,15 @@ class Search {
     if (compiled_.empty() || is_over()) return std::nullopt;
     auto best = compiled_.begin();
     if (!options_.draw) {
-      best = std::min_element(compiled_.begin(), compiled_.end(), [&](const auto& a, const auto& b) {
-        return ranking_.corrected(a.candidate) < ranking_.corrected(b.candidate);
-      });
+      // One of each family first: what the model has wrong it has wrong for a family.
+      const auto expected = [&](const CompilePool::Made& made) {
+        const bool is_new = families_.count(made.candidate.recipe) == 0;
+        return std::pair(is_new ? 0 : 1, ranking_.corrected(made.candidate));
+      };
+      best = std::min_element(compiled_.begin(), compiled_.end(),
+                              [&](const auto& a, const auto& b) { return expected(a) < expected(b); });
     }
+    families_.insert(best->candidate.recipe);
     CompilePool::Made found = std::move(*best);
     compiled_.erase(best);
     return found;
@@ -345,6 +351,7 @@ class Search {
   std::vector<Fast> fast_;
   CompilePool pool_;
   std::vector<CompilePool::Made> compiled_;  ///< and not measured yet
+  std::set<std::string> families_;           ///< of those that were measured
   std::size_t best_ = 0;
   int measured_ = 0;
 };

@@ -1,5 +1,6 @@
 # What the tests of the examples share. PROGRAM: the executable. WORK: a folder to write to, in which it
 # is run.
+file(REMOVE_RECURSE "${WORK}")  # what an earlier run left
 file(MAKE_DIRECTORY "${WORK}")
 
 # run_good(<pattern> <argument>...): it ends well, and what it prints, left in `output`, has the pattern.

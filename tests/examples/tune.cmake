@@ -1,7 +1,6 @@
 # mica tune and mica tuned: a search, its page, and the store. PROGRAM: the mica executable. WORK: a folder.
 include("${CMAKE_CURRENT_LIST_DIR}/run_example.cmake")
 set(ENV{MICA_TUNE_STORE} "${WORK}/tuned.db")
-file(REMOVE "${WORK}/tuned.db" "${WORK}/page.html" "${WORK}/next.json")
 
 run_good("3 of [0-9]+ candidates measured.*best [0-9.]+ ms" tune stencil7 --target host --size 24 --budget 3 -q
          -o next.json --report page.html)
@@ -49,7 +48,7 @@ run_good("next 24 x 24 x 24 on " tuned list)
 run_good("measured" tune stencil7 --target host --size 24 --budget 3 -q --again)
 
 # Ctrl-C ends a search with the best so far.
-execute_process(COMMAND timeout --preserve-status -s INT 4 "${PROGRAM}" tune star25 --target host --size 64 --budget 100000
+execute_process(COMMAND timeout --foreground --preserve-status -s INT 4 "${PROGRAM}" tune star25 --target host --size 64 --budget 100000
                 --seconds 60 -q --again WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE failed OUTPUT_VARIABLE output)
 if(failed OR NOT output MATCHES "best [0-9.]+ ms")
   message(FATAL_ERROR "mica tune, interrupted: ${failed}\n${output}")

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 
 #include "bench/algorithms.h"
 #include "schedules/tune/predict.h"
+#include "schedules/tune/ranking.h"
+#include "tests/support/expect_error.h"
 
 namespace mica {
 namespace {
@@ -102,8 +105,8 @@ double median_error(const std::vector<Measured>& all, bool with_registers) {
 }
 
 TEST(TuneModel, IsNearTheTimesOfAnH200) {
-  const std::vector<Measured> all = measured(7);
-  ASSERT_GT(all.size(), 150U);
+  const std::vector<Measured> all = measured(17);
+  ASSERT_GT(all.size(), 60U);
   EXPECT_LT(median_error(all, true), 0.13);
   EXPECT_LT(median_error(all, false), 0.14);
 }
@@ -113,7 +116,7 @@ TEST(TuneModel, KnowsTheFastFromTheSlow) {
   // spills it can only guess.
   std::map<std::string, std::vector<std::pair<double, double>>> of;
   Model predicted;
-  for (const Measured& m : measured(5)) of[m.algorithm].emplace_back(m.seconds, predicted(m, false));
+  for (const Measured& m : measured(7)) of[m.algorithm].emplace_back(m.seconds, predicted(m, false));
   int pairs = 0, right = 0;
   for (const auto& [algorithm, times] : of) {
     for (const auto& [a, model_a] : times) {
@@ -124,7 +127,7 @@ TEST(TuneModel, KnowsTheFastFromTheSlow) {
       }
     }
   }
-  ASSERT_GT(pairs, 200);
+  ASSERT_GT(pairs, 50);
   EXPECT_GT(right, 0.85 * pairs);
 }
 
@@ -142,6 +145,41 @@ TEST(TuneModel, TakesTheAssemblersWordForRegistersAndSpills) {
   };
   EXPECT_GT(with(168, 0), 1.02 * with(64, 0)) << "fewer blocks are resident";
   EXPECT_GT(with(64, 512), 1.05 * with(64, 0)) << "spills take time";
+}
+
+TEST(TuneModel, LeavesOutWhatTakesTheAssemblerMinutes) {
+  const bench::Algorithm algorithm = bench::make_algorithm("mhd");
+  const Target target = Target::gpu_emulator();
+  const tuning::Subject subject(algorithm.output, {256, 256, 256}, target, CallSite::current());
+  const tuning::Rates rates = tuning::rates_of(target, false);
+  EXPECT_GT(tuning::predicted_seconds(subject, candidate_of("mhd/substep vec=2"), rates), 0);
+  EXPECT_TRUE(test::fails_with(
+      [&] {
+        static_cast<void>(tuning::predicted_seconds(
+            subject, candidate_of("pmpp/naive block_x=32 block_y=4 planes=8 vec=4"), rates));
+      },
+      {"operations", "8000"}));
+}
+
+TEST(TuneRanking, TakesSomeOfEachFamilyFirst) {
+  const bench::Algorithm algorithm = bench::make_algorithm("star25");
+  const Target target = Target::gpu_emulator();
+  const tuning::Subject subject(algorithm.output, {256, 256, 256}, target, CallSite::current());
+  const tuning::Rates rates = tuning::rates_of(target, false);
+  tuning::Ranking ranking(subject, rates, 30);
+  std::map<std::string, int> taken;
+  std::set<std::string> texts;
+  const std::size_t families = tuning::families_of(subject).size();
+  ASSERT_GT(families, 2U);
+  for (std::size_t i = 0; i < 5 * families; ++i) {
+    const auto candidate = ranking.take();
+    ASSERT_TRUE(candidate);
+    ++taken[candidate->recipe];
+    texts.insert(candidate->text());
+  }
+  EXPECT_EQ(taken.size(), families);
+  for (const auto& [recipe, count] : taken) EXPECT_EQ(count, 5) << recipe;
+  EXPECT_EQ(texts.size(), 5 * families);
 }
 
 }  // namespace
