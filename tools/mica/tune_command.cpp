@@ -1,5 +1,6 @@
 // mica tune: the best schedule for an algorithm, a grid and a machine.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <fstream>
@@ -28,10 +29,15 @@ class StopOnInterrupt {
     // Threads that are made from here on leave the signal to the one that waits for it.
     pthread_sigmask(SIG_BLOCK, &interrupt_, &before_);
     waiting_ = std::jthread([this](const std::stop_token& done) {
+      using Clock = std::chrono::steady_clock;
+      // One Ctrl-C may come twice: to the program, and to the group that it is in.
+      constexpr std::chrono::milliseconds kOne{300};
       const timespec moment{0, 50'000'000};
+      Clock::time_point first;
       while (!done.stop_requested()) {
         if (sigtimedwait(&interrupt_, nullptr, &moment) != SIGINT) continue;
-        if (stop_.stop_requested()) _exit(128 + SIGINT);
+        if (stop_.stop_requested() && Clock::now() - first > kOne) _exit(128 + SIGINT);
+        if (!stop_.stop_requested()) first = Clock::now();
         stop_.request_stop();
       }
     });
