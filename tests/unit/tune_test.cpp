@@ -10,6 +10,7 @@
 
 #include "schedules/mica.h"
 #include "schedules/tune/graph_mark.h"
+#include "schedules/tune/predict.h"
 #include "schedules/tune/space.h"
 #include "schedules/tune/trial_data.h"
 #include "tests/support/expect_error.h"
@@ -211,10 +212,9 @@ TEST(Tune, OfAChainOfTwentyThousandTerms) {
   Expr sum = u(x, y);
   for (int i = 0; i < 20000; ++i) sum = sum + u(x + i % 5, y);
   f(x, y) = sum;
-  TuneOptions options = on_host({8, 8}, 1);
-  EXPECT_GT(tune(f, options).best.measured, 0);
-  options.target = Target::gpu_emulator();
-  EXPECT_GT(tune(f, options).best.predicted, 0);
+  const tuning::Subject subject(f, {8, 8}, Target::gpu_emulator(), CallSite::current());
+  const tuning::Rates rates = tuning::rates_of(subject.target(), false);
+  EXPECT_GT(tuning::predicted_seconds(subject, {}, rates), 0);
 }
 
 TEST(Tune, OfOneFuncFromSeveralThreads) {
