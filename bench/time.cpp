@@ -243,15 +243,15 @@ std::vector<TimeCase> time_cases() {
        Float(32),
        3,
        512,
-       {{1, {}}, {2, tall(12, 4, 57)}, {3, tall(8, 4, 52)}, {4, tall(8, 4, 57)}}},
+       {{1, {}}, {2, tall(12, 4, 57)}, {3, tall(12, 3, 52)}, {4, tall(12, 3, 57)}}},
       {"7pt-f64",
        "star of radius 1",
        Float(64),
        3,
        512,
-       {{1, {}}, {2, tall(12, 5, 64)}, {3, tall(8, 4, 52)}, {4, tall(8, 4, 64)}}},
-      {"27pt-f64", "box of radius 1", Float(64), 3, 512, {{1, {}}, {2, tall(8, 4, 64)}}},
-      {"13pt-f32", "star of radius 2", Float(32), 3, 512, {{1, {}}, {2, tall(8, 4, 64)}}},
+       {{1, {}}, {2, tall(12, 5, 64)}, {3, tall(12, 3, 52)}, {4, tall(8, 4, 64)}}},
+      {"27pt-f64", "box of radius 1", Float(64), 3, 512, {{1, {}}, {2, tall(12, 4, 64)}}},
+      {"13pt-f32", "star of radius 2", Float(32), 3, 512, {{1, {}}, {2, tall(12, 3, 64)}}},
       {"5pt-f32",
        "star of radius 1",
        Float(32),
@@ -291,7 +291,7 @@ std::vector<TimeCase> time_cases() {
        Float(32),
        3,
        256,
-       {{1, {}}, {2, {{"threads_y", 8}, {"rows", 2}, {"chunk", 32}, {"scatter", 0}}}}},
+       {{1, {{"vec", 2}}}, {2, {{"threads_y", 8}, {"rows", 2}, {"chunk", 32}, {"scatter", 0}}}}},
   };
 }
 

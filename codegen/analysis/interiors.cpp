@@ -41,6 +41,16 @@ bool same_terms(const Linear& a, const Linear& b) {
   });
 }
 
+/// The remainder of -n <= a < 2*n by n: numbers that are not negative are less than all others, taken as
+/// unsigned ones.
+Expr into_period(const Expr& a, const Expr& n) {
+  const auto least = [](const Expr& x, const Expr& y) {
+    return cast(Int(32), min(cast(UInt(32), x), cast(UInt(32), y)));
+  };
+  const Expr positive = least(a, a + n);
+  return least(positive, positive - n);
+}
+
 /// `ranges` and those of the variables of all loops in `body`.
 Ranges with_loops_of(const ir::Stmt& body, Ranges ranges) {
   std::map<std::string, const ir::For*> known;
@@ -63,11 +73,11 @@ Ranges with_loops_of(const ir::Stmt& body, Ranges ranges) {
 
 }  // namespace
 
-Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const Ranges& ranges,
-                   bool blocks)
+Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const Ranges& ranges, Of of)
     : variables_(std::move(variables)),
-      blocks_(blocks),
-      known_(blocks ? with_loops_of(body, ranges) : ranges),
+      blocks_(of != Of::Loop),
+      near_(of == Of::BlocksWithinAPeriod),
+      known_(blocks_ ? with_loops_of(body, ranges) : ranges),
       ranges_(known_) {
   ir::walk(
       body,
@@ -105,6 +115,10 @@ ir::Stmt Interior::run(const ir::Stmt& s) {
 
 void Interior::add_inner(const ir::For& inner) {
   const auto* extent = as_int(inner.extent);
+  if (const auto* least = inner.extent.as<Binary>();
+      blocks_ && least != nullptr && least->op == BinaryOp::Min) {
+    extent = as_int(least->a) != nullptr ? as_int(least->a) : as_int(least->b);
+  }
   const bool planes = blocks_ && inner.kind == LoopKind::March && is_known(inner.extent);
   if (!planes && (extent == nullptr || *extent <= 0)) {
     unknown_.insert(inner.name);
@@ -144,10 +158,14 @@ Expr Interior::run_new(const Expr& e, bool coordinate) {
 
 Expr Interior::run_binary(const Expr& e, const Binary& op, bool coordinate) {
   if (op.op == BinaryOp::Mod && coordinate && !follows(op.b) && follows(op.a)) {
+    if (near_) {
+      const bool near = assume(op.b - 1 + op.b, op.a) && assume(op.a, -op.b);
+      return near ? into_period(op.a, op.b) : e;
+    }
     const bool small = assume(op.b - 1, op.a) && assume(op.a, Expr(0));
     return small ? op.a : e;
   }
-  if (op.op != BinaryOp::Min && op.op != BinaryOp::Max) return e;
+  if (near_ || (op.op != BinaryOp::Min && op.op != BinaryOp::Max)) return e;
   if (!coordinate && !(ranges_.never_wraps(op.a) && ranges_.never_wraps(op.b))) {
     return e;
   }
@@ -165,7 +183,7 @@ Expr Interior::run_binary(const Expr& e, const Binary& op, bool coordinate) {
 // A bound that an extent pushes up is passed late in the loop, another one early: the longer part is
 // the interior.
 Expr Interior::run_compare(const Expr& e, const Compare& op) {
-  if (follows(op.a) == follows(op.b)) return e;
+  if (near_ || follows(op.a) == follows(op.b)) return e;
   if (!ranges_.never_wraps(op.a) || !ranges_.never_wraps(op.b)) return e;
   Expr low = op.a, high = op.b;  // low < high or low <= high
   bool or_equal = op.op == CompareOp::Le || op.op == CompareOp::Ge;

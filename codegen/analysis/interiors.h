@@ -33,12 +33,18 @@ class Interior {
  public:
   /// `ranges`: of the names around the loop and of `variable`.
   Interior(std::string variable, const ir::Stmt& body, const Ranges& ranges)
-      : Interior(std::set<std::string>{std::move(variable)}, body, ranges, false) {}
+      : Interior(std::set<std::string>{std::move(variable)}, body, ranges, Of::Loop) {}
   /// Of the loops over all of `variables` together, the blocks of a kernel: a march in `body` walks all
   /// of its planes, and tests around statements follow the blocks, too.
   static Interior of_blocks(std::set<std::string> variables, const ir::Stmt& body,
                             const Ranges& ranges) {
-    return {std::move(variables), body, ranges, true};
+    return {std::move(variables), body, ranges, Of::Blocks};
+  }
+  /// Of blocks of which no coordinate is more than a period beside what it is a remainder for: such a
+  /// remainder becomes a choice of three, and everything else stays.
+  static Interior within_a_period(std::set<std::string> variables, const ir::Stmt& body,
+                                  const Ranges& ranges) {
+    return {std::move(variables), body, ranges, Of::BlocksWithinAPeriod};
   }
 
   ir::Stmt run(const ir::Stmt& s);
@@ -47,7 +53,8 @@ class Interior {
   [[nodiscard]] std::size_t failures() const { return failures_; }
 
  private:
-  Interior(std::set<std::string> variables, const ir::Stmt& body, const Ranges& ranges, bool blocks);
+  enum class Of : std::uint8_t { Loop, Blocks, BlocksWithinAPeriod };
+  Interior(std::set<std::string> variables, const ir::Stmt& body, const Ranges& ranges, Of of);
   void add_inner(const ir::For& inner);
   Expr run(const Expr& e, bool coordinate);
   Expr run_new(const Expr& e, bool coordinate);
@@ -59,7 +66,7 @@ class Interior {
   [[nodiscard]] bool is_known(const Expr& e) const;
 
   std::set<std::string> variables_;
-  bool blocks_;
+  bool blocks_, near_;
   Ranges known_;  ///< of the names around and, of blocks, of the loops inside
   RangeFinder ranges_;
   Scope inner_;                    // loops of constant extents inside this one

@@ -7,10 +7,11 @@
 namespace mica::iterate {
 namespace {
 
-constexpr std::int64_t kLine = 128;   // bytes
+constexpr std::int64_t kLine = FunctionData::kHeldVectorBytes;
 constexpr std::int64_t kVector = 16;  // bytes of the widest access
 
-/// Can vectors of 16 bytes start at the first point of `inner` in every row?
+}  // namespace
+
 bool has_aligned_rows(const AnyBuffer& buffer, const Ranges& inner) {
   const std::int64_t size = buffer.type().bytes();
   if (buffer.dims()[0].stride != 1) return false;
@@ -20,8 +21,6 @@ bool has_aligned_rows(const AnyBuffer& buffer, const Ranges& inner) {
   }
   return first * size % kVector == 0;
 }
-
-}  // namespace
 
 AnyBuffer aligned_like(const AnyBuffer& like, const Ranges& inner) {
   const std::int64_t per_line = std::max<std::int64_t>(1, kLine / like.type().bytes());
@@ -34,12 +33,29 @@ AnyBuffer aligned_like(const AnyBuffer& like, const Ranges& inner) {
     BufferDim dim{like.min(d), like.extent(d), stride};
     if (d == 0) {
       dim.min -= lead;
-      dim.extent += lead;
+      dim.extent = round_up(dim.extent + lead);
     }
-    stride *= d == 0 ? round_up(dim.extent) : dim.extent;
+    stride *= dim.extent;
     dims.push_back(dim);
   }
   return AnyBuffer(like.type(), dims).cropped(ranges_of(like));
+}
+
+Ranges in_lines(Type type, Ranges box, std::int64_t first) {
+  const std::int64_t per_line = kLine / type.bytes();
+  const auto up_to_line = [&](std::int64_t n) { return ((n % per_line) + per_line) % per_line; };
+  auto& [begin, extent] = box[0];
+  extent += up_to_line(first - begin - extent);
+  const std::int64_t before = up_to_line(begin - first);
+  begin -= before;
+  extent += before;
+  return box;
+}
+
+AnyBuffer in_lines(const AnyBuffer& buffer, std::int64_t first) {
+  const auto [begin, extent] = in_lines(buffer.type(), ranges_of(buffer), first)[0];
+  const std::int64_t before = buffer.min(0) - begin;
+  return buffer.widened(before, extent - buffer.extent(0) - before);
 }
 
 BoxCopier::Copy BoxCopier::copy_for(const AnyBuffer& buffer) {

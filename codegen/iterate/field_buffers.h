@@ -103,5 +103,12 @@ class FieldBuffers {
 /// A buffer of the same type and box as `like`, in rows that are whole lines of 128 bytes and in which
 /// the first point of `inner` is the first of a line.
 AnyBuffer aligned_like(const AnyBuffer& like, const Ranges& inner);
+/// Can vectors of 16 bytes start at the first point of `inner` in every row?
+bool has_aligned_rows(const AnyBuffer& buffer, const Ranges& inner);
+/// `buffer` with what its memory holds beside its rows: dimension 0 begins and ends a whole number of
+/// lines of 128 bytes from the point `first`. Undefined if its memory ends before.
+AnyBuffer in_lines(const AnyBuffer& buffer, std::int64_t first);
+/// The box that it has, of a buffer of elements of `type` over `box`.
+Ranges in_lines(Type type, Ranges box, std::int64_t first);
 
 }  // namespace mica::iterate

@@ -87,7 +87,8 @@ struct Iteration::State {
   [[nodiscard]] std::shared_ptr<const iterate::Condition> condition_for(const Expr& condition,
                                                                         const Target& target,
                                                                         const CallSite& at);
-  [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target, bool whole);
+  /// `whole` and `in_lines` as make_time_levels and compile_levels have them.
+  [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target, bool whole, bool in_lines);
 };
 
 namespace iterate {

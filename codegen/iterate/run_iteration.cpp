@@ -187,6 +187,19 @@ class Run final : public RunningIteration {
     return least;
   }
 
+  /// Can all that a tile reads be given in_lines of the stepped box? Fields may come to be in memory of
+  /// Mica's, which can.
+  [[nodiscard]] bool has_lines(const std::vector<iterate::FieldRule>& rules, const Ranges& box) const {
+    if (!target_.is_gpu() || iterate::asks_for_row_ends(state_)) return false;
+    for (std::size_t i = 0; i < given_.inputs.size(); ++i) {
+      const AnyBuffer& input = given_.inputs[i].buffer;
+      const bool leaves =
+          i < rules.size() && rules[i].output >= 0 && !iterate::has_aligned_rows(input, box);
+      if (!leaves && !iterate::in_lines(input, box[0].first).defined()) return false;
+    }
+    return true;
+  }
+
   /// How several steps at once are computed; null: they are not.
   std::unique_ptr<iterate::StepPlan> make_tile(const iterate::StepPlan& single,
                                                const std::vector<Ranges>& boxes) {
@@ -202,9 +215,11 @@ class Run final : public RunningIteration {
     const bool whole = std::all_of(fields_.begin(), fields_.end(), [&](const AnyBuffer& field) {
       return iterate::ranges_of(field) == boxes.front();
     });
-    const auto made = state_.tile_for(target_, whole);
+    const bool in_lines = !whole && has_lines(single.rules, boxes.front());
+    const auto made = state_.tile_for(target_, whole, in_lines);
     if (!made->compiled.why.empty()) note(made->compiled.why);
     auto tile = std::make_unique<iterate::StepPlan>();
+    if (in_lines && made->compiled.why.empty()) tile->lines_from = boxes.front()[0].first;
     tile->run = made->compiled.executable;
     tile->steps = made->steps;
     tile->rules = single.rules;
@@ -219,7 +234,9 @@ class Run final : public RunningIteration {
       tile->rules[f].outside = static_cast<int>(from);
     }
     const auto& margins = made->levels.margins;
-    const Ranges field = iterate::ranges_of(fields_[state_.outputs.front().fields.front()]);
+    const AnyBuffer& first = fields_[state_.outputs.front().fields.front()];
+    Ranges field = iterate::ranges_of(first);
+    if (tile->lines_from) field = iterate::in_lines(first.type(), field, *tile->lines_from);
     for (std::size_t d = 0; d < margins.size(); ++d) {
       const auto& [min, extent] = boxes.front()[d];
       const std::int64_t before = min - field[d].first;

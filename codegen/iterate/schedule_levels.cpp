@@ -163,7 +163,7 @@ bool is_read_around(TimeLevels& tile, const Func& held) {
 /// would not.
 class HeldInFrame {
  public:
-  explicit HeldInFrame(TimeLevels& tile) {
+  HeldInFrame(TimeLevels& tile, bool in_lines) {
     for (Func& held : tile.held) {
       if (is_read_around(tile, held)) held_.push_back(held);
     }
@@ -172,6 +172,7 @@ class HeldInFrame {
       clamped_.push_back(value);
       Access access = *value.as<Access>();
       held.function()->held_of = access.image;
+      held.function()->held_in_vectors = in_lines;
       access.args.clear();
       for (const Var& var : held.args()) access.args.emplace_back(var);
       value = make_expr(value.type(), std::move(access));
@@ -184,6 +185,7 @@ class HeldInFrame {
   void give_up() {
     for (std::size_t i = 0; i < clamped_.size(); ++i) {
       held_[i].function()->definitions.front().values.front() = clamped_[i];
+      held_[i].function()->held_in_vectors = false;
     }
     clamped_.clear();
   }
@@ -237,8 +239,8 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
 /// What `make` makes of the last level under the first of the target's schedules that it accepts; `why`
 /// says why that is not the one that computes tile by tile.
 template <typename Make>
-auto made_for(const Target& target, const Iteration::State& state, TimeLevels& tile, std::string& why,
-              const Make& make) {
+auto made_for(const Target& target, const Iteration::State& state, TimeLevels& tile, bool in_lines,
+              std::string& why, const Make& make) {
   if (!target.is_gpu()) {
     schedule_on_host(tile);
     return make(tile.last);
@@ -251,7 +253,7 @@ auto made_for(const Target& target, const Iteration::State& state, TimeLevels& t
     ways = {marching_rows(tile, true), marching_rows(tile, false)};
   }
   why = step.name() + " does not march: give it gpu_tile and march";
-  HeldInFrame in_frame(tile);
+  HeldInFrame in_frame(tile, in_lines);
   for (const Marching& marching : ways) {
     for (const Planes planes : ways_for(step)) {
       for (Func* func : tile.all()) func->clear_schedule();
@@ -273,10 +275,11 @@ auto made_for(const Target& target, const Iteration::State& state, TimeLevels& t
 
 }  // namespace
 
-CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target) {
+CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
+                              bool in_lines) {
   CompiledLevels levels;
-  levels.executable =
-      made_for(target, state, tile, levels.why, [&](const Func& last) { return compile(last, target); });
+  levels.executable = made_for(target, state, tile, in_lines, levels.why,
+                               [&](const Func& last) { return compile(last, target); });
   return levels;
 }
 
@@ -285,22 +288,23 @@ CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, c
 namespace mica {
 
 std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const Target& target,
-                                                                         bool whole) {
+                                                                         bool whole, bool in_lines) {
   const std::lock_guard lock(compiling);
   const std::vector<Schedule> schedules{outputs.front().func.schedule()};
   std::erase_if(tiles, [&](const auto& tile) {
     return tile->steps != tile_steps || (tile->target == target && tile->schedules != schedules);
   });
   for (const auto& tile : tiles) {
-    if (tile->target == target && tile->whole == whole) return tile;
+    if (tile->target == target && tile->whole == whole && tile->in_lines == in_lines) return tile;
   }
   auto tile = std::make_shared<Tile>();
   tile->target = target;
   tile->steps = tile_steps;
   tile->whole = whole;
+  tile->in_lines = in_lines;
   tile->schedules = schedules;
   tile->levels = iterate::make_time_levels(*this, tile_steps, whole, tile_where);
-  tile->compiled = iterate::compile_levels(*this, tile->levels, target);
+  tile->compiled = iterate::compile_levels(*this, tile->levels, target, in_lines);
   tiles.push_back(tile);
   return tile;
 }
@@ -310,7 +314,7 @@ std::string Iteration::compile_to_ptx(int sm) const {
   iterate::TimeLevels tile =
       iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
   std::string why;
-  return iterate::made_for(Target{Backend::Cuda, 0}, *state_, tile, why,
+  return iterate::made_for(Target{Backend::Cuda, 0}, *state_, tile, true, why,
                            [&](const Func& last) { return mica::compile_to_ptx(last, sm); });
 }
 
@@ -320,7 +324,7 @@ std::string Iteration::print_loop_nest(const Target& target) const {
   iterate::TimeLevels tile =
       iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
   std::string why;
-  const std::string levels = iterate::made_for(target, *state_, tile, why, [&](const Func& last) {
+  const std::string levels = iterate::made_for(target, *state_, tile, true, why, [&](const Func& last) {
     return mica::print_loop_nest({last}, target);
   });
   return step + "\n" + std::to_string(state_->tile_steps) + " steps at once" +

@@ -75,6 +75,11 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
   RunOptions options = options_now();
   options.params.insert(options.params.end(), way.plan.params.begin(), way.plan.params.end());
   options.params.push_back(number_of_step(0, at_));
+  for (RunInput& input : options.inputs) {
+    if (!way.plan.lines_from) break;
+    const AnyBuffer lines = in_lines(input.buffer, *way.plan.lines_from);
+    if (lines.defined()) input.buffer = lines;
+  }
   std::vector<AnyBuffer> outputs;
   for (const std::size_t f : way.plan.fields) outputs.push_back(buffers_.output(f));
   std::vector<AnyBuffer*> pointers;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct StepPlan {
   std::vector<FieldRule> rules;          ///< what replaces each field
   std::vector<std::size_t> fields = {};  ///< that its outputs replace, in their order
   std::vector<RunParam> params = {};     ///< beside those of the run
+  /// Inputs are given in_lines of this point of dimension 0, where their memory allows it.
+  std::optional<std::int64_t> lines_from = {};
 };
 
 /// The steps of one run. Used by one thread.

@@ -36,13 +36,18 @@ struct TimeLevels {
 /// UserError at `at` for an Iteration whose step is computed by several Funcs, or has updates.
 TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole, const CallSite& at);
 
+/// Does the step ask where an input begins or ends along dimension 0, as boundary conditions do?
+bool asks_for_row_ends(const Iteration::State& state);
+
 /// Schedules the levels tile by tile, and compiles them; where that is not possible, one after the
-/// other.
+/// other. `in_lines`: what is read begins and ends at whole lines of 128 bytes, counted from the first
+/// point of the stepped box, along dimension 0.
 struct CompiledLevels {
   Executable executable;
   std::string why;  ///< they are not computed tile by tile; empty: they are
 };
-CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target);
+CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
+                              bool in_lines);
 
 }  // namespace mica::iterate
 
@@ -51,7 +56,7 @@ namespace mica {
 struct Iteration::State::Tile {
   Target target;
   int steps = 1;
-  bool whole = false;
+  bool whole = false, in_lines = false;
   std::vector<Schedule> schedules;  ///< of the step, when the tile was made
   iterate::TimeLevels levels;
   iterate::CompiledLevels compiled;

@@ -125,6 +125,10 @@ class FunctionData {
   /// Of a copy of an input, point by point, in a frame, which sees to it that reads stay within the
   /// input's box: that input. What such a Func is beyond the box does not matter.
   std::shared_ptr<const ImageData> held_of;
+  /// Of such a Func: along dimension 0 the input begins and ends where vectors of the consumer's points
+  /// do, if kHeldVectorBytes are a whole number of vectors.
+  bool held_in_vectors = false;
+  static constexpr int kHeldVectorBytes = 128;
   std::vector<Type> types;
   /// [0] is the pure definition.
   std::vector<Definition> definitions;

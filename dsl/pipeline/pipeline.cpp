@@ -155,6 +155,7 @@ class PipelineMaker {
         if (needs_copy(*source) || (windowed && is_inline(*source))) {
           auto wrapper = make_wrapper(made_of(*source, "staged"), *source, directive.where);
           wrapper->held_of = f->held_of;
+          wrapper->held_in_vectors = f->held_in_vectors;
           order.push_back(reads.wrappers.emplace_back(source->name(), wrapper).second);
           held = {wrapper, nullptr};
         }
@@ -440,6 +441,7 @@ class PipelineMaker {
     copy->args = vars_.of(f.args);
     copy->types = f.types;
     copy->held_of = f.held_of;
+    copy->held_in_vectors = f.held_in_vectors;
     for (std::size_t i = 0; i < f.definitions.size(); ++i) {
       const Definition& definition = f.definitions[i];
       Definition d;

@@ -212,6 +212,20 @@ bool AnyBuffer::covers_storage() const {
   return storage_ != nullptr && elements() == storage_->layout().elements();
 }
 
+AnyBuffer AnyBuffer::widened(std::int64_t before, std::int64_t after) const {
+  if (!defined() || storage_->is_users() || dims_.front().stride != 1) return {};
+  AnyBuffer wide = *this;
+  wide.offset_ -= before;
+  wide.dims_.front().min -= before;
+  wide.dims_.front().extent += before + after;
+  std::int64_t last = wide.offset_;
+  for (const BufferDim& dim : wide.dims_) {
+    if (dim.extent < 1 || dim.stride < 1) return {};
+    last += (dim.extent - 1) * dim.stride;
+  }
+  return wide.offset_ >= 0 && last < storage_->layout().span ? wide : AnyBuffer();
+}
+
 void AnyBuffer::require_type(Type type) const {
   if (type_ != type) {
     throw UserError("a buffer of " + describe() + " is used as a Buffer of " + to_string(type) +

@@ -140,6 +140,11 @@ class AnyBuffer {
   [[nodiscard]] std::int64_t offset() const { return offset_; }
   /// The view holds all elements of its storage.
   [[nodiscard]] bool covers_storage() const;
+  /// The view with `before` and `after` more points along dimension 0, which stand in the same storage:
+  /// what pads a row, or its neighbours. Their values are unspecified; they are for reading. Undefined
+  /// where the storage ends, for memory of the user's, and unless dimension 0 has stride 1 and the
+  /// others have positive ones.
+  [[nodiscard]] AnyBuffer widened(std::int64_t before, std::int64_t after) const;
 
  protected:
   /// input()(args).

@@ -78,6 +78,9 @@ struct BufferStorage {
   [[nodiscard]] bool queued() const { return (state_.load() & kQueued) != 0; }
   void clear_queued() { state_.fetch_and(~kQueued); }
 
+  /// The memory on one of the sides is the user's own.
+  [[nodiscard]] bool is_users() const { return user_host_ || user_device_; }
+
   /// Addresses made so far; null and 0 when there are none.
   [[nodiscard]] void* host_address() const { return host_.load(); }
   [[nodiscard]] std::uint64_t device_address() const;

@@ -188,6 +188,25 @@ TEST_P(Boundary, ReadsTheElementThatItsDefinitionSays) {
   }
 }
 
+// Blocks inside, at an edge, and so far outside that a coordinate is more than a period away.
+TEST_P(Boundary, OfTilesOfManyPointsAThread) {
+  const Var x("x"), y("y"), z("z");
+  const ImageParam u(Float(32), 3, "u");
+  const auto check = [&](const Box& image, const Box& domain, int reach) {
+    const auto memory = bind_random(u, image, 6);
+    Func b = GetParam().make(u);
+    Func f("f");
+    f(x, y, z) = 0.1F * b(x - reach, y, z) + 0.2F * b(x + reach, y, z) + 0.3F * b(x, y - reach, z) +
+                 0.4F * b(x, y + reach, z) + 0.5F * b(x, y, z - 1) + 0.6F * b(x, y, z + 1);
+    f.gpu_tile(x, y, z, 32, 4, 1).vectorize(x, 4).unroll(z, 4);
+    EXPECT_TRUE(check_all_targets(f, domain)) << reach;
+  };
+  check({{-1, 390}, {2, 12}, {0, 8}}, {{-1, 390}, {2, 12}, {0, 8}}, 1);  // blocks inside
+  check({{0, 130}, {0, 5}, {0, 6}}, {{0, 130}, {0, 5}, {0, 6}}, 3);      // parts of blocks
+  check({{0, 3}, {0, 1}, {0, 2}}, {{0, 3}, {0, 1}, {0, 2}}, 5);          // several periods away
+  check({{0, 140}, {0, 9}, {0, 4}}, {{600, 140}, {-700, 9}, {3, 4}}, 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Conditions, Boundary, ::testing::ValuesIn(conditions()), case_name<Condition>);
 
 TEST(Bounds, OfAnInputCanBeUsedInTheAlgorithm) {

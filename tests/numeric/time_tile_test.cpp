@@ -47,6 +47,46 @@ void expect_same(Iteration& plain, Iteration& tiled, const std::vector<ImagePara
   }
 }
 
+// Rows that begin and end within lines of memory, and memory of the user's that holds nothing beside
+// them.
+TEST(TimeTile, RowsWithAndWithoutPadding) {
+  for (const Target& target : gpu_targets()) {
+    for (const bool padded : {true, false}) {
+      const ImageParam u(Float(32), 3, "u"), c(Float(32), 3, "c");
+      Func next("next");
+      next(x, y, z) = u(x, y, z) + c(x, y, z) * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) +
+                                                 u(x, y + 1, z) + u(x, y, z - 1) + u(x, y, z + 1));
+      next.gpu_tile(x, y, 32, 4).vectorize(x, 4).unroll(y, 2).march(z, 6).scatter(z);
+      Iteration plain({{u, next}}), tiled({{u, next}});
+      tiled.time_tile(2);
+      const std::vector<std::int64_t> inner{131, 9, 11}, halo{1, 1, 1};
+      AnyBuffer coefficient = AnyBuffer::with_halo(Float(32), inner, halo);
+      fill_random(coefficient, 5);
+      std::vector<float> users(136 * 11 * 13);
+      const auto field = [&] {
+        AnyBuffer made = AnyBuffer::with_halo(Float(32), inner, halo);
+        fill_random(made, 6);
+        return made;
+      };
+      AnyBuffer single = field(), several = field();
+      if (!padded) {
+        // Vectors of 16 bytes may stand at the first point of the stepped box.
+        several = AnyBuffer::wrap_host(Float(32), users.data() + 3,
+                                       {{-1, 133, 1}, {-1, 11, 136}, {-1, 13, 136 * 11}});
+        fill_random(several, 6);
+      }
+      ASSERT_TRUE(same_bits(single, several));
+      const std::vector<float> before = users;
+      plain.run({{u, single}, {c, coefficient}}, 5, {.target = target});
+      tiled.run({{u, several}, {c, coefficient}}, 5, {.target = target});
+      EXPECT_TRUE(same_bits(single, several)) << to_string(target);
+      for (std::size_t i = 0; i < users.size() && !padded; i += 136) {
+        EXPECT_EQ(before[i], users[i]) << "what lies between the rows is the user's";
+      }
+    }
+  }
+}
+
 TEST(TimeTile, OneDimensionOfRadiusTwo) {
   for (const Target& target : all_targets()) {
     const ImageParam u(Float(32), 1, "u");

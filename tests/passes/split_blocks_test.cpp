@@ -2,11 +2,13 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "dsl/expr/operators.h"
+#include "dsl/func/boundary.h"
 #include "tests/passes/lowered.h"
 
 namespace mica::test {
@@ -116,6 +118,60 @@ TEST(SplitBlocks, NeedAFrame) {
   next(x, y) = select(x >= 5, u(x, y - 1) + u(x, y + 1), 0.0F);
   next.gpu_tile(x, 32).march(y, 16).register_window(u, y);
   EXPECT_EQ(code(next, Backend::Cuda, "split_blocks"), code(next, Backend::Cuda, "split_interiors"));
+}
+
+/// Seven points of a field that is read through `boundary`, in plain tiles.
+std::string tiles(Func (*boundary)(const ImageParam&)) {
+  const Var z("z");
+  const ImageParam u(Float(32), 3, "u");
+  const Func b = boundary(u);
+  Func next("next");
+  next(x, y, z) = b(x - 1, y, z) + b(x + 1, y, z) + b(x, y - 1, z) + b(x, y + 1, z) + b(x, y, z - 1) +
+                  b(x, y, z + 1);
+  next.gpu_tile(x, y, z, 32, 8, 1).vectorize(x, 4).unroll(z, 4);
+  return code(next, Backend::Cuda, "split_blocks");
+}
+/// What stands before the first `line` in `text`, and behind it.
+std::pair<std::string, std::string> cut(const std::string& text, const std::string& line) {
+  const std::size_t at = text.find(line);
+  return {text.substr(0, at), at == std::string::npos ? "" : text.substr(at + line.size())};
+}
+
+TEST(SplitBlocks, OfTilesHaveRemaindersWhereNothingElseServes) {
+  const std::string text =
+      tiles([](const ImageParam& u) { return BoundaryConditions::repeat_image(u); });
+  const auto [inside, rest] = cut(text, "\n        else:\n");
+  const auto [near, beyond] = cut(rest, "\n          else:\n");
+  ASSERT_FALSE(beyond.empty()) << text;
+  const std::string points = inside.substr(inside.find("gpu_thread"));
+  EXPECT_EQ(count(points, " % "), 0) << points;
+  EXPECT_EQ(count(points, "if "), 0) << "blocks inside have all of their points:\n" << points;
+  EXPECT_EQ(count(points, "unrolled"), 1) << points;
+  EXPECT_EQ(count(near, " % "), 0) << "at most a period away:\n" << near;
+  EXPECT_GT(count(near, "min("), 0) << near;
+  EXPECT_EQ(count(near, "unrolled"), 0) << "a kernel has the registers of its greediest part";
+  EXPECT_GT(count(near, "vectorized"), 0) << near;
+  EXPECT_GT(count(beyond, " % "), 0) << beyond;
+  EXPECT_EQ(count(beyond, "vectorized"), 0) << beyond;
+}
+
+TEST(SplitBlocks, OfTilesHaveClampsAtTheEdgesAlone) {
+  const std::string text = tiles([](const ImageParam& u) { return BoundaryConditions::repeat_edge(u); });
+  const auto [inside, edge] = cut(text, "\n        else:\n");
+  ASSERT_FALSE(edge.empty()) << text;
+  const std::string points = inside.substr(inside.find("gpu_thread"));
+  EXPECT_EQ(count(points, "max(") + count(points, "min("), 0) << points;
+  EXPECT_GT(count(edge, "max("), 0) << edge;
+}
+
+TEST(SplitBlocks, OfTilesStayWholeWithoutAnythingToGain) {
+  const auto plain = [](const ImageParam& u) {
+    const Var z("z");
+    Func same("same");
+    same(x, y, z) = u(x, y, z);
+    return same;
+  };
+  EXPECT_EQ(tiles(plain).find("\n        else:\n"), std::string::npos);
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ TEST(TimeTilePtx, ThreeAndFourStepsOfSevenPointsFitTheRegisters) {
     heat.time_tile(steps);
     const std::string ptx = heat.compile_to_ptx(90);
     EXPECT_NE(ptx.find("cp.async"), std::string::npos) << steps << " steps: planes are asked for ahead";
+    EXPECT_EQ(ptx.find("cp.async.ca"), std::string::npos)
+        << steps << " steps: by whole vectors, at the edges too, since rows are in whole lines";
     const Assembled result = assemble(ptx, 90);
     if (!result.available) GTEST_SKIP() << "there is no ptxas";
     EXPECT_TRUE(result.ok) << result.output;

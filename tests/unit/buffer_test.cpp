@@ -41,6 +41,22 @@ TEST(Buffer, ElementsAreKeptByCoordinate) {
   EXPECT_EQ(read.data()[7], 13);
 }
 
+TEST(Buffer, IsWidenedByWhatPadsItsRows) {
+  const AnyBuffer b = AnyBuffer::with_halo(Float(32), {100, 3}, {1, 1});  // 31 points before each row
+  const AnyBuffer wide = b.widened(31, 27);
+  ASSERT_TRUE(wide.defined());
+  EXPECT_EQ(wide.min(0), -32);
+  EXPECT_EQ(wide.extent(0), 160);
+  EXPECT_EQ(wide.dims()[1], b.dims()[1]);
+  EXPECT_EQ(address(wide) + 31 * sizeof(float), address(b));
+  EXPECT_FALSE(b.widened(32, 0).defined()) << "the storage begins there";
+  EXPECT_FALSE(b.widened(0, 1000).defined()) << "the storage ends before";
+  std::vector<float> mine(64);
+  const AnyBuffer users = AnyBuffer::wrap_host(Float(32), mine.data() + 8, {{0, 16, 1}, {0, 2, 32}});
+  EXPECT_FALSE(users.widened(4, 4).defined()) << "what lies between the user's rows is the user's";
+  EXPECT_FALSE(AnyBuffer().widened(0, 0).defined());
+}
+
 TEST(Buffer, MinsMayBeNegativeAndStridesMayRunBackward) {
   Buffer<int> b(std::vector<BufferDim>{{-2, 4, -1}, {7, 2, 4}});
   b.for_each([](int& e, const Coordinates& at) { e = static_cast<int>(100 * at[1] + at[0]); });

@@ -21,9 +21,11 @@ namespace {
 class Clamp {
  public:
   /// `fixed`: variables that take the same values in every block. `overlap`: blocks reach below the
-  /// domain's first point, too.
-  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed, bool overlap)
-      : fixed_(std::move(fixed)), overlap_(overlap) {
+  /// domain's first point, too. `in_vectors`: arrays of which a vector of at most so many elements lies
+  /// inside, or outside, whole.
+  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed, bool overlap,
+        std::map<std::string, std::int64_t> in_vectors)
+      : fixed_(std::move(fixed)), overlap_(overlap), in_vectors_(std::move(in_vectors)) {
     ir::walk(
         stmt,
         [this](const ir::Stmt& s) {
@@ -76,11 +78,12 @@ class Clamp {
         const bool alone = firsts.size() == 1;
         const Whole whole = whole_vector(array, first, *count);
         if (alone) shift_[array] = whole.shift;
+        if (alone && never_straddles(array, *count)) continue;
         const Expr& condition = alone ? whole.known : whole.inside;
         inside = inside.defined() ? inside && condition : condition;
       }
     }
-    if (!inside.defined()) {
+    if (!inside.defined() && shift_.empty()) {
       return ir::map_children(
           s, [this](const ir::Stmt& child) { return in(child); },
           [this](const Expr& e) { return in(e); });
@@ -91,10 +94,12 @@ class Clamp {
     vector_.clear();
     shift_.clear();
     done_ = {};
+    const ir::Stmt vector =
+        ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Vectorized, whole});
+    if (!inside.defined()) return vector;
     const ir::Stmt apart = in(loop.body);
     return ir::make_stmt(
-        ir::If{simplify(inside),
-               ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Vectorized, whole}),
+        ir::If{simplify(inside), vector,
                ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Unrolled, apart})});
   }
 
@@ -122,8 +127,14 @@ class Clamp {
     const Whole vector = whole_vector(copy.from, copy.from_index[0], copy.count);
     clamped.from_index = within(copy.from, copy.from_index);
     clamped.from_index[0] = simplify(copy.from_index[0] + vector.shift);
+    if (never_straddles(copy.from, copy.count)) return ir::make_stmt(std::move(clamped));
     return ir::make_stmt(
         ir::If{vector.known, ir::make_stmt(std::move(clamped)), ir::make_block(elements)});
+  }
+
+  [[nodiscard]] bool never_straddles(const std::string& array, std::int64_t lanes) const {
+    const auto found = in_vectors_.find(array);
+    return found != in_vectors_.end() && found->second % lanes == 0;
   }
 
   // Elements narrower than any copy are loaded and stored.
@@ -197,6 +208,7 @@ class Clamp {
 
   std::set<std::string> fixed_;
   bool overlap_;
+  std::map<std::string, std::int64_t> in_vectors_;
   std::map<std::string, Type> own_;
   std::string vector_;                 // the loop whose lanes all load inside
   std::map<std::string, Expr> shift_;  // of its loads
@@ -233,7 +245,13 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
       }
     }
   }
-  return Clamp(stmt, std::move(fixed), overlap).in(stmt);
+  std::map<std::string, std::int64_t> in_vectors;
+  for (const auto& f : funcs) {
+    const auto* read = f->definitions.front().values.front().as<Access>();
+    if (!f->held_in_vectors || read == nullptr || read->image != f->held_of) continue;
+    in_vectors[read->name] = FunctionData::kHeldVectorBytes / f->types.front().bytes();
+  }
+  return Clamp(stmt, std::move(fixed), overlap, std::move(in_vectors)).in(stmt);
 }
 
 ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition) {

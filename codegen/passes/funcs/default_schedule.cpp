@@ -4,8 +4,11 @@
 #include <map>
 #include <optional>
 
+#include "codegen/analysis/linear.h"
 #include "dsl/check/update_order.h"
 #include "dsl/expr/node_visit.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 #include "dsl/pipeline/march_taps.h"
 #include "dsl/schedule/loop_dims.h"
 
@@ -125,21 +128,45 @@ std::vector<std::string> free_domain(Definition& definition, const FunctionData&
   return names;
 }
 
-/// How many points of how many arrays the definition reads, if it does nothing but combine points at
-/// constant distances from its own; nothing where an index is another.
-std::optional<std::size_t> near_taps(const Definition& definition, const FunctionData& func) {
-  std::vector<const Access*> taps;
+/// `index` without what keeps it to a box: u.min + (x + 1 - u.min) % u.extent becomes x + 1.
+Expr unbent(const Expr& index, const std::string& var) {
+  if (const auto* op = index.as<Binary>()) {
+    const bool bends = op->op == BinaryOp::Min || op->op == BinaryOp::Max || op->op == BinaryOp::Mod;
+    if (bends && uses_var(op->a, var) != uses_var(op->b, var)) {
+      return unbent(uses_var(op->a, var) ? op->a : op->b, var);
+    }
+  }
+  return map_children(index, [&](const Expr& child) { return unbent(child, var); });
+}
+
+/// Is it `var` and a constant, but for what keeps it to a box?
+bool is_near(const Expr& index, const std::string& var) {
+  if (offset_from(index, var)) return true;
+  const analysis::Linear form = analysis::linearize(unbent(index, var));
+  return form.terms.size() == 1 && form.terms.front().second == 1 &&
+         equal(form.terms.front().first, make_var(var));
+}
+
+struct NearTaps {
+  std::size_t count = 0;
+  bool bent_rows = false;  ///< along dimension 0 some keep to a box
+};
+/// What the definition reads, if it does nothing but combine points at constant distances from its own,
+/// within a box or not; nothing where an index is another.
+std::optional<NearTaps> near_taps(const Definition& definition, const FunctionData& func) {
+  NearTaps taps;
   bool near = true;
   visit_nodes(definition.values, [&](const Expr& e) {
     const auto* access = e.as<Access>();
     if (access == nullptr || !near) return;
     near = access->args.size() == func.args.size();
     for (std::size_t d = 0; near && d < access->args.size(); ++d) {
-      near = offset_from(access->args[d], func.args[d]).has_value();
+      near = is_near(access->args[d], func.args[d]);
     }
-    taps.push_back(access);
+    taps.bent_rows = taps.bent_rows || (near && !offset_from(access->args[0], func.args[0]));
+    ++taps.count;
   });
-  return near ? std::optional(taps.size()) : std::nullopt;
+  return near ? std::optional(taps) : std::nullopt;
 }
 
 /// A thread of a stencil takes a vector of up to 16 bytes and, in three dimensions, four planes, in two,
@@ -147,21 +174,23 @@ std::optional<std::size_t> near_taps(const Definition& definition, const Functio
 /// everything in registers, with which few blocks are resident: it gets a limit. True if it is a
 /// stencil. (bench/results/2026-11-23-h200-defaults.txt has the times of other choices: 7 points in f32
 /// take 94 % of a copy's rate with the planes, 82 without, 55 point by point; 27 points 80 %, 48 without
-/// planes.)
+/// planes. 2026-11-24-h200-boundaries.txt: where rows wrap around, vectors of 8 bytes take 0.097 ms of
+/// 256^3 points, of 16 bytes 0.151; of 512^3 points 0.66 and 0.73.)
 bool widen_threads(Definition& definition, const FunctionData& func) {
-  constexpr int kLoadBytes = 16, kMostLanes = 8, kPlanes = 4, kRows = 2;
+  constexpr int kLoadBytes = 16, kBentBytes = 8, kMostLanes = 8, kPlanes = 4, kRows = 2;
   constexpr std::size_t kMostTaps = 32, kFewTaps = 8;
   if (definition.recurrence || definition.domain || definition.coloring) return false;
-  const std::optional<std::size_t> taps = near_taps(definition, func);
-  if (!taps || *taps > kMostTaps) return false;
-  const int bytes = widest_bytes(func.types), lanes = std::min(kLoadBytes / bytes, kMostLanes);
+  const std::optional<NearTaps> taps = near_taps(definition, func);
+  if (!taps || taps->count > kMostTaps) return false;
+  const int load_bytes = taps->bent_rows ? kBentBytes : kLoadBytes;
+  const int bytes = widest_bytes(func.types), lanes = std::min(load_bytes / bytes, kMostLanes);
   const std::size_t rank = func.args.size();
   if (lanes > 1) add(definition, directive::Vectorize{func.args.front(), lanes, {}});
   if (rank == 2 || rank == 3) {
     add(definition, directive::Unroll{func.args.back(), rank == 3 ? kPlanes : kRows, {}});
   }
   // 80 and 64 registers of a thread, of 256 in a block.
-  if (rank == 3 && *taps > kFewTaps) add(definition, directive::LaunchBounds{bytes > 4 ? 4 : 3});
+  if (rank == 3 && taps->count > kFewTaps) add(definition, directive::LaunchBounds{bytes > 4 ? 4 : 3});
   return true;
 }
 

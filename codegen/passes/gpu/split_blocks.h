@@ -9,10 +9,19 @@
 //                      else if ..: ..
 //                      else: march step: as before
 //
+// Plain tiles, without marches and arrays of their own, are split where that takes boundary conditions
+// out of their indices: blocks inside; those of which no point is more than a period beside its image,
+// where a remainder is two minima; and the rest, point by point.
+//
+//   before  for block: for thread: f[x] = u[(x - 1) % n]
+//   after   for block: if 128*block.x >= 1 && ..: for thread: f[x] = u[x - 1]
+//                      else if 128*block.x - 1 >= -n && ..: for thread: f[x] = u[min of x - 1, x - 1 +
+//                      n] else: for thread: for point: f[x] = u[(x - 1) % n]
+//
 // The inequalities are those that codegen/analysis/interiors finds, over all threads, lanes and planes
 // of a block, and are worked out in 64 bits: threads of a block take the same branch.
 //
-// Requires: simplify_loops; march loops. Ensures: the same values.
+// Requires: simplify_loops; march and thread loops. Ensures: the same values.
 #pragma once
 
 #include <cstddef>
