@@ -45,16 +45,18 @@ struct View {
 // Points drawn for a side whose number is not known.
 constexpr std::int64_t kNominal = 64;
 
+/// "136 x 16 points", or "all of x, 4 of y".
 std::string size_words(const std::vector<Range>& ranges, const View& view) {
   const bool whole = std::find(view.whole.begin(), view.whole.end(), true) != view.whole.end();
   std::string text;
   for (std::size_t d = 0; d < ranges.size(); ++d) {
+    const std::string points = view.whole[d] ? "all" : std::to_string(ranges[d].points());
     text += std::string(d == 0  ? ""
                         : whole ? ", "
                                 : " x ") +
-            (view.whole[d] ? "all of " + view.dims[d] : std::to_string(ranges[d].points()));
+            points + (whole ? " of " + view.dims[d] : "");
   }
-  return text + (text == "1" ? " point" : " points");
+  return whole ? text : text + (text == "1" ? " point" : " points");
 }
 
 /// "4 + 128 + 4 = 136", "124 of 128" or "128": a side beside that of the block.
@@ -338,11 +340,12 @@ std::string block_drawing(const KernelPlan& plan) {
   for (const Stage& stage : plan.stages) {
     auto ranges = ranges_of(stage, dims, view);
     if (!ranges) continue;
-    // Blocks of a common frame overlap: what they store is less than what they compute.
-    for (std::size_t i = 0; stage.func == plan.func && frame.common && i < dims.size(); ++i) {
-      const planning::Around& margin = frame.common->margin[dims[i]];
-      (*ranges)[i].first += margin.before;
-      (*ranges)[i].end -= margin.after;
+    // Blocks that overlap store less than they compute.
+    for (std::size_t i = 0; stage.func == plan.func && i < dims.size(); ++i) {
+      const auto overlap = frame.vars.overlaps().find(frame.dims[dims[i]]);
+      if (overlap == frame.vars.overlaps().end()) continue;
+      (*ranges)[i].first += overlap->second.before;
+      (*ranges)[i].end -= overlap->second.after;
     }
     view.layers.push_back({stage.func, place_class(stage), place_words(stage), std::move(*ranges)});
   }

@@ -17,7 +17,7 @@ th, td { padding: 0.2em 0.7em; text-align: right; vertical-align: top; border-bo
 th:last-child, td:last-child, .words th, .words td { text-align: left }
 tr.best td { background: var(--good); font-weight: 600 } tr.plain td { background: var(--panel) } tr.refused td { color: var(--faint) }
 pre { background: var(--panel); padding: 0.8em; overflow-x: auto; font-size: 0.85em } summary { cursor: pointer; font-weight: 600; margin: 0.6em 0 }
-figure { display: inline-block; margin: 0 1em 1em 0; vertical-align: top; max-width: 100% } figcaption { font-size: 0.85em; color: var(--faint); max-width: 60em }
+figure { display: inline-block; margin: 0 1em 1em 0; vertical-align: top } figcaption { font-size: 0.85em; color: var(--faint) }
 svg { max-width: 100%; height: auto; display: block } svg text { font: 12px system-ui, sans-serif; fill: var(--faint) } svg text.strong { fill: var(--ink); font-weight: 600 }
 .shared { fill: var(--blue); stroke: var(--blue) } .registers { fill: var(--orange); stroke: var(--orange) } .stored { fill: var(--green); stroke: var(--green) }
 .global { fill: var(--gray); stroke: var(--gray) } .light { fill-opacity: 0.22 } .full { fill-opacity: 0.8 } .open { fill-opacity: 0.08; stroke-dasharray: 3 2 }
@@ -55,7 +55,8 @@ std::string escaped(const std::string& text) {
 
 std::string html_document(const std::string& title, const std::string& body) {
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-         "content=\"width=device-width\"><title>" +
+         "content=\"width=device-width\"><meta http-equiv=\"Content-Security-Policy\" "
+         "content=\"default-src 'none'; style-src 'unsafe-inline'\"><title>" +
          escaped(title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" + escaped(title) +
          "</h1>\n" + body + "</body></html>\n";
 }

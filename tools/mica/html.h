@@ -10,7 +10,8 @@ namespace mica::tools {
 /// `text` with the characters that HTML and SVG give a meaning written as themselves.
 std::string escaped(const std::string& text);
 
-/// A whole document. `body` is HTML, the title text; it is also the first heading.
+/// A whole document, which tells the browser to fetch nothing. `body` is HTML, the title text; it is
+/// also the first heading.
 std::string html_document(const std::string& title, const std::string& body);
 std::string html_heading(const std::string& text);
 std::string html_paragraph(const std::string& text);

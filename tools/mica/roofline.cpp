@@ -69,6 +69,7 @@ std::string roofline(const TuneResult& found, const Func& output,
 
   const bool levels = target.is_gpu();
   std::vector<double> x{peak / copy}, y{peak};
+  if (levels) x.push_back(peak / l2);
   for (const Dot& dot : dots) {
     y.push_back(dot.operations);
     x.push_back(dot.of_memory);
@@ -96,26 +97,28 @@ std::string roofline(const TuneResult& found, const Func& output,
       const std::string color = best ? "green" : dot.candidate->recipe.empty() ? "red" : "blue";
       const std::string hint =
           fmt::format("{}: {:.4g} * 10^9 operations a second", dot.candidate->text(), dot.operations);
+      const double radius = best ? 6 : 4;
       if (levels) {
         plot.mark(dot.of_l2, dot.operations, "ring " + color,
-                  fmt::format("{}, {:.3g} a byte from the L2", hint, dot.of_l2));
+                  fmt::format("{}, {:.3g} a byte from the L2", hint, dot.of_l2), radius);
       }
       plot.mark(dot.of_memory, dot.operations, "dot " + color,
-                fmt::format("{}, {:.3g} a byte", hint, dot.of_memory));
+                fmt::format("{}, {:.3g} a byte", hint, dot.of_memory), radius);
     }
   }
   std::string caption =
       measured ? "The roofs. " : "The roofs; nothing was measured: times are those predicted. ";
-  caption += fmt::format("Green: the winner. Red: no schedule. Blue line: a copy, {:.4g} GB/s{}. ", copy,
-                         measured ? ", measured" : "");
+  caption +=
+      fmt::format("Green, large: the winner. Red: no schedule. Blue line: a copy, {:.0f} GB/s{}. ", copy,
+                  measured ? ", measured" : "");
   if (levels) {
     caption += fmt::format(
-        "Discs: by bytes of memory. Rings: by bytes of the L2, whose roof is dashed, {:.4g} GB/s. ", l2);
+        "Discs: by bytes of memory. Rings: by bytes of the L2, whose roof is dashed, {:.0f} GB/s. ", l2);
   } else {
-    caption += "Bytes: each value read and written once. ";
+    caption += "Bytes: each value read and written once; what stays in a cache may stand above. ";
   }
   return plot.figure(caption +
-                     fmt::format("Gray: arithmetic on {}, {:.4g} * 10^9 a second, fma as two{}.",
+                     fmt::format("Gray: arithmetic on {}, {:.0f} * 10^9 a second, fma as two{}.",
                                  wide ? "64 bits" : "32 bits", peak,
                                  levels ? "" : ", taken from the vectors' width at 3 GHz"));
 }

@@ -65,10 +65,12 @@ void Svg::upright_text(const Place& at, const std::string& words) {
 }
 
 std::string Svg::figure(const std::string& caption) const {
+  constexpr double kLeast = 440;  // so that a caption is no column of words
   return fmt::format(
-      "<figure><svg width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
-      "role=\"img\">\n{2}</svg><figcaption>{3}</figcaption></figure>\n",
-      std::ceil(width_), std::ceil(height_), body_, escaped(caption));
+      "<figure style=\"max-width: min(100%, {4:.0f}px)\"><svg width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">\n{2}</svg><figcaption>{3}</figcaption></figure>\n",
+      std::ceil(width_), std::ceil(height_), body_, escaped(caption),
+      std::max(kLeast, std::ceil(width_)));
 }
 
 double Svg::width_of(const std::string& words) {
@@ -88,7 +90,7 @@ std::string number(double value) {
   return value >= 1000 && value < 1e7 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-constexpr double kWidth = 440, kHeight = 300, kLeft = 66, kBottom = 42, kTop = 14, kRight = 14;
+constexpr double kWidth = 440, kHeight = 300, kLeft = 66, kBottom = 42, kTop = 14, kRight = 22;
 
 }  // namespace
 
@@ -99,22 +101,27 @@ double SvgPlot::Axis::share(double value) const {
 
 std::vector<double> SvgPlot::Axis::ticks() const {
   std::vector<double> values;
-  if (!logarithmic) {
-    const double step = std::max(1.0, std::ceil((high - low) / 8));
-    for (double v = std::ceil(low); v <= high; v += step) values.push_back(v);
-    return values;
-  }
-  const bool long_axis = std::log10(high / low) > 2.5;
-  const double first = std::pow(10, std::floor(std::log10(low)));
-  for (double decade = first; decade <= high; decade *= 10) {
-    for (const double m : {1.0, 2.0, 5.0}) {
-      if (decade * m >= low && decade * m <= high && (m == 1 || !long_axis)) {
-        values.push_back(decade * m);
+  if (logarithmic) {
+    const bool long_axis = std::log10(high / low) > 2.5;
+    const double first = std::pow(10, std::floor(std::log10(low)));
+    for (double decade = first; decade <= high; decade *= 10) {
+      for (const double m : {1.0, 2.0, 5.0}) {
+        if (decade * m >= low && decade * m <= high && (m == 1 || !long_axis)) {
+          values.push_back(decade * m);
+        }
       }
     }
+    if (values.size() > 2) return values;
+    values.clear();
   }
-  if (values.size() >= 2) return values;
-  return {low, std::sqrt(low * high), high};
+  // The smallest of 1, 2 and 5 times a power of ten that is not too often.
+  constexpr double kMost = 7;
+  double step = std::pow(10, std::floor(std::log10((high - low) / kMost)));
+  for (const double m : {2.0, 2.5, 2.0}) {
+    if ((high - low) / step > kMost) step *= m;
+  }
+  for (double n = std::ceil(low / step); n * step <= high; ++n) values.push_back(n * step);
+  return values;
 }
 
 SvgPlot::Axis SvgPlot::around(const std::vector<double>& values, std::string title, double rim) {
@@ -144,8 +151,9 @@ Svg::Place SvgPlot::place(double x, double y) const {
           kHeight - kBottom - y_.share(y) * (kHeight - kBottom - kTop)};
 }
 
-void SvgPlot::mark(double x, double y, const std::string& classes, const std::string& hint) {
-  svg_.circle(place(x, y), 4, classes, hint);
+void SvgPlot::mark(double x, double y, const std::string& classes, const std::string& hint,
+                   double radius) {
+  svg_.circle(place(x, y), radius, classes, hint);
 }
 
 void SvgPlot::line(const std::vector<std::pair<double, double>>& points, const std::string& classes) {

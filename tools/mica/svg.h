@@ -56,8 +56,8 @@ class SvgPlot {
   static Axis around(const std::vector<double>& values, std::string title, double rim = 1.08);
 
   SvgPlot(Axis x, Axis y);
-  /// `style`: "dot" is filled, "ring" a rim.
-  void mark(double x, double y, const std::string& classes, const std::string& hint);
+  /// Among the classes "dot", filled, or "ring", a rim.
+  void mark(double x, double y, const std::string& classes, const std::string& hint, double radius = 4);
   void line(const std::vector<std::pair<double, double>>& points, const std::string& classes);
   [[nodiscard]] std::string figure(const std::string& caption) const { return svg_.figure(caption); }
 

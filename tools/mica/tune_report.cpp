@@ -23,7 +23,9 @@ std::string plots(const TuneResult& found) {
     predicted.push_back(std::max(c.predicted * 1e3, 1e-6));
   }
   if (measured.size() < 2) return "";
-  const auto kind = [](const TuneCandidate& c) { return c.recipe.empty() ? "dot red" : "dot blue"; };
+  const auto kind = [&](const TuneCandidate& c) {
+    return c.text() == found.best.text() ? "dot green" : c.recipe.empty() ? "dot red" : "dot blue";
+  };
   const SvgPlot::Axis times = SvgPlot::around(measured, "measured, ms");
   SvgPlot search({0.5, static_cast<double>(found.candidates.size()) + 0.5, false, "candidate"}, times);
   std::vector<std::pair<double, double>> best;
@@ -48,7 +50,9 @@ std::string plots(const TuneResult& found) {
     model.mark(predicted[m], measured[m], kind(c), c.text());
     ++m;
   }
-  return search.figure("The search: each candidate's time, and the best so far. Red: no schedule.") +
+  return search.figure(
+             "The search: each candidate's time, and the best so far. Green: the winner. Red: no "
+             "schedule.") +
          model.figure(fmt::format("The model: rank correlation {:.2f}. Dashed: as predicted.",
                                   found.rank_correlation));
 }
@@ -68,7 +72,11 @@ std::string table(const TuneResult& found) {
          c.text() + (c.refused.empty() ? "" : ": " + c.refused)},
         kind);
   }
-  return html_paragraph("The fastest, and no schedule, were measured again in turn: this decides.") +
+  const bool in_turn = std::any_of(found.candidates.begin(), found.candidates.end(),
+                                   [](const TuneCandidate& c) { return c.settled > 0; });
+  return (in_turn ? html_paragraph(
+                        "The fastest, and no schedule, were measured again in turn: this decides.")
+                  : "") +
          rows.html();
 }
 
