@@ -349,8 +349,10 @@ std::string block_drawing(const KernelPlan& plan) {
     }
     view.layers.push_back({stage.func, place_class(stage), place_words(stage), std::move(*ranges)});
   }
-  std::stable_sort(view.layers.begin(), view.layers.end(),
-                   [](const Layer& a, const Layer& b) { return size_of(a) > size_of(b); });
+  // The largest first; what is stored on top of others of its size.
+  std::stable_sort(view.layers.begin(), view.layers.end(), [](const Layer& a, const Layer& b) {
+    return std::pair(size_of(a), a.kind != "stored") > std::pair(size_of(b), b.kind != "stored");
+  });
   if (view.layers.empty()) return "";
   return figures(view, frame.march    ? "A block in one step"
                        : frame.on_gpu ? "A block"
