@@ -120,6 +120,7 @@ std::vector<double> SvgPlot::Axis::ticks() const {
   for (const double m : {2.0, 2.5, 2.0}) {
     if ((high - low) / step > kMost) step *= m;
   }
+  if (!logarithmic) step = std::max(step, 1.0);  // it counts something
   for (double n = std::ceil(low / step); n * step <= high; ++n) values.push_back(n * step);
   return values;
 }

@@ -48,7 +48,7 @@ class SvgPlot {
     double low = 0, high = 1;
     bool logarithmic = false;
     std::string title = {};
-    /// Round values between the ends, not more than there is room for.
+    /// Round values between the ends, not more than there is room for; whole ones unless logarithmic.
     [[nodiscard]] std::vector<double> ticks() const;
     [[nodiscard]] double share(double value) const;
   };
