@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <ostream>
 
 #include <fmt/format.h>
 
-#include "bench/chart.h"
 #include "bench/measure.h"
 #include "bench/page.h"
 #include "bench/report.h"
 #include "dsl/expr/names.h"
 #include "runtime/run/device.h"
+#include "tools/pictures/plot.h"
 
 namespace mica::bench {
 namespace {
@@ -50,39 +51,60 @@ double value_of(const Result& r, const std::string& parameter) {
   return static_cast<double>(r.parameters.at(parameter));
 }
 
-Chart chart_of(const std::vector<Result>& results, const Case& c, const Sweep& sweep,
-               const Options& options) {
-  Chart chart;
-  const std::int64_t size = options.size > 0 ? options.size : c.size;
-  chart.title =
-      fmt::format("{}, {} points a side, {}", c.name, size, device_for(options.target)->name());
-  chart.x_label = sweep.parameter;
-  chart.y_label = "effective bandwidth, GB/s";
-  Series mica{"Mica", {}}, twin{"hand-written CUDA", {}}, copy{"device copy", {}, true};
-  for (const Result& r : results) {
-    const double x = value_of(r, sweep.parameter);
-    if (r.ms > 0) mica.points.emplace_back(x, r.bandwidth(r.ms));
-    if (r.twin_ms > 0) twin.points.emplace_back(x, r.bandwidth(r.twin_ms));
-    if (r.copy_ms > 0) copy.points.emplace_back(x, r.bandwidth(r.copy_ms));
+// Powers of two between the ends; the values themselves where there are fewer than two.
+std::vector<double> ticks_of(double from, double to, const std::vector<Result>& results,
+                             const std::string& parameter) {
+  std::vector<double> ticks;
+  for (double power = std::ceil(std::log2(from)); power <= std::log2(to); ++power) {
+    ticks.push_back(std::exp2(power));
   }
-  // The copy does not depend on the parameter: its level is its best.
-  double best = 0;
-  for (const auto& [x, y] : copy.points) best = std::max(best, y);
-  for (auto& [x, y] : copy.points) y = best;
-  for (Series* s : {&mica, &twin, &copy}) {
-    if (!s->points.empty()) chart.series.push_back(std::move(*s));
-  }
-  return chart;
+  if (ticks.size() > 1) return ticks;
+  ticks.clear();
+  for (const Result& r : results) ticks.push_back(value_of(r, parameter));
+  return ticks;
 }
 
-void write_figure(const Chart& chart, const Figure& figure, const std::string& name, std::ostream& out) {
-  const std::string svg = figure.svg.empty() ? name + ".svg" : figure.svg;
-  write_text(svg, to_svg(chart));
-  out << svg << "\n";
-  if (!figure.png) return;
-  const std::string png = (svg.ends_with(".svg") ? svg.substr(0, svg.size() - 4) : svg) + ".png";
-  write_png(chart, png);
-  out << png << "\n";
+// Effective bandwidth from zero against the parameter's logarithm.
+void draw(pictures::Page& page, const std::string& title, const std::vector<Result>& results,
+          const std::string& parameter) {
+  std::vector<pictures::PlotPoint> mica, twin, copy;
+  double fastest = 0, best_copy = 0;
+  for (const Result& r : results) {
+    const double x = value_of(r, parameter);
+    if (r.ms > 0) mica.push_back({x, r.bandwidth(r.ms)});
+    if (r.twin_ms > 0) twin.push_back({x, r.bandwidth(r.twin_ms)});
+    for (const double ms : {r.ms, r.twin_ms, r.copy_ms}) fastest = std::max(fastest, r.bandwidth(ms));
+    best_copy = std::max(best_copy, r.bandwidth(r.copy_ms));
+  }
+  const double rim = std::exp2(0.25);
+  const double from = value_of(results.front(), parameter) / rim;
+  const double to = value_of(results.back(), parameter) * rim;
+  // The copy does not depend on the parameter: its level is its best.
+  if (best_copy > 0) copy = {{from, best_copy}, {to, best_copy}};
+  pictures::Plot plot = page.plot({.left = 90, .top = 50, .width = 780, .height = 400},
+                                  {parameter, from, to, true, ticks_of(from, to, results, parameter)},
+                                  {"effective bandwidth, GB/s", 0, 1.35 * fastest}, title);
+  const auto line = [&](const auto& points, const pictures::Color& color, const char* label) {
+    if (!points.empty()) plot.curve(points, color, label).dots(points, color, "", 4, true);
+  };
+  line(mica, pictures::kBlue, "Mica");
+  line(twin, pictures::kOrange, "hand-written CUDA");
+  if (!copy.empty()) plot.curve(copy, pictures::kGray, "device copy", 2, true);
+  plot.legend(pictures::Corner::TopRight);  // above everything
+}
+
+void write_figure(const std::string& title, const std::vector<Result>& results,
+                  const std::string& parameter, const std::string& svg, bool also_png,
+                  std::ostream& out) {
+  const auto save = [&](pictures::FileKind kind, const std::string& path) {
+    pictures::Page page(920, 530, kind);
+    draw(page, title, results, parameter);
+    page.save(path);
+    out << path << "\n";
+  };
+  save(pictures::FileKind::Svg, svg);
+  const std::string stem = svg.ends_with(".svg") ? svg.substr(0, svg.size() - 4) : svg;
+  if (also_png) save(pictures::FileKind::Png, stem + ".png");
 }
 
 }  // namespace
@@ -164,7 +186,11 @@ std::vector<Result> run_sweep(const Options& options, const Sweep& sweep, const 
   if (results.empty()) throw UserError("nothing of " + c.name + " could be measured");
   std::string name = c.name + "-" + sweep.parameter;
   std::replace(name.begin(), name.end(), '/', '-');
-  write_figure(chart_of(results, c, sweep, options), figure, name, out);
+  const std::string title =
+      fmt::format("{}, {} points a side, {}", c.name, options.size > 0 ? options.size : c.size,
+                  device_for(options.target)->name());
+  write_figure(title, results, sweep.parameter, figure.svg.empty() ? name + ".svg" : figure.svg,
+               figure.png, out);
   if (!options.json.empty()) write_json(options.json, options, results);
   return results;
 }

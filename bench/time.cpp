@@ -165,21 +165,23 @@ std::vector<RunInput> bound(const std::vector<ImageParam>& inputs,
   return all;
 }
 
-Iteration iteration_of(const Step& step) {
+Iteration iteration_of(Step& step, const TimeVariant& variant, const Target& target) {
+  schedule(step, target, variant.parameters);
   std::vector<Replacement> pairs;
   for (std::size_t f = 0; f < step.fields.size(); ++f) {
     pairs.emplace_back(step.fields[f], step.next, static_cast<int>(f));
   }
-  return Iteration(pairs);
+  Iteration iteration(pairs);
+  iteration.time_tile(variant.steps);
+  return iteration;
 }
 
 /// The fields after as many single steps as the largest tile has, and one more.
 std::vector<AnyBuffer> single_steps(const TimeCase& c, std::int64_t size, std::int64_t steps,
                                     const Target& target) {
   Step step = make_step(c.name);
-  schedule(step, target, {});
   std::vector<AnyBuffer> fields = random_fields(c, step.fields.size(), size);
-  iteration_of(step).run(bound(step.fields, fields), steps, {.target = target});
+  iteration_of(step, {}, target).run(bound(step.fields, fields), steps, {.target = target});
   return fields;
 }
 
@@ -191,9 +193,7 @@ struct Timed {
 Timed time_variant(const TimeCase& c, const TimeVariant& variant, std::int64_t size,
                    const TimeOptions& options) {
   Step step = make_step(c.name);
-  schedule(step, options.target, variant.parameters);
-  Iteration iteration = iteration_of(step);
-  iteration.time_tile(variant.steps);
+  Iteration iteration = iteration_of(step, variant, options.target);
 
   std::vector<AnyBuffer> fields = random_fields(c, step.fields.size(), size);
   const std::int64_t checked = 2 * variant.steps + (variant.steps > 1 ? 1 : 0);
@@ -293,6 +293,17 @@ std::vector<TimeCase> time_cases() {
        256,
        {{1, {{"vec", 2}}}, {2, {{"threads_y", 8}, {"rows", 2}, {"chunk", 32}, {"scatter", 0}}}}},
   };
+}
+
+Iteration make_time_case(const std::string& name, const TimeVariant& variant, const Target& target) {
+  std::vector<std::string> names;
+  for (const TimeCase& c : time_cases()) names.push_back(c.name);
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    throw UserError("no time case is called " + name + did_you_mean(name, names) + "; there are " +
+                    joined(names));
+  }
+  Step step = make_step(name);
+  return iteration_of(step, variant, target);
 }
 
 void run_time(const TimeOptions& options, std::ostream& out) {

@@ -32,6 +32,10 @@ struct TimeCase {
 /// "7pt-f32", "7pt-f64", "27pt-f64", "13pt-f32", "5pt-f32", "5pt-f64", "9pt-box-f64", "gray-scott-f32".
 std::vector<TimeCase> time_cases();
 
+/// The step of the time case `name`, iterated as a variant says on `target`. UserError if there is no
+/// such case.
+Iteration make_time_case(const std::string& name, const TimeVariant& variant, const Target& target);
+
 struct TimeOptions {
   Target target;
   std::string filter;                ///< the case of this name, or all whose name contains it

@@ -7,13 +7,20 @@ function(mica_program target)
   target_link_libraries(${target} PRIVATE mica mica_settings ${arg_USES})
 endfunction()
 
+# Plots and PNG files, for the examples and the benchmarks: an archive, so that a program has what it uses, and needs
+# cairo if it draws.
+if(MICA_EXAMPLES OR MICA_TOOLS)
+  mica_sources(picture_sources tools/pictures)
+  add_library(mica_pictures STATIC ${picture_sources})
+  target_link_libraries(mica_pictures PUBLIC mica mica_settings PNG::PNG PRIVATE Cairo::Cairo)
+endif()
+
 # Every folder examples/<name>/ is a program of that name; examples/common/ is shared by them.
 if(MICA_EXAMPLES)
   mica_sources(common_sources examples/common)
   if(common_sources)
-    # An archive: a program has what it uses, and needs cairo if it draws.
     add_library(mica_examples_common STATIC ${common_sources})
-    target_link_libraries(mica_examples_common PUBLIC mica mica_settings PNG::PNG PRIVATE Cairo::Cairo)
+    target_link_libraries(mica_examples_common PUBLIC mica_pictures)
   endif()
   file(GLOB example_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true
        RELATIVE "${PROJECT_SOURCE_DIR}/examples" "${PROJECT_SOURCE_DIR}/examples/*")
@@ -21,7 +28,7 @@ if(MICA_EXAMPLES)
   foreach(name IN LISTS example_folders)
     mica_sources(sources "examples/${name}")
     if(sources)
-      mica_program(${name} SOURCES ${sources} USES PNG::PNG $<TARGET_NAME_IF_EXISTS:mica_examples_common>)
+      mica_program(${name} SOURCES ${sources} USES $<TARGET_NAME_IF_EXISTS:mica_examples_common> mica_pictures)
     endif()
   endforeach()
 endif()
@@ -57,14 +64,14 @@ if(MICA_TOOLS)
   mica_sources(bench_sources bench bench/halide bench/twins)
   if(bench_sources)
     add_library(mica_bench OBJECT ${bench_sources})
-    target_link_libraries(mica_bench PUBLIC mica mica_settings
-      benchmark::benchmark nlohmann_json::nlohmann_json fmt::fmt PNG::PNG Threads::Threads
+    target_link_libraries(mica_bench PUBLIC mica mica_settings mica_pictures
+      benchmark::benchmark nlohmann_json::nlohmann_json fmt::fmt Threads::Threads
       ${CMAKE_DL_LIBS})
   endif()
   mica_sources(tool_sources tools/mica)
   if(tool_sources)
     mica_program(mica_cli SOURCES ${tool_sources}
-      USES mica_fuzz $<TARGET_NAME_IF_EXISTS:mica_bench> CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt PNG::PNG)
+      USES mica_fuzz $<TARGET_NAME_IF_EXISTS:mica_bench> CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
     set_target_properties(mica_cli PROPERTIES OUTPUT_NAME mica)
   endif()
 endif()

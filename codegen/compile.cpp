@@ -6,6 +6,7 @@
 #include "codegen/ir/fingerprint.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
+#include "codegen/planned.h"
 #include "codegen/print_loops.h"
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/float_mode.h"
@@ -222,13 +223,22 @@ std::string print_loop_nest(const std::vector<Func>& outputs, const Target& targ
   return text;
 }
 
-std::string print_plan(const std::vector<Func>& outputs, const Target& target) {
+std::vector<Planned> planned(const std::vector<Func>& outputs, const Target& target) {
   const DefaultFloatMode mode;
   const LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
-  std::string text;
+  std::vector<Planned> all;
   for (const auto& [chosen, pipeline] : pipelines_of(outputs)) {
-    if (!chosen.empty()) text += "\nwhere " + conditions_text(pipeline, chosen) + ":\n";
-    for (const auto& kernel : lower(pipeline, options, "plan_kernels").kernels) {
+    all.push_back({chosen.empty() ? "" : conditions_text(pipeline, chosen),
+                   lower(pipeline, options, "plan_kernels")});
+  }
+  return all;
+}
+
+std::string print_plan(const std::vector<Func>& outputs, const Target& target) {
+  std::string text;
+  for (const auto& [where, program] : planned(outputs, target)) {
+    if (!where.empty()) text += "\nwhere " + where + ":\n";
+    for (const auto& kernel : program.kernels) {
       text += (text.empty() ? "" : "\n") + planning::to_string(kernel);
     }
   }

@@ -179,6 +179,11 @@ class Iteration {
   /// fields), without a GPU at hand. UserError if no kernel is on the GPU.
   [[nodiscard]] std::string compile_to_ptx(int sm = 90) const;
 
+  /// The Func that computes all steps of a time tile (of a stepped box that is not all of the fields),
+  /// with the schedule that a run on `target` gives it: for its print_plan and the like, not for
+  /// directives. UserError without time_tile.
+  [[nodiscard]] Func steps_at_once(const Target& target, CallSite at = CallSite::current()) const;
+
   struct State;
 
  private:

@@ -318,6 +318,22 @@ std::string Iteration::compile_to_ptx(int sm) const {
                            [&](const Func& last) { return mica::compile_to_ptx(last, sm); });
 }
 
+Func Iteration::steps_at_once(const Target& target, CallSite at) const {
+  if (state_->tile_steps < 2) {
+    throw UserError(
+        "steps_at_once() is of several steps, and each is computed by itself: ask for time_tile(2) or "
+        "more",
+        at);
+  }
+  iterate::TimeLevels tile =
+      iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
+  std::string why;
+  return iterate::made_for(target, *state_, tile, why, [&](const Func& last) {
+    (void)mica::print_loop_nest({last}, target);  // what is refused is refused here
+    return last;
+  });
+}
+
 std::string Iteration::print_loop_nest(const Target& target) const {
   const std::string step = mica::print_loop_nest(state_->funcs(), target);
   if (state_->tile_steps < 2) return step;

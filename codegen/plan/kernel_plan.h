@@ -221,6 +221,13 @@ bool operator==(const MarchStage& a, const MarchStage& b);
 
 /// As above: a line a stage.
 std::string to_string(const KernelPlan& plan);
+/// What stands in that behind "frame", and in the columns "box", "filled" and "kept" of a stage.
+std::string frame_text(const KernelPlan& plan);
+std::string box_text(const KernelPlan& plan, const Stage& stage);
+std::string fill_text(const KernelPlan& plan, const Stage& stage);
+std::string kept_text(const Stage& stage);
+/// "4 shared, 2 lane +-1": what serves the taps of `reader` on `source`.
+std::string served_text(const KernelPlan& plan, const std::string& reader, const std::string& source);
 std::string to_string(Level level);
 std::string to_string(Residence residence);
 std::string to_string(Server server);

@@ -28,6 +28,8 @@ std::size_t used(const Numbers& numbers, std::size_t size) {
   return size;
 }
 
+}  // namespace
+
 std::string frame_text(const KernelPlan& plan) {
   const KernelFrame& frame = plan.frame;
   std::string text;
@@ -114,6 +116,27 @@ std::string kept_text(const Stage& stage) {
   return text;
 }
 
+std::string served_text(const KernelPlan& plan, const std::string& reader, const std::string& source) {
+  std::vector<std::pair<Server, int>> served;
+  for (const auto& tap : plan.taps) {
+    if (tap.reader != reader || tap.source != source) continue;
+    const auto known = std::find_if(served.begin(), served.end(),
+                                    [&](const auto& entry) { return entry.first == tap.server; });
+    if (known != served.end()) {
+      known->second += tap.count;
+    } else {
+      served.emplace_back(tap.server, tap.count);
+    }
+  }
+  std::string text;
+  for (const auto& [server, count] : served) {
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + to_string(server);
+  }
+  return text;
+}
+
+namespace {
+
 std::string stages_text(const KernelPlan& plan) {
   std::vector<Row> rows = {{"stage", "box", "lag", "ring", "level", "filled", "kept"}};
   for (const auto& stage : plan.stages) {
@@ -146,26 +169,6 @@ void add_lines(std::string& text, const std::string& word, const std::vector<std
     const std::string start = i == 0 ? word : "";
     text += start + std::string(8 - start.size(), ' ') + lines[i] + "\n";
   }
-}
-
-// "4 shared, 2 lane +-1": the taps of `reader` on `source`.
-std::string served_text(const KernelPlan& plan, const std::string& reader, const std::string& source) {
-  std::vector<std::pair<Server, int>> served;
-  for (const auto& tap : plan.taps) {
-    if (tap.reader != reader || tap.source != source) continue;
-    const auto known = std::find_if(served.begin(), served.end(),
-                                    [&](const auto& entry) { return entry.first == tap.server; });
-    if (known != served.end()) {
-      known->second += tap.count;
-    } else {
-      served.emplace_back(tap.server, tap.count);
-    }
-  }
-  std::string text;
-  for (const auto& [server, count] : served) {
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + to_string(server);
-  }
-  return text;
 }
 
 // A line a reader.

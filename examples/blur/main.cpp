@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "examples/common/copy_speed.h"
-#include "examples/common/png_image.h"
+#include "examples/common/pictures.h"
 #include "examples/common/program.h"
 #include "schedules/mica.h"
 

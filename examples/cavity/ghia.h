@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "examples/cavity/flow.h"
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 
 namespace mica::examples {
 

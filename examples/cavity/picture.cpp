@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "examples/cavity/ghia.h"
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 
 namespace mica::examples {
 namespace {

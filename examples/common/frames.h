@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 
 namespace mica::examples {
 

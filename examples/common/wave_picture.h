@@ -1,7 +1,7 @@
 // Pressure over a velocity model, as the acoustic examples draw it.
 #pragma once
 
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 #include "runtime/buffer/buffer.h"
 
 namespace mica::examples {

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <numbers>
 
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 #include "examples/common/program.h"
 #include "examples/heat3d/heat.h"
 

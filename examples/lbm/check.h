@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 #include "examples/lbm/lattice.h"
 
 namespace mica::examples {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 #include "examples/lbm/check.h"
 
 namespace mica::examples {

@@ -1,7 +1,7 @@
 // What is known of the filter, and whether it holds.
 #pragma once
 
-#include "examples/common/png_image.h"
+#include "examples/common/pictures.h"
 #include "examples/local_laplacian/schedule.h"
 
 namespace mica::examples {

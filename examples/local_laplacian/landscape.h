@@ -1,7 +1,7 @@
 // A photograph for those who have none at hand.
 #pragma once
 
-#include "examples/common/png_image.h"
+#include "examples/common/pictures.h"
 
 namespace mica::examples {
 

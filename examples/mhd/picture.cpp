@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <numbers>
 
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 
 namespace mica::examples {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 
 namespace mica::examples {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 #include "examples/shallow_water/flow.h"
 
 namespace mica::examples {

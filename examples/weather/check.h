@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "examples/common/plot.h"
+#include "examples/common/pictures.h"
 #include "schedules/mica.h"
 
 namespace mica::examples {

@@ -141,12 +141,7 @@ double time_of(const KernelTraffic& kernel, const Rates& rates, const GpuFacts& 
 double gpu_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates,
                    const std::vector<KernelInfo>& compiled) {
   const GpuFacts gpu = gpu_facts(subject.target());
-  TrafficOptions options{.extents = subject.extents()};
-  options.device.multiprocessors = gpu.multiprocessors;
-  options.device.l2_bytes = gpu.l2_bytes;
-  options.device.threads_per_sm = gpu.max_threads_per_sm;
-  options.device.shared_per_sm = gpu.max_shared_per_sm;
-  const Traffic traffic = traffic_of(subject.scheduled(candidate), options);
+  const Traffic traffic = traffic_of(subject, candidate);
   if (traffic.kernels.empty()) throw UserError("no kernel is on the GPU");
   double seconds = 0;
   const bool known = compiled.size() == traffic.kernels.size();
@@ -295,9 +290,12 @@ Rates rates_of(const Target& target, bool measure) {
     rates.vector_bytes = vector_bytes();
     constexpr std::size_t kBytes = std::size_t{64} << 20;
     // What is written is read before, which a copy does not count.
-    rates.memory = measure ? 1.5 * host_copy_bandwidth(kBytes, 3) : 10e9 * threads;
+    rates.copy = measure ? host_copy_bandwidth(kBytes, 3) : 10e9 / 1.5 * threads;
+    rates.memory = 1.5 * rates.copy;
     rates.l2 = 4 * rates.memory;
     rates.instructions = 3e9 * threads;
+    constexpr double kFmas = 2;  // begun in a cycle
+    rates.arithmetic = rates.instructions * kFmas * 2 * rates.vector_bytes / 4;
     rates.own_cache = cache_bytes(_SC_LEVEL2_CACHE_SIZE, rates.own_cache);
     rates.last_cache = cache_bytes(_SC_LEVEL3_CACHE_SIZE, rates.own_cache * rates.units);
     return rates;
@@ -305,16 +303,30 @@ Rates rates_of(const Target& target, bool measure) {
   const GpuFacts gpu = gpu_facts(target);
   rates.units = gpu.multiprocessors;
   const double h200 = rates.units / 132.0, clocks = rates.units * kClock;
-  rates.memory = kOfCopy * 4.21e12 * h200;
+  rates.copy = 4.21e12 * h200;
   rates.l2 = 5.7e13 * h200;
   rates.shared = 340 * clocks;
   rates.local = 330 * clocks;
   rates.instructions = 138 * clocks;
+  constexpr double kLanes = 128;  // of a multiprocessor, each an fma a clock
+  rates.arithmetic = 2 * kLanes * clocks;
   if (measure && target.backend == Backend::Cuda) {
     constexpr std::size_t kBytes = std::size_t{256} << 20;
-    rates.memory = kOfCopy * device_copy_bandwidth(target, kBytes, 1) * 1e9;
+    rates.copy = device_copy_bandwidth(target, kBytes, 1) * 1e9;
   }
+  rates.memory = kOfCopy * rates.copy;
   return rates;
+}
+
+Traffic traffic_of(const Subject& subject, const TuneCandidate& candidate) {
+  if (!subject.target().is_gpu()) return {};
+  const GpuFacts gpu = gpu_facts(subject.target());
+  TrafficOptions options{.extents = subject.extents()};
+  options.device.multiprocessors = gpu.multiprocessors;
+  options.device.l2_bytes = gpu.l2_bytes;
+  options.device.threads_per_sm = gpu.max_threads_per_sm;
+  options.device.shared_per_sm = gpu.max_shared_per_sm;
+  return mica::traffic_of(subject.scheduled(candidate), options);
 }
 
 double predicted_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates,

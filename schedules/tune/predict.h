@@ -24,6 +24,7 @@
 
 #include <cstdint>
 
+#include "codegen/analysis/traffic.h"
 #include "runtime/run/device.h"
 #include "schedules/tune/subject.h"
 
@@ -32,10 +33,12 @@ namespace mica::tuning {
 /// What a machine moves and computes, a second.
 struct Rates {
   double memory = 0;        ///< bytes between memory and chip
+  double copy = 0;          ///< bytes read and written by a copy in memory, which is a little slower
   double l2 = 0;            ///< bytes: a GPU's L2; of the CPU, what all threads get of the last cache
   double shared = 0;        ///< bytes, of all multiprocessors
   double local = 0;         ///< bytes that threads spill, of all multiprocessors
   double instructions = 0;  ///< of threads; of the CPU, of all cores
+  double arithmetic = 0;    ///< operations on f32, fma as two
   int units = 1;            ///< multiprocessors, or threads
   int vector_bytes = 16;    ///< of the CPU's registers
   std::int64_t own_cache = 1 << 20, last_cache = 16 << 20;  ///< bytes, of a core and of all
@@ -44,6 +47,10 @@ struct Rates {
 /// Of the target's machine. `measure`: the memory's rate is measured, in some tens of milliseconds;
 /// otherwise an H200's, or 10 GB/s a thread.
 Rates rates_of(const Target& target, bool measure);
+
+/// What the candidate's kernels move and compute on the subject's grid, with the caches of its target.
+/// UserErrors of the schedule and of lowering. Empty on the host.
+Traffic traffic_of(const Subject& subject, const TuneCandidate& candidate);
 
 /// Seconds of a run of the candidate. UserErrors of the schedule, of check_schedule and of lowering;
 /// on the host only those of schedules::apply.

@@ -144,6 +144,12 @@ TEST(IterationErrors, ResidualsThatGrowOrAreLost) {
   EXPECT_FAILS(grow.run_until({{u, ones(10)}}, norm() < 1e-3F, {.check_every = 0}), "check_every is 0");
 }
 
+TEST(IterationErrors, SingleStepsAreNoTile) {
+  const Heat h;
+  Iteration heat({{h.u, h.next}});
+  EXPECT_FAILS((void)heat.steps_at_once(Target::host()), "steps_at_once", "time_tile(2)");
+}
+
 TEST(IterationErrors, ALimitOfStabilityThatDoesNotHoldIsSaidWithItsNumber) {
   const ImageParam u(Float(32), 1, "u");
   const Param<float> c("c", 0.75F);

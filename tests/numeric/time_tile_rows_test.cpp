@@ -139,6 +139,8 @@ TEST(TimeTileRows, AskedForAsFarAheadAsTheStepSays) {
     Iteration heat({{u, next}});
     heat.time_tile(3);
     const std::string loops = heat.print_loop_nest(Target::gpu_emulator());
+    const Func levels = heat.steps_at_once(Target::gpu_emulator());
+    EXPECT_TRUE(loops.ends_with(levels.print_loop_nest(Target::gpu_emulator())));
     const std::size_t tile = loops.find("3 steps at once:");
     ASSERT_NE(tile, std::string::npos) << loops;
     EXPECT_NE(loops.find("u·held[" + std::to_string(ahead) + "]", tile), std::string::npos) << loops;

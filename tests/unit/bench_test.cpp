@@ -1,4 +1,4 @@
-// What the benchmark command is made of: occupancy, sweeps, charts, and the table of cases.
+// What the benchmark command is made of: occupancy, sweeps, and the table of cases.
 #include "bench/bench.h"
 
 #include <filesystem>
@@ -12,9 +12,7 @@
 #include <unistd.h>
 
 #include "bench/algorithms.h"
-#include "bench/chart.h"
 #include "bench/report.h"
-#include "bench/stroke_font.h"
 #include "bench/sweep.h"
 #include "schedules/tune/occupancy.h"
 #include "schedules/tune/trial_data.h"
@@ -98,58 +96,6 @@ TEST(ParseSweep, RefusesWhatIsNoListOfPositiveIntegers) {
   for (const char* text : {"", "nw", "=4", "nw=", "nw=4,", "nw=x", "nw=4:8", "nw=0,4", "nw=-1",
                            "nw=9:4:1", "nw=4:8:0", "nw=1.5"}) {
     EXPECT_TRUE(test::fails_with([&] { (void)parse_sweep(text); }, {text, "name=first:last:step"}));
-  }
-}
-
-Chart example() {
-  return {"<case> & more",
-          "nw",
-          "GB/s",
-          {{"Mica", {{8, 100}, {16, 300}, {64, 250}}}, {"copy", {{8, 400}, {64, 400}}, true}}};
-}
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t n = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++n;
-  return n;
-}
-
-TEST(Chart, IsAnSvgDocumentWithTicksAtPowersOfTwo) {
-  const std::string svg = to_svg(example());
-  EXPECT_TRUE(svg.starts_with("<svg "));
-  EXPECT_TRUE(svg.ends_with("</svg>\n"));
-  EXPECT_EQ(count(svg, "<circle"), 4U);  // three points and one in the legend
-  EXPECT_NE(svg.find("&lt;case&gt; &amp; more"), std::string::npos);
-  for (const char* label : {">8<", ">16<", ">32<", ">64<", ">0<", ">400<", ">Mica<", ">copy<", ">nw<"}) {
-    EXPECT_EQ(count(svg, label), 1U) << label;
-  }
-  EXPECT_EQ(count(svg, "dasharray"), 2U);
-}
-
-TEST(Chart, OfNothingIsStillADocument) { EXPECT_TRUE(to_svg({}).ends_with("</svg>\n")); }
-
-TEST(Chart, IsWrittenAsPng) {
-  const auto path = std::filesystem::temp_directory_path() / ("mica_chart_" + std::to_string(getpid()));
-  write_png(example(), path.string());
-  std::ifstream in(path, std::ios::binary);
-  std::string signature(8, ' ');
-  in.read(signature.data(), 8);
-  EXPECT_EQ(signature, "\x89PNG\r\n\x1a\n");
-  EXPECT_GT(std::filesystem::file_size(path), 1000U);
-  std::filesystem::remove(path);
-  EXPECT_TRUE(test::fails_with([&] { write_png(example(), "/dev/full"); }, {"/dev/full"}));
-  EXPECT_TRUE(test::fails_with([&] { write_png(example(), "/no/such/folder/chart.png"); },
-                               {"/no/such/folder/chart.png"}));
-}
-
-TEST(StrokeFont, StaysWithinItsCell) {
-  for (int c = 32; c < 127; ++c) {
-    const std::string_view strokes = strokes_of(static_cast<char>(c));
-    for (std::size_t i = 0; i < strokes.size(); i += 3) {
-      ASSERT_LT(i + 1, strokes.size()) << static_cast<char>(c);
-      EXPECT_TRUE(strokes[i] >= '0' && strokes[i] <= '4') << static_cast<char>(c);
-      EXPECT_TRUE(strokes[i + 1] >= '0' && strokes[i + 1] <= '8') << static_cast<char>(c);
-    }
   }
 }
 

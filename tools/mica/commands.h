@@ -13,7 +13,8 @@
 namespace mica::tools {
 
 void add_list(CLI::App& app);  ///< mica list [--json]: schedules, algorithms and cases by name
-/// mica show NAME [--json]: one schedule as code, its parameters, loop nest and exact figures
+/// mica show NAME [--json | --html FILE]: one schedule as code, its parameters, loop nest and exact
+/// figures
 void add_show(CLI::App& app);
 /// mica plan NAME: the plans of its kernels (codegen/plan/kernel_plan.h)
 void add_plan(CLI::App& app);

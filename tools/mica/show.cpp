@@ -7,106 +7,43 @@
 
 #include <fmt/format.h>
 
-#include "bench/algorithms.h"
-#include "bench/cases.h"
+#include "bench/report.h"
 #include "tools/mica/commands.h"
+#include "tools/mica/html.h"
+#include "tools/mica/schedule_sections.h"
+#include "tools/mica/show_subject.h"
 #include "tools/mica/traffic_report.h"
 
 namespace mica::tools {
 namespace {
 
-struct Choice {
-  std::string name, algorithm;
-  std::vector<std::string> parameters;
-  std::int64_t size = 0;
+struct Choice : ShowChoice {
+  std::string html;
   bool json = false, wide = false;
 };
 
-// What `name` stands for: a case of the benchmarks, or a schedule on an algorithm that it suits.
-struct Subject {
-  const schedules::Recipe* recipe = nullptr;
-  bench::Algorithm algorithm;
-  schedules::Parameters parameters;
-  std::int64_t size = 0;
-};
-
-std::optional<bench::Case> case_of(const std::string& name) {
-  for (const auto& c : bench::cases()) {
-    if (c.name == name) return c;
-  }
-  for (const auto& c : bench::cases()) {
-    if (c.schedule == name) return c;
-  }
-  return std::nullopt;
+// "[1..1024], by default 16".
+std::string range_of(const ShowSubject& subject, const schedules::Parameter& p) {
+  return fmt::format("[{}..{}]", p.min, p.max) +
+         (subject.value_of(p) == p.value ? "" : ", by default " + std::to_string(p.value));
 }
 
-// The first algorithm that the schedule can be applied to.
-std::string algorithm_for(const schedules::Recipe& recipe, const schedules::Parameters& parameters) {
-  for (const auto& c : bench::cases()) {
-    const auto family = recipe.name.substr(0, recipe.name.find('/') + 1);
-    if (!c.name.starts_with(family)) continue;
-    try {
-      bench::Algorithm algorithm = bench::make_algorithm(c.algorithm);
-      bench::apply_named(algorithm, recipe.name, parameters);
-      return c.algorithm;
-    } catch (const UserError&) {
-      continue;
-    }
-  }
-  return "stencil7";
-}
-
-Subject subject_of(const Choice& choice) {
-  Subject subject;
-  const auto found = case_of(choice.name);
-  subject.recipe = &schedules::find(found ? found->schedule : choice.name);
-  if (found) subject.parameters = found->parameters;
-  for (const auto& [name, value] : parse_parameters(choice.parameters)) {
-    subject.parameters[name] = value;
-  }
-  subject.algorithm =
-      bench::make_algorithm(!choice.algorithm.empty() ? choice.algorithm
-                            : found                   ? found->algorithm
-                                    : algorithm_for(*subject.recipe, subject.parameters));
-  bench::apply_named(subject.algorithm, subject.recipe->name, subject.parameters);
-  const bool plane = subject.algorithm.output.dimensions() <= 2;
-  subject.size = choice.size > 0 ? choice.size : found ? found->size : plane ? 8192 : 512;
-  return subject;
-}
-
-Traffic traffic_of(const Subject& subject) {
-  const auto dimensions = static_cast<std::size_t>(subject.algorithm.output.dimensions());
-  TrafficOptions options;
-  options.extents.assign(dimensions, subject.size);
-  return mica::traffic_of(subject.algorithm.output, options);
-}
-
-Target target_of(const Subject& subject) {
-  return subject.recipe->on_gpu ? Target{Backend::Cuda, 0} : Target::host();
-}
-
-void print_text(const Subject& subject, std::ostream& out) {
-  const schedules::Recipe& recipe = *subject.recipe;
+void print_text(const ShowSubject& subject, std::ostream& out) {
   // What may be refused comes before the first line.
-  const std::string loops = subject.algorithm.output.print_loop_nest(target_of(subject));
+  const std::string loops = subject.algorithm.output.print_loop_nest(subject.target());
   std::optional<Traffic> traffic;
-  if (recipe.on_gpu) traffic = traffic_of(subject);
-  out << bench::Inked{bench::Ink::Strong, recipe.name} << ": " << recipe.description << "\n"
-      << bench::Inked{bench::Ink::Faint, "from: " + recipe.document} << "\n";
+  if (subject.on_gpu) traffic = subject.traffic();
+  out << bench::Inked{bench::Ink::Strong, subject.name} << ": " << subject.description << "\n"
+      << bench::Inked{bench::Ink::Faint, "from: " + subject.document} << "\n";
   std::size_t name_columns = 0, value_columns = 0;
-  const auto value_of = [&](const schedules::Parameter& p) {
-    const auto given = subject.parameters.find(p.name);
-    return given == subject.parameters.end() ? p.value : given->second;
-  };
-  for (const auto& p : recipe.parameters) {
+  for (const auto& p : subject.parameters) {
     name_columns = std::max(name_columns, p.name.size());
-    value_columns = std::max(value_columns, std::to_string(value_of(p)).size());
+    value_columns = std::max(value_columns, std::to_string(subject.value_of(p)).size());
   }
-  for (const auto& p : recipe.parameters) {
-    const std::int64_t value = value_of(p);
-    out << fmt::format("  {:<{}}  {:<{}}  {} [{}..{}]", p.name, name_columns, value, value_columns,
-                       p.meaning, p.min, p.max)
-        << (value == p.value ? "" : ", by default " + std::to_string(p.value)) << "\n";
+  for (const auto& p : subject.parameters) {
+    out << fmt::format("  {:<{}}  {:<{}}  {} {}", p.name, name_columns, subject.value_of(p),
+                       value_columns, p.meaning, range_of(subject, p))
+        << "\n";
   }
   out << "\n" << to_string(subject.algorithm.output.schedule()) << "\n" << loops;
   if (!traffic) return;
@@ -116,18 +53,16 @@ void print_text(const Subject& subject, std::ostream& out) {
   print(*traffic, out);
 }
 
-void print_json(const Subject& subject) {
-  const schedules::Recipe& recipe = *subject.recipe;
+void print_json(const ShowSubject& subject) {
   nlohmann::ordered_json j;
-  j["name"] = recipe.name;
-  j["description"] = recipe.description;
-  j["document"] = recipe.document;
+  j["name"] = subject.name;
+  j["description"] = subject.description;
+  j["document"] = subject.document;
   j["parameters"] = nlohmann::ordered_json::array();
-  for (const auto& p : recipe.parameters) {
-    const auto given = subject.parameters.find(p.name);
+  for (const auto& p : subject.parameters) {
     j["parameters"].push_back({{"name", p.name},
                                {"meaning", p.meaning},
-                               {"value", given == subject.parameters.end() ? p.value : given->second},
+                               {"value", subject.value_of(p)},
                                {"default", p.value},
                                {"min", p.min},
                                {"max", p.max}});
@@ -135,13 +70,32 @@ void print_json(const Subject& subject) {
   j["algorithm"] = subject.algorithm.name;
   j["size"] = subject.size;
   j["schedule"] = to_string(subject.algorithm.output.schedule());
-  j["loops"] = subject.algorithm.output.print_loop_nest(target_of(subject));
-  if (recipe.on_gpu) j["figures"] = to_json(traffic_of(subject));
+  j["loops"] = subject.algorithm.output.print_loop_nest(subject.target());
+  if (subject.on_gpu) j["figures"] = to_json(subject.traffic());
   std::cout << j.dump(2) << "\n";
 }
 
+std::string page_of(const ShowSubject& subject) {
+  std::string body =
+      html_paragraph(subject.description + ".") + html_paragraph("From: " + subject.document);
+  body += html_paragraph(fmt::format("On {}: {}; {} points along each side.", subject.algorithm.name,
+                                     subject.algorithm.description, subject.size));
+  HtmlTable parameters({"parameter", "value", "what it is", "range"}, true);
+  for (const auto& p : subject.parameters) {
+    parameters.row({p.name, std::to_string(subject.value_of(p)), p.meaning, range_of(subject, p)});
+  }
+  if (!subject.parameters.empty()) body += html_heading("Parameters") + parameters.html();
+  body += html_heading("What it does") +
+          schedule_sections(subject.algorithm.output, subject.target(), subject.extents());
+  return html_document(subject.name, body);
+}
+
 void add_options(CLI::App& command, Choice& choice) {
-  command.add_option("name", choice.name, "schedule or case: see `mica list`")->required();
+  command
+      .add_option(
+          "name", choice.name,
+          "schedule or case: see `mica list`; or a stencil of `mica bench time`, steps=T at once")
+      ->required();
   command.add_option("--size", choice.size, "points along each side (0: the case's own)")
       ->check(natural_number());
   command.add_option("--algorithm,-a", choice.algorithm, "algorithm to schedule");
@@ -154,14 +108,21 @@ void add_show(CLI::App& app) {
   auto* command = app.add_subcommand("show", "one schedule as code, with its loop nest and its figures");
   auto choice = std::make_shared<Choice>();
   add_options(*command, *choice);
-  command->add_flag("--json", choice->json, "print JSON");
+  auto* json = command->add_flag("--json", choice->json, "print JSON");
+  command->add_option("--html", choice->html, "write all that, drawings, plan and PTX to this page")
+      ->excludes(json);
   add_wide(*command, choice->wide);
   set_example(*command, "mica show pmpp/register-march --size 256 -p chunk=32 tile_y=4");
   command->callback([choice] {
     with_parameters(choice->parameters, [&] {
-      const Subject subject = subject_of(*choice);
+      const ShowSubject subject = show_subject(*choice);
       if (choice->json) return print_json(subject);
       bench::Page page = page_on_stdout(choice->wide);
+      if (!choice->html.empty()) {
+        bench::write_text(choice->html, page_of(subject));
+        page << "page " << choice->html << "\n";
+        return;
+      }
       print_text(subject, page);
     });
   });
@@ -177,10 +138,10 @@ void add_plan(CLI::App& app) {
   command->callback([choice] {
     with_parameters(
         choice->parameters, [&] {
-          const Subject subject = subject_of(*choice);
-          const std::string plan = subject.algorithm.output.print_plan(target_of(subject));
+          const ShowSubject subject = show_subject(*choice);
+          const std::string plan = subject.algorithm.output.print_plan(subject.target());
           page_on_stdout(choice->wide)
-              << (plan.empty() ? subject.recipe->name + " makes no kernel that keeps anything: no plan\n"
+              << (plan.empty() ? subject.name + " makes no kernel that keeps anything: no plan\n"
                                : plan);
         });
   });
@@ -193,7 +154,7 @@ void add_traffic(CLI::App& app) {
   set_example(*command, "mica traffic seismic/z-window --size 256");
   command->callback([choice] {
     with_parameters(choice->parameters, [&] {
-      std::cout << to_predictions(traffic_of(subject_of(*choice))).dump(2) << "\n";
+      std::cout << to_predictions(show_subject(*choice).traffic()).dump(2) << "\n";
     });
   });
 }

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <stop_token>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "bench/algorithms.h"
+#include "bench/report.h"
 #include "schedules/tune/tune.h"
 #include "tools/mica/commands.h"
 #include "tools/mica/tune_report.h"
@@ -120,15 +120,12 @@ void run(const Choice& choice) {
   out << found.report() << "\n" << to_string(found.schedule);
   algorithm.output.apply(found);
   if (!choice.report.empty()) {
-    std::ofstream file(choice.report, std::ios::binary);
-    file << tune_report_html(found, algorithm.output, options.extents, *options.target);
-    if (!file.flush()) throw UserError("cannot write " + choice.report);
+    bench::write_text(choice.report,
+                      tune_report_html(found, algorithm.output, options.extents, *options.target));
     out << "page " << choice.report << "\n";
   }
   if (!choice.table.empty()) {
-    std::ofstream file(choice.table, std::ios::binary);
-    file << table_of(found);
-    if (!file.flush()) throw UserError("cannot write " + choice.table);
+    bench::write_text(choice.table, table_of(found));
     out << "table " << choice.table << "\n";
   }
   if (!choice.file.empty()) {

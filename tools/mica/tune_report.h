@@ -1,15 +1,17 @@
 // A search for a schedule as a page: one HTML file that needs nothing else.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "dsl/func/func.h"
 #include "schedules/tune/tune.h"
 
 namespace mica::tools {
 
-/// The search as plots, what was measured as a table, and the winner as code, loops, plan and, on a GPU,
-/// figures and PTX. `output` has the winner's schedule.
+/// The search as plots, what was measured as a table and below the machine's roofs, and the winner as
+/// code, drawings, loops, plan and, on a GPU, figures and PTX. `output` has the winner's schedule.
 std::string tune_report_html(const TuneResult& found, const Func& output,
                              const std::vector<std::int64_t>& extents, const Target& target);
 

@@ -1,5 +1,5 @@
 // Plots: axes with ticks and labels, curves, images, contours and colour bars, drawn by cairo into a
-// PNG.
+// PNG or an SVG.
 //
 //   Page page(900, 500);
 //   Plot plot = page.plot({.left = 90, .top = 40, .width = 700, .height = 380}, {"x (m)", 0, 10},
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace mica::examples {
+namespace mica::pictures {
 
 /// Red, green and blue, 0 to 1.
 struct Color {
@@ -45,6 +45,7 @@ struct Axis {
   std::string label;  ///< with its unit: "depth (km)"
   double from = 0, to = 1;
   bool logarithmic = false;
+  std::vector<double> ticks = {};  ///< where it has ticks, with their numbers; empty: at round numbers
 };
 
 /// A rectangle of a page in pixels; labels and ticks stand outside of it.
@@ -87,10 +88,15 @@ class Plot {
   std::shared_ptr<PlotData> data_;
 };
 
-/// A white page that becomes a PNG.
+enum class FileKind : std::uint8_t {
+  Png,
+  Svg,  ///< letters as outlines, so that it looks the same where other fonts are
+};
+
+/// A white page of so many pixels that becomes a file.
 class Page {
  public:
-  Page(int width, int height);
+  Page(int width, int height, FileKind kind = FileKind::Png);
   /// Axes in `frame`, a title above it.
   Plot plot(const Frame& frame, const Axis& x, const Axis& y, const std::string& title = "");
   /// The colours of a scale in an upright `frame`, its ticks and label to the right.
@@ -106,4 +112,4 @@ class Page {
 /// at most `wide` x `high` pixels and at least 120 in each direction.
 Frame proportional(double width, double height, double wide, double high, double left, double top);
 
-}  // namespace mica::examples
+}  // namespace mica::pictures

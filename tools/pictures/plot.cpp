@@ -1,17 +1,19 @@
-#include "examples/common/plot.h"
+#include "tools/pictures/plot.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
 #include <numbers>
 #include <utility>
 
+#include <cairo-svg.h>
 #include <cairo.h>
 
-#include "examples/common/plot_axis.h"
-#include "examples/common/png_image.h"
+#include "tools/pictures/plot_axis.h"
+#include "tools/pictures/png_image.h"
 
-namespace mica::examples {
+namespace mica::pictures {
 namespace {
 
 constexpr double kTextSize = 15, kTickLength = 6;
@@ -26,8 +28,11 @@ Color between(const std::vector<Color>& colors, double share) {
 }  // namespace
 
 struct PageData {
-  PageData(int width, int height)
-      : surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height)),
+  PageData(int wide, int high, FileKind file_kind)
+      : width(wide),
+        height(high),
+        kind(file_kind),
+        surface(new_surface()),
         cairo(cairo_create(surface)) {
     cairo_set_source_rgb(cairo, 1, 1, 1);
     cairo_paint(cairo);
@@ -51,7 +56,7 @@ struct PageData {
   /// How far words go on; draws them from the current point on if they are to be shown. Digits and signs
   /// after a ^ are raised: "10^-3".
   double go_along(const std::string& words, bool shown) const {
-    double width = 0;
+    double along = 0;
     for (std::size_t at = 0; at < words.size();) {
       const bool raised = words[at] == '^';
       const std::size_t begin = raised ? at + 1 : at;
@@ -61,7 +66,7 @@ struct PageData {
       cairo_set_font_size(cairo, raised ? 0.7 * kTextSize : kTextSize);
       cairo_text_extents_t size;
       cairo_text_extents(cairo, part.c_str(), &size);
-      width += size.x_advance;
+      along += size.x_advance;
       const double up = raised ? 0.4 * kTextSize : 0;
       if (shown) {
         cairo_rel_move_to(cairo, 0, -up);
@@ -71,7 +76,7 @@ struct PageData {
       at = std::min(end, words.size());
     }
     cairo_set_font_size(cairo, kTextSize);
-    return width;
+    return along;
   }
   [[nodiscard]] double width_of(const std::string& words) const { return go_along(words, false); }
   /// Words whose base line begins, has its middle, or ends (`anchor` 0, 0.5, 1) at a place.
@@ -114,6 +119,15 @@ struct PageData {
     text(f.left + f.width / 2, edge + kTickLength + 10 + 2 * kTextSize, axis.label(), 0.5);
   }
 
+  /// Pixels, or what was drawn, to be drawn again into the file.
+  [[nodiscard]] cairo_surface_t* new_surface() const {
+    if (kind == FileKind::Png) return cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+    const cairo_rectangle_t all{0, 0, static_cast<double>(width), static_cast<double>(height)};
+    return cairo_recording_surface_create(CAIRO_CONTENT_COLOR, &all);
+  }
+
+  int width, height;
+  FileKind kind;
   cairo_surface_t* surface;
   cairo_t* cairo;
 };
@@ -331,7 +345,44 @@ Plot& Plot::scale_bar(double length, const std::string& words) {
   return *this;
 }
 
-Page::Page(int width, int height) : data_(std::make_shared<PageData>(width, height)) {}
+namespace {
+
+void save_pixels(const PageData& page, const std::string& path) {
+  cairo_surface_flush(page.surface);
+  const unsigned char* rows = cairo_image_surface_get_data(page.surface);
+  const int pitch = cairo_image_surface_get_stride(page.surface);
+  Buffer<std::uint8_t> image(page.width, page.height, 3);
+  image.for_each([&](std::uint8_t& value, const Coordinates& at) {
+    const auto* row = reinterpret_cast<const std::uint32_t*>(rows + at[1] * pitch);
+    value = static_cast<std::uint8_t>(row[at[0]] >> (16 - 8 * at[2]));
+  });
+  write_png(path, image);
+}
+
+void save_svg(const PageData& page, const std::string& path) {
+  std::string text;
+  const auto append = [](void* to, const unsigned char* bytes, unsigned count) {
+    static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(bytes), count);
+    return CAIRO_STATUS_SUCCESS;
+  };
+  cairo_surface_t* svg = cairo_svg_surface_create_for_stream(append, &text, page.width, page.height);
+  cairo_svg_surface_set_document_unit(svg, CAIRO_SVG_UNIT_PX);
+  cairo_t* cairo = cairo_create(svg);
+  cairo_set_source_surface(cairo, page.surface, 0, 0);
+  cairo_paint(cairo);
+  cairo_destroy(cairo);
+  cairo_surface_finish(svg);
+  cairo_surface_destroy(svg);
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();  // what a full disk refuses shows when the last bytes are written
+  if (!out) throw UserError("cannot write " + path);
+}
+
+}  // namespace
+
+Page::Page(int width, int height, FileKind kind)
+    : data_(std::make_shared<PageData>(width, height, kind)) {}
 
 Plot Page::plot(const Frame& frame, const Axis& x, const Axis& y, const std::string& title) {
   auto data =
@@ -369,16 +420,7 @@ void Page::color_bar(const Frame& frame, ColorMap colors, const Axis& values) {
 }
 
 void Page::save(const std::string& path) const {
-  cairo_surface_flush(data_->surface);
-  const unsigned char* rows = cairo_image_surface_get_data(data_->surface);
-  const int pitch = cairo_image_surface_get_stride(data_->surface);
-  Buffer<std::uint8_t> image(cairo_image_surface_get_width(data_->surface),
-                             cairo_image_surface_get_height(data_->surface), 3);
-  image.for_each([&](std::uint8_t& value, const Coordinates& at) {
-    const auto* row = reinterpret_cast<const std::uint32_t*>(rows + at[1] * pitch);
-    value = static_cast<std::uint8_t>(row[at[0]] >> (16 - 8 * at[2]));
-  });
-  write_png(path, image);
+  data_->kind == FileKind::Png ? save_pixels(*data_, path) : save_svg(*data_, path);
 }
 
 Frame proportional(double width, double height, double wide, double high, double left, double top) {
@@ -386,4 +428,4 @@ Frame proportional(double width, double height, double wide, double high, double
   return {left, top, std::max(120.0, scale * width), std::max(120.0, scale * height)};
 }
 
-}  // namespace mica::examples
+}  // namespace mica::pictures

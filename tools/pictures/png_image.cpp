@@ -1,4 +1,4 @@
-#include "examples/common/png_image.h"
+#include "tools/pictures/png_image.h"
 
 #include <cstdio>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 #include <png.h>
 
-namespace mica::examples {
+namespace mica::pictures {
 namespace {
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
@@ -137,4 +137,4 @@ Buffer<std::uint8_t> read_png(const std::string& path) {
 
 void write_png(const std::string& path, const Buffer<std::uint8_t>& image) { write(path, image, false); }
 
-}  // namespace mica::examples
+}  // namespace mica::pictures

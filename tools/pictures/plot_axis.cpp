@@ -1,10 +1,10 @@
-#include "examples/common/plot_axis.h"
+#include "tools/pictures/plot_axis.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
-namespace mica::examples {
+namespace mica::pictures {
 namespace {
 
 std::string power_of_ten(int exponent) { return "10^" + std::to_string(exponent); }
@@ -50,12 +50,26 @@ Axis drawable(Axis axis) {
 }  // namespace
 
 DrawnAxis::DrawnAxis(const Axis& axis, int room) : axis_(drawable(axis)), label_(axis.label) {
-  axis_.logarithmic ? decades(room) : linear_ticks(room);
+  if (!axis_.ticks.empty()) {
+    given_ticks();
+  } else {
+    axis_.logarithmic ? decades(room) : linear_ticks(room);
+  }
 }
 
 double DrawnAxis::share(double value) const {
   if (!axis_.logarithmic) return (value - axis_.from) / (axis_.to - axis_.from);
   return std::log(value / axis_.from) / std::log(axis_.to / axis_.from);
+}
+
+void DrawnAxis::given_ticks() {
+  for (const double value : axis_.ticks) {
+    const double at = share(value);
+    if (!(at >= 0 && at <= 1)) continue;
+    char words[64];
+    std::snprintf(words, sizeof words, "%g", value);
+    ticks_.push_back({at, words});
+  }
 }
 
 void DrawnAxis::linear_ticks(int room) {
@@ -92,4 +106,4 @@ void DrawnAxis::decades(int room) {
   }
 }
 
-}  // namespace mica::examples
+}  // namespace mica::pictures

@@ -6,7 +6,7 @@
 
 #include "runtime/buffer/buffer.h"
 
-namespace mica::examples {
+namespace mica::pictures {
 
 /// A picture of 8 or 16 bits a value.
 struct Photo {
@@ -30,4 +30,4 @@ void write_photo(const std::string& path, const Photo& photo);
 Buffer<std::uint8_t> read_png(const std::string& path);
 void write_png(const std::string& path, const Buffer<std::uint8_t>& image);
 
-}  // namespace mica::examples
+}  // namespace mica::pictures

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "examples/common/plot.h"
+#include "tools/pictures/plot.h"
 
-namespace mica::examples {
+namespace mica::pictures {
 
 struct Tick {
   double share = 0;   ///< of the way from `from` to `to`
@@ -27,6 +27,7 @@ class DrawnAxis {
   [[nodiscard]] double to() const { return axis_.to; }
 
  private:
+  void given_ticks();
   void linear_ticks(int room);
   void decades(int room);
 
@@ -35,4 +36,4 @@ class DrawnAxis {
   std::vector<Tick> ticks_;
 };
 
-}  // namespace mica::examples
+}  // namespace mica::pictures
