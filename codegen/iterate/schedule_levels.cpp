@@ -328,7 +328,7 @@ Func Iteration::steps_at_once(const Target& target, CallSite at) const {
   iterate::TimeLevels tile =
       iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
   std::string why;
-  return iterate::made_for(target, *state_, tile, why, [&](const Func& last) {
+  return iterate::made_for(target, *state_, tile, true, why, [&](const Func& last) {
     (void)mica::print_loop_nest({last}, target);  // what is refused is refused here
     return last;
   });
