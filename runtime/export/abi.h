@@ -76,16 +76,19 @@ typedef void (*mica_loop_runner)(void (*body)(int64_t i, void* closure), int64_t
 /* An array of the host, dimension 0 fastest, all mins 0. */
 static inline mica_buffer mica_dense(void* data, int type_code, int type_bits, int dimensions,
                                      const int64_t* extents) {
-  mica_buffer buffer = {0};
+  mica_buffer buffer;
   int64_t stride = 1;
   buffer.data = data;
   buffer.dimensions = dimensions;
   buffer.type_code = (uint8_t)type_code;
   buffer.type_bits = (uint8_t)type_bits;
-  for (int d = 0; d < dimensions && d < MICA_MAX_DIMENSIONS; ++d) {
-    buffer.dim[d].extent = extents[d];
+  buffer.memory = MICA_HOST;
+  buffer.reserved = 0;
+  for (int d = 0; d < MICA_MAX_DIMENSIONS; ++d) {
+    buffer.dim[d].min = 0;
+    buffer.dim[d].extent = d < dimensions ? extents[d] : 0;
     buffer.dim[d].stride = stride;
-    stride *= extents[d];
+    stride *= d < dimensions ? extents[d] : 1;
   }
   return buffer;
 }
