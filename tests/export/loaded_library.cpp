@@ -54,13 +54,13 @@ mica_buffer c_buffer(AnyBuffer& buffer) {
   return c;
 }
 
-LoadedLibrary::LoadedLibrary(const std::vector<Func>& outputs, ExportOptions options)
+LoadedLibrary::LoadedLibrary(const std::vector<Func>& outputs, ExportOptions options,
+                             const Target& target)
     : name_(options.name.empty() ? "pipeline" : options.name) {
   options.name = name_;
   options.shared = true;
-  const std::string stem = (folder_.path() / "library").string();
-  compile_to_library(outputs, stem, Target::host(), options);
-  library_ = dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  compile_to_library(outputs, stem(), target, options);
+  library_ = dlopen((stem() + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) throw std::runtime_error(dlerror());
   description_ = function<const mica_pipeline_description*()>("_describe")();
 }
@@ -75,7 +75,7 @@ void* LoadedLibrary::symbol(const std::string& tail) const {
   return found;
 }
 
-CallResult LoadedLibrary::call(const std::vector<const mica_buffer*>& arrays) const {
+CallResult LoadedLibrary::call(const std::vector<const mica_buffer*>& arrays, void* stream) const {
   std::vector<const void*> scalars;
   for (int i = 0; i < description_->scalar_count; ++i) {
     scalars.push_back(&description_->scalars[i].value);
@@ -84,7 +84,7 @@ CallResult LoadedLibrary::call(const std::vector<const mica_buffer*>& arrays) co
   std::array<char, 2048> error{};
   CallResult result;
   result.code =
-      function<Call>("_call")(arrays.data(), scalars.data(), nullptr, error.data(), error.size());
+      function<Call>("_call")(arrays.data(), scalars.data(), stream, error.data(), error.size());
   result.error = error.data();
   return result;
 }

@@ -24,14 +24,16 @@ struct CallResult {
   std::string error;
 };
 
-/// A pipeline that was exported for the host, as a shared library that is loaded here.
+/// A pipeline that was exported, as a shared library that is loaded here.
 class LoadedLibrary {
  public:
-  explicit LoadedLibrary(const std::vector<Func>& outputs, ExportOptions options = {});
+  explicit LoadedLibrary(const std::vector<Func>& outputs, ExportOptions options = {},
+                         const Target& target = Target::host());
   ~LoadedLibrary();
   LoadedLibrary(const LoadedLibrary&) = delete;
   LoadedLibrary& operator=(const LoadedLibrary&) = delete;
 
+  [[nodiscard]] std::string stem() const { return (folder_.path() / "library").string(); }
   [[nodiscard]] const mica_pipeline_description& description() const { return *description_; }
   /// A function of the library's: "" is the pipeline itself, "_error" and so on.
   template <typename Function>
@@ -40,7 +42,8 @@ class LoadedLibrary {
   }
   /// NAME_call with these arrays in the description's order and with the values that the Params held at
   /// the export.
-  [[nodiscard]] CallResult call(const std::vector<const mica_buffer*>& arrays) const;
+  [[nodiscard]] CallResult call(const std::vector<const mica_buffer*>& arrays,
+                                void* stream = nullptr) const;
   /// The same with the inputs that ImageParams hold now and these outputs, in the order given.
   [[nodiscard]] CallResult run(Executable& executable, const std::vector<AnyBuffer*>& outputs) const;
 
