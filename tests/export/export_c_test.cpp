@@ -1,18 +1,23 @@
 // Programs in C around exported pipelines: what they are linked to, what they are told.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "bench/algorithms.h"
 #include "fuzz/random_data.h"
 #include "schedules/mica.h"
 #include "tests/export/loaded_library.h"
 #include "tests/support/compare.h"
+#include "tests/support/source_root.h"
 
 namespace mica::test {
 namespace {
@@ -81,6 +86,29 @@ TEST(ExportedC, AProgramThatNeedsTheCLibraryAlone) {
   for (const char* part : {"llvm", "LLVM", "_Z", "__cxa", "tbb", "mica_parallel_for", "mica_allocate"}) {
     EXPECT_FALSE(contains(wanted, part)) << part << " in " << wanted;
   }
+}
+
+/// The text of the first block of docs/export.md of this kind.
+std::string block_of_page(const std::string& kind) {
+  std::ifstream in(source_root() / "docs/export.md");
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  const std::string begin = "\n```" + kind + "\n";
+  const std::size_t at = page.find(begin);
+  if (at == std::string::npos) return "the page has no block of " + kind;
+  const std::size_t from = at + begin.size();
+  return page.substr(from, page.find("```", from) - from);
+}
+
+TEST(ExportedC, TheProgramOfThePage) {
+  const TemporaryFolder folder;
+  bench::Algorithm algorithm = bench::make_algorithm("stencil7");
+  bench::apply_named(algorithm, "host/rows", {});
+  compile_to_library(algorithm.output, (folder.path() / "stencil7").string(), Target::host());
+  const std::string program = block_of_page("c");
+  EXPECT_LE(std::count(program.begin(), program.end(), '\n'), 25);
+  const std::regex line_number(":[0-9]+: ");
+  EXPECT_EQ(std::regex_replace(run_c_program(program, folder.path() / "stencil7.a"), line_number, ": "),
+            std::regex_replace(block_of_page("text"), line_number, ": "));
 }
 
 TEST(ExportedC, ItsHeaderServesCPlusPlusAndStandsBesideOthers) {
