@@ -1,12 +1,9 @@
 #include "codegen/export/c_header.h"
 
-#include <cstring>
+#include <fmt/format.h>
 
 #include "codegen/export/c_names.h"
 #include "codegen/export/runtime_files.h"
-#include "dsl/expr/constant_math.h"
-#include "dsl/expr/print.h"
-#include "dsl/expr/traverse.h"
 #include "runtime/run/evaluate.h"
 
 namespace mica::exported {
@@ -18,6 +15,13 @@ std::string c_type(Type type) {
   if (type.is_half()) return "uint16_t";
   if (type.is_float()) return type.bits == 32 ? "float" : "double";
   return (type.is_uint() ? "uint" : "int") + std::to_string(type.bits) + "_t";
+}
+
+/// The value that a Param holds now.
+std::string value_text(const ParamData& param) {
+  const HostValue value = unpack_value(param.bits.load(), param.type);
+  if (param.type != Float(32)) return print_value(value, param.type);
+  return fmt::format("{}", static_cast<float>(value.f));
 }
 
 /// Text that may stand in a comment of C: users' names may hold anything.
@@ -99,7 +103,7 @@ class HeaderWriter {
       const std::string& identifier = identifiers_[next++];
       text_ += " *   " + identifier + "  Param " + in_comment(scalar.param->name) + ", " +
                to_string(type) + (type.is_half() ? " (its bits)" : "") + ", which held " +
-               print_value(unpack_value(scalar.param->bits.load(), type), type) + "\n";
+               value_text(*scalar.param) + "\n";
       params += (params.empty() ? "" : ", ") + c_type(type) + " " + identifier;
     }
     if (facts_.cuda) {
@@ -122,7 +126,7 @@ class HeaderWriter {
     text_ += "/* For programs that launch kernels themselves, with the code in";
     for (const std::string& file : facts_.beside) text_ += " " + in_comment(file);
     text_ +=
-        ": one after the other, in this order,\n * with parameters as listed. "
+        ": one after the other, in this order,\n * with parameters as listed; a/b rounds down. "
         "f.extent.0 is the extent of dimension 0 of f; a pointer's coordinates are those of the\n"
         " * element that it shows, 0 if there are none. The code is for runs that are " +
         to_string(facts_.variants.front()) + ".\n *\n";

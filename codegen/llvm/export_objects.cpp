@@ -10,7 +10,7 @@
 #include "codegen/llvm/emit_program_llvm.h"
 #include "codegen/llvm/host_jit_llvm.h"
 #include "codegen/llvm/types_llvm.h"
-#include "dsl/expr/constant_math.h"
+#include "runtime/export/features.h"
 
 namespace mica::llvm_backend {
 
@@ -36,16 +36,15 @@ int stored_bits(Type type) { return 8 * type.bytes(); }
 
 std::string place_text(const SourceLocation& where) { return to_string(where); }
 
-/// Whether Variant::features (runtime/export/host.c) has a bit: those that LLVM may have used.
+/// Pipeline::features of a CPU with these features, as LLVM writes them.
 std::int64_t features_of(const std::string& cpu) {
-  constexpr const char* kNames[] = {"sse4.1",   "avx",        "avx2",      "fma",
-                                    "bmi2",     "avx512f",    "avx512bw",  "avx512dq",
-                                    "avx512vl", "avx512vnni", "avx512vbmi"};
+#define MICA_FEATURE_NAME(name) name,
+  constexpr const char* kNames[] = {MICA_CPU_FEATURES(MICA_FEATURE_NAME)};
+#undef MICA_FEATURE_NAME
   std::int64_t bits = 0;
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
     const std::string word = std::string("+") + kNames[i];
-    const bool used = (cpu + ",").find(word + ",") != std::string::npos;
-    if (used) bits |= std::int64_t{1} << i;
+    if ((cpu + ",").find(word + ",") != std::string::npos) bits |= std::int64_t{1} << i;
   }
   return bits;
 }
@@ -458,7 +457,8 @@ std::string host_code_name(HostCpu cpu) {
 }
 
 std::vector<ArchiveMember> export_objects(const ExportedPipeline& pipeline) {
-  const HostTarget target(pipeline.cuda ? HostCpu::Baseline : pipeline.cpu);
+  HostTarget target(pipeline.cuda ? HostCpu::Baseline : pipeline.cpu);
+  target.guarded = false;
   std::vector<ArchiveMember> members;
   members.push_back(
       {pipeline.name + ".o", compile_object(pipeline.name, target, [&](llvm::Module& module) {

@@ -34,8 +34,9 @@ struct HostTarget {
   [[nodiscard]] std::unique_ptr<llvm::TargetMachine> machine() const;
 
   llvm::orc::JITTargetMachineBuilder builder;
-  TargetFacts facts;  ///< what it does in hardware
-  std::string name;   ///< and its features, as LLVM writes them
+  TargetFacts facts;    ///< what it does in hardware
+  std::string name;     ///< and its features, as LLVM writes them
+  bool guarded = true;  ///< see guard_addresses; not for code that runs without this library
 };
 
 /// Machine code of the module that `emit` fills, optimised, to be linked in any process. Several threads

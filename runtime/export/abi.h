@@ -1,5 +1,7 @@
 /* What exported pipelines (codegen/export) and the programs that call them agree on: docs/export.md.
  * This text stands in each exported header, so it is C99 and includes the C library alone. */
+#pragma once
+
 #ifndef MICA_EXPORT_ABI
 #define MICA_EXPORT_ABI 1
 

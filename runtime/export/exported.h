@@ -120,6 +120,6 @@ typedef struct Pipeline {
   int64_t variant_count;
   const Variant* variants;  // those with more assumptions first
   void (*read_scalars)(const void* const* scalars, Value* symbols);
-  int64_t features;        // of the CPU that the code needs: see run.c
+  int64_t features;        // of the CPU that the code needs: see features.h
   struct Loaded** loaded;  // CUDA: what has been loaded, at first null
 } Pipeline;

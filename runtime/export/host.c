@@ -4,25 +4,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "runtime/export/features.h"
 #include "runtime/export/run.h"
 
-// Bits of Pipeline::features, which the compiler writes in this order.
+// The first of Pipeline::features that this CPU does not have; null: it has all.
 static const char* missing_feature(int64_t features) {
   __builtin_cpu_init();
-#define NEEDS(bit, name) \
-  if ((features >> (bit)&1) != 0 && !__builtin_cpu_supports(name)) return name
-  NEEDS(0, "sse4.1");
-  NEEDS(1, "avx");
-  NEEDS(2, "avx2");
-  NEEDS(3, "fma");
-  NEEDS(4, "bmi2");
-  NEEDS(5, "avx512f");
-  NEEDS(6, "avx512bw");
-  NEEDS(7, "avx512dq");
-  NEEDS(8, "avx512vl");
-  NEEDS(9, "avx512vnni");
-  NEEDS(10, "avx512vbmi");
-#undef NEEDS
+#define MISSING(name)                                                    \
+  if ((features & 1) != 0 && !__builtin_cpu_supports(name)) return name; \
+  features >>= 1;
+  MICA_CPU_FEATURES(MISSING)
+#undef MISSING
   return NULL;
 }
 

@@ -134,7 +134,7 @@ if(NOT written STREQUAL "${WORK}/export/blur.a\n${WORK}/export/blur.h\n${WORK}/e
   message(FATAL_ERROR "mica export says that it wrote:\n${written}")
 endif()
 file(READ "${WORK}/export/blur.h" header)
-if(NOT header MATCHES "int blur\\(const mica_buffer[*] u, const mica_buffer[*] ")
+if(NOT header MATCHES "int blur\\(const mica_buffer[*] in, const mica_buffer[*] blur_y\\);")
   message(FATAL_ERROR "the header declares no function blur:\n${header}")
 endif()
 run(written export stencil7 --schedule pmpp/naive --target cuda:80 --variant default,unaligned --name naive -o ${WORK}/export/k)

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
 #include "dsl/func/boundary.h"
 #include "fuzz/random_data.h"
 #include "schedules/mica.h"
@@ -85,6 +87,118 @@ TEST(Export, ScalarsOfEveryType) {
             cast(Float(32), f) * cast(Float(32), g), select(h, u(x + cast(Int(32), d) - 200), 0.0F));
   const auto memory = bind_random(u, {{-200, 413}}, 5);
   EXPECT_TRUE(exported_matches({out}, {{0, 13}}));
+}
+
+/// What a launch works out from Params is machine code here, and steps of HostProgram in Executable:
+/// bounds of domains show the values.
+TEST(Export, ExpressionsOfThePlan) {
+  Param<int> p("p"), q("q");
+  Param<std::int8_t> s("s");
+  Param<std::uint64_t> w("w");
+  Param<std::int64_t> l("l");
+  Param<float> t("t");
+  Param<double> d("d");
+  Param<float16> h("h");
+  Param<bool> b("b");
+  const auto i32 = [](const Expr& e) { return cast(Int(32), e); };
+  const std::vector<Expr> all = {p + q,
+                                 p - q,
+                                 p * q,
+                                 p / q,
+                                 p % q,
+                                 min(p, q),
+                                 max(p, q),
+                                 abs(p),
+                                 -p,
+                                 p << (q & 3),
+                                 p >> (q & 3),
+                                 p & q,
+                                 p | q,
+                                 p ^ q,
+                                 ~p,
+                                 select(p < q, p, q),
+                                 select(p <= q && !b, 1, 2),
+                                 select(p == q || b, 3, 4),
+                                 select(select(p != q, p > q, b), 8, 9),
+                                 i32(s) * 3,
+                                 i32(s / 3) + i32(s % 7),
+                                 i32(s + s),
+                                 i32(w / 3),
+                                 i32(w % 1000),
+                                 i32(w >> 60),
+                                 i32(select(w > 7, 5, 6)),
+                                 i32(l / 1000003),
+                                 i32(l % 1000003),
+                                 i32(max(l, cast(Int(64), p))),
+                                 i32(t),
+                                 i32(t * 3.0F + 0.5F),
+                                 i32(floor(t)),
+                                 i32(ceil(t)),
+                                 i32(round(t)),
+                                 i32(sqrt(abs(t))),
+                                 i32(d),
+                                 i32(d / 3.0),
+                                 i32(fma(d, 2.0, 1.0)),
+                                 i32(fma(t, 2.0F, 1.0F)),
+                                 i32(min(d, 2.5)),
+                                 i32(max(t, -2.5F)),
+                                 i32(cast(Float(32), h) * 2.0F),
+                                 i32(cast(Float(16), t)),
+                                 i32(cast(Float(32), w)),
+                                 i32(cast(Float(32), l)),
+                                 i32(cast(Float(64), p) * 0.1),
+                                 i32(t < 1.0F),
+                                 i32(t == t),
+                                 i32(cast(UInt(8), p)),
+                                 i32(cast(Int(16), p * 1000)),
+                                 i32(cast(Float(64), w) / 3.0e12)};
+  Func f("f");
+  f(x) = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const RDom r({{clamp(all[k], -1000000, 1000000), 1}});
+    f(static_cast<int>(k)) += r;
+  }
+  Executable executable = compile({f}, Target::host());
+  const LoadedLibrary library({f});
+  Random random(1);
+  const auto count = static_cast<std::int64_t>(all.size());
+  std::vector<int> seen(all.size());
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t reach = round % 2 == 0 ? 12 : 2000000000;
+    p.set(static_cast<int>(random.between(-reach, reach)));
+    q.set(static_cast<int>(random.between(-reach, reach)));
+    s.set(static_cast<std::int8_t>(random.between(-128, 127)));
+    w.set(random.next());
+    l.set(static_cast<std::int64_t>(random.next()));
+    t.set(static_cast<float>(random.between(-9000, 9000)) / 64.0F);
+    d.set(static_cast<double>(random.between(-90000, 90000)) / 7.0);
+    h.set(float16(static_cast<float>(random.between(-500, 500)) / 16.0F));
+    b.set(random.coin());
+    Buffer<int> expected(count), actual(count);
+    executable.run(expected);
+    std::vector<std::uint64_t> values;
+    for (const Plan::Scalar& scalar : executable.plan().scalars) values.push_back(scalar.param->bits);
+    const mica_buffer out = c_buffer(actual);
+    const CallResult result = library.call({&out}, nullptr, values);
+    ASSERT_EQ(result.code, MICA_OK) << result.error;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const auto at = static_cast<int>(k);
+      EXPECT_EQ(actual(at), expected(at)) << to_string(all[k]) << " in round " << round;
+      seen[k] += expected(at) != 0 ? 1 : 0;
+    }
+  }
+  for (std::size_t k = 0; k < all.size(); ++k) EXPECT_GT(seen[k], 0) << to_string(all[k]);
+}
+
+TEST(Export, LoopsInParallelInsideLoopsInParallel) {
+  const ImageParam u(Int(32), 3, "u");
+  Func inner("inner"), f("f");
+  inner(x, y, z) = u(x, y, z) * 3 + u(x + 1, y, z);
+  f(x, y, z) = inner(x, y, z) - inner(x, y + 1, z);
+  inner.compute_at(f, z).parallel(y);
+  f.parallel(z).parallel(y);
+  const auto memory = bind_random(u, {{0, 40}, {0, 40}, {0, 40}}, 8);
+  EXPECT_TRUE(exported_matches({f}, {{0, 31}, {0, 17}, {0, 23}}));
 }
 
 TEST(Export, GpuBlocksRunOnTheHost) {

@@ -75,10 +75,12 @@ void* LoadedLibrary::symbol(const std::string& tail) const {
   return found;
 }
 
-CallResult LoadedLibrary::call(const std::vector<const mica_buffer*>& arrays, void* stream) const {
+CallResult LoadedLibrary::call(const std::vector<const mica_buffer*>& arrays, void* stream,
+                               const std::vector<std::uint64_t>& values) const {
   std::vector<const void*> scalars;
   for (int i = 0; i < description_->scalar_count; ++i) {
-    scalars.push_back(&description_->scalars[i].value);
+    const auto k = static_cast<std::size_t>(i);
+    scalars.push_back(values.empty() ? &description_->scalars[i].value : &values.at(k));
   }
   using Call = int(const mica_buffer* const*, const void* const*, void*, char*, std::size_t);
   std::array<char, 2048> error{};

@@ -1,6 +1,7 @@
 // Exported pipelines in the tests' own process, and programs in C around them.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -41,9 +42,9 @@ class LoadedLibrary {
     return reinterpret_cast<Function*>(symbol(tail));
   }
   /// NAME_call with these arrays in the description's order and with the values that the Params held at
-  /// the export.
-  [[nodiscard]] CallResult call(const std::vector<const mica_buffer*>& arrays,
-                                void* stream = nullptr) const;
+  /// the export, or with `values` in their place.
+  [[nodiscard]] CallResult call(const std::vector<const mica_buffer*>& arrays, void* stream = nullptr,
+                                const std::vector<std::uint64_t>& values = {}) const;
   /// The same with the inputs that ImageParams hold now and these outputs, in the order given.
   [[nodiscard]] CallResult run(Executable& executable, const std::vector<AnyBuffer*>& outputs) const;
 
