@@ -74,7 +74,7 @@ std::string find_program(const std::string& name, const std::vector<std::string>
   all.insert(all.end(), folders.begin(), folders.end());
   if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
   for (const std::string& folder : all) {
-    const std::string program = folder + "/" + name;
+    std::string program = folder + "/" + name;
     if (!folder.empty() && access(program.c_str(), X_OK) == 0) return program;
   }
   return "";
@@ -155,7 +155,8 @@ std::string link_shared(const std::string& stem, const std::string& name, bool c
              "{ global: " + name + "; " + name + "_call; " + name + "_describe; " + name + "_error; " +
                  (cuda ? "" : name + "_set_parallel_for; ") + "local: *; };\n",
              exports);
-  const std::string library = stem + ".so", part = library + ".part" + std::to_string(getpid());
+  std::string library = stem + ".so";
+  const std::string part = library + ".part" + std::to_string(getpid());
   const int status = run_program(
       {compiler, "-shared", "-o", part, "-Wl,-u," + name, stem + ".a", "-Wl,--version-script=" + exports,
        "-Wl,-z,nodelete", "-Wl,--no-undefined", "-lm", "-lpthread", "-ldl"},

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "runtime/export/features.h"
@@ -91,6 +92,13 @@ static int begin(Run* run) {
   return MICA_OK;
 }
 
+static void ask_for_large_pages(void* memory, uint64_t bytes) {
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = (uint64_t)(uintptr_t)memory;
+  const uint64_t first = (begin + page - 1) / page * page, last = (begin + bytes) / page * page;
+  // Advice only: a system without them answers with an error that changes nothing.
+  if (bytes >= (uint64_t)4 << 20) (void)madvise((void*)(uintptr_t)first, last - first, MADV_HUGEPAGE);
+}
+
 static int allocate(Run* run, const char* array, uint64_t bytes, uint64_t* address) {
   // Large blocks begin at different places of a page: points with the same coordinates in many arrays
   // would else have the same few places in the caches.
@@ -107,6 +115,7 @@ static int allocate(Run* run, const char* array, uint64_t bytes, uint64_t* addre
     if (block->memory == NULL) {
       block->bytes = size;
       block->memory = aligned_alloc(ALIGNMENT, size);
+      if (block->memory != NULL) ask_for_large_pages(block->memory, size);
     }
   }
   if (block == NULL || block->memory == NULL) {

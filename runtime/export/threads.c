@@ -7,7 +7,8 @@
 
 #include "runtime/export/run.h"
 
-// A loop under way. Its iterations are taken one at a time, by the caller and by threads that are idle.
+// A loop under way. The caller and threads that are idle take iterations, neighbours together: less and
+// less of them, so that all end at about one time.
 typedef struct Loop {
   struct Loop* next;
   void (*body)(int64_t i, void* closure);
@@ -42,10 +43,19 @@ static bool has_failed(const Loop* loop) {
 
 // Takes iterations until none is left.
 static void take_part(Loop* loop) {
-  for (;;) {
-    const int64_t i = __atomic_fetch_add(&loop->next_iteration, 1, __ATOMIC_RELAXED);
-    if (i >= loop->end) return;
-    if (!has_failed(loop)) loop->body(i, loop->closure);
+  const int64_t shares = 4 * ((int64_t)thread_count + 1);
+  int64_t first = __atomic_load_n(&loop->next_iteration, __ATOMIC_RELAXED);
+  while (first < loop->end) {
+    const int64_t share = (loop->end - first) / shares;
+    const int64_t next = first + (share > 1 ? share : 1);
+    if (!__atomic_compare_exchange_n(&loop->next_iteration, &first, next, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED)) {
+      continue;  // `first` is what another thread has left
+    }
+    for (int64_t i = first; i < next; ++i) {
+      if (!has_failed(loop)) loop->body(i, loop->closure);
+    }
+    first = __atomic_load_n(&loop->next_iteration, __ATOMIC_RELAXED);
   }
 }
 

@@ -129,6 +129,21 @@ TEST(ExportErrors, BuffersThatAreReadAsSuch) {
   EXPECT_TRUE(fails_with([&] { exports(f, "f"); }, {"reads the Buffer", "ImageParam"}));
 }
 
+TEST(ExportErrors, TheUsualVariants) {
+  const Variant general{
+      .index32 = false, .aligned = false, .grid3 = false, .unit_stride = false, .separate = false};
+  EXPECT_EQ(usual_variants({doubled()}, Target::host()), (std::vector<Variant>{Variant{}, general}));
+  Func tiled = doubled();
+  tiled.gpu_tile(x, 32).vectorize(x, 4);
+  const Target gpu{Backend::Cuda, 0};
+  EXPECT_EQ(usual_variants({tiled}, gpu),
+            (std::vector<Variant>{Variant{}, {.aligned = false}, general}));
+  Func chosen = doubled();
+  chosen.specialize(Param<int>("n") == 1).vectorize(x, 8);
+  EXPECT_EQ(usual_variants({chosen}, Target::host()),
+            (std::vector<Variant>{{.chosen = {1}}, Variant{}, general}));
+}
+
 TEST(ExportErrors, TheEmulatorIsNoTarget) {
   EXPECT_TRUE(fails_with([&] { exports(doubled(), "f", Target::gpu_emulator()); }, {"emulator"}));
 }
