@@ -1,6 +1,7 @@
 // Programs in C around exported pipelines: what they are linked to, what they are told.
 #include <algorithm>
 #include <array>
+#include <cfenv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -261,6 +262,23 @@ TEST(ExportedC, ThreadsRunItAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const bool one : right) EXPECT_TRUE(one);
+}
+
+TEST(ExportedC, TheCallersRoundingChangesNothing) {
+  const Sum sum;
+  const LoadedLibrary library({sum.out});
+  Buffer<float> u(102, 50), f(100, 50), up(100, 50);
+  fill_random(u, 3);
+  mica_buffer in = c_buffer(u), out = c_buffer(f), other = c_buffer(up);
+  in.dim[0].min = -1;
+  EXPECT_EQ(library.call({&in, &out}).code, MICA_OK);
+  std::fesetround(FE_UPWARD);
+  const int code = library.call({&in, &other}).code;
+  const int mode = std::fegetround();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(code, MICA_OK);
+  EXPECT_EQ(mode, FE_UPWARD);
+  EXPECT_TRUE(same_bits(f, up));
 }
 
 TEST(ExportedC, LoopsRunWhereTheUserSays) {

@@ -182,7 +182,7 @@ TEST_F(ExportedCuda, FailuresOfTheDriver) {
   Buffer<float> u = input(64, 16), out(64, 16);
   const mica_buffer in = c_buffer(u), f = c_buffer(out);
   for (const auto& [function, code] :
-       {std::pair("cuLaunchKernel", MICA_DEVICE_FAILED), std::pair("cuMemAlloc_v2", MICA_NO_MEMORY),
+       {std::pair("cuLaunchKernel", MICA_DEVICE_FAILED), std::pair("cuMemAllocAsync", MICA_NO_MEMORY),
         std::pair("cuMemcpyHtoDAsync_v2", MICA_DEVICE_FAILED),
         std::pair("cuMemcpyDtoHAsync_v2", MICA_DEVICE_FAILED),
         std::pair("cuStreamSynchronize", MICA_DEVICE_FAILED)}) {
@@ -195,6 +195,24 @@ TEST_F(ExportedCuda, FailuresOfTheDriver) {
   }
   const CallResult result = library.call({&in, &f});
   EXPECT_EQ(result.code, MICA_OK) << result.error;
+}
+
+/// Without memory in a stream's order a run waits before it gives its own back.
+TEST_F(ExportedCuda, OldDrivers) {
+  Smooth smooth;
+  const LoadedLibrary library({smooth.on_gpu().out}, {}, kGpu);
+  setenv("MICA_LIBCUDA", fake_cuda_path("libfakecuda_old.so").c_str(), 1);
+  Buffer<float> u = input(64, 16), out(64, 16);
+  const mica_buffer in = c_buffer(u), f = c_buffer(out);
+  const CallResult result = library.call({&in, &f});
+  EXPECT_EQ(result.code, MICA_OK) << result.error;
+  void* driver = dlopen(fake_cuda_path("libfakecuda_old.so").c_str(), RTLD_NOW);
+  const auto live = reinterpret_cast<decltype(&fakecuda_live)>(dlsym(driver, "fakecuda_live"));
+  const auto calls = reinterpret_cast<decltype(&fakecuda_calls)>(dlsym(driver, "fakecuda_calls"));
+  EXPECT_EQ(calls("cuLaunchKernel"), 2);
+  EXPECT_EQ(calls("cuMemAlloc_v2"), 3);
+  EXPECT_EQ(live().allocations, 0U);
+  dlclose(driver);
 }
 
 TEST_F(ExportedCuda, NoDriver) {
