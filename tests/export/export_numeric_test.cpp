@@ -241,6 +241,15 @@ TEST(Export, InPlaceAndStridedViews) {
   EXPECT_EQ(result.code, MICA_OK) << result.error;
   EXPECT_TRUE(same_bits(expected, field));
 
+  // The same memory under other coordinates.
+  e.set(field.translated({1, 0}));
+  AnyBuffer part = field.cropped({{1, 18}, {0, 11}});
+  const CallResult shifted = library.run(executable, {&part});
+  EXPECT_EQ(shifted.code, MICA_WRONG_ARGUMENT);
+  EXPECT_NE(shifted.error.find("its elements do not lie where those of the same coordinates do"),
+            std::string::npos)
+      << shifted.error;
+
   // Channels beside each other: one is written, another is read.
   Buffer<float> pixels(2, 19, 11);
   fill_random(pixels, 3);

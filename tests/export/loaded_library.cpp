@@ -148,10 +148,9 @@ std::string run_c_program(const std::string& source, const std::filesystem::path
   const TemporaryFolder folder;
   const std::string program = (folder.path() / "program").string();
   std::ofstream(program + ".c") << source;
-  const auto [words, status] =
-      output_of("cc -std=c99 -pedantic -Wall -Wextra -Wshadow -Werror -I'" +
-                library.parent_path().string() + "' '" + program + ".c' '" + library.string() +
-                "' -o '" + program + "' -lm -lpthread -ldl" MICA_SANITIZER_FLAG);
+  const auto [words, status] = output_of("cc -std=c99 -pedantic -Wall -Wextra -Wshadow -Werror -I'" +
+                                         library.parent_path().string() + "' '" + program + ".c' '" +
+                                         library.string() + "' -o '" + program + "' -lm -lpthread -ldl");
   if (status != 0) return words;
   const auto [printed, ended] = output_of("'" + program + "'");
   return ended == 0 ? printed : "exit status " + std::to_string(ended) + ": " + printed;
