@@ -2,10 +2,11 @@
 # Components, which MicaPackages makes .deb files of: lib, dev and tools.
 include(CMakePackageConfigHelpers)
 
-set(mica_public_headers schedules/mica.h codegen/compile.h codegen/iterate/iteration.h)
+set(mica_public_headers schedules/mica.h codegen/compile.h codegen/export/compile_to_library.h
+    codegen/iterate/iteration.h)
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
      "${PROJECT_SOURCE_DIR}/dsl/*.h" "${PROJECT_SOURCE_DIR}/runtime/*.h" "${PROJECT_SOURCE_DIR}/schedules/*.h")
-list(FILTER headers EXCLUDE REGEX "^runtime/cuda/cuda_")
+list(FILTER headers EXCLUDE REGEX "^runtime/(cuda/cuda_|export/)")
 # Of the tuner, what its callers include.
 list(FILTER headers EXCLUDE REGEX "^schedules/tune/[^/]*[.]h$")
 list(APPEND headers schedules/tune/tune.h)

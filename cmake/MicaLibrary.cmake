@@ -42,9 +42,28 @@ if(TARGET mica_llvm)
   separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
   target_compile_definitions(mica_llvm PRIVATE ${llvm_definitions})
 endif()
+# What exported pipelines are linked to, in C and without any of Mica's own settings: it runs in programs
+# of others. libmica holds the archive (codegen/export/runtime_files.cpp) and writes it into each library.
+file(GLOB export_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/runtime/export/*.c")
+string(REPLACE "." "_" mica_runtime_prefix "mica_${PROJECT_VERSION}_")
+add_library(mica_export_runtime STATIC EXCLUDE_FROM_ALL ${export_sources})
+target_include_directories(mica_export_runtime PRIVATE "${PROJECT_SOURCE_DIR}")
+target_compile_definitions(mica_export_runtime PRIVATE _GNU_SOURCE MICA_RUNTIME_PREFIX=${mica_runtime_prefix})
+target_compile_options(mica_export_runtime PRIVATE -std=gnu11 -O2 -g0 -fPIC -fvisibility=hidden
+  -ffp-contract=off -Wall -Wextra -Wshadow $<$<BOOL:${MICA_WERROR}>:-Werror>)
+set(mica_abi_header "${PROJECT_SOURCE_DIR}/runtime/export/abi.h")
+set_source_files_properties("${PROJECT_SOURCE_DIR}/codegen/export/runtime_files.cpp" PROPERTIES
+  COMPILE_DEFINITIONS "MICA_EXPORT_ARCHIVE=\"$<TARGET_FILE:mica_export_runtime>\";MICA_EXPORT_ABI_HEADER=\"${mica_abi_header}\""
+  OBJECT_DEPENDS "${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/libmica_export_runtime.a;${mica_abi_header}")
+set_source_files_properties(
+  "${PROJECT_SOURCE_DIR}/codegen/export/c_header.cpp" "${PROJECT_SOURCE_DIR}/codegen/llvm/export_objects.cpp"
+  PROPERTIES COMPILE_DEFINITIONS
+  "MICA_VERSION=\"${PROJECT_VERSION}\";MICA_RUNTIME_PREFIX=\"${mica_runtime_prefix}\"")
+add_dependencies(mica_codegen mica_export_runtime)
+
 llvm_map_components_to_libnames(llvm_libraries
   core support passes coroutines scalaropts transformutils instcombine irreader
-  nvptxcodegen nvptxinfo nvptxdesc x86codegen x86info x86desc x86asmparser orcjit native)
+  nvptxcodegen nvptxinfo nvptxdesc x86codegen x86info x86desc x86asmparser object orcjit native)
 
 if(NOT mica_layers)  # nothing to link yet
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/empty.cpp" CONTENT "")

@@ -7,6 +7,7 @@
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
 #include "codegen/planned.h"
+#include "codegen/pipeline_variants.h"
 #include "codegen/print_loops.h"
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/float_mode.h"
@@ -20,41 +21,6 @@
 namespace mica {
 namespace {
 
-using Chosen = std::vector<std::uint8_t>;  // as Variant::chosen
-
-Pipeline pipeline_of(const std::vector<Func>& outputs, const Chosen& chosen = {}) {
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const auto& f : outputs) functions.push_back(f.function());
-  return make_pipeline(functions, chosen);
-}
-
-// The pipeline with each combination of its specializations; with none at all first.
-using Pipelines = std::map<Chosen, Pipeline>;
-
-Pipelines pipelines_of(const std::vector<Func>& outputs) {
-  constexpr std::size_t kMost = 16;
-  Pipelines all;
-  const Pipeline& plain = all[{}] = pipeline_of(outputs);
-  std::size_t count = 1;
-  bool exact = true;
-  for (const auto& choice : plain.choices) {
-    exact = count < std::size_t{1} << 32;
-    if (exact) count *= choice.size() + 1;
-  }
-  if (count > kMost) {
-    throw UserError(std::string("the specializations of this pipeline have ") +
-                    (exact ? "" : "more than ") + std::to_string(count) + " combinations; at most " +
-                    std::to_string(kMost) +
-                    " are possible: leave some out, or compile Funcs of their own");
-  }
-  Chosen chosen(plain.choices.size(), 0);
-  for (std::size_t i = 1; i < count; ++i) {
-    for (std::size_t c = 0; ++chosen[c] > plain.choices[c].size(); ++c) chosen[c] = 0;
-    all[chosen] = pipeline_of(outputs, chosen);
-  }
-  return all;
-}
-
 // The conditions that were chosen: "few == 1, wide".
 std::string conditions_text(const Pipeline& pipeline, const Chosen& chosen) {
   std::vector<std::string> conditions;
@@ -62,22 +28,6 @@ std::string conditions_text(const Pipeline& pipeline, const Chosen& chosen) {
     if (chosen[c] > 0) conditions.push_back(brief(pipeline.choices[c][chosen[c] - 1U]));
   }
   return joined(conditions);
-}
-
-DeviceLimits limits_of(const Target& target) {
-  DeviceLimits limits;
-  if (target.is_gpu()) limits.shared_bytes = gpu_facts(target).max_shared_per_block_optin;
-  return limits;
-}
-
-// The kernels of `module` that run on the device, or those that run on the host.
-ir::Module part_of(const ir::Module& module, bool on_device) {
-  ir::Module part;
-  part.name = module.name;
-  for (const auto& kernel : module.kernels) {
-    if (kernel.on_device == on_device) part.kernels.push_back(kernel);
-  }
-  return part;
 }
 
 // `depth`: of the expressions, as Pipeline::depth.
@@ -108,7 +58,7 @@ llvm_backend::LoadedKernels load_cuda(const ir::Module& module, std::int64_t dep
 
 ir::Module lower_variant(const Pipeline& pipeline, const Target& target, const CompileOptions& options,
                          const Variant& variant) {
-  return to_module(lower(pipeline, {target, variant, options.bake, limits_of(target)}));
+  return to_module(lower(pipeline, {target, variant, options.bake, device_limits(target)}));
 }
 
 CompiledVariant::Kernels load_kernels(const ir::Module& module, std::int64_t depth, const Target& target,
@@ -140,17 +90,6 @@ std::shared_ptr<const CompiledVariant> variant_of(const std::shared_ptr<const ir
     return load_kernels(*module, depth, target, options);
   };
   return compiled;
-}
-
-std::vector<std::string> output_names(const Pipeline& pipeline) {
-  std::vector<std::string> names;
-  for (const auto& name : pipeline.outputs) {
-    const FunctionData& func = *pipeline.find(name);
-    for (std::size_t i = 0; i < func.types.size(); ++i) {
-      names.push_back(storage_name(name, static_cast<int>(i), func.types.size()));
-    }
-  }
-  return names;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/compile.h"
+#include "codegen/export/compile_to_library.h"
 #include "codegen/iterate/iteration.h"
 #include "dsl/expr/print.h"
 #include "dsl/func/finite_difference.h"

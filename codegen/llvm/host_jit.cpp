@@ -122,11 +122,11 @@ std::unique_ptr<llvm::TargetMachine> HostTarget::machine() const {
 namespace {
 
 /// Verifies the module, optimises it if asked to, and adds what the back end is to know.
-void prepare(llvm::Module& module, llvm::TargetMachine& machine, bool optimize) {
+void prepare(llvm::Module& module, llvm::TargetMachine& machine, bool optimize, bool guarded) {
   for (llvm::Function& f : module) f.addFnAttr("prefer-vector-width", "512");
   check_module(module);
   if (optimize) optimize_for_host(module, machine);
-  guard_addresses(module, machine);
+  if (guarded) guard_addresses(module, machine);
   // The back end's time grows with the square of what is unrolled: huge functions are translated as they
   // stand.
   for (llvm::Function& f : module) {
@@ -146,7 +146,7 @@ std::string compile_object(const std::string& name, const HostTarget& target,
   module.setDataLayout(machine->createDataLayout());
   module.setTargetTriple(machine->getTargetTriple());
   emit(module);
-  prepare(module, *machine, /*optimize=*/true);
+  prepare(module, *machine, /*optimize=*/true, target.guarded);
   return check(llvm::orc::SimpleCompiler(*machine)(module), "machine code")->getBuffer().str();
 }
 
@@ -164,7 +164,7 @@ HostCode::HostCode(const std::string& name, const HostTarget& target)
 }
 
 void HostCode::compile(const std::vector<RuntimeFunction>& functions) {
-  prepare(*module_, *machine_, /*optimize=*/false);
+  prepare(*module_, *machine_, /*optimize=*/false, /*guarded=*/true);
   define_runtime(functions);
   check(jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module_), std::move(context_))),
         "module");
@@ -247,10 +247,12 @@ std::vector<Part> parts_of(const std::vector<const ir::Kernel*>& kernels) {
 /// The parts' machine code, made on several threads at once.
 class PartsCompiler {
  public:
-  PartsCompiler(std::vector<Part> parts, const HostTarget& target, std::int64_t depth)
+  PartsCompiler(std::vector<Part> parts, const HostTarget& target, std::int64_t depth,
+                const ObjectNames& names)
       : parts_(std::move(parts)),
         target_(target),
         depth_(depth),
+        names_(names),
         objects_(parts_.size()),
         failures_(parts_.size()) {}
 
@@ -279,14 +281,16 @@ class PartsCompiler {
     return compile_object(part.kernels.front()->name, target_, [&](llvm::Module& module) {
       for (const ir::Kernel* kernel : part.kernels) {
         check_kernel(*kernel);
-        add_host_kernel(module, *kernel, target_.facts, host_name(*kernel));
+        add_host_kernel(module, *kernel, target_.facts, names_.kernel(*kernel));
       }
+      if (names_.finish) names_.finish(module);
     });
   }
 
   const std::vector<Part> parts_;
   const HostTarget& target_;
   const std::int64_t depth_;
+  const ObjectNames& names_;
   std::atomic<std::size_t> next_ = 0;
   std::vector<std::string> objects_;
   std::vector<std::exception_ptr> failures_;
@@ -316,6 +320,11 @@ std::vector<std::string> unpacked(std::string_view all) {
 
 }  // namespace
 
+std::vector<std::string> compile_objects(const ir::Module& module, const HostTarget& target,
+                                         std::int64_t depth, const ObjectNames& names) {
+  return PartsCompiler(parts_of(host_kernels(module)), target, depth, names).run();
+}
+
 LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu, const KernelCache& cache,
                                 std::int64_t depth) {
   const std::vector<const ir::Kernel*> kernels = host_kernels(module);
@@ -335,7 +344,7 @@ LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu, const Ker
       }
     }
   }
-  const std::vector<std::string> objects = PartsCompiler(parts_of(kernels), target, depth).run();
+  const std::vector<std::string> objects = compile_objects(module, target, depth);
   const auto code = std::make_shared<HostCode>(module.name, target);
   code->load(objects);
   LoadedKernels loaded = launchable(code, kernels);

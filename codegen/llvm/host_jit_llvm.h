@@ -1,6 +1,8 @@
 // Native code in this process through LLVM's ORC.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/llvm/backend.h"
+#include "codegen/llvm/kernel_function_llvm.h"
 #include "codegen/llvm/ops_llvm.h"
 #include "dsl/expr/traverse.h"
 
@@ -31,14 +34,26 @@ struct HostTarget {
   [[nodiscard]] std::unique_ptr<llvm::TargetMachine> machine() const;
 
   llvm::orc::JITTargetMachineBuilder builder;
-  TargetFacts facts;  ///< what it does in hardware
-  std::string name;   ///< and its features, as LLVM writes them
+  TargetFacts facts;    ///< what it does in hardware
+  std::string name;     ///< and its features, as LLVM writes them
+  bool guarded = true;  ///< see guard_addresses; not for code that runs without this library
 };
 
 /// Machine code of the module that `emit` fills, optimised, to be linked in any process. Several threads
 /// may call it at once.
 std::string compile_object(const std::string& name, const HostTarget& target,
                            FunctionRef<void(llvm::Module&)> emit);
+
+/// What functions of objects are called.
+struct ObjectNames {
+  std::function<std::string(const ir::Kernel&)> kernel = host_name;
+  std::function<void(llvm::Module&)> finish = {};  ///< done to each module before it is compiled
+};
+
+/// compile_object of the host kernels of `module`, in one object or several, made on several threads.
+/// `depth`: of the expressions, as Pipeline::depth.
+std::vector<std::string> compile_objects(const ir::Module& module, const HostTarget& target,
+                                         std::int64_t depth, const ObjectNames& names = {});
 
 /// One module being made for this CPU, then its machine code; or machine code that was made before.
 /// mica_parallel_for, mica_allocate, mica_free and the C library's functions resolve by themselves.

@@ -230,7 +230,7 @@ HostValue HostProgram::run(const HostValue* symbols) const {
   }
   HostValue* top = locals + locals_;  // one past the operand on top
   for (const Step& step : code_) {
-    const bool exact = step.integers == Integers::Exact && step.type.is_index();
+    const bool exact = step.is_exact();
     switch (step.op) {
       case Op::Constant: *top++ = step.value; break;
       case Op::Symbol: *top++ = symbols[step.slot]; break;

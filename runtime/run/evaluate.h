@@ -50,20 +50,6 @@ class SymbolTable {
 /// define; symbols of the table's kind (integer or float). InternalError names what is not so.
 class HostProgram {
  public:
-  HostProgram() = default;
-  /// With Integers::Exact the dividends of remainders, and what becomes a u32, a u64 or a narrower
-  /// integer, wrap all the same: they are no coordinates.
-  HostProgram(const Expr& e, const SymbolTable& symbols, Integers integers = Integers::Wrap);
-
-  [[nodiscard]] bool defined() const { return !code_.empty(); }
-  [[nodiscard]] Type type() const { return type_; }
-  /// `symbols[k]` is the value of the table's symbol k.
-  [[nodiscard]] HostValue run(const HostValue* symbols) const;
-  /// Numbers of the symbols that the expression uses, ascending.
-  [[nodiscard]] const std::vector<int>& uses() const { return uses_; }
-
- private:
-  friend class HostProgramBuilder;
   enum class Op : std::uint8_t {
     Constant,
     Symbol,
@@ -77,15 +63,35 @@ class HostProgram {
     Cast,
     Reinterpret
   };
+  /// Takes its operands off the stack, the last one from its top, and puts its result on it.
   struct Step {
     Op op;
-    std::uint8_t sub = 0;  // the UnaryOp, BinaryOp or CompareOp
-    Type type;             // of the result
-    Type from;             // of the operands, where it differs
-    int slot = 0;          // of the Symbol or local
-    HostValue value{};     // of the Constant
+    std::uint8_t sub = 0;  ///< the UnaryOp, BinaryOp or CompareOp
+    Type type;             ///< of the result
+    Type from;             ///< of the operands, where it differs
+    int slot = 0;          ///< of the Symbol or local
+    HostValue value{};     ///< of the Constant
     Integers integers = Integers::Wrap;
+    /// Does it compute on unbounded integers?
+    [[nodiscard]] bool is_exact() const { return integers == Integers::Exact && type.is_index(); }
   };
+
+  HostProgram() = default;
+  /// With Integers::Exact the dividends of remainders, and what becomes a u32, a u64 or a narrower
+  /// integer, wrap all the same: they are no coordinates.
+  HostProgram(const Expr& e, const SymbolTable& symbols, Integers integers = Integers::Wrap);
+
+  [[nodiscard]] bool defined() const { return !code_.empty(); }
+  [[nodiscard]] Type type() const { return type_; }
+  /// `symbols[k]` is the value of the table's symbol k.
+  [[nodiscard]] HostValue run(const HostValue* symbols) const;
+  /// Numbers of the symbols that the expression uses, ascending.
+  [[nodiscard]] const std::vector<int>& uses() const { return uses_; }
+  /// What run() does, for those who make machine code of it.
+  [[nodiscard]] const std::vector<Step>& steps() const { return code_; }
+
+ private:
+  friend class HostProgramBuilder;
   std::vector<Step> code_;
   std::vector<int> uses_;
   Type type_;

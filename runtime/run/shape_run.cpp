@@ -1,10 +1,11 @@
 // shape_run of runtime/run/run_plan.h: a plan evaluated for arguments of given shapes.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "runtime/buffer/buffer_layout.h"
+#include "runtime/export/limits.h"
+#include "runtime/export/shape_rules.h"
 #include "runtime/run/check_arguments.h"
 #include "runtime/run/run_plan.h"
 
@@ -12,9 +13,10 @@ namespace mica {
 
 namespace {
 
-constexpr std::int64_t kLargestOffset32 = (std::int64_t{1} << 31) - 1 - kLargestConstant32;  // elements
-constexpr std::int64_t kLargestGridX = (std::int64_t{1} << 31) - 1;                          // blocks
-constexpr std::int64_t kLargestGridYZ = 65535;
+constexpr std::int64_t kLargestOffset32 = LARGEST_OFFSET32;  // elements
+constexpr std::int64_t kLargestGridX = LARGEST_GRID_X;       // blocks
+constexpr std::int64_t kLargestGridYZ = LARGEST_GRID_YZ;
+static_assert(kLargestOffset32 == (std::int64_t{1} << 31) - 1 - kLargestConstant32);
 
 /// The present dimensions and address alignment of one of a plan's arrays.
 struct Array {
@@ -24,30 +26,7 @@ struct Array {
   std::int64_t host_phase = 0, device_phase = 0;
 };
 
-/// Rounded up to a multiple of `align`, which is 1 where none was asked for.
-std::int64_t padded(std::int64_t extent, const std::vector<int>& align, std::size_t d) {
-  const std::int64_t multiple = d < align.size() ? std::max(align[d], 1) : 1;
-  return (extent + multiple - 1) / multiple * multiple;
-}
-
-using Place = std::vector<std::int64_t>;
-
-/// The largest flat element offset from `origin` that an element of the array can have, either sign.
-std::int64_t largest_offset(const std::vector<BufferDim>& dims, const Place& origin) {
-  if (count_elements(dims) == 0) return 0;
-  std::int64_t sum = 0;
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    const BufferDim& dim = dims[d];
-    const std::int64_t first = dim.min - origin[d];
-    const std::int64_t reach = std::max(std::abs(first), std::abs(first + dim.extent - 1));
-    std::int64_t product = 0;
-    if (__builtin_mul_overflow(reach, std::abs(dim.stride), &product) ||
-        __builtin_add_overflow(sum, product, &sum)) {
-      return INT64_MAX;
-    }
-  }
-  return sum;
-}
+using Place = std::vector<HostValue>;  // coordinates
 
 /// Carries out one evaluation.
 class Shaper {
@@ -88,6 +67,13 @@ class Shaper {
     return program.run(out_.symbols.data()).i;
   }
 
+  [[nodiscard]] const HostValue* symbols_of(int array) const {
+    return out_.symbols.data() + plan_.first_slot[static_cast<std::size_t>(array)];
+  }
+  [[nodiscard]] std::int64_t rank_of(int array) const {
+    return static_cast<std::int64_t>(arrays_[static_cast<std::size_t>(array)].dims.size());
+  }
+
   void set_symbols(std::size_t array) {
     HostValue* slot = out_.symbols.data() + plan_.first_slot[array];
     for (const BufferDim& dim : arrays_[array].dims) {
@@ -114,10 +100,8 @@ class Shaper {
       }
       array.dims.push_back({min, extent, stride});
       // A product beyond 64 bits is refused with the array's layout.
-      if (__builtin_mul_overflow(stride, std::max<std::int64_t>(1, padded(extent, temporary.align, d)),
-                                 &stride)) {
-        stride = INT64_MAX;
-      }
+      stride =
+          shape_rules::next_stride(stride, extent, d < temporary.align.size() ? temporary.align[d] : 1);
     }
     arrays_.push_back(std::move(array));
     set_symbols(arrays_.size() - 1);
@@ -126,15 +110,14 @@ class Shaper {
   [[nodiscard]] bool is_aligned(const PlanAlignment& wanted,
                                 const PreparedPlan::Alignment& place) const {
     const Array& array = arrays_[static_cast<std::size_t>(place.array)];
-    std::int64_t bytes = 0;  // from the element at the mins to the one at `at`
-    for (std::size_t d = 0; d < array.dims.size(); ++d) {
-      const BufferDim& dim = array.dims[d];
-      if (d > 0 && dim.extent > 1 && dim.stride * array.element_bytes % wanted.bytes != 0) return false;
-      bytes += (value(place.at[d]) - dim.min) * dim.stride * array.element_bytes;
-    }
+    const Place at = values(place.at);
+    const auto is_aligned_at = [&](std::int64_t phase) {
+      return shape_rules::is_aligned(symbols_of(place.array), rank_of(place.array), at.data(),
+                                     array.element_bytes, wanted.bytes, phase);
+    };
     const PreparedPlan::Sides& sides = plan_.sides[static_cast<std::size_t>(place.array)];
-    if (sides.host && (array.host_phase + bytes) % wanted.bytes != 0) return false;
-    return !sides.device || (array.device_phase + bytes) % wanted.bytes == 0;
+    return (!sides.host || is_aligned_at(array.host_phase)) &&
+           (!sides.device || is_aligned_at(array.device_phase));
   }
 
   [[nodiscard]] std::vector<Variant::Inner> inner_strides() const {
@@ -194,8 +177,7 @@ class Shaper {
     for (const PreparedPlan::Launch& launch : plan_.launches) {
       for (const PreparedPlan::Argument& argument : launch.arguments) {
         if (argument.array < 0) continue;
-        const Array& array = arrays_[static_cast<std::size_t>(argument.array)];
-        if (largest_offset(array.dims, origin_of(argument)) > kLargestOffset32) wanted.index32 = false;
+        if (largest_offset(argument) > kLargestOffset32) wanted.index32 = false;
       }
     }
     for (std::size_t a = 0; a < plan_.alignments.size(); ++a) {
@@ -248,20 +230,23 @@ class Shaper {
     out_.launches.push_back(std::move(shaped));
   }
 
-  /// The point of the array that the argument's pointer shall show, KernelArgument::at, evaluated.
-  [[nodiscard]] Place origin_of(const PreparedPlan::Argument& argument) const {
-    Place origin(arrays_[static_cast<std::size_t>(argument.array)].dims.size(), 0);
-    for (std::size_t d = 0; d < argument.at.size(); ++d) origin[d] = value(argument.at[d]);
-    return origin;
+  [[nodiscard]] Place values(const std::vector<HostProgram>& programs) const {
+    Place all;
+    for (const HostProgram& program : programs) all.push_back(program.run(out_.symbols.data()));
+    return all;
   }
 
-  /// Elements between the array's first and that point.
+  /// Elements between the array's first and the point that the argument's pointer shall show,
+  /// KernelArgument::at.
   [[nodiscard]] std::int64_t offset_of(const PreparedPlan::Argument& argument) const {
-    const std::vector<BufferDim>& dims = arrays_[static_cast<std::size_t>(argument.array)].dims;
-    const Place origin = origin_of(argument);
-    std::int64_t offset = 0;
-    for (std::size_t d = 0; d < dims.size(); ++d) offset += (origin[d] - dims[d].min) * dims[d].stride;
-    return offset;
+    const Place at = values(argument.at);
+    return shape_rules::offset_of(symbols_of(argument.array), rank_of(argument.array),
+                                  at.empty() ? nullptr : at.data());
+  }
+  [[nodiscard]] std::int64_t largest_offset(const PreparedPlan::Argument& argument) const {
+    const Place at = values(argument.at);
+    return shape_rules::largest_offset(symbols_of(argument.array), rank_of(argument.array),
+                                       at.empty() ? nullptr : at.data());
   }
 
   ShapedRun& out_;

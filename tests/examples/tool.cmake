@@ -73,7 +73,14 @@ foreach(bad IN ITEMS
     "seconds;fuzz;--seconds;nan" "seconds;fuzz;--seconds;inf" "seconds;fuzz;--seconds;-1"
     "seconds;fuzz;--pairs;1;--shrink-seconds;nan" "pairs;fuzz;--pairs;-1" "pairs;fuzz;--pairs;nan"
     "pairs;fuzz;--pairs;99999999999999999999" "seed;fuzz;--pairs;1;--seed;-1" "seed;fuzz;--pairs;1;--seed;18446744073709551616"
-    "size;traffic;pmpp/naive;--size;18446744073709551616" "gpu9;fuzz;--target;gpu9")
+    "size;traffic;pmpp/naive;--size;18446744073709551616" "gpu9;fuzz;--target;gpu9"
+    "no/such;export;stencil7;--schedule;no/such;-o;a" "cuda:90, not cuda:x;export;stencil7;--target;cuda:x;-o;a"
+    "sm_80;export;stencil7;--schedule;pmpp/naive;--target;cuda:70;-o;a" "emulator;export;stencil7;--target;emulator;-o;a"
+    "no algorithm named nope;export;nope;-o;a" "--extents has 1;export;stencil7;--extents;3;-o;a"
+    "no variant nope;export;stencil7;--variant;nope;-o;a" "begins with a digit;export;stencil7;-o;7up"
+    "native or baseline;export;stencil7;--cpu;old;-o;a" "nope.json;export;stencil7;--schedule-file;nope.json;-o;a"
+    "--output is required;export;stencil7" "cannot write /no/such/folder/a.a;export;stencil7;-o;/no/such/folder/a"
+    "both given;export;stencil7;--schedule;host/rows;--schedule-file;nope.json;-o;a")
   list(POP_FRONT bad expected)
   execute_process(COMMAND "${PROGRAM}" ${bad} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE message TIMEOUT 60)
   if(NOT failed MATCHES "^[12]$" OR NOT message MATCHES "${expected}")
@@ -119,3 +126,19 @@ foreach(slip IN ITEMS "benhc;bench" "dump;--aftr;simplify;--after")
     message(FATAL_ERROR "mica ${slip} ended with ${failed} and:\n${output}")
   endif()
 endforeach()
+# A library for programs in C, of a schedule by name and of one from a file.
+file(REMOVE_RECURSE "${WORK}/export")
+file(MAKE_DIRECTORY "${WORK}/export")
+run(written export blur-u16 --schedule blur/cpu-tile -p tile_x=64 --extents 512,128 -o ${WORK}/export/blur --shared)
+if(NOT written STREQUAL "${WORK}/export/blur.a\n${WORK}/export/blur.h\n${WORK}/export/blur.so\n")
+  message(FATAL_ERROR "mica export says that it wrote:\n${written}")
+endif()
+file(READ "${WORK}/export/blur.h" header)
+if(NOT header MATCHES "int blur\\(const mica_buffer[*] in, const mica_buffer[*] blur_y\\);")
+  message(FATAL_ERROR "the header declares no function blur:\n${header}")
+endif()
+run(written export stencil7 --schedule pmpp/naive --target cuda:80 --variant default,unaligned --name naive -o ${WORK}/export/k)
+file(READ "${WORK}/export/k.ptx" ptx)
+if(NOT ptx MATCHES "[.]target sm_80" OR EXISTS "${WORK}/export/naive.a")
+  message(FATAL_ERROR "mica export wrote no PTX for sm_80:\n${written}")
+endif()

@@ -72,6 +72,30 @@ Result copy(const char* function, void* to, const void* from, std::size_t bytes,
   return cuda::kSuccess;
 }
 
+Result allocate(cuda::Address* address, std::size_t bytes) {
+  if (bytes == 0) return cuda::kErrorInvalidValue;
+  State& now = state();
+  if (bytes > now.total_memory - now.used_memory) return cuda::kErrorOutOfMemory;
+  // The start within the host memory is aligned as the driver aligns it.
+  constexpr std::size_t kAlignment = 512;
+  std::unique_ptr<std::byte[]> memory(new std::byte[bytes + kAlignment]);
+  const auto start = reinterpret_cast<cuda::Address>(memory.get());
+  *address = (start + kAlignment - 1) / kAlignment * kAlignment;
+  now.memory.emplace(*address, std::move(memory));
+  now.sizes.emplace(*address, bytes);
+  now.used_memory += bytes;
+  return cuda::kSuccess;
+}
+
+Result release(cuda::Address address) {
+  const auto size = state().sizes.find(address);
+  if (size == state().sizes.end()) return cuda::kErrorInvalidValue;
+  state().used_memory -= size->second;
+  state().sizes.erase(size);
+  state().memory.erase(address);
+  return cuda::kSuccess;
+}
+
 }  // namespace
 
 extern "C" {
@@ -268,29 +292,25 @@ Result cuEventElapsedTime(float* milliseconds, cuda::EventHandle begin, cuda::Ev
 
 Result cuMemAlloc_v2(cuda::Address* address, std::size_t bytes) {
   FAKE_CALL(Context);
-  if (bytes == 0) return cuda::kErrorInvalidValue;
-  State& now = state();
-  if (bytes > now.total_memory - now.used_memory) return cuda::kErrorOutOfMemory;
-  // The start within the host memory is aligned as the driver aligns it.
-  constexpr std::size_t kAlignment = 512;
-  std::unique_ptr<std::byte[]> memory(new std::byte[bytes + kAlignment]);
-  const auto start = reinterpret_cast<cuda::Address>(memory.get());
-  *address = (start + kAlignment - 1) / kAlignment * kAlignment;
-  now.memory.emplace(*address, std::move(memory));
-  now.sizes.emplace(*address, bytes);
-  now.used_memory += bytes;
-  return cuda::kSuccess;
+  return allocate(address, bytes);
 }
 
 Result cuMemFree_v2(cuda::Address address) {
   FAKE_CALL(Context);
-  const auto size = state().sizes.find(address);
-  if (size == state().sizes.end()) return cuda::kErrorInvalidValue;
-  state().used_memory -= size->second;
-  state().sizes.erase(size);
-  state().memory.erase(address);
-  return cuda::kSuccess;
+  return release(address);
 }
+
+#ifndef FAKECUDA_OLD
+Result cuMemAllocAsync(cuda::Address* address, std::size_t bytes, cuda::StreamHandle stream) {
+  FAKE_CALL(Context);
+  return usable(stream) ? allocate(address, bytes) : cuda::kErrorInvalidHandle;
+}
+
+Result cuMemFreeAsync(cuda::Address address, cuda::StreamHandle stream) {
+  FAKE_CALL(Context);
+  return usable(stream) ? release(address) : cuda::kErrorInvalidHandle;
+}
+#endif
 
 Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   FAKE_CALL(Context);

@@ -19,8 +19,10 @@ void add_show(CLI::App& app);
 /// mica plan NAME: the plans of its kernels (codegen/plan/kernel_plan.h)
 void add_plan(CLI::App& app);
 void add_traffic(CLI::App& app);  ///< mica traffic NAME --size N: bytes moved, for measure_traffic.sh
-void add_dump(CLI::App& app);   ///< mica dump ALGORITHM --schedule S --after PASS: the code after a pass
-void add_ptx(CLI::App& app);    ///< mica ptx ALGORITHM --schedule S --sm N
+void add_dump(CLI::App& app);  ///< mica dump ALGORITHM --schedule S --after PASS: the code after a pass
+void add_ptx(CLI::App& app);   ///< mica ptx ALGORITHM --schedule S --sm N
+/// mica export ALGORITHM --schedule S --target T -o STEM: a library for programs in C
+void add_export(CLI::App& app);
 void add_bench(CLI::App& app);  ///< mica bench [FILTER]: times schedules on a target
 /// mica fuzz --seconds N --seed S [--illegal]: random pairs; exit status 1 and a small program on
 /// failure

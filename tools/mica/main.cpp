@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
   mica::tools::add_traffic(app);
   mica::tools::add_dump(app);
   mica::tools::add_ptx(app);
+  mica::tools::add_export(app);
   mica::tools::add_bench(app);
   mica::tools::add_tune(app);
   mica::tools::add_tuned(app);
