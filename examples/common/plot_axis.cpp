@@ -50,7 +50,7 @@ Axis drawable(Axis axis) {
 }  // namespace
 
 DrawnAxis::DrawnAxis(const Axis& axis, int room) : axis_(drawable(axis)), label_(axis.label) {
-  axis_.logarithmic ? decades(room) : linear_ticks(room);
+  if (axis_.ticks) axis_.logarithmic ? decades(room) : linear_ticks(room);
 }
 
 double DrawnAxis::share(double value) const {
