@@ -7,8 +7,8 @@ endif()
 set(mica_api_headers schedules/registry.h schedules/mica.h codegen/compile.h codegen/iterate/iteration.h
   dsl/expr/diagnostics.h dsl/expr/expr.h dsl/expr/limits.h dsl/expr/operators.h dsl/expr/print.h dsl/expr/type.h
   dsl/func/boundary.h dsl/func/finite_difference.h dsl/func/func.h dsl/func/image_param.h dsl/func/rdom.h
-  dsl/schedule/directives.h dsl/schedule/schedule.h runtime/buffer/buffer.h runtime/buffer/dlpack.h
-  runtime/run/device.h runtime/run/executable.h runtime/run/gpu_timer.h runtime/run/prepared_run.h
+  dsl/schedule/directives.h dsl/schedule/schedule.h runtime/buffer/buffer.h runtime/buffer/copy_async.h runtime/buffer/dlpack.h
+  runtime/run/copy_pipeline.h runtime/run/device.h runtime/run/executable.h runtime/run/gpu_stream.h runtime/run/gpu_timer.h runtime/run/prepared_run.h
   runtime/run/run_options.h runtime/run/target.h)
 list(TRANSFORM mica_api_headers PREPEND "${PROJECT_SOURCE_DIR}/")
 list(JOIN mica_api_headers " " mica_api_headers)

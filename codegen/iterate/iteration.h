@@ -18,6 +18,7 @@
 
 #include "dsl/func/func.h"
 #include "runtime/buffer/buffer.h"
+#include "runtime/run/prepared_run.h"
 #include "runtime/run/run_options.h"
 #include "runtime/run/target.h"
 
@@ -72,6 +73,17 @@ struct IterationOptions {
   std::vector<RunParam> params = {};
   /// What step() is in the first step, and how many steps were done before it.
   std::int64_t first_step = 0;
+};
+
+/// How Iteration::prepare's run is carried out.
+struct PrepareOptions {
+  /// Target::best() if there is none.
+  std::optional<Target> target = {};
+  std::vector<RunParam> params = {};
+  /// What step() is in its first step.
+  std::int64_t first_step = 0;
+  /// As RunOptions::stream.
+  Stream stream = {};
 };
 
 /// When run_until looks and gives up.
@@ -170,6 +182,26 @@ class Iteration {
   /// left side becomes NaN, or grows beyond UntilOptions::growth (the fields are then as at that step).
   IterationResult run_until(const std::vector<RunInput>& fields, const Expr& condition,
                             const UntilOptions& options = {}, CallSite at = CallSite::current());
+
+  /// The steps that time_tile says (one without it) as one run, for programs that launch themselves: in
+  /// streams and graphs, from and to memory that they choose. It reads `fields`, named as for run(), and
+  /// writes `results`, {field, buffer} for every field that the step computes (after several steps: for
+  /// every field). A result may have fewer points than its field: those are computed and no others, as
+  /// in a slab whose neighbours compute the rest. Points outside of the stepped box, which keep their
+  /// values, are in no result. At an edge of `fields` beyond which the problem goes on, they are those
+  /// of before: results that are as far from it as the taps of all steps reach do not depend on them.
+  ///
+  ///   heat.time_tile(4);
+  ///   PreparedRun four = heat.prepare({{u, slab}}, {{u, inner}}, {.stream = mine});
+  ///   four.run();
+  ///
+  /// Callbacks, checkpoints and conditions are run()'s alone. UserErrors as run()'s; a result that is
+  /// missing, named twice, of no field, or with points outside of the stepped box; sources or receivers;
+  /// several steps that would be computed step by step. DeviceErrors as Executable::prepare.
+  [[nodiscard]] PreparedRun prepare(const std::vector<RunInput>& fields,
+                                    const std::vector<RunInput>& results,
+                                    const PrepareOptions& options = {},
+                                    CallSite at = CallSite::current());
 
   /// The loops of a step and, with time_tile, those of several steps at once (of a stepped box that is
   /// not all of the fields), as Func::print_loop_nest has them.

@@ -1,8 +1,6 @@
 // Iteration::run and run_until.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <cstdio>
 
 #include "codegen/iterate/checkpoint.h"
 #include "codegen/iterate/iteration_state.h"
@@ -21,25 +19,6 @@ using iterate::Ranges;
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 31;  // step() is an Int(32)
 
-bool reads(const Plan& plan, const RunInput& input) {
-  return std::any_of(plan.buffers.begin(), plan.buffers.end(),
-                     [&](const PlanBuffer& buffer) { return buffer.image == input.image; });
-}
-
-bool reads(const Plan& plan, const RunParam& param) {
-  return std::any_of(plan.scalars.begin(), plan.scalars.end(),
-                     [&](const Plan::Scalar& scalar) { return scalar.param == param.param; });
-}
-
-bool mentions(const Expr& e, const RunParam& param) {
-  bool found = false;
-  walk(e, [&](const Expr& node) {
-    const auto* ref = node.as<ParamRef>();
-    found = found || (ref != nullptr && ref->param == param.param);
-  });
-  return found;
-}
-
 /// One run, between its first step and its last.
 class Run final : public RunningIteration {
  public:
@@ -48,34 +27,21 @@ class Run final : public RunningIteration {
       const std::vector<RunParam>& params, std::int64_t first_step, std::int64_t at_once,
       const CallSite& at)
       : state_(state),
-        target_(target),
         at_(at),
         compiled_(state.compiled_for(target)),
         done_(first_step),
         first_(first_step) {
     const Plan& plan = compiled_.step.plan();
     fields_ = iterate::buffers_of(state, given, at);
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
-      given_.inputs.emplace_back(state.replacements[f].field, fields_[f], at);
-    }
-    for (const RunInput& input : given) {
-      const bool is_field = std::any_of(given_.inputs.begin(), given_.inputs.end(),
-                                        [&](const RunInput& f) { return f.image == input.image; });
-      if (!is_field) given_.inputs.push_back(input);
-    }
-    given_.params = params;
-    keep_what_is_set(plan);
+    given_ = iterate::options_of(state, plan, fields_, given, params, at);
     const std::vector<Ranges> boxes =
         iterate::stepped_boxes(state, plan, fields_, given_.inputs, given_.params, at);
     for (const auto& sources : state.sources) {
       sources.check_inside(fields_[state.field_number(sources.field(), at)]);
     }
     iterate::warn_of_limits(state, params);
-    iterate::StepPlan single{.run = compiled_.step, .rules = iterate::rules_of(state, plan, boxes, at)};
-    for (const auto& output : state.outputs) {
-      single.fields.insert(single.fields.end(), output.fields.begin(), output.fields.end());
-    }
-    auto tile = make_tile(single, boxes);
+    iterate::StepPlan single = iterate::single_steps(state, compiled_.step, boxes, at);
+    auto tile = iterate::time_tiles(state, target, single, boxes, given_.inputs, true, at);
     std::int64_t stretch = at_once;
     for (const auto& callback : state.callbacks) stretch = std::min(stretch, callback.every);
     if (state.checkpoint) stretch = std::min(stretch, state.checkpoint->every);
@@ -116,7 +82,7 @@ class Run final : public RunningIteration {
     for (const auto& receivers : state_.receivers) {
       receivers.check(fields_[state_.field_number(receivers.field(), at_)], first_, steps);
     }
-    check_used(until);
+    iterate::check_used(state_, compiled_.step.plan(), given_, fields_.size(), until);
     if (at_once == 0 || state_.tile_steps <= at_once) return;
     throw UserError("time_tile(" + std::to_string(state_.tile_steps) +
                         ") asks for more steps at once than " + what + " has, " +
@@ -128,44 +94,6 @@ class Run final : public RunningIteration {
   [[nodiscard]] std::int64_t steps() const { return done_ - first_; }
 
  private:
-  /// Inputs and Params that the run is not given have all along what they hold when it begins.
-  void keep_what_is_set(const Plan& plan) {
-    for (const PlanBuffer& buffer : plan.buffers) {
-      if (buffer.image == nullptr || buffer.image->is_buffer) continue;
-      const bool known = std::any_of(given_.inputs.begin(), given_.inputs.end(),
-                                     [&](const RunInput& in) { return in.image == buffer.image; });
-      const std::shared_ptr<AnyBuffer> bound = std::atomic_load(&buffer.image->bound);
-      if (!known && bound != nullptr) given_.inputs.emplace_back(ImageParam(buffer.image), *bound, at_);
-    }
-    for (const Plan::Scalar& scalar : plan.scalars) {
-      const bool known = std::any_of(given_.params.begin(), given_.params.end(),
-                                     [&](const RunParam& p) { return p.param == scalar.param; });
-      if (known || scalar.param == iterate::step_param().data()) continue;
-      RunParam value(iterate::step_param(), 0, at_);
-      value.param = scalar.param;
-      value.bits = scalar.param->bits.load();
-      given_.params.push_back(value);
-    }
-  }
-
-  /// An input or a Param was given that neither the step nor `until`, if there is one, uses.
-  void check_used(const Plan* until) const {
-    const Plan& plan = compiled_.step.plan();
-    for (std::size_t i = fields_.size(); i < given_.inputs.size(); ++i) {
-      const RunInput& input = given_.inputs[i];
-      if (reads(plan, input) || (until != nullptr && reads(*until, input))) continue;
-      throw UserError("the run is given input " + input.image->name + ", which no step reads",
-                      input.where);
-    }
-    for (const RunParam& param : given_.params) {
-      bool used = reads(plan, param) || (until != nullptr && reads(*until, param));
-      for (const auto& limit : state_.limits) used = used || mentions(limit.condition, param);
-      if (used) continue;
-      throw UserError("the run is given Param " + param.param->name + ", which no step uses",
-                      param.where);
-    }
-  }
-
   void save() {
     std::vector<iterate::SavedField> saved;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
@@ -187,73 +115,7 @@ class Run final : public RunningIteration {
     return least;
   }
 
-  /// Can all that a tile reads be given in_lines of the stepped box? Fields may come to be in memory of
-  /// Mica's, which can.
-  [[nodiscard]] bool has_lines(const std::vector<iterate::FieldRule>& rules, const Ranges& box) const {
-    if (!target_.is_gpu() || iterate::asks_for_row_ends(state_)) return false;
-    for (std::size_t i = 0; i < given_.inputs.size(); ++i) {
-      const AnyBuffer& input = given_.inputs[i].buffer;
-      const bool leaves =
-          i < rules.size() && rules[i].output >= 0 && !iterate::has_aligned_rows(input, box);
-      if (!leaves && !iterate::in_lines(input, box[0].first).defined()) return false;
-    }
-    return true;
-  }
-
-  /// How several steps at once are computed; null: they are not.
-  std::unique_ptr<iterate::StepPlan> make_tile(const iterate::StepPlan& single,
-                                               const std::vector<Ranges>& boxes) {
-    if (state_.tile_steps < 2) return nullptr;
-    const auto note = [&](const std::string& why) {
-      std::fprintf(stderr, "note: %s: time_tile(%d) computes step by step: %s\n",
-                   to_string(SourceLocation(state_.tile_where)).c_str(), state_.tile_steps, why.c_str());
-    };
-    if (!state_.sources.empty() || !state_.receivers.empty()) {
-      note("sources and receivers act between single steps");
-      return nullptr;
-    }
-    const bool whole = std::all_of(fields_.begin(), fields_.end(), [&](const AnyBuffer& field) {
-      return iterate::ranges_of(field) == boxes.front();
-    });
-    const bool in_lines = !whole && has_lines(single.rules, boxes.front());
-    const auto made = state_.tile_for(target_, whole, in_lines);
-    if (!made->compiled.why.empty()) note(made->compiled.why);
-    auto tile = std::make_unique<iterate::StepPlan>();
-    if (in_lines && made->compiled.why.empty()) tile->lines_from = boxes.front()[0].first;
-    tile->run = made->compiled.executable;
-    tile->steps = made->steps;
-    tile->rules = single.rules;
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
-      tile->fields.push_back(f);
-      tile->rules[f] = {.output = static_cast<int>(f), .box = boxes.front()};
-      // What lies outside of a field that takes another's values is that one's, after as many steps.
-      std::size_t from = f;
-      for (int n = 0; n < tile->steps && state_.replacements[from].input; ++n) {
-        from = state_.field_number(*state_.replacements[from].input, at_);
-      }
-      tile->rules[f].outside = static_cast<int>(from);
-    }
-    const auto& margins = made->levels.margins;
-    const AnyBuffer& first = fields_[state_.outputs.front().fields.front()];
-    Ranges field = iterate::ranges_of(first);
-    if (tile->lines_from) field = iterate::in_lines(first.type(), field, *tile->lines_from);
-    for (std::size_t d = 0; d < margins.size(); ++d) {
-      const auto& [min, extent] = boxes.front()[d];
-      const std::int64_t before = min - field[d].first;
-      const std::int64_t after = field[d].second - extent - before;
-      if (std::max(before, after) > iterate::TimeLevels::kWidestMargin) {
-        note("more than " + std::to_string(iterate::TimeLevels::kWidestMargin) +
-             " points keep their values beside the box");
-        return nullptr;
-      }
-      tile->params.emplace_back(margins[d].first, before, at_);
-      tile->params.emplace_back(margins[d].second, after, at_);
-    }
-    return tile;
-  }
-
   Iteration::State& state_;
-  Target target_;
   CallSite at_;
   Iteration::State::Compiled compiled_;
   std::int64_t done_, first_;

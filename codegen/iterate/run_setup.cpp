@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "codegen/iterate/time_levels.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/print.h"
 #include "dsl/expr/traverse.h"
@@ -35,6 +36,45 @@ Ranges common_box(const Iteration::State::Output& output, const std::vector<AnyB
     }
   }
   return common;
+}
+
+bool reads(const Plan& plan, const RunInput& input) {
+  return std::any_of(plan.buffers.begin(), plan.buffers.end(),
+                     [&](const PlanBuffer& buffer) { return buffer.image == input.image; });
+}
+
+bool reads(const Plan& plan, const RunParam& param) {
+  return std::any_of(plan.scalars.begin(), plan.scalars.end(),
+                     [&](const Plan::Scalar& scalar) { return scalar.param == param.param; });
+}
+
+bool mentions(const Expr& e, const RunParam& param) {
+  bool found = false;
+  walk(e, [&](const Expr& node) {
+    const auto* ref = node.as<ParamRef>();
+    found = found || (ref != nullptr && ref->param == param.param);
+  });
+  return found;
+}
+
+/// Inputs and Params that a run is not given have all along what they hold when it begins.
+void keep_what_is_set(const Plan& plan, RunOptions& given, const CallSite& at) {
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.image == nullptr || buffer.image->is_buffer) continue;
+    const bool known = std::any_of(given.inputs.begin(), given.inputs.end(),
+                                   [&](const RunInput& in) { return in.image == buffer.image; });
+    const std::shared_ptr<AnyBuffer> bound = std::atomic_load(&buffer.image->bound);
+    if (!known && bound != nullptr) given.inputs.emplace_back(ImageParam(buffer.image), *bound, at);
+  }
+  for (const Plan::Scalar& scalar : plan.scalars) {
+    const bool known = std::any_of(given.params.begin(), given.params.end(),
+                                   [&](const RunParam& p) { return p.param == scalar.param; });
+    if (known || scalar.param == step_param().data()) continue;
+    RunParam value(step_param(), 0, at);
+    value.param = scalar.param;
+    value.bits = scalar.param->bits.load();
+    given.params.push_back(value);
+  }
 }
 
 }  // namespace
@@ -72,6 +112,39 @@ std::vector<AnyBuffer> buffers_of(const Iteration::State& s, const std::vector<R
                     at);
   }
   return fields;
+}
+
+RunOptions options_of(const Iteration::State& s, const Plan& plan, const std::vector<AnyBuffer>& fields,
+                      const std::vector<RunInput>& given, const std::vector<RunParam>& params,
+                      const CallSite& at) {
+  RunOptions options;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    options.inputs.emplace_back(s.replacements[f].field, fields[f], at);
+  }
+  for (const RunInput& input : given) {
+    const bool is_field = std::any_of(options.inputs.begin(), options.inputs.end(),
+                                      [&](const RunInput& f) { return f.image == input.image; });
+    if (!is_field) options.inputs.push_back(input);
+  }
+  options.params = params;
+  keep_what_is_set(plan, options, at);
+  return options;
+}
+
+void check_used(const Iteration::State& s, const Plan& plan, const RunOptions& given, std::size_t fields,
+                const Plan* until) {
+  for (std::size_t i = fields; i < given.inputs.size(); ++i) {
+    const RunInput& input = given.inputs[i];
+    if (reads(plan, input) || (until != nullptr && reads(*until, input))) continue;
+    throw UserError("the run is given input " + input.image->name + ", which no step reads",
+                    input.where);
+  }
+  for (const RunParam& param : given.params) {
+    bool used = reads(plan, param) || (until != nullptr && reads(*until, param));
+    for (const auto& limit : s.limits) used = used || mentions(limit.condition, param);
+    if (used) continue;
+    throw UserError("the run is given Param " + param.param->name + ", which no step uses", param.where);
+  }
 }
 
 std::vector<Ranges> stepped_boxes(const Iteration::State& s, const Plan& plan,
@@ -150,6 +223,89 @@ std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
     if (input) rules[f].field = static_cast<int>(s.field_number(*input, at));
   }
   return rules;
+}
+
+namespace {
+
+/// Can all `inputs` of the fields' dimensions, the fields first, be given in_lines of the stepped box? `moves`: fields of other
+/// rows come into memory of Mica's, which can.
+bool have_lines(const std::vector<RunInput>& inputs, const std::vector<FieldRule>& rules,
+                const Ranges& box, bool moves) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const AnyBuffer& buffer = inputs[i].buffer;
+    if (buffer.dimensions() != inputs.front().buffer.dimensions()) continue;
+    const bool moved =
+        moves && i < rules.size() && rules[i].output >= 0 && !has_aligned_rows(buffer, box);
+    if (!moved && !in_lines(buffer, box[0].first).defined()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+StepPlan single_steps(const Iteration::State& s, const Executable& step,
+                      const std::vector<Ranges>& boxes, const CallSite& at) {
+  StepPlan single{.run = step, .rules = rules_of(s, step.plan(), boxes, at)};
+  for (const auto& output : s.outputs) {
+    single.fields.insert(single.fields.end(), output.fields.begin(), output.fields.end());
+  }
+  return single;
+}
+
+std::unique_ptr<StepPlan> time_tiles(Iteration::State& s, const Target& target, const StepPlan& single,
+                                     const std::vector<Ranges>& boxes,
+                                     const std::vector<RunInput>& inputs, bool moves,
+                                     const CallSite& at) {
+  if (s.tile_steps < 2) return nullptr;
+  const auto note = [&](const std::string& why) {
+    std::fprintf(stderr, "note: %s: time_tile(%d) computes step by step: %s\n",
+                 to_string(SourceLocation(s.tile_where)).c_str(), s.tile_steps, why.c_str());
+  };
+  if (!s.sources.empty() || !s.receivers.empty()) {
+    note("sources and receivers act between single steps");
+    return nullptr;
+  }
+  const std::size_t fields = s.replacements.size();
+  const bool whole = std::all_of(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(fields),
+                                 [&](const RunInput& field) {
+                                   return ranges_of(field.buffer) == boxes.front();
+                                 });
+  const bool lines = !whole && target.is_gpu() && !asks_for_row_ends(s) &&
+                     have_lines(inputs, single.rules, boxes.front(), moves);
+  const auto made = s.tile_for(target, whole, lines);
+  if (!made->compiled.why.empty()) note(made->compiled.why);
+  auto tile = std::make_unique<StepPlan>();
+  if (lines && made->compiled.why.empty()) tile->lines_from = boxes.front()[0].first;
+  tile->run = made->compiled.executable;
+  tile->steps = made->steps;
+  tile->rules = single.rules;
+  for (std::size_t f = 0; f < fields; ++f) {
+    tile->fields.push_back(f);
+    tile->rules[f] = {.output = static_cast<int>(f), .box = boxes.front()};
+    // What lies outside of a field that takes another's values is that one's, after as many steps.
+    std::size_t from = f;
+    for (int n = 0; n < tile->steps && s.replacements[from].input; ++n) {
+      from = s.field_number(*s.replacements[from].input, at);
+    }
+    tile->rules[f].outside = static_cast<int>(from);
+  }
+  const auto& margins = made->levels.margins;
+  const AnyBuffer& first = inputs[s.outputs.front().fields.front()].buffer;
+  Ranges field = ranges_of(first);
+  if (tile->lines_from) field = in_lines(first.type(), field, *tile->lines_from);
+  for (std::size_t d = 0; d < margins.size(); ++d) {
+    const auto& [min, extent] = boxes.front()[d];
+    const std::int64_t before = min - field[d].first;
+    const std::int64_t after = field[d].second - extent - before;
+    if (std::max(before, after) > TimeLevels::kWidestMargin) {
+      note("more than " + std::to_string(TimeLevels::kWidestMargin) +
+           " points keep their values beside the box");
+      return nullptr;
+    }
+    tile->params.emplace_back(margins[d].first, before, at);
+    tile->params.emplace_back(margins[d].second, after, at);
+  }
+  return tile;
 }
 
 void warn_of_limits(Iteration::State& s, const std::vector<RunParam>& params) {

@@ -26,6 +26,13 @@ std::vector<AnyBuffer> fields_of(const Iteration::State& state, const RunOptions
 
 }  // namespace
 
+void give_lines(const StepPlan& plan, std::vector<RunInput>& inputs) {
+  for (RunInput& input : inputs) {
+    const bool in_rows = input.buffer.dimensions() == inputs.front().buffer.dimensions();
+    if (plan.lines_from && in_rows) input.buffer = in_lines(input.buffer, *plan.lines_from);
+  }
+}
+
 StepRuns::StepRuns(const Iteration::State& state, const Iteration::State::Compiled& compiled,
                    RunOptions options, StepPlan single, std::unique_ptr<StepPlan> tile,
                    std::int64_t stretch, const CallSite& at)
@@ -75,11 +82,7 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
   RunOptions options = options_now();
   options.params.insert(options.params.end(), way.plan.params.begin(), way.plan.params.end());
   options.params.push_back(number_of_step(0, at_));
-  for (RunInput& input : options.inputs) {
-    if (!way.plan.lines_from) break;
-    const AnyBuffer lines = in_lines(input.buffer, *way.plan.lines_from);
-    if (lines.defined()) input.buffer = lines;
-  }
+  give_lines(way.plan, options.inputs);
   std::vector<AnyBuffer> outputs;
   for (const std::size_t f : way.plan.fields) outputs.push_back(buffers_.output(f));
   std::vector<AnyBuffer*> pointers;

@@ -30,6 +30,9 @@ struct StepPlan {
   std::optional<std::int64_t> lines_from = {};
 };
 
+/// Inputs of the fields' dimensions, the fields first, in the lines that `plan` asks for.
+void give_lines(const StepPlan& plan, std::vector<RunInput>& inputs);
+
 /// The steps of one run. Used by one thread.
 class StepRuns {
  public:

@@ -114,6 +114,13 @@ AnyBuffer AnyBuffer::wrap_device(Type type, std::uint64_t device_ptr, const std:
   return buffer;
 }
 
+AnyBuffer AnyBuffer::pinned(Type type, const std::vector<BufferDim>& dims, const Target& target) {
+  const StorageLayout layout = layout_of(type, dims);
+  const std::shared_ptr<void> memory = device_for(target)->pinned_memory(layout.bytes());
+  void* at_mins = static_cast<std::byte*>(memory.get()) + layout.offset * layout.element_bytes;
+  return wrap_host(type, layout.span > 0 ? at_mins : nullptr, dims, memory);
+}
+
 AnyBuffer AnyBuffer::with_halo(Type type, const std::vector<std::int64_t>& extents,
                                const std::vector<std::int64_t>& halo) {
   if (halo.size() != extents.size()) {

@@ -69,6 +69,12 @@ class AnyBuffer {
   static AnyBuffer wrap_device(Type type, std::uint64_t device_ptr, const std::vector<BufferDim>& dims,
                                const Target& target, std::shared_ptr<void> owner = nullptr);
 
+  /// As the constructor, in page-locked host memory, which the GPU of `target` copies from and to by
+  /// itself, at the full speed of its link and beside kernels (runtime/buffer/copy_async.h). The memory
+  /// is made at once, in about half a second a gigabyte, and is not to be had for most of a machine's.
+  /// DeviceError when it cannot be had. On a target without memory of its own: ordinary memory.
+  static AnyBuffer pinned(Type type, const std::vector<BufferDim>& dims, const Target& target);
+
   /// Allocates `extents` interior points with `halo` more on each side: mins are -halo. The first
   /// interior point of every row is aligned to 128 bytes and the pitch is padded to match.
   /// UserError for a negative halo or one that is not given for every dimension.
@@ -192,6 +198,9 @@ class Buffer : public AnyBuffer {
   static Buffer wrap_device(std::uint64_t device_ptr, const std::vector<BufferDim>& dims,
                             const Target& target, std::shared_ptr<void> owner = nullptr) {
     return Buffer(AnyBuffer::wrap_device(type_of<T>(), device_ptr, dims, target, std::move(owner)));
+  }
+  static Buffer pinned(const std::vector<BufferDim>& dims, const Target& target) {
+    return Buffer(AnyBuffer::pinned(type_of<T>(), dims, target));
   }
   static Buffer with_halo(const std::vector<std::int64_t>& extents,
                           const std::vector<std::int64_t>& halo) {

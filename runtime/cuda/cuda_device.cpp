@@ -48,6 +48,70 @@ class CudaDevice final : public Device {
     }
   }
 
+  void enqueue_copy(const RowCopy& copy, Stream stream) override {
+    if (copy.row_bytes == 0 || copy.rows == 0) return;
+    const CudaContext::Scope scope(*context_);
+    const cuda::Driver& driver = context_->driver();
+    const cuda::StreamHandle on = context_->stream(stream);
+    const auto fail = [&](const char* call, cuda::Result result) {
+      if (result == cuda::kSuccess) return;
+      throw driver.error(call, result,
+                         cuda::bytes_text(copy.row_bytes * copy.rows) +
+                             (copy.to_device ? " to the GPU" : " from the GPU"));
+    };
+    if (copy.rows == 1) {
+      if (copy.to_device) {
+        fail("cuMemcpyHtoDAsync_v2",
+             driver.cuMemcpyHtoDAsync_v2(copy.device, copy.host, copy.row_bytes, on));
+      } else {
+        fail("cuMemcpyDtoHAsync_v2",
+             driver.cuMemcpyDtoHAsync_v2(copy.host, copy.device, copy.row_bytes, on));
+      }
+      return;
+    }
+    cuda::Copy2d rows;
+    rows.row_bytes = copy.row_bytes;
+    rows.rows = copy.rows;
+    const auto on_device = [&](auto& side) {
+      side.type = cuda::kMemoryDevice;
+      side.device = copy.device;
+      side.pitch = copy.device_pitch;
+    };
+    const auto on_host = [&](auto& side) {
+      side.type = cuda::kMemoryHost;
+      side.host = copy.host;
+      side.pitch = copy.host_pitch;
+    };
+    if (copy.to_device) {
+      on_host(rows.from);
+      on_device(rows.to);
+    } else {
+      on_device(rows.from);
+      on_host(rows.to);
+    }
+    fail("cuMemcpy2DAsync_v2", driver.cuMemcpy2DAsync_v2(&rows, on));
+  }
+
+  std::shared_ptr<void> pinned_memory(std::size_t bytes) override {
+    if (bytes == 0) return nullptr;
+    const CudaContext::Scope scope(*context_);
+    const cuda::Driver& driver = context_->driver();
+    void* memory = nullptr;
+    const cuda::Result result = driver.cuMemHostAlloc(&memory, bytes, cuda::kHostPortable);
+    if (result != cuda::kSuccess) {
+      throw driver.error("cuMemHostAlloc", result,
+                         cuda::bytes_text(bytes) + " of page-locked host memory");
+    }
+    return {memory, [context = context_](void* given_back) {
+              // Errors say that the process ends or that the context is already broken.
+              try {
+                const CudaContext::Scope in(*context);
+                (void)context->driver().cuMemFreeHost(given_back);
+              } catch (const DeviceError&) {
+              }
+            }};
+  }
+
   void synchronize(Stream stream) override {
     const CudaContext::Scope scope(*context_);
     const cuda::Driver& driver = context_->driver();

@@ -142,9 +142,31 @@ struct GraphEdge {
 };
 inline constexpr unsigned char kPortProgrammatic = 1, kDependencyProgrammatic = 1;
 
-/// CUstream_flags, CUevent_flags.
-enum StreamFlags : unsigned { kStreamDefault = 0 };
+/// CUmemorytype.
+enum CopyMemory : int { kMemoryHost = 1, kMemoryDevice = 2 };
+/// One side of a CUDA_MEMCPY2D, whose address is `host` or `device` as `type` says.
+template <typename HostPointer>
+struct CopySide {
+  std::size_t x_bytes = 0, y = 0;  ///< where the copy begins
+  int type = kMemoryHost;
+  HostPointer host = nullptr;
+  Address device = 0;
+  void* array = nullptr;  ///< CUarray
+  std::size_t pitch = 0;  ///< bytes from row to row
+};
+/// CUDA_MEMCPY2D.
+struct Copy2d {
+  CopySide<const void*> from;
+  CopySide<void*> to;
+  std::size_t row_bytes = 0, rows = 0;
+};
+/// The largest pitch of a Copy2d, in bytes (CU_DEVICE_ATTRIBUTE_MAX_PITCH of every GPU since sm_20).
+inline constexpr std::size_t kMostPitch = 0x7fffffff;
+
+/// CUstream_flags, CUevent_flags, CU_MEMHOSTALLOC_*.
+enum StreamFlags : unsigned { kStreamDefault = 0, kStreamNonBlocking = 1 };
 enum EventFlags : unsigned { kEventDefault = 0, kEventDisableTiming = 2 };
+enum HostMemoryFlags : unsigned { kHostPortable = 1 };
 
 // The driver's functions by exported name and parameters. All return a Result. The suffix _v2 is part
 // of the exported name; cuda.h hides it behind a macro.
@@ -181,6 +203,9 @@ enum EventFlags : unsigned { kEventDefault = 0, kEventDisableTiming = 2 };
   X(cuMemAlloc_v2, Address*, std::size_t)                                                       \
   X(cuMemFree_v2, Address)                                                                      \
   X(cuMemGetInfo_v2, std::size_t*, std::size_t*)                                                \
+  X(cuMemHostAlloc, void**, std::size_t, unsigned)                                              \
+  X(cuMemFreeHost, void*)                                                                       \
+  X(cuMemcpy2DAsync_v2, const Copy2d*, StreamHandle)                                            \
   X(cuMemcpyHtoDAsync_v2, Address, const void*, std::size_t, StreamHandle)                      \
   X(cuMemcpyDtoHAsync_v2, void*, Address, std::size_t, StreamHandle)                            \
   X(cuMemcpyDtoDAsync_v2, Address, Address, std::size_t, StreamHandle)                          \

@@ -72,6 +72,16 @@ class LaunchGraph {
   virtual void launch(Stream stream) = 0;
 };
 
+/// Rows of bytes to be copied between a device's memory and the host's.
+struct RowCopy {
+  bool to_device = true;
+  std::uint64_t device = 0;  ///< address of the first row
+  void* host = nullptr;      ///< address of the first row; is read only where `to_device`
+  std::size_t row_bytes = 0, rows = 1;
+  /// Bytes from row to row, at least row_bytes and less than 2^31 where there are several.
+  std::size_t device_pitch = 0, host_pitch = 0;
+};
+
 /// Memory and order on one device. The host and the emulator use host memory.
 class Device {
  public:
@@ -85,6 +95,12 @@ class Device {
   virtual void copy_to_device(std::uint64_t to, const void* from, std::size_t bytes, Stream stream) = 0;
   /// In the order of `stream`; may return early. The bytes are in place after synchronize(stream).
   virtual void copy_to_host(void* to, std::uint64_t from, std::size_t bytes, Stream stream) = 0;
+  /// Puts a copy into `stream` and returns, before it is done where the device has memory of its own and
+  /// the host's is page-locked: both sides stay as they are until then.
+  virtual void enqueue_copy(const RowCopy& copy, Stream stream);
+  /// Host memory that the device copies from and to by itself (page-locked), given back with the last
+  /// owner; aligned to 256 bytes. Ordinary memory where the device has none of its own.
+  virtual std::shared_ptr<void> pinned_memory(std::size_t bytes);
   /// Returns when the work put into `stream` so far is done; DeviceError if any of it failed.
   virtual void synchronize(Stream stream) = 0;
   /// A texture over `bytes` bytes at `address` with elements of `type` (f32, i32, u32); `array` is for

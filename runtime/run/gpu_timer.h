@@ -40,8 +40,6 @@ class GpuTimer {
  private:
   struct Clock;
   [[nodiscard]] Clock& clock() const;
-  struct CudaClock;
-  struct HostClock;
   std::unique_ptr<Clock> clock_;
 };
 

@@ -47,6 +47,34 @@ void memory(Buffer<float>& field, const Target& gpu, cudaStream_t stream) {
   field.copy_to_host();
 }
 
+void copies(Executable& step, const ImageParam& u, const Target& gpu, std::int64_t nx, std::int64_t ny,
+            std::int64_t rows) {
+  Buffer<float> in[3], out[3];  // on the device: three slabs are under way at once
+  for (int s = 0; s < 3; ++s) {
+    in[s] = Buffer<float>(nx, rows + 2);
+    out[s] = Buffer<float>(nx - 2, rows);
+  }
+  auto field = Buffer<float>::pinned(dense_dims({nx, ny}), gpu);  // page-locked host memory
+  auto result = Buffer<float>::pinned(dense_dims({nx - 2, ny - 2}), gpu);
+  field.fill(1);
+
+  CopyPipeline pipeline(gpu);
+  for (std::int64_t y = 0; y + rows <= ny - 2; y += rows) {
+    const int slot = pipeline.next_slot();
+    const auto slab = field.cropped({{0, nx}, {y, rows + 2}});
+    const auto own = result.cropped({{0, nx - 2}, {y, rows}});
+    const auto to = out[slot].translated({1, 1});
+    pipeline.add([&](Stream s) { copy_to_device(slab, in[slot], gpu, s); },
+                 [&](Stream s) {
+                   Buffer<float> written = to;
+                   step.run(written, {.inputs = {{u, in[slot]}}, .stream = s});
+                 },
+                 [&](Stream s) { copy_to_host(out[slot], own, gpu, s); });
+  }
+  pipeline.synchronize();
+  std::printf("%.2f stages at once\n", times_of(pipeline.spans()).overlap());
+}
+
 void graphs(Executable& executable, const ImageParam& u, const Param<float>& dt, Buffer<float>& a,
             Buffer<float>& b) {
   cudaStream_t stream = nullptr;

@@ -319,6 +319,45 @@ Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return cuda::kSuccess;
 }
 
+Result cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  FAKE_CALL(Context);
+  if (bytes == 0) return cuda::kErrorInvalidValue;
+  constexpr std::size_t kPage = 4096;
+  std::unique_ptr<std::byte[]> block(new std::byte[bytes + kPage]);
+  const auto start = reinterpret_cast<std::uintptr_t>(block.get());
+  *memory = reinterpret_cast<void*>((start + kPage - 1) / kPage * kPage);
+  state().pinned.emplace(*memory, std::move(block));
+  return cuda::kSuccess;
+}
+
+Result cuMemFreeHost(void* memory) {
+  FAKE_CALL(Context);
+  return state().pinned.erase(memory) == 1 ? cuda::kSuccess : cuda::kErrorInvalidValue;
+}
+
+Result cuMemcpy2DAsync_v2(const cuda::Copy2d* copy, cuda::StreamHandle stream) {
+  FAKE_CALL(Context);
+  if (!usable(stream)) return cuda::kErrorInvalidHandle;
+  const auto start_of = [&](const auto& side) -> std::uintptr_t {
+    const std::size_t most = side.pitch * (copy->rows - 1) + copy->row_bytes;
+    const bool on_device = side.type == cuda::kMemoryDevice;
+    const bool legal = copy->row_bytes <= side.pitch && side.pitch <= cuda::kMostPitch &&
+                       side.x_bytes == 0 && side.y == 0 && side.array == nullptr &&
+                       (on_device ? side.host == nullptr && state().holds(side.device, most)
+                                  : side.type == cuda::kMemoryHost && side.device == 0);
+    if (!legal) return 0;
+    return on_device ? static_cast<std::uintptr_t>(side.device)
+                     : reinterpret_cast<std::uintptr_t>(side.host);
+  };
+  const std::uintptr_t from = start_of(copy->from), to = start_of(copy->to);
+  if (from == 0 || to == 0 || copy->rows == 0) return cuda::kErrorInvalidValue;
+  for (std::size_t row = 0; row < copy->rows; ++row) {
+    std::memcpy(reinterpret_cast<std::byte*>(to) + row * copy->to.pitch,
+                reinterpret_cast<const std::byte*>(from) + row * copy->from.pitch, copy->row_bytes);
+  }
+  return cuda::kSuccess;
+}
+
 Result cuTexObjectCreate(cuda::TextureHandle* texture, const cuda::LinearResource* memory,
                          const cuda::TextureSettings* settings, const cuda::ResourceView* view) {
   FAKE_CALL(Context);

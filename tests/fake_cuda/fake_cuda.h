@@ -30,7 +30,8 @@ struct FakeCudaLaunch {
 
 /// What has been made and not given back.
 struct FakeCudaLive {
-  std::size_t allocations, bytes, streams, events, modules, links, retained_contexts, textures, graphs;
+  std::size_t allocations, bytes, streams, events, modules, links, retained_contexts, textures, graphs,
+      pinned;
 };
 
 extern "C" {

@@ -128,7 +128,8 @@ FakeCudaLive fakecuda_live() {
   for (const auto& [device, count] : now.retained) retained += static_cast<std::size_t>(count);
   return {now.memory.size(), now.used_memory,     now.streams.size(),
           now.events.size(), now.modules.size(),  now.links.size(),
-          retained,          now.textures.size(), now.graphs.size() + now.execs.size()};
+          retained,          now.textures.size(), now.graphs.size() + now.execs.size(),
+          now.pinned.size()};
 }
 
 void fakecuda_on_launch(void (*body)(const FakeCudaLaunch*, void*), void* closure) {

@@ -66,6 +66,7 @@ struct State {
   std::map<std::string, Failure> failures;
   std::map<cuda::Address, std::unique_ptr<std::byte[]>> memory;
   std::map<cuda::Address, std::size_t> sizes;
+  std::map<void*, std::unique_ptr<std::byte[]>> pinned;  // page-locked host memory
   std::map<cuda::DeviceId, Context> primary;
   std::map<cuda::DeviceId, int> retained;
   std::set<std::unique_ptr<Context>> own_contexts;

@@ -63,6 +63,7 @@ void FakeGpuTest::TearDown() {
   EXPECT_EQ(fake_->context_depth(), 0);
   const FakeCudaLive live = fake_->live();
   EXPECT_EQ(live.allocations, 0U);
+  EXPECT_EQ(live.pinned, 0U);
   EXPECT_EQ(live.streams, 0U);
   EXPECT_EQ(live.events, 0U);
   EXPECT_EQ(live.modules, 0U);

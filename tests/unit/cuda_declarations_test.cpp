@@ -105,6 +105,10 @@ TEST(CudaDeclarations, OfAttributesAndFlagsAreThoseOfTheToolkit) {
   EXPECT_EQ(int{cuda::kFilterPoint}, CU_TR_FILTER_MODE_POINT);
   EXPECT_EQ(unsigned{cuda::kTextureReadAsInteger}, unsigned{CU_TRSF_READ_AS_INTEGER});
   EXPECT_EQ(unsigned{cuda::kStreamDefault}, unsigned{CU_STREAM_DEFAULT});
+  EXPECT_EQ(unsigned{cuda::kStreamNonBlocking}, unsigned{CU_STREAM_NON_BLOCKING});
+  EXPECT_EQ(unsigned{cuda::kHostPortable}, unsigned{CU_MEMHOSTALLOC_PORTABLE});
+  EXPECT_EQ(int{cuda::kMemoryHost}, CU_MEMORYTYPE_HOST);
+  EXPECT_EQ(int{cuda::kMemoryDevice}, CU_MEMORYTYPE_DEVICE);
   EXPECT_EQ(unsigned{cuda::kEventDefault}, unsigned{CU_EVENT_DEFAULT});
   EXPECT_EQ(unsigned{cuda::kEventDisableTiming}, unsigned{CU_EVENT_DISABLE_TIMING});
 }
@@ -126,6 +130,20 @@ TEST(CudaDeclarations, OfTexturesLieInMemoryLikeThoseOfTheToolkit) {
   EXPECT_EQ(offsetof(cuda::TextureSettings, border), offsetof(CUDA_TEXTURE_DESC, borderColor));
 }
 
+TEST(CudaDeclarations, OfCopiesLieInMemoryLikeThoseOfTheToolkit) {
+  EXPECT_EQ(sizeof(cuda::Copy2d), sizeof(CUDA_MEMCPY2D));
+  EXPECT_EQ(offsetof(cuda::Copy2d, from.type), offsetof(CUDA_MEMCPY2D, srcMemoryType));
+  EXPECT_EQ(offsetof(cuda::Copy2d, from.host), offsetof(CUDA_MEMCPY2D, srcHost));
+  EXPECT_EQ(offsetof(cuda::Copy2d, from.device), offsetof(CUDA_MEMCPY2D, srcDevice));
+  EXPECT_EQ(offsetof(cuda::Copy2d, from.pitch), offsetof(CUDA_MEMCPY2D, srcPitch));
+  EXPECT_EQ(offsetof(cuda::Copy2d, to.type), offsetof(CUDA_MEMCPY2D, dstMemoryType));
+  EXPECT_EQ(offsetof(cuda::Copy2d, to.host), offsetof(CUDA_MEMCPY2D, dstHost));
+  EXPECT_EQ(offsetof(cuda::Copy2d, to.device), offsetof(CUDA_MEMCPY2D, dstDevice));
+  EXPECT_EQ(offsetof(cuda::Copy2d, to.pitch), offsetof(CUDA_MEMCPY2D, dstPitch));
+  EXPECT_EQ(offsetof(cuda::Copy2d, row_bytes), offsetof(CUDA_MEMCPY2D, WidthInBytes));
+  EXPECT_EQ(offsetof(cuda::Copy2d, rows), offsetof(CUDA_MEMCPY2D, Height));
+}
+
 TEST(CudaDeclarations, NamesAreWhatTheToolkitMapsItsOwnTo) {
   // cuda.h's macros turn the plain name into the exported one.
 #define MICA_TEXT_OF(name) #name
@@ -144,6 +162,9 @@ TEST(CudaDeclarations, NamesAreWhatTheToolkitMapsItsOwnTo) {
   EXPECT_STREQ(MICA_EXPORTED(cuMemcpyHtoDAsync), "cuMemcpyHtoDAsync_v2");
   EXPECT_STREQ(MICA_EXPORTED(cuMemcpyDtoHAsync), "cuMemcpyDtoHAsync_v2");
   EXPECT_STREQ(MICA_EXPORTED(cuMemcpyDtoDAsync), "cuMemcpyDtoDAsync_v2");
+  EXPECT_STREQ(MICA_EXPORTED(cuMemcpy2DAsync), "cuMemcpy2DAsync_v2");
+  EXPECT_STREQ(MICA_EXPORTED(cuMemHostAlloc), "cuMemHostAlloc");
+  EXPECT_STREQ(MICA_EXPORTED(cuMemFreeHost), "cuMemFreeHost");
   EXPECT_STREQ(MICA_EXPORTED(cuLaunchKernel), "cuLaunchKernel");
   EXPECT_STREQ(MICA_EXPORTED(cuStreamCreate), "cuStreamCreate");
   EXPECT_STREQ(MICA_EXPORTED(cuModuleLoadData), "cuModuleLoadData");

@@ -287,6 +287,16 @@ Plot& Plot::contour(std::int64_t nx, std::int64_t ny,
   return *this;
 }
 
+Plot& Plot::box(const PlotPoint& from, const PlotPoint& to, const Color& color) {
+  data_->inside([&](cairo_t* cairo) {
+    data_->page->color(color);
+    const double x = data_->x(from.x), y = data_->y(from.y);
+    cairo_rectangle(cairo, x, y, data_->x(to.x) - x, data_->y(to.y) - y);
+    cairo_fill(cairo);
+  });
+  return *this;
+}
+
 Plot& Plot::text(const PlotPoint& at, const std::string& words, const Color& color) {
   data_->page->color(color);
   data_->page->text(data_->x(at.x), data_->y(at.y), words, 0);
@@ -417,6 +427,11 @@ void Page::color_bar(const Frame& frame, ColorMap colors, const Axis& values) {
   cairo_set_antialias(data_->cairo, CAIRO_ANTIALIAS_DEFAULT);
   data_->frame(frame);
   data_->upright_axis(frame, DrawnAxis(values, static_cast<int>(frame.height / 50)), true);
+}
+
+void Page::text(double left, double top, const std::string& words, const Color& color) {
+  data_->color(color);
+  data_->text(left, top, words, 0);
 }
 
 void Page::save(const std::string& path) const {

@@ -46,6 +46,7 @@ struct Axis {
   double from = 0, to = 1;
   bool logarithmic = false;
   std::vector<double> ticks = {};  ///< where it has ticks, with their numbers; empty: at round numbers
+  bool bare = false;               ///< neither ticks nor the lines at them
 };
 
 /// A rectangle of a page in pixels; labels and ticks stand outside of it.
@@ -78,6 +79,8 @@ class Plot {
   Plot& contour(std::int64_t nx, std::int64_t ny,
                 const std::function<double(std::int64_t, std::int64_t)>& value, double level,
                 const Color& color, double width = 1);
+  /// A filled rectangle between two of its corners.
+  Plot& box(const PlotPoint& from, const PlotPoint& to, const Color& color);
   Plot& text(const PlotPoint& at, const std::string& words, const Color& color = kBlack);
   /// The labels of what was drawn so far.
   Plot& legend(Corner corner);
@@ -101,6 +104,8 @@ class Page {
   Plot plot(const Frame& frame, const Axis& x, const Axis& y, const std::string& title = "");
   /// The colours of a scale in an upright `frame`, its ticks and label to the right.
   void color_bar(const Frame& frame, ColorMap colors, const Axis& values);
+  /// Words whose base line begins at a place of the page, in pixels from its upper left corner.
+  void text(double left, double top, const std::string& words, const Color& color = kBlack);
   /// UserError naming the path when it cannot be written.
   void save(const std::string& path) const;
 

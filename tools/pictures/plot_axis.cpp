@@ -52,7 +52,7 @@ Axis drawable(Axis axis) {
 DrawnAxis::DrawnAxis(const Axis& axis, int room) : axis_(drawable(axis)), label_(axis.label) {
   if (!axis_.ticks.empty()) {
     given_ticks();
-  } else {
+  } else if (!axis_.bare) {
     axis_.logarithmic ? decades(room) : linear_ticks(room);
   }
 }

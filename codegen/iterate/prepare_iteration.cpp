@@ -1,0 +1,108 @@
+// Iteration::prepare.
+#include <algorithm>
+
+#include "codegen/iterate/run_setup.h"
+
+namespace mica {
+namespace {
+
+using iterate::Ranges;
+
+std::string text_of(const Ranges& box) {
+  std::string text;
+  for (const auto& [min, extent] : box) {
+    text += (text.empty() ? "[" : " x [") + std::to_string(min) + ".." +
+            std::to_string(min + extent - 1) + "]";
+  }
+  return text;
+}
+
+bool is_inside(const Ranges& inner, const Ranges& outer) {
+  for (std::size_t d = 0; d < inner.size(); ++d) {
+    if (inner[d].first < outer[d].first) return false;
+    if (inner[d].first + inner[d].second > outer[d].first + outer[d].second) return false;
+  }
+  return true;
+}
+
+/// The buffers of `results` for the outputs of `plan`, in their order.
+std::vector<AnyBuffer> outputs_of(const Iteration::State& state, const iterate::StepPlan& plan,
+                                  const std::vector<RunInput>& results, const CallSite& at) {
+  std::vector<AnyBuffer> outputs;
+  for (const std::size_t f : plan.fields) {
+    const ImageParam& field = state.replacements[f].field;
+    const auto is_its = [&](const RunInput& result) { return result.image == field.data(); };
+    const auto found = std::find_if(results.begin(), results.end(), is_its);
+    if (found == results.end()) {
+      throw UserError("prepare was given no buffer for what field " + field.name() +
+                          " holds after it: {{" + field.name() + ", buffer}, ...}",
+                      at);
+    }
+    const Ranges box = iterate::ranges_of(found->buffer);
+    if (!is_inside(box, plan.rules[f].box)) {
+      throw UserError("the result for field " + field.name() + " has points " + text_of(box) +
+                          ", but the steps compute " + text_of(plan.rules[f].box) +
+                          ": crop it to points in there",
+                      found->where);
+    }
+    outputs.push_back(found->buffer);
+  }
+  for (auto result = results.begin(); result != results.end(); ++result) {
+    if (std::any_of(results.begin(), result,
+                    [&](const RunInput& before) { return before.image == result->image; })) {
+      throw UserError(
+          "prepare was given two results for field " + result->image->name + ": name it once",
+          result->where);
+    }
+    const std::size_t f = state.field_number(ImageParam(result->image), result->where);
+    if (std::find(plan.fields.begin(), plan.fields.end(), f) != plan.fields.end()) continue;
+    throw UserError("prepare was given a result for field " + result->image->name +
+                        ", which holds after a step what " + state.replacements[f].input->name() +
+                        " held: leave it out, and name that buffer in its place for the next step",
+                    result->where);
+  }
+  return outputs;
+}
+
+}  // namespace
+
+PreparedRun Iteration::prepare(const std::vector<RunInput>& fields, const std::vector<RunInput>& results,
+                               const PrepareOptions& options, CallSite at) {
+  State& state = *state_;
+  if (!state.sources.empty() || !state.receivers.empty()) {
+    throw UserError(
+        "prepare makes one run of the step, but this Iteration has sources or receivers, which act "
+        "after each: use run, or add them in a Func of your own",
+        at);
+  }
+  const Target target = options.target ? *options.target : Target::best();
+  const State::Compiled compiled = state.compiled_for(target);
+  const Plan& plan = compiled.step.plan();
+  const std::vector<AnyBuffer> buffers = iterate::buffers_of(state, fields, at);
+  RunOptions given = iterate::options_of(state, plan, buffers, fields, options.params, at);
+  iterate::check_used(state, plan, given, buffers.size(), nullptr);
+  const std::vector<Ranges> boxes =
+      iterate::stepped_boxes(state, plan, buffers, given.inputs, given.params, at);
+  iterate::warn_of_limits(state, options.params);
+  iterate::StepPlan steps = iterate::single_steps(state, compiled.step, boxes, at);
+  if (state.tile_steps > 1) {
+    const auto tiles = iterate::time_tiles(state, target, steps, boxes, given.inputs, false, at);
+    if (tiles == nullptr) {
+      throw UserError("the " + std::to_string(state.tile_steps) +
+                          " steps of time_tile are not computed at once here: prepare one step, with "
+                          "time_tile(1), and run it as often",
+                      at);
+    }
+    steps = *tiles;
+  }
+  std::vector<AnyBuffer> outputs = outputs_of(state, steps, results, at);
+  std::vector<AnyBuffer*> pointers;
+  for (AnyBuffer& output : outputs) pointers.push_back(&output);
+  iterate::give_lines(steps, given.inputs);
+  given.params.insert(given.params.end(), steps.params.begin(), steps.params.end());
+  given.params.emplace_back(iterate::step_param(), options.first_step, at);
+  given.stream = options.stream;
+  return steps.run.prepare(pointers, iterate::used_by(steps.run, given), at);
+}
+
+}  // namespace mica

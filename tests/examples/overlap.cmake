@@ -1,0 +1,37 @@
+# overlap has the bits of a plain Iteration and the decay that is known, the same on the host and on the
+# GPU emulator, and says what is wrong with bad input.
+# PROGRAM: the overlap executable. WORK: a folder to write to.
+include("${CMAKE_CURRENT_LIST_DIR}/run_example.cmake")
+set(checks "kernels .*host to device .*device to host .*sum .*wall .*overlap .*decay [^\n]*: right.*bits [^\n]*: the same")
+set(numbers "slabs [^\n]*|off by [^\n]*")
+# One, two and three kernels a pass; slabs that are lower than their halo, one slab.
+foreach(case IN ITEMS "--points;40;--memory;40K;--steps-at-once;2" "--points;40;--memory;30K;--steps-at-once;4"
+                      "--points;33;--memory;1M;--steps-at-once;6")
+  foreach(target IN ITEMS host emulator)
+    run_good("${checks}" ${case} --steps 12 --time-tile 2 --target ${target} --picture small.png)
+    expect_picture(small.png)
+    string(REGEX MATCHALL "${numbers}" numbers_${target} "${output}")
+  endforeach()
+  if(NOT numbers_host STREQUAL numbers_emulator OR numbers_host STREQUAL "")
+    message(FATAL_ERROR "the host and the emulator differ:\n${numbers_host}\n${numbers_emulator}")
+  endif()
+endforeach()
+
+set(ENV{MICA_TARGET} host)
+run_good("has no memory of its own: copies are within the host's.*${checks}" --points 700 --memory 2M --picture host.png)
+run_good("slabs +1 of 1 rows.*${checks}" --points 1)
+run_good("slabs +5 of 1 rows.*${checks}" --points 5 --steps-at-once 1 --time-tile 1 --steps 3 --memory 3072)
+run_bad(1 "memory 1000 holds no slab: one row of 4096 points between halos of 16 rows, three times in two arrays, takes 6710784 bytes" --memory 1000)
+run_bad(1 "steps 10 with --steps-at-once 16" --steps 10)
+run_bad(1 "steps-at-once 16 with --time-tile 3" --time-tile 3)
+run_bad(2 "points" --points 0)
+run_bad(2 "points" --points 99999999999999999999)
+run_bad(2 "memory" --memory 64X)
+run_bad(2 "memory" --memory -5)
+run_bad(2 "memory" --memory nan)
+run_bad(2 "time-tile" --time-tile 17)
+run_bad(2 "unknown" --unknown)
+run_bad(1 "gpu9" --target gpu9)
+run_bad(1 "cannot write /dev/full" --points 8 --picture /dev/full)
+run_bad(1 "cannot open" --points 8 --picture "${WORK}")
+run_good("Example:" --help)
