@@ -10,17 +10,17 @@ import numpy
 
 from ._errors import UserError
 
-# Mica's element types by NumPy's names for them; NumPy has no bfloat16.
-_TYPES = {
-    "bool": "bool", "uint8": "u8", "int8": "i8", "uint16": "u16", "int16": "i16", "uint32": "u32", "int32": "i32",
-    "uint64": "u64", "int64": "i64", "float16": "f16", "float32": "f32", "float64": "f64",
+# NumPy's names for Mica's element types; it has no bfloat16.
+_NUMPY_NAMES = {
+    "bool": "bool", "u8": "uint8", "i8": "int8", "u16": "uint16", "i16": "int16", "u32": "uint32", "i32": "int32",
+    "u64": "uint64", "i64": "int64", "f16": "float16", "f32": "float32", "f64": "float64",
 }
-_NUMPY_NAMES = {word: name for name, word in _TYPES.items()}
+_WORDS = {numpy.dtype(name): word for word, name in _NUMPY_NAMES.items()}
 
 # DLPack (https://dmlc.github.io/dlpack/latest/c_api.html).
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 _ON_HOST, _ON_GPU = (_CPU, _CUDA_HOST), (_CUDA, _CUDA_MANAGED)
-_CODES = {0: "i", 1: "u", 2: "f", 4: "bf", 6: "bool"}
+_CODES = {0: "i", 1: "u", 2: "f", 4: "bf", 5: "complex", 6: "bool"}
 _READ_ONLY, _COPIED = 1, 2
 
 
@@ -128,20 +128,20 @@ def _view_of_numpy(value: "numpy.ndarray[Any, Any]", facts: ArrayFacts, place: P
         raise UserError(f"{facts.role} is given a masked array, and its mask would be lost: give .data or .filled(number)")
     _check_device(facts, place, None)
     dtype = value.dtype
-    word = _TYPES.get(dtype.name, dtype.name)
-    cast = f"cast it, as in {facts.name.partition('.')[0]}.astype(numpy.{_NUMPY_NAMES.get(facts.dtype, facts.dtype)})"
-    _check_kind(facts, word, value.shape, "give an array of that type" if facts.is_output else cast)
-    if not dtype.isnative:
-        raise UserError(f"{facts.role} has the bytes of its elements in the order {dtype.str}, and this machine's is "
-                        f"{dtype.newbyteorder('=').str}: give one of {dtype.newbyteorder('=').str}, as .astype makes")
+    if _WORDS.get(dtype) != facts.dtype or value.ndim != facts.ndim:
+        native = dtype.newbyteorder("=")
+        cast = f"cast it, as in {facts.name.partition('.')[0]}.astype(numpy.{_NUMPY_NAMES.get(facts.dtype, facts.dtype)})"
+        _check_kind(facts, _WORDS.get(native, dtype.name), value.shape, "give an array of that type" if facts.is_output else cast)
+        raise UserError(f"{facts.role} has the bytes of its elements in the order {dtype.str}, and this machine's is {native.str}: give "
+                        f"one of {native.str}, as .astype makes")
     if facts.is_output and not value.flags.writeable:
         raise UserError(f"{facts.role} is given an array that is read-only: give one that may be written, as .copy() makes")
     size = dtype.itemsize
-    if any(stride % size for stride, extent in zip(value.strides, value.shape) if extent > 1):
+    if any([stride % size for stride, extent in zip(value.strides, value.shape) if extent > 1]):
         raise UserError(f"{facts.role} has strides of {value.strides} bytes, which are no multiples of the {size} of an element: "
                         "copy it first")
     address = value.__array_interface__["data"][0]
-    return View(address, value.shape, tuple(stride // size for stride in value.strides), value)
+    return View(address, value.shape, tuple([stride // size for stride in value.strides]), value)
 
 
 def _managed_tensor(value: Any, facts: ArrayFacts, stream: Optional[int]) -> Tuple[_DLTensor, int, Any]:
@@ -152,7 +152,7 @@ def _managed_tensor(value: Any, facts: ArrayFacts, stream: Optional[int]) -> Tup
             capsule = value.__dlpack__(max_version=(1, 1), **arguments)
         except TypeError:  # a producer of DLPack before 1.0
             capsule = value.__dlpack__(**arguments)
-    except BufferError as error:
+    except (BufferError, RuntimeError, ValueError) as error:
         raise UserError(f"{facts.role} cannot be handed over by its library: {error}") from error
     # The capsule is not marked as used: it stays the tensor's owner, and deletes it when it goes.
     if _is_capsule(capsule, b"dltensor_versioned"):

@@ -6,7 +6,7 @@ ctypes calls them, so that neither libmica nor a compiler is needed; it releases
 import ctypes
 import os
 import struct
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Tuple, Union
 
 from ._arrays import ArrayFacts, Place
 from ._errors import DeviceError, UserError
@@ -57,7 +57,7 @@ def _word(code: int, bits: int) -> str:
     return "bool" if code == _BOOL else f"{_WORDS[code]}{bits}"
 
 
-def _type_of(word: str) -> "tuple[int, int]":
+def _type_of(word: str) -> Tuple[int, int]:
     kind = word.rstrip("0123456789")
     return (_BOOL, 8) if word == "bool" else (_CODES[kind], int(word[len(kind):]))
 
@@ -99,9 +99,9 @@ class _Exported:
 
     def run(self, arrays: Sequence[Memory], scalars: Sequence[bytes], stream: int) -> None:
         buffers = [self._buffer(facts, memory) for facts, memory in zip(self.arrays, arrays)]
-        pointers = (ctypes.POINTER(_Buffer) * len(buffers))(*map(ctypes.pointer, buffers))
+        pointers = (ctypes.POINTER(_Buffer) * len(buffers))(*(ctypes.pointer(buffer) for buffer in buffers))
         values = [ctypes.create_string_buffer(value, 8) for value in scalars]
-        addresses = (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
+        addresses = (ctypes.c_void_p * max(len(values), 1))(*(ctypes.addressof(value) for value in values))
         message = ctypes.create_string_buffer(4096)
         status = self._call(pointers, addresses, stream, message, len(message))
         if status == _OK:
@@ -116,7 +116,7 @@ class _Exported:
         return _Buffer(memory.address, facts.ndim, code, bits, where, 0, dims)
 
 
-def load(path: "str | os.PathLike[str]", name: Optional[str] = None) -> Pipeline:
+def load(path: "Union[str, os.PathLike[str]]", name: Optional[str] = None) -> Pipeline:
     """The pipeline in a shared library that `mica export --shared` or compile_to_library wrote.
 
     path: the file, "out/diffuse.so".

@@ -46,8 +46,7 @@ def algorithms() -> Dict[str, Algorithm]:
 
 def schedules() -> Dict[str, Schedule]:
     """The named schedules, with their parameters, by name."""
-    return {name: Schedule(name, *facts, tuple(Parameter(*p) for p in parameters))
-            for name, (*facts, parameters) in _mica.schedules().items()}
+    return {name: Schedule(name, *facts[:5], tuple(Parameter(*p) for p in facts[5])) for name, facts in _mica.schedules().items()}
 
 
 class _Named:

@@ -4,7 +4,7 @@ import functools
 import math
 import operator
 import struct
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
 import numpy
 
@@ -43,10 +43,18 @@ class Box(NamedTuple):
 class Compiled(Protocol):
     """What a Pipeline asks of compiled code."""
 
-    name: str
-    place: Place
-    arrays: Sequence[ArrayFacts]  # inputs, then outputs
-    scalars: Sequence[ScalarFacts]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def place(self) -> Place: ...
+
+    @property
+    def arrays(self) -> Sequence[ArrayFacts]:
+        """Inputs, then outputs."""
+
+    @property
+    def scalars(self) -> Sequence[ScalarFacts]: ...
 
     def output_box(self, within: Ranges, inputs: Sequence[Ranges]) -> Optional[Ranges]:
         """The largest box inside `within` where every tap has a value; None: the code does not say."""
@@ -74,23 +82,24 @@ def _scalar_bytes(facts: ScalarFacts, value: Any) -> bytes:
         return bytes([bool(value)])
     bits = int(facts.dtype.lstrip("iufb"))
     if facts.dtype[0] in "iu":
-        number, signed = _integer(value, what), facts.dtype[0] == "i"
+        integer, signed = _integer(value, what), facts.dtype[0] == "i"
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-        if not low <= number <= high:
-            raise UserError(f"{what} is {number}, and a {facts.dtype} is {low} to {high}")
-        return number.to_bytes(bits // 8, "little", signed=signed)
+        if not low <= integer <= high:
+            raise UserError(f"{what} is {integer}, and its type, {facts.dtype}, holds {low} to {high}")
+        return integer.to_bytes(bits // 8, "little", signed=signed)
     try:
         number = float(value)
     except (TypeError, ValueError):
         raise UserError(f"{what} is {value!r}, which is no number") from None
-    if facts.dtype == "bf16":  # to the nearest, ties to even, as Mica rounds an f32
-        word, = struct.unpack("<I", struct.pack("<f", number))
-        upper = word >> 16 | 0x40 if math.isnan(number) else word + 0x7FFF + (word >> 16 & 1) >> 16
-        return struct.pack("<H", upper)
     try:
-        return struct.pack({16: "<e", 32: "<f", 64: "<d"}[bits], number)
+        if facts.dtype != "bf16":
+            return struct.pack({16: "<e", 32: "<f", 64: "<d"}[bits], number)
+        word, = struct.unpack("<I", struct.pack("<f", number))
     except OverflowError:
         raise UserError(f"{what} is {number}, which is beyond the largest {facts.dtype}") from None
+    # To the nearest, ties to even, as Mica rounds an f32.
+    upper = word >> 16 | 0x40 if math.isnan(number) else word + 0x7FFF + (word >> 16 & 1) >> 16
+    return struct.pack("<H", upper)
 
 
 class Pipeline:
