@@ -1,5 +1,6 @@
 """Named algorithms under named schedules and schedules from files; names, versions, help."""
 
+import os
 import pathlib
 import pydoc
 import subprocess
@@ -83,6 +84,7 @@ class Named(unittest.TestCase):
                      lambda: mica.pipeline("stencil7", "march/plane", {"tilex": 3}, "emulator"))
         expect_error(self, "tile_x .* is 100000, and must be .* to ",
                      lambda: mica.pipeline("stencil7", "march/plane", {"tile_x": 100000}, "emulator"))
+        expect_error(self, "algorithm is 3, which is no str", lambda: mica.pipeline(3))
         expect_error(self, "chunk is 1.5, which is no integer", lambda: mica.pipeline("stencil7", "march/plane", {"chunk": 1.5}))
         expect_error(self, 'unknown target "gpu".*"host"', lambda: mica.pipeline("stencil7", target="gpu"))
         p, u = mica.pipeline("jacobi2d-f32", target="host"), random((6, 6))
@@ -102,12 +104,13 @@ class Named(unittest.TestCase):
         for word in ("pipeline(", "load(", "u[z, y, x]", "class Pipeline", "class UserError(builtins.ValueError)",
                      "class DeviceError(builtins.RuntimeError)"):
             self.assertIn(word, text)
+        self.assertLess(len(text.splitlines()), 300)
         self.assertIn("where every tap", pydoc.render_doc(mica.Pipeline.run, renderer=pydoc.plaintext))
 
     def test_a_gpu_that_is_not_there(self):
         code = "import mica\ntry: mica.pipeline('stencil7', target='cuda')\nexcept mica.DeviceError as e: print('DeviceError', e)"
         printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                                 env={**__import__("os").environ, "MICA_LIBCUDA": "/no/such/libcuda.so"}).stdout
+                                 env={**os.environ, "MICA_LIBCUDA": "/no/such/libcuda.so"}).stdout
         self.assertRegex(printed, "^DeviceError .*MICA_LIBCUDA")
 
 

@@ -15,14 +15,14 @@ An array's last axis is Mica's dimension 0: u[z, y, x] is u(x, y, z). Strides ma
 
 from typing import Any
 
-from ._arrays import ArrayFacts
+from ._arrays import ArrayFacts as ArrayFacts
 from ._errors import DeviceError, UserError
 from ._exported import load
-from ._pipeline import Box, Pipeline, ScalarFacts
+from ._pipeline import Box as Box, Pipeline, ScalarFacts as ScalarFacts
 from ._version import __version__
 
 try:
-    from ._named import algorithms, pipeline, schedules
+    from ._named import (Algorithm as Algorithm, Parameter as Parameter, Schedule as Schedule, algorithms, pipeline, schedules)
 except ImportError as _error:
     _reason = _error
 
@@ -31,5 +31,5 @@ except ImportError as _error:
             raise ImportError(f"mica.{name} needs libmica, which cannot be loaded; mica.load works without: {_reason}") from _reason
         raise AttributeError(f"module 'mica' has no attribute {name!r}")
 
-__all__ = ["ArrayFacts", "Box", "DeviceError", "Pipeline", "ScalarFacts", "UserError", "__version__", "algorithms", "load",
-           "pipeline", "schedules"]
+# What help(mica) shows.
+__all__ = ["DeviceError", "Pipeline", "UserError", "__version__", "algorithms", "load", "pipeline", "schedules"]

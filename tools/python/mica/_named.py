@@ -81,6 +81,9 @@ def pipeline(algorithm: str, schedule: "Union[str, os.PathLike[str], None]" = No
 
     UserError: no such name, or a schedule that does not suit the algorithm. DeviceError: no such GPU.
     """
+    for what, word in (("algorithm", algorithm), ("target", target)):
+        if word is not None and not isinstance(word, str):
+            raise UserError(f"{what} is {word!r}, which is no str: give a name")
     kinds: Dict[str, Any] = {"schedule": None, "json": None, "file": None}
     if schedule is not None:
         text = os.fspath(schedule)

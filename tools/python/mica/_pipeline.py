@@ -182,10 +182,10 @@ class Pipeline:
             view = views.get(output.name)
             box = self._place(output, view, boxes, origins)
             if view is None:
-                made = self._make(output, box)
-                view = view_of(made, output, self._compiled.place, None)
+                given[output.name] = self._make(output, box)
+                view = view_of(given[output.name], output, self._compiled.place, None)
             memories.append(self._memory(view, *box))
-            results.append(made if output.name not in views else given[output.name])
+            results.append(given[output.name])
         self._compiled.run(memories, scalars, handle or 0)
         return results[0] if len(results) == 1 else tuple(results)
 
