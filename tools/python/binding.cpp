@@ -2,6 +2,7 @@
 // addresses of. What objects that memory belongs to, and where arrays lie, tools/python/mica decides;
 // here are Mica's own orders of dimensions and coordinates.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -117,7 +118,7 @@ class NamedPipeline {
   void run(const std::vector<Memory>& arrays, std::uint64_t stream) const {
     const std::size_t inputs = algorithm_.inputs.size();
     RunOptions options;
-    options.stream.handle = reinterpret_cast<void*>(static_cast<std::uintptr_t>(stream));  // NOLINT
+    options.stream.handle = std::bit_cast<void*>(static_cast<std::uintptr_t>(stream));
     for (std::size_t i = 0; i < inputs; ++i) {
       const ImageParam& input = algorithm_.inputs[i];
       options.inputs.emplace_back(input, wrap(input.type(), arrays.at(i)), no_line());
