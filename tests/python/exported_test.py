@@ -1,4 +1,4 @@
-"""Pipelines in shared libraries, without libmica: one that is written by hand."""
+"""Pipelines in shared libraries, without libmica: one that is written by hand, and what `mica export` writes."""
 
 import os
 import pathlib
@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import numpy
@@ -112,6 +113,59 @@ class ByHand(unittest.TestCase):
         printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
         self.assertEqual((printed[0], printed[-1]), ("-0.5", "False"))
         self.assertIn("mica.pipeline needs libmica", printed[1])
+
+
+class ByMica(unittest.TestCase):
+    """What `mica export --shared` writes has the bits of the named pipeline."""
+
+    @classmethod
+    def setUpClass(cls):
+        cli = os.environ.get("MICA_CLI")
+        if not cli or "--shared" not in subprocess.run([cli, "export", "--help"], capture_output=True, text=True).stdout:
+            raise unittest.SkipTest("there is no `mica export --shared`")
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.cli = cli
+
+    def export(self, name, stem):
+        stem = pathlib.Path(self.folder.name, stem)
+        subprocess.run([self.cli, "export", name, "--target", "host", "--shared", "-o", stem], check=True, capture_output=True)
+        return mica.load(f"{stem}.so"), mica.pipeline(name, target="host")
+
+    def test_layouts_and_origins(self):
+        p, named = self.export("stencil7", "seven")
+        self.assertEqual((p.name, p.target, p.outputs), ("seven", "host", named.outputs))
+        u = random((6, 7, 20))
+        expected = named(u=u)
+        for view in (u, numpy.asfortranarray(u), numpy.repeat(u, 3, 2)[:, :, ::3], Foreign(u)):
+            for origin in ({"u": -1}, {"next": (1, 1, 1)}):
+                out = numpy.full(expected.shape, -1, F32)
+                p(u=view, out=out, origin=origin)
+                self.assertTrue(same_bits(out, expected))
+        whole = numpy.zeros(u.shape, F32)
+        p(u=u[::-1], out=whole[1:-1, 1:-1, 1:-1], origin={"u": -1})
+        self.assertTrue(same_bits(whole[1:-1, 1:-1, 1:-1].copy(), named(u=u[::-1])))
+        expect_error(self, "short by 1", lambda: p(u=u, out=out), unchanged=[out])
+        expect_error(self, "shares memory", lambda: p(u=u, out=u[1:-1, 1:-1, 1:-1], origin={"out": 1}), unchanged=[u])
+
+    def test_several_outputs_from_several_threads(self):
+        p, named = self.export("gray-scott", "two")
+        wrong = []
+
+        def work(seed):
+            u, v = random((5, 6, 9), seed=seed), random((5, 6, 9), seed=seed + 1)
+            expected, outs = named(u=u, v=v), (numpy.zeros((3, 4, 7), F32), numpy.zeros((3, 4, 7), F32))
+            for _ in range(50):
+                made = p(u=u, v=v, out=outs, origin={"u": -1, "v": -1})
+                if not all(map(same_bits, made, expected)):
+                    wrong.append(seed)
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
 
 
 if __name__ == "__main__":

@@ -117,9 +117,11 @@ def _check_device(facts: ArrayFacts, place: Place, there: Optional[int]) -> None
     if there == place.gpu:
         return
     where = "on the CPU" if there is None else f"on GPU {there}"
-    fix = ("copy it there (cupy.asarray, torch.Tensor.cuda) or make the pipeline for target=\"host\"" if there is None else
-           f"copy it to the CPU or make the pipeline for target=\"cuda:{there}\"" if place.gpu is None else
-           f"copy it there or make the pipeline for target=\"cuda:{there}\"")
+    fix = "copy it there"
+    if there is None:
+        fix = "copy it there (cupy.asarray, torch.Tensor.cuda) or take a pipeline for the host"
+    elif place.gpu is None or place.target == f"cuda:{place.gpu}":
+        fix += f" or make the pipeline for target=\"cuda:{there}\""
     raise UserError(f"{facts.role} lies {where}, and a pipeline for {place.target} works on arrays {place.text}, in place: {fix}")
 
 

@@ -122,7 +122,7 @@ def load(path: "Union[str, os.PathLike[str]]", name: Optional[str] = None) -> Pi
     path: the file, "out/diffuse.so".
     name: the pipeline's, as `mica export --name` was given it. None: the file's name without ".so".
 
-    No library of Mica's is needed. UserError: no such file, one that cannot be loaded here, or no such pipeline in it.
+    No library of Mica's is needed. On GPUs it runs on the first one. UserError: no such file, one that cannot be loaded here, or no such pipeline in it.
     """
     file = os.path.abspath(os.fspath(path))
     if not os.path.isfile(file):
