@@ -1,5 +1,5 @@
 # cmake --install: libmica, its headers, the tool, and packages for find_package(Mica) and pkg-config.
-# Components, which MicaPackages makes .deb files of: lib, dev and tools.
+# Components, which MicaPackages makes .deb files of: lib, dev, tools and, of MicaPython, python.
 include(CMakePackageConfigHelpers)
 
 set(mica_public_headers schedules/mica.h codegen/compile.h codegen/export/compile_to_library.h
@@ -47,10 +47,13 @@ configure_file(cmake/mica.pc.in "${PROJECT_BINARY_DIR}/cmake/mica.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/cmake/mica.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
 
 # License and changes, where Debian looks for them.
-foreach(pair IN ITEMS lib:libmica dev:libmica-dev tools:mica-tools)
+foreach(pair IN ITEMS lib:libmica dev:libmica-dev tools:mica-tools python:python3-mica)
   string(REPLACE ":" ";" pair "${pair}")
   list(GET pair 0 component)
   list(GET pair 1 package)
+  if(component STREQUAL "python" AND NOT TARGET mica_python)
+    continue()
+  endif()
   install(FILES NOTICE DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${package}" RENAME copyright COMPONENT ${component})
   install(FILES LICENSE CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${package}" COMPONENT ${component})
 endforeach()

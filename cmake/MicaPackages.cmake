@@ -1,4 +1,4 @@
-# cpack: libmica, libmica-dev and mica-tools as .deb files, installed below /usr.
+# cpack: libmica, libmica-dev, mica-tools and python3-mica as .deb files, installed below /usr.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME mica)
 set(CPACK_PACKAGE_VENDOR "The Mica authors")
@@ -10,6 +10,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL lib dev)
 if(TARGET mica_cli)
   list(APPEND CPACK_COMPONENTS_ALL tools)
+endif()
+if(TARGET mica_python)
+  list(APPEND CPACK_COMPONENTS_ALL python)
 endif()
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -30,4 +33,14 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME mica-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libmica (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "The program mica shows named schedules with their loops and exact figures, and times them.")
+
+if(TARGET mica_python)
+  # The binding is for one minor version of Python.
+  math(EXPR next_minor "${Python_VERSION_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-mica)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+    "libmica (= ${PROJECT_VERSION}), python3-numpy, python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${next_minor})")
+  set(CPACK_DEBIAN_PYTHON_DESCRIPTION "The Python package mica runs named and exported pipelines on arrays of NumPy, CuPy and PyTorch.")
+endif()
 include(CPack)

@@ -60,11 +60,19 @@ if(MICA_TOOLS OR MICA_TESTS)
   endif()
 endif()
 
+# Algorithms by name.
+if(MICA_TOOLS OR MICA_PYTHON)
+  file(GLOB algorithm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/algorithms*.cpp")
+  add_library(mica_algorithms STATIC ${algorithm_sources})
+  target_link_libraries(mica_algorithms PUBLIC mica mica_settings)
+endif()
+
 if(MICA_TOOLS)
   mica_sources(bench_sources bench bench/halide bench/twins)
+  list(REMOVE_ITEM bench_sources ${algorithm_sources})
   if(bench_sources)
     add_library(mica_bench OBJECT ${bench_sources})
-    target_link_libraries(mica_bench PUBLIC mica mica_settings mica_pictures
+    target_link_libraries(mica_bench PUBLIC mica_algorithms mica_pictures
       benchmark::benchmark nlohmann_json::nlohmann_json fmt::fmt Threads::Threads
       ${CMAKE_DL_LIBS})
   endif()

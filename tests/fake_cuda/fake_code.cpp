@@ -231,7 +231,7 @@ Result cuLaunchKernel(cuda::FunctionHandle function, unsigned grid_x, unsigned g
   {
     FAKE_CALL(Context);
     const Kernel* const kernel = kernel_of(function);
-    const bool known_stream = stream == nullptr || find(state().streams, stream) != nullptr;
+    const bool known_stream = is_default_stream(stream) || find(state().streams, stream) != nullptr;
     if (kernel == nullptr || !known_stream) return cuda::kErrorInvalidHandle;
     const unsigned long long blocks = 1ULL * grid_x * grid_y * grid_z;
     const unsigned long long threads = 1ULL * block_x * block_y * block_z;

@@ -14,9 +14,9 @@ cuda::ContextHandle handle_of(Context* context) {
   return reinterpret_cast<cuda::ContextHandle>(context);
 }
 
-/// Is it null (the default stream) or a stream of the current context?
+/// Is it a default stream or a stream of the current context?
 bool usable(cuda::StreamHandle handle) {
-  if (handle == nullptr) return true;
+  if (is_default_stream(handle)) return true;
   const Stream* const stream = find(state().streams, handle);
   return stream != nullptr && stream->context == context_stack().back();
 }

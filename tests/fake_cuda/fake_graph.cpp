@@ -103,7 +103,7 @@ Result cuGraphLaunch(cuda::GraphExec exec, cuda::StreamHandle stream) {
   {
     FAKE_CALL(Context);
     const Graph* const found = find(state().execs, exec);
-    const bool known_stream = stream == nullptr || find(state().streams, stream) != nullptr;
+    const bool known_stream = is_default_stream(stream) || find(state().streams, stream) != nullptr;
     if (found == nullptr || !known_stream) return cuda::kErrorInvalidHandle;
     launched = *found;
     body = state().on_launch;

@@ -91,6 +91,9 @@ std::mutex& state_mutex();
 /// The calling thread's contexts, the current one last.
 std::vector<Context*>& context_stack();
 
+/// Is it null, CU_STREAM_LEGACY or CU_STREAM_PER_THREAD: a stream that every context has?
+inline bool is_default_stream(void* handle) { return reinterpret_cast<std::uintptr_t>(handle) <= 2; }
+
 /// Counts a call of a driver function, holds the state while it runs, and says what it must return
 /// before it does anything: an error ordered by fakecuda_fail, or that cuInit was not called, or that
 /// no context is current.

@@ -1,7 +1,7 @@
-# cpack makes libmica, libmica-dev and mica-tools; their contents and what they say of themselves are right,
+# cpack makes libmica, libmica-dev, mica-tools and, with PYTHON, python3-mica; their contents and what they say of themselves are right,
 # and a program is built against them and run, unpacked into a folder. Without dpkg-deb: skipped.
 # Usage: cmake -D BUILD=<build folder> -D SOURCE=<this folder> -D CXX=<compiler> -D FLAGS=<sanitizer flags>
-#              -D VERSION=<version> -P packages.cmake
+#              -D VERSION=<version> -D PYTHON=<interpreter, or nothing where there is no package> -P packages.cmake
 cmake_minimum_required(VERSION 3.25)
 find_program(DPKG_DEB dpkg-deb)
 find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
@@ -32,7 +32,11 @@ endfunction()
 
 run(made "${CMAKE_CPACK_COMMAND}" --config "${BUILD}/CPackConfig.cmake" -B "${work}"
     -D CPACK_DEBIAN_COMPRESSION_TYPE=none)
-foreach(package IN ITEMS libmica libmica-dev mica-tools)
+set(packages libmica libmica-dev mica-tools)
+if(PYTHON)
+  list(APPEND packages python3-mica)
+endif()
+foreach(package IN LISTS packages)
   file(GLOB file "${work}/${package}_${VERSION}_*.deb")
   list(LENGTH file count)
   if(NOT count EQUAL 1)
@@ -58,6 +62,13 @@ foreach(package IN ITEMS libmica libmica-dev mica-tools)
   elseif(contents MATCHES "[.]h\n")
     message(SEND_ERROR "${package} has headers:\n${contents}")
   endif()
+  if(package STREQUAL "python3-mica")
+    expect("${package}" "${fields}" "Depends: [^\n]*python3-numpy" "Section: python")
+    expect("${package}" "${contents}" "/dist-packages/mica/__init__.py\n" "/mica/_version.py\n" "/mica/_mica.pyi\n" "/mica/py.typed\n"
+           "/mica/_mica[.][^/]*[.]so\n")
+  elseif(contents MATCHES "[.]py\n")
+    message(SEND_ERROR "${package} has Python files:\n${contents}")
+  endif()
   if(package STREQUAL "mica-tools")
     expect("${package}" "${contents}" "/usr/bin/mica\n")
   elseif(contents MATCHES "/usr/bin/")
@@ -76,4 +87,15 @@ get_filename_component(folder "${library}" DIRECTORY)
 run(ignored "${CXX}" -std=c++20 -Wall -Wextra -Wpedantic -Werror ${FLAGS} "-I${work}/unpacked/usr/include"
     "${SOURCE}/consumer/main.cpp" -o "${work}/consumer" "-L${folder}" -lmica "-Wl,-rpath,${folder}")
 run(ignored "${work}/consumer")
+
+# So they are for Python, which finds libmica from where its package lies.
+if(PYTHON)
+  file(GLOB package "${work}/unpacked/usr/lib/python3*/dist-packages")
+  run(ran "${CMAKE_COMMAND}" -E env "PYTHONPATH=${package}" "PYTHONDONTWRITEBYTECODE=1" "${PYTHON}" -c "import mica, numpy
+u = numpy.arange(60, dtype=numpy.float32).reshape(3, 4, 5)
+print(mica.__version__, (mica.pipeline('copy3d', target='host')(u=u) == u).all())")
+  if(NOT ran STREQUAL "${VERSION} True\n")
+    message(SEND_ERROR "the Python package prints ${ran}")
+  endif()
+endif()
 file(REMOVE_RECURSE "${work}")

@@ -191,8 +191,8 @@ TEST_F(SourceTree, HeadersAreIncludedOnce) {
 TEST_F(SourceTree, NoFileNamesAPathOfOneMachine) {
   const std::regex machine_path(R"((^|[^A-Za-z0-9_.*-])/(root|work|home/[a-z]+|Users/[A-Za-z]+)/)");
   std::vector<SourceFile> texts = sources();
-  const std::vector<std::string> text_extensions = {".cmake", ".in",   ".txt", ".sh", ".md",
-                                                    ".json",  ".yaml", ".ptx", ".ll", ".map"};
+  const std::vector<std::string> text_extensions = {".cmake", ".in",   ".txt",  ".sh",  ".md", ".py",
+                                                    ".pyi",   ".json", ".yaml", ".ptx", ".ll", ".map"};
   for (const std::string folder : {"cmake", "scripts", "docs", ".ci", "include", "codegen", "schedules",
                                    "fuzz", "tests", "examples", "bench", "tools"}) {
     std::ranges::move(read_folder(source_root(), folder, text_extensions), std::back_inserter(texts));
