@@ -32,6 +32,18 @@ struct TimeCase {
 /// "7pt-f32", "7pt-f64", "27pt-f64", "13pt-f32", "5pt-f32", "5pt-f64", "9pt-box-f64", "gray-scott-f32".
 std::vector<TimeCase> time_cases();
 
+/// The step of a case, without a schedule, and the fields that it replaces.
+struct TimeStep {
+  Func next;
+  std::vector<ImageParam> fields;
+};
+/// InternalError for a name that no case has.
+TimeStep make_time_step(const std::string& name);
+Iteration iteration_of(const TimeStep& step);
+/// Random values for the fields of a case. The first point that a step computes stands at the begin of a
+/// line.
+std::vector<AnyBuffer> random_fields(const TimeCase& c, const std::vector<std::int64_t>& extents);
+
 struct TimeOptions {
   Target target;
   std::string filter;                ///< the case of this name, or all whose name contains it

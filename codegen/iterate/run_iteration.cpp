@@ -17,8 +17,6 @@
 namespace mica {
 namespace {
 
-using iterate::Ranges;
-
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 31;  // step() is an Int(32)
 
 bool reads(const Plan& plan, const RunInput& input) {
@@ -48,39 +46,17 @@ class Run final : public RunningIteration {
       const std::vector<RunParam>& params, std::int64_t first_step, std::int64_t at_once,
       const CallSite& at)
       : state_(state),
-        target_(target),
         at_(at),
-        compiled_(state.compiled_for(target)),
+        setup_(state, given, target, params, at),
         done_(first_step),
         first_(first_step) {
-    const Plan& plan = compiled_.step.plan();
-    fields_ = iterate::buffers_of(state, given, at);
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
-      given_.inputs.emplace_back(state.replacements[f].field, fields_[f], at);
-    }
-    for (const RunInput& input : given) {
-      const bool is_field = std::any_of(given_.inputs.begin(), given_.inputs.end(),
-                                        [&](const RunInput& f) { return f.image == input.image; });
-      if (!is_field) given_.inputs.push_back(input);
-    }
-    given_.params = params;
-    keep_what_is_set(plan);
-    const std::vector<Ranges> boxes =
-        iterate::stepped_boxes(state, plan, fields_, given_.inputs, given_.params, at);
     for (const auto& sources : state.sources) {
-      sources.check_inside(fields_[state.field_number(sources.field(), at)]);
+      sources.check_inside(setup_.fields()[state.field_number(sources.field(), at)]);
     }
     iterate::warn_of_limits(state, params);
-    iterate::StepPlan single{.run = compiled_.step, .rules = iterate::rules_of(state, plan, boxes, at)};
-    for (const auto& output : state.outputs) {
-      single.fields.insert(single.fields.end(), output.fields.begin(), output.fields.end());
-    }
-    auto tile = make_tile(single, boxes);
-    std::int64_t stretch = at_once;
-    for (const auto& callback : state.callbacks) stretch = std::min(stretch, callback.every);
-    if (state.checkpoint) stretch = std::min(stretch, state.checkpoint->every);
-    steps_ = std::make_unique<iterate::StepRuns>(state, compiled_, given_, std::move(single),
-                                                 std::move(tile), stretch, at);
+    steps_ = std::make_unique<iterate::StepRuns>(state, setup_.compiled(), setup_.options(),
+                                                 setup_.single(), setup_.tile(),
+                                                 std::min(at_once, iterate::steps_between(state)), at);
   }
 
   [[nodiscard]] std::int64_t steps_done() const override { return done_; }
@@ -114,7 +90,7 @@ class Run final : public RunningIteration {
   void check(const Plan* until, std::int64_t steps, std::int64_t at_once,
              const std::string& what) const {
     for (const auto& receivers : state_.receivers) {
-      receivers.check(fields_[state_.field_number(receivers.field(), at_)], first_, steps);
+      receivers.check(setup_.fields()[state_.field_number(receivers.field(), at_)], first_, steps);
     }
     check_used(until);
     if (at_once == 0 || state_.tile_steps <= at_once) return;
@@ -128,36 +104,17 @@ class Run final : public RunningIteration {
   [[nodiscard]] std::int64_t steps() const { return done_ - first_; }
 
  private:
-  /// Inputs and Params that the run is not given have all along what they hold when it begins.
-  void keep_what_is_set(const Plan& plan) {
-    for (const PlanBuffer& buffer : plan.buffers) {
-      if (buffer.image == nullptr || buffer.image->is_buffer) continue;
-      const bool known = std::any_of(given_.inputs.begin(), given_.inputs.end(),
-                                     [&](const RunInput& in) { return in.image == buffer.image; });
-      const std::shared_ptr<AnyBuffer> bound = std::atomic_load(&buffer.image->bound);
-      if (!known && bound != nullptr) given_.inputs.emplace_back(ImageParam(buffer.image), *bound, at_);
-    }
-    for (const Plan::Scalar& scalar : plan.scalars) {
-      const bool known = std::any_of(given_.params.begin(), given_.params.end(),
-                                     [&](const RunParam& p) { return p.param == scalar.param; });
-      if (known || scalar.param == iterate::step_param().data()) continue;
-      RunParam value(iterate::step_param(), 0, at_);
-      value.param = scalar.param;
-      value.bits = scalar.param->bits.load();
-      given_.params.push_back(value);
-    }
-  }
-
   /// An input or a Param was given that neither the step nor `until`, if there is one, uses.
   void check_used(const Plan* until) const {
-    const Plan& plan = compiled_.step.plan();
-    for (std::size_t i = fields_.size(); i < given_.inputs.size(); ++i) {
-      const RunInput& input = given_.inputs[i];
+    const Plan& plan = setup_.compiled().step.plan();
+    const RunOptions& given = setup_.options();
+    for (std::size_t i = setup_.fields().size(); i < given.inputs.size(); ++i) {
+      const RunInput& input = given.inputs[i];
       if (reads(plan, input) || (until != nullptr && reads(*until, input))) continue;
       throw UserError("the run is given input " + input.image->name + ", which no step reads",
                       input.where);
     }
-    for (const RunParam& param : given_.params) {
+    for (const RunParam& param : given.params) {
       bool used = reads(plan, param) || (until != nullptr && reads(*until, param));
       for (const auto& limit : state_.limits) used = used || mentions(limit.condition, param);
       if (used) continue;
@@ -168,7 +125,7 @@ class Run final : public RunningIteration {
 
   void save() {
     std::vector<iterate::SavedField> saved;
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
+    for (std::size_t f = 0; f < setup_.fields().size(); ++f) {
       saved.push_back({state_.replacements[f].field.name(), current(f)});
     }
     iterate::write_checkpoint(state_.checkpoint->path, state_.mark, done_, saved);
@@ -187,61 +144,10 @@ class Run final : public RunningIteration {
     return least;
   }
 
-  /// How several steps at once are computed; null: they are not.
-  std::unique_ptr<iterate::StepPlan> make_tile(const iterate::StepPlan& single,
-                                               const std::vector<Ranges>& boxes) {
-    if (state_.tile_steps < 2) return nullptr;
-    const auto note = [&](const std::string& why) {
-      std::fprintf(stderr, "note: %s: time_tile(%d) computes step by step: %s\n",
-                   to_string(SourceLocation(state_.tile_where)).c_str(), state_.tile_steps, why.c_str());
-    };
-    if (!state_.sources.empty() || !state_.receivers.empty()) {
-      note("sources and receivers act between single steps");
-      return nullptr;
-    }
-    const bool whole = std::all_of(fields_.begin(), fields_.end(), [&](const AnyBuffer& field) {
-      return iterate::ranges_of(field) == boxes.front();
-    });
-    const auto made = state_.tile_for(target_, whole);
-    if (!made->compiled.why.empty()) note(made->compiled.why);
-    auto tile = std::make_unique<iterate::StepPlan>();
-    tile->run = made->compiled.executable;
-    tile->steps = made->steps;
-    tile->rules = single.rules;
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
-      tile->fields.push_back(f);
-      tile->rules[f] = {.output = static_cast<int>(f), .box = boxes.front()};
-      // What lies outside of a field that takes another's values is that one's, after as many steps.
-      std::size_t from = f;
-      for (int n = 0; n < tile->steps && state_.replacements[from].input; ++n) {
-        from = state_.field_number(*state_.replacements[from].input, at_);
-      }
-      tile->rules[f].outside = static_cast<int>(from);
-    }
-    const auto& margins = made->levels.margins;
-    const Ranges field = iterate::ranges_of(fields_[state_.outputs.front().fields.front()]);
-    for (std::size_t d = 0; d < margins.size(); ++d) {
-      const auto& [min, extent] = boxes.front()[d];
-      const std::int64_t before = min - field[d].first;
-      const std::int64_t after = field[d].second - extent - before;
-      if (std::max(before, after) > iterate::TimeLevels::kWidestMargin) {
-        note("more than " + std::to_string(iterate::TimeLevels::kWidestMargin) +
-             " points keep their values beside the box");
-        return nullptr;
-      }
-      tile->params.emplace_back(margins[d].first, before, at_);
-      tile->params.emplace_back(margins[d].second, after, at_);
-    }
-    return tile;
-  }
-
   Iteration::State& state_;
-  Target target_;
   CallSite at_;
-  Iteration::State::Compiled compiled_;
+  iterate::RunSetup setup_;
   std::int64_t done_, first_;
-  std::vector<AnyBuffer> fields_;  ///< the user's
-  RunOptions given_;               ///< inputs: the fields, then what else was given
   std::unique_ptr<iterate::StepRuns> steps_;
 };
 
@@ -316,10 +222,11 @@ class Residual {
 IterationResult Iteration::run(const std::vector<RunInput>& fields, std::int64_t steps,
                                const IterationOptions& options, CallSite at) {
   check_steps(options.first_step, steps, at);
-  Run run(*state_, fields, options.target ? *options.target : Target::best(), options.params,
-          options.first_step, steps, at);
+  const Target target = options.target ? *options.target : Target::best();
+  const auto state = iterate::tuned_for_run(state_, fields, target, options.params, steps, at);
+  Run run(*state, fields, target, options.params, options.first_step, steps, at);
   run.check(nullptr, steps, steps, "the run");
-  carry_out(run, *state_, steps, [&](const auto& advance_to) { advance_to(steps, steps); });
+  carry_out(run, *state, steps, [&](const auto& advance_to) { advance_to(steps, steps); });
   return {.steps = steps};
 }
 
@@ -333,11 +240,12 @@ IterationResult Iteration::run_until(const std::vector<RunInput>& fields, const 
   const Target target = options.target ? *options.target : Target::best();
   const auto compiled = state_->condition_for(condition, target, at);
   const std::int64_t at_once = std::min(options.check_every, options.max_steps);
-  Run run(*state_, fields, target, options.params, options.first_step, at_once, at);
+  const auto state = iterate::tuned_for_run(state_, fields, target, options.params, at_once, at);
+  Run run(*state, fields, target, options.params, options.first_step, at_once, at);
   run.check(&compiled->plan(), options.max_steps, at_once, "check_every");
   Residual residual(compiled, brief(condition), options, at);
   IterationResult result;
-  carry_out(run, *state_, 0, [&](const auto& advance_to) {
+  carry_out(run, *state, 0, [&](const auto& advance_to) {
     while (!(result.converged = residual.holds(run, result)) && run.steps() < options.max_steps) {
       advance_to(std::min(run.steps() + options.check_every, options.max_steps), options.max_steps);
     }

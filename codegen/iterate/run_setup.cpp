@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <limits>
 #include <map>
 
+#include "codegen/iterate/time_levels.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/print.h"
 #include "dsl/expr/traverse.h"
@@ -37,8 +39,7 @@ Ranges common_box(const Iteration::State::Output& output, const std::vector<AnyB
   return common;
 }
 
-}  // namespace
-
+/// The user's buffers of the fields, in the order of the pairs.
 std::vector<AnyBuffer> buffers_of(const Iteration::State& s, const std::vector<RunInput>& given,
                                   const CallSite& at) {
   std::vector<AnyBuffer> fields;
@@ -74,6 +75,7 @@ std::vector<AnyBuffer> buffers_of(const Iteration::State& s, const std::vector<R
   return fields;
 }
 
+/// The boxes that a step computes, by output.
 std::vector<Ranges> stepped_boxes(const Iteration::State& s, const Plan& plan,
                                   const std::vector<AnyBuffer>& fields,
                                   const std::vector<RunInput>& given,
@@ -121,6 +123,7 @@ std::vector<Ranges> stepped_boxes(const Iteration::State& s, const Plan& plan,
   return s.reads->inside(std::move(boxes), fixed, inputs, values, at);
 }
 
+/// What replaces each field after one step that runs `plan` over `boxes`.
 std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
                                 const std::vector<Ranges>& boxes, const CallSite& at) {
   std::vector<std::string> outputs;
@@ -150,6 +153,110 @@ std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
     if (input) rules[f].field = static_cast<int>(s.field_number(*input, at));
   }
   return rules;
+}
+
+}  // namespace
+
+RunSetup::RunSetup(Iteration::State& state, const std::vector<RunInput>& given, const Target& target,
+                   const std::vector<RunParam>& params, const CallSite& at)
+    : state_(state), target_(target), at_(at), compiled_(state.compiled_for(target)) {
+  fields_ = buffers_of(state, given, at);
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    given_.inputs.emplace_back(state.replacements[f].field, fields_[f], at);
+  }
+  for (const RunInput& input : given) {
+    const bool is_field = std::any_of(given_.inputs.begin(), given_.inputs.end(),
+                                      [&](const RunInput& f) { return f.image == input.image; });
+    if (!is_field) given_.inputs.push_back(input);
+  }
+  given_.params = params;
+  keep_what_is_set();
+  const Plan& plan = compiled_.step.plan();
+  boxes_ = stepped_boxes(state, plan, fields_, given_.inputs, given_.params, at);
+  single_ = {.run = compiled_.step, .rules = rules_of(state, plan, boxes_, at)};
+  for (const auto& output : state.outputs) {
+    single_.fields.insert(single_.fields.end(), output.fields.begin(), output.fields.end());
+  }
+}
+
+// Inputs and Params that the run is not given have all along what they hold when it begins.
+void RunSetup::keep_what_is_set() {
+  const Plan& plan = compiled_.step.plan();
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.image == nullptr || buffer.image->is_buffer) continue;
+    const bool known = std::any_of(given_.inputs.begin(), given_.inputs.end(),
+                                   [&](const RunInput& in) { return in.image == buffer.image; });
+    const std::shared_ptr<AnyBuffer> bound = std::atomic_load(&buffer.image->bound);
+    if (!known && bound != nullptr) given_.inputs.emplace_back(ImageParam(buffer.image), *bound, at_);
+  }
+  for (const Plan::Scalar& scalar : plan.scalars) {
+    const bool known = std::any_of(given_.params.begin(), given_.params.end(),
+                                   [&](const RunParam& p) { return p.param == scalar.param; });
+    if (known || scalar.param == step_param().data()) continue;
+    RunParam value(step_param(), 0, at_);
+    value.param = scalar.param;
+    value.bits = scalar.param->bits.load();
+    given_.params.push_back(value);
+  }
+}
+
+bool RunSetup::is_whole() const {
+  return std::all_of(fields_.begin(), fields_.end(),
+                     [&](const AnyBuffer& field) { return ranges_of(field) == boxes_.front(); });
+}
+
+void RunSetup::note(const std::string& why) const {
+  std::fprintf(stderr, "note: %s: time_tile(%d) computes step by step: %s\n",
+               to_string(SourceLocation(state_.tile_where)).c_str(), state_.tile_steps, why.c_str());
+}
+
+std::unique_ptr<StepPlan> RunSetup::tile() const {
+  if (state_.tile_steps < 2) return nullptr;
+  if (!state_.sources.empty() || !state_.receivers.empty()) {
+    note("sources and receivers act between single steps");
+    return nullptr;
+  }
+  const auto made = state_.tile_for(target_, is_whole());
+  if (!made->compiled.why.empty()) note(made->compiled.why);
+  return tile(*made);
+}
+
+std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) const {
+  auto tile = std::make_unique<StepPlan>();
+  tile->run = made.compiled.executable;
+  tile->steps = made.steps;
+  tile->rules = single_.rules;
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    tile->fields.push_back(f);
+    tile->rules[f] = {.output = static_cast<int>(f), .box = boxes_.front()};
+    // What lies outside of a field that takes another's values is that one's, after as many steps.
+    std::size_t from = f;
+    for (int n = 0; n < tile->steps && state_.replacements[from].input; ++n) {
+      from = state_.field_number(*state_.replacements[from].input, at_);
+    }
+    tile->rules[f].outside = static_cast<int>(from);
+  }
+  const auto& margins = made.levels.margins;
+  const Ranges field = ranges_of(fields_[state_.outputs.front().fields.front()]);
+  for (std::size_t d = 0; d < margins.size(); ++d) {
+    const auto& [min, extent] = boxes_.front()[d];
+    const std::int64_t before = min - field[d].first;
+    const std::int64_t after = field[d].second - extent - before;
+    if (std::max(before, after) > TimeLevels::kWidestMargin) {
+      note("more than " + std::to_string(TimeLevels::kWidestMargin) +
+           " points keep their values beside the box");
+      return nullptr;
+    }
+    tile->params.emplace_back(margins[d].first, before, at_);
+    tile->params.emplace_back(margins[d].second, after, at_);
+  }
+  return tile;
+}
+
+std::int64_t steps_between(const Iteration::State& state) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const auto& callback : state.callbacks) least = std::min(least, callback.every);
+  return state.checkpoint ? std::min(least, state.checkpoint->every) : least;
 }
 
 void warn_of_limits(Iteration::State& s, const std::vector<RunParam>& params) {

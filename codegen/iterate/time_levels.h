@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,22 @@ struct TimeLevels {
 /// `steps` steps of the Iteration. `whole`: the stepped box is all of each field.
 /// UserError at `at` for an Iteration whose step is computed by several Funcs, or has updates.
 TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole, const CallSite& at);
+
+/// Points of a tile of several steps on the host along the first, the second and the slowest dimension;
+/// 0: all of them.
+struct HostTile {
+  int x = 0, y = 0, slowest = 0;
+};
+HostTile host_tile(int dimensions);
+
+/// What becomes of levels that cannot be computed tile by tile.
+enum class Otherwise : std::uint8_t { OneAfterTheOther, Nothing };
+/// Schedules the levels tile by tile in the first of the target's ways for which `make`, called with the
+/// last of them, raises no UserError; else as `otherwise` says. Why they are not computed tile by tile;
+/// empty: they are. UserErrors of `make` for levels one after the other.
+std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
+                            const std::function<void(const Func& last)>& make,
+                            Otherwise otherwise = Otherwise::OneAfterTheOther);
 
 /// Schedules the levels tile by tile, and compiles them; where that is not possible, one after the
 /// other.

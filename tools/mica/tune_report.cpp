@@ -194,10 +194,10 @@ std::string folded(const std::string& title, const std::string& text, bool open 
                      escaped(title), escaped(text));
 }
 
-}  // namespace
-
-std::string tune_report_html(const TuneResult& found, const Func& output,
-                             const std::vector<std::int64_t>& extents, const Target& target) {
+/// The page around what is told of the winner.
+std::string page_of(const TuneResult& found, const std::string& name,
+                    const std::vector<std::int64_t>& extents, const Target& target,
+                    const std::string& winner) {
   const double before = found.candidates.front().seconds();
   std::string headline = found.best.text();
   if (found.best.seconds() > 0) {
@@ -207,26 +207,37 @@ std::string tune_report_html(const TuneResult& found, const Func& output,
           fmt::format(", {:.2f} times as fast as without a schedule", before / found.best.seconds());
   }
   std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-                     escaped(output.name()) + " tuned</title><style>" + kStyle +
-                     "</style></head><body>\n";
-  page +=
-      fmt::format("<h1>{} of {} on {}</h1>\n<p>{}</p>\n", escaped(output.name()),
-                  fmt::join(extents, " x "), escaped(tuning::device_name(target)), escaped(headline));
+                     escaped(name) + " tuned</title><style>" + kStyle + "</style></head><body>\n";
+  page += fmt::format("<h1>{} of {} on {}</h1>\n<p>{}</p>\n", escaped(name), fmt::join(extents, " x "),
+                      escaped(tuning::device_name(target)), escaped(headline));
   page += fmt::format("<p>{} candidates tried of {} that the model ranked, in {:.1f} s.</p>\n",
                       found.candidates.size(), found.considered, found.seconds);
   page += plots(found) + "<h2>What was measured</h2>\n" + table(found) + "<h2>The winner</h2>\n";
   page += folded("Schedule", to_string(found.schedule), true);
-  page += folded("Loops", output.print_loop_nest(target), true);
-  page += folded("Plan", output.print_plan(target));
+  return page + winner + "</body></html>\n";
+}
+
+}  // namespace
+
+std::string tune_report_html(const TuneResult& found, const Func& output,
+                             const std::vector<std::int64_t>& extents, const Target& target) {
+  std::string winner = folded("Loops", output.print_loop_nest(target), true);
+  winner += folded("Plan", output.print_plan(target));
   if (target.is_gpu()) {
     std::ostringstream figures;
     TrafficOptions options;
     options.extents = extents;
     print(traffic_of(output, options), figures);
-    page += folded("Figures", figures.str());
-    page += folded("PTX", compile_to_ptx(output));
+    winner += folded("Figures", figures.str()) + folded("PTX", compile_to_ptx(output));
   }
-  return page + "</body></html>\n";
+  return page_of(found, output.name(), extents, target, winner);
+}
+
+std::string tune_report_html(const TuneResult& found, const Iteration& steps, const std::string& name,
+                             const std::vector<std::int64_t>& extents, const Target& target) {
+  std::string winner = folded("Loops", steps.print_loop_nest(target), true);
+  if (target.is_gpu()) winner += folded("PTX", steps.compile_to_ptx());
+  return page_of(found, name, extents, target, winner);
 }
 
 }  // namespace mica::tools
