@@ -22,7 +22,10 @@ void march(Func& f, const Parameters& p) {
                                                : kPlanes;
   march_gpu(f, {kWarp, p.at("tile_y"), chunk, vec, p.at("rows")});
   if (p.at("scatter") > 0) scatter_sum_of(f, Partials::EveryPlane);
-  if (p.at("registers") > 0) f.max_registers(static_cast<int>(p.at("registers")));
+  constexpr std::int64_t kFewest = 16;
+  if (const std::int64_t most = p.at("registers"); most > 0) {
+    f.max_registers(static_cast<int>(std::max(most, kFewest)));
+  }
   if (p.at("ahead") == 0) return;
   for (const auto& input : marched_inputs_of(f)) {
     stage_source(f, input, LoadPolicy::AsyncCopy);

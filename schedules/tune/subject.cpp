@@ -32,8 +32,9 @@ Reads reads_of(const schedules::InputTaps& taps, int dimensions, int bytes) {
 }
 
 bool is_arithmetic(const Expr& e) {
-  return !e.type().is_index() && (e.as<Binary>() || e.as<Unary>() || e.as<Fma>() || e.as<Select>() ||
-                                  e.as<Compare>() || e.as<Cast>());
+  if (e.type().is_index()) return false;
+  if (const auto* cast = e.as<Cast>()) return !cast->value.as<IntImm>() && !cast->value.as<FloatImm>();
+  return e.as<Binary>() || e.as<Unary>() || e.as<Fma>() || e.as<Select>() || e.as<Compare>();
 }
 
 std::vector<std::shared_ptr<FunctionData>> functions_of(const std::vector<Func>& funcs) {

@@ -422,13 +422,10 @@ TEST(TuneOutputs, OfOnePipelineAreTunedTogether) {
   EXPECT_EQ(schedule_of({f, g}), found.schedule);
   Func h("h"), wide("wide");
   wide(x, y, z) = u(x, y);
-  EXPECT_TRUE(fails_with(
-      [&] {
-        tune({f, wide}, options);
-      },
-      {"f has 2 dimensions", "wide has 3"}, __LINE__));
-  EXPECT_TRUE(fails_with([&] { tune({f, h}, options); }, {"h is not defined"}, __LINE__));
-  EXPECT_TRUE(fails_with([&] { tune(std::vector<Func>{}, options); }, {"no Func"}, __LINE__));
+  const std::vector<Func> others{f, wide}, empty{f, h}, none;
+  EXPECT_TRUE(fails_with([&] { tune(others, options); }, {"f has 2", "wide has 3"}, __LINE__));
+  EXPECT_TRUE(fails_with([&] { tune(empty, options); }, {"h is not defined"}, __LINE__));
+  EXPECT_TRUE(fails_with([&] { tune(none, options); }, {"no Func"}, __LINE__));
 }
 
 }  // namespace
