@@ -21,17 +21,11 @@ namespace {
 
 const Var x("x"), y("y"), z("z");
 
-/// A step, the fields that it replaces, and how many points they have at once.
-struct Step {
-  Func next;
-  std::vector<ImageParam> fields;
-};
-
 Expr number(Type type, double value) { return cast(type, Expr(value)); }
 
 /// The point and its neighbours up to `radius` along each axis, each with a weight of its own; they sum
 /// to 1.
-Step star(Type type, int dimensions, int radius) {
+TimeStep star(Type type, int dimensions, int radius) {
   const ImageParam u(type, dimensions, "u");
   const std::vector<Var> vars{x, y, z};
   std::vector<Expr> at(vars.begin(), vars.begin() + dimensions);
@@ -47,13 +41,13 @@ Step star(Type type, int dimensions, int radius) {
       ++k;
     }
   }
-  Step step{Func("next"), {u}};
+  TimeStep step{Func("next"), {u}};
   step.next(at) = sum;
   return step;
 }
 
 /// The point and all neighbours at distance 1 in every dimension, of four weights by distance.
-Step box(Type type, int dimensions) {
+TimeStep box(Type type, int dimensions) {
   const ImageParam u(type, dimensions, "u");
   const std::vector<Var> vars{x, y, z};
   std::vector<Expr> at(vars.begin(), vars.begin() + dimensions);
@@ -73,13 +67,13 @@ Step box(Type type, int dimensions) {
     while (d < offset.size() && ++offset[d] == 2) offset[d++] = -1;
     if (d == offset.size()) break;
   }
-  Step step{Func("next"), {u}};
+  TimeStep step{Func("next"), {u}};
   step.next(at) = sum;
   return step;
 }
 
 /// Gray and Scott's two reacting fields on a periodic grid (Pearson 1993).
-Step gray_scott() {
+TimeStep gray_scott() {
   const ImageParam u(Float(32), 3, "u"), v(Float(32), 3, "v");
   const Func pu = BoundaryConditions::repeat_image(u), pv = BoundaryConditions::repeat_image(v);
   const auto laplacian = [](const Func& f) {
@@ -88,22 +82,10 @@ Step gray_scott() {
   };
   const Expr a = u(x, y, z), b = v(x, y, z);
   const Expr reaction = a * b * b;
-  Step step{Func("both"), {u, v}};
+  TimeStep step{Func("both"), {u, v}};
   step.next(x, y, z) = Tuple(a + 0.1F * laplacian(pu) - reaction + 0.035F * (1.0F - a),
                              b + 0.05F * laplacian(pv) + reaction - 0.095F * b);
   return step;
-}
-
-Step make_step(const std::string& name) {
-  if (name == "7pt-f32") return star(Float(32), 3, 1);
-  if (name == "7pt-f64") return star(Float(64), 3, 1);
-  if (name == "13pt-f32") return star(Float(32), 3, 2);
-  if (name == "27pt-f64") return box(Float(64), 3);
-  if (name == "5pt-f32") return star(Float(32), 2, 1);
-  if (name == "5pt-f64") return star(Float(64), 2, 1);
-  if (name == "9pt-box-f64") return box(Float(64), 2);
-  internal_check(name == "gray-scott-f32", "a time case without a step");
-  return gray_scott();
 }
 
 std::int64_t parameter(const schedules::Parameters& parameters, const std::string& name,
@@ -112,7 +94,7 @@ std::int64_t parameter(const schedules::Parameters& parameters, const std::strin
   return found == parameters.end() ? otherwise : found->second;
 }
 
-void schedule(Step& step, const Target& target, const schedules::Parameters& p) {
+void schedule(TimeStep& step, const Target& target, const schedules::Parameters& p) {
   Func& next = step.next;
   const int bytes = next.types().front().bytes();
   const auto vec = static_cast<int>(parameter(p, "vec", 16 / bytes));
@@ -146,18 +128,6 @@ void schedule(Step& step, const Target& target, const schedules::Parameters& p) 
   }
 }
 
-std::vector<AnyBuffer> random_fields(const TimeCase& c, std::size_t count, std::int64_t size) {
-  std::vector<AnyBuffer> fields;
-  const std::vector<std::int64_t> extents(static_cast<std::size_t>(c.dimensions), size);
-  for (std::size_t f = 0; f < count; ++f) {
-    // The first point that a step computes stands at the begin of a line.
-    const std::vector<std::int64_t> inner(extents.size(), size - 2), halo(extents.size(), 1);
-    fields.push_back(AnyBuffer::with_halo(c.type, inner, halo));
-    fill_random(fields.back(), 3 + f);
-  }
-  return fields;
-}
-
 std::vector<RunInput> bound(const std::vector<ImageParam>& inputs,
                             const std::vector<AnyBuffer>& buffers) {
   std::vector<RunInput> all;
@@ -165,22 +135,23 @@ std::vector<RunInput> bound(const std::vector<ImageParam>& inputs,
   return all;
 }
 
-Iteration iteration_of(Step& step, const TimeVariant& variant, const Target& target) {
+/// The step under a variant's schedule, so many steps at once.
+Iteration iteration_of(TimeStep& step, const TimeVariant& variant, const Target& target) {
   schedule(step, target, variant.parameters);
-  std::vector<Replacement> pairs;
-  for (std::size_t f = 0; f < step.fields.size(); ++f) {
-    pairs.emplace_back(step.fields[f], step.next, static_cast<int>(f));
-  }
-  Iteration iteration(pairs);
+  Iteration iteration = bench::iteration_of(step);
   iteration.time_tile(variant.steps);
   return iteration;
+}
+
+std::vector<std::int64_t> sides(const TimeCase& c, std::int64_t size) {
+  return std::vector<std::int64_t>(static_cast<std::size_t>(c.dimensions), size);
 }
 
 /// The fields after as many single steps as the largest tile has, and one more.
 std::vector<AnyBuffer> single_steps(const TimeCase& c, std::int64_t size, std::int64_t steps,
                                     const Target& target) {
-  Step step = make_step(c.name);
-  std::vector<AnyBuffer> fields = random_fields(c, step.fields.size(), size);
+  TimeStep step = make_time_step(c.name);
+  std::vector<AnyBuffer> fields = random_fields(c, sides(c, size));
   iteration_of(step, {}, target).run(bound(step.fields, fields), steps, {.target = target});
   return fields;
 }
@@ -192,10 +163,10 @@ struct Timed {
 
 Timed time_variant(const TimeCase& c, const TimeVariant& variant, std::int64_t size,
                    const TimeOptions& options) {
-  Step step = make_step(c.name);
+  TimeStep step = make_time_step(c.name);
   Iteration iteration = iteration_of(step, variant, options.target);
 
-  std::vector<AnyBuffer> fields = random_fields(c, step.fields.size(), size);
+  std::vector<AnyBuffer> fields = random_fields(c, sides(c, size));
   const std::int64_t checked = 2 * variant.steps + (variant.steps > 1 ? 1 : 0);
   iteration.run(bound(step.fields, fields), checked, {.target = options.target});
   const std::vector<AnyBuffer> expected = single_steps(c, size, checked, options.target);
@@ -228,6 +199,40 @@ std::string words_of(const schedules::Parameters& parameters) {
 }
 
 }  // namespace
+
+TimeStep make_time_step(const std::string& name) {
+  if (name == "7pt-f32") return star(Float(32), 3, 1);
+  if (name == "7pt-f64") return star(Float(64), 3, 1);
+  if (name == "13pt-f32") return star(Float(32), 3, 2);
+  if (name == "27pt-f64") return box(Float(64), 3);
+  if (name == "5pt-f32") return star(Float(32), 2, 1);
+  if (name == "5pt-f64") return star(Float(64), 2, 1);
+  if (name == "9pt-box-f64") return box(Float(64), 2);
+  internal_check(name == "gray-scott-f32", "a time case without a step");
+  return gray_scott();
+}
+
+Iteration iteration_of(const TimeStep& step) {
+  std::vector<Replacement> pairs;
+  for (std::size_t f = 0; f < step.fields.size(); ++f) {
+    pairs.emplace_back(step.fields[f], step.next, static_cast<int>(f));
+  }
+  return Iteration(pairs);
+}
+
+std::vector<AnyBuffer> random_fields(const TimeCase& c, const std::vector<std::int64_t>& extents) {
+  std::vector<AnyBuffer> fields;
+  for (std::size_t f = 0; f < make_time_step(c.name).fields.size(); ++f) {
+    std::vector<std::int64_t> inner, halo;
+    for (const std::int64_t n : extents) {
+      halo.push_back(n > 2 ? 1 : 0);
+      inner.push_back(n - 2 * halo.back());
+    }
+    fields.push_back(AnyBuffer::with_halo(c.type, inner, halo));
+    fill_random(fields.back(), 3 + f);
+  }
+  return fields;
+}
 
 std::vector<TimeCase> time_cases() {
   const auto tall = [](int threads_y, int rows, int chunk) {
@@ -302,7 +307,7 @@ Iteration make_time_case(const std::string& name, const TimeVariant& variant, co
     throw UserError("no time case is called " + name + did_you_mean(name, names) + "; there are " +
                     joined(names));
   }
-  Step step = make_step(name);
+  TimeStep step = make_time_step(name);
   return iteration_of(step, variant, target);
 }
 
@@ -326,7 +331,7 @@ void run_time(const TimeOptions& options, std::ostream& out) {
     const std::int64_t size = options.size > 0 ? options.size : c.size;
     double points = 1;
     for (int d = 0; d < c.dimensions; ++d) points *= static_cast<double>(size);
-    const std::size_t fields = c.name == "gray-scott-f32" ? 2 : 1;
+    const std::size_t fields = make_time_step(c.name).fields.size();
     const double bytes = points * 2 * c.type.bytes() * static_cast<double>(fields);
     const double copy = device_copy_bandwidth(options.target, static_cast<std::size_t>(bytes / 2));
     std::vector<TimeVariant> variants = c.variants;

@@ -35,6 +35,17 @@ std::vector<TimeCase> time_cases();
 /// The step of the time case `name`, iterated as a variant says on `target`. UserError if there is no
 /// such case.
 Iteration make_time_case(const std::string& name, const TimeVariant& variant, const Target& target);
+/// The step of a case, without a schedule, and the fields that it replaces.
+struct TimeStep {
+  Func next;
+  std::vector<ImageParam> fields;
+};
+/// InternalError for a name that no case has.
+TimeStep make_time_step(const std::string& name);
+Iteration iteration_of(const TimeStep& step);
+/// Random values for the fields of a case. The first point that a step computes stands at the begin of a
+/// line.
+std::vector<AnyBuffer> random_fields(const TimeCase& c, const std::vector<std::int64_t>& extents);
 
 struct TimeOptions {
   Target target;

@@ -1,5 +1,5 @@
-// What realize asks about Funcs that have no directive at all. The answers are those of schedules/tune,
-// which stands above this layer: schedules/tune/tuned.cpp.
+// What realize, and Iteration::run, ask about Funcs that have no directive at all. The answers are those
+// of schedules/tune, which stands above this layer: schedules/tune/tuned.cpp.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/iterate/iteration_state.h"
 #include "dsl/func/func.h"
 #include "runtime/run/run_options.h"
 #include "runtime/run/target.h"
@@ -28,5 +29,19 @@ bool schedules_are_tuned();
 /// compiler chooses. What is wrong with the store is said on standard error.
 std::optional<TunedFunc> tuned(const Func& output, const Target& target,
                                const std::vector<std::int64_t>& extents, const RunOptions& options);
+
+/// The step of an Iteration under the schedule that tuning found: copies of its Funcs, in the order of
+/// its outputs, and how many steps are taken at once.
+struct TunedSteps {
+  std::vector<Func> outputs;
+  int steps = 1;
+};
+
+/// The same as tuned() for a run of an Iteration that computes `boxes`, all of each field or not.
+/// `given`: the fields and other inputs of the run, `params` its Params.
+std::optional<TunedSteps> tuned_steps(const Iteration::State& state, const Target& target,
+                                      const std::vector<iterate::Ranges>& boxes, bool whole,
+                                      const std::vector<RunInput>& given,
+                                      const std::vector<RunParam>& params);
 
 }  // namespace mica

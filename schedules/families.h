@@ -14,6 +14,7 @@ std::vector<Recipe> seismic_family();
 std::vector<Recipe> pipeline_family();
 std::vector<Recipe> fields_family();
 std::vector<Recipe> host_family();
+std::vector<Recipe> time_family();
 
 /// The documents that describe the kernels, as they call themselves.
 inline constexpr const char* kDocumentStencil =

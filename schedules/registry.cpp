@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/iterate/iteration_state.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
@@ -16,7 +17,7 @@ const std::vector<Recipe>& registry() {
   static const std::vector<Recipe> all = [] {
     std::vector<Recipe> list;
     for (auto family : {pmpp_family, blur_family, tile_family, march_family, pipeline_family,
-                        jacobi2d_family, seismic_family, fields_family, host_family}) {
+                        jacobi2d_family, seismic_family, fields_family, host_family, time_family}) {
       for (auto& recipe : family()) list.push_back(std::move(recipe));
     }
     return list;
@@ -78,6 +79,25 @@ void apply(Func& func, const std::string& name, const Parameters& parameters, Ca
       for (Directive& directive : definition.directives) directive.where = at;
     }
   }
+}
+
+void apply(Iteration& iteration, const std::string& name, const Parameters& parameters, CallSite at) {
+  const std::vector<Func> funcs = iteration.state()->funcs();
+  if (funcs.size() > 1) {
+    throw UserError("schedule " + name + " is for a step of one Func, but " + funcs[0].name() + " and " +
+                        funcs[1].name() + " replace fields: put a schedule on each of them",
+                    at);
+  }
+  const Recipe& recipe = recipe_named(name, at);
+  Func step = funcs.front();
+  apply(step, name, parameters, at);
+  std::int64_t steps = 1;
+  for (const Parameter& p : recipe.parameters) {
+    if (p.name != kStepsAtOnce) continue;
+    const auto given = parameters.find(p.name);
+    steps = given == parameters.end() ? p.value : given->second;
+  }
+  iteration.time_tile(static_cast<int>(steps), at);
 }
 
 // ---- what recipes are made of ----------------------------------------------------------------------

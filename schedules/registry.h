@@ -6,12 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "codegen/iterate/iteration.h"
 #include "dsl/func/func.h"
 
 namespace mica::schedules {
 
 /// Values of a recipe's parameters by name; those left out take their defaults.
 using Parameters = std::map<std::string, std::int64_t>;
+
+/// The parameter of schedules for an Iteration's steps that says how many of them are taken at once.
+inline constexpr const char* kStepsAtOnce = "steps";
 
 /// A number that the user of a named schedule may choose.
 struct Parameter {
@@ -42,6 +46,12 @@ const Recipe& find(const std::string& name);
 /// range, a Func with too few or too many dimensions; what is wrong with the directives for this Func,
 /// when it is compiled. All stand at the line of the call.
 void apply(Func& func, const std::string& name, const Parameters& parameters = {},
+           CallSite at = CallSite::current());
+
+/// The same for the step of an Iteration, of one Func; a schedule with the parameter kStepsAtOnce also
+/// says how many are taken at once (Iteration::time_tile), others say one. UserErrors also: a step of
+/// several Funcs.
+void apply(Iteration& iteration, const std::string& name, const Parameters& parameters = {},
            CallSite at = CallSite::current());
 
 }  // namespace mica::schedules

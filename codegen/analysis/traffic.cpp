@@ -216,8 +216,14 @@ Traffic analyse_traffic(const Program& program, const TrafficOptions& options) {
 }
 
 Traffic traffic_of(const Func& output, const TrafficOptions& options) {
+  return traffic_of(std::vector<Func>{output}, options);
+}
+
+Traffic traffic_of(const std::vector<Func>& outputs, const TrafficOptions& options) {
   const DefaultFloatMode mode;
-  const Pipeline pipeline = make_pipeline({output.function()});
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const Func& output : outputs) functions.push_back(output.function());
+  const Pipeline pipeline = make_pipeline(functions);
   const Target device{Backend::Cuda, 0};  // nothing of a device is asked for
   const Program program = lower(pipeline, {device, Variant{}, {}, DeviceLimits{}}, "simplify_loops");
   return made_with_stack_for(pipeline.depth, [&] {

@@ -177,5 +177,7 @@ Traffic analyse_traffic(const Program& program, const TrafficOptions& options);
 /// The figures of the kernels that `output` with its schedule becomes, Funcs that are inlined among
 /// `computed`.
 Traffic traffic_of(const Func& output, const TrafficOptions& options);
+/// The same of a pipeline of several outputs.
+Traffic traffic_of(const std::vector<Func>& outputs, const TrafficOptions& options);
 
 }  // namespace mica

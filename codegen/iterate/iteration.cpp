@@ -109,13 +109,14 @@ std::vector<Func> Iteration::State::funcs() const {
 }
 
 Iteration::State::Compiled Iteration::State::compiled_for(const Target& target) {
-  const std::lock_guard lock(compiling);
+  const std::lock_guard lock(code->compiling);
   std::vector<Schedule> schedules;
   for (const Output& output : outputs) schedules.push_back(output.func.schedule());
-  auto found = std::find_if(compiled.begin(), compiled.end(),
+  std::vector<Compiled>& known = code->compiled;
+  auto found = std::find_if(known.begin(), known.end(),
                             [&](const Compiled& one) { return one.target == target; });
-  if (found == compiled.end()) {
-    found = compiled.emplace(found);
+  if (found == known.end()) {
+    found = known.emplace(found);
     found->target = target;
     found->copier = std::make_shared<iterate::BoxCopier>(target);
   }
@@ -130,6 +131,34 @@ Iteration::State::Compiled Iteration::State::compiled_for(const Target& target) 
     found->receivers.push_back(receivers[i].compile_for(target));
   }
   return *found;
+}
+
+std::shared_ptr<Iteration::State> Iteration::State::scheduled_as(
+    const std::vector<Func>& funcs, int steps, std::shared_ptr<Code> funcs_code) const {
+  auto same = std::make_shared<State>();
+  same->replacements = replacements;
+  same->outputs = outputs;
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    same->outputs[o].func = funcs[o];
+    for (Replacement& r : same->replacements) {
+      if (r.func && r.func->function() == outputs[o].func.function()) r.func = funcs[o];
+    }
+  }
+  same->reads = reads;
+  same->mark = mark;
+  same->sources = sources;
+  same->receivers = receivers;
+  same->callbacks = callbacks;
+  same->limits = limits;
+  same->checkpoint = checkpoint;
+  same->progress = progress;
+  same->bar = bar;
+  same->tile_steps = steps;
+  same->tile_is_chosen = true;
+  same->tile_where = tile_where;
+  if (funcs_code != nullptr) same->code = std::move(funcs_code);
+  same->where = where;
+  return same;
 }
 
 Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)
@@ -177,7 +206,7 @@ Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)
                       at);
     }
   }
-  s.reads = std::make_unique<const iterate::StepReads>(s.funcs());
+  s.reads = std::make_shared<const iterate::StepReads>(s.funcs());
   for (const Replacement& r : s.replacements) {
     const bool is_source = std::any_of(
         s.replacements.begin(), s.replacements.end(),
@@ -222,8 +251,27 @@ Iteration& Iteration::time_tile(int steps, CallSite at) {
     throw UserError("time_tile was given " + std::to_string(steps) + " steps; give 1 or more", at);
   }
   state_->tile_steps = steps;
+  state_->tile_is_chosen = true;
   state_->tile_where = at;
   return *this;
+}
+
+Schedule Iteration::schedule() const {
+  Schedule schedule = schedule_of(state_->funcs());
+  schedule.steps = state_->tile_steps;
+  return schedule;
+}
+
+Iteration& Iteration::apply(const Schedule& schedule, CallSite at) {
+  if (schedule.steps < 1) {
+    throw UserError(
+        "the schedule takes " + std::to_string(schedule.steps) + " steps at once; 1 at least are taken",
+        at);
+  }
+  Schedule of_step = schedule;
+  of_step.steps = 1;
+  placed_at(at, [&] { apply_schedule(state_->funcs(), of_step); });
+  return time_tile(schedule.steps, at);
 }
 
 Iteration& Iteration::add_at(const ImageParam& field, std::vector<Place> places, const AnyBuffer& series,

@@ -133,6 +133,13 @@ class Iteration {
   /// more steps than the run, or than between two checks of run_until.
   Iteration& time_tile(int steps, CallSite at = CallSite::current());
 
+  /// The directives of the step's Funcs, and the steps at once; and their replacement, as Func::apply
+  /// has it, by what Schedule::steps says as time_tile would. So a schedule that tune() found
+  /// (schedules/tune/tune.h), or that load_schedule read, is put on an Iteration. UserErrors: a name
+  /// that is none of the step's Funcs, inputs or loops; less than 1 step.
+  [[nodiscard]] Schedule schedule() const;
+  Iteration& apply(const Schedule& schedule, CallSite at = CallSite::current());
+
   /// After each step n (as step() counts) series(k, n) times its weights is added to `field` at place k:
   /// sources. What several places give to one grid point is summed first, in their order, one fma each,
   /// so that the bits are the same on every target. Steps beyond the series' extent add nothing.
@@ -217,6 +224,8 @@ class Iteration {
   [[nodiscard]] Func steps_at_once(const Target& target, CallSite at = CallSite::current()) const;
 
   struct State;
+  /// What the handles share; for the library's own use.
+  [[nodiscard]] const std::shared_ptr<State>& state() const { return state_; }
 
  private:
   std::shared_ptr<State> state_;

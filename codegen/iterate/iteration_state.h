@@ -49,6 +49,23 @@ struct Iteration::State {
     std::vector<Executable> sources, receivers;
     std::shared_ptr<iterate::BoxCopier> copier;
   };
+  /// A time tile, for the target, steps and stepped box (all of each field or not) that it was made for.
+  struct Tile;
+  /// Code of one schedule of the step. Runs of several threads share it.
+  struct Code {
+    std::mutex compiling;  ///< guards the members below
+    std::vector<Compiled> compiled;
+    std::vector<std::shared_ptr<const Tile>> tiles;
+  };
+  /// The step under a schedule that tuning found, for runs on a target over these boxes.
+  struct Tuned {
+    Target target;
+    std::vector<iterate::Ranges> boxes;
+    bool whole = false;
+    std::vector<Func> outputs;  ///< copies with their directives; none: the compiler chooses
+    int steps = 1;              ///< at once
+    std::shared_ptr<Code> code;
+  };
   /// A compiled condition of run_until.
   struct CompiledCondition {
     Expr condition;
@@ -58,7 +75,7 @@ struct Iteration::State {
 
   std::vector<Replacement> replacements;
   std::vector<Output> outputs;
-  std::unique_ptr<const iterate::StepReads> reads;
+  std::shared_ptr<const iterate::StepReads> reads;
   std::string mark;  ///< of the algorithm, for checkpoints: 16 hexadecimal digits
   std::vector<iterate::Sources> sources;
   std::vector<iterate::Receivers> receivers;
@@ -68,14 +85,19 @@ struct Iteration::State {
   std::function<void(std::int64_t, std::int64_t)> progress;
   std::optional<std::string> bar;
   int tile_steps = 1;
+  bool tile_is_chosen = false;                ///< by time_tile, whatever it says
   CallSite tile_where = CallSite::current();  ///< of time_tile
-  std::mutex compiling;  ///< guards the members below: runs of several threads share them
-  std::vector<Compiled> compiled;
+  std::shared_ptr<Code> code = std::make_shared<Code>();
+  std::mutex compiling;  ///< guards the conditions: runs of several threads share them
   std::vector<CompiledCondition> conditions;
-  /// A time tile, for the target, steps and stepped box (all of each field or not) that it was made for.
-  struct Tile;
-  std::vector<std::shared_ptr<const Tile>> tiles;
+  std::mutex tuning;  ///< guards what is tuned: one of several threads asks, the others wait
+  std::vector<Tuned> tuned;
   CallSite where = CallSite::current();
+
+  /// The same Iteration with `funcs` in the place of its outputs, copies of them that compute the same,
+  /// and so many steps at once. `code`, if there is some, is theirs.
+  [[nodiscard]] std::shared_ptr<State> scheduled_as(const std::vector<Func>& funcs, int steps,
+                                                    std::shared_ptr<Code> funcs_code = nullptr) const;
 
   /// The number of the field; UserError if no pair replaces it.
   [[nodiscard]] std::size_t field_number(const ImageParam& field, const CallSite& at) const;

@@ -76,17 +76,12 @@ PreparedRun Iteration::prepare(const std::vector<RunInput>& fields, const std::v
         at);
   }
   const Target target = options.target ? *options.target : Target::best();
-  const State::Compiled compiled = state.compiled_for(target);
-  const Plan& plan = compiled.step.plan();
-  const std::vector<AnyBuffer> buffers = iterate::buffers_of(state, fields, at);
-  RunOptions given = iterate::options_of(state, plan, buffers, fields, options.params, at);
-  iterate::check_used(state, plan, given, buffers.size(), nullptr);
-  const std::vector<Ranges> boxes =
-      iterate::stepped_boxes(state, plan, buffers, given.inputs, given.params, at);
+  const iterate::RunSetup setup(state, fields, target, options.params, at);
+  setup.check_used(nullptr);
   iterate::warn_of_limits(state, options.params);
-  iterate::StepPlan steps = iterate::single_steps(state, compiled.step, boxes, at);
+  iterate::StepPlan steps = setup.single();
   if (state.tile_steps > 1) {
-    const auto tiles = iterate::time_tiles(state, target, steps, boxes, given.inputs, false, at);
+    const auto tiles = setup.tile(false);
     if (tiles == nullptr) {
       throw UserError("the " + std::to_string(state.tile_steps) +
                           " steps of time_tile are not computed at once here: prepare one step, with "
@@ -95,6 +90,7 @@ PreparedRun Iteration::prepare(const std::vector<RunInput>& fields, const std::v
     }
     steps = *tiles;
   }
+  RunOptions given = setup.options();
   std::vector<AnyBuffer> outputs = outputs_of(state, steps, results, at);
   std::vector<AnyBuffer*> pointers;
   for (AnyBuffer& output : outputs) pointers.push_back(&output);

@@ -1,6 +1,8 @@
 // Iteration::run and run_until.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstdio>
 
 #include "codegen/iterate/checkpoint.h"
 #include "codegen/iterate/iteration_state.h"
@@ -15,8 +17,6 @@
 namespace mica {
 namespace {
 
-using iterate::Ranges;
-
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 31;  // step() is an Int(32)
 
 /// One run, between its first step and its last.
@@ -28,25 +28,16 @@ class Run final : public RunningIteration {
       const CallSite& at)
       : state_(state),
         at_(at),
-        compiled_(state.compiled_for(target)),
+        setup_(state, given, target, params, at),
         done_(first_step),
         first_(first_step) {
-    const Plan& plan = compiled_.step.plan();
-    fields_ = iterate::buffers_of(state, given, at);
-    given_ = iterate::options_of(state, plan, fields_, given, params, at);
-    const std::vector<Ranges> boxes =
-        iterate::stepped_boxes(state, plan, fields_, given_.inputs, given_.params, at);
     for (const auto& sources : state.sources) {
-      sources.check_inside(fields_[state.field_number(sources.field(), at)]);
+      sources.check_inside(setup_.fields()[state.field_number(sources.field(), at)]);
     }
     iterate::warn_of_limits(state, params);
-    iterate::StepPlan single = iterate::single_steps(state, compiled_.step, boxes, at);
-    auto tile = iterate::time_tiles(state, target, single, boxes, given_.inputs, true, at);
-    std::int64_t stretch = at_once;
-    for (const auto& callback : state.callbacks) stretch = std::min(stretch, callback.every);
-    if (state.checkpoint) stretch = std::min(stretch, state.checkpoint->every);
-    steps_ = std::make_unique<iterate::StepRuns>(state, compiled_, given_, std::move(single),
-                                                 std::move(tile), stretch, at);
+    steps_ = std::make_unique<iterate::StepRuns>(state, setup_.compiled(), setup_.options(),
+                                                 setup_.single(), setup_.tile(),
+                                                 std::min(at_once, iterate::steps_between(state)), at);
   }
 
   [[nodiscard]] std::int64_t steps_done() const override { return done_; }
@@ -80,9 +71,9 @@ class Run final : public RunningIteration {
   void check(const Plan* until, std::int64_t steps, std::int64_t at_once,
              const std::string& what) const {
     for (const auto& receivers : state_.receivers) {
-      receivers.check(fields_[state_.field_number(receivers.field(), at_)], first_, steps);
+      receivers.check(setup_.fields()[state_.field_number(receivers.field(), at_)], first_, steps);
     }
-    iterate::check_used(state_, compiled_.step.plan(), given_, fields_.size(), until);
+    setup_.check_used(until);
     if (at_once == 0 || state_.tile_steps <= at_once) return;
     throw UserError("time_tile(" + std::to_string(state_.tile_steps) +
                         ") asks for more steps at once than " + what + " has, " +
@@ -96,7 +87,7 @@ class Run final : public RunningIteration {
  private:
   void save() {
     std::vector<iterate::SavedField> saved;
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
+    for (std::size_t f = 0; f < setup_.fields().size(); ++f) {
       saved.push_back({state_.replacements[f].field.name(), current(f)});
     }
     iterate::write_checkpoint(state_.checkpoint->path, state_.mark, done_, saved);
@@ -117,10 +108,8 @@ class Run final : public RunningIteration {
 
   Iteration::State& state_;
   CallSite at_;
-  Iteration::State::Compiled compiled_;
+  iterate::RunSetup setup_;
   std::int64_t done_, first_;
-  std::vector<AnyBuffer> fields_;  ///< the user's
-  RunOptions given_;               ///< inputs: the fields, then what else was given
   std::unique_ptr<iterate::StepRuns> steps_;
 };
 
@@ -195,10 +184,11 @@ class Residual {
 IterationResult Iteration::run(const std::vector<RunInput>& fields, std::int64_t steps,
                                const IterationOptions& options, CallSite at) {
   check_steps(options.first_step, steps, at);
-  Run run(*state_, fields, options.target ? *options.target : Target::best(), options.params,
-          options.first_step, steps, at);
+  const Target target = options.target ? *options.target : Target::best();
+  const auto state = iterate::tuned_for_run(state_, fields, target, options.params, steps, at);
+  Run run(*state, fields, target, options.params, options.first_step, steps, at);
   run.check(nullptr, steps, steps, "the run");
-  carry_out(run, *state_, steps, [&](const auto& advance_to) { advance_to(steps, steps); });
+  carry_out(run, *state, steps, [&](const auto& advance_to) { advance_to(steps, steps); });
   return {.steps = steps};
 }
 
@@ -212,11 +202,12 @@ IterationResult Iteration::run_until(const std::vector<RunInput>& fields, const 
   const Target target = options.target ? *options.target : Target::best();
   const auto compiled = state_->condition_for(condition, target, at);
   const std::int64_t at_once = std::min(options.check_every, options.max_steps);
-  Run run(*state_, fields, target, options.params, options.first_step, at_once, at);
+  const auto state = iterate::tuned_for_run(state_, fields, target, options.params, at_once, at);
+  Run run(*state, fields, target, options.params, options.first_step, at_once, at);
   run.check(&compiled->plan(), options.max_steps, at_once, "check_every");
   Residual residual(compiled, brief(condition), options, at);
   IterationResult result;
-  carry_out(run, *state_, 0, [&](const auto& advance_to) {
+  carry_out(run, *state, 0, [&](const auto& advance_to) {
     while (!(result.converged = residual.holds(run, result)) && run.steps() < options.max_steps) {
       advance_to(std::min(run.steps() + options.check_every, options.max_steps), options.max_steps);
     }

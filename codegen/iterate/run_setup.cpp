@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <limits>
 #include <map>
 
 #include "codegen/iterate/time_levels.h"
@@ -57,28 +58,7 @@ bool mentions(const Expr& e, const RunParam& param) {
   return found;
 }
 
-/// Inputs and Params that a run is not given have all along what they hold when it begins.
-void keep_what_is_set(const Plan& plan, RunOptions& given, const CallSite& at) {
-  for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.image == nullptr || buffer.image->is_buffer) continue;
-    const bool known = std::any_of(given.inputs.begin(), given.inputs.end(),
-                                   [&](const RunInput& in) { return in.image == buffer.image; });
-    const std::shared_ptr<AnyBuffer> bound = std::atomic_load(&buffer.image->bound);
-    if (!known && bound != nullptr) given.inputs.emplace_back(ImageParam(buffer.image), *bound, at);
-  }
-  for (const Plan::Scalar& scalar : plan.scalars) {
-    const bool known = std::any_of(given.params.begin(), given.params.end(),
-                                   [&](const RunParam& p) { return p.param == scalar.param; });
-    if (known || scalar.param == step_param().data()) continue;
-    RunParam value(step_param(), 0, at);
-    value.param = scalar.param;
-    value.bits = scalar.param->bits.load();
-    given.params.push_back(value);
-  }
-}
-
-}  // namespace
-
+/// The user's buffers of the fields, in the order of the pairs.
 std::vector<AnyBuffer> buffers_of(const Iteration::State& s, const std::vector<RunInput>& given,
                                   const CallSite& at) {
   std::vector<AnyBuffer> fields;
@@ -114,39 +94,7 @@ std::vector<AnyBuffer> buffers_of(const Iteration::State& s, const std::vector<R
   return fields;
 }
 
-RunOptions options_of(const Iteration::State& s, const Plan& plan, const std::vector<AnyBuffer>& fields,
-                      const std::vector<RunInput>& given, const std::vector<RunParam>& params,
-                      const CallSite& at) {
-  RunOptions options;
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    options.inputs.emplace_back(s.replacements[f].field, fields[f], at);
-  }
-  for (const RunInput& input : given) {
-    const bool is_field = std::any_of(options.inputs.begin(), options.inputs.end(),
-                                      [&](const RunInput& f) { return f.image == input.image; });
-    if (!is_field) options.inputs.push_back(input);
-  }
-  options.params = params;
-  keep_what_is_set(plan, options, at);
-  return options;
-}
-
-void check_used(const Iteration::State& s, const Plan& plan, const RunOptions& given, std::size_t fields,
-                const Plan* until) {
-  for (std::size_t i = fields; i < given.inputs.size(); ++i) {
-    const RunInput& input = given.inputs[i];
-    if (reads(plan, input) || (until != nullptr && reads(*until, input))) continue;
-    throw UserError("the run is given input " + input.image->name + ", which no step reads",
-                    input.where);
-  }
-  for (const RunParam& param : given.params) {
-    bool used = reads(plan, param) || (until != nullptr && reads(*until, param));
-    for (const auto& limit : s.limits) used = used || mentions(limit.condition, param);
-    if (used) continue;
-    throw UserError("the run is given Param " + param.param->name + ", which no step uses", param.where);
-  }
-}
-
+/// The boxes that a step computes, by output.
 std::vector<Ranges> stepped_boxes(const Iteration::State& s, const Plan& plan,
                                   const std::vector<AnyBuffer>& fields,
                                   const std::vector<RunInput>& given,
@@ -194,6 +142,7 @@ std::vector<Ranges> stepped_boxes(const Iteration::State& s, const Plan& plan,
   return s.reads->inside(std::move(boxes), fixed, inputs, values, at);
 }
 
+/// What replaces each field after one step that runs `plan` over `boxes`.
 std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
                                 const std::vector<Ranges>& boxes, const CallSite& at) {
   std::vector<std::string> outputs;
@@ -225,76 +174,124 @@ std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
   return rules;
 }
 
-namespace {
+}  // namespace
 
-/// Can all `inputs` of the fields' dimensions, the fields first, be given in_lines of the stepped box? `moves`: fields of other
-/// rows come into memory of Mica's, which can.
-bool have_lines(const std::vector<RunInput>& inputs, const std::vector<FieldRule>& rules,
-                const Ranges& box, bool moves) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const AnyBuffer& buffer = inputs[i].buffer;
-    if (buffer.dimensions() != inputs.front().buffer.dimensions()) continue;
+RunSetup::RunSetup(Iteration::State& state, const std::vector<RunInput>& given, const Target& target,
+                   const std::vector<RunParam>& params, const CallSite& at)
+    : state_(state), target_(target), at_(at), compiled_(state.compiled_for(target)) {
+  fields_ = buffers_of(state, given, at);
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    given_.inputs.emplace_back(state.replacements[f].field, fields_[f], at);
+  }
+  for (const RunInput& input : given) {
+    const bool is_field = std::any_of(given_.inputs.begin(), given_.inputs.end(),
+                                      [&](const RunInput& f) { return f.image == input.image; });
+    if (!is_field) given_.inputs.push_back(input);
+  }
+  given_.params = params;
+  keep_what_is_set();
+  const Plan& plan = compiled_.step.plan();
+  boxes_ = stepped_boxes(state, plan, fields_, given_.inputs, given_.params, at);
+  single_ = {.run = compiled_.step, .rules = rules_of(state, plan, boxes_, at)};
+  for (const auto& output : state.outputs) {
+    single_.fields.insert(single_.fields.end(), output.fields.begin(), output.fields.end());
+  }
+}
+
+// Inputs and Params that the run is not given have all along what they hold when it begins.
+void RunSetup::keep_what_is_set() {
+  const Plan& plan = compiled_.step.plan();
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.image == nullptr || buffer.image->is_buffer) continue;
+    const bool known = std::any_of(given_.inputs.begin(), given_.inputs.end(),
+                                   [&](const RunInput& in) { return in.image == buffer.image; });
+    const std::shared_ptr<AnyBuffer> bound = std::atomic_load(&buffer.image->bound);
+    if (!known && bound != nullptr) given_.inputs.emplace_back(ImageParam(buffer.image), *bound, at_);
+  }
+  for (const Plan::Scalar& scalar : plan.scalars) {
+    const bool known = std::any_of(given_.params.begin(), given_.params.end(),
+                                   [&](const RunParam& p) { return p.param == scalar.param; });
+    if (known || scalar.param == step_param().data()) continue;
+    RunParam value(step_param(), 0, at_);
+    value.param = scalar.param;
+    value.bits = scalar.param->bits.load();
+    given_.params.push_back(value);
+  }
+}
+
+bool RunSetup::is_whole() const {
+  return std::all_of(fields_.begin(), fields_.end(),
+                     [&](const AnyBuffer& field) { return ranges_of(field) == boxes_.front(); });
+}
+
+void RunSetup::note(const std::string& why) const {
+  std::fprintf(stderr, "note: %s: time_tile(%d) computes step by step: %s\n",
+               to_string(SourceLocation(state_.tile_where)).c_str(), state_.tile_steps, why.c_str());
+}
+
+bool RunSetup::has_lines(bool moves) const {
+  if (!target_.is_gpu() || is_whole() || asks_for_row_ends(state_)) return false;
+  const Ranges& box = boxes_.front();
+  for (std::size_t i = 0; i < given_.inputs.size(); ++i) {
+    const AnyBuffer& buffer = given_.inputs[i].buffer;
+    if (buffer.dimensions() != fields_.front().dimensions()) continue;
+    // Fields of other rows come into memory of Mica's, which has whole lines.
     const bool moved =
-        moves && i < rules.size() && rules[i].output >= 0 && !has_aligned_rows(buffer, box);
+        moves && i < fields_.size() && single_.rules[i].output >= 0 && !has_aligned_rows(buffer, box);
     if (!moved && !in_lines(buffer, box[0].first).defined()) return false;
   }
   return true;
 }
 
-}  // namespace
-
-StepPlan single_steps(const Iteration::State& s, const Executable& step,
-                      const std::vector<Ranges>& boxes, const CallSite& at) {
-  StepPlan single{.run = step, .rules = rules_of(s, step.plan(), boxes, at)};
-  for (const auto& output : s.outputs) {
-    single.fields.insert(single.fields.end(), output.fields.begin(), output.fields.end());
+void RunSetup::check_used(const Plan* until) const {
+  const Plan& plan = compiled_.step.plan();
+  for (std::size_t i = fields_.size(); i < given_.inputs.size(); ++i) {
+    const RunInput& input = given_.inputs[i];
+    if (reads(plan, input) || (until != nullptr && reads(*until, input))) continue;
+    throw UserError("the run is given input " + input.image->name + ", which no step reads",
+                    input.where);
   }
-  return single;
+  for (const RunParam& param : given_.params) {
+    bool used = reads(plan, param) || (until != nullptr && reads(*until, param));
+    for (const auto& limit : state_.limits) used = used || mentions(limit.condition, param);
+    if (used) continue;
+    throw UserError("the run is given Param " + param.param->name + ", which no step uses", param.where);
+  }
 }
 
-std::unique_ptr<StepPlan> time_tiles(Iteration::State& s, const Target& target, const StepPlan& single,
-                                     const std::vector<Ranges>& boxes,
-                                     const std::vector<RunInput>& inputs, bool moves,
-                                     const CallSite& at) {
-  if (s.tile_steps < 2) return nullptr;
-  const auto note = [&](const std::string& why) {
-    std::fprintf(stderr, "note: %s: time_tile(%d) computes step by step: %s\n",
-                 to_string(SourceLocation(s.tile_where)).c_str(), s.tile_steps, why.c_str());
-  };
-  if (!s.sources.empty() || !s.receivers.empty()) {
+std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
+  if (state_.tile_steps < 2) return nullptr;
+  if (!state_.sources.empty() || !state_.receivers.empty()) {
     note("sources and receivers act between single steps");
     return nullptr;
   }
-  const std::size_t fields = s.replacements.size();
-  const bool whole = std::all_of(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(fields),
-                                 [&](const RunInput& field) {
-                                   return ranges_of(field.buffer) == boxes.front();
-                                 });
-  const bool lines = !whole && target.is_gpu() && !asks_for_row_ends(s) &&
-                     have_lines(inputs, single.rules, boxes.front(), moves);
-  const auto made = s.tile_for(target, whole, lines);
+  const auto made = state_.tile_for(target_, is_whole(), has_lines(moves));
   if (!made->compiled.why.empty()) note(made->compiled.why);
+  return tile(*made);
+}
+
+std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) const {
   auto tile = std::make_unique<StepPlan>();
-  if (lines && made->compiled.why.empty()) tile->lines_from = boxes.front()[0].first;
-  tile->run = made->compiled.executable;
-  tile->steps = made->steps;
-  tile->rules = single.rules;
-  for (std::size_t f = 0; f < fields; ++f) {
+  if (made.in_lines && made.compiled.why.empty()) tile->lines_from = boxes_.front()[0].first;
+  tile->run = made.compiled.executable;
+  tile->steps = made.steps;
+  tile->rules = single_.rules;
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
     tile->fields.push_back(f);
-    tile->rules[f] = {.output = static_cast<int>(f), .box = boxes.front()};
+    tile->rules[f] = {.output = static_cast<int>(f), .box = boxes_.front()};
     // What lies outside of a field that takes another's values is that one's, after as many steps.
     std::size_t from = f;
-    for (int n = 0; n < tile->steps && s.replacements[from].input; ++n) {
-      from = s.field_number(*s.replacements[from].input, at);
+    for (int n = 0; n < tile->steps && state_.replacements[from].input; ++n) {
+      from = state_.field_number(*state_.replacements[from].input, at_);
     }
     tile->rules[f].outside = static_cast<int>(from);
   }
-  const auto& margins = made->levels.margins;
-  const AnyBuffer& first = inputs[s.outputs.front().fields.front()].buffer;
+  const auto& margins = made.levels.margins;
+  const AnyBuffer& first = fields_[state_.outputs.front().fields.front()];
   Ranges field = ranges_of(first);
   if (tile->lines_from) field = in_lines(first.type(), field, *tile->lines_from);
   for (std::size_t d = 0; d < margins.size(); ++d) {
-    const auto& [min, extent] = boxes.front()[d];
+    const auto& [min, extent] = boxes_.front()[d];
     const std::int64_t before = min - field[d].first;
     const std::int64_t after = field[d].second - extent - before;
     if (std::max(before, after) > TimeLevels::kWidestMargin) {
@@ -302,10 +299,16 @@ std::unique_ptr<StepPlan> time_tiles(Iteration::State& s, const Target& target, 
            " points keep their values beside the box");
       return nullptr;
     }
-    tile->params.emplace_back(margins[d].first, before, at);
-    tile->params.emplace_back(margins[d].second, after, at);
+    tile->params.emplace_back(margins[d].first, before, at_);
+    tile->params.emplace_back(margins[d].second, after, at_);
   }
   return tile;
+}
+
+std::int64_t steps_between(const Iteration::State& state) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const auto& callback : state.callbacks) least = std::min(least, callback.every);
+  return state.checkpoint ? std::min(least, state.checkpoint->every) : least;
 }
 
 void warn_of_limits(Iteration::State& s, const std::vector<RunParam>& params) {

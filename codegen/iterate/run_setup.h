@@ -1,7 +1,9 @@
 // What a run of an Iteration works on, found out and checked before its first step.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "codegen/iterate/field_buffers.h"
@@ -10,44 +12,61 @@
 
 namespace mica::iterate {
 
-/// The user's buffers of the fields, in the order of the pairs. UserErrors: one that is missing, given
-/// twice, shares memory with another, or has another box than the one that it takes values from.
-std::vector<AnyBuffer> buffers_of(const Iteration::State& s, const std::vector<RunInput>& given,
-                                  const CallSite& at);
+/// What the steps of a run are made of.
+class RunSetup {
+ public:
+  /// `given`: the user's buffers of the fields, and other inputs. UserErrors: of compiling a step; a
+  /// field that is missing, given twice, shares memory with another, or has another box than the one
+  /// that it takes values from; an input that is not set, `over` beyond the buffers, no point left.
+  RunSetup(Iteration::State& state, const std::vector<RunInput>& given, const Target& target,
+           const std::vector<RunParam>& params, const CallSite& at);
 
-/// What all steps of a run read: first the `fields`, in the order of the pairs, then what else it was
-/// `given`, and, of what it was not given, what inputs and Params hold now.
-RunOptions options_of(const Iteration::State& s, const Plan& plan, const std::vector<AnyBuffer>& fields,
-                      const std::vector<RunInput>& given, const std::vector<RunParam>& params,
-                      const CallSite& at);
+  [[nodiscard]] const Iteration::State::Compiled& compiled() const { return compiled_; }
+  /// The user's buffers, in the order of the pairs.
+  [[nodiscard]] const std::vector<AnyBuffer>& fields() const { return fields_; }
+  /// Inputs: the fields, then what else was given or is set; Params: those given, then what others hold.
+  [[nodiscard]] const RunOptions& options() const { return given_; }
+  /// The points that a step computes, by output.
+  [[nodiscard]] const std::vector<Ranges>& boxes() const { return boxes_; }
+  /// Does a step compute all points of each field?
+  [[nodiscard]] bool is_whole() const;
+  /// Can all that a tile reads be given in_lines of the stepped box?
+  [[nodiscard]] bool has_lines(bool moves = true) const;
+  /// How a step is computed.
+  [[nodiscard]] const StepPlan& single() const { return single_; }
+  /// How several steps at once are; null: they are not, and a line on standard error says why, if
+  /// several were asked for. `moves`: FieldBuffers decides which memory the fields are in.
+  [[nodiscard]] std::unique_ptr<StepPlan> tile(bool moves = true) const;
+  /// The same, whatever it says about the way that the levels are computed.
+  [[nodiscard]] std::unique_ptr<StepPlan> tile(const Iteration::State::Tile& made) const;
+  /// UserError for an input or a Param that was given and that neither the step nor `until`, if there is
+  /// one, uses.
+  void check_used(const Plan* until) const;
 
-/// UserError for an input or a Param of `given`, whose first inputs are `fields` fields, that neither
-/// the step nor `until`, if there is one, uses.
-void check_used(const Iteration::State& s, const Plan& plan, const RunOptions& given, std::size_t fields,
-                const Plan* until);
+ private:
+  void keep_what_is_set();
+  void note(const std::string& why) const;
 
-/// The boxes that a step computes, by output. UserErrors: an input that is not set, `over` beyond the
-/// buffers, no point left.
-std::vector<Ranges> stepped_boxes(const Iteration::State& s, const Plan& plan,
-                                  const std::vector<AnyBuffer>& fields,
-                                  const std::vector<RunInput>& given,
-                                  const std::vector<RunParam>& params, const CallSite& at);
+  Iteration::State& state_;
+  Target target_;
+  CallSite at_;
+  Iteration::State::Compiled compiled_;
+  std::vector<AnyBuffer> fields_;
+  RunOptions given_;
+  std::vector<Ranges> boxes_;
+  StepPlan single_;
+};
 
-/// What replaces each field after one step that runs `plan` over `boxes`.
-std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
-                                const std::vector<Ranges>& boxes, const CallSite& at);
+/// The Iteration as a run of `at_once` steps, or more, carries it out: itself, or, if its step has no
+/// directives and nobody chose how many steps are taken at once, with what tuning found for such a run
+/// (codegen/tuned.h). UserErrors of RunSetup.
+std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration::State>& state,
+                                                const std::vector<RunInput>& given, const Target& target,
+                                                const std::vector<RunParam>& params,
+                                                std::int64_t at_once, const CallSite& at);
 
-/// Steps one by one: `step` over `boxes`.
-StepPlan single_steps(const Iteration::State& s, const Executable& step,
-                      const std::vector<Ranges>& boxes, const CallSite& at);
-
-/// As many steps at once as time_tile says; null: they are computed one by one, and a note on standard
-/// error says why, if several were asked for. `inputs`: as options_of has them; `moves`: FieldBuffers
-/// decides which memory the fields are in.
-std::unique_ptr<StepPlan> time_tiles(Iteration::State& s, const Target& target, const StepPlan& single,
-                                     const std::vector<Ranges>& boxes,
-                                     const std::vector<RunInput>& inputs, bool moves,
-                                     const CallSite& at);
+/// Steps after which a callback or a checkpoint is due at the earliest.
+std::int64_t steps_between(const Iteration::State& state);
 
 /// Says on standard error which limits of stability do not hold.
 void warn_of_limits(Iteration::State& s, const std::vector<RunParam>& params);

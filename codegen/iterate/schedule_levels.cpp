@@ -18,13 +18,6 @@ namespace {
 
 constexpr int kVectorBytes = 64;
 
-/// Sizes of host tiles, in points: chosen so that a few planes of each level stay in a core's L2.
-constexpr int kTileOfRow = 4096;    ///< one dimension: points of a tile
-constexpr int kTileX = 1024;        ///< two dimensions
-constexpr int kChunkOfRows = 256;   ///< two dimensions: rows that a thread walks
-constexpr int kTileY = 16;          ///< three dimensions: rows of a tile
-constexpr int kChunkOfPlanes = 64;  ///< three dimensions: planes that a thread walks
-
 int lanes_of(const Func& f) {
   int bytes = 1;
   for (const Type type : f.types()) bytes = std::max(bytes, type.bytes());
@@ -37,21 +30,22 @@ void schedule_on_host(TimeLevels& tile) {
   const int lanes = lanes_of(last);
   const auto along = [](const char* of, const Var& var) { return var.name() + of; };
   const std::string xo = along(".tile", v[0]), xi = along(".point", v[0]);
+  const HostTile size = host_tile(static_cast<int>(v.size()));
   if (v.size() == 1) {
-    last.split(v[0], xo, xi, kTileOfRow).vectorize(xi, lanes).parallel(xo);
+    last.split(v[0], xo, xi, size.slowest).vectorize(xi, lanes).parallel(xo);
     for (Func& level : tile.levels) level.compute_at(last, xo).vectorize(v[0], lanes);
     return;
   }
   const Var& slowest = v.back();
   const std::string so = along(".chunk", slowest), si = along(".step", slowest);
   std::string store;
-  last.split(slowest, so, si, v.size() == 2 ? kChunkOfRows : kChunkOfPlanes);
+  last.split(slowest, so, si, size.slowest);
   if (v.size() == 2) {
-    last.split(v[0], xo, xi, kTileX).reorder({xi, si, xo, so}).vectorize(xi, lanes);
+    last.split(v[0], xo, xi, size.x).reorder({xi, si, xo, so}).vectorize(xi, lanes);
     store = xo;
   } else {
     const std::string yo = along(".tile", v[1]), yi = along(".row", v[1]);
-    last.split(v[1], yo, yi, kTileY);
+    last.split(v[1], yo, yi, size.y);
     std::vector<std::string> order{v[0].name(), yi};
     for (std::size_t d = 2; d + 1 < v.size(); ++d) order.push_back(v[d].name());
     order.insert(order.end(), {si, yo, so});
@@ -236,14 +230,22 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
   }
 }
 
-/// What `make` makes of the last level under the first of the target's schedules that it accepts; `why`
-/// says why that is not the one that computes tile by tile.
-template <typename Make>
-auto made_for(const Target& target, const Iteration::State& state, TimeLevels& tile, bool in_lines,
-              std::string& why, const Make& make) {
+}  // namespace
+
+HostTile host_tile(int dimensions) {
+  // Chosen so that a few planes of each level stay in a core's L2.
+  constexpr int kPoints = 4096, kTileX = 1024, kChunkOfRows = 256, kTileY = 16, kChunkOfPlanes = 64;
+  if (dimensions == 1) return {.slowest = kPoints};
+  if (dimensions == 2) return {.x = kTileX, .slowest = kChunkOfRows};
+  return {.y = kTileY, .slowest = kChunkOfPlanes};
+}
+
+std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
+                            bool in_lines, const std::function<void(const Func& last)>& make, Otherwise otherwise) {
   if (!target.is_gpu()) {
     schedule_on_host(tile);
-    return make(tile.last);
+    make(tile.last);
+    return {};
   }
   const Func& step = state.outputs.front().func;
   std::vector<Marching> ways;
@@ -252,34 +254,33 @@ auto made_for(const Target& target, const Iteration::State& state, TimeLevels& t
   } else if (step.dimensions() == 2) {
     ways = {marching_rows(tile, true), marching_rows(tile, false)};
   }
-  why = step.name() + " does not march: give it gpu_tile and march";
+  std::string why = step.name() + " does not march: give it gpu_tile and march";
   HeldInFrame in_frame(tile, in_lines);
   for (const Marching& marching : ways) {
     for (const Planes planes : ways_for(step)) {
       for (Func* func : tile.all()) func->clear_schedule();
       march_levels(tile, in_frame.funcs(), marching, planes);
       try {
-        auto made = make(tile.last);
-        why.clear();
+        make(tile.last);
         in_frame.keep();
-        return made;
+        return {};
       } catch (const UserError& error) {
         why = error.message();
       }
     }
   }
+  if (otherwise == Otherwise::Nothing) return why;
   in_frame.give_up();
   compute_whole(tile, loops_of(step));
-  return make(tile.last);
+  make(tile.last);
+  return why;
 }
-
-}  // namespace
 
 CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
                               bool in_lines) {
   CompiledLevels levels;
-  levels.executable = made_for(target, state, tile, in_lines, levels.why,
-                               [&](const Func& last) { return compile(last, target); });
+  levels.why = schedule_levels(state, tile, target, in_lines,
+                               [&](const Func& last) { levels.executable = compile(last, target); });
   return levels;
 }
 
@@ -289,7 +290,8 @@ namespace mica {
 
 std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const Target& target,
                                                                          bool whole, bool in_lines) {
-  const std::lock_guard lock(compiling);
+  const std::lock_guard lock(code->compiling);
+  std::vector<std::shared_ptr<const Tile>>& tiles = code->tiles;
   const std::vector<Schedule> schedules{outputs.front().func.schedule()};
   std::erase_if(tiles, [&](const auto& tile) {
     return tile->steps != tile_steps || (tile->target == target && tile->schedules != schedules);
@@ -313,9 +315,10 @@ std::string Iteration::compile_to_ptx(int sm) const {
   if (state_->tile_steps < 2) return mica::compile_to_ptx(state_->funcs(), sm);
   iterate::TimeLevels tile =
       iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
-  std::string why;
-  return iterate::made_for(Target{Backend::Cuda, 0}, *state_, tile, true, why,
-                           [&](const Func& last) { return mica::compile_to_ptx(last, sm); });
+  std::string ptx;
+  iterate::schedule_levels(*state_, tile, Target{Backend::Cuda, 0}, true,
+                           [&](const Func& last) { ptx = mica::compile_to_ptx(last, sm); });
+  return ptx;
 }
 
 Func Iteration::steps_at_once(const Target& target, CallSite at) const {
@@ -327,11 +330,11 @@ Func Iteration::steps_at_once(const Target& target, CallSite at) const {
   }
   iterate::TimeLevels tile =
       iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
-  std::string why;
-  return iterate::made_for(target, *state_, tile, true, why, [&](const Func& last) {
-    (void)mica::print_loop_nest({last}, target);  // what is refused is refused here
-    return last;
+  // What is refused is refused here.
+  iterate::schedule_levels(*state_, tile, target, true, [&](const Func& last) {
+    (void)mica::print_loop_nest({last}, target);
   });
+  return tile.last;
 }
 
 std::string Iteration::print_loop_nest(const Target& target) const {
@@ -339,10 +342,9 @@ std::string Iteration::print_loop_nest(const Target& target) const {
   if (state_->tile_steps < 2) return step;
   iterate::TimeLevels tile =
       iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
-  std::string why;
-  const std::string levels = iterate::made_for(target, *state_, tile, true, why, [&](const Func& last) {
-    return mica::print_loop_nest({last}, target);
-  });
+  std::string levels;
+  const std::string why = iterate::schedule_levels(
+      *state_, tile, target, true, [&](const Func& last) { levels = mica::print_loop_nest({last}, target); });
   return step + "\n" + std::to_string(state_->tile_steps) + " steps at once" +
          (why.empty() ? "" : ", one after the other: " + why) + ":\n" + levels;
 }

@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,9 +41,24 @@ TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole
 /// Does the step ask where an input begins or ends along dimension 0, as boundary conditions do?
 bool asks_for_row_ends(const Iteration::State& state);
 
+/// Points of a tile of several steps on the host along the first, the second and the slowest dimension;
+/// 0: all of them.
+struct HostTile {
+  int x = 0, y = 0, slowest = 0;
+};
+HostTile host_tile(int dimensions);
+
+/// What becomes of levels that cannot be computed tile by tile.
+enum class Otherwise : std::uint8_t { OneAfterTheOther, Nothing };
+/// Schedules the levels tile by tile in the first of the target's ways for which `make`, called with the
+/// last of them, raises no UserError; else as `otherwise` says. Why they are not computed tile by tile;
+/// empty: they are. UserErrors of `make` for levels one after the other. `in_lines` as of compile_levels.
+std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
+                            bool in_lines, const std::function<void(const Func& last)>& make,
+                            Otherwise otherwise = Otherwise::OneAfterTheOther);
+
 /// Schedules the levels tile by tile, and compiles them; where that is not possible, one after the
-/// other. `in_lines`: what is read begins and ends at whole lines of 128 bytes, counted from the first
-/// point of the stepped box, along dimension 0.
+/// other.
 struct CompiledLevels {
   Executable executable;
   std::string why;  ///< they are not computed tile by tile; empty: they are

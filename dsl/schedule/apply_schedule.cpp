@@ -300,6 +300,11 @@ Schedule schedule_of(const std::vector<Func>& outputs) {
 }
 
 void apply_schedule(const std::vector<Func>& outputs, const Schedule& schedule) {
+  if (schedule.steps != 1) {
+    throw UserError(fmt::format(
+        "schedule: it takes {} steps at once, as an Iteration does: Iteration::apply puts it on one",
+        schedule.steps));
+  }
   const Outputs functions = functions_of(outputs);
   const FuncGraph graph = collect_graph(functions);
   const Snapshot before(graph);

@@ -167,6 +167,7 @@ std::string schedule_text(const Schedule& schedule, const HandleOf& handle_of,
     if (stage.update > 0) result += fmt::format(".update({})", stage.update - 1);
     result += chain + ";\n";
   }
+  if (schedule.steps != 1) result += fmt::format("iteration.time_tile({});\n", schedule.steps);
   return result;
 }
 

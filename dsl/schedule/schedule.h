@@ -33,6 +33,8 @@ struct DefinitionSchedule {
 /// Definitions without directives are left out.
 struct Schedule {
   std::vector<DefinitionSchedule> stages;
+  /// Of an Iteration's step: how many are taken at once (Iteration::time_tile).
+  int steps = 1;
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
@@ -40,7 +42,8 @@ struct Schedule {
 /// that are no C++ identifiers are quoted. In is `source.in(consumer)`, a statement of its own.
 std::string to_string(const Directive& directive);
 /// C++ that makes the schedule again, given handles named as the Funcs, inputs and Vars are: one
-/// chained statement a definition, `next.gpu_tile(x, y, 32, 8)\n    .vectorize(x, 4);`. A handle of a
+/// chained statement a definition, `next.gpu_tile(x, y, 32, 8)\n    .vectorize(x, 4);`, and
+/// `iteration.time_tile(3);` for several steps at once. A handle of a
 /// wrapper is written `u.in(next)`; characters that an identifier cannot have become `_`.
 std::string to_string(const Schedule& schedule);
 /// The same with `handle_of` for Funcs and inputs, by their names in the schedule, and no Vars: loops

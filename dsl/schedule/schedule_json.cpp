@@ -27,6 +27,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 constexpr const char* kVersionKey = "mica_schedule";
+constexpr const char* kStepsKey = "steps";  // where several are taken at once
 
 using directive::Words;
 
@@ -193,7 +194,8 @@ std::string to_json(const Schedule& schedule) {
     stages.push_back(
         Json{{"func", stage.func}, {"update", stage.update}, {"directives", std::move(directives)}});
   }
-  const Json document = {{kVersionKey, kVersion}, {"stages", std::move(stages)}};
+  Json document = {{kVersionKey, kVersion}, {"stages", std::move(stages)}};
+  if (schedule.steps != 1) document[kStepsKey] = schedule.steps;
   try {
     return document.dump(2) + "\n";
   } catch (const Json::type_error& error) {
@@ -228,6 +230,10 @@ Schedule schedule_from_json(const std::string& text) {
     }
     reader.finish();
     schedule.stages.push_back(std::move(stage));
+  }
+  if (document.contains(kStepsKey)) top(kStepsKey, schedule.steps);
+  if (schedule.steps < 1) {
+    fail(top.path_of(kStepsKey), fmt::format("{} steps at once; 1 at least are", schedule.steps));
   }
   top.finish();
   return schedule;

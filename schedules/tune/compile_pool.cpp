@@ -7,7 +7,7 @@ namespace mica::tuning {
 void CompilePool::begin(const TuneCandidate& candidate) {
   jobs_.push_back(std::async(std::launch::async, [&trials = trials_, made = Made{candidate}]() mutable {
     const auto begun = std::chrono::steady_clock::now();
-    (void)done(made.candidate, [&] { made.executable = trials.compiled(made.candidate); });
+    (void)done(made.candidate, [&] { made.trial = trials.compiled(made.candidate); });
     made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     return std::move(made);
   }));

@@ -7,6 +7,7 @@
 #include <deque>
 #include <exception>
 #include <future>
+#include <memory>
 #include <vector>
 
 #include "schedules/tune/trials.h"
@@ -18,7 +19,7 @@ class CompilePool {
   /// A candidate with its code, or one that says why it was refused.
   struct Made {
     TuneCandidate candidate;
-    Executable executable = {};
+    std::shared_ptr<Trial> trial = {};
     double seconds = 0;  ///< that compiling took
   };
 

@@ -23,6 +23,18 @@ class Marker {
     }
     return mark;
   }
+  /// Of what the fields hold after a step whose graph was marked.
+  std::uint64_t of(const Iteration::State& state) {
+    constexpr std::uint64_t kSteps = 0x7374657073;  // no mark of Funcs is one of steps
+    std::uint64_t mark = kSteps;
+    for (const Replacement& r : state.replacements) {
+      mark = mixed(mark, number_of(r.field.data().get()));
+      mark = mixed(
+          mark, r.func ? number_of(r.func->function().get()) << 8 | static_cast<std::uint64_t>(r.element)
+                       : number_of(r.input->data().get()));
+    }
+    return mark;
+  }
 
  private:
   std::uint64_t of(const FunctionData& func, const Definition& definition) {
@@ -99,6 +111,25 @@ class Marker {
 
 }  // namespace
 
-std::uint64_t graph_mark(const Func& output) { return Marker().of(collect_graph({output.function()})); }
+namespace {
+
+FuncGraph graph_of(const std::vector<Func>& outputs) {
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const Func& f : outputs) functions.push_back(f.function());
+  return collect_graph(functions);
+}
+
+}  // namespace
+
+std::uint64_t graph_mark(const Func& output) { return graph_mark(std::vector<Func>{output}); }
+
+std::uint64_t graph_mark(const std::vector<Func>& outputs) { return Marker().of(graph_of(outputs)); }
+
+std::uint64_t step_mark(const Iteration::State& state, bool whole) {
+  Marker marker;
+  const std::uint64_t mark = marker.of(graph_of(state.funcs()));
+  const bool acted_upon = !state.sources.empty() || !state.receivers.empty();
+  return mixed(mixed(mark, marker.of(state)), (whole ? 2U : 0U) + (acted_upon ? 1U : 0U));
+}
 
 }  // namespace mica::tuning

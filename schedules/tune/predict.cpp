@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "codegen/analysis/traffic.h"
+#include "codegen/iterate/time_levels.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/gpu_facts.h"
 #include "runtime/run/gpu_timer.h"
@@ -14,6 +15,11 @@
 
 namespace mica::tuning {
 namespace {
+
+std::int64_t parameter(const TuneCandidate& candidate, const char* name, std::int64_t otherwise) {
+  const auto found = candidate.parameters.find(name);
+  return found == candidate.parameters.end() ? otherwise : found->second;
+}
 
 // ---- GPUs ------------------------------------------------------------------------------------------
 
@@ -77,28 +83,85 @@ double wanted_registers(const KernelTraffic& kernel, const Work& work) {
 struct Registers {
   double count = 0, spilled = 0;
 };
-Registers registers_of(const KernelTraffic& kernel, const Work& work, const GpuFacts& gpu,
-                       const KernelInfo* made) {
+Registers registers_of(double wanted, double most, const KernelInfo* made) {
   // A place in local memory is written and read.
   if (made != nullptr && made->registers > 0) {
     return {static_cast<double>(made->registers), 2.0 * std::max(made->local_bytes, 0)};
   }
   constexpr double kSpared = 8, kBytes = 5;
-  const double most = most_registers(kernel, work, gpu), wanted = wanted_registers(kernel, work);
   return {std::min(most, wanted), kBytes * std::max(wanted - most - kSpared, 0.0)};
 }
 
-double time_of(const KernelTraffic& kernel, const Rates& rates, const GpuFacts& gpu, int widest,
-               const KernelInfo* made) {
-  const Work work(kernel, widest);
-  // More operations than this in the code of a step take the assembler minutes.
-  constexpr std::int64_t kMostOperations = 8000;
-  if (static_cast<double>(kernel.steady.operations) > kMostOperations * work.threads) {
-    throw UserError("a thread of " + kernel.name + " has " +
-                    std::to_string(static_cast<std::int64_t>(kernel.steady.operations / work.threads)) +
-                    " operations in a step; at most " + std::to_string(kMostOperations) + " are tried");
+double bytes(const Moved& moved) { return static_cast<double>(moved.sum()); }
+
+/// What a thread of a kernel does, as a model sees it: instructions of all threads, operations of one in
+/// a step, and the registers that it would like to have.
+struct Effort {
+  double instructions = 0;
+  double operations = 0;
+  double registers = 0;
+  /// By how much more time instructions take where one warp is all that a scheduler has, divided by the
+  /// warps that it has.
+  double alone = 0;
+  double steps = 1;           ///< of a march
+  double steps_early = 0;     ///< by which loads begin before they must
+  double seconds_a_step = 0;  ///< that a block waits
+};
+
+/// Of one step of an algorithm, or of no Iteration.
+Effort effort_of(const KernelTraffic& kernel, const Work& work, int widest) {
+  // Vectors of a thread make one instruction of several accesses.
+  const double vector = static_cast<double>(widest) * static_cast<double>(kernel.lanes);
+  Effort effort;
+  effort.instructions = 0.31 * static_cast<double>(kernel.operations) * work.width +
+                        4.4 * bytes(kernel.l1) / vector + 0.1 * bytes(kernel.shared) / vector +
+                        1.6 * work.all_steps();
+  effort.operations = static_cast<double>(kernel.steady.operations) / work.threads;
+  effort.registers = wanted_registers(kernel, work);
+  effort.steps = work.steps;
+  effort.steps_early = kernel.async_copies ? kernel.steps_early : 0;
+  effort.seconds_a_step = kernel.shared_bytes == 0 ? 0 : kernel.async_copies ? 1.6e-7 : 2.05e-7;
+  return effort;
+}
+
+/// Of several steps of an Iteration in one march. Threads compute `rows` points of each vector's lane,
+/// and every level at all of their points.
+Effort effort_of_levels(const Subject& subject, const TuneCandidate& candidate,
+                        const KernelTraffic& kernel, const Work& work) {
+  const Features& features = subject.features();
+  const double levels = candidate.steps();
+  const std::size_t march = subject.extents().size() - 1;
+  double reach = 0;
+  for (const Reads& reads : features.inputs) {
+    if (march < reads.reach.size()) reach = std::max(reach, static_cast<double>(reads.reach[march]));
   }
-  const Registers registers = registers_of(kernel, work, gpu, made);
+  const auto rows = static_cast<double>(march == 1 ? 1 : parameter(candidate, "rows", 4));
+  const double points = static_cast<double>(kernel.lanes) * rows;
+  // The first level runs ahead of the last, and so many planes earlier.
+  const double lead = reach * (levels - 1);
+  const double updates = work.blocks * work.threads * points * levels * (work.steps + lead / 2);
+  Effort effort;
+  const double a_point = 0.33 * features.operations + 0.57 + 4 / static_cast<double>(kernel.lanes);
+  effort.instructions = updates * work.width * a_point + 5.9 * bytes(kernel.shared) / 4;
+  effort.operations = points * levels * features.operations;
+  effort.registers = 25 + 0.9 * static_cast<double>(kernel.held_bytes) / 4;
+  effort.alone = 0.38;
+  effort.steps = work.steps + lead;
+  effort.steps_early = kernel.async_copies ? kernel.steps_early : std::max(2.0, 16 / levels);
+  return effort;
+}
+
+double time_of(const KernelTraffic& kernel, const Work& work, const Effort& effort, const Rates& rates,
+               const GpuFacts& gpu, const KernelInfo* made) {
+  // More operations than this in the code of a step take the assembler minutes.
+  constexpr double kMostOperations = 8000;
+  if (effort.operations > kMostOperations) {
+    throw UserError("a thread of " + kernel.name + " has " +
+                    std::to_string(static_cast<std::int64_t>(effort.operations)) +
+                    " operations in a step; at most " +
+                    std::to_string(static_cast<std::int64_t>(kMostOperations)) + " are tried");
+  }
+  const Registers registers = registers_of(effort.registers, most_registers(kernel, work, gpu), made);
   KernelInfo info;
   for (int i = 0; i < 3; ++i) info.shape.block[i] = static_cast<std::uint32_t>(kernel.threads[i]);
   info.shape.shared_bytes = static_cast<std::uint32_t>(kernel.shared_bytes);
@@ -106,27 +169,23 @@ double time_of(const KernelTraffic& kernel, const Rates& rates, const GpuFacts& 
   const int resident = resident_blocks(info, gpu);
   if (resident < 1) throw UserError("no block of " + kernel.name + " fits a multiprocessor");
 
-  const auto bytes = [](const Moved& moved) { return static_cast<double>(moved.sum()); };
   // What a multiprocessor has under way: few bytes, and the memory waits for the next to be asked for.
   const double each = work.blocks / rates.units;
-  double under_way = std::min<double>(resident, each) * static_cast<double>(kernel.dram.read) /
-                     (work.blocks * work.steps);
-  if (kernel.async_copies) under_way *= 1 + 1.5 * kernel.steps_early;
+  const double running = std::min<double>(resident, each);
+  double under_way = running * static_cast<double>(kernel.dram.read) / (work.blocks * effort.steps);
+  under_way *= 1 + 1.5 * effort.steps_early;
   constexpr double kEnough = 2050, kWaiting = 1.28;
   const double waiting = 1 + std::pow(kEnough / std::max(under_way, 1.0), kWaiting);
 
-  // Vectors of a thread make one instruction of several accesses.
-  const double vector = static_cast<double>(widest) * static_cast<double>(kernel.lanes);
-  const double instructions = 0.31 * static_cast<double>(kernel.operations) * work.width +
-                              4.4 * bytes(kernel.l1) / vector + 0.1 * bytes(kernel.shared) / vector +
-                              1.6 * work.all_steps();
+  constexpr double kWarp = 32, kSchedulers = 4;
+  const double warps = std::max(running, 1.0) * std::ceil(work.threads / kWarp) / kSchedulers;
+  const double issued = effort.instructions / rates.instructions * (1 + effort.alone / warps);
   // Blocks that are all resident share their multiprocessor; more come in rounds.
   const double rounds = std::max(each / resident, 1.0);
-  const double wait = kernel.shared_bytes == 0 ? 0 : kernel.async_copies ? 1.6e-7 : 2.05e-7;
   constexpr double kBlock = 4.7e-7;  // seconds for a block's start and end
   const double roofs[] = {bytes(kernel.dram) / rates.memory * waiting, bytes(kernel.l2) / rates.l2,
-                          bytes(kernel.shared) / rates.shared, instructions / rates.instructions,
-                          rounds * (work.steps * wait + kBlock)};
+                          bytes(kernel.shared) / rates.shared, issued,
+                          rounds * (effort.steps * effort.seconds_a_step + kBlock)};
   constexpr double kPower = 1.36;
   double sum = 0;
   for (const double roof : roofs) sum += std::pow(roof, kPower);
@@ -135,7 +194,29 @@ double time_of(const KernelTraffic& kernel, const Rates& rates, const GpuFacts& 
   const double last = each <= resident ? each : each / resident;
   constexpr double kTail = 0.32, kLaunch = 2e-6;
   seconds *= 1 + kTail * (std::ceil(last) / last - 1);
-  return seconds + registers.spilled * work.all_steps() / rates.local + kLaunch;
+  return seconds + registers.spilled * work.blocks * work.threads * effort.steps / rates.local + kLaunch;
+}
+
+/// The figures of the candidate's kernels. UserErrors: also several steps at once that no march holds.
+Traffic figures_of(const Subject& subject, const TuneCandidate& candidate, TrafficOptions options) {
+  const Stepping* const stepping = subject.stepping();
+  if (stepping == nullptr || candidate.steps() < 2) {
+    return mica::traffic_of(subject.scheduled(candidate), options);
+  }
+  const auto state = subject.scheduled_steps(candidate);
+  iterate::TimeLevels tile =
+      iterate::make_time_levels(*state, candidate.steps(), stepping->whole, state->tile_where);
+  for (std::size_t d = 0; d < tile.margins.size(); ++d) {
+    tile.margins[d].first.set(static_cast<std::int32_t>(stepping->kept[d].first));
+    tile.margins[d].second.set(static_cast<std::int32_t>(stepping->kept[d].second));
+  }
+  options.symbols = stepping->symbols;
+  Traffic traffic;
+  const std::string why = iterate::schedule_levels(
+      *state, tile, subject.target(), true, [&](const Func& last) { traffic = mica::traffic_of(last, options); },
+      iterate::Otherwise::Nothing);
+  if (!why.empty()) throw UserError(why);
+  return traffic;
 }
 
 double gpu_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates,
@@ -152,17 +233,15 @@ double gpu_seconds(const Subject& subject, const TuneCandidate& candidate, const
                       " bytes of shared memory; at most " +
                       std::to_string(gpu.max_shared_per_block_optin) + " are possible");
     }
-    seconds += time_of(kernel, rates, gpu, subject.features().widest, known ? &compiled[i] : nullptr);
+    const Work work(kernel, subject.features().widest);
+    const Effort effort = candidate.steps() > 1 ? effort_of_levels(subject, candidate, kernel, work)
+                                                : effort_of(kernel, work, subject.features().widest);
+    seconds += time_of(kernel, work, effort, rates, gpu, known ? &compiled[i] : nullptr);
   }
-  return seconds;
+  return seconds / candidate.steps();
 }
 
 // ---- the CPU ---------------------------------------------------------------------------------------
-
-std::int64_t parameter(const TuneCandidate& candidate, const char* name, std::int64_t otherwise) {
-  const auto found = candidate.parameters.find(name);
-  return found == candidate.parameters.end() ? otherwise : found->second;
-}
 
 /// The strips and tasks of host/rows on a grid.
 struct Shape {
@@ -225,7 +304,67 @@ double cycles_a_point(const Features& features, const Shape& shape, const Rates&
   return (work * (whole / lanes * (1 + spilled) + left) + kRow) / shape.x;
 }
 
+/// A tile of several steps (codegen/iterate/schedule_levels.cpp), and how often points are computed for
+/// each that is wanted.
+struct Tiles {
+  Shape shape;
+  double again = 1;
+};
+Tiles tiles_of(const Subject& subject, int steps) {
+  const auto& n = subject.extents();
+  const std::size_t last = n.size() - 1;
+  std::vector<double> tile, share;
+  const iterate::HostTile sizes = iterate::host_tile(static_cast<int>(n.size()));
+  Tiles tiles;
+  tiles.shape.vector = std::max(1, 64 / subject.features().widest);
+  for (std::size_t d = 0; d < n.size(); ++d) {
+    const std::int64_t size = d == last ? sizes.slowest : d == 0 ? sizes.x : d == 1 ? sizes.y : 0;
+    const auto points = static_cast<double>(size > 0 ? std::min(size, n[d]) : n[d]);
+    tile.push_back(points);
+    if (size == 0) continue;
+    // Half of the levels' reach lies beside a tile, on the average over them.
+    double reach = 0;
+    for (const Reads& reads : subject.features().inputs) {
+      if (d < reads.reach.size()) reach = std::max(reach, static_cast<double>(reads.reach[d]));
+    }
+    tiles.again *= 1 + reach * (steps - 1) / 2 / points;
+    tiles.shape.tasks *= std::ceil(static_cast<double>(n[d]) / points);
+  }
+  tiles.shape.x = tile.front();
+  tiles.shape.planes = tile.back();
+  tiles.shape.y = n.size() > 2 ? tile[1] : tile.back();
+  return tiles;
+}
+
+/// Of a step, where several are taken at once: fields are read and written once for all of them, and
+/// each level keeps the planes that the next one reads.
+double host_tile_seconds(const Subject& subject, int steps, const Rates& rates) {
+  const Features& features = subject.features();
+  const auto [shape, again] = tiles_of(subject, steps);
+  const auto points = static_cast<double>(subject.points());
+  double read = 0, kept = 0;
+  for (const Reads& reads : features.inputs) {
+    const std::size_t last = reads.reach.size() - 1;
+    read += reads.bytes;
+    kept += features.written_bytes * static_cast<double>(reads.reach[last] + 1) * shape.x *
+            (reads.reach.size() > 2 ? shape.y : 1.0) * steps;
+  }
+  const double bytes = points * again * (read + 2.0 * features.written_bytes) / steps;
+  const double all = points * (read + features.written_bytes);
+  const double memory_rate =
+      all < 0.75 * static_cast<double>(rates.last_cache) ? rates.l2 : rates.memory;
+  // Levels that no cache of a core holds come from the last one.
+  const double levels = kept > 0.75 * static_cast<double>(rates.own_cache)
+                            ? points * again * (read + features.written_bytes) / rates.l2
+                            : 0;
+  const double compute = points * again * cycles_a_point(features, shape, rates) / rates.instructions;
+  const double moved = bytes / memory_rate + levels;
+  const double rounds = shape.tasks / rates.units;
+  return (std::max(moved, compute) + 0.5 * std::min(moved, compute)) * std::ceil(rounds) / rounds;
+}
+
 double host_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates) {
+  if (candidate.steps() > 1) return host_tile_seconds(subject, candidate.steps(), rates);
   const Features& features = subject.features();
   const Shape shape = shape_of(subject, candidate);
   const auto points = static_cast<double>(subject.points());
@@ -326,7 +465,7 @@ Traffic traffic_of(const Subject& subject, const TuneCandidate& candidate) {
   options.device.l2_bytes = gpu.l2_bytes;
   options.device.threads_per_sm = gpu.max_threads_per_sm;
   options.device.shared_per_sm = gpu.max_shared_per_sm;
-  return mica::traffic_of(subject.scheduled(candidate), options);
+  return figures_of(subject, candidate, options);
 }
 
 double predicted_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates,

@@ -100,12 +100,58 @@ Family several_fields(const Subject& subject) {
            {"stream", {0, 1}}}};
 }
 
+/// Steps at once whose levels reach no farther beside a block than the grid does.
+Values steps_at_once(const Subject& subject) {
+  Values values;
+  for (const std::int64_t steps : {2, 3, 4, 6, 8, 10, 12, 16}) {
+    bool fits = subject.stepping() != nullptr && steps <= subject.stepping()->most;
+    for (const Reads& reads : subject.features().inputs) {
+      for (std::size_t d = 0; d < reads.reach.size(); ++d) {
+        fits = fits && reads.reach[d] * (steps - 1) <= subject.extents()[d];
+      }
+    }
+    if (fits) values.push_back(steps);
+  }
+  return values;
+}
+
+/// Several steps in one march: in three dimensions warps beside each other in y, in two one warp a
+/// block.
+std::optional<Family> levels(const Subject& subject) {
+  const Values steps = steps_at_once(subject);
+  const std::size_t rank = subject.extents().size();
+  if (steps.empty() || rank < 2 || rank > 3) return std::nullopt;
+  const std::int64_t lanes = std::max<std::int64_t>(1, 16 / subject.features().widest);
+  Family family{"time/march", {{schedules::kStepsAtOnce, steps}, {"scatter", {0, 1}}}};
+  if (rank == 2) {
+    family.axes.push_back({"vec", {std::max<std::int64_t>(lanes / 2, 1), lanes, 2 * lanes}});
+    family.axes.push_back(
+        {"chunk", below({32, 64, 96, 128, 192, 256, 512}, subject.extents().back() + 32)});
+    family.axes.push_back({"registers", {0, 128, 144, 168, 200}});
+  } else {
+    family.axes.push_back({"vec", {std::max<std::int64_t>(lanes / 2, 1), lanes}});
+    family.axes.push_back({"tile_y", {4, 8, 12, 16}});
+    family.axes.push_back({"rows", {2, 3, 4, 5, 6}});
+    family.axes.push_back(
+        {"chunk", below({32, 37, 43, 52, 57, 64, 86, 103, 128}, subject.extents().back() + 32)});
+    family.axes.push_back({"ahead", {0, 2}});
+  }
+  for (Family::Axis& axis : family.axes) {
+    axis.values.erase(std::unique(axis.values.begin(), axis.values.end()), axis.values.end());
+  }
+  return family;
+}
+
+/// Where Funcs behind an output stand is a matter of one output.
+bool is_single(const Subject& subject) { return subject.outputs() == 1; }
+
 std::vector<Family> gpu_families(const Subject& subject) {
   const Features& features = subject.features();
   const int rank = features.dimensions;
   if (!features.plain || rank > 4) return {};
   std::vector<Family> families{plain(subject)};
-  if (features.producers > 0 && rank > 1) {
+  if (auto several = levels(subject)) families.push_back(std::move(*several));
+  if (features.producers > 0 && rank > 1 && is_single(subject)) {
     const std::vector<Family::Axis> tiles = {
         {"tile_x", {32, 64, 128}}, {"tile_y", {2, 4, 8, 16}}, {"vec", gpu_vectors(subject)}};
     families.push_back({"blur/breadth-first", tiles});
@@ -113,7 +159,8 @@ std::vector<Family> gpu_families(const Subject& subject) {
     families.push_back({"blur/shared-tile", {{"tile_x", {32, 64, 128}}, {"tile_y", {4, 8, 16, 32}}}});
   }
   if (rank < 2 || !reads_neighbours(features)) return families;
-  if (features.inputs.size() > 1 && rank == 3) families.push_back(several_fields(subject));
+  if (features.inputs.size() > 1 && rank == 3 && is_single(subject))
+    families.push_back(several_fields(subject));
   families.push_back(marching(subject, "march/plane", false));
   if (reads_column(features)) {
     families.push_back(marching(subject, "march/high-order", true));
@@ -145,8 +192,13 @@ std::vector<Family> host_families(const Subject& subject) {
     if (n.size() > 2) family.axes.push_back({"tile_y", below({0, 8, 16, 32, 64, 128}, n[1])});
     family.axes.push_back({"chunk", below({1, 2, 4, 8, 16, 32, 64}, n.back() + 1)});
   }
-  if (features.producers > 0) family.axes.push_back({"place", {0, 1, 2, 3}});
-  return {family};
+  if (features.producers > 0 && is_single(subject)) family.axes.push_back({"place", {0, 1, 2, 3}});
+  std::vector<Family> families{family};
+  const Values steps = steps_at_once(subject);
+  if (!steps.empty() && features.dimensions <= 4) {
+    families.push_back({"time/tiles", {{schedules::kStepsAtOnce, steps}}});
+  }
+  return families;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "schedules/tune/subject.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "codegen/iterate/copy_funcs.h"
@@ -31,20 +32,46 @@ Reads reads_of(const schedules::InputTaps& taps, int dimensions, int bytes) {
 }
 
 bool is_arithmetic(const Expr& e) {
-  return !e.type().is_index() && (e.as<Binary>() || e.as<Unary>() || e.as<Fma>() || e.as<Select>() ||
-                                  e.as<Compare>() || e.as<Cast>());
+  if (e.type().is_index()) return false;
+  if (const auto* cast = e.as<Cast>()) return !cast->value.as<IntImm>() && !cast->value.as<FloatImm>();
+  return e.as<Binary>() || e.as<Unary>() || e.as<Fma>() || e.as<Select>() || e.as<Compare>();
 }
 
-Features features_of(const Func& output) {
-  Features features;
-  const FunctionData& data = *output.function();
-  features.dimensions = output.dimensions();
-  features.widest = widest_bytes(output.types());
-  for (const Type type : output.types()) {
-    features.written_bytes += type.bytes();
+std::vector<std::shared_ptr<FunctionData>> functions_of(const std::vector<Func>& funcs) {
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const Func& f : funcs) functions.push_back(f.function());
+  return functions;
+}
+
+/// The inputs of all outputs with the taps of each, those of most taps first.
+std::vector<schedules::InputTaps> taps_of(const std::vector<Func>& outputs) {
+  std::vector<schedules::InputTaps> all;
+  for (const Func& output : outputs) {
+    for (schedules::InputTaps& taps : schedules::input_taps_of(output)) {
+      const auto known = std::find_if(all.begin(), all.end(),
+                                      [&](const auto& other) { return other.name == taps.name; });
+      if (known == all.end()) {
+        all.push_back(std::move(taps));
+        continue;
+      }
+      known->offsets.merge(taps.offsets);
+      known->in_column = known->in_column || taps.in_column;
+    }
   }
-  const FuncGraph graph = collect_graph({output.function()});
-  features.producers = graph.funcs.size() - 1;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.offsets.size() > b.offsets.size(); });
+  return all;
+}
+
+Features features_of(const std::vector<Func>& outputs) {
+  Features features;
+  features.dimensions = outputs.front().dimensions();
+  for (const Func& output : outputs) {
+    features.widest = std::max(features.widest, widest_bytes(output.types()));
+    for (const Type type : output.types()) features.written_bytes += type.bytes();
+  }
+  const FuncGraph graph = collect_graph(functions_of(outputs));
+  features.producers = graph.funcs.size() - outputs.size();
   std::vector<Expr> values;
   for (const auto& func : graph.funcs) {
     features.plain = features.plain && func->definitions.size() == 1 && !func->definitions[0].recurrence;
@@ -53,45 +80,21 @@ Features features_of(const Func& output) {
     }
   }
   visit_nodes(values, [&](const Expr& e) { features.operations += is_arithmetic(e) ? 1 : 0; });
-  for (const auto& taps : schedules::input_taps_of(output)) {
+  for (const auto& taps : taps_of(outputs)) {
     int bytes = 4;
     for (const auto& image : graph.images)
       bytes = image->name == taps.name ? image->type.bytes() : bytes;
-    features.inputs.push_back(reads_of(taps, static_cast<int>(data.args.size()), bytes));
+    features.inputs.push_back(reads_of(taps, features.dimensions, bytes));
   }
   return features;
 }
 
+/// The directives of some Funcs' definitions.
+using Directives = std::map<const FunctionData*, std::vector<std::vector<Directive>>>;
+
 }  // namespace
 
-Subject::Subject(const Func& output, std::vector<std::int64_t> extents, const Target& target,
-                 const CallSite& at)
-    : output_(output), extents_(std::move(extents)), target_(target) {
-  if (!output.defined()) {
-    throw UserError(
-        "tune: " + output.name() + " is not defined: write " + output.name() + "(...) = ... first", at);
-  }
-  if (extents_.size() != static_cast<std::size_t>(output.dimensions())) {
-    throw UserError("tune: " + output.name() + " has " + counted(output.args().size(), "dimension") +
-                        ", and " + counted(extents_.size(), "extent") +
-                        " were given; give one for each dimension",
-                    at);
-  }
-  for (const std::int64_t n : extents_) {
-    if (n < 1) {
-      throw UserError("tune: an extent is " + std::to_string(n) + ", and must be 1 at least", at);
-    }
-  }
-  features_ = features_of(copied());
-}
-
-std::int64_t Subject::points() const {
-  std::int64_t points = 1;
-  for (const std::int64_t n : extents_) points *= n;
-  return points;
-}
-
-Func Subject::copied() const {
+std::vector<Func> without_schedule(const std::vector<Func>& outputs) {
   // Wrappers go before anything is done with the copies: the user's Funcs share them.
   iterate::FuncCopier copier([](const Expr&) { return std::nullopt; },
                              [](FunctionData& copy, const FunctionData&) {
@@ -101,15 +104,83 @@ Func Subject::copied() const {
                                  definition.specializations.clear();
                                }
                              });
-  for (const auto& func : collect_graph({output_.function()}).funcs) copier.require(func.get());
-  return Func(std::const_pointer_cast<FunctionData>(
-      copier(std::shared_ptr<const FunctionData>(output_.function()))));
+  const auto functions = functions_of(outputs);
+  for (const auto& func : collect_graph(functions).funcs) copier.require(func.get());
+  std::vector<Func> copies;
+  for (const auto& function : functions) {
+    copies.emplace_back(
+        std::const_pointer_cast<FunctionData>(copier(std::shared_ptr<const FunctionData>(function))));
+  }
+  return copies;
 }
 
-Func Subject::scheduled(const TuneCandidate& candidate) const {
-  Func copy = copied();
-  if (!candidate.recipe.empty()) schedules::apply(copy, candidate.recipe, candidate.parameters);
-  return copy;
+Subject::Subject(std::vector<Func> outputs, std::vector<std::int64_t> extents, const Target& target,
+                 const CallSite& at, std::optional<Stepping> stepping)
+    : outputs_(std::move(outputs)),
+      extents_(std::move(extents)),
+      target_(target),
+      stepping_(std::move(stepping)) {
+  if (outputs_.empty()) throw UserError("tune: there is no Func to tune", at);
+  const Func& first = outputs_.front();
+  for (const Func& output : outputs_) {
+    if (!output.defined()) {
+      throw UserError(
+          "tune: " + output.name() + " is not defined: write " + output.name() + "(...) = ... first",
+          at);
+    }
+    if (output.dimensions() == first.dimensions()) continue;
+    throw UserError("tune: " + first.name() + " has " + counted(first.args().size(), "dimension") +
+                        " and " + output.name() + " has " + counted(output.args().size(), "dimension") +
+                        "; outputs that are tuned together have as many",
+                    at);
+  }
+  if (extents_.size() != static_cast<std::size_t>(first.dimensions())) {
+    throw UserError("tune: " + first.name() + " has " + counted(first.args().size(), "dimension") +
+                        ", and " + counted(extents_.size(), "extent") +
+                        " were given; give one for each dimension",
+                    at);
+  }
+  for (const std::int64_t n : extents_) {
+    if (n < 1) {
+      throw UserError("tune: an extent is " + std::to_string(n) + ", and must be 1 at least", at);
+    }
+  }
+  features_ = features_of(without_schedule(outputs_));
+}
+
+std::int64_t Subject::points() const {
+  std::int64_t points = 1;
+  for (const std::int64_t n : extents_) points *= n;
+  return points;
+}
+
+std::vector<Func> Subject::scheduled(const TuneCandidate& candidate) const {
+  std::vector<Func> copies = without_schedule(outputs_);
+  if (candidate.recipe.empty()) return copies;
+  // A schedule is put on each output, and takes those away that are on what it reads.
+  Directives all;
+  for (Func& copy : copies) {
+    schedules::apply(copy, candidate.recipe, candidate.parameters);
+    for (const auto& func : collect_graph({copy.function()}).funcs) {
+      const bool is_output =
+          std::any_of(copies.begin(), copies.end(), [&](const Func& f) { return f.function() == func; });
+      if (is_output && func != copy.function()) continue;
+      std::vector<std::vector<Directive>>& directives = all[func.get()];
+      directives.clear();
+      for (Definition& definition : func->definitions) directives.push_back(definition.directives);
+    }
+  }
+  for (const auto& func : collect_graph(functions_of(copies)).funcs) {
+    const auto own = all.find(func.get());
+    for (std::size_t d = 0; own != all.end() && d < func->definitions.size(); ++d) {
+      func->definitions[d].directives = own->second[d];
+    }
+  }
+  return copies;
+}
+
+std::shared_ptr<Iteration::State> Subject::scheduled_steps(const TuneCandidate& candidate) const {
+  return stepping_->state->scheduled_as(scheduled(candidate), candidate.steps());
 }
 
 }  // namespace mica::tuning

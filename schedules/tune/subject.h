@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "codegen/iterate/iteration_state.h"
 #include "dsl/func/func.h"
 #include "runtime/run/target.h"
 #include "schedules/input_taps.h"
@@ -23,42 +28,66 @@ struct Reads {
   bool in_column = false;  ///< as InputTaps
 };
 
-/// What the values of the output, with all Funcs behind it taken in, are made of.
+/// What the values of the outputs, with all Funcs behind them taken in, are made of.
 struct Features {
   int dimensions = 0;
   int widest = 1;         ///< bytes of the widest value
   int written_bytes = 0;  ///< a point, all values
   std::vector<Reads> inputs;
   double operations = 0;      ///< arithmetic a point
-  std::size_t producers = 0;  ///< Funcs behind the output
+  std::size_t producers = 0;  ///< Funcs behind the outputs
   /// All Funcs have one definition, without a recurrence: the schedules of the registry are made for
   /// such.
   bool plain = true;
 };
 
-/// The algorithm with the name of a candidate.
+/// Copies of the Funcs and of all behind them, without directives.
+std::vector<Func> without_schedule(const std::vector<Func>& outputs);
+
+/// What the step of an Iteration is, beside its Funcs.
+struct Stepping {
+  /// Without its callbacks, checkpoint and receivers, which no trial may call or write.
+  std::shared_ptr<const Iteration::State> state;
+  bool whole = false;  ///< a step computes all points of each field
+  int most = 1;        ///< steps at once that may be tried
+  /// Steps after which something is due between two of them; 0: nothing is that counts.
+  std::int64_t due = 0;
+  /// Mins and extents of what a step reads where the first point of its box is at 0, by their symbols,
+  /// and the points of the field before and after that box.
+  std::map<std::string, std::int64_t> symbols = {};
+  iterate::Ranges kept = {};
+};
+
+/// The algorithm with the name of a candidate: Funcs, or the step of an Iteration.
 class Subject {
  public:
-  /// UserErrors at `at`: extents that are not one for each dimension, or below 1; `output` is not
-  /// defined.
+  /// UserErrors at `at`: no output, extents that are not one for each dimension, or below 1; an output
+  /// that is not defined, or of other dimensions than the first.
+  Subject(std::vector<Func> outputs, std::vector<std::int64_t> extents, const Target& target,
+          const CallSite& at, std::optional<Stepping> stepping = {});
   Subject(const Func& output, std::vector<std::int64_t> extents, const Target& target,
-          const CallSite& at);
+          const CallSite& at)
+      : Subject(std::vector<Func>{output}, std::move(extents), target, at) {}
 
   [[nodiscard]] const Features& features() const { return features_; }
   [[nodiscard]] const std::vector<std::int64_t>& extents() const { return extents_; }
   [[nodiscard]] const Target& target() const { return target_; }
+  [[nodiscard]] std::size_t outputs() const { return outputs_.size(); }
   [[nodiscard]] std::int64_t points() const;
+  /// Of an Iteration's step; null: there is none.
+  [[nodiscard]] const Stepping* stepping() const { return stepping_ ? &*stepping_ : nullptr; }
   /// A copy of the algorithm, of its own, with that schedule. UserErrors of schedules::apply and of
   /// what it writes.
-  [[nodiscard]] Func scheduled(const TuneCandidate& candidate) const;
+  [[nodiscard]] std::vector<Func> scheduled(const TuneCandidate& candidate) const;
+  /// The Iteration with that schedule of its step, and the candidate's steps at once.
+  [[nodiscard]] std::shared_ptr<Iteration::State> scheduled_steps(const TuneCandidate& candidate) const;
 
  private:
-  [[nodiscard]] Func copied() const;
-
-  Func output_;
+  std::vector<Func> outputs_;
   std::vector<std::int64_t> extents_;
   Target target_;
   Features features_;
+  std::optional<Stepping> stepping_;
 };
 
 }  // namespace mica::tuning

@@ -1,6 +1,7 @@
 #include "schedules/tune/trials.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "codegen/analysis/usual_symbols.h"
@@ -50,80 +51,109 @@ std::vector<AnyBuffer*> pointers(std::vector<AnyBuffer>& buffers) {
   return result;
 }
 
-Trials::Trials(const Subject& subject, const TuneOptions& options) : subject_(subject) {
-  options_.inputs = options.inputs;
-  options_.params = options.params;
-  options_.print = [](std::string_view) {};
-  const Func plain = subject.scheduled({});
+double sampled(const std::function<double()>& sample, int samples) {
+  std::vector<double> all;
+  for (int i = 0; i < samples; ++i) all.push_back(sample());
+  return median(std::move(all));
+}
+
+namespace {
+
+/// Arrays that the runs of one search share.
+struct Arrays {
+  Target target;
+  RunOptions options;
+  std::vector<AnyBuffer> outputs;
+};
+
+class FuncTrial final : public Trial {
+ public:
+  FuncTrial(Executable executable, const Arrays& arrays)
+      : executable_(std::move(executable)), arrays_(arrays), outputs_(arrays.outputs) {
+    executable_.load(pointers(outputs_), arrays_.options);
+  }
+  [[nodiscard]] std::vector<KernelInfo> kernels() const override { return executable_.kernels(); }
+  [[nodiscard]] double seconds(double best) override {
+    run();
+    executable_.synchronize();
+    const double first = timed(1);
+    if (best > 0 && first > 2 * best) return std::min(first, timed(1));
+    constexpr int kMostAtOnce = 50;
+    const int runs =
+        std::clamp(static_cast<int>(kSecondsAtOnce / std::max(first, 1e-7)), 1, kMostAtOnce);
+    return sampled([&] { return timed(runs); });
+  }
+  [[nodiscard]] std::vector<AnyBuffer> results(int) override {
+    for (AnyBuffer& b : outputs_) poison(b);
+    run();
+    std::vector<AnyBuffer> copies;
+    for (const AnyBuffer& b : outputs_) copies.push_back(b.copy());
+    return copies;
+  }
+
+ private:
+  void run() { executable_.run(pointers(outputs_), arrays_.options); }
+  double timed(int runs) {
+    GpuTimer timer(arrays_.target);
+    timer.start();
+    for (int i = 0; i < runs; ++i) run();
+    timer.stop();
+    return timer.milliseconds() * 1e-3 / runs;
+  }
+
+  Executable executable_;
+  const Arrays& arrays_;
+  std::vector<AnyBuffer> outputs_;
+};
+
+class FuncTrials final : public Trials {
+ public:
+  FuncTrials(const Subject& subject, const TuneOptions& options);
+  [[nodiscard]] std::unique_ptr<Trial> compiled(const TuneCandidate& candidate) const override {
+    return std::make_unique<FuncTrial>(compile(subject_.scheduled(candidate), subject_.target()),
+                                       arrays_);
+  }
+
+ private:
+  const Subject& subject_;
+  Arrays arrays_;
+};
+
+FuncTrials::FuncTrials(const Subject& subject, const TuneOptions& options) : subject_(subject) {
+  arrays_.target = subject.target();
+  RunOptions& own = arrays_.options;
+  own.inputs = options.inputs;
+  own.params = options.params;
+  own.print = [](std::string_view) {};
+  const std::vector<Func> plain = subject.scheduled({});
   std::uint64_t seed = 0;
-  for (const InputBox& box : input_boxes({plain}, subject.extents(), subject.target())) {
+  for (const InputBox& box : input_boxes(plain, subject.extents(), subject.target())) {
     ++seed;
     const bool given = std::any_of(options.inputs.begin(), options.inputs.end(),
                                    [&](const RunInput& in) { return in.image == box.image; });
     if (given || box.image->is_buffer) continue;
     const std::shared_ptr<AnyBuffer> bound = std::atomic_load(&box.image->bound);
     if (bound != nullptr && holds(*bound, box)) {
-      options_.inputs.emplace_back(ImageParam(box.image), *bound);
+      own.inputs.emplace_back(ImageParam(box.image), *bound);
       continue;
     }
     AnyBuffer array = array_over(box, subject.extents());
     fill_random(array, seed);
-    options_.inputs.emplace_back(ImageParam(box.image), array);
+    own.inputs.emplace_back(ImageParam(box.image), array);
   }
-  types_ = plain.types();
-  outputs_ = poisoned_outputs();
-}
-
-std::vector<AnyBuffer> Trials::poisoned_outputs() const {
-  std::vector<AnyBuffer> outputs;
-  for (const Type type : types_) {
-    outputs.push_back(AnyBuffer::with_halo(type, subject_.extents(),
-                                           std::vector<std::int64_t>(subject_.extents().size(), 0)));
-    poison(outputs.back());
+  for (const Func& output : plain) {
+    for (const Type type : output.types()) {
+      arrays_.outputs.push_back(AnyBuffer::with_halo(
+          type, subject.extents(), std::vector<std::int64_t>(subject.extents().size(), 0)));
+      poison(arrays_.outputs.back());
+    }
   }
-  return outputs;
 }
 
-Executable Trials::compiled(const TuneCandidate& candidate) const {
-  Executable executable = compile(subject_.scheduled(candidate), subject_.target());
-  std::vector<AnyBuffer> outputs = outputs_;
-  executable.load(pointers(outputs), options_);
-  return executable;
-}
+}  // namespace
 
-void Trials::run(Executable& executable) { executable.run(pointers(outputs_), options_); }
-
-double Trials::timed(Executable& executable, int runs) {
-  GpuTimer timer(subject_.target());
-  timer.start();
-  for (int i = 0; i < runs; ++i) run(executable);
-  timer.stop();
-  return timer.milliseconds() * 1e-3 / runs;
-}
-
-double Trials::seconds(Executable& executable, double best) {
-  run(executable);
-  executable.synchronize();
-  const double first = timed(executable, 1);
-  if (best > 0 && first > 2 * best) return std::min(first, timed(executable, 1));
-  // Short runs are timed several at once: a launch takes microseconds, a clock a part of one.
-  constexpr double kAtOnce = 2e-3;
-  constexpr int kMostAtOnce = 50, kSamples = 7;
-  const int runs = std::clamp(static_cast<int>(kAtOnce / std::max(first, 1e-7)), 1, kMostAtOnce);
-  std::vector<double> samples;
-  for (int i = 0; i < kSamples; ++i) samples.push_back(timed(executable, runs));
-  return median(std::move(samples));
-}
-
-void Trials::expect(Executable& executable) {
-  run(executable);
-  expected_ = std::exchange(outputs_, poisoned_outputs());
-}
-
-bool Trials::right(Executable& executable) {
-  for (AnyBuffer& b : outputs_) poison(b);
-  run(executable);
-  return std::equal(outputs_.begin(), outputs_.end(), expected_.begin(), same_bits);
+std::unique_ptr<Trials> trials_of_funcs(const Subject& subject, const TuneOptions& options) {
+  return std::make_unique<FuncTrials>(subject, options);
 }
 
 }  // namespace mica::tuning

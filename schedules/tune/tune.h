@@ -3,6 +3,8 @@
 //   Schedule best = tune(next, {.extents = {512, 512, 512}, .budget = 20});
 //   next.apply(best);
 //
+//   heat.apply(tune(heat, {{u, a}}));       // of an Iteration: also how many steps are taken at once
+//
 // Candidates are named schedules (schedules/registry.h) with values of their parameters. A model ranks
 // them (schedules/tune/predict.h), those that look best are compiled and timed, and what was measured
 // corrects the model for those that follow. docs/tuning.md has the whole of it.
@@ -15,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/iterate/iteration.h"
 #include "runtime/run/run_options.h"
 #include "runtime/run/target.h"
 #include "schedules/registry.h"
@@ -26,8 +29,8 @@ struct TuneCandidate {
   /// A name of the registry; empty: no schedule, for which compile chooses by itself.
   std::string recipe;
   schedules::Parameters parameters;
-  double predicted = 0;  ///< seconds a run
-  double measured = 0;   ///< seconds a run, the median; 0: it was not run
+  double predicted = 0;  ///< seconds a run, or a step of an Iteration
+  double measured = 0;   ///< the same, the median; 0: it was not run
   /// The same of the fastest few, measured again in turn at the end, which decides; 0 for others.
   double settled = 0;
   /// Why it was not measured although it was chosen: compile's refusal, a device's error.
@@ -35,13 +38,16 @@ struct TuneCandidate {
 
   /// "march/plane tile_x=32 chunk=64", or "no schedule".
   [[nodiscard]] std::string text() const;
+  /// Of an Iteration's step: how many are taken at once.
+  [[nodiscard]] int steps() const;
   /// The better founded of the two.
   [[nodiscard]] double seconds() const { return settled > 0 ? settled : measured; }
 };
 
 struct TuneOptions {
-  /// Points of the output along each dimension, dimension 0 first.
-  std::vector<std::int64_t> extents;
+  /// Points of the outputs along each dimension, dimension 0 first. None for an Iteration: its fields
+  /// say how many a step computes.
+  std::vector<std::int64_t> extents = {};
   /// Candidates that are measured at most, with that of no schedule; 1 at least.
   int budget = 20;
   /// After this time no other candidate is begun.
@@ -93,5 +99,23 @@ struct TuneResult {
 /// UserErrors: extents that are not one for each dimension or below 1, a budget below 1, seconds that
 /// are not positive, an algorithm that no schedule lets compile.
 TuneResult tune(const Func& output, const TuneOptions& options, CallSite at = CallSite::current());
+/// The same of several outputs of one pipeline, which get one schedule's directives each, and are
+/// computed over the same extents: `apply_schedule({f, g}, tune({f, g}, options))`. UserErrors also: no
+/// output, outputs of different dimensions.
+TuneResult tune(const std::vector<Func>& outputs, const TuneOptions& options,
+                CallSite at = CallSite::current());
+
+/// Looks for the fastest way to carry out the steps of an Iteration: a schedule of its step, and how
+/// many steps are taken at once. Times are those of one of many steps, as Iteration::run launches them.
+///
+///   heat.apply(tune(heat, {{u, a}}));
+///
+/// `fields`: what a run would be given, fields and other inputs. They are read and never written: steps
+/// work on copies of the fields, from their values on. Callbacks, checkpoints and receivers have no part
+/// in it, but no more steps are tried at once than lie between two of them. The Iteration and its Funcs
+/// stay as they are; their own directives do not count. UserErrors: of Iteration::run, extents in the
+/// options, a budget below 1, seconds that are not positive.
+TuneResult tune(const Iteration& steps, const std::vector<RunInput>& fields,
+                const TuneOptions& options = {}, CallSite at = CallSite::current());
 
 }  // namespace mica

@@ -19,6 +19,19 @@ run_good("1 schedule taken up" tuned import tuned.json)
 run_good("next 24 x 24 x 24 on " tuned list)
 run_good("measured" tune stencil7 --target host --size 24 --budget 3 -q --again)
 
+# The step of an iterated stencil: its schedule, and how many steps are taken at once, in one file.
+run_good("time/tiles steps=.*5 of [0-9]+ candidates measured.*best [0-9.]+ ms" tune time/5pt-f32 --target host
+         --extents 200,100 --budget 5 -q -o steps.json --report steps.html)
+expect_page(steps.html "<svg" "rank correlation" "time/5pt-f32 of 200 x 100")
+run_good("0 of [0-9]+ candidates measured.*iteration.time_tile.[0-9]+." tune time/5pt-f32 --target emulator --size 4096
+         --seconds 4 -q -o steps.json --report steps.html)
+expect_page(steps.html "steps at once:" "[.]visible [.]entry")
+file(READ "${WORK}/steps.json" schedule)
+string(JSON steps ERROR_VARIABLE fault GET "${schedule}" steps)
+if(fault OR steps LESS 2)
+  message(FATAL_ERROR "steps.json does not take several steps at once: ${fault}\n${schedule}")
+endif()
+
 # Ctrl-C ends a search with the best so far, also where it comes twice, to the program and to its group.
 execute_process(COMMAND timeout --preserve-status -s INT 4 "${PROGRAM}" tune star25 --target host --size 64 --budget 100000
                 --seconds 60 -q --again WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE failed OUTPUT_VARIABLE output)
@@ -28,6 +41,9 @@ endif()
 
 run_bad(1 "did you mean stencil7" tune stencil77)
 run_bad(1 "next has 3 dimensions, and 2 extents" tune stencil7 --extents 4,4 --target host)
+run_bad(1 "did you mean time/7pt-f32" tune time/7pt-f23)
+run_bad(1 "time/7pt-f32 has 3 dimensions, and 2 extents" tune time/7pt-f32 --extents 4,4 --target host)
+run_bad(1 "an extent is 0" tune time/7pt-f32 --extents 4,4,0 --target host)
 run_bad(2 "--budget" tune stencil7 --budget 0)
 run_bad(1 "an extent is -4" tune stencil7 --extents 4,4,-4 --target host)
 run_bad(1 "cannot write /dev/full" tune stencil7 --target host --size 8 --budget 1 -q --report /dev/full)

@@ -123,7 +123,8 @@ TEST(NamedSchedules, ReadOnlyInputsAreNotStaged) {
 TEST(NamedSchedules, SumsAreScatteredWhereTheyCanBe) {
   const auto scatters = [](TestPipeline p) {
     schedules::apply(p.output(), "fd3d/one-pass", {{"scatter", 1}});
-    const auto& directives = p.output().schedule().stages.back().directives;
+    const Schedule schedule = p.output().schedule();
+    const auto& directives = schedule.stages.back().directives;
     return std::any_of(directives.begin(), directives.end(), [](const Directive& d) {
       return std::holds_alternative<directive::Scatter>(d.op);
     });

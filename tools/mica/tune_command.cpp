@@ -3,9 +3,11 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <stop_token>
+#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
@@ -13,6 +15,8 @@
 
 #include "bench/algorithms.h"
 #include "bench/report.h"
+#include "bench/time.h"
+#include "dsl/expr/names.h"
 #include "schedules/tune/tune.h"
 #include "tools/mica/commands.h"
 #include "tools/mica/tune_report.h"
@@ -91,16 +95,82 @@ std::string table_of(const TuneResult& found) {
   return text;
 }
 
-void run(const Choice& choice) {
-  bench::Algorithm algorithm = bench::make_algorithm(choice.algorithm);
-  TuneOptions options{.extents = choice.extents};
-  options.target = choice.target.empty() ? Target::best() : Target::parse(choice.target);
-  if (options.extents.empty()) {
-    const bool image = algorithm.halo.size() < 3;
-    const std::int64_t usual =
-        options.target->backend == Backend::Host ? (image ? 2048 : 256) : (image ? 8192 : 512);
-    options.extents.assign(algorithm.halo.size(), choice.size > 0 ? choice.size : usual);
+/// What is tuned: an algorithm, or the step of an iterated one with its fields.
+struct Job {
+  std::vector<std::int64_t> extents;
+  std::function<TuneResult(const TuneOptions&)> tune;
+  /// The page of a search; what it found is put on the algorithm.
+  std::function<std::string(const TuneResult&)> report;
+};
+
+std::vector<std::int64_t> extents_of(const Choice& choice, std::size_t dimensions, std::int64_t usual) {
+  if (!choice.extents.empty()) return choice.extents;
+  return std::vector<std::int64_t>(dimensions, choice.size > 0 ? choice.size : usual);
+}
+
+Job algorithm_job(const Choice& choice, const Target& target) {
+  const auto algorithm = std::make_shared<bench::Algorithm>(bench::make_algorithm(choice.algorithm));
+  const bool image = algorithm->halo.size() < 3;
+  const std::int64_t usual =
+      target.backend == Backend::Host ? (image ? 2048 : 256) : (image ? 8192 : 512);
+  Job job{extents_of(choice, algorithm->halo.size(), usual), {}, {}};
+  job.tune = [algorithm, extents = job.extents](TuneOptions options) {
+    options.extents = extents;
+    return tune(algorithm->output, options);
+  };
+  job.report = [algorithm, extents = job.extents, target](const TuneResult& found) {
+    algorithm->output.apply(found);
+    return tune_report_html(found, algorithm->output, extents, target);
+  };
+  return job;
+}
+
+/// "time/7pt-f32": a case of `mica bench time`.
+constexpr std::string_view kIterated = "time/";
+
+Job iterated_job(const Choice& choice, const Target& target) {
+  const std::string name = choice.algorithm.substr(kIterated.size());
+  const std::vector<bench::TimeCase> cases = bench::time_cases();
+  std::vector<std::string> names;
+  for (const bench::TimeCase& c : cases) names.push_back(std::string(kIterated) + c.name);
+  const auto found =
+      std::find_if(cases.begin(), cases.end(), [&](const bench::TimeCase& c) { return c.name == name; });
+  if (found == cases.end()) {
+    throw UserError("there is no iterated case named " + choice.algorithm +
+                    did_you_mean(choice.algorithm, names) + "; there are " + joined(names));
   }
+  const bench::TimeStep step = bench::make_time_step(name);
+  const auto iteration = std::make_shared<Iteration>(bench::iteration_of(step));
+  const std::int64_t usual =
+      target.backend == Backend::Host ? (found->dimensions == 2 ? 2048 : 256) : found->size;
+  Job job{extents_of(choice, static_cast<std::size_t>(found->dimensions), usual), {}, {}};
+  if (job.extents.size() != static_cast<std::size_t>(found->dimensions)) {
+    throw UserError(choice.algorithm + " has " +
+                    counted(static_cast<std::size_t>(found->dimensions), "dimension") + ", and " +
+                    counted(job.extents.size(), "extent") + " were given");
+  }
+  for (const std::int64_t n : job.extents) {
+    if (n < 1) throw UserError("an extent is " + std::to_string(n) + ", and must be 1 at least");
+  }
+  job.tune = [iteration, step, c = *found, extents = job.extents](const TuneOptions& options) {
+    const std::vector<AnyBuffer> fields = bench::random_fields(c, extents);
+    std::vector<RunInput> inputs;
+    for (std::size_t f = 0; f < fields.size(); ++f) inputs.emplace_back(step.fields[f], fields[f]);
+    return tune(*iteration, inputs, options);
+  };
+  job.report = [iteration, name = choice.algorithm, extents = job.extents,
+                target](const TuneResult& found_now) {
+    iteration->apply(found_now);
+    return tune_report_html(found_now, *iteration, name, extents, target);
+  };
+  return job;
+}
+
+void run(const Choice& choice) {
+  TuneOptions options;
+  options.target = choice.target.empty() ? Target::best() : Target::parse(choice.target);
+  const Job job = choice.algorithm.starts_with(kIterated) ? iterated_job(choice, *options.target)
+                                                          : algorithm_job(choice, *options.target);
   options.budget = choice.budget;
   options.seconds = choice.seconds;
   options.again = choice.again;
@@ -114,14 +184,12 @@ void run(const Choice& choice) {
       show(latest, best, number++, terminal);
     };
   }
-  const TuneResult found = tune(algorithm.output, options);
+  const TuneResult found = job.tune(options);
   if (!choice.quiet && terminal) std::cerr << "\r\033[K";
   bench::Page out = page_on_stdout(choice.wide);
   out << found.report() << "\n" << to_string(found.schedule);
-  algorithm.output.apply(found);
   if (!choice.report.empty()) {
-    bench::write_text(choice.report,
-                      tune_report_html(found, algorithm.output, options.extents, *options.target));
+    bench::write_text(choice.report, job.report(found));
     out << "page " << choice.report << "\n";
   }
   if (!choice.table.empty()) {
@@ -140,7 +208,9 @@ void add_tune(CLI::App& app) {
   auto* command = app.add_subcommand(
       "tune", "look for the fastest schedule of an algorithm; Ctrl-C ends with the best so far");
   auto choice = std::make_shared<Choice>();
-  command->add_option("algorithm", choice->algorithm, "algorithm: see `mica list`")
+  command
+      ->add_option("algorithm", choice->algorithm,
+                   "algorithm: see `mica list`; or one of `mica bench time`, iterated: time/7pt-f32")
       ->capture_default_str();
   command->add_option("--target", choice->target,
                       "cuda, cuda:N, host or emulator (default: the best there is)");
@@ -155,7 +225,7 @@ void add_tune(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--output,-o", choice->file,
-                      "JSON file for the schedule (Func::apply, load_schedule)");
+                      "JSON file for the schedule (Func::apply, Iteration::apply, load_schedule)");
   command->add_option("--report", choice->report, "HTML page of the search and the winner");
   command->add_option("--table", choice->table, "CSV file of all candidates");
   command->add_flag(

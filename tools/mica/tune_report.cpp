@@ -80,10 +80,10 @@ std::string table(const TuneResult& found) {
          rows.html();
 }
 
-}  // namespace
-
-std::string tune_report_html(const TuneResult& found, const Func& output,
-                             const std::vector<std::int64_t>& extents, const Target& target) {
+/// The page around what is told of the winner.
+std::string page_of(const TuneResult& found, const std::string& name,
+                    const std::vector<std::int64_t>& extents, const Target& target,
+                    const std::string& roofs, const std::string& winner) {
   const double before = found.candidates.front().seconds();
   std::string headline = found.best.text();
   if (found.best.seconds() > 0) {
@@ -97,12 +97,27 @@ std::string tune_report_html(const TuneResult& found, const Func& output,
       html_paragraph(headline) +
       html_paragraph(fmt::format("{} candidates tried of {} that the model ranked, in {:.1f} s.",
                                  found.candidates.size(), found.considered, found.seconds));
-  body += plots(found) + roofline(found, output, extents, target);
+  body += plots(found) + roofs;
   body += html_heading("What was measured") + table(found);
-  body += html_heading("The winner") + schedule_sections(output, target, extents);
-  return html_document(fmt::format("{} of {} on {}", output.name(), fmt::join(extents, " x "),
-                                   tuning::device_name(target)),
-                       body);
+  body += html_heading("The winner") + winner;
+  return html_document(
+      fmt::format("{} of {} on {}", name, fmt::join(extents, " x "), tuning::device_name(target)), body);
+}
+
+}  // namespace
+
+std::string tune_report_html(const TuneResult& found, const Func& output,
+                             const std::vector<std::int64_t>& extents, const Target& target) {
+  return page_of(found, output.name(), extents, target, roofline(found, output, extents, target),
+                 schedule_sections(output, target, extents));
+}
+
+std::string tune_report_html(const TuneResult& found, const Iteration& steps, const std::string& name,
+                             const std::vector<std::int64_t>& extents, const Target& target) {
+  std::string winner = html_folded("Schedule", to_string(found.schedule), true);
+  winner += html_folded("Loops", steps.print_loop_nest(target), true);
+  if (target.is_gpu()) winner += html_folded("PTX", steps.compile_to_ptx());
+  return page_of(found, name, extents, target, "", winner);
 }
 
 }  // namespace mica::tools

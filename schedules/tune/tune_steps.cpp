@@ -1,0 +1,128 @@
+#include "schedules/tune/tune_steps.h"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "codegen/iterate/time_levels.h"
+#include "schedules/tune/graph_mark.h"
+#include "schedules/tune/search.h"
+#include "schedules/tune/step_trials.h"
+
+namespace mica::tuning {
+namespace {
+
+bool has_one_definition(const Func& func) {
+  const auto& definitions = func.function()->definitions;
+  return definitions.size() == 1 && !definitions.front().recurrence;
+}
+
+/// Steps that may be taken at once: one where others need to be looked at, or changed, in between.
+int most_at_once(const Iteration::State& state) {
+  constexpr std::int64_t kMost = 64;
+  const bool single = state.outputs.size() > 1 || !has_one_definition(state.outputs.front().func) ||
+                      !state.sources.empty() || !state.receivers.empty();
+  return single ? 1 : static_cast<int>(std::min(kMost, iterate::steps_between(state)));
+}
+
+Stepping stepping_of(const Iteration::State& user, const std::shared_ptr<Iteration::State>& state,
+                     const iterate::RunSetup& setup) {
+  Stepping stepping{.state = state, .whole = setup.is_whole(), .most = most_at_once(user)};
+  const std::int64_t due = iterate::steps_between(user);
+  stepping.due = due == std::numeric_limits<std::int64_t>::max() ? 0 : due;
+  const iterate::Ranges& box = setup.boxes().front();
+  for (const RunInput& input : setup.options().inputs) {
+    if (input.buffer.dimensions() != static_cast<int>(box.size())) continue;
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      const BufferDim& dim = input.buffer.dim(static_cast<int>(d));
+      stepping.symbols[fmt::format("{}.min.{}", input.image->name, d)] = dim.min - box[d].first;
+      stepping.symbols[fmt::format("{}.extent.{}", input.image->name, d)] = dim.extent;
+    }
+  }
+  const iterate::Ranges field =
+      iterate::ranges_of(setup.fields()[state->outputs.front().fields.front()]);
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    const std::int64_t before = box[d].first - field[d].first;
+    stepping.kept.emplace_back(before, field[d].second - box[d].second - before);
+  }
+  return stepping;
+}
+
+std::vector<std::int64_t> extents_of(const iterate::Ranges& box) {
+  std::vector<std::int64_t> extents;
+  for (const auto& [min, extent] : box) extents.push_back(extent);
+  return extents;
+}
+
+std::string names_of(const Iteration::State& state) {
+  std::vector<std::string> names;
+  for (const Func& f : state.funcs()) names.push_back(f.name());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::shared_ptr<Iteration::State> bare(const Iteration::State& state) {
+  auto same = state.scheduled_as(without_schedule(state.funcs()), 1);
+  same->receivers.clear();
+  same->callbacks.clear();
+  same->limits.clear();
+  same->checkpoint.reset();
+  same->progress = {};
+  same->bar.reset();
+  return same;
+}
+
+TunedKey step_key(const Iteration::State& state, const std::vector<iterate::Ranges>& boxes, bool whole,
+                  const Target& target) {
+  return {step_mark(state, whole), device_name(target), extents_of(boxes.front())};
+}
+
+TuneResult tune_steps(Iteration::State& state, const std::vector<RunInput>& fields,
+                      const TuneOptions& options, const CallSite& at) {
+  if (!options.extents.empty()) {
+    throw UserError(
+        "tune: extents were given, but the fields of an Iteration say which points a step "
+        "computes: leave them out, or say another box with over",
+        at);
+  }
+  const Target target = options.target ? *options.target : Target::best();
+  const std::shared_ptr<Iteration::State> plain = bare(state);
+  std::vector<RunInput> given = fields;
+  given.insert(given.end(), options.inputs.begin(), options.inputs.end());
+  const iterate::RunSetup setup(*plain, given, target, options.params, at);
+  for (const auto& sources : state.sources) {
+    sources.check_inside(setup.fields()[state.field_number(sources.field(), at)]);
+  }
+  const Subject subject(plain->funcs(), extents_of(setup.boxes().front()), target, at,
+                        stepping_of(state, plain, setup));
+  const Wanted wanted{.subject = subject,
+                      .mark = step_mark(state, setup.is_whole()),
+                      .name = names_of(state),
+                      .make_trials = [&] { return trials_of_steps(subject, setup); },
+                      .compile =
+                          [&](const TuneCandidate& candidate) {
+                            static_cast<void>(trials_of_steps(subject, setup)->compiled(candidate));
+                          },
+                      // The next run asks the store again.
+                      .forget =
+                          [&] {
+                            const std::lock_guard lock(state.tuning);
+                            state.tuned.clear();
+                          }};
+  return searched(wanted, options, at);
+}
+
+}  // namespace mica::tuning
+
+namespace mica {
+
+TuneResult tune(const Iteration& steps, const std::vector<RunInput>& fields, const TuneOptions& options,
+                CallSite at) {
+  return tuning::tune_steps(*steps.state(), fields, options, at);
+}
+
+}  // namespace mica

@@ -1,0 +1,23 @@
+// tune() of an Iteration's step, below its handle.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "codegen/iterate/iteration_state.h"
+#include "codegen/iterate/run_setup.h"
+#include "schedules/tune/store.h"
+#include "schedules/tune/tune.h"
+
+namespace mica::tuning {
+
+/// The same Iteration without directives, and without what only the user's own runs do: callbacks,
+/// checkpoints, receivers, bars.
+std::shared_ptr<Iteration::State> bare(const Iteration::State& state);
+/// What the store knows the step by. `boxes`: those that it computes; `whole`: all points of each field.
+TunedKey step_key(const Iteration::State& state, const std::vector<iterate::Ranges>& boxes, bool whole,
+                  const Target& target);
+TuneResult tune_steps(Iteration::State& state, const std::vector<RunInput>& fields,
+                      const TuneOptions& options, const CallSite& at);
+
+}  // namespace mica::tuning

@@ -1,0 +1,181 @@
+// The search for an Iteration's steps on the stand-in driver: see tests/unit/tune_gpu_test.cpp. And the
+// model of several steps at once beside times that were measured.
+#include <cmath>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "bench/time.h"
+#include "schedules/mica.h"
+#include "schedules/tune/predict.h"
+#include "schedules/tune/ranking.h"
+#include "schedules/tune/tune_steps.h"
+#include "tests/support/fake_cuda.h"
+
+namespace mica {
+namespace {
+
+class TuneStepsOnAGpu : public test::FakeGpuTest {
+ protected:
+  void SetUp() override {
+    FakeGpuTest::SetUp();
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+  }
+};
+
+struct Tuned {
+  TuneResult found;
+  std::map<std::string, int> measured;  ///< of each family
+  int several = 0;                      ///< of several steps at once
+};
+
+Tuned search(const std::string& name, std::vector<std::int64_t> extents, int budget) {
+  const bench::TimeStep step = bench::make_time_step(name);
+  bench::TimeCase of_type;
+  for (const bench::TimeCase& c : bench::time_cases()) {
+    if (c.name == name) of_type = c;
+  }
+  const std::vector<AnyBuffer> fields = bench::random_fields(of_type, extents);
+  std::vector<RunInput> inputs;
+  for (std::size_t f = 0; f < fields.size(); ++f) inputs.emplace_back(step.fields[f], fields[f]);
+  TuneOptions options;
+  options.target = Target{Backend::Cuda, 0};
+  options.keep = false;
+  options.budget = budget;
+  options.seconds = 20;
+  Tuned tuned{tune(bench::iteration_of(step), inputs, options), {}, 0};
+  for (const TuneCandidate& c : tuned.found.candidates) {
+    tuned.measured[c.recipe] += c.measured > 0 ? 1 : 0;
+    tuned.several += c.measured > 0 && c.steps() > 1 ? 1 : 0;
+  }
+  return tuned;
+}
+
+void searches() {
+  test::FakeGpuProcess process;
+  const Tuned tuned = search("5pt-f32", {300, 200}, 7);
+  for (const TuneCandidate& c : tuned.found.candidates) {
+    process.expect(c.refused.empty(), c.text() + ": " + c.refused);
+  }
+  for (const char* family : {"", "pmpp/naive", "march/plane", "time/march"}) {
+    process.expect(tuned.measured.count(family) > 0, std::string("no \"") + family + "\" is measured");
+  }
+  process.expect(tuned.several > 0, "no several steps at once are measured");
+  process.expect(process.fake().calls("cuGraphLaunch") > 0, "steps are launched as graphs");
+  process.end();
+}
+
+TEST_F(TuneStepsOnAGpu, MeasuresSingleStepsAndSeveralAtOnceInGraphs) {
+  EXPECT_EXIT(searches(), testing::ExitedWithCode(0), "");
+}
+
+// Two periodic fields are read through remainders, which no march holds in its registers.
+void refuses() {
+  test::FakeGpuProcess process;
+  const Tuned tuned = search("gray-scott-f32", {64, 32, 24}, 4);
+  process.expect(tuned.several == 0, "several steps at once are measured");
+  for (const TuneCandidate& c : tuned.found.candidates) {
+    process.expect(c.steps() == 1, c.text() + " is compiled, and is known to be no single march");
+  }
+  process.end();
+}
+
+TEST_F(TuneStepsOnAGpu, CompilesNoStepsAtOnceThatNoMarchHolds) {
+  EXPECT_EXIT(refuses(), testing::ExitedWithCode(0), "");
+}
+
+// ---- the model --------------------------------------------------------------------------------------
+
+/// A line of bench/results/2026-11-23-h200-time.txt.
+struct Line {
+  const char* name;
+  std::int64_t size;
+  double milliseconds;  ///< a step
+  schedules::Parameters parameters;
+};
+
+const std::vector<Line>& measured_on_an_h200() {
+  static const std::vector<Line> lines = {
+      {"7pt-f32", 512, 0.2226, {{"steps", 2}, {"chunk", 57}, {"tile_y", 12}}},
+      {"7pt-f32", 512, 0.1799, {{"steps", 3}, {"chunk", 52}}},
+      {"7pt-f32", 1024, 1.1092, {{"steps", 3}, {"chunk", 103}, {"rows", 5}}},
+      {"7pt-f64", 512, 0.3882, {{"steps", 2}, {"rows", 5}, {"tile_y", 12}}},
+      {"7pt-f64", 512, 0.2901, {{"steps", 3}, {"chunk", 52}}},
+      {"27pt-f64", 512, 0.5404, {{"steps", 2}}},
+      {"13pt-f32", 512, 0.3410, {{"steps", 2}}},
+      {"5pt-f32", 16384, 0.1507, {{"steps", 4}}},
+      {"5pt-f32", 16384, 0.0960, {{"steps", 8}, {"registers", 128}}},
+      {"5pt-f32", 16384, 0.0848, {{"steps", 12}, {"registers", 168}}},
+      {"5pt-f64", 8192, 0.0818, {{"steps", 4}, {"vec", 4}}},
+      {"5pt-f64", 8192, 0.0580, {{"steps", 8}}},
+      {"9pt-box-f64", 9504, 0.1167, {{"steps", 4}, {"vec", 4}}},
+      {"9pt-box-f64", 9504, 0.0898, {{"steps", 8}, {"vec", 4}}},
+  };
+  return lines;
+}
+
+/// The subject of a search for a case's step, all of whose fields but a rim of `rim` points is stepped.
+tuning::Subject subject_of(const std::string& name, std::int64_t size, std::int64_t rim) {
+  const bench::TimeStep step = bench::make_time_step(name);
+  const Iteration steps = bench::iteration_of(step);
+  const auto rank = static_cast<std::size_t>(step.next.dimensions());
+  tuning::Stepping stepping{.state = tuning::bare(*steps.state()), .whole = rim == 0, .most = 64};
+  for (std::size_t d = 0; d < rank; ++d) {
+    stepping.kept.emplace_back(rim, rim);
+    for (const ImageParam& field : step.fields) {
+      stepping.symbols[field.name() + ".min." + std::to_string(d)] = -rim;
+      stepping.symbols[field.name() + ".extent." + std::to_string(d)] = size;
+    }
+  }
+  return {steps.state()->funcs(), std::vector<std::int64_t>(rank, size - 2 * rim),
+          Target::gpu_emulator(), CallSite::current(), stepping};
+}
+
+TEST(TuneStepsModel, IsNearTheTimesOfAnH200) {
+  const tuning::Rates rates = tuning::rates_of(Target::gpu_emulator(), false);
+  double sum = 0;
+  for (const Line& line : measured_on_an_h200()) {
+    const tuning::Subject subject = subject_of(line.name, line.size, 1);
+    TuneCandidate candidate;
+    candidate.recipe = "time/march";
+    candidate.parameters = line.parameters;
+    const double error =
+        std::log(tuning::predicted_seconds(subject, candidate, rates) / (line.milliseconds * 1e-3));
+    EXPECT_LT(std::abs(error), 0.35) << line.name << " " << candidate.text();
+    sum += error * error;
+  }
+  EXPECT_LT(std::sqrt(sum / static_cast<double>(measured_on_an_h200().size())), 0.15);
+}
+
+TEST(TuneStepsModel, RefusesWhatNoMarchHolds) {
+  const tuning::Rates rates = tuning::rates_of(Target::gpu_emulator(), false);
+  TuneCandidate candidate;
+  candidate.recipe = "time/march";
+  candidate.parameters = {{"steps", 2}};
+  EXPECT_THROW(
+      std::ignore = tuning::predicted_seconds(subject_of("gray-scott-f32", 128, 0), candidate, rates),
+      UserError);
+  // The warp's 128 points leave none that 80 steps reach from within.
+  candidate.parameters = {{"steps", 64}, {"vec", 2}};
+  EXPECT_THROW(std::ignore = tuning::predicted_seconds(subject_of("5pt-f32", 4096, 1), candidate, rates),
+               UserError);
+}
+
+TEST(TuneStepsModel, PrefersSeveralStepsWhereTheMemoryIsTheLimit) {
+  const tuning::Rates rates = tuning::rates_of(Target::gpu_emulator(), false);
+  for (const char* name : {"7pt-f32", "5pt-f64"}) {
+    const tuning::Subject subject = subject_of(name, name[0] == '7' ? 512 : 8192, 1);
+    TuneCandidate single, several;
+    several.recipe = "time/march";
+    several.parameters = {{"steps", 3}};
+    EXPECT_LT(tuning::predicted_seconds(subject, several, rates),
+              0.9 * tuning::predicted_seconds(subject, single, rates))
+        << name;
+  }
+}
+
+}  // namespace
+}  // namespace mica
