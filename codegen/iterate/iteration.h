@@ -179,9 +179,11 @@ class Iteration {
 
   /// Carries out `steps` steps on the fields, whose buffers then hold the result. What else the
   /// algorithm reads may be named beside them, or be set as for any run; it is what it is when the run
-  /// begins, whatever a callback sets. UserErrors before the first
-  /// step: a field that is missing or named twice, buffers that share memory or have another shape than
-  /// one that they replace, a box so small that no point has all its taps, a negative number of steps.
+  /// begins, whatever a callback sets. Where nothing says how steps are carried out, neither a directive
+  /// nor time_tile, it is what tuning found for such fields, if it did (docs/tuning.md). UserErrors
+  /// before the first step: a field that is missing or named twice, buffers that share memory or have
+  /// another shape than one that they replace, a box so small that no point has all its taps, a negative
+  /// number of steps.
   IterationResult run(const std::vector<RunInput>& fields, std::int64_t steps,
                       const IterationOptions& options = {}, CallSite at = CallSite::current());
   /// Steps until `condition` holds, a comparison whose sides are numbers without Vars made of Funcs
