@@ -56,6 +56,14 @@ std::string algorithm_for(const schedules::Recipe& recipe, const schedules::Para
   return "stencil7";
 }
 
+// Points along a side for the figures of updates with colors, which take time with every point.
+constexpr std::int64_t kColored = 256;
+
+bool has_colors(const bench::Algorithm& algorithm) {
+  const auto& definitions = algorithm.output.function()->definitions;
+  return std::ranges::any_of(definitions, [](const auto& d) { return d.coloring.has_value(); });
+}
+
 Subject subject_of(const Choice& choice) {
   Subject subject;
   const auto found = case_of(choice.name);
@@ -71,13 +79,13 @@ Subject subject_of(const Choice& choice) {
   bench::apply_named(subject.algorithm, subject.recipe->name, subject.parameters);
   const bool plane = subject.algorithm.output.dimensions() <= 2;
   subject.size = choice.size > 0 ? choice.size : found ? found->size : plane ? 8192 : 512;
+  if (choice.size == 0 && has_colors(subject.algorithm)) subject.size = std::min(subject.size, kColored);
   return subject;
 }
 
 Traffic traffic_of(const Subject& subject) {
-  const auto dimensions = static_cast<std::size_t>(subject.algorithm.output.dimensions());
   TrafficOptions options;
-  options.extents.assign(dimensions, subject.size);
+  options.extents = subject.algorithm.extents(subject.size);
   return mica::traffic_of(subject.algorithm.output, options);
 }
 
