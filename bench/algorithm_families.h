@@ -16,6 +16,7 @@ using AlgorithmMakers = std::vector<std::pair<std::string, std::function<Algorit
 AlgorithmMakers small_stencils();        ///< radius 1, images included
 AlgorithmMakers high_order_stencils();   ///< radius 4
 AlgorithmMakers multi_field_stencils();  ///< several inputs or outputs
+AlgorithmMakers programs();              ///< steps and sweeps of whole programs
 AlgorithmMakers magnetohydrodynamics();  ///< 8 fields
 
 }  // namespace mica::bench

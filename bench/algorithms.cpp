@@ -10,7 +10,7 @@ const AlgorithmMakers& makers() {
   static const AlgorithmMakers all = [] {
     AlgorithmMakers list;
     for (auto family :
-         {small_stencils, high_order_stencils, multi_field_stencils, magnetohydrodynamics}) {
+         {small_stencils, high_order_stencils, multi_field_stencils, programs, magnetohydrodynamics}) {
       for (auto& maker : family()) list.push_back(std::move(maker));
     }
     return list;
@@ -19,6 +19,14 @@ const AlgorithmMakers& makers() {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> Algorithm::extents(std::int64_t size) const {
+  std::vector<std::int64_t> all(halo.size(), size);
+  for (std::size_t d = 0; d < fixed.size(); ++d) {
+    if (fixed[d] > 0) all[d] = fixed[d];
+  }
+  return all;
+}
 
 std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;

@@ -1,6 +1,7 @@
 // The stencils of the documents as algorithms, by name: what the tool and the benchmarks schedule.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,11 @@ struct Algorithm {
   std::vector<ImageParam> inputs;
   std::vector<int> halo;  ///< points that inputs need beyond the output on each side, a dimension
   std::string schedule;   ///< a named schedule that suits it
+  /// Extents that are the algorithm's own, a dimension; 0, or none: as many points as are asked for.
+  std::vector<std::int64_t> fixed = {};
+
+  /// Of outputs of `size` points along each side.
+  [[nodiscard]] std::vector<std::int64_t> extents(std::int64_t size) const;
 };
 
 /// The algorithm of a name in algorithm_names(), with Funcs and ImageParams of its own. UserError that

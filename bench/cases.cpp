@@ -140,6 +140,14 @@ std::vector<Case> jacobi2d() {
        {},
        kPlane,
        {"jacobi2d", {{"jacobi2d_row_window", {256, 1, 1}, {256, kChunk, 1}}}, 64, "chunk"}},
+      {"jacobi2d/overlapped-copy",
+       "jacobi2d-steps",
+       "jacobi2d/overlapped-copy",
+       {},
+       kPlane,
+       {},
+       false,
+       16},
   };
 }
 
@@ -220,6 +228,15 @@ std::vector<Case> fd3d() {
   };
 }
 
+std::vector<Case> cfd() {
+  return {{"cfd/jacobi", "cfd-jacobi", "cfd/jacobi", {}, kPlane, {}},
+          {"cfd/red-black", "cfd-red-black", "cfd/red-black", {}, kPlane, {}}};
+}
+
+std::vector<Case> image() {
+  return {{"image/local-laplacian", "local-laplacian", "image/local-laplacian", {}, 4096, {}}};
+}
+
 // Of arrays whose shapes the compiler knows, and of any.
 std::vector<Case> mhd() {
   constexpr std::int64_t kFields = 256;
@@ -238,7 +255,7 @@ std::vector<Case> mhd() {
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> list;
-    for (auto family : {pmpp, blur, lecture, jacobi2d, seismic, fd3d, mhd}) {
+    for (auto family : {pmpp, blur, lecture, jacobi2d, seismic, fd3d, cfd, image, mhd}) {
       for (auto& c : family()) list.push_back(std::move(c));
     }
     return list;

@@ -54,6 +54,9 @@ struct Case {
   std::int64_t size = 512;  ///< points along each side
   Twin twin;
   bool bake = false;  ///< extents and strides are compiled in (CompileOptions::bake)
+  /// Slabs of the slowest dimension in which host arrays go through the device, copies beside kernels;
+  /// 0: arrays are on the device.
+  int slabs = 0;
 };
 
 /// All cases, by family. A schedule may be missing from the registry.

@@ -71,6 +71,8 @@ if(MICA_TOOLS)
   mica_sources(bench_sources bench bench/halide bench/twins)
   list(REMOVE_ITEM bench_sources ${algorithm_sources})
   if(bench_sources)
+    # Algorithms of examples that it times: a test says which.
+    list(APPEND bench_sources examples/cavity/relaxation.cpp examples/local_laplacian/filter.cpp)
     add_library(mica_bench OBJECT ${bench_sources})
     target_link_libraries(mica_bench PUBLIC mica_algorithms mica_pictures
       benchmark::benchmark nlohmann_json::nlohmann_json fmt::fmt Threads::Threads

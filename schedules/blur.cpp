@@ -20,11 +20,7 @@ void inlined(Func& f, const Parameters& p) {
 }
 
 void breadth_first(Func& f, const Parameters& p) {
-  for (auto& producer : producers_of(f)) {
-    producer.compute_root();
-    tile_gpu(producer, {p.at("tile_x"), p.at("tile_y")}, p.at("vec"));
-  }
-  tile_gpu(f, {p.at("tile_x"), p.at("tile_y")}, p.at("vec"));
+  kernel_a_stage(f, {p.at("tile_x"), p.at("tile_y")}, p.at("vec"));
 }
 
 // Producers that `f` reads are computed per tile with their halo; what stands behind them is inlined.

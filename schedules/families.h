@@ -13,6 +13,8 @@ std::vector<Recipe> march_family();
 std::vector<Recipe> seismic_family();
 std::vector<Recipe> pipeline_family();
 std::vector<Recipe> fields_family();
+std::vector<Recipe> cfd_family();
+std::vector<Recipe> image_family();
 std::vector<Recipe> host_family();
 std::vector<Recipe> time_family();
 
@@ -67,5 +69,8 @@ std::string new_loop(const Func& func, const std::string& wanted);
 /// gpu_tile over the Func's dimensions (the third and fourth are fused) with `sizes` threads, and
 /// `vec` points of the first dimension a thread.
 void tile_gpu(Func& func, const std::vector<std::int64_t>& sizes, std::int64_t vec = 1);
+
+/// Each Func behind `func`, and `func` itself, is a kernel of its own, tiled by tile_gpu.
+void kernel_a_stage(Func& func, const std::vector<std::int64_t>& sizes, std::int64_t vec);
 
 }  // namespace mica::schedules

@@ -39,6 +39,11 @@ void row_window(Func& f, const Parameters& p) {
   }
 }
 
+// The steps of a slab one after the other; what runs slabs copies those beside it meanwhile.
+void overlapped_copy(Func& f, const Parameters& p) {
+  kernel_a_stage(f, {p.at("tile_x"), p.at("tile_y")}, p.at("vec"));
+}
+
 }  // namespace
 
 std::vector<Recipe> jacobi2d_family() {
@@ -74,6 +79,17 @@ std::vector<Recipe> jacobi2d_family() {
         {"tile_y", 16, 1, 4096, "points of a block in y"},
         {"threads", 128, 1, 1024, "threads of a block, all in x"}},
        strided_load},
+      {"jacobi2d/overlapped-copy",
+       kDocumentWhatYouMean,
+       "a slab's steps, a kernel each, while streams copy other slabs in and out "
+       "(runtime/run/copy_pipeline.h)",
+       2,
+       2,
+       true,
+       {{"tile_x", 32, 1, 1024, "threads in x"},
+        {"tile_y", 8, 1, 1024, "threads in y"},
+        {"vec", 2, 1, 16, "points of x a thread, in one vector; a power of two"}},
+       overlapped_copy},
   };
 }
 

@@ -17,7 +17,8 @@ const std::vector<Recipe>& registry() {
   static const std::vector<Recipe> all = [] {
     std::vector<Recipe> list;
     for (auto family : {pmpp_family, blur_family, tile_family, march_family, pipeline_family,
-                        jacobi2d_family, seismic_family, fields_family, host_family, time_family}) {
+                        jacobi2d_family, seismic_family, fields_family, cfd_family, image_family,
+                        host_family, time_family}) {
       for (auto& recipe : family()) list.push_back(std::move(recipe));
     }
     return list;
@@ -245,6 +246,14 @@ void tile_gpu(Func& func, const std::vector<std::int64_t>& sizes, std::int64_t v
   if (v.size() == 2) func.gpu_tile(v[0], v[1], size(0), size(1));
   if (v.size() == 3) func.gpu_tile(v[0], v[1], v[2], size(0), size(1), size(2));
   if (vec > 1) func.vectorize(v[0], static_cast<int>(vec));
+}
+
+void kernel_a_stage(Func& func, const std::vector<std::int64_t>& sizes, std::int64_t vec) {
+  for (auto& producer : producers_of(func)) {
+    producer.compute_root();
+    tile_gpu(producer, sizes, vec);
+  }
+  tile_gpu(func, sizes, vec);
 }
 
 }  // namespace mica::schedules

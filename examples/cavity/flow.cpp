@@ -6,6 +6,7 @@
 #include <numbers>
 #include <utility>
 
+#include "examples/cavity/relaxation.h"
 #include "examples/common/larger.h"
 
 namespace mica::examples {
@@ -16,30 +17,11 @@ double best_relaxation(Method method, std::int64_t intervals) {
   return 2 / (1 + std::sin(std::numbers::pi / static_cast<double>(intervals)));
 }
 
-/// What a sweep brings a point to.
-Expr relaxed(const ImageParam& w, double h, const Expr& x, const Expr& y, const Expr& neighbours) {
-  return 0.25 * neighbours + 0.25 * h * h * w(x, y);
-}
-
 Func sweep_of(const ImageParam& psi, const ImageParam& w, Method method, double relaxation, double h,
               const Target& target) {
-  Var x("x"), y("y");
-  Func swept("swept");
-  if (method == Method::Jacobi) {
-    const Expr to = relaxed(w, h, x, y, psi(x - 1, y) + psi(x + 1, y) + psi(x, y - 1) + psi(x, y + 1));
-    swept(x, y) = (1 - relaxation) * psi(x, y) + relaxation * to;
-    if (target.is_gpu()) swept.gpu_tile(x, y, 32, 8);
-    return swept;
-  }
-  swept(x, y) = psi(x, y);
-  const Expr to =
-      relaxed(w, h, x, y, swept(x - 1, y) + swept(x + 1, y) + swept(x, y - 1) + swept(x, y + 1));
-  swept(x, y) = (1 - relaxation) * swept(x, y) + relaxation * to;
-  swept.update().color((x + y) % 2);
-  if (target.is_gpu()) {
-    swept.gpu_tile(x, y, 32, 8);
-    swept.update().gpu_tile(x, y, 32, 8);
-  }
+  const bool jacobi = method == Method::Jacobi;
+  Func swept = jacobi ? jacobi_sweep(psi, w, relaxation, h) : red_black_sweep(psi, w, relaxation, h);
+  if (target.is_gpu()) schedules::apply(swept, jacobi ? "cfd/jacobi" : "cfd/red-black");
   return swept;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kNames = 26;  // columns before what is said of a name
+constexpr int kNames = 28;  // columns before what is said of a name
 
 std::string words_of(const schedules::Parameters& parameters) {
   std::string words;

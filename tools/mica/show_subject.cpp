@@ -39,6 +39,14 @@ std::string algorithm_for(const schedules::Recipe& recipe, const schedules::Para
   return "stencil7";
 }
 
+// Points along a side for the figures of updates with colors, which take time with every point.
+constexpr std::int64_t kColored = 256;
+
+bool has_colors(const bench::Algorithm& algorithm) {
+  const auto& definitions = algorithm.output.function()->definitions;
+  return std::ranges::any_of(definitions, [](const auto& d) { return d.coloring.has_value(); });
+}
+
 // Several steps at once of a stencil that is iterated.
 ShowSubject time_tile(const bench::TimeCase& c, const ShowChoice& choice) {
   schedules::Parameters given = parse_parameters(choice.parameters);
@@ -89,7 +97,7 @@ std::int64_t ShowSubject::value_of(const schedules::Parameter& parameter) const 
 Target ShowSubject::target() const { return on_gpu ? Target{Backend::Cuda, 0} : Target::host(); }
 
 std::vector<std::int64_t> ShowSubject::extents() const {
-  return std::vector<std::int64_t>(static_cast<std::size_t>(algorithm.output.dimensions()), size);
+  return algorithm.extents(size);
 }
 
 Traffic ShowSubject::traffic() const {
@@ -114,6 +122,7 @@ ShowSubject show_subject(const ShowChoice& choice) {
   bench::apply_named(subject.algorithm, recipe.name, subject.values);
   const bool plane = subject.algorithm.output.dimensions() <= 2;
   subject.size = choice.size > 0 ? choice.size : found ? found->size : plane ? 8192 : 512;
+  if (choice.size == 0 && has_colors(subject.algorithm)) subject.size = std::min(subject.size, kColored);
   return subject;
 }
 
