@@ -63,6 +63,8 @@ endif()
 # Algorithms by name.
 if(MICA_TOOLS OR MICA_PYTHON)
   file(GLOB algorithm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/algorithms*.cpp")
+  # Algorithms of examples that are timed: a test says which.
+  list(APPEND algorithm_sources examples/cavity/relaxation.cpp examples/local_laplacian/filter.cpp)
   add_library(mica_algorithms STATIC ${algorithm_sources})
   target_link_libraries(mica_algorithms PUBLIC mica mica_settings)
 endif()
@@ -71,8 +73,6 @@ if(MICA_TOOLS)
   mica_sources(bench_sources bench bench/halide bench/twins)
   list(REMOVE_ITEM bench_sources ${algorithm_sources})
   if(bench_sources)
-    # Algorithms of examples that it times: a test says which.
-    list(APPEND bench_sources examples/cavity/relaxation.cpp examples/local_laplacian/filter.cpp)
     add_library(mica_bench OBJECT ${bench_sources})
     target_link_libraries(mica_bench PUBLIC mica_algorithms mica_pictures
       benchmark::benchmark nlohmann_json::nlohmann_json fmt::fmt Threads::Threads

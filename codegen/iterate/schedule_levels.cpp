@@ -241,7 +241,8 @@ HostTile host_tile(int dimensions) {
 }
 
 std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
-                            bool in_lines, const std::function<void(const Func& last)>& make, Otherwise otherwise) {
+                            bool in_lines, const std::function<void(const Func& last)>& make,
+                            Otherwise otherwise) {
   if (!target.is_gpu()) {
     schedule_on_host(tile);
     make(tile.last);
@@ -331,9 +332,8 @@ Func Iteration::steps_at_once(const Target& target, CallSite at) const {
   iterate::TimeLevels tile =
       iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
   // What is refused is refused here.
-  iterate::schedule_levels(*state_, tile, target, true, [&](const Func& last) {
-    (void)mica::print_loop_nest({last}, target);
-  });
+  iterate::schedule_levels(*state_, tile, target, true,
+                           [&](const Func& last) { (void)mica::print_loop_nest({last}, target); });
   return tile.last;
 }
 
@@ -343,8 +343,9 @@ std::string Iteration::print_loop_nest(const Target& target) const {
   iterate::TimeLevels tile =
       iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
   std::string levels;
-  const std::string why = iterate::schedule_levels(
-      *state_, tile, target, true, [&](const Func& last) { levels = mica::print_loop_nest({last}, target); });
+  const std::string why = iterate::schedule_levels(*state_, tile, target, true, [&](const Func& last) {
+    levels = mica::print_loop_nest({last}, target);
+  });
   return step + "\n" + std::to_string(state_->tile_steps) + " steps at once" +
          (why.empty() ? "" : ", one after the other: " + why) + ":\n" + levels;
 }

@@ -52,7 +52,8 @@ HostTile host_tile(int dimensions);
 enum class Otherwise : std::uint8_t { OneAfterTheOther, Nothing };
 /// Schedules the levels tile by tile in the first of the target's ways for which `make`, called with the
 /// last of them, raises no UserError; else as `otherwise` says. Why they are not computed tile by tile;
-/// empty: they are. UserErrors of `make` for levels one after the other. `in_lines` as of compile_levels.
+/// empty: they are. UserErrors of `make` for levels one after the other. `in_lines` as of
+/// compile_levels.
 std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
                             bool in_lines, const std::function<void(const Func& last)>& make,
                             Otherwise otherwise = Otherwise::OneAfterTheOther);

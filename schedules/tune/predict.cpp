@@ -213,8 +213,8 @@ Traffic figures_of(const Subject& subject, const TuneCandidate& candidate, Traff
   options.symbols = stepping->symbols;
   Traffic traffic;
   const std::string why = iterate::schedule_levels(
-      *state, tile, subject.target(), true, [&](const Func& last) { traffic = mica::traffic_of(last, options); },
-      iterate::Otherwise::Nothing);
+      *state, tile, subject.target(), true,
+      [&](const Func& last) { traffic = mica::traffic_of(last, options); }, iterate::Otherwise::Nothing);
   if (!why.empty()) throw UserError(why);
   return traffic;
 }

@@ -96,9 +96,7 @@ std::int64_t ShowSubject::value_of(const schedules::Parameter& parameter) const 
 
 Target ShowSubject::target() const { return on_gpu ? Target{Backend::Cuda, 0} : Target::host(); }
 
-std::vector<std::int64_t> ShowSubject::extents() const {
-  return algorithm.extents(size);
-}
+std::vector<std::int64_t> ShowSubject::extents() const { return algorithm.extents(size); }
 
 Traffic ShowSubject::traffic() const {
   TrafficOptions options;
