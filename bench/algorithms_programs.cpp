@@ -2,6 +2,7 @@
 #include "bench/algorithm_families.h"
 #include "examples/cavity/relaxation.h"
 #include "examples/local_laplacian/filter.h"
+#include "examples/multigrid/equation.h"
 
 namespace mica::bench {
 namespace {
@@ -63,12 +64,98 @@ Algorithm local_laplacian() {
           {0, 0, kChannels}};
 }
 
+// Of examples/multigrid with beta = 1: a V-cycle on grids of 1, 1/2 and 1/4 as many cells along a side,
+// each field a Func.
+class VCycle {
+ public:
+  VCycle() {
+    const Field u = read(u_), f = read(f_);
+    result_ = cycle(define("start", 0, u), f, 0);
+  }
+  [[nodiscard]] Algorithm algorithm() const {
+    return {"vcycle",  "a V-cycle of a Poisson equation on three grids, Chebyshev smoother, f64",
+            result_,   {u_, f_},
+            {0, 0, 0}, "multigrid/vcycle"};
+  }
+
+ private:
+  using Place = examples::Place;
+  using Field = examples::Field;
+  static constexpr int kGrids = 3, kDegree = 2, kCoarsestDegree = 4;
+  static constexpr double kCells = 256, kLeast = 0.2, kLargest = 2;  // h is 1/256 whatever the size
+
+  template <typename Source>
+  static Field read(const Source& source) {
+    return [source](const Place& at) { return Expr(source(at[0], at[1], at[2])); };
+  }
+  [[nodiscard]] Place last(int grid) const {
+    const auto along = [&](int d) { return Expr(f_.dim(d).extent() / (1 << grid) - 1); };
+    return {along(0), along(1), along(2)};
+  }
+  /// The value of every cell, and 0 beyond the walls.
+  Func define(const std::string& name, int grid, const Field& value) const {
+    const Place at = {x_, y_, z_}, end = last(grid);
+    Place inside;
+    Expr is_inside;
+    for (std::size_t d = 0; d < 3; ++d) {
+      inside[d] = clamp(at[d], 0, end[d]);
+      const Expr along = at[d] >= 0 && at[d] <= end[d];
+      is_inside = is_inside.defined() ? is_inside && along : along;
+    }
+    Func func(name + std::to_string(grid));
+    func(x_, y_, z_) = select(is_inside, value(inside), 0.0);
+    return func;
+  }
+
+  /// `u` after a Chebyshev polynomial.
+  Func smooth(const Func& u, const Field& f, int grid, int degree) const {
+    const double h2 = (1 << 2 * grid) / (kCells * kCells);
+    Func now = u, before;
+    for (const auto& step : examples::chebyshev_steps(degree, kLeast, kLargest)) {
+      const Func next = define("smoothed", grid, [&](const Place& at) {
+        const Field field = read(now);
+        const Expr here = field(at);
+        const Expr change =
+            examples::jacobi_of(examples::row_of_ones(field, last(grid), at), h2, f(at)) - here;
+        if (!before.defined()) return here + step.by_residual * change;
+        return here + step.by_change * (here - read(before)(at)) + step.by_residual * change;
+      });
+      before = now;
+      now = next;
+    }
+    return now;
+  }
+
+  Func cycle(const Func& u, const Field& f, int grid) const {
+    if (grid + 1 == kGrids) return smooth(u, f, grid, kCoarsestDegree);
+    const Func smoothed = smooth(u, f, grid, kDegree);
+    const Field now = read(smoothed);
+    const double per_h2 = kCells * kCells / (1 << 2 * grid);
+    const auto residual = [&](const Place& at) {
+      return examples::residual_of(examples::row_of_ones(now, last(grid), at), per_h2, f(at), now(at));
+    };
+    const Func coarse_f = define("restricted", grid + 1,
+                                 [&](const Place& at) { return examples::mean_of_cells(residual, at); });
+    const Func zero = define("zero", grid + 1, [](const Place&) { return Expr(0.0); });
+    const Func coarse = cycle(zero, read(coarse_f), grid + 1);
+    const Func corrected = define("corrected", grid, [&](const Place& at) {
+      return now(at) + examples::between(read(coarse), last(grid), at, examples::linear);
+    });
+    return smooth(corrected, f, grid, kDegree);
+  }
+
+  Var x_{"x"}, y_{"y"}, z_{"z"};
+  ImageParam u_{Float(64), 3, "u"}, f_{Float(64), 3, "f"};
+  Func result_;
+};
+
 }  // namespace
 
 AlgorithmMakers programs() {
   return {{"jacobi2d-steps", jacobi2d_steps},
           {"cfd-jacobi", cfd_jacobi},
           {"cfd-red-black", cfd_red_black},
+          {"vcycle", [] { return VCycle().algorithm(); }},
           {"local-laplacian", local_laplacian}};
 }
 

@@ -233,6 +233,10 @@ std::vector<Case> cfd() {
           {"cfd/red-black", "cfd-red-black", "cfd/red-black", {}, kPlane, {}}};
 }
 
+std::vector<Case> multigrid() {
+  return {{"multigrid/vcycle", "vcycle", "multigrid/vcycle", {}, 256, {}}};
+}
+
 std::vector<Case> image() {
   return {{"image/local-laplacian", "local-laplacian", "image/local-laplacian", {}, 4096, {}}};
 }
@@ -255,7 +259,7 @@ std::vector<Case> mhd() {
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> list;
-    for (auto family : {pmpp, blur, lecture, jacobi2d, seismic, fd3d, cfd, image, mhd}) {
+    for (auto family : {pmpp, blur, lecture, jacobi2d, seismic, fd3d, cfd, multigrid, image, mhd}) {
       for (auto& c : family()) list.push_back(std::move(c));
     }
     return list;

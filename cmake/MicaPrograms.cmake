@@ -64,7 +64,8 @@ endif()
 if(MICA_TOOLS OR MICA_PYTHON)
   file(GLOB algorithm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/algorithms*.cpp")
   # Algorithms of examples that are timed: a test says which.
-  list(APPEND algorithm_sources examples/cavity/relaxation.cpp examples/local_laplacian/filter.cpp)
+  list(APPEND algorithm_sources examples/cavity/relaxation.cpp examples/local_laplacian/filter.cpp
+    examples/multigrid/equation.cpp)
   add_library(mica_algorithms STATIC ${algorithm_sources})
   target_link_libraries(mica_algorithms PUBLIC mica mica_settings)
 endif()

@@ -14,6 +14,7 @@ std::vector<Recipe> seismic_family();
 std::vector<Recipe> pipeline_family();
 std::vector<Recipe> fields_family();
 std::vector<Recipe> cfd_family();
+std::vector<Recipe> multigrid_family();
 std::vector<Recipe> image_family();
 std::vector<Recipe> host_family();
 std::vector<Recipe> time_family();

@@ -16,9 +16,9 @@ namespace mica::schedules {
 const std::vector<Recipe>& registry() {
   static const std::vector<Recipe> all = [] {
     std::vector<Recipe> list;
-    for (auto family :
-         {pmpp_family, blur_family, tile_family, march_family, pipeline_family, jacobi2d_family,
-          seismic_family, fields_family, cfd_family, image_family, host_family, time_family}) {
+    for (auto family : {pmpp_family, blur_family, tile_family, march_family, pipeline_family,
+                        jacobi2d_family, seismic_family, fields_family, cfd_family, multigrid_family,
+                        image_family, host_family, time_family}) {
       for (auto& recipe : family()) list.push_back(std::move(recipe));
     }
     return list;

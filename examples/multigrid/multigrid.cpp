@@ -4,6 +4,8 @@
 #include <numbers>
 #include <utility>
 
+#include "examples/multigrid/equation.h"
+
 namespace mica::examples {
 namespace {
 
@@ -64,28 +66,22 @@ RunOptions Multigrid::equation_on(const Grid& grid, RunOptions more) const {
   return more;
 }
 
-// x_{k+1} = x_k + r_k r_{k-1} (x_k - x_{k-1}) + 2 r_k / d D^-1 (f - A x_k), where t and d are middle and
-// half of the range, r_0 = d / t and r_k = 1 / (2 t / d - r_{k-1}) (Y. Saad, Iterative Methods for
-// Sparse Linear Systems, 2nd edition (2003), algorithm 12.1).
 void Multigrid::add_chebyshev(Chain& chain, Grid& grid, int degree, double least, double largest) {
-  const double middle = (largest + least) / 2, half = (largest - least) / 2;
   const double h2 = 1 / square(static_cast<double>(grid.n)), arrays = 3 + face_arrays();
-  double ratio = half / middle;
-  for (int k = 0; k < degree; ++k) {
+  bool first = true;
+  for (const ChebyshevStep& step : chebyshev_steps(degree, least, largest)) {
     RunOptions options = equation_on(grid, {.params = {{kernels_.h2, h2}}});
     Buffer<double> out = cells_of(grid.u[1 - grid.now]);
-    if (k == 0) {
-      options.params.emplace_back(kernels_.by_residual, 1 / middle);
+    options.params.emplace_back(kernels_.by_residual, step.by_residual);
+    if (first) {
       chain.add(kernels_.first_step.prepare(out, options), arrays * grid.cells());
     } else {
-      const double next = 1 / (2 * middle / half - ratio);
-      options.params.emplace_back(kernels_.by_residual, 2 * next / half);
-      options.params.emplace_back(kernels_.by_change, next * ratio);
+      options.params.emplace_back(kernels_.by_change, step.by_change);
       options.inputs.emplace_back(kernels_.before, grid.u[1 - grid.now]);
       chain.add(kernels_.next_step.prepare(out, options), (arrays + 1) * grid.cells());
-      ratio = next;
     }
     grid.now = 1 - grid.now;
+    first = false;
   }
 }
 

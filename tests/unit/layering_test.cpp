@@ -50,7 +50,8 @@ std::string folder_of(const std::string& path) {
 /// The headers of examples whose algorithms the benchmarks time.
 const std::vector<std::string>& bench_reads() {
   static const std::vector<std::string> headers = {"examples/cavity/relaxation.h",
-                                                   "examples/local_laplacian/filter.h"};
+                                                   "examples/local_laplacian/filter.h",
+                                                   "examples/multigrid/equation.h"};
   return headers;
 }
 
