@@ -83,6 +83,7 @@ ShowSubject time_tile(const bench::TimeCase& c, const ShowChoice& choice) {
   subject.algorithm.description = fmt::format("{} steps of: {}", variant.steps, c.description);
   subject.algorithm.output =
       bench::make_time_case(c.name, variant, subject.target()).steps_at_once(subject.target());
+  subject.algorithm.halo.assign(static_cast<std::size_t>(c.dimensions), 1);
   subject.size = choice.size > 0 ? choice.size : c.size;
   return subject;
 }
