@@ -28,6 +28,8 @@ class CompilePool {
 
   [[nodiscard]] std::size_t under_way() const { return jobs_.size(); }
   [[nodiscard]] bool has_room() const { return jobs_.size() < threads_; }
+  /// Seconds that the fastest under way is predicted to take; infinity: nothing is.
+  [[nodiscard]] double fastest_under_way() const;
   /// Seconds that the slowest so far has taken, others that learn() tells included.
   [[nodiscard]] double slowest() const { return slowest_; }
   void learn(double seconds) { slowest_ = std::max(slowest_, seconds); }
@@ -45,7 +47,11 @@ class CompilePool {
  private:
   const Trials& trials_;
   const std::size_t threads_;
-  std::deque<std::future<Made>> jobs_;
+  struct Job {
+    std::future<Made> made;
+    double predicted = 0;  ///< seconds of a run
+  };
+  std::deque<Job> jobs_;
   double slowest_ = 0;
 };
 

@@ -232,6 +232,15 @@ class Search {
       }
     }
   }
+  /// Is something under way that looks far better than all there is? It is worth half of the time: the
+  /// kernels of many steps take the assembler longest, and budgets are spent before they come.
+  [[nodiscard]] bool awaits_better() const {
+    constexpr double kFar = 0.7;
+    if (options_.draw || seconds_since(begun_) > options_.seconds / 2) return false;
+    double least = tried_[best_].seconds();
+    for (const auto& made : compiled_) least = std::min(least, ranking_.corrected(made.candidate));
+    return pool_.fastest_under_way() < kFar * least;
+  }
   /// Waits until there is enough to choose from: on a GPU until many are compiled, for a third of the
   /// time at most, and later for one; on the CPU until nothing is compiled beside what is measured.
   void wait_for_choice() {
@@ -244,7 +253,7 @@ class Search {
       collect();
       const bool late = one || seconds_since(begun_) > options_.seconds / 3;
       if (pool_.under_way() == 0 || is_over()) return;
-      if (compiled_.size() >= (late ? 1 : many)) return;
+      if (compiled_.size() >= (late ? 1 : many) && !awaits_better()) return;
       pool_.wait(kMoment);
     }
   }
