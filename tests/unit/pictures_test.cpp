@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ Page example(FileKind kind) {
 std::string content(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// cairo counts the surfaces and glyphs of a process on, so that a second drawing has other ids.
+std::string without_numbers_of_ids(const std::string& svg) {
+  return std::regex_replace(svg, std::regex(R"((id="|#)([a-z]+)[0-9-]+)"), "$1$2");
 }
 
 std::vector<std::string> words_of(const DrawnAxis& axis) {
@@ -73,7 +79,7 @@ TEST(PlotPage, IsAnSvgOfItsSizeWithTheLinesPoints) {
   // 16 lies a third along the axis, 300 three quarters up.
   EXPECT_NE(svg.find("133.3"), std::string::npos);
   page.save((folder.path() / "again.svg").string());
-  EXPECT_EQ(content(folder.path() / "again.svg").size(), svg.size());
+  EXPECT_EQ(without_numbers_of_ids(content(folder.path() / "again.svg")), without_numbers_of_ids(svg));
 }
 
 TEST(PlotPage, NamesTheFileThatCannotBeWritten) {
