@@ -23,21 +23,20 @@ constexpr std::int64_t kMostSteps = std::int64_t{1} << 31;  // step() is an Int(
 class Run final : public RunningIteration {
  public:
   /// `at_once`: the steps between two looks at a condition, or all of the run's.
-  Run(Iteration::State& state, const std::vector<RunInput>& given, const Target& target,
-      const std::vector<RunParam>& params, std::int64_t first_step, std::int64_t at_once,
-      const CallSite& at)
-      : state_(state),
+  Run(std::shared_ptr<Iteration::State> state, const iterate::RunSetup& given, std::int64_t first_step,
+      std::int64_t at_once, const CallSite& at)
+      : owner_(std::move(state)),
+        state_(*owner_),
         at_(at),
-        setup_(state, given, target, params, at),
+        setup_(given.scheduled_as(state_)),
         done_(first_step),
         first_(first_step) {
-    for (const auto& sources : state.sources) {
-      sources.check_inside(setup_.fields()[state.field_number(sources.field(), at)]);
+    for (const auto& sources : state_.sources) {
+      sources.check_inside(setup_.fields()[state_.field_number(sources.field(), at)]);
     }
-    iterate::warn_of_limits(state, params);
-    steps_ = std::make_unique<iterate::StepRuns>(state, setup_.compiled(), setup_.options(),
+    steps_ = std::make_unique<iterate::StepRuns>(state_, setup_.compiled(), setup_.options(),
                                                  setup_.single(), setup_.tile(),
-                                                 std::min(at_once, iterate::steps_between(state)), at);
+                                                 std::min(at_once, iterate::steps_between(state_)), at);
   }
 
   [[nodiscard]] std::int64_t steps_done() const override { return done_; }
@@ -106,6 +105,7 @@ class Run final : public RunningIteration {
     return least;
   }
 
+  std::shared_ptr<Iteration::State> owner_;
   Iteration::State& state_;
   CallSite at_;
   iterate::RunSetup setup_;
@@ -185,8 +185,10 @@ IterationResult Iteration::run(const std::vector<RunInput>& fields, std::int64_t
                                const IterationOptions& options, CallSite at) {
   check_steps(options.first_step, steps, at);
   const Target target = options.target ? *options.target : Target::best();
-  const auto state = iterate::tuned_for_run(state_, fields, target, options.params, steps, at);
-  Run run(*state, fields, target, options.params, options.first_step, steps, at);
+  const iterate::RunSetup given(*state_, fields, target, options.params, at);
+  const auto state = iterate::tuned_for_run(state_, given, steps);
+  Run run(state, given, options.first_step, steps, at);
+  iterate::warn_of_limits(*state_, options.params);
   run.check(nullptr, steps, steps, "the run");
   carry_out(run, *state, steps, [&](const auto& advance_to) { advance_to(steps, steps); });
   return {.steps = steps};
@@ -202,8 +204,10 @@ IterationResult Iteration::run_until(const std::vector<RunInput>& fields, const 
   const Target target = options.target ? *options.target : Target::best();
   const auto compiled = state_->condition_for(condition, target, at);
   const std::int64_t at_once = std::min(options.check_every, options.max_steps);
-  const auto state = iterate::tuned_for_run(state_, fields, target, options.params, at_once, at);
-  Run run(*state, fields, target, options.params, options.first_step, at_once, at);
+  const iterate::RunSetup given(*state_, fields, target, options.params, at);
+  const auto state = iterate::tuned_for_run(state_, given, at_once);
+  Run run(state, given, options.first_step, at_once, at);
+  iterate::warn_of_limits(*state_, options.params);
   run.check(&compiled->plan(), options.max_steps, at_once, "check_every");
   Residual residual(compiled, brief(condition), options, at);
   IterationResult result;

@@ -178,7 +178,7 @@ std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
 
 RunSetup::RunSetup(Iteration::State& state, const std::vector<RunInput>& given, const Target& target,
                    const std::vector<RunParam>& params, const CallSite& at)
-    : state_(state), target_(target), at_(at), compiled_(state.compiled_for(target)) {
+    : state_(&state), target_(target), at_(at), compiled_(state.compiled_for(target)) {
   fields_ = buffers_of(state, given, at);
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     given_.inputs.emplace_back(state.replacements[f].field, fields_[f], at);
@@ -196,6 +196,16 @@ RunSetup::RunSetup(Iteration::State& state, const std::vector<RunInput>& given, 
   for (const auto& output : state.outputs) {
     single_.fields.insert(single_.fields.end(), output.fields.begin(), output.fields.end());
   }
+}
+
+RunSetup RunSetup::scheduled_as(Iteration::State& state) const {
+  RunSetup same = *this;
+  if (&state == state_) return same;
+  same.state_ = &state;
+  same.compiled_ = state.compiled_for(target_);
+  same.single_.run = same.compiled_.step;
+  same.single_.rules = rules_of(state, same.compiled_.step.plan(), boxes_, at_);
+  return same;
 }
 
 // Inputs and Params that the run is not given have all along what they hold when it begins.
@@ -226,11 +236,11 @@ bool RunSetup::is_whole() const {
 
 void RunSetup::note(const std::string& why) const {
   std::fprintf(stderr, "note: %s: time_tile(%d) computes step by step: %s\n",
-               to_string(SourceLocation(state_.tile_where)).c_str(), state_.tile_steps, why.c_str());
+               to_string(SourceLocation(state_->tile_where)).c_str(), state_->tile_steps, why.c_str());
 }
 
 bool RunSetup::has_lines(bool moves) const {
-  if (!target_.is_gpu() || is_whole() || asks_for_row_ends(state_)) return false;
+  if (!target_.is_gpu() || is_whole() || state_->reads->asks_for_row_ends()) return false;
   const Ranges& box = boxes_.front();
   for (std::size_t i = 0; i < given_.inputs.size(); ++i) {
     const AnyBuffer& buffer = given_.inputs[i].buffer;
@@ -253,19 +263,19 @@ void RunSetup::check_used(const Plan* until) const {
   }
   for (const RunParam& param : given_.params) {
     bool used = reads(plan, param) || (until != nullptr && reads(*until, param));
-    for (const auto& limit : state_.limits) used = used || mentions(limit.condition, param);
+    for (const auto& limit : state_->limits) used = used || mentions(limit.condition, param);
     if (used) continue;
     throw UserError("the run is given Param " + param.param->name + ", which no step uses", param.where);
   }
 }
 
 std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
-  if (state_.tile_steps < 2) return nullptr;
-  if (!state_.sources.empty() || !state_.receivers.empty()) {
+  if (state_->tile_steps < 2) return nullptr;
+  if (!state_->sources.empty() || !state_->receivers.empty()) {
     note("sources and receivers act between single steps");
     return nullptr;
   }
-  const auto made = state_.tile_for(target_, is_whole(), has_lines(moves));
+  const auto made = state_->tile_for(target_, is_whole(), has_lines(moves));
   if (!made->compiled.why.empty()) note(made->compiled.why);
   return tile(*made);
 }
@@ -281,13 +291,13 @@ std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) con
     tile->rules[f] = {.output = static_cast<int>(f), .box = boxes_.front()};
     // What lies outside of a field that takes another's values is that one's, after as many steps.
     std::size_t from = f;
-    for (int n = 0; n < tile->steps && state_.replacements[from].input; ++n) {
-      from = state_.field_number(*state_.replacements[from].input, at_);
+    for (int n = 0; n < tile->steps && state_->replacements[from].input; ++n) {
+      from = state_->field_number(*state_->replacements[from].input, at_);
     }
     tile->rules[f].outside = static_cast<int>(from);
   }
   const auto& margins = made.levels.margins;
-  const AnyBuffer& first = fields_[state_.outputs.front().fields.front()];
+  const AnyBuffer& first = fields_[state_->outputs.front().fields.front()];
   Ranges field = ranges_of(first);
   if (tile->lines_from) field = in_lines(first.type(), field, *tile->lines_from);
   for (std::size_t d = 0; d < margins.size(); ++d) {

@@ -20,7 +20,10 @@ class RunSetup {
   /// that it takes values from; an input that is not set, `over` beyond the buffers, no point left.
   RunSetup(Iteration::State& state, const std::vector<RunInput>& given, const Target& target,
            const std::vector<RunParam>& params, const CallSite& at);
+  /// The same run under the schedule of `state`, which computes the same.
+  [[nodiscard]] RunSetup scheduled_as(Iteration::State& state) const;
 
+  [[nodiscard]] const Target& target() const { return target_; }
   [[nodiscard]] const Iteration::State::Compiled& compiled() const { return compiled_; }
   /// The user's buffers, in the order of the pairs.
   [[nodiscard]] const std::vector<AnyBuffer>& fields() const { return fields_; }
@@ -47,7 +50,7 @@ class RunSetup {
   void keep_what_is_set();
   void note(const std::string& why) const;
 
-  Iteration::State& state_;
+  Iteration::State* state_;
   Target target_;
   CallSite at_;
   Iteration::State::Compiled compiled_;
@@ -59,11 +62,9 @@ class RunSetup {
 
 /// The Iteration as a run of `at_once` steps, or more, carries it out: itself, or, if its step has no
 /// directives and nobody chose how many steps are taken at once, with what tuning found for such a run
-/// (codegen/tuned.h). UserErrors of RunSetup.
+/// (codegen/tuned.h). `setup`: of the run as `state` has it.
 std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration::State>& state,
-                                                const std::vector<RunInput>& given, const Target& target,
-                                                const std::vector<RunParam>& params,
-                                                std::int64_t at_once, const CallSite& at);
+                                                const RunSetup& setup, std::int64_t at_once);
 
 /// Steps after which a callback or a checkpoint is due at the earliest.
 std::int64_t steps_between(const Iteration::State& state);

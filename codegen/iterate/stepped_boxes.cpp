@@ -7,6 +7,8 @@
 #include "codegen/passes/funcs/infer_bounds.h"
 #include "codegen/program.h"
 #include "dsl/expr/deep_stack.h"
+#include "dsl/expr/traverse.h"
+#include "dsl/pipeline/func_graph.h"
 #include "runtime/run/evaluate.h"
 
 namespace mica::iterate {
@@ -60,17 +62,43 @@ Ranges ranges_of(const AnyBuffer& buffer) {
   return ranges;
 }
 
+namespace {
+
+bool mentions_row_ends(const Expr& e) {
+  bool found = false;
+  walk(e, [&](const Expr& node) {
+    const auto* field = node.as<ImageField>();
+    found = found || (field != nullptr && field->dimension == 0);
+  });
+  return found;
+}
+
+bool mentions_row_ends(const FunctionData& func) {
+  const auto any = [](const std::vector<Expr>& all) {
+    return std::any_of(all.begin(), all.end(), [](const Expr& e) { return mentions_row_ends(e); });
+  };
+  return func.box_of != nullptr ||
+         std::any_of(func.definitions.begin(), func.definitions.end(),
+                     [&](const Definition& d) { return any(d.values) || any(d.args); });
+}
+
+}  // namespace
+
 struct StepReads::Parts {
   Program program;
   std::vector<std::string> outputs;  ///< names of arrays, of each output's first value
   std::vector<Need> needs;
   std::map<const ImageData*, std::string> inputs;
+  bool asks_for_row_ends = false;
 };
 
 StepReads::StepReads(const std::vector<Func>& outputs) {
   auto parts = std::make_unique<Parts>();
   std::vector<std::shared_ptr<FunctionData>> functions;
   for (const Func& f : outputs) functions.push_back(f.function());
+  for (const auto& func : collect_graph(functions).funcs) {
+    parts->asks_for_row_ends = parts->asks_for_row_ends || mentions_row_ends(*func);
+  }
   Program& program = parts->program;
   program.pipeline = make_pipeline(functions);
   const Pipeline& pipeline = program.pipeline;
@@ -104,6 +132,8 @@ StepReads::StepReads(const std::vector<Func>& outputs) {
 StepReads::~StepReads() = default;
 
 bool StepReads::reads(const ImageData* input) const { return parts_->inputs.count(input) > 0; }
+
+bool StepReads::asks_for_row_ends() const { return parts_->asks_for_row_ends; }
 
 bool StepReads::has_scalar(const ParamData* param) const {
   const auto& params = parts_->program.pipeline.params;

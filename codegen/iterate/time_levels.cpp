@@ -160,26 +160,6 @@ std::vector<Func*> TimeLevels::all() {
   return funcs;
 }
 
-bool asks_for_row_ends(const Iteration::State& state) {
-  std::vector<std::shared_ptr<FunctionData>> outputs;
-  for (const auto& output : state.outputs) outputs.push_back(output.func.function());
-  bool asks = false;
-  for (const auto& func : collect_graph(outputs).funcs) {
-    asks = asks || func->box_of != nullptr;
-    const auto look = [&](const Expr& e) {
-      walk(e, [&](const Expr& node) {
-        const auto* field = node.as<ImageField>();
-        asks = asks || (field != nullptr && field->dimension == 0);
-      });
-    };
-    for (const Definition& definition : func->definitions) {
-      for (const Expr& value : definition.values) look(value);
-      for (const Expr& arg : definition.args) look(arg);
-    }
-  }
-  return asks;
-}
-
 TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole, const CallSite& at) {
   if (state.outputs.size() > 1) {
     throw UserError("time_tile needs a step of one Func, but " + state.outputs[0].func.name() + " and " +

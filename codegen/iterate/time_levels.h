@@ -38,9 +38,6 @@ struct TimeLevels {
 /// UserError at `at` for an Iteration whose step is computed by several Funcs, or has updates.
 TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole, const CallSite& at);
 
-/// Does the step ask where an input begins or ends along dimension 0, as boundary conditions do?
-bool asks_for_row_ends(const Iteration::State& state);
-
 /// Points of a tile of several steps on the host along the first, the second and the slowest dimension;
 /// 0: all of them.
 struct HostTile {

@@ -42,11 +42,9 @@ void compile_tuned(const Iteration::State& state, Tuned& tuned, bool in_lines) {
 }  // namespace
 
 std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration::State>& state,
-                                                const std::vector<RunInput>& given, const Target& target,
-                                                const std::vector<RunParam>& params,
-                                                std::int64_t at_once, const CallSite& at) {
+                                                const RunSetup& setup, std::int64_t at_once) {
   if (at_once < 1 || !schedules_are_tuned() || !is_free(*state)) return state;
-  const RunSetup setup(*state, given, target, params, at);
+  const Target& target = setup.target();
   const bool whole = setup.is_whole();
   const std::lock_guard lock(state->tuning);
   auto known = std::find_if(state->tuned.begin(), state->tuned.end(), [&](const Tuned& tuned) {
@@ -54,7 +52,8 @@ std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration:
   });
   if (known == state->tuned.end()) {
     known = state->tuned.insert(known, {target, setup.boxes(), whole, {}, 1, nullptr});
-    auto found = tuned_steps(*state, target, setup.boxes(), whole, given, params);
+    auto found = tuned_steps(*state, target, setup.boxes(), whole, setup.options().inputs,
+                             setup.options().params);
     if (found) {
       known->outputs = std::move(found->outputs);
       known->steps = found->steps;

@@ -1,5 +1,6 @@
 // shape_run of runtime/run/run_plan.h: a plan evaluated for arguments of given shapes.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -26,7 +27,19 @@ struct Array {
   std::int64_t host_phase = 0, device_phase = 0;
 };
 
-using Place = std::vector<HostValue>;  // coordinates
+/// Coordinates; null where there are none, which are all 0.
+class Place {
+ public:
+  Place(const std::vector<HostProgram>& programs, const HostValue* symbols)
+      : has_any_(!programs.empty()) {
+    for (std::size_t d = 0; d < programs.size(); ++d) at_.at(d) = programs[d].run(symbols);
+  }
+  [[nodiscard]] const HostValue* get() const { return has_any_ ? at_.data() : nullptr; }
+
+ private:
+  std::array<HostValue, kMaxDimensions> at_;
+  bool has_any_;
+};
 
 /// Carries out one evaluation.
 class Shaper {
@@ -108,14 +121,14 @@ class Shaper {
   }
 
   [[nodiscard]] bool is_aligned(const PlanAlignment& wanted,
-                                const PreparedPlan::Alignment& place) const {
-    const Array& array = arrays_[static_cast<std::size_t>(place.array)];
-    const Place at = values(place.at);
+                                const PreparedPlan::Alignment& point) const {
+    const Array& array = arrays_[static_cast<std::size_t>(point.array)];
+    const Place at = place(point.at);
     const auto is_aligned_at = [&](std::int64_t phase) {
-      return shape_rules::is_aligned(symbols_of(place.array), rank_of(place.array), at.data(),
+      return shape_rules::is_aligned(symbols_of(point.array), rank_of(point.array), at.get(),
                                      array.element_bytes, wanted.bytes, phase);
     };
-    const PreparedPlan::Sides& sides = plan_.sides[static_cast<std::size_t>(place.array)];
+    const PreparedPlan::Sides& sides = plan_.sides[static_cast<std::size_t>(point.array)];
     return (!sides.host || is_aligned_at(array.host_phase)) &&
            (!sides.device || is_aligned_at(array.device_phase));
   }
@@ -230,23 +243,19 @@ class Shaper {
     out_.launches.push_back(std::move(shaped));
   }
 
-  [[nodiscard]] Place values(const std::vector<HostProgram>& programs) const {
-    Place all;
-    for (const HostProgram& program : programs) all.push_back(program.run(out_.symbols.data()));
-    return all;
+  [[nodiscard]] Place place(const std::vector<HostProgram>& programs) const {
+    return {programs, out_.symbols.data()};
   }
 
   /// Elements between the array's first and the point that the argument's pointer shall show,
   /// KernelArgument::at.
   [[nodiscard]] std::int64_t offset_of(const PreparedPlan::Argument& argument) const {
-    const Place at = values(argument.at);
     return shape_rules::offset_of(symbols_of(argument.array), rank_of(argument.array),
-                                  at.empty() ? nullptr : at.data());
+                                  place(argument.at).get());
   }
   [[nodiscard]] std::int64_t largest_offset(const PreparedPlan::Argument& argument) const {
-    const Place at = values(argument.at);
     return shape_rules::largest_offset(symbols_of(argument.array), rank_of(argument.array),
-                                       at.empty() ? nullptr : at.data());
+                                       place(argument.at).get());
   }
 
   ShapedRun& out_;

@@ -12,12 +12,13 @@ void CompilePool::begin(const TuneCandidate& candidate) {
     made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     return std::move(made);
   };
-  jobs_.push_back({std::async(std::launch::async, std::move(work)), candidate.predicted});
+  jobs_.push_back({std::async(std::launch::async, std::move(work)), candidate});
 }
 
-double CompilePool::fastest_under_way() const {
+double CompilePool::fastest_under_way(
+    const std::function<double(const TuneCandidate&)>& seconds_of) const {
   double least = std::numeric_limits<double>::infinity();
-  for (const Job& job : jobs_) least = std::min(least, job.predicted);
+  for (const Job& job : jobs_) least = std::min(least, seconds_of(job.candidate));
   return least;
 }
 

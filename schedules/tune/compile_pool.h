@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <future>
 #include <memory>
 #include <vector>
@@ -28,8 +29,9 @@ class CompilePool {
 
   [[nodiscard]] std::size_t under_way() const { return jobs_.size(); }
   [[nodiscard]] bool has_room() const { return jobs_.size() < threads_; }
-  /// Seconds that the fastest under way is predicted to take; infinity: nothing is.
-  [[nodiscard]] double fastest_under_way() const;
+  /// What `seconds_of` says of the fastest under way; infinity: nothing is.
+  [[nodiscard]] double fastest_under_way(
+      const std::function<double(const TuneCandidate&)>& seconds_of) const;
   /// Seconds that the slowest so far has taken, others that learn() tells included.
   [[nodiscard]] double slowest() const { return slowest_; }
   void learn(double seconds) { slowest_ = std::max(slowest_, seconds); }
@@ -49,7 +51,7 @@ class CompilePool {
   const std::size_t threads_;
   struct Job {
     std::future<Made> made;
-    double predicted = 0;  ///< seconds of a run
+    TuneCandidate candidate;
   };
   std::deque<Job> jobs_;
   double slowest_ = 0;

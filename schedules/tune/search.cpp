@@ -237,9 +237,10 @@ class Search {
   [[nodiscard]] bool awaits_better() const {
     constexpr double kFar = 0.7;
     if (options_.draw || seconds_since(begun_) > options_.seconds / 2) return false;
+    const auto expected = [&](const TuneCandidate& candidate) { return ranking_.corrected(candidate); };
     double least = tried_[best_].seconds();
-    for (const auto& made : compiled_) least = std::min(least, ranking_.corrected(made.candidate));
-    return pool_.fastest_under_way() < kFar * least;
+    for (const auto& made : compiled_) least = std::min(least, expected(made.candidate));
+    return pool_.fastest_under_way(expected) < kFar * least;
   }
   /// Waits until there is enough to choose from: on a GPU until many are compiled, for a third of the
   /// time at most, and later for one; on the CPU until nothing is compiled beside what is measured.
