@@ -109,7 +109,11 @@ std::string kept_text(const Stage& stage) {
     text += text.empty() ? "" : "; ";
     switch (residence) {
       case Residence::Registers: text += count_of(stage.registers, "register"); break;
-      case Residence::Shared: text += "shared, " + std::to_string(stage.shared_bytes) + " bytes"; break;
+      case Residence::Shared:
+        text += "shared";
+        // Of a stage inside another's loops the size is not worked out here.
+        if (stage.shared_bytes > 0) text += ", " + std::to_string(stage.shared_bytes) + " bytes";
+        break;
       case Residence::Global: text += "array in global memory"; break;
     }
   }
@@ -137,6 +141,13 @@ std::string served_text(const KernelPlan& plan, const std::string& reader, const
 
 namespace {
 
+// Columns on a screen: characters of a name may have several bytes.
+std::size_t columns_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // not a character's further bytes
+  }));
+}
+
 std::string stages_text(const KernelPlan& plan) {
   std::vector<Row> rows = {{"stage", "box", "lag", "ring", "level", "filled", "kept"}};
   for (const auto& stage : plan.stages) {
@@ -147,13 +158,13 @@ std::string stages_text(const KernelPlan& plan) {
   }
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
   }
   std::string text;
   for (const Row& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string space(widths[i] - row[i].size(), ' ');
+      const std::string space(widths[i] - columns_of(row[i]), ' ');
       const bool number = i == 2 || i == 3;
       line += (number ? space + row[i] : i + 1 < row.size() ? row[i] + space : row[i]) + "  ";
     }

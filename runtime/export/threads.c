@@ -2,6 +2,7 @@
 // threads; without it there are as many as CPUs that the process may run on.
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,8 +88,11 @@ static void* run_thread(void* unused) {
 static int wanted_threads(void) {
   const char* text = getenv("MICA_NUM_THREADS");
   if (text != NULL && *text != '\0') {
-    const long number = strtol(text, NULL, 10);
-    return number < 1 ? 1 : number > MOST_THREADS ? MOST_THREADS : (int)number;
+    char* end = NULL;
+    const long number = strtol(text, &end, 10);
+    if (*end == '\0' && number >= 1 && number <= MOST_THREADS) return (int)number;
+    fprintf(stderr, "MICA_NUM_THREADS is \"%s\", not a number from 1 to %d: as many threads as CPUs run\n",
+            text, MOST_THREADS);
   }
   cpu_set_t cpus;
   return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
