@@ -145,6 +145,7 @@ std::shared_ptr<Iteration::State> Iteration::State::scheduled_as(
     }
   }
   same->reads = reads;
+  same->periods = periods;
   same->mark = mark;
   same->sources = sources;
   same->receivers = receivers;
@@ -207,6 +208,9 @@ Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)
     }
   }
   s.reads = std::make_shared<const iterate::StepReads>(s.funcs());
+  std::vector<std::shared_ptr<const ImageData>> fields;
+  for (const Replacement& r : s.replacements) fields.push_back(r.field.data());
+  if (s.outputs.size() == 1) s.periods = iterate::periods_of(s.outputs.front().func, fields);
   for (const Replacement& r : s.replacements) {
     const bool is_source = std::any_of(
         s.replacements.begin(), s.replacements.end(),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codegen/iterate/iteration.h"
+#include "codegen/iterate/periodic_step.h"
 #include "codegen/iterate/places.h"
 #include "codegen/iterate/stepped_boxes.h"
 #include "runtime/run/executable.h"
@@ -76,7 +77,8 @@ struct Iteration::State {
   std::vector<Replacement> replacements;
   std::vector<Output> outputs;
   std::shared_ptr<const iterate::StepReads> reads;
-  std::string mark;  ///< of the algorithm, for checkpoints: 16 hexadecimal digits
+  iterate::Periods periods;  ///< of a step of one Func
+  std::string mark;          ///< of the algorithm, for checkpoints: 16 hexadecimal digits
   std::vector<iterate::Sources> sources;
   std::vector<iterate::Receivers> receivers;
   std::vector<Callback> callbacks;

@@ -239,7 +239,17 @@ void RunSetup::note(const std::string& why) const {
                to_string(SourceLocation(state_->tile_where)).c_str(), state_->tile_steps, why.c_str());
 }
 
+bool RunSetup::has_whole_lines() const {
+  return std::all_of(given_.inputs.begin(), given_.inputs.end(), [&](const RunInput& input) {
+    const AnyBuffer& buffer = input.buffer;
+    return buffer.dimensions() != fields_.front().dimensions() ||
+           in_lines(buffer.type(), ranges_of(buffer), boxes_.front()[0].first) == ranges_of(buffer);
+  });
+}
+
 bool RunSetup::has_lines(bool moves) const {
+  const Periods& periods = state_->periods;
+  if (periods.any() && periods.repeats.front()) return target_.is_gpu() && has_whole_lines();
   if (!target_.is_gpu() || is_whole() || state_->reads->asks_for_row_ends()) return false;
   const Ranges& box = boxes_.front();
   for (std::size_t i = 0; i < given_.inputs.size(); ++i) {
@@ -295,6 +305,17 @@ std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) con
       from = state_->field_number(*state_->replacements[from].input, at_);
     }
     tile->rules[f].outside = static_cast<int>(from);
+  }
+  const Periods& periods = made.levels.periods;
+  for (std::size_t d = 0; d < periods.repeats.size(); ++d) {
+    if (!periods.repeats[d]) continue;
+    const bool alike = std::all_of(fields_.begin(), fields_.end(), [&](const AnyBuffer& field) {
+      return ranges_of(field)[d] == boxes_.front()[d];
+    });
+    if (!alike) {
+      note("in dimension " + std::to_string(d) + " the fields repeat after different numbers of points");
+      return nullptr;
+    }
   }
   const auto& margins = made.levels.margins;
   const AnyBuffer& first = fields_[state_->outputs.front().fields.front()];

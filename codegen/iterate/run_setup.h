@@ -48,6 +48,8 @@ class RunSetup {
 
  private:
   void keep_what_is_set();
+  /// Are all rows whole lines from the stepped box's first point on?
+  [[nodiscard]] bool has_whole_lines() const;
   void note(const std::string& why) const;
 
   Iteration::State* state_;

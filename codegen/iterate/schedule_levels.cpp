@@ -167,6 +167,8 @@ class HeldInFrame {
       Access access = *value.as<Access>();
       held.function()->held_of = access.image;
       held.function()->held_in_vectors = in_lines;
+      held.function()->held_periods = tile.periods.bits();
+      if (tile.periods.any()) held.function()->held_box = tile.box;
       access.args.clear();
       for (const Var& var : held.args()) access.args.emplace_back(var);
       value = make_expr(value.type(), std::move(access));
@@ -180,6 +182,8 @@ class HeldInFrame {
     for (std::size_t i = 0; i < clamped_.size(); ++i) {
       held_[i].function()->definitions.front().values.front() = clamped_[i];
       held_[i].function()->held_in_vectors = false;
+      held_[i].function()->held_periods = 0;
+      held_[i].function()->held_box = nullptr;
     }
     clamped_.clear();
   }
@@ -315,7 +319,7 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
 std::string Iteration::compile_to_ptx(int sm) const {
   if (state_->tile_steps < 2) return mica::compile_to_ptx(state_->funcs(), sm);
   iterate::TimeLevels tile =
-      iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
+      iterate::make_time_levels(*state_, state_->tile_steps, state_->periods.any(), state_->tile_where);
   std::string ptx;
   iterate::schedule_levels(*state_, tile, Target{Backend::Cuda, 0}, true,
                            [&](const Func& last) { ptx = mica::compile_to_ptx(last, sm); });
@@ -330,7 +334,7 @@ Func Iteration::steps_at_once(const Target& target, CallSite at) const {
         at);
   }
   iterate::TimeLevels tile =
-      iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
+      iterate::make_time_levels(*state_, state_->tile_steps, state_->periods.any(), state_->tile_where);
   // What is refused is refused here.
   iterate::schedule_levels(*state_, tile, target, true,
                            [&](const Func& last) { (void)mica::print_loop_nest({last}, target); });
@@ -341,7 +345,7 @@ std::string Iteration::print_loop_nest(const Target& target) const {
   const std::string step = mica::print_loop_nest(state_->funcs(), target);
   if (state_->tile_steps < 2) return step;
   iterate::TimeLevels tile =
-      iterate::make_time_levels(*state_, state_->tile_steps, false, state_->tile_where);
+      iterate::make_time_levels(*state_, state_->tile_steps, state_->periods.any(), state_->tile_where);
   std::string levels;
   const std::string why = iterate::schedule_levels(*state_, tile, target, true, [&](const Func& last) {
     levels = mica::print_loop_nest({last}, target);

@@ -1,5 +1,6 @@
 #include "codegen/iterate/time_levels.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -29,25 +30,20 @@ void define(Func& func, const std::vector<Expr>& args, const std::vector<Expr>& 
   }
 }
 
-/// An input within its own box; outside of it the nearest element, on which no point inside of the
-/// stepped box depends.
-Func held_of(const ImageParam& field) {
-  Func held(field.name() + ".held");
-  std::vector<Expr> args, at;
-  for (int d = 0; d < field.dimensions(); ++d) {
-    args.emplace_back(Var("d" + std::to_string(d)));
-    at.push_back(clamp(args.back(), field.dim(d).min(), field.dim(d).max()));
-  }
-  held(args) = field(at);
-  return held;
-}
-
 class LevelMaker {
  public:
   LevelMaker(const Iteration::State& state, TimeLevels& tile, bool whole)
-      : state_(state), step_func_(state.outputs.front().func.function()), tile_(tile), whole_(whole) {
+      : state_(state),
+        step_func_(state.outputs.front().func.function()),
+        tile_(tile),
+        whole_(whole),
+        holds_(!whole || state.periods.any()) {
+    for (const Replacement& r : state.replacements) fields_.push_back(r.field.data());
+    tile_.periods = state.periods;
+    tile_.box = *std::find_if(fields_.begin(), fields_.end(),
+                              [&](const auto& field) { return state.reads->reads(field.get()); });
     for (const Replacement& r : state.replacements) {
-      if (whole) {
+      if (!holds_) {
         now_.push_back([field = r.field](const std::vector<Expr>& at) { return field(at); });
         continue;
       }
@@ -106,19 +102,44 @@ class LevelMaker {
       const auto* access = e.as<Access>();
       if (access == nullptr || access->image == nullptr) return std::nullopt;
       for (std::size_t f = 0; f < now_.size(); ++f) {
-        if (state_.replacements[f].field.data() == access->image) return now_[f](access->args);
+        if (state_.replacements[f].field.data() == access->image) return now_[f](around(access->args));
       }
-      if (whole_) return std::nullopt;
+      if (!holds_) return std::nullopt;
       const auto [found, is_new] = others_.try_emplace(access->image.get());
       if (is_new) {
         found->second = held_of(ImageParam(access->image));
         tile_.held.push_back(found->second);
       }
-      return Expr(found->second(access->args));
+      return Expr(found->second(around(access->args)));
     });
     std::vector<Expr> values;
     for (const Expr& value : step_func_->definitions.front().values) values.push_back(copier(value));
     return values;
+  }
+
+  /// An input within its own box; outside of it, where a step repeats, what the input is a period away,
+  /// elsewhere the nearest element, on which no point inside of the stepped box depends.
+  [[nodiscard]] Func held_of(const ImageParam& field) const {
+    Func held(field.name() + ".held");
+    std::vector<Expr> args, at;
+    for (int d = 0; d < field.dimensions(); ++d) {
+      args.emplace_back(Var("d" + std::to_string(d)));
+      at.push_back(repeats(d) ? wrapped(args.back(), static_cast<std::size_t>(d), tile_.box)
+                              : clamp(args.back(), field.dim(d).min(), field.dim(d).max()));
+    }
+    held(args) = field(at);
+    return held;
+  }
+  [[nodiscard]] bool repeats(int d) const {
+    const auto& repeats = state_.periods.repeats;
+    return static_cast<std::size_t>(d) < repeats.size() && repeats[static_cast<std::size_t>(d)];
+  }
+  /// Where a step that repeats reads a field: the levels before it repeat, too.
+  [[nodiscard]] std::vector<Expr> around(std::vector<Expr> args) const {
+    for (std::size_t d = 0; d < args.size(); ++d) {
+      if (repeats(static_cast<int>(d))) args[d] = unwrapped(args[d], d, fields_);
+    }
+    return args;
   }
 
   /// Bounds that name the field's extents: passes take the box for the longer part of each loop.
@@ -132,6 +153,7 @@ class LevelMaker {
     const ImageParam& field = state_.replacements[state_.outputs.front().fields.front()].field;
     Expr all;
     for (std::size_t d = 0; d < args.size(); ++d) {
+      if (repeats(static_cast<int>(d))) continue;
       const auto points = [&](const Param<std::int32_t>& margin) {
         return clamp(Expr(margin), 0, TimeLevels::kWidestMargin);
       };
@@ -147,6 +169,8 @@ class LevelMaker {
   std::shared_ptr<FunctionData> step_func_;
   TimeLevels& tile_;
   bool whole_;
+  bool holds_;  ///< fields are read beyond their boxes
+  std::vector<std::shared_ptr<const ImageData>> fields_;
   std::vector<Value> now_;
   std::map<const ImageData*, Func> others_;  ///< coefficients within their boxes
 };

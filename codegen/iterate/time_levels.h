@@ -8,6 +8,12 @@
 // `inside` is the stepped box: points outside keep their values in every step. Where the stepped box is
 // the whole field, as with boundary conditions, nothing is chosen. It is an algorithm like any other, so
 // its bits are those of single steps under every schedule.
+//
+// Where the step repeats (periodic_step.h), the levels do:
+//
+//   before  next(x) = u.repeat_image(x - 1) + u.repeat_image(x + 1)
+//   after   next.t1(x) = held(x - 1) + held(x + 1)          held(x) is u(min + (x - min) % extent)
+//           next.t2(x) = next.t1(x - 1) + next.t1(x + 1)    next.t1 is computed beyond the box, too
 #pragma once
 
 #include <cstdint>
@@ -29,6 +35,10 @@ struct TimeLevels {
   /// Points of the first field that keep their values, before and after the stepped box, for each
   /// dimension. Empty where the box is the whole field.
   std::vector<std::pair<Param<std::int32_t>, Param<std::int32_t>>> margins;
+  /// Of the step. Along dimensions that repeat the levels are computed beyond the box, as far as they
+  /// are read, and `box` is the field whose box repeats.
+  Periods periods;
+  std::shared_ptr<const ImageData> box;
   static constexpr std::int32_t kWidestMargin = 1 << 24;
 
   [[nodiscard]] std::vector<Func*> all();

@@ -128,6 +128,10 @@ class FunctionData {
   /// Of such a Func: along dimension 0 the input begins and ends where vectors of the consumer's points
   /// do, if kHeldVectorBytes are a whole number of vectors.
   bool held_in_vectors = false;
+  /// Of such a Func: dimensions, a bit each, along which it goes on beyond the box as if it repeated,
+  /// and the input whose box repeats there. A read is at most one period beyond.
+  std::uint32_t held_periods = 0;
+  std::shared_ptr<const ImageData> held_box;
   static constexpr int kHeldVectorBytes = 128;
   std::vector<Type> types;
   /// [0] is the pure definition.

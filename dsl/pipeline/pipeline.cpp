@@ -156,6 +156,8 @@ class PipelineMaker {
           auto wrapper = make_wrapper(made_of(*source, "staged"), *source, directive.where);
           wrapper->held_of = f->held_of;
           wrapper->held_in_vectors = f->held_in_vectors;
+          wrapper->held_periods = f->held_periods;
+          wrapper->held_box = f->held_box;
           order.push_back(reads.wrappers.emplace_back(source->name(), wrapper).second);
           held = {wrapper, nullptr};
         }
@@ -442,6 +444,8 @@ class PipelineMaker {
     copy->types = f.types;
     copy->held_of = f.held_of;
     copy->held_in_vectors = f.held_in_vectors;
+    copy->held_periods = f.held_periods;
+    copy->held_box = f.held_box;
     for (std::size_t i = 0; i < f.definitions.size(); ++i) {
       const Definition& definition = f.definitions[i];
       Definition d;

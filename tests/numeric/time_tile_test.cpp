@@ -8,44 +8,15 @@
 
 #include "codegen/iterate/iteration.h"
 #include "dsl/func/boundary.h"
-#include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/compare.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/same_steps.h"
 
 namespace mica::test {
 namespace {
 
 const Var x("x"), y("y"), z("z");
-
-AnyBuffer random_over(Type type, const Box& box, std::uint64_t seed) {
-  AnyBuffer buffer = buffer_over(type, box);
-  fill_random(buffer, seed);
-  return buffer;
-}
-
-/// Fields after `steps` single steps and after as many in tiles of `tile`, on each target.
-void expect_same(Iteration& plain, Iteration& tiled, const std::vector<ImageParam>& fields,
-                 const std::vector<RunInput>& others, const Box& box, int tile,
-                 const std::vector<int>& numbers, const Target& target) {
-  tiled.time_tile(tile);
-  for (const int steps : numbers) {
-    std::vector<RunInput> single = others, several = others;
-    std::vector<AnyBuffer> a, b;
-    for (std::size_t f = 0; f < fields.size(); ++f) {
-      a.push_back(random_over(fields[f].type(), box, 11 + f));
-      b.push_back(a.back().copy());
-      single.emplace_back(fields[f], a.back());
-      several.emplace_back(fields[f], b.back());
-    }
-    plain.run(single, steps, {.target = target});
-    tiled.run(several, steps, {.target = target});
-    for (std::size_t f = 0; f < fields.size(); ++f) {
-      EXPECT_TRUE(same_bits(a[f], b[f]))
-          << fields[f].name() << " after " << steps << " steps on " << to_string(target);
-    }
-  }
-}
 
 // Rows that begin and end within lines of memory, and memory of the user's that holds nothing beside
 // them.
@@ -178,6 +149,24 @@ TEST(TimeTile, LevelsStandInTheRegistersOfAMarch) {
     testing::internal::CaptureStderr();
     expect_same(plain, tiled, {u}, {}, {{0, 125}, {0, 9}, {0, 6}}, 3, {3}, target);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "no note: the levels are in one kernel";
+  }
+}
+
+// Copies of 16 bytes begin between two vectors of 8: where a row ends with a line of memory, some of
+// such a copy's elements lie in it.
+TEST(TimeTile, RowsThatEndWithALine) {
+  for (const Target& target : gpu_targets()) {
+    const ImageParam u(Float(32), 3, "u");
+    Func next("next");
+    next(x, y, z) = 0.4F * u(x, y, z) + 0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) +
+                                                u(x, y + 1, z) + u(x, y, z - 1) + u(x, y, z + 1));
+    next.gpu_tile(x, y, 32, 3).vectorize(x, 2).unroll(y, 2).march(z, 8);
+    Iteration plain({{u, next}}), tiled({{u, next}});
+    for (const std::int64_t points : {33, 65, 97}) {
+      testing::internal::CaptureStderr();
+      expect_same(plain, tiled, {u}, {}, {{-1, points}, {0, 9}, {0, 10}}, 2, {2}, target);
+      EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "no note: the levels are in one kernel";
+    }
   }
 }
 

@@ -16,16 +16,27 @@ namespace mica::passes {
 
 namespace {
 
+/// Dimensions of an array, a bit each, along which it repeats, and the array whose box does.
+struct Period {
+  std::uint32_t dims = 0;
+  std::string box;
+};
+
+/// What is known of arrays.
+struct Arrays {
+  /// Of which a vector of at most so many elements lies inside, or outside, whole.
+  std::map<std::string, std::int64_t> in_vectors;
+  std::map<std::string, Period> periods;
+};
+
 /// Keeps the indices of loads from arrays in global memory within the arrays. Vectors, of which some
 /// elements may lie inside, are taken apart where not all do.
 class Clamp {
  public:
   /// `fixed`: variables that take the same values in every block. `overlap`: blocks reach below the
-  /// domain's first point, too. `in_vectors`: arrays of which a vector of at most so many elements lies
-  /// inside, or outside, whole.
-  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed, bool overlap,
-        std::map<std::string, std::int64_t> in_vectors)
-      : fixed_(std::move(fixed)), overlap_(overlap), in_vectors_(std::move(in_vectors)) {
+  /// domain's first point, too.
+  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed, bool overlap, Arrays arrays)
+      : fixed_(std::move(fixed)), overlap_(overlap), arrays_(std::move(arrays)) {
     ir::walk(
         stmt,
         [this](const ir::Stmt& s) {
@@ -78,7 +89,7 @@ class Clamp {
         const bool alone = firsts.size() == 1;
         const Whole whole = whole_vector(array, first, *count);
         if (alone) shift_[array] = whole.shift;
-        if (alone && never_straddles(array, *count)) continue;
+        if (alone && never_straddles(array, first, *count)) continue;
         const Expr& condition = alone ? whole.known : whole.inside;
         inside = inside.defined() ? inside && condition : condition;
       }
@@ -108,33 +119,69 @@ class Clamp {
   }
 
   ir::Stmt in_copy(const ir::AsyncCopy& copy) {
-    ir::AsyncCopy clamped = copy;
-    if (copy.count == 1) {
-      clamped.from_index = within(copy.from, copy.from_index);
-      return ir::make_stmt(std::move(clamped));
+    if (!way_of(copy.from_index[0]).first) return part_of(copy, 0, copy.count, Expr());
+    // Whole, or in the widest parts of which none is inside in part.
+    for (int width = copy.count; width > 1; width /= 2) {
+      if (width * own_.at(copy.to).bytes() < ir::kNarrowestCopy) break;
+      if (never_straddles(copy.from, copy.from_index[0], width)) return in_parts(copy, width);
     }
-    std::vector<ir::Stmt> elements;
-    for (int i = 0; i < copy.count; ++i) {
-      ir::AsyncCopy one = copy;
-      one.count = 1;
-      one.to_index[0] = simplify(copy.to_index[0] + make_const(Int(32), std::int64_t{i}));
-      one.from_index[0] = simplify(copy.from_index[0] + make_const(Int(32), std::int64_t{i}));
-      one.from_index = within(copy.from, one.from_index);
-      elements.push_back(own_.at(copy.to).bytes() < ir::kNarrowestCopy ? moved(one)
-                                                                       : ir::make_stmt(std::move(one)));
-    }
-    if (!way_of(copy.from_index[0]).first) return ir::make_stmt(std::move(clamped));
+    if (copy.count == 1) return part_of(copy, 0, 1, Expr());
     const Whole vector = whole_vector(copy.from, copy.from_index[0], copy.count);
-    clamped.from_index = within(copy.from, copy.from_index);
-    clamped.from_index[0] = simplify(copy.from_index[0] + vector.shift);
-    if (never_straddles(copy.from, copy.count)) return ir::make_stmt(std::move(clamped));
     return ir::make_stmt(
-        ir::If{vector.known, ir::make_stmt(std::move(clamped)), ir::make_block(elements)});
+        ir::If{vector.known, part_of(copy, 0, copy.count, vector.shift), in_parts(copy, 1)});
   }
 
-  [[nodiscard]] bool never_straddles(const std::string& array, std::int64_t lanes) const {
-    const auto found = in_vectors_.find(array);
-    return found != in_vectors_.end() && found->second % lanes == 0;
+  ir::Stmt in_parts(const ir::AsyncCopy& copy, int width) {
+    std::vector<ir::Stmt> parts;
+    for (int i = 0; i < copy.count; i += width) {
+      const Expr first = copy.from_index[0] + make_const(Int(32), std::int64_t{i});
+      parts.push_back(
+          part_of(copy, i, width, width == 1 ? Expr() : whole_vector(copy.from, first, width).shift));
+    }
+    return ir::make_block(parts);
+  }
+
+  /// `count` elements from the `first` on, read `shift` further; where that is undefined, one element
+  /// that is kept within its array, or a copy whose place is the same in every block.
+  ir::Stmt part_of(const ir::AsyncCopy& copy, int first, int count, const Expr& shift) {
+    ir::AsyncCopy part = copy;
+    const Expr from = make_const(Int(32), std::int64_t{first});
+    part.count = count;
+    part.to_index[0] = simplify(copy.to_index[0] + from);
+    part.from_index[0] = simplify(copy.from_index[0] + from);
+    const Expr place = part.from_index[0];
+    part.from_index = within(copy.from, part.from_index);
+    if (shift.defined()) part.from_index[0] = simplify(place + shift);
+    return count * own_.at(copy.to).bytes() < ir::kNarrowestCopy ? moved(part)
+                                                                 : ir::make_stmt(std::move(part));
+  }
+
+  /// What an index stays within.
+  struct Box {
+    Expr first, last, extent;
+    bool repeats;
+  };
+  [[nodiscard]] Box box_of(const std::string& array, std::size_t d) const {
+    const auto period = arrays_.periods.find(array);
+    const bool repeats = period != arrays_.periods.end() && (period->second.dims >> d & 1U) != 0;
+    const std::string& of = repeats ? period->second.box : array;
+    const Expr first = min_symbol(of, d), extent = extent_symbol(of, d);
+    return {first, first + extent - 1, extent, repeats};
+  }
+
+  /// Do `lanes` elements from `first` on lie inside of the array, or outside, whole? The array begins
+  /// and ends where vectors that are counted from the domain's first point do.
+  [[nodiscard]] bool never_straddles(const std::string& array, const Expr& first,
+                                     std::int64_t lanes) const {
+    const auto found = arrays_.in_vectors.find(array);
+    if (found == arrays_.in_vectors.end() || found->second % lanes != 0) return false;
+    const analysis::Linear place = analysis::linearize(first);
+    return place.constant % lanes == 0 &&
+           std::all_of(place.terms.begin(), place.terms.end(), [&](const auto& term) {
+             const auto* var = term.first.template as<VarRef>();
+             const bool origin = var != nullptr && term.second == 1 && is_array_symbol(var->name, "min");
+             return origin || term.second % lanes == 0;
+           });
   }
 
   // Elements narrower than any copy are loaded and stored.
@@ -154,19 +201,27 @@ class Clamp {
   struct Whole {
     Expr inside, known, shift;
   };
-  static Whole whole_vector(const std::string& array, const Expr& first, std::int64_t lanes) {
-    const Expr low = min_symbol(array, 0), high = low + extent_symbol(array, 0) - 1;
+  [[nodiscard]] Whole whole_vector(const std::string& array, const Expr& first,
+                                   std::int64_t lanes) const {
+    const Box box = box_of(array, 0);
+    const Expr &low = box.first, &high = box.last;
     const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
     const Expr last = first + number(lanes - 1);
+    const Expr inside = first >= low && last <= high;
+    if (box.repeats) {
+      // Periods away, if those are whole vectors.
+      const Expr image = low + (first - low) % box.extent;
+      const Expr known = box.extent % number(lanes) == number(0) && image + number(lanes - 1) <= high;
+      return {simplify(inside), simplify(inside || known),
+              simplify((image - first) / number(lanes) * number(lanes))};
+    }
     // How many vectors the first one stands before the array, and the last one behind.
     const auto vectors = [&](const Expr& points) {
       return (points + number(lanes - 1)) / number(lanes);
     };
     const Expr before = select(first < low, vectors(low - first), number(0));
     const Expr behind = select(last > high, vectors(last - high), number(0));
-    const Expr inside = first >= low && last <= high;
-    const Expr outside =
-        (last < low || first > high) && extent_symbol(array, 0) >= number(2 * lanes - 1);
+    const Expr outside = (last < low || first > high) && box.extent >= number(2 * lanes - 1);
     return {simplify(inside), simplify(inside || outside), simplify((before - behind) * number(lanes))};
   }
 
@@ -175,11 +230,15 @@ class Clamp {
     std::vector<Expr> result;
     for (std::size_t d = 0; d < index.size(); ++d) {
       const bool of_vector = d == 0 && !vector_.empty() && uses_var(index[d], vector_);
-      const Expr first = min_symbol(array, d);
-      const Expr last = first + extent_symbol(array, d) - 1;
+      const Box box = box_of(array, d);
+      const Expr &first = box.first, &last = box.last;
       const auto [varies, grows] = way_of(index[d]);
       Expr e = index[d];
-      if (varies && !of_vector) e = grows && !overlap_ ? min(e, last) : max(min(e, last), first);
+      if (varies && !of_vector && box.repeats) {
+        e = first + (e - first) % box.extent;
+      } else if (varies && !of_vector) {
+        e = grows && !overlap_ ? min(e, last) : max(min(e, last), first);
+      }
       const auto shift = shift_.find(array);
       if (of_vector && shift != shift_.end()) e = simplify(e + shift->second);
       result.push_back(e);
@@ -208,7 +267,7 @@ class Clamp {
 
   std::set<std::string> fixed_;
   bool overlap_;
-  std::map<std::string, std::int64_t> in_vectors_;
+  Arrays arrays_;
   std::map<std::string, Type> own_;
   std::string vector_;                 // the loop whose lanes all load inside
   std::map<std::string, Expr> shift_;  // of its loads
@@ -245,13 +304,20 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
       }
     }
   }
-  std::map<std::string, std::int64_t> in_vectors;
+  Arrays arrays;
   for (const auto& f : funcs) {
     const auto* read = f->definitions.front().values.front().as<Access>();
-    if (!f->held_in_vectors || read == nullptr || read->image != f->held_of) continue;
-    in_vectors[read->name] = FunctionData::kHeldVectorBytes / f->types.front().bytes();
+    if (f->held_of == nullptr || read == nullptr || read->image != f->held_of) continue;
+    if (f->held_in_vectors) {
+      arrays.in_vectors[read->name] = FunctionData::kHeldVectorBytes / f->types.front().bytes();
+    }
+    if (f->held_periods == 0) continue;
+    const auto& inputs = program.pipeline.inputs;
+    const auto box = std::find_if(inputs.begin(), inputs.end(),
+                                  [&](const auto& input) { return input.image == f->held_box; });
+    arrays.periods[read->name] = {f->held_periods, box->name};
   }
-  return Clamp(stmt, std::move(fixed), overlap, std::move(in_vectors)).in(stmt);
+  return Clamp(stmt, std::move(fixed), overlap, std::move(arrays)).in(stmt);
 }
 
 ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition) {

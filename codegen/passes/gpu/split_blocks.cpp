@@ -91,7 +91,7 @@ class Splitter {
   ir::Stmt split(const ir::Stmt& march) const {
     const std::size_t nodes = size_of(march);
     if (blocks_.empty() || nodes > kLargestSplitMarch) return march;
-    ir::Stmt result = march;
+    ir::Stmt result = near(march);
     const bool edges = blocks_.size() == 2 && nodes <= kLargestSplitEdges;
     for (const std::string& edge : edges ? blocks_ : std::set<std::string>()) {
       std::set<std::string> others = blocks_;
@@ -99,6 +99,14 @@ class Splitter {
       result = apart(march, others, result);
     }
     return apart(march, blocks_, result);
+  }
+
+  // `march`, and apart from it that of blocks of which no point is more than a period outside: remainders
+  // are choices there.
+  [[nodiscard]] ir::Stmt near(const ir::Stmt& march) const {
+    analysis::Interior near = analysis::Interior::within_a_period(blocks_, march, ranges_);
+    const ir::Stmt chosen = near.run(march);
+    return where(near, chosen, march);
   }
 
   // Blocks that lie inside; those of which no point is more than a period outside, where remainders are

@@ -9,6 +9,9 @@
 //                      else if ..: ..
 //                      else: march step: as before
 //
+// Fields that repeat beside their box (FunctionData::held_periods) are remainders; a march of blocks of
+// which no point is more than a period beside its image has choices in their places.
+//
 // Plain tiles, without marches and arrays of their own, are split where that takes boundary conditions
 // out of their indices: blocks inside; those of which no point is more than a period beside its image,
 // where a remainder is two minima; and the rest, point by point.
