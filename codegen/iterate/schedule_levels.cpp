@@ -213,15 +213,20 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
   // Warps that compute few levels come to the next plane sooner.
   constexpr int kLevelsAhead = 16;
   const int asked_ahead = std::max(2, kLevelsAhead / static_cast<int>(tile.levels.size() + 1));
-  take_loops(tile.last, marching.loops);
+  const auto is_scatter = [](const Directive& directive) {
+    return std::holds_alternative<directive::Scatter>(directive.op);
+  };
+  std::vector<Directive> loops = marching.loops, scatters;
+  std::copy_if(loops.begin(), loops.end(), std::back_inserter(scatters), is_scatter);
+  std::erase_if(loops, is_scatter);
+  take_loops(tile.last, loops);
   const std::string at = march_loop(*tile.last.function(), marching.var);
-  for (Func& level : tile.levels) {
+  const auto keep = [&](Func& level) {
     level.compute_at(tile.last, at).store_in(MemoryType::Register);
-    for (const Directive& directive : marching.loops) {
-      if (!std::holds_alternative<directive::Scatter>(directive.op)) continue;
-      level.function()->definitions.front().directives.push_back(directive);
-    }
-  }
+    take_loops(level, scatters);
+  };
+  for (Func& level : tile.levels) keep(level);
+  keep(tile.computed);
   for (Func& held : fields) {
     held.compute_at(tile.last, at).store_in(MemoryType::Register);
     if (planes == Planes::Staged) {

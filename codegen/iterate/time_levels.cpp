@@ -81,12 +81,13 @@ class LevelMaker {
 
   /// The last step, over the stepped box alone.
   void finish(int number) {
-    const std::vector<Expr> values = values_of(number);
     const std::vector<Expr> args = args_of(*step_func_);
+    define(tile_.computed, args, values_of(number));
     std::vector<Expr> fields;
     for (const Replacement& r : state_.replacements) {
       fields.push_back(r.input ? now_[state_.field_number(*r.input, r.where)](args)
-                               : values[static_cast<std::size_t>(r.element)]);
+                       : tile_.computed.types().size() == 1 ? Expr(tile_.computed(args))
+                                                            : Expr(tile_.computed(args)[r.element]));
     }
     define(tile_.last, args, fields);
   }
@@ -178,7 +179,7 @@ class LevelMaker {
 }  // namespace
 
 std::vector<Func*> TimeLevels::all() {
-  std::vector<Func*> funcs{&last};
+  std::vector<Func*> funcs{&last, &computed};
   for (Func& level : levels) funcs.push_back(&level);
   for (Func& one : held) funcs.push_back(&one);
   return funcs;
@@ -204,6 +205,7 @@ TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole
   }
   TimeLevels tile;
   tile.last = Func(func.name() + ".t" + std::to_string(steps));
+  tile.computed = Func(tile.last.name() + ".computed");
   LevelMaker maker(state, tile, whole);
   for (int n = 0; n + 1 < steps; ++n) maker.step(n);
   maker.finish(steps - 1);

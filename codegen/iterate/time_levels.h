@@ -30,6 +30,9 @@ namespace mica::iterate {
 struct TimeLevels {
   /// Its value i is what the field of replacement i holds after all steps.
   Func last;
+  /// What `last` stores of its own step. Where that is computed whether it is stored or not, no code
+  /// has it twice, for vectors and for points.
+  Func computed;
   /// The Funcs of the steps before, in order, and the fields' values within their boxes.
   std::vector<Func> levels, held;
   /// Points of the first field that keep their values, before and after the stepped box, for each

@@ -101,8 +101,8 @@ class Splitter {
     return apart(march, blocks_, result);
   }
 
-  // `march`, and apart from it that of blocks of which no point is more than a period outside: remainders
-  // are choices there.
+  // `march`, and apart from it that of blocks of which no point is more than a period outside:
+  // remainders are choices there.
   [[nodiscard]] ir::Stmt near(const ir::Stmt& march) const {
     analysis::Interior near = analysis::Interior::within_a_period(blocks_, march, ranges_);
     const ir::Stmt chosen = near.run(march);
