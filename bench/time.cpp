@@ -296,7 +296,8 @@ std::vector<TimeCase> time_cases() {
        Float(32),
        3,
        256,
-       {{1, {{"vec", 2}}}, {2, {{"threads_y", 8}, {"rows", 2}, {"chunk", 32}, {"scatter", 0}}}}},
+       {{1, {{"vec", 2}}},
+        {2, {{"vec", 2}, {"threads_y", 12}, {"rows", 2}, {"chunk", 128}, {"scatter", 0}}}}},
   };
 }
 

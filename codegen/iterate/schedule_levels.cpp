@@ -79,6 +79,16 @@ std::vector<Directive> loops_of(const Func& step) {
   return loops;
 }
 
+/// Of the vectors that they ask for.
+int lanes_of(const std::vector<Directive>& loops) {
+  int lanes = 1;
+  for (const Directive& directive : loops) {
+    const auto* vectors = std::get_if<directive::Vectorize>(&directive.op);
+    if (vectors != nullptr) lanes = std::max(lanes, vectors->width);
+  }
+  return lanes;
+}
+
 /// Loops of a march, and how the planes of fields come to it.
 struct Marching {
   std::vector<Directive> loops;
@@ -129,6 +139,7 @@ void take_loops(Func& func, const std::vector<Directive>& loops) {
 
 void compute_whole(TimeLevels& tile, const std::vector<Directive>& loops) {
   for (Func* func : tile.all()) func->clear_schedule();
+  tile.keep_last(false);
   take_loops(tile.last, loops);
   for (Func& level : tile.levels) {
     level.compute_root();
@@ -218,7 +229,10 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
   };
   std::vector<Directive> loops = marching.loops, scatters;
   std::copy_if(loops.begin(), loops.end(), std::back_inserter(scatters), is_scatter);
-  std::erase_if(loops, is_scatter);
+  // A sum that is cut has one operation left in the last plane, which is cheaper twice than kept.
+  const bool is_kept = scatters.empty() || lanes_of(loops) > 2;
+  tile.keep_last(is_kept);
+  if (is_kept) std::erase_if(loops, is_scatter);
   take_loops(tile.last, loops);
   const std::string at = march_loop(*tile.last.function(), marching.var);
   const auto keep = [&](Func& level) {
@@ -226,7 +240,7 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
     take_loops(level, scatters);
   };
   for (Func& level : tile.levels) keep(level);
-  keep(tile.computed);
+  if (is_kept) keep(tile.computed);
   for (Func& held : fields) {
     held.compute_at(tile.last, at).store_in(MemoryType::Register);
     if (planes == Planes::Staged) {

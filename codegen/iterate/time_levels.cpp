@@ -81,15 +81,19 @@ class LevelMaker {
 
   /// The last step, over the stepped box alone.
   void finish(int number) {
-    const std::vector<Expr> args = args_of(*step_func_);
-    define(tile_.computed, args, values_of(number));
-    std::vector<Expr> fields;
+    const std::vector<Expr> args = args_of(*step_func_), values = values_of(number);
+    define(tile_.computed, args, values);
     for (const Replacement& r : state_.replacements) {
-      fields.push_back(r.input ? now_[state_.field_number(*r.input, r.where)](args)
-                       : tile_.computed.types().size() == 1 ? Expr(tile_.computed(args))
-                                                            : Expr(tile_.computed(args)[r.element]));
+      if (r.input) {
+        tile_.direct.push_back(now_[state_.field_number(*r.input, r.where)](args));
+        tile_.kept.push_back(tile_.direct.back());
+        continue;
+      }
+      tile_.direct.push_back(values[static_cast<std::size_t>(r.element)]);
+      tile_.kept.push_back(values.size() == 1 ? Expr(tile_.computed(args))
+                                              : Expr(tile_.computed(args)[r.element]));
     }
-    define(tile_.last, args, fields);
+    define(tile_.last, args, tile_.direct);
   }
 
  private:
@@ -177,6 +181,10 @@ class LevelMaker {
 };
 
 }  // namespace
+
+void TimeLevels::keep_last(bool keep) {
+  last.function()->definitions.front().values = keep ? kept : direct;
+}
 
 std::vector<Func*> TimeLevels::all() {
   std::vector<Func*> funcs{&last, &computed};

@@ -30,9 +30,12 @@ namespace mica::iterate {
 struct TimeLevels {
   /// Its value i is what the field of replacement i holds after all steps.
   Func last;
-  /// What `last` stores of its own step. Where that is computed whether it is stored or not, no code
-  /// has it twice, for vectors and for points.
+  /// The values of the last step, and `last` as it reads them or, usually, computes them itself. Kept in
+  /// registers they are computed whether they are stored or not, so that no code has them twice, for
+  /// vectors and for points.
   Func computed;
+  std::vector<Expr> kept, direct;
+  void keep_last(bool keep);
   /// The Funcs of the steps before, in order, and the fields' values within their boxes.
   std::vector<Func> levels, held;
   /// Points of the first field that keep their values, before and after the stepped box, for each
