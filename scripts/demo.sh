@@ -14,7 +14,7 @@ scripts/build.sh release wave2d blur
 pictures=$PWD/build/demo
 mkdir -p "$pictures"
 build/release/bin/wave2d --picture "$pictures/wave2d.png" ${model:+--model "$model"}
-build/release/bin/blur --output "$pictures/blur.png"
+build/release/bin/blur --picture "$pictures/blur.png"
 
 echo
 echo "Pictures: $pictures/wave2d.png $pictures/blur.png"

@@ -1,15 +1,17 @@
 // blur: one image filter, five schedules, one table.
 //
-//   blur photo.png --output blurred.png
+//   blur photo.png --picture before_and_after.png
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <numbers>
 
 #include "examples/common/copy_speed.h"
 #include "examples/common/pictures.h"
 #include "examples/common/program.h"
+#include "examples/common/side_by_side.h"
 #include "schedules/mica.h"
 
 namespace {
@@ -35,14 +37,26 @@ struct Blur {
   }
 };
 
-Buffer<std::uint8_t> test_card() {
-  Buffer<std::uint8_t> image(1024, 768, 3);
-  image.for_each([](std::uint8_t& v, const Coordinates& at) {
-    const double x = static_cast<double>(at[0]) - 512, y = static_cast<double>(at[1]) - 384;
-    const double rings = std::sin((x * x + y * y) / 900.0 + static_cast<double>(at[2]));
-    v = static_cast<std::uint8_t>(127.5 + 127.0 * rings);
+/// Rings, finest between their centres. Beyond an edge they go on as their mirror image, which for a
+/// blur of one pixel to each side is what repeated edges say: so they leave no fringe there.
+Photo test_card() {
+  Photo card{Buffer<std::uint16_t>(1024, 768, 3)};
+  card.values.for_each([](std::uint16_t& v, const Coordinates& at) {
+    constexpr double kTurn = 2 * std::numbers::pi, kPhase = 180;
+    const double x = kTurn * (static_cast<double>(at[0]) + 0.5) / 1024;
+    const double y = kTurn * (static_cast<double>(at[1]) + 0.5) / 768;
+    const double phase = kPhase * (std::cos(x) + 0.5625 * std::cos(y)) + static_cast<double>(at[2]);
+    v = static_cast<std::uint16_t>(127.5 + 127.0 * std::sin(phase));
   });
-  return image;
+  return card;
+}
+
+/// Of 8 bits, so that sums of nine fit.
+Photo read_8_bits(const std::string& path) {
+  const Buffer<std::uint8_t> bytes = read_png(path);
+  Photo photo{Buffer<std::uint16_t>(bytes.extent(0), bytes.extent(1), bytes.extent(2))};
+  std::copy_n(bytes.data(), bytes.elements(), photo.values.data());
+  return photo;
 }
 
 struct Row {
@@ -73,14 +87,17 @@ Row run(const std::string& schedule, bool separable, const Buffer<std::uint16_t>
   return row;
 }
 
-void run_all(const std::string& input, const std::string& output, int passes,
-             const std::string& target_name) {
-  const Target target = target_name.empty() ? Target::best() : Target::parse(target_name);
-  const Buffer<std::uint8_t> picture = input.empty() ? test_card() : read_png(input);
-  Buffer<std::uint16_t> image(picture.extent(0), picture.extent(1), picture.extent(2));
-  std::copy_n(picture.data(), picture.elements(), image.data());
-  std::printf("image     %s: %s\n", input.empty() ? "test card" : input.c_str(),
-              picture.describe().c_str());
+struct Options {
+  std::string photo, out, picture = "blur.png", target;
+  int passes = 8;
+};
+
+void run_all(const Options& o) {
+  const Target target = target_of(o.target);
+  const Photo photo = o.photo.empty() ? test_card() : read_8_bits(o.photo);
+  const Buffer<std::uint16_t>& image = photo.values;
+  std::printf("image     %s: %s\n", o.photo.empty() ? "test card" : o.photo.c_str(),
+              photo.describe().c_str());
   std::printf("target    %s (%s)\n", to_string(target).c_str(), device_for(target)->name().c_str());
 
   const std::size_t bytes = static_cast<std::size_t>(image.elements()) * 4;
@@ -108,33 +125,33 @@ void run_all(const std::string& input, const std::string& output, int passes,
   std::printf("results   the four separable schedules agree in every bit\n");
 
   // The picture shows many passes, so that the eye can see the blur.
-  Buffer<std::uint16_t> result = image.copy();
+  Photo result{image.copy()};
   Blur blur(true);
-  for (int i = 0; i < passes; ++i) {
+  for (int i = 0; i < o.passes; ++i) {
     Buffer<std::uint16_t> next(image.extent(0), image.extent(1), image.extent(2));
-    blur.input.set(result);
+    blur.input.set(result.values);
     blur.blur_y.realize(next, target);
-    result = next;
+    result.values = next;
   }
-  Buffer<std::uint8_t> blurred(picture.extent(0), picture.extent(1), picture.extent(2));
-  const std::uint16_t* from = result.data();
-  std::transform(from, from + result.elements(), blurred.data(),
-                 [](std::uint16_t v) { return static_cast<std::uint8_t>(v); });
-  write_png(output, blurred);
-  std::printf("picture   %s: %d passes\n", output.c_str(), passes);
+  write_png(o.picture, side_by_side(photo, result));
+  std::printf("picture   %s: before and after %d passes\n", o.picture.c_str(), o.passes);
+  if (!o.out.empty()) {
+    write_photo(o.out, result);
+    std::printf("result    %s: %s\n", o.out.c_str(), result.describe().c_str());
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string input, output = "blurred.png", target;
-  int passes = 8;
+  Options o;
   CLI::App app("3x3 box blur of a PNG under five schedules", "blur");
-  app.add_option("image", input, "PNG to filter (default: a test card)");
-  app.add_option("--output", output, "PNG to write")->capture_default_str();
-  app.add_option("--passes", passes, "blur passes in the written picture")
+  app.footer("Example: blur photo.png --passes 20 --picture before_and_after.png");
+  app.add_option("photo", o.photo, "PNG to filter (default: a test card)");
+  app.add_option("--passes", o.passes, "blur passes in the written picture")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
-  app.add_option("--target", target, "host, cuda, cuda:N or emulator (default: the best there is)");
-  return run_program(app, argc, argv, [&] { run_all(input, output, passes, target); });
+  app.add_option("--out", o.out, "PNG of the result alone (default: none)");
+  add_usual_options(app, o.target, o.picture);
+  return run_program(app, argc, argv, [&] { run_all(o); });
 }

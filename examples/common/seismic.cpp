@@ -1,7 +1,9 @@
 #include "examples/common/seismic.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdio>
 #include <numbers>
 
 #include "dsl/func/finite_difference.h"
@@ -9,16 +11,35 @@
 
 namespace mica::examples {
 
+namespace {
+
+constexpr float kSlowest = 1e-3F, kFastest = 1e6F;  // km/s, m/s
+
+bool is_velocity(float v) { return v >= kSlowest && v <= kFastest; }
+
+std::string wrong_velocity(float v, std::int64_t sample) {
+  const auto turned = std::bit_cast<float>(__builtin_bswap32(std::bit_cast<std::uint32_t>(v)));
+  char words[200];
+  std::snprintf(words, sizeof words,
+                " holds velocity %g at sample %lld; velocities are %g to %g, in m/s or km/s", v,
+                static_cast<long long>(sample), kSlowest, kFastest);
+  std::string text = words;
+  if (is_velocity(turned)) {
+    std::snprintf(words, sizeof words,
+                  ". In the other byte order it is %g: little-endian samples are needed", turned);
+    text += words;
+  }
+  return text;
+}
+
+}  // namespace
+
 Buffer<float> read_velocities(const std::string& path, const std::vector<std::int64_t>& extents) {
-  constexpr float kFastest = 1e6F;  // m/s
   Buffer<float> velocities = read_float_array(path, extents);
   float* v = velocities.data();
   const std::int64_t n = velocities.elements();
   for (std::int64_t i = 0; i < n; ++i) {
-    if (v[i] > 0 && v[i] <= kFastest) continue;
-    throw UserError(path + " holds velocity " + std::to_string(v[i]) + " at sample " +
-                    std::to_string(i) + "; velocities are positive and at most " +
-                    std::to_string(static_cast<int>(kFastest)) + " m/s");
+    if (!is_velocity(v[i])) throw UserError(path + wrong_velocity(v[i], i));
   }
   if (*std::max_element(v, v + n) < 20.0F) {
     std::transform(v, v + n, v, [](float speed) { return speed * 1000.0F; });

@@ -10,7 +10,8 @@
 namespace mica::examples {
 
 /// P-wave velocities in m/s from a raw float32 or NPY file; samples in km/s (all below 20) are
-/// converted. UserErrors: see read_float_array; a velocity that is not positive, or beyond 1e6 m/s.
+/// converted. UserErrors: see read_float_array; a velocity that is not in 0.001 ... 1e6, which the
+/// message says of samples in the other byte order, too.
 Buffer<float> read_velocities(const std::string& path, const std::vector<std::int64_t>& extents);
 
 /// 0.9 of the longest stable step of a leapfrog scheme, in seconds, with central differences of `order`

@@ -10,6 +10,7 @@
 #include "examples/common/copy_speed.h"
 #include "examples/common/pictures.h"
 #include "examples/common/program.h"
+#include "examples/common/side_by_side.h"
 #include "examples/local_laplacian/check.h"
 #include "examples/local_laplacian/landscape.h"
 
@@ -63,20 +64,6 @@ double median_time(Program& program, const Photo& photo, const Options& o,
   return seconds[static_cast<std::size_t>(o.runs / 2)];
 }
 
-/// 8 bits of the photo on the left, of the result on the right, and a white line between them.
-Buffer<std::uint8_t> beside(const Photo& before, const Photo& after) {
-  constexpr std::int64_t kGap = 8;
-  const std::int64_t width = before.width();
-  Buffer<std::uint8_t> both(2 * width + kGap, before.height(), before.channels());
-  const Buffer<std::uint16_t>&left = before.values, &right = after.values;
-  both.for_each([&](std::uint8_t& value, const Coordinates& at) {
-    const std::int64_t x = at[0] < width ? at[0] : at[0] - width - kGap;
-    const int v = x < 0 ? before.white : (at[0] < width ? left : right)(x, at[1], at[2]);
-    value = static_cast<std::uint8_t>((v * 255 + before.white / 2) / before.white);
-  });
-  return both;
-}
-
 void run(const Options& o) {
   const Target target = target_of(o.target);
   const std::string name = o.photo.empty() ? "a landscape that is made up" : o.photo;
@@ -104,7 +91,7 @@ void run(const Options& o) {
       "filter    %d levels, %d samples: %.3f ms, median of %d runs, %.1f megapixels a second; a copy of "
       "its values takes %.3f ms\n",
       levels, o.samples, seconds * 1e3, o.runs, pixels / seconds * 1e-6, copy * 1e3);
-  write_png(o.picture, beside(photo, result));
+  write_png(o.picture, side_by_side(photo, result));
   std::printf("picture   %s: before and after, alpha %g, beta %g, sigma %g\n", o.picture.c_str(),
               o.strength.alpha, o.strength.beta, o.strength.sigma);
   if (!o.out.empty()) {

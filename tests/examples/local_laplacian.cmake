@@ -6,18 +6,7 @@ set(checks "identity[^\n]*: 0 of [^\n]*right.*constant[^\n]*: 0 values[^\n]*righ
 loops[^\n]* 65535,[^\n]*right.*samples[^\n]*order (2\\.|1\\.[89])[^\n]*right.*filter +[0-9]+")
 run_alike("${checks} levels, 8 samples" "[^\n]*(right|WRONG)" --size 70 46 --alpha 1.5 --beta 0.4 --runs 1)
 
-# png(<name> <text>): a PNG in base64.
-function(png name text)
-  file(WRITE "${WORK}/${name}.base64" "${text}")
-  execute_process(COMMAND base64 -d "${WORK}/${name}.base64" OUTPUT_FILE "${WORK}/${name}" COMMAND_ERROR_IS_FATAL ANY)
-endfunction()
-png(palette.png "iVBORw0KGgoAAAANSUhEUgAAABQAAAAOAgMAAAElreT1AAAADFBMVEXIHhQUtDweKNzw8OYxKYcOAAAAAnRSTlMAgJsrThgAAABcSURBVAjX\
-Y5Bh2MKgwNDAEM3A8LGBQeoAQz4DwwYHhqMNDIxZHxjC9jMwrD4QwMCa/QGMo/YwgPH6gwFg/EFsAQODaNTq/1AyNGv9HwYouWr/B8ZQKPn/AGvYKgAsNCYgHjEa\
-8QAAAABJRU5ErkJggg==")
-png(gray16.png "iVBORw0KGgoAAAANSUhEUgAAABIAAAANEAQAAABe1yrRAAAAjElEQVQoz2NkYDjByL2DgYEHipHZ6Hx8cozM/ScYCSkixkBGdjniXYTPQEautRAXkeIN\
-bGoZ+WxQXUSugYyCp7G7iFQDWVj6GRhYdjAwMO9gYEBmM7uj8vHJMbszMDBKvES4iBRX4HURKa7AcJECO3USJAtzP/muQOYzqquSH/0oCVJrC+XRz72DgQEA5/+w\
-R8rLTjMAAAAASUVORK5CYII=")
-png(pixel.png "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVQI12NgBwAACQAIiq3bzgAAAABJRU5ErkJggg==")
+include("${CMAKE_CURRENT_LIST_DIR}/png_files.cmake")
 run_good("20 x 14 pixels, 3 channels of 8 bits.*${checks}" palette.png --target host --runs 1)
 # 16 bits: the same on both targets, and what was written can be read again and has all of its bits.
 set(same --alpha 0 --beta 1 --levels 3 --runs 1)
@@ -35,9 +24,6 @@ endif()
 
 set(ENV{MICA_TARGET} host)
 set(quick --size 70 46 --levels 2 --runs 1)
-file(WRITE "${WORK}/words.png" "not a picture")
-file(WRITE "${WORK}/empty.png" "")
-execute_process(COMMAND head -c 150 "${WORK}/gray16.png" OUTPUT_FILE "${WORK}/cut.png" COMMAND_ERROR_IS_FATAL ANY)
 run_bad(1 "cannot open missing.png" missing.png)
 run_bad(1 "words.png \\(13 bytes\\): .*PNG" words.png)
 run_bad(1 "empty.png \\(0 bytes\\): the file ends" empty.png)

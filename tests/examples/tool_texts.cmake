@@ -77,7 +77,16 @@ foreach(bad IN ITEMS "no command shwo .did you mean show;shwo" "no option --size
     "blck_x: .* .did you mean block_x;bench;pmpp/naive;--target;host;--sweep;blck_x=1,2"
     "did you mean 7pt-f32;bench;time;7pt-f3x" "did you mean stencil7;show;pmpp/naive;-a;stencil77"
     "did you mean host;bench;pmpp/naive;--target;hots" "did you mean simplify;dump;stencil7;--after;simplif"
-    "did you mean pmpp/naive;plan;pmpp/naife" "mica fuzz --help;fuzz;--sed;3")
+    "did you mean pmpp/naive;plan;pmpp/naife" "mica fuzz --help;fuzz;--sed;3"
+    "no command lst .did you mean list.*the commands of tuned are list.*mica tuned --help;tuned;lst"
+    "a command is missing. the commands of tuned are list;tuned" "no option --filtre;tuned;list;--filtre;3"
+    "no option --outptu .did you mean --output;export;stencil7;--outptu;a" "--output is required;export;stencil7"
+    "no variant defalt .did you mean default;export;stencil7;--variant;defalt;-o;a"
+    "-p chunk=3: parameters belong to a schedule;export;stencil7;-p;chunk=3;-o;a"
+    "--extents has 1 number, and stencil7 has 3 dimensions;tune;stencil7;--extents;3;--target;host"
+    "--extents has 0, and;tune;stencil7;--extents;0,1,1;--target;host"
+    "--extents has 2 numbers, and time/7pt-f32 has 3;tune;time/7pt-f32;--extents;2,2;--target;host"
+    "memory runs out;tune;time/7pt-f32;--size;1000000;--target;host")
   list(POP_FRONT bad expected)
   run_bad("[12]" "${expected}" ${bad})
   execute_process(COMMAND "${PROGRAM}" ${bad} WORKING_DIRECTORY "${WORK}" OUTPUT_QUIET ERROR_VARIABLE output)
@@ -89,7 +98,8 @@ endforeach()
 
 # --help of every command ends with an example, which works.
 set(ENV{MICA_TUNE_STORE} "${WORK}/tuned.db")
-foreach(command IN ITEMS "" list show plan traffic dump ptx bench "bench;time" fuzz tune tuned "tuned;list" "tuned;export")
+foreach(command IN ITEMS "" list show plan traffic dump ptx export bench "bench;time" fuzz tune tuned "tuned;list" "tuned;show"
+                         "tuned;export" "tuned;import" "tuned;forget")
   run_good("\nExample: mica ([^\n]+)\n" ${command} --help)
   expect_fits("${command} --help")
   string(REGEX MATCH "\nExample: mica ([^\n]+)\n" ignored "${output}")

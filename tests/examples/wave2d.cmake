@@ -26,9 +26,11 @@ if(NOT hash_host STREQUAL hash_emulator)
   message(FATAL_ERROR "the wavefields of the host and the emulator differ")
 endif()
 
-# npy(<name> <version> <shape> <samples>...): an NPY file; each sample is the four bytes of a float32.
+# npy(<name> <version> <shape> <samples>...): an NPY file; each sample is the four bytes of a float32, or of what
+# `type` says.
+set(type "<f4")
 function(npy name version shape)
-  set(header "{'descr': '<f4', 'fortran_order': False, 'shape': ${shape}, }")
+  set(header "{'descr': '${type}', 'fortran_order': False, 'shape': ${shape}, }")
   string(LENGTH "${header}" length)
   math(EXPR length "${length}" OUTPUT_FORMAT HEXADECIMAL)
   string(REPLACE "0x" "\\x" length "${length}")
@@ -63,6 +65,11 @@ npy(wrapped 1 "(1000000000, 1000000000, 1000000000)")
 npy(infinite 1 "(1, 30)" "${row}${infinite}")
 npy(not_a_number 1 "(1, 30)" "${row}${not_a_number}")
 npy(line 1 "(30,)" "${row}${fast}")
+npy(truncated 1 "(1, 30)" "${row}")
+foreach(type IN ITEMS ">f4" "<f8" "<i4")
+  string(MAKE_C_IDENTIFIER "${type}" name)
+  npy(type${name} 1 "(1, 30)" "${row}${fast}")
+endforeach()
 
 # Bad input (what the message says, then the command line) ends with a message that names what is wrong.
 set(ENV{MICA_TARGET} host)
@@ -74,7 +81,9 @@ foreach(bad IN ITEMS
     "30x;--model;${WORK}/words.npy" "2\\^48 samples;--model;${WORK}/wrapped.npy"
     "velocity inf at sample 29;--model;${WORK}/infinite.npy"
     "velocity -?nan at sample 29;--model;${WORK}/not_a_number.npy" "1 dimensions;--model;${WORK}/line.npy"
-    "shape 0 0;--shape;0;0" "shape -5 10;--shape;-5;10" "shape 1 2000000000;--shape;1;2000000000"
+    "116 bytes of samples, and the shape needs 120;--model;${WORK}/truncated.npy"
+    "holds >f4. a float32 array .<f4. is needed;--model;${WORK}/type_f4.npy" "holds <f8;--model;${WORK}/type_f8.npy"
+    "holds <i4;--model;${WORK}/type_i4.npy" "shape 0 0;--shape;0;0" "shape -5 10;--shape;-5;10" "shape 1 2000000000;--shape;1;2000000000"
     "shape;--shape;12345678901234567890;1" "spacing 0;--spacing;0" "spacing -1;--spacing;-1"
     "spacing -?nan;--spacing;nan" "spacing inf;--spacing;inf" "spacing;--spacing;1e400"
     "frequency -3;--frequency;-3" "frequency -?nan;--frequency;nan" "frequency inf;--frequency;inf"

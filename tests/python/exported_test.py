@@ -6,13 +6,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import unittest
 
 import numpy
 
 import mica
-from support import F32, Foreign, Tensor, expect_error, random, same_bits
+from support import F32, Foreign, Tensor, expect_error, in_threads, random, same_bits
 
 LIBRARY = pathlib.Path(os.environ["MICA_EXPORTED"])
 
@@ -160,11 +159,7 @@ class ByMica(unittest.TestCase):
                 if not all(map(same_bits, made, expected)):
                     wrong.append(seed)
 
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work)
         self.assertEqual(wrong, [])
 
 

@@ -3,13 +3,12 @@
 import ctypes
 import os
 import sys
-import threading
 import unittest
 
 import numpy
 
 import mica
-from support import F32, Tensor, random, same_bits
+from support import F32, Tensor, in_threads, random, same_bits
 
 
 class Gpu:
@@ -108,11 +107,7 @@ class OnAGpu(unittest.TestCase):
                 if not same_bits(gpu.numpy(out, stream), expected):
                     wrong.append(seed)
 
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work)
         self.assertEqual(wrong, [])
 
 

@@ -1,5 +1,6 @@
 """What the tests of the Python package share."""
 
+import concurrent.futures
 import ctypes
 import re
 
@@ -36,6 +37,12 @@ def expect_error(test, pattern, call, error=mica.UserError, unchanged=()):
     test.assertTrue(re.search(pattern, str(caught.exception)), f"{pattern!r} is not in: {caught.exception}")
     for array, old in zip(unchanged, before):
         test.assertTrue(same_bits(array, old), "an array was changed")
+
+
+def in_threads(work, count=3):
+    """Calls `work(seed)` in several threads at once; what one of them raises is raised here."""
+    with concurrent.futures.ThreadPoolExecutor(count) as threads:
+        list(threads.map(work, range(count)))
 
 
 class Foreign:

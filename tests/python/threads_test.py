@@ -9,7 +9,7 @@ import unittest
 import numpy
 
 import mica
-from support import F32, jacobi, random, same_bits
+from support import F32, in_threads, jacobi, random, same_bits
 
 
 class Threads(unittest.TestCase):
@@ -50,11 +50,7 @@ class Threads(unittest.TestCase):
                 if not (same_bits(out, expected) and same_bits(p(u=u), expected)):
                     wrong.append(seed)
 
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work)
         self.assertEqual(wrong, [])
 
     def test_an_interrupt_is_not_swallowed(self):

@@ -5,6 +5,7 @@
 
 #include "bench/algorithms.h"
 #include "codegen/export/compile_to_library.h"
+#include "dsl/expr/names.h"
 #include "tools/mica/commands.h"
 
 namespace mica::tools {
@@ -32,6 +33,8 @@ Target parse_target(const std::string& text, ExportOptions& options) {
 }
 
 Variant parse_variant(const std::string& word) {
+  static const std::vector<std::string> kWords = {"default",  "unaligned", "strided",
+                                                  "in_place", "large",     "general"};
   Variant variant;
   if (word == "default") return variant;
   const bool general = word == "general";
@@ -40,14 +43,17 @@ Variant parse_variant(const std::string& word) {
   if (word == "in_place" || general) variant.separate = false;
   if (word == "large" || general) variant.index32 = variant.grid3 = false;
   if (variant == Variant{}) {
-    throw UserError("there is no variant " + word +
-                    "; they are default, unaligned, strided, in_place, large and general");
+    throw UserError("there is no variant " + word + did_you_mean(word, kWords) + "; they are " +
+                    joined(kWords));
   }
   return variant;
 }
 
 bench::Algorithm scheduled(const Choice& choice) {
   bench::Algorithm algorithm = bench::make_algorithm(choice.algorithm);
+  if (choice.schedule.empty() && !choice.parameters.empty()) {
+    throw UserError("parameters belong to a schedule by name; give --schedule");
+  }
   if (!choice.schedule_file.empty()) {
     if (!choice.schedule.empty()) {
       throw UserError("--schedule and --schedule-file are both given: name one");
@@ -117,7 +123,7 @@ void add_export(CLI::App& app) {
   command->add_option("--name", choice->name, "the C function (default: the last part of the stem)");
   command->add_option("--output,-o", choice->stem, "stem of the files: STEM.a, STEM.h")->required();
   command->add_flag("--shared", choice->shared, "makes STEM.so, too");
-  set_example(*command, "mica export blur --schedule blur/cpu-tile --target host -o blur");
+  set_example(*command, "mica export blur-u16 --schedule blur/cpu-tile --target host -o blur");
   command->callback([choice] { with_parameters(choice->parameters, [&] { run(*choice); }); });
 }
 

@@ -1,6 +1,7 @@
 // mica: looks at named schedules and at what the compiler makes of them.
 #include <algorithm>
 #include <iostream>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -25,46 +26,63 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+// The commands that are named, from the program itself to the innermost.
+std::vector<const CLI::App*> named_commands(const CLI::App& app) {
+  std::vector<const CLI::App*> all{&app};
+  for (auto inner = app.get_subcommands(); !inner.empty(); inner = all.back()->get_subcommands()) {
+    all.push_back(inner.front());
+  }
+  return all;
+}
+
+// "mica tuned list", without its first word.
+std::string words_of(const std::vector<const CLI::App*>& commands) {
+  std::string words;
+  for (std::size_t i = 1; i < commands.size(); ++i) {
+    words += (words.empty() ? "" : " ") + commands[i]->get_name();
+  }
+  return words;
+}
+
 // What is wrong with a command line, and what was meant.
 std::string fault_of(const CLI::App& app, const CLI::ParseError& error) {
+  const bool is_required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (!is_required && dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   const std::vector<std::string> extra = app.remaining(true);
-  const auto commands = app.get_subcommands();
-  if (commands.empty()) {
-    const std::vector<std::string> names = command_names(app);
-    const std::string legal = "; the commands are " + mica::joined(names);
+  const std::vector<const CLI::App*> commands = named_commands(app);
+  const CLI::App& last = *commands.back();
+  if (last.get_require_subcommand_min() > 0) {
+    const std::vector<std::string> names = command_names(last);
+    const std::string behind = commands.size() > 1 ? " of " + words_of(commands) : "";
+    const std::string legal = "; the commands" + behind + " are " + mica::joined(names);
     for (const std::string& word : extra) {
       if (word.starts_with("-")) return "there is no option " + word + " before the command" + legal;
       return "there is no command " + word + mica::did_you_mean(word, names) + legal;
     }
-    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
-      return "a command is missing" + legal;
-    return error.what();
+    return "a command is missing" + legal;
   }
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   std::vector<std::string> options;
-  for (const CLI::App* command = commands.front(); command != nullptr;) {
-    for (const CLI::Option* option : command->get_options()) {
+  for (std::size_t i = 1; i < commands.size(); ++i) {
+    for (const CLI::Option* option : commands[i]->get_options()) {
       for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
     }
-    const auto inner = command->get_subcommands();
-    command = inner.empty() ? nullptr : inner.front();
   }
   for (const std::string& word : extra) {
     if (!word.starts_with("-")) continue;
     const std::string name = word.substr(0, word.find('='));
     if (std::find(options.begin(), options.end(), name) != options.end()) {
-      return name + " stands before the command; it belongs behind " + commands.front()->get_name();
+      return name + " stands before the command; it belongs behind " + words_of(commands);
     }
     return "there is no option " + name + mica::did_you_mean(name, options) + "; the options of " +
-           commands.front()->get_name() + " are " + mica::joined(options);
+           words_of(commands) + " are " + mica::joined(options);
   }
   return error.what();
 }
 
 // The help that a fault should send its reader to.
 std::string help_for(const CLI::App& app) {
-  const auto commands = app.get_subcommands();
-  return "mica " + (commands.empty() ? "" : commands.front()->get_name() + " ") + "--help";
+  const std::string words = words_of(named_commands(app));
+  return "mica " + words + (words.empty() ? "" : " ") + "--help";
 }
 
 void print_error(const std::string& message) {
@@ -102,6 +120,9 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     print_error(fault_of(app, e) + "\n`" + help_for(app) + "` has all options and an example");
     return 2;
+  } catch (const std::bad_alloc&) {
+    print_error("memory runs out: give a smaller --size");
+    return 1;
   } catch (const std::exception& e) {
     print_error(e.what());
     return 1;

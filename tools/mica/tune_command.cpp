@@ -95,6 +95,9 @@ std::string table_of(const TuneResult& found) {
   return text;
 }
 
+/// Errors name what stands on the command line and no line of C++.
+constexpr CallSite kNowhere = CallSite::current("", 0, "");
+
 /// What is tuned: an algorithm, or the step of an iterated one with its fields.
 struct Job {
   std::vector<std::int64_t> extents;
@@ -104,8 +107,17 @@ struct Job {
 };
 
 std::vector<std::int64_t> extents_of(const Choice& choice, std::size_t dimensions, std::int64_t usual) {
-  if (!choice.extents.empty()) return choice.extents;
-  return std::vector<std::int64_t>(dimensions, choice.size > 0 ? choice.size : usual);
+  if (choice.extents.empty()) {
+    return std::vector<std::int64_t>(dimensions, choice.size > 0 ? choice.size : usual);
+  }
+  if (choice.extents.size() != dimensions) {
+    throw UserError("--extents has " + counted(choice.extents.size(), "number") + ", and " +
+                    choice.algorithm + " has " + counted(dimensions, "dimension"));
+  }
+  for (const std::int64_t n : choice.extents) {
+    if (n < 1) throw UserError("--extents has " + std::to_string(n) + ", and an extent is 1 at least");
+  }
+  return choice.extents;
 }
 
 Job algorithm_job(const Choice& choice, const Target& target) {
@@ -116,7 +128,7 @@ Job algorithm_job(const Choice& choice, const Target& target) {
   Job job{extents_of(choice, algorithm->halo.size(), usual), {}, {}};
   job.tune = [algorithm, extents = job.extents](TuneOptions options) {
     options.extents = extents;
-    return tune(algorithm->output, options);
+    return tune(algorithm->output, options, kNowhere);
   };
   job.report = [algorithm, extents = job.extents, target](const TuneResult& found) {
     algorithm->output.apply(found);
@@ -144,19 +156,11 @@ Job iterated_job(const Choice& choice, const Target& target) {
   const std::int64_t usual =
       target.backend == Backend::Host ? (found->dimensions == 2 ? 2048 : 256) : found->size;
   Job job{extents_of(choice, static_cast<std::size_t>(found->dimensions), usual), {}, {}};
-  if (job.extents.size() != static_cast<std::size_t>(found->dimensions)) {
-    throw UserError(choice.algorithm + " has " +
-                    counted(static_cast<std::size_t>(found->dimensions), "dimension") + ", and " +
-                    counted(job.extents.size(), "extent") + " were given");
-  }
-  for (const std::int64_t n : job.extents) {
-    if (n < 1) throw UserError("an extent is " + std::to_string(n) + ", and must be 1 at least");
-  }
   job.tune = [iteration, step, c = *found, extents = job.extents](const TuneOptions& options) {
     const std::vector<AnyBuffer> fields = bench::random_fields(c, extents);
     std::vector<RunInput> inputs;
     for (std::size_t f = 0; f < fields.size(); ++f) inputs.emplace_back(step.fields[f], fields[f]);
-    return tune(*iteration, inputs, options);
+    return tune(*iteration, inputs, options, kNowhere);
   };
   job.report = [iteration, name = choice.algorithm, extents = job.extents,
                 target](const TuneResult& found_now) {

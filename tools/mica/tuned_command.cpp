@@ -92,11 +92,10 @@ void add_tuned(CLI::App& app) {
       "the schedules that tuning found, kept in ~/.local/share/mica/tuned.db or MICA_TUNE_STORE");
   tuned->require_subcommand(1);
   auto choice = std::make_shared<Choice>();
-  const auto add = [&](const char* name, const char* text, void (*run)(const Choice&)) {
+  const auto add = [&](const char* name, const char* text, void (*run)(const Choice&),
+                       const char* example = "") {
     auto* command = tuned->add_subcommand(name, text);
-    add_wide(*command, choice->wide);
-    set_example(*command, std::string("mica tuned ") + name +
-                              (std::string(name) == "import" ? " tuned.json" : ""));
+    set_example(*command, std::string("mica tuned ") + name + example);
     command->callback([choice, run] { run(*choice); });
     return command;
   };
@@ -104,16 +103,16 @@ void add_tuned(CLI::App& app) {
     command->add_option("filter", choice->filter, "those whose name or device contains it");
     return command;
   };
-  filtered(add("list", "one line a schedule", list));
-  filtered(add("show", "schedules and all that was measured on the way", show));
-  filtered(add("export", "schedules as JSON", write))
+  add_wide(*filtered(add("list", "one line a schedule", list)), choice->wide);
+  add_wide(*filtered(add("show", "schedules and all that was measured on the way", show)), choice->wide);
+  filtered(add("export", "schedules as JSON", write, " -o tuned.json"))
       ->add_option("--output,-o", choice->file, "file (default: standard output)");
-  add("import", "takes up what export wrote", read)
+  add("import", "takes up what export wrote", read, " tuned.json")
       ->add_option("file", choice->file, "JSON file")
       ->required();
-  filtered(add("forget", "removes schedules and their measurements", forget))
+  filtered(add("forget", "removes schedules and their measurements", forget, " next"))
       ->add_flag("--all", choice->all, "all of them");
-  set_example(*tuned, "mica tuned list star25");
+  set_example(*tuned, "mica tuned list next");
 }
 
 }  // namespace mica::tools
