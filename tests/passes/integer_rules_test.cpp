@@ -152,5 +152,12 @@ TEST(IntegerRules, EveryValueLiesInItsInterval) {
   });
 }
 
+TEST(IntegerRules, TheSmallerSideOfAMinimumBoundsAnExtent) {
+  const Expr x = make_var("x");
+  EXPECT_EQ(analysis::constant_extent({x, min(x + 3, x + 9)}), 4);
+  EXPECT_EQ(analysis::constant_extent({x, min(x + 9, x + 3)}), 4);
+  EXPECT_EQ(analysis::constant_extent({max(x - 9, x - 3), x}), 4);
+}
+
 }  // namespace
 }  // namespace mica
