@@ -145,6 +145,17 @@ TEST(CommonFrame, OfBoxesOfOnePoint) {
   }
 }
 
+// Blocks store 120 x 10 of their 128 x 12 points.
+TEST(CommonFrame, OfOnePointMoreThanTheBlocksBeforeStore) {
+  for (const Box& box : {Box{{0, 121}, {0, 3}, {0, 2}}, Box{{0, 5}, {0, 11}, {0, 2}}}) {
+    Chain chain(2);
+    expect_oracles_bits(chain, box, [](Chain& c) {
+      c.next().gpu_tile(x, y, 32, 3).vectorize(x, 4).unroll(y, 4).march(z, 2);
+      c.keep_in_registers(true);
+    });
+  }
+}
+
 TEST(CommonFrame, WithAnInputKeptAsWell) {
   Chain chain(2);
   expect_oracles_bits(chain, {{-3, 251}, {2, 30}, {0, 9}}, [](Chain& c) {
