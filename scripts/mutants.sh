@@ -3,7 +3,7 @@
 # a minute: tests/mutants/*.ini has them, tests/mutants/mutants.py says how. Builds what they need first.
 # Exit: 1 if a fault survives one of its tests, 2 if the list is wrong.
 # Usage: mutants.sh [--list] [--few N] [NAME...]
-#   NAME    those alone, * and ? allowed; without any, all: half an hour on two cores
+#   NAME    those alone, * and ? allowed; without any, all: some ten minutes on two cores
 #   --few N N of them, others each day of the year
 #   --list  prints the names
 # Environment: MICA_PRESET (default dev), MICA_JOBS (mutants at once, as many as CPUs).
