@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests need (Debian 12), builds everything, runs all tests, then some of them again
-# under a sanitizer, and ends with the line "N passed, N failed, N skipped" of both.
+# Installs what the tests need (Debian 12), builds everything, runs all tests, then two mutants (others each
+# day; scripts/mutants.sh) and some tests again under a sanitizer, and ends with the line "N passed, N failed,
+# N skipped" of all.
 # Usage: test.sh [ctest arguments]     e.g. test.sh -L numeric
 # Environment: MICA_PRESET (dev, release, asan, ubsan, tsan; default dev), MICA_SANITIZE_TESTS (asan, ubsan,
 # tsan or none; by default the three take turns, a day of the year each, and none where ctest arguments
@@ -36,6 +37,21 @@ count() { sed -n "s/^[[:space:]]*$1=\"\([0-9]*\)\".*/\1/p" "$results" | head -n 
 total=$(count tests) failed=$(count failures)
 skipped=$(($(count skipped) + $(count disabled)))
 passed=$((total - failed - skipped))
+
+# The mutants of the day count as one test. A minute on two cores; with ten minutes left there are none.
+if [[ $# -eq 0 && $preset == dev ]]; then
+  mutants=0
+  if ((SECONDS / 60 + 10 <= ${MICA_TEST_MINUTES:-33})); then
+    timeout 4m scripts/mutants.sh --few 2 || mutants=$?
+  else
+    mutants=124
+  fi
+  case $mutants in
+    0) passed=$((passed + 1)) ;;
+    124) echo "skipped: the time is too short for mutants"; skipped=$((skipped + 1)) ;;
+    *) failed=$((failed + 1)) status=1 ;;
+  esac
+fi
 
 if [[ $sanitizer != none ]]; then
   log=build/sanitize.log

@@ -135,6 +135,14 @@ TEST(IterationErrors, ResidualsThatGrowOrAreLost) {
   const UntilOptions options{.check_every = 2, .growth = 100, .target = Target::host()};
   EXPECT_FAILS(grow.run_until({{u, a}}, norm() < 1e-3F, options), "norm", "grows", "after 4 steps", "0");
   EXPECT_EQ(a(1), 121) << "the fields are as after that step";
+  // It falls before it grows.
+  Func turning("turning");
+  turning(x) = select(step() < 4, 0.125F, 8.0F) * u(x) + 0.0F * u(x - 1);
+  Iteration turn({{u, turning}});
+  EXPECT_FAILS(
+      turn.run_until({{u, ones(10)}}, sum(r, abs(u(r)) * select(Expr(r) > 0, 1.0F, 0.0F)) < 1e-9F,
+                     {.check_every = 2, .max_steps = 12, .growth = 100, .target = Target::host()}),
+      "grows", "at its least, after 4", "after 8 steps");
   Func nan_next("nan_next");
   nan_next(x) = select(step() >= 5, u(x) * NAN, u(x)) + 0.0F * u(x - 1);
   Iteration lose({{u, nan_next}});

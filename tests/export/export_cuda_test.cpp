@@ -150,6 +150,47 @@ TEST_F(ExportedCuda, UnalignedRowsHaveAVariant) {
   EXPECT_EQ(to(0, 0), from(0, 0) + 1.0F);
 }
 
+TEST_F(ExportedCuda, UnalignedAddressesAreNotServedByAlignedCode) {
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  f(x, y) = u(x, y) + 1.0F;
+  f.gpu_tile(x, y, 8, 4).vectorize(x, 4);
+  launches_->add({f});
+  const LoadedLibrary library({f}, {.variants = {Variant{}}}, kGpu);
+  void* driver = dlopen(fake_cuda_path().c_str(), RTLD_NOW);
+  reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"))(0);
+  fake_.make_context(0);
+  unsigned long long address = 0;
+  reinterpret_cast<Allocate*>(dlsym(driver, "cuMemAlloc_v2"))(&address, 4096);
+  Buffer<float> from(32, 8), to(32, 8);
+  mica_buffer in = c_buffer(from), out = c_buffer(to);
+  in.memory = MICA_DEVICE;
+  for (const auto& [bytes, code] : {std::pair(16U, MICA_OK), std::pair(4U, MICA_NOT_SERVED)}) {
+    in.data = reinterpret_cast<void*>(address + bytes);
+    const CallResult result = library.call({&in, &out});
+    EXPECT_EQ(result.code, code) << bytes << ": " << result.error;
+  }
+  dlclose(driver);
+}
+
+// Rows of 33 elements would not begin at whole vectors.
+TEST_F(ExportedCuda, ScratchHasThePaddingThatItsScheduleAsksFor) {
+  const ImageParam u(Float(32), 2, "u");
+  Func rows("rows"), f("f");
+  rows(x, y) = u(x, y) * 2.0F;
+  f(x, y) = rows(x, y) + 1.0F;
+  rows.compute_root().align_storage(x, 32).gpu_tile(x, y, 8, 4).vectorize(x, 4);
+  f.gpu_tile(x, y, 8, 4).vectorize(x, 4);
+  launches_->add({f});
+  const LoadedLibrary library({f}, {.variants = {Variant{}}}, kGpu);
+  Buffer<float> from({{0, 33, 1}, {0, 7, 36}}), to({{0, 33, 1}, {0, 7, 36}});
+  fill_random(from, 1);
+  const mica_buffer in = c_buffer(from), out = c_buffer(to);
+  const CallResult result = library.call({&in, &out});
+  EXPECT_EQ(result.code, MICA_OK) << result.error;
+  EXPECT_EQ(to(32, 6), from(32, 6) * 2.0F + 1.0F);
+}
+
 TEST_F(ExportedCuda, ViewsOfOneArrayOfTheHost) {
   const ImageParam u(Float(32), 1, "u");
   Func f("f");

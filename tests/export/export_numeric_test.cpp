@@ -221,6 +221,25 @@ TEST(Export, SpecializationsAreChosenByShape) {
   }
 }
 
+// The library has the code of the first condition alone, and says so where that is not wanted.
+TEST(Export, TheFirstConditionThatHoldsChooses) {
+  ImageParam u(Float(32), 1, "u");
+  Func f("f");
+  f(x) = u(x) * 3.0F;
+  f.specialize(u.dim(0).extent() >= 20).vectorize(x, 8);
+  f.specialize(u.dim(0).extent() >= 10).vectorize(x, 4);
+  Executable executable = compile({f}, Target::host());
+  const LoadedLibrary library({f}, {.variants = {{.chosen = {1}}}});
+  for (const auto& [extent, code] :
+       {std::pair(25, MICA_OK), std::pair(15, MICA_NOT_SERVED), std::pair(5, MICA_NOT_SERVED)}) {
+    Buffer<float> in(extent), out(extent);
+    fill_random(in, 1);
+    u.set(in);
+    const CallResult result = library.run(executable, {&out});
+    EXPECT_EQ(result.code, code) << extent << ": " << result.error;
+  }
+}
+
 /// An output that is an input's memory, views of other strides, rows that lie apart.
 TEST(Export, InPlaceAndStridedViews) {
   ImageParam e(Float(32), 2, "e"), h(Float(32), 2, "h");

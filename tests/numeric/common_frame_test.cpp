@@ -145,6 +145,31 @@ TEST(CommonFrame, OfBoxesOfOnePoint) {
   }
 }
 
+TEST(CommonFrame, OfMoreRowsBeforeAPointThanBehindIt) {
+  ImageParam u(Float(32), 3, "u");
+  Func blurred("blurred"), next("next");
+  blurred(x, y, z) = u(x, y, z) * 0.5F + u(x, y + 1, z) * 0.25F;
+  next(x, y, z) = blurred(x, y - 2, z) * 0.3F + blurred(x, y, z + 1) * 0.2F + blurred(x, y + 1, z);
+  const Box box{{0, 40}, {1, 17}, {0, 3}};
+  const auto memory = bind_demanded({next}, box, {u}, 5);
+  const std::vector<AnyBuffer> expected = expected_values({next}, box);
+  next.gpu_tile(x, y, 32, 3).unroll(y, 4).march(z, 2);
+  blurred.compute_at(next, "z.march").store_in(MemoryType::Register);
+  for (const Target& target : all_targets()) EXPECT_TRUE(run_matches(expected, {next}, box, target));
+}
+
+// Blocks store 120 x 10 of their 128 x 12 points; rows of five and six elements are read.
+TEST(CommonFrame, OfOnePointMoreThanTheBlocksBeforeStore) {
+  for (const Box& box :
+       {Box{{0, 121}, {0, 3}, {0, 2}}, Box{{3, 1}, {0, 11}, {0, 2}}, Box{{2, 2}, {0, 1}, {0, 1}}}) {
+    Chain chain(2);
+    expect_oracles_bits(chain, box, [](Chain& c) {
+      c.next().gpu_tile(x, y, 32, 3).vectorize(x, 4).unroll(y, 4).march(z, 2);
+      c.keep_in_registers(true);
+    });
+  }
+}
+
 TEST(CommonFrame, WithAnInputKeptAsWell) {
   Chain chain(2);
   expect_oracles_bits(chain, {{-3, 251}, {2, 30}, {0, 9}}, [](Chain& c) {

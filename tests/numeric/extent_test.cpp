@@ -55,6 +55,22 @@ TEST(Extents, FromOneTo70In1dWithVectorsOfEight) {
   EXPECT_TRUE(runs_match(p, Target::host(), boxes));
 }
 
+// Where points past the end are left out, vectors and copies written out have tests of their own.
+TEST(Extents, FromOneTo40In1dWithTestedTails) {
+  std::vector<Box> boxes;
+  for (int n = 1; n <= 40; ++n) boxes.push_back({{n - 30, n}});
+  for (const bool vectors : {true, false}) {
+    TestPipeline p = star(Float(32), 1, 1);
+    p.output().split("x", "xo", "xi", 16, TailStrategy::GuardWithIf);
+    if (vectors) {
+      p.output().vectorize("xi", 8);
+    } else {
+      p.output().unroll("xi", 4);
+    }
+    EXPECT_TRUE(runs_match(p, Target::host(), boxes)) << vectors;
+  }
+}
+
 TEST(Extents, OfOneInSomeDimensionsOf3d) {
   std::vector<Box> boxes;
   for (const std::int64_t nx : {1, 9, 33}) {

@@ -414,6 +414,7 @@ TEST(Iteration, ACheckpointGoesOnWithTheSameBits) {
   EXPECT_TRUE(same_bits(b, f));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
       << "nothing but the checkpoint is left";
+  EXPECT_EQ(saving.resume(file, fields(c, d)), 11) << "steps before the resumed run count";
 }
 
 TEST(Iteration, ACheckpointCutOrChangedAtAnyByteIsRefused) {

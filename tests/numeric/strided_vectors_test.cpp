@@ -1,11 +1,14 @@
 // Vectors of taps that are no neighbours: strided, halved, interleaved; on the host they are loads of
 // neighbours and shuffles, and never reach beyond what the lanes want. Where data say which, gathers.
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include "codegen/compile.h"
 #include "fuzz/random_data.h"
@@ -30,6 +33,7 @@ const std::vector<std::pair<std::string, std::function<Expr(const Expr&)>>>& ind
       {"(x+1)/2-3", [](const Expr& i) { return (i + 1) / 2 - 3; }},
       {"x/4", [](const Expr& i) { return i / 4; }},
       {"(2x+1)/4", [](const Expr& i) { return (2 * i + 1) / 4; }},
+      {"2x/4", [](const Expr& i) { return 2 * i / 4; }},
       {"x/3", [](const Expr& i) { return i / 3; }},
       {"x/2+x", [](const Expr& i) { return i / 2 + i; }},
       {"2(x/2)", [](const Expr& i) { return 2 * (i / 2); }},
@@ -47,7 +51,9 @@ TEST_P(StridedVectors, HaveTheValuesOfTheirTaps) {
       Func f("f");
       f(x, y) = u(index(x), y);
       f.vectorize(x, lanes);
-      for (const Box& box : {Box{{0, 3 * lanes + 1}, {0, 2}}, Box{{-lanes - 1, 2 * lanes}, {0, 1}}}) {
+      // First points of each remainder by 4: vectors are made of up to four parts.
+      for (const Box& box : {Box{{0, 3 * lanes + 1}, {0, 2}}, Box{{-lanes - 1, 2 * lanes}, {0, 1}},
+                             Box{{-lanes - 2, lanes}, {0, 1}}}) {
         const auto memory = bind_demanded({f}, box, {u}, 1, Contents::Ordinary, Layout::Dense);
         EXPECT_TRUE(matches_oracle({f}, box, Target::host())) << name << " by " << lanes;
       }
@@ -58,6 +64,31 @@ TEST_P(StridedVectors, HaveTheValuesOfTheirTaps) {
 INSTANTIATE_TEST_SUITE_P(Types, StridedVectors,
                          ::testing::Values(UInt(8), Float(32), Float(64), Bool(), Float(16)),
                          [](const auto& type) { return to_string(type.param); });
+
+// The last element of the input is the last before memory that nobody may read.
+TEST(StridedVectorsAtTheEndOfMemory, ReadNothingBehindIt) {
+  constexpr std::size_t kPage = 4096;
+  auto* pages = static_cast<std::byte*>(
+      mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  const std::shared_ptr<void> unmapped(pages, [](void* at) { munmap(at, 2 * kPage); });
+  ASSERT_EQ(mprotect(pages + kPage, kPage, PROT_NONE), 0);
+  for (const int stride : {1, 2, 3, 4, 5}) {
+    for (const int lanes : {4, 8, 16}) {
+      const std::int64_t points = 2 * lanes, count = stride * (points - 1) + 1;
+      auto* data = reinterpret_cast<std::int32_t*>(pages + kPage) - count;
+      for (std::int64_t i = 0; i < count; ++i) data[i] = static_cast<std::int32_t>(i);
+      ImageParam u(Int(32), 1, "u");
+      u.set(Buffer<std::int32_t>(data, std::vector<std::int64_t>{count}));
+      Func f("f");
+      f(x) = u(stride * x);
+      f.vectorize(x, lanes);
+      Buffer<std::int32_t> out(points);
+      f.realize(out, Target::host());
+      for (std::int64_t i = 0; i < points; ++i) EXPECT_EQ(out(i), stride * i) << stride << " " << lanes;
+    }
+  }
+}
 
 class GatheredVectors : public ::testing::TestWithParam<Type> {};
 

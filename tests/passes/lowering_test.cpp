@@ -55,6 +55,16 @@ TEST(Simplify, LeavesDataThatMayWrapAlone) {
   EXPECT_EQ(simplified(data + 1 > data), "u[x] + 1 > u[x]");
 }
 
+TEST(Simplify, KeepsALoopThatMayBeEmpty) {
+  const auto loop = [](const Expr& extent) {
+    const ir::Stmt body = ir::make_stmt(ir::Store{"u", {v("i")}, v("i"), {}, 1});
+    return passes::simplify(ir::make_stmt(ir::For{"i", Expr(0), extent, LoopKind::Serial, body}));
+  };
+  EXPECT_NE(loop(min(v("u.extent.0"), 1)).as<ir::For>(), nullptr);
+  EXPECT_NE(loop(Expr(1)).as<ir::Store>(), nullptr);
+  EXPECT_FALSE(loop(Expr(0)).defined());
+}
+
 TEST(Simplify, IsIdempotent) {
   for (const Expr& e : {(v("b") * 32 + v("t") + 7) / 8, max(min(v("a"), v("b") + 2), 0) % 5,
                         (v("a") + v("t")) * 4 - v("a") * 4, select(v("t") >= 0, v("a"), v("b"))}) {

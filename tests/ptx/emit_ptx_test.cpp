@@ -188,6 +188,25 @@ TEST(EmitPtx, DivisionSquareRootAndMinimumAreTheExactOnes) {
   }
 }
 
+TEST(EmitPtx, ExtremaOfDoublesAreMadeOfComparisons) {
+  for (const std::string name : {"min", "max"}) {
+    ir::Module module;
+    for (const test::OperationCase& c : test::arithmetic_cases(Float(64))) {
+      if (c.name.starts_with(name)) module.kernels.push_back(test::operation_kernel(c, 1, true));
+    }
+    ASSERT_EQ(module.kernels.size(), 1U);
+    const std::string ptx = llvm_backend::emit_ptx(module, 90, 0);
+    const bool least = name == "min";
+    EXPECT_TRUE(has(ptx, "add.rn.f64")) << "a NaN of either operand";
+    EXPECT_TRUE(has(ptx, least ? "or.b64" : "and.b64")) << "the sign of zeros";
+    EXPECT_FALSE(has(ptx, least ? "and.b64" : " or.b64")) << ptx;
+    EXPECT_FALSE(has(ptx, name + ".f64")) << "gives a number for one NaN";
+    for (const char* word : {"setp.lt.f64", "setp.gt.f64", "setp.eq.f64"}) {
+      EXPECT_TRUE(has(ptx, word)) << word << " in\n" << ptx;
+    }
+  }
+}
+
 TEST(EmitPtx, EveryOperationAndCastAssembles) {
   for (const int lanes : {1, 4, 16}) {
     ir::Module module;

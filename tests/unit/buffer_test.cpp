@@ -241,6 +241,16 @@ TEST(BufferOverlap, WrapsOfOneArrayAreComparedByAddress) {
   EXPECT_FALSE(box(0, 0, 10, 5).overlaps(box(0, 5, 10, 5)));
   const Buffer<float> flat(mine.data(), std::vector<std::int64_t>{100});
   EXPECT_TRUE(flat.overlaps(box(9, 9, 1, 1)));
+  // Of another type, which are compared by their first and last bytes.
+  const Buffer<std::int16_t> behind(reinterpret_cast<std::int16_t*>(mine.data() + 50),
+                                    std::vector<std::int64_t>{100});
+  const auto before = [&](std::int64_t n) {
+    return Buffer<float>(mine.data(), std::vector<std::int64_t>{n});
+  };
+  EXPECT_FALSE(before(50).overlaps(behind));
+  EXPECT_FALSE(behind.overlaps(before(50)));
+  EXPECT_TRUE(before(51).overlaps(behind));
+  EXPECT_TRUE(behind.overlaps(before(51)));
   std::vector<float> other(100);
   EXPECT_FALSE(flat.overlaps(Buffer<float>(other.data(), std::vector<std::int64_t>{100})));
 }

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/export/limits.h"
 #include "tests/support/fake_pipeline.h"
 
 namespace mica {
@@ -190,6 +191,21 @@ TEST(ExecutableVariants, OffsetsBeyond32BitsTakeTheWideOne) {
   Buffer<float> exceeds = strided(8).translated({0, -(std::int64_t{1} << 28)});
   run.run(exceeds);
   EXPECT_EQ(p.compiled(), (std::vector<Variant>{kDefault, {.index32 = false}}));
+}
+
+TEST(ExecutableVariants, TheLargestOffsetOf32BitsIsTheLast) {
+  FakePipeline p(2);
+  std::vector<float> few(4);
+  constexpr std::int64_t kFar = std::int64_t{1} << 28, kStride = 7;
+  Executable run = p.executable();
+  p.set_u(Buffer<float>(4, 1));
+  for (const std::int64_t beyond : {0, 1}) {
+    const std::int64_t last = LARGEST_OFFSET32 - kStride * kFar + beyond;
+    Buffer<float> out(few.data(), std::vector<BufferDim>{{last - 3, 4, 1}, {-kFar, 1, kStride}});
+    run.run(out);
+    EXPECT_EQ(p.compiled().size(), static_cast<std::size_t>(1 + beyond));
+  }
+  EXPECT_EQ(p.compiled().back(), (Variant{.index32 = false}));
 }
 
 TEST(ExecutableVariants, UnalignedRowsTakeTheUnalignedOne) {

@@ -10,8 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
+#include "codegen/llvm/backend.h"
 #include "dsl/expr/print.h"
 #include "dsl/func/func.h"
+#include "tests/support/hand_kernels.h"
 #include "tests/support/temporary_folder.h"
 
 namespace mica {
@@ -63,6 +65,21 @@ TEST_F(HostCache, HoldsOneEntryForEachPipeline) {
   EXPECT_EQ(entries().size(), 1U);
   EXPECT_EQ(value(3), 16.0F);
   EXPECT_EQ(entries().size(), 2U);
+}
+
+TEST_F(HostCache, HoldsOneEntryForEachKindOfCpu) {
+  ir::Module module;
+  module.name = "cpus";
+  module.kernels.emplace_back();
+  module.kernels[0].name = "next";
+  module.kernels[0].params = {test::pointer("out", Int(32), true)};
+  module.kernels[0].body = ir::make_stmt(ir::Store{"out", {Expr(0)}, Expr(7), {}, 1});
+  for (int again = 0; again < 2; ++again) {
+    for (const auto cpu : {llvm_backend::HostCpu::Native, llvm_backend::HostCpu::Baseline}) {
+      (void)llvm_backend::load_host_kernels(module, cpu, KernelCache::from_environment());
+    }
+    EXPECT_EQ(entries().size(), 2U);
+  }
 }
 
 TEST_F(HostCache, KeepsKernelsThatPrint) {

@@ -76,6 +76,31 @@ TEST_F(Store, FindsNothingOfAnotherVersion) {
   old.version = "0.0.1";
   store.keep(old);
   EXPECT_FALSE(store.find(old.key).has_value());
+  old.version = "999.0.0";
+  store.keep(old);
+  EXPECT_FALSE(store.find(old.key).has_value());
+}
+
+TEST_F(Store, KeepsTheSchedulesOfEachDevice) {
+  TuneStore store(path_);
+  TunedEntry one = entry({512, 512}, 1), other = entry({512, 512}, 2);
+  other.key.device = "another CPU";
+  store.keep(one);
+  store.keep(other);
+  EXPECT_EQ(store.list().size(), 2U);
+  EXPECT_EQ(store.find(one.key)->best.parameters.at("chunk"), 1);
+  EXPECT_EQ(store.find(other.key)->best.parameters.at("chunk"), 2);
+}
+
+TEST_F(Store, FindsTheNearestWhateverItsPlaceInTheFile) {
+  TuneStore store(path_);
+  store.keep(entry({256, 256}, 1));
+  store.keep(entry({1024, 1024}, 3));
+  const auto chunk = [&](std::int64_t n) {
+    return store.find({0xabcdef, "some CPU", {n, n}})->best.parameters.at("chunk");
+  };
+  EXPECT_EQ(chunk(400), 1);
+  EXPECT_EQ(chunk(600), 3);
 }
 
 TEST_F(Store, KeepsTrialsOfExactlyTheseExtents) {

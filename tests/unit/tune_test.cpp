@@ -296,6 +296,29 @@ TEST(GraphMark, TellsVarsByTheirPlaces) {
   EXPECT_NE(turned(false), turned(true));
 }
 
+TEST(GraphMark, TellsTheValuesOfATupleApart) {
+  const auto reading = [](int element) {
+    Var x("x");
+    Func both("both"), f("f");
+    both(x) = Tuple(x * 2, x * 3);
+    f(x) = both(x)[element];
+    return tuning::graph_mark(f);
+  };
+  EXPECT_NE(reading(0), reading(1));
+}
+
+TEST(GraphMark, TellsColorsApart) {
+  const auto colored = [](int count) {
+    Var x("x");
+    Func f("f");
+    f(x) = x;
+    f(x) = f(x) + f(x - 1);
+    f.update().color(x % count);
+    return tuning::graph_mark(f);
+  };
+  EXPECT_NE(colored(2), colored(3));
+}
+
 TEST(GraphMark, OfAGraphThatSharesItsPartsTakesLinearTime) {
   Var x("x");
   ImageParam u(Float(32), 1, "u");

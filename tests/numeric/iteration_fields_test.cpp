@@ -1,0 +1,82 @@
+// What the fields of an Iteration and those who look at them hold: rows whose elements lie apart, runs
+// that go on, fields that share memory.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codegen/iterate/iteration.h"
+#include "fuzz/random_data.h"
+#include "tests/support/compare.h"
+#include "tests/support/temporary_folder.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x"), y("y");
+
+TEST(Iteration, ACheckpointHoldsRowsWhoseElementsLieApart) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "run.mica").string();
+  const ImageParam u(Float(32), 2, "u");
+  Func next("next");
+  next(x, y) = u(x, y) + 0.25F * u(x - 1, y);
+  Iteration drift({{u, next}});
+  drift.checkpoint(file, 5);
+  const std::vector<BufferDim> dims{{0, 7, 3}, {0, 5, 24}};
+  Buffer<float> a(dims), b(dims);
+  fill_random(a, 1);
+  drift.run({{u, a}}, 5, {.target = Target::host()});
+  fill_random(b, 2);
+  EXPECT_EQ(drift.resume(file, {{u, b}}), 5);
+  EXPECT_TRUE(same_bits(a, b));
+}
+
+TEST(Iteration, CallbacksCountTheStepsBeforeAResumedRun) {
+  const ImageParam u(Float(32), 1, "u");
+  Func next("next");
+  next(x) = u(x) + 0.25F * u(x - 1);
+  Iteration drift({{u, next}});
+  std::vector<std::int64_t> seen;
+  drift.every(4, [&](const RunningIteration& now) { seen.push_back(now.steps_done()); });
+  Buffer<float> a(9);
+  fill_random(a, 1);
+  drift.run({{u, a}}, 10, {.target = Target::host(), .first_step = 2});
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{4, 8, 12}));
+}
+
+// After a step both hold the same memory: a step that may write over one of them reads the other beside
+// its point.
+TEST(Iteration, TwoFieldsThatTakeTheValuesOfOneAreNotWrittenOver) {
+  const ImageParam a(Float(32), 1, "a"), b(Float(32), 1, "b"), c(Float(32), 1, "c");
+  Func next("next");
+  next(x) = 0.5F * a(x) + 0.25F * b(x - 1) + c(x);
+  Iteration chain({{a, c}, {b, c}, {c, next}});
+  constexpr int kPoints = 9, kSteps = 6;
+  std::vector<float> was[3];
+  Buffer<float> buffers[3] = {Buffer<float>(kPoints), Buffer<float>(kPoints), Buffer<float>(kPoints)};
+  for (std::size_t f = 0; f < 3; ++f) {
+    for (int i = 0; i < kPoints; ++i) {
+      was[f].push_back(static_cast<float>(i * (static_cast<int>(f) + 1)));
+      buffers[f](i) = was[f].back();
+    }
+  }
+  for (int n = 0; n < kSteps; ++n) {
+    std::vector<float> made = was[2];
+    for (std::size_t i = 1; i < made.size(); ++i) {
+      made[i] = 0.5F * was[0][i] + 0.25F * was[1][i - 1] + was[2][i];
+    }
+    was[0] = was[1] = was[2];
+    was[2] = made;
+  }
+  chain.run({{a, buffers[0]}, {b, buffers[1]}, {c, buffers[2]}}, kSteps, {.target = Target::host()});
+  for (std::size_t f = 0; f < 3; ++f) {
+    for (int i = 0; i < kPoints; ++i) {
+      EXPECT_FLOAT_EQ(buffers[f](i), was[f][static_cast<std::size_t>(i)]) << f << " " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mica::test
