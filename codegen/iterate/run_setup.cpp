@@ -313,7 +313,8 @@ std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) con
       return ranges_of(field)[d] == boxes_.front()[d];
     });
     if (!alike) {
-      note("in dimension " + std::to_string(d) + " the fields repeat after different numbers of points");
+      note("in dimension " + std::to_string(d) +
+           " the fields repeat, and the step computes other points than all that each of them has");
       return nullptr;
     }
   }

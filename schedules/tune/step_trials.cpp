@@ -77,7 +77,7 @@ class StepTrial final : public Trial {
 
   [[nodiscard]] std::vector<AnyBuffer> results(int steps) override {
     const std::unique_ptr<StepRuns> runs = fresh(1);
-    for (std::int64_t done = 0; done < steps;) done += runs->advance(0, steps - done, 1);
+    for (std::int64_t done = 0; done < steps;) done += runs->advance(done, steps - done, 1);
     runs->finish();
     std::vector<AnyBuffer> copies;
     for (std::size_t f = 0; f < setup_.fields().size(); ++f) {

@@ -77,8 +77,9 @@ const std::vector<Parameters> kSchedules = {
 };
 
 TEST(Mhd, GivesTheOraclesBitsUnderEverySchedule) { expect_oracles_bits<float>(kSchedules); }
-TEST(Mhd, GivesTheOraclesBitsUnderEveryScheduleInDoublePrecision) {
-  expect_oracles_bits<double>(kSchedules);
+// What the type changes: vectors, registers and the bytes of what is staged.
+TEST(Mhd, GivesTheOraclesBitsInDoublePrecision) {
+  expect_oracles_bits<double>({kSchedules.at(3), kSchedules.at(4)});
 }
 
 TEST(Mhd, OfAUniformStateIsThatState) {

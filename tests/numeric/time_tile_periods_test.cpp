@@ -158,6 +158,20 @@ TEST(TimeTilePeriods, AreSeenOnlyWhereTheyAre) {
   }
 }
 
+TEST(TimeTilePeriods, OfAPartOfTheFieldAreComputedStepByStep) {
+  const ImageParam u(Float(32), 1, "u");
+  const Func around = repeat_image(u);
+  Func next("next");
+  next(x) = 0.5F * (around(x - 1) + around(x + 1));
+  Iteration plain({{u, next}}), tiled({{u, next}});
+  plain.over({{2, 30}});
+  tiled.over({{2, 30}});
+  testing::internal::CaptureStderr();
+  expect_same(plain, tiled, {u}, {}, {{0, 40}}, 2, {4}, Target::host());
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("dimension 0 the fields repeat"),
+            std::string::npos);
+}
+
 // Tiles reach around them several times.
 TEST(TimeTilePeriods, OfFewPoints) {
   for (const Target& target : all_targets()) {

@@ -17,6 +17,7 @@
 #include "schedules/tune/graph_mark.h"
 #include "schedules/tune/predict.h"
 #include "schedules/tune/space.h"
+#include "schedules/tune/step_trials.h"
 #include "schedules/tune/store.h"
 #include "schedules/tune/trial_data.h"
 #include "tests/support/expect_error.h"
@@ -175,6 +176,30 @@ TEST(TuneSteps, OfPeriodicFieldsATupleAParamAndTheStepsNumber) {
   const TuneResult found = tune(steps(), {{u, a}, {v, b}}, options);
   EXPECT_GT(most_steps(found), 1);
   for (const TuneCandidate& c : found.candidates) EXPECT_EQ(c.refused, "") << c.text();
+}
+
+// What they read by the step's number is compared, too.
+TEST(TuneSteps, CandidatesAreComparedWithTheNumbersOfTheirSteps) {
+  const ImageParam u(Float(32), 1, "u");
+  Func next("next");
+  next(x) = 0.5F * u(x) + cast<float>(step());
+  const Iteration steps({{u, next}});
+  const AnyBuffer a = field_of({40});
+  const auto plain = tuning::bare(*steps.state());
+  const iterate::RunSetup setup(*plain, {{u, a}}, Target::host(), {}, CallSite::current());
+  tuning::Stepping stepping{.state = plain, .whole = true, .most = 64};
+  stepping.kept.emplace_back(0, 0);
+  const tuning::Subject subject(plain->funcs(), {40}, Target::host(), CallSite::current(), stepping);
+  const auto trials = tuning::trials_of_steps(subject, setup);
+  TuneCandidate single, several;
+  several.recipe = "time/tiles";
+  several.parameters = {{schedules::kStepsAtOnce, 3}};
+  const AnyBuffer expected = trials->compiled(single)->results(7).front();
+  EXPECT_TRUE(tuning::same_bits(expected, trials->compiled(several)->results(7).front()));
+  Iteration run = steps;
+  const AnyBuffer b = a.copy();
+  run.run({{u, b}}, 7, {.target = Target::host()});
+  EXPECT_TRUE(tuning::same_bits(expected, b));
 }
 
 TEST(TuneSteps, OfABoxWithinTheFieldAndARim) {
