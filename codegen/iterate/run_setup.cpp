@@ -285,12 +285,29 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
     note("sources and receivers act between single steps");
     return nullptr;
   }
+  if (!repeats_whole()) return nullptr;
   const auto made = state_->tile_for(target_, is_whole(), has_lines(moves));
   if (!made->compiled.why.empty()) note(made->compiled.why);
   return tile(*made);
 }
 
+bool RunSetup::repeats_whole() const {
+  const std::vector<bool>& repeats = state_->periods.repeats;
+  for (std::size_t d = 0; d < repeats.size(); ++d) {
+    const bool whole =
+        !repeats[d] || std::all_of(fields_.begin(), fields_.end(), [&](const auto& field) {
+          return ranges_of(field)[d] == boxes_.front()[d];
+        });
+    if (whole) continue;
+    note("in dimension " + std::to_string(d) +
+         " the fields repeat, and the step computes other points than all that each of them has");
+    return false;
+  }
+  return true;
+}
+
 std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) const {
+  if (!repeats_whole()) return nullptr;
   auto tile = std::make_unique<StepPlan>();
   if (made.in_lines && made.compiled.why.empty()) tile->lines_from = boxes_.front()[0].first;
   tile->run = made.compiled.executable;
@@ -305,18 +322,6 @@ std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) con
       from = state_->field_number(*state_->replacements[from].input, at_);
     }
     tile->rules[f].outside = static_cast<int>(from);
-  }
-  const Periods& periods = made.levels.periods;
-  for (std::size_t d = 0; d < periods.repeats.size(); ++d) {
-    if (!periods.repeats[d]) continue;
-    const bool alike = std::all_of(fields_.begin(), fields_.end(), [&](const AnyBuffer& field) {
-      return ranges_of(field)[d] == boxes_.front()[d];
-    });
-    if (!alike) {
-      note("in dimension " + std::to_string(d) +
-           " the fields repeat, and the step computes other points than all that each of them has");
-      return nullptr;
-    }
   }
   const auto& margins = made.levels.margins;
   const AnyBuffer& first = fields_[state_->outputs.front().fields.front()];

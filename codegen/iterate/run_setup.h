@@ -50,6 +50,8 @@ class RunSetup {
   void keep_what_is_set();
   /// Are all rows whole lines from the stepped box's first point on?
   [[nodiscard]] bool has_whole_lines() const;
+  /// Are all points computed along the dimensions in which the step repeats? If not, says so.
+  [[nodiscard]] bool repeats_whole() const;
   void note(const std::string& why) const;
 
   Iteration::State* state_;

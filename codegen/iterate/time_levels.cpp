@@ -61,7 +61,8 @@ class LevelMaker {
     std::vector<Expr> kept;
     for (std::size_t v = 0; v < values.size(); ++v) {
       const std::size_t field = state_.outputs.front().fields[v];
-      kept.push_back(whole_ ? values[v] : select(inside(args), values[v], now_[field](args)));
+      const Expr inside = whole_ ? Expr() : stepped(args);
+      kept.push_back(inside.defined() ? select(inside, values[v], now_[field](args)) : values[v]);
     }
     define(level, args, kept);
     tile_.levels.push_back(level);
@@ -147,8 +148,9 @@ class LevelMaker {
     return args;
   }
 
-  /// Bounds that name the field's extents: passes take the box for the longer part of each loop.
-  Expr inside(const std::vector<Expr>& args) {
+  /// The stepped box; undefined where all dimensions repeat. Bounds that name the field's extents:
+  /// passes take the box for the longer part of each loop.
+  Expr stepped(const std::vector<Expr>& args) {
     if (tile_.margins.empty()) {
       for (const std::string& name : step_func_->args) {
         tile_.margins.emplace_back(Param<std::int32_t>("kept before " + name),
