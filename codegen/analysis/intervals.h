@@ -33,8 +33,8 @@ bool stays_in_32_bits(const Interval& interval);
 /// The smallest interval that holds both.
 Interval unite(const Interval& a, const Interval& b);
 
-/// interval_of of several expressions that share their parts: what it has found of a node it does not look
-/// for again. The scope and the expressions must outlive it.
+/// interval_of of several expressions that share their parts: what it has found of a node it does not
+/// look for again. The scope and the expressions must outlive it.
 class SharedIntervals {
  public:
   explicit SharedIntervals(const Scope& scope);
