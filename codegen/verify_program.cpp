@@ -1,5 +1,7 @@
 #include "codegen/verify_program.h"
 
+#include <vector>
+
 #include "codegen/ir/verify.h"
 #include "codegen/plan/verify_plan.h"
 
@@ -71,13 +73,17 @@ void verify_after(const Program& program, std::string_view after) {
   if (program.nests.empty()) return;
   bool mapped = false;
   const ir::Level level = level_after(after, mapped);
-  for (const auto& nest : program.nests) {
-    ir::Environment environment = environment_of(program);
-    environment.axes_mapped = mapped && nest.on_device;
-    if (after == "fuse_thread_loops") {
-      for (const char* axis : ir::kGpuAxisNames) environment.symbols[axis] = Int(32);
+  ir::Environment environment = environment_of(program);
+  if (after == "fuse_thread_loops") {
+    for (const char* axis : ir::kGpuAxisNames) environment.symbols[axis] = Int(32);
+  }
+  for (const bool on_device : {false, true}) {
+    std::vector<ir::Stmt> bodies;
+    for (const auto& nest : program.nests) {
+      if (nest.on_device == on_device) bodies.push_back(nest.body);
     }
-    ir::throw_if_unsound(ir::verify(nest.body, level, environment), std::string(after));
+    environment.axes_mapped = mapped && on_device;
+    ir::throw_if_unsound(ir::verify(bodies, level, environment), std::string(after));
   }
 }
 

@@ -84,7 +84,12 @@ void for_each_access(const Definition& definition, const std::function<void(cons
 }
 
 Interval index_interval(const Definition& definition, const Expr& index, const Scope& scope) {
-  const Interval all = interval_of(index, scope);
+  SharedIntervals intervals(scope);
+  return index_interval(definition, index, intervals);
+}
+
+Interval index_interval(const Definition& definition, const Expr& index, SharedIntervals& intervals) {
+  const Interval all = intervals(index);
   if (!definition.domain || !all.bounded()) return all;
   const auto& dims = definition.domain->dims;
   Expr is_some;
@@ -101,10 +106,11 @@ Interval index_interval(const Definition& definition, const Expr& index, const S
 
 Box accessed_box(const Definition& definition, const std::string& name, const Scope& scope) {
   Box box;
+  SharedIntervals intervals(scope);
   for_each_access(definition, [&](const Access& access) {
     if (access.name != name) return;
     Box one;
-    for (const auto& arg : access.args) one.push_back(index_interval(definition, arg, scope));
+    for (const auto& arg : access.args) one.push_back(index_interval(definition, arg, intervals));
     unite(box, one);
   });
   return box;

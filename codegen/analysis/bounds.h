@@ -33,6 +33,8 @@ void for_each_access(const Definition& definition, const std::function<void(cons
 /// The interval of an index of `definition`; where its domain has no points in a run, an interval that
 /// no union and no check feels: from kLargestMin down to -kLargestMin.
 Interval index_interval(const Definition& definition, const Expr& index, const Scope& scope);
+/// The same in the scope of `intervals`, for several indices.
+Interval index_interval(const Definition& definition, const Expr& index, SharedIntervals& intervals);
 /// The box of callee `name` that `definition` reads with its variables in `scope`; empty if none.
 Box accessed_box(const Definition& definition, const std::string& name, const Scope& scope);
 /// Intervals of a definition's variables: its pure Vars over `box` (a box of the Func), its

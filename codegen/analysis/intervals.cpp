@@ -17,10 +17,16 @@ namespace {
 
 Expr constant(std::int64_t value, Type type = Int(32)) { return make_const(type, value); }
 
-Expr tidy(const Expr& e) { return e.defined() ? passes::simplify(e) : e; }
-Interval tidy(const Interval& i) { return {tidy(i.min), tidy(i.max)}; }
 Interval point(const Expr& e) { return {e, e}; }
 bool is_point(const Interval& i) { return i.bounded() && i.min.same_as(i.max); }
+
+// What holds the values of both.
+Interval hull(const Interval& a, const Interval& b) {
+  Interval r;
+  if (a.min.defined() && b.min.defined()) r.min = min(a.min, b.min);
+  if (a.max.defined() && b.max.defined()) r.max = max(a.max, b.max);
+  return r;
+}
 
 // Does the host evaluate the function to the bits that kernels compute?
 bool is_exact(const Expr& e) {
@@ -37,31 +43,10 @@ bool is_exact(const Expr& e) {
   }
 }
 
-// The expression of a form whose coefficients and constant lie in the type; otherwise undefined, since a
-// constant of the type would stand for another integer. Sums of 64 bits have room for those of the form.
-Expr exact_expr(const Linear& form, Type type) {
-  constexpr std::int64_t kRoom = std::int64_t{1} << 62;
-  const auto has_room = [](std::int64_t k) { return k > -kRoom && k < kRoom; };
-  bool fits = fits_in(form, type) && has_room(form.constant);
-  for (const auto& term : form.terms) fits = fits && has_room(term.second);
-  return fits ? tidy(to_expr(form, type)) : Expr();
-}
-
 // Of a type narrower than 32 bits, whose arithmetic wraps: what constants tell.
 Interval of_narrow(const Expr& e) {
   const Ranges::Range r = range_of(e, Ranges(), Integers::Wrap);
   return {constant(*r.min), constant(*r.max)};
-}
-
-// From the least to the greatest of the values that `op` has at the ends of both.
-Interval of_corners(const Interval& a, const Interval& b,
-                    const std::function<Expr(const Expr&, const Expr&)>& op) {
-  if (!a.bounded() || !b.bounded()) return {};
-  Interval all = point(op(a.min, b.min));
-  for (const Expr& other : {op(a.max, b.min), op(a.min, b.max), op(a.max, b.max)}) {
-    all = {min(all.min, other), max(all.max, other)};
-  }
-  return tidy(all);
 }
 
 class IntervalFinder {
@@ -149,14 +134,42 @@ class IntervalFinder {
   }
 
   // Nothing but what the launch can evaluate.
-  Interval evaluated(const Expr& e) const {
-    bool varies = false;
-    visit_nodes({e}, [&](const Expr& node) {
-      const auto* var = node.as<VarRef>();
-      if ((var && scope_.count(var->name)) || node.as<Access>() || node.as<Load>()) varies = true;
-      if (!is_exact(node)) varies = true;
-    });
-    return varies ? Interval{} : point(e);
+  Interval evaluated(const Expr& e) { return varies(e) ? Interval{} : point(e); }
+  bool varies(const Expr& e) {
+    const auto found = varies_.find(e.ptr().get());
+    if (found != varies_.end()) return found->second;
+    const auto* var = e.as<VarRef>();
+    bool result = (var && scope_.count(var->name)) || e.as<Access>() || e.as<Load>() || !is_exact(e);
+    for_each_child(e, [&](const Expr& child) { result = result || (child.defined() && varies(child)); });
+    varies_.emplace(e.ptr().get(), result);
+    return result;
+  }
+
+  Expr tidy(const Expr& e) { return e.defined() ? simplify_(e) : e; }
+  Interval tidy(const Interval& i) { return {tidy(i.min), tidy(i.max)}; }
+
+  Interval unite(const Interval& a, const Interval& b) { return tidy(hull(a, b)); }
+
+  // The expression of a form whose coefficients and constant lie in the type; otherwise undefined, since
+  // a constant of the type would stand for another integer. Sums of 64 bits have room for those of the
+  // form.
+  Expr exact_expr(const Linear& form, Type type) {
+    constexpr std::int64_t kRoom = std::int64_t{1} << 62;
+    const auto has_room = [](std::int64_t k) { return k > -kRoom && k < kRoom; };
+    bool fits = fits_in(form, type) && has_room(form.constant);
+    for (const auto& term : form.terms) fits = fits && has_room(term.second);
+    return fits ? tidy(to_expr(form, type)) : Expr();
+  }
+
+  // From the least to the greatest of the values that `op` has at the ends of both.
+  Interval of_corners(const Interval& a, const Interval& b,
+                      const std::function<Expr(const Expr&, const Expr&)>& op) {
+    if (!a.bounded() || !b.bounded()) return {};
+    Interval all = point(op(a.min, b.min));
+    for (const Expr& other : {op(a.max, b.min), op(a.min, b.max), op(a.max, b.max)}) {
+      all = {min(all.min, other), max(all.max, other)};
+    }
+    return tidy(all);
   }
 
   Interval of_linear(const Expr& e) {
@@ -200,7 +213,7 @@ class IntervalFinder {
 
   Interval of_min_max(const Binary& op) { return of_min_max(run(op.a), run(op.b), op.op); }
 
-  static Interval of_min_max(const Interval& a, const Interval& b, BinaryOp op) {
+  Interval of_min_max(const Interval& a, const Interval& b, BinaryOp op) {
     const auto take = [op](const Expr& x, const Expr& y) {
       return op == BinaryOp::Min ? min(x, y) : max(x, y);
     };
@@ -215,7 +228,7 @@ class IntervalFinder {
     return tidy(Interval{either(a.min, b.min), both(a.max, b.max)});
   }
 
-  static Interval of_quotient(const Interval& a, const Interval& b) {
+  Interval of_quotient(const Interval& a, const Interval& b) {
     const auto quotient = [](const Expr& x, const Expr& y) { return x / y; };
     if (const auto* k = b.bounded() ? as_int(b.min) : nullptr; k && is_point(b)) {
       if (*k == 0) return b;
@@ -241,14 +254,14 @@ class IntervalFinder {
     return tidy(Interval{min(b.min + 1, zero), max(b.max - 1, zero)});
   }
 
-  static Interval of_nearer_to_0(const Interval& a) {
+  Interval of_nearer_to_0(const Interval& a) {
     if (!a.bounded()) return {};
     const Expr zero = constant(0, a.min.type());
     return tidy(Interval{min(a.min, zero), max(a.max, zero)});
   }
 
   // A mask that is not negative clears the sign.
-  static Interval of_mask(const Interval& a, const Interval& b) {
+  Interval of_mask(const Interval& a, const Interval& b) {
     Interval result;
     for (const Interval& side : {a, b}) {
       const auto* least = side.bounded() ? as_int(side.min) : nullptr;
@@ -260,14 +273,14 @@ class IntervalFinder {
   }
 
   // Setting or flipping bits of a number k >= 0 moves a value by at most k.
-  static Interval of_set_bits(Interval a, Interval b, bool flips) {
+  Interval of_set_bits(Interval a, Interval b, bool flips) {
     const auto least = [](const Interval& i) { return i.bounded() ? as_int(i.min) : nullptr; };
     if (!least(b) || *least(b) < 0) std::swap(a, b);
     if (!least(b) || *least(b) < 0 || !a.bounded()) return {};
     return tidy(Interval{flips ? a.min - b.max : a.min, a.max + b.max});
   }
 
-  static Interval of_abs(const Interval& a) {
+  Interval of_abs(const Interval& a) {
     if (!a.bounded()) return {};  // the least value keeps its sign
     const Expr zero = constant(0, a.min.type());
     return tidy(Interval{max(max(a.min, -a.max), zero), max(a.max, -a.min)});
@@ -366,7 +379,10 @@ class IntervalFinder {
   }
 
   const Scope& scope_;
+  // By node, of expressions that outlive this.
   std::unordered_map<const ExprNode*, Interval> done_;
+  std::unordered_map<const ExprNode*, bool> varies_;
+  passes::SharedSimplifier simplify_;
   Ranges none_;
   RangeFinder constants_{none_};
 };
@@ -431,6 +447,14 @@ class OperandFinder {
 
 }  // namespace
 
+struct SharedIntervals::State {
+  explicit State(const Scope& scope) : finder(scope) {}
+  IntervalFinder finder;
+};
+SharedIntervals::SharedIntervals(const Scope& scope) : state_(std::make_unique<State>(scope)) {}
+SharedIntervals::~SharedIntervals() = default;
+Interval SharedIntervals::operator()(const Expr& e) { return state_->finder.run(e); }
+
 Interval interval_of(const Expr& e, const Scope& scope) { return IntervalFinder(scope).run(e); }
 
 std::vector<Interval> operands_of(const Expr& e, const Scope& scope) {
@@ -443,10 +467,9 @@ bool stays_in_32_bits(const Interval& interval) {
 }
 
 Interval unite(const Interval& a, const Interval& b) {
-  Interval r;
-  if (a.min.defined() && b.min.defined()) r.min = tidy(min(a.min, b.min));
-  if (a.max.defined() && b.max.defined()) r.max = tidy(max(a.max, b.max));
-  return r;
+  const Interval both = hull(a, b);
+  const auto tidy = [](const Expr& e) { return e.defined() ? passes::simplify(e) : e; };
+  return {tidy(both.min), tidy(both.max)};
 }
 
 }  // namespace mica::analysis

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,20 @@ std::vector<Interval> operands_of(const Expr& e, const Scope& scope);
 bool stays_in_32_bits(const Interval& interval);
 /// The smallest interval that holds both.
 Interval unite(const Interval& a, const Interval& b);
+
+/// interval_of of several expressions that share their parts: what it has found of a node it does not
+/// look for again. The scope and the expressions must outlive it.
+class SharedIntervals {
+ public:
+  explicit SharedIntervals(const Scope& scope);
+  ~SharedIntervals();
+  SharedIntervals(const SharedIntervals&) = delete;
+  SharedIntervals& operator=(const SharedIntervals&) = delete;
+  Interval operator()(const Expr& e);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace mica::analysis

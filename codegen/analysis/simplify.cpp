@@ -1,6 +1,7 @@
 #include "codegen/analysis/simplify.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "codegen/ir/traverse.h"
 #include "dsl/expr/constant_math.h"
+#include "dsl/expr/substitution.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::passes {
@@ -23,6 +25,12 @@ class Simplifier {
   Expr run(const Expr& e, Integers integers) {
     integers_ = integers;
     return run(e);
+  }
+  // The same of a coordinate, whose result is then known to be simple.
+  Expr run_once(const Expr& e) {
+    const Expr result = run(e, Integers::Exact);
+    const Expr held = result;  // what one holds is not remembered
+    return memo_[1](result, [&] { return held; });
   }
 
  private:
@@ -281,9 +289,8 @@ class StmtSimplifier {
     }
     if (const auto* let = s.as<ir::LetStmt>()) {
       Expr value = as_value(let->value);
-      if (value.as<IntImm>() || value.as<VarRef>()) {
-        return run(ir::substitute(let->body, let->name, value));
-      }
+      if (value.as<IntImm>() || value.as<VarRef>()) return run_with(let->name, value, let->body);
+      const Hidden hidden(*this, let->name);
       if (names_.count(let->name) > 0) forget();  // what was found means another one
       const auto name = names_.insert(let->name);
       analysis::push_let(ranges_, let->name, value);
@@ -329,21 +336,66 @@ class StmtSimplifier {
  private:
   // Expressions of one place share a Simplifier: the values of a Tuple have parts in common. What it
   // found goes where a name that it may have met means something else.
-  Expr as_value(const Expr& e) { return simplifier_->run(e, Integers::Wrap); }
-  Expr as_coordinate(const Expr& e) { return simplifier_->run(e, Integers::Exact); }
+  Expr as_value(const Expr& e) { return simplifier_->run(with_values(e), Integers::Wrap); }
+  Expr as_coordinate(const Expr& e) { return simplifier_->run(with_values(e), Integers::Exact); }
   void forget() { simplifier_.emplace(ranges_); }
+
+  // Names that have become values are replaced in expressions as they are come to, so that a statement
+  // inside many of them is rewritten once.
+  struct Lookup {
+    const std::map<std::string, Expr>& values;
+    Expr operator()(const std::string& name) const {
+      const auto found = values.find(name);
+      return found == values.end() ? Expr() : found->second;
+    }
+  };
+  Expr with_values(const Expr& e) { return values_.empty() || !e.defined() ? e : (*substitution_)(e); }
+  void set_value(const std::string& name, const Expr& value) {
+    if (value.defined()) {
+      values_[name] = value;
+    } else {
+      values_.erase(name);
+    }
+    substitution_.emplace(lookup_);
+  }
+  ir::Stmt run_with(const std::string& name, const Expr& value, const ir::Stmt& body) {
+    const Expr outside = lookup_(name);
+    set_value(name, value);
+    ir::Stmt result = run(body);
+    set_value(name, outside);
+    return result;
+  }
+  // Inside of what binds the name again, it is that.
+  class Hidden {
+   public:
+    Hidden(StmtSimplifier& simplifier, const std::string& name)
+        : simplifier_(simplifier), name_(name), outside_(simplifier.lookup_(name)) {
+      if (outside_.defined()) simplifier_.set_value(name_, Expr());
+    }
+    ~Hidden() {
+      if (outside_.defined()) simplifier_.set_value(name_, outside_);
+    }
+    Hidden(const Hidden&) = delete;
+    Hidden& operator=(const Hidden&) = delete;
+
+   private:
+    StmtSimplifier& simplifier_;
+    const std::string& name_;
+    Expr outside_;
+  };
 
   ir::Stmt run_for(const ir::Stmt& s, const ir::For& loop) {
     Expr min = as_coordinate(loop.min), extent = as_coordinate(loop.extent);
     const auto count = analysis::range_of(extent, ranges_);
     if (count.max && *count.max <= 0) return {};
     if (count.max && *count.max == 1 && count.min && *count.min == 1) {
-      ir::Stmt only = run(ir::substitute(loop.body, loop.name, min));
+      ir::Stmt only = run_with(loop.name, min, loop.body);
       // GPU loops keep their place among the axes.
       bool axis = loop.kind == LoopKind::GpuBlock || loop.kind == LoopKind::GpuThread;
       if (!axis || !only.defined()) return only;
       return ir::make_stmt(ir::For{loop.name, min, extent, loop.kind, only, loop.rolled});
     }
+    const Hidden hidden(*this, loop.name);
     forget();
     const auto name = names_.insert(loop.name);
     analysis::push_loop(ranges_, loop.name, min, extent);
@@ -359,12 +411,23 @@ class StmtSimplifier {
   Ranges ranges_;
   std::multiset<std::string> names_;  // of the loops and lets around
   std::optional<Simplifier> simplifier_;
+  std::map<std::string, Expr> values_;
+  Lookup lookup_{values_};
+  std::optional<Substitution> substitution_;
 };
 
 }  // namespace
 
 Expr simplify(const Expr& e, const Ranges& ranges) { return Simplifier(ranges).run(e, Integers::Exact); }
 Expr simplify(const Expr& e) { return simplify(e, Ranges()); }
+
+struct SharedSimplifier::State {
+  Ranges none;
+  Simplifier simplifier{none};
+};
+SharedSimplifier::SharedSimplifier() : state_(std::make_unique<State>()) {}
+SharedSimplifier::~SharedSimplifier() = default;
+Expr SharedSimplifier::operator()(const Expr& e) { return state_->simplifier.run_once(e); }
 
 Expr simplify_value(const Expr& e, const Ranges& ranges) {
   return Simplifier(ranges).run(e, Integers::Wrap);

@@ -10,6 +10,8 @@
 // that nothing wraps. Requires nothing. Ensures: same values, and simplify(simplify(e)) == simplify(e).
 #pragma once
 
+#include <memory>
+
 #include "codegen/analysis/value_ranges.h"
 #include "codegen/ir/stmt.h"
 #include "codegen/passes/loops/index_constants.h"
@@ -20,6 +22,20 @@ namespace mica::passes {
 /// about free variables.
 Expr simplify(const Expr& e, const analysis::Ranges& ranges);
 Expr simplify(const Expr& e);
+/// simplify of many expressions that are made of one another: what it has met or made is not looked at
+/// again, so that a chain of them takes time in proportion to its length.
+class SharedSimplifier {
+ public:
+  SharedSimplifier();
+  ~SharedSimplifier();
+  SharedSimplifier(const SharedSimplifier&) = delete;
+  SharedSimplifier& operator=(const SharedSimplifier&) = delete;
+  Expr operator()(const Expr& e);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 /// A value as code computes it (Integers::Wrap).
 Expr simplify_value(const Expr& e, const analysis::Ranges& ranges);
 Expr simplify_value(const Expr& e);

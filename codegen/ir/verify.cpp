@@ -185,12 +185,17 @@ class Verifier {
     }
     require(scope_.buffers.count(a.buffer) == 0, s, a.buffer + " is allocated inside its lifetime");
     const bool mine = a.memory == MemoryType::Register || a.memory == MemoryType::Stack;
-    const auto saved = scope_.buffers;
-    scope_.buffers[a.buffer] = {a.type, static_cast<int>(a.extents.size()), true, a.memory};
+    const auto [at, is_new] = scope_.buffers.try_emplace(a.buffer);
+    const Environment::BufferInfo outside = at->second;
+    at->second = {a.type, static_cast<int>(a.extents.size()), true, a.memory};
     if (mine) scope_.thread_private.insert(a.buffer);
     check(a.body);
     scope_.thread_private.erase(a.buffer);
-    scope_.buffers = saved;
+    if (is_new) {
+      scope_.buffers.erase(at);
+    } else {
+      at->second = outside;
+    }
   }
 
   void statement(const Stmt& s, const Barrier& /*barrier*/) {
@@ -248,8 +253,8 @@ class Verifier {
   void scalar(const Stmt& s, const Expr& e) {
     expression(s, e);
     if (!e.defined()) return;
-    require(e.type().is_scalar() && e.type().is_integer(), s,
-            mica::to_string(e) + " is " + mica::to_string(e.type()) + ", not a scalar integer");
+    if (e.type().is_scalar() && e.type().is_integer()) return;
+    report(s, mica::to_string(e) + " is " + mica::to_string(e.type()) + ", not a scalar integer");
   }
   void barriers(const Stmt& s, const std::string& name) {
     const auto found = scope_.buffers.find(name);
@@ -342,8 +347,13 @@ void Environment::add_buffer(const std::string& name, Type type, int dimensions,
 }
 
 std::vector<std::string> verify(const Stmt& s, Level level, const Environment& environment) {
+  return verify(std::vector<Stmt>{s}, level, environment);
+}
+
+std::vector<std::string> verify(const std::vector<Stmt>& each, Level level,
+                                const Environment& environment) {
   Verifier verifier(level, environment);
-  verifier.check(s);
+  for (const Stmt& s : each) verifier.check(s);
   return verifier.take();
 }
 

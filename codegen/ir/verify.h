@@ -69,6 +69,9 @@ struct Environment {
 
 /// Violations in the order met, each naming the node and its place; empty when `s` is sound.
 std::vector<std::string> verify(const Stmt& s, Level level, const Environment& environment);
+/// Of several statements, each for itself.
+std::vector<std::string> verify(const std::vector<Stmt>& each, Level level,
+                                const Environment& environment);
 /// The body with the parameters as environment; axes are mapped when the kernel is on_device.
 std::vector<std::string> verify(const Kernel& kernel, Level level);
 /// Throws InternalError with all violations, naming `after` (a pass), when there are any.

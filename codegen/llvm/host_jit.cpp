@@ -126,13 +126,11 @@ void prepare(llvm::Module& module, llvm::TargetMachine& machine, bool optimize, 
   for (llvm::Function& f : module) f.addFnAttr("prefer-vector-width", "512");
   check_module(module);
   if (optimize) optimize_for_host(module, machine);
+  tabulate_numbers(module);
   if (guarded) guard_addresses(module, machine);
-  // The back end's time grows with the square of what is unrolled: huge functions are translated as they
-  // stand.
+  // The back end's time grows with the square of what is unrolled.
   for (llvm::Function& f : module) {
-    if (f.getInstructionCount() <= kMostOptimized) continue;
-    f.addFnAttr(llvm::Attribute::OptimizeNone);
-    f.addFnAttr(llvm::Attribute::NoInline);
+    if (f.getInstructionCount() > kMostOptimized || has_deep_integers(f)) keep_as_is(f);
   }
 }
 

@@ -22,6 +22,7 @@
 
 #include "codegen/llvm/optimize_llvm.h"
 #include "dsl/expr/diagnostics.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::llvm_backend {
 
@@ -37,10 +38,14 @@ class Analyses {
     builder_.registerLoopAnalyses(loops_);
     builder_.crossRegisterProxies(loops_, functions_, call_graph_, modules_);
   }
-  void run(llvm::FunctionPassManager& pipeline, llvm::Module& module) {
+  /// On each function what `pipeline_for` gives for it.
+  void run(llvm::Module& module, FunctionRef<llvm::FunctionPassManager&(llvm::Function&)> pipeline_for) {
     for (llvm::Function& function : module) {
-      if (!function.isDeclaration()) pipeline.run(function, functions_);
+      if (!function.isDeclaration()) pipeline_for(function).run(function, functions_);
     }
+  }
+  void run(llvm::FunctionPassManager& pipeline, llvm::Module& module) {
+    run(module, [&](llvm::Function&) -> llvm::FunctionPassManager& { return pipeline; });
   }
   void run(llvm::ModulePassManager& pipeline, llvm::Module& module) { pipeline.run(module, modules_); }
 
@@ -132,6 +137,9 @@ void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
   pipeline.addPass(llvm::SimplifyCFGPass());
   pipeline.addPass(llvm::DCEPass());
   analyses.run(pipeline, module);
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() && has_deep_integers(function)) keep_as_is(function);
+  }
 }
 
 void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -148,7 +156,14 @@ void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine) {
   pipeline.addPass(llvm::DCEPass());
   pipeline.addPass(llvm::LoopSimplifyPass());
   pipeline.addPass(HideInvariantSums());
-  analyses.run(pipeline, module);
+  llvm::FunctionPassManager few;
+  few.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  few.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  few.addPass(llvm::SimplifyCFGPass());
+  few.addPass(llvm::DCEPass());
+  analyses.run(module, [&](llvm::Function& function) -> llvm::FunctionPassManager& {
+    return has_deep_integers(function) ? few : pipeline;
+  });
 }
 
 void guard_addresses([[maybe_unused]] llvm::Module& module,

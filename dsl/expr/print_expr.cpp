@@ -1,7 +1,11 @@
 // to_string of an expression (dsl/expr/traverse.h).
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "dsl/expr/constant_math.h"
 #include "dsl/expr/names.h"
@@ -120,65 +124,92 @@ std::string float_text(Type type, double value) {
   return type.bits == 64 ? shortest(value) : shortest(static_cast<float>(value));
 }
 
+// Writes an expression of any depth: what is left to write waits on a stack of its own.
 class Printer {
  public:
   Printer(std::string& out, std::size_t most) : out_(out), most_(most) {}
 
-  // Writes `e`, in parentheses if it binds weaker than `limit`.
-  void print(const Expr& e, Strength limit = kLet) {
-    if (!e.defined()) {
-      out_ += "<undefined>";
-      return;
+  // Writes `e` and, once the text is `most` long, "..." in place of all that is left.
+  void print(const Expr& e) {
+    left_.push_back({&e, {}, kLet});
+    while (!left_.empty()) {
+      if (out_.size() >= most_) {
+        out_ += "...";
+        return;
+      }
+      const Item item = std::move(left_.back());
+      left_.pop_back();
+      if (item.e == nullptr) {
+        out_ += item.text;
+      } else if (!item.e->defined()) {
+        out_ += "<undefined>";
+      } else {
+        const auto first = static_cast<std::ptrdiff_t>(left_.size());
+        const Type type = item.e->type();
+        std::visit([&](const auto& op) { print_op(type, op, item.limit); }, item.e->node().op);
+        std::reverse(left_.begin() + first, left_.end());
+      }
     }
-    if (out_.size() >= most_) {
-      out_ += "...";
-      return;
-    }
-    const Type type = e.type();
-    std::visit([&](const auto& op) { print_op(type, op, limit); }, e.node().op);
   }
 
  private:
+  // A text or, with `e`, an expression, in parentheses if it binds weaker than `limit`.
+  struct Item {
+    const Expr* e;
+    std::string text;
+    Strength limit;
+  };
+
+  // What print_op says comes next, in the order in which it is read.
+  void text(std::string words) { left_.push_back({nullptr, std::move(words), kLet}); }
+  void value(const Expr& e, Strength limit = kLet) { left_.push_back({&e, {}, limit}); }
+
   template <typename Body>
   void bracketed(bool needed, Body&& body) {
-    if (needed) out_ += '(';
+    if (needed) text("(");
     body();
-    if (needed) out_ += ')';
+    if (needed) text(")");
   }
   void list(const std::vector<Expr>& items) {
     for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i > 0) out_ += ", ";
-      print(items[i]);
+      if (i > 0) text(", ");
+      value(items[i]);
     }
   }
   void call(const std::string& name, std::initializer_list<const Expr*> args) {
-    out_ += name;
-    out_ += '(';
+    text(name + "(");
     bool first = true;
     for (const Expr* arg : args) {
-      if (!first) out_ += ", ";
+      if (!first) text(", ");
       first = false;
-      print(*arg);
+      value(*arg);
     }
-    out_ += ')';
+    text(")");
   }
   // Left-associative: the right operand must bind tighter.
   void between(const Infix& form, const Expr& a, const Expr& b, Strength limit) {
     bracketed(form.strength > limit, [&] {
-      print(a, form.strength);
-      out_ += form.text;
-      print(b, static_cast<Strength>(form.strength - 1));
+      value(a, form.strength);
+      text(form.text);
+      value(b, static_cast<Strength>(form.strength - 1));
     });
   }
-
-  void print_op(Type type, const IntImm& op, Strength) { out_ += integer_text(type, op.value); }
-  void print_op(Type type, const FloatImm& op, Strength) { out_ += float_text(type, op.value); }
-  void print_op(Type, const VarRef& op, Strength) { out_ += printed(op.name); }
-  void print_op(Type, const ParamRef& op, Strength) { out_ += op.param->name; }
-  void print_op(Type, const RVarRef& op, Strength) {
-    out_ += op.domain->dims.at(static_cast<std::size_t>(op.index)).name;
+  // Does the text of an operand of a prefix begin with a minus sign?
+  static bool begins_with_minus(const Expr& e) {
+    if (const auto* imm = e.as<IntImm>()) return integer_text(e.type(), imm->value).front() == '-';
+    if (const auto* imm = e.as<FloatImm>()) return float_text(e.type(), imm->value).front() == '-';
+    const auto* inner = e.as<Unary>();
+    return inner != nullptr && prefix(inner->op).text[0] == '-';
   }
-  void print_op(Type, const ImageField& op, Strength) { out_ += field_symbol(op.image->name, op); }
+
+  void print_op(Type type, const IntImm& op, Strength) { text(integer_text(type, op.value)); }
+  void print_op(Type type, const FloatImm& op, Strength) { text(float_text(type, op.value)); }
+  void print_op(Type, const VarRef& op, Strength) { text(printed(op.name)); }
+  void print_op(Type, const ParamRef& op, Strength) { text(op.param->name); }
+  void print_op(Type, const RVarRef& op, Strength) {
+    text(op.domain->dims.at(static_cast<std::size_t>(op.index)).name);
+  }
+  void print_op(Type, const ImageField& op, Strength) { text(field_symbol(op.image->name, op)); }
   void print_op(Type type, const Cast& op, Strength) {
     call("cast<" + to_string(type) + ">", {&op.value});
   }
@@ -186,14 +217,10 @@ class Printer {
     const Prefix form = prefix(op.op);
     if (form.is_call) return call(form.text, {&op.a});
     bracketed(kUnary > limit, [&] {
-      out_ += form.text;
+      text(form.text);
       // "-" before a minus sign would read as a decrement.
-      const std::size_t start = out_.size();
-      print(op.a, kUnary);
-      if (form.text[0] == '-' && out_[start] == '-') {
-        out_.insert(start, 1, '(');
-        out_ += ')';
-      }
+      const bool apart = form.text[0] == '-' && op.a.defined() && begins_with_minus(op.a);
+      bracketed(apart, [&] { value(op.a, kUnary); });
     });
   }
   void print_op(Type type, const Binary& op, Strength limit) {
@@ -203,8 +230,8 @@ class Printer {
     const bool negative = constant != nullptr && constant->value < 0 && !type.is_uint();
     if (op.op == BinaryOp::Add && negative) {
       return bracketed(kSum > limit, [&] {  // x + -1 reads x - 1
-        print(op.a, kSum);
-        out_ += " - " + std::to_string(constant->value).substr(1);
+        value(op.a, kSum);
+        text(" - " + std::to_string(constant->value).substr(1));
       });
     }
     between(form, op.a, op.b, limit);
@@ -216,68 +243,69 @@ class Printer {
   void print_op(Type, const Fma& op, Strength) { call("fma", {&op.a, &op.b, &op.c}); }
   void print_op(Type, const Strict& op, Strength) { call("strict", {&op.value}); }
   void print_op(Type, const Access& op, Strength) {
-    out_ += op.name + "(";
+    text(op.name + "(");
     list(op.args);
-    out_ += ')';
+    text(")");
     const bool is_tuple = op.function != nullptr && op.function->types.size() > 1;
-    if (is_tuple || op.value_index > 0) out_ += "[" + std::to_string(op.value_index) + "]";
+    if (is_tuple || op.value_index > 0) text("[" + std::to_string(op.value_index) + "]");
   }
   void print_op(Type, const Let& op, Strength limit) {
     bracketed(kLet > limit, [&] {
-      out_ += "let " + printed(op.name) + " = ";
-      print(op.value, kOr);
-      out_ += " in ";
-      print(op.body);
+      text("let " + printed(op.name) + " = ");
+      value(op.value, kOr);
+      text(" in ");
+      value(op.body);
     });
   }
   void print_op(Type, const Load& op, Strength) {
-    out_ += (op.streamed ? "streamed(" : "") + op.buffer + "[";
+    text((op.streamed ? "streamed(" : "") + op.buffer + "[");
     list(op.index);
-    out_ += op.streamed ? "])" : "]";
+    text(op.streamed ? "])" : "]");
   }
   void print_op(Type type, const Ramp& op, Strength) {
-    out_ += "ramp(";
-    print(op.base);
-    out_ += ", ";
-    print(op.stride);
-    out_ += ", " + std::to_string(type.lanes) + ")";
+    text("ramp(");
+    value(op.base);
+    text(", ");
+    value(op.stride);
+    text(", " + std::to_string(type.lanes) + ")");
   }
   void print_op(Type type, const Broadcast& op, Strength) {
     call("x" + std::to_string(type.lanes), {&op.value});
   }
   void print_op(Type, const Shuffle& op, Strength) {
-    out_ += "shuffle(";
+    text("shuffle(");
     list(op.vectors);
-    out_ += ';';
+    std::string lanes = ";";
     for (std::size_t i = 0; i < op.lanes.size(); ++i) {
-      out_ += (i > 0 ? ", " : " ") + std::to_string(op.lanes[i]);
+      lanes += (i > 0 ? ", " : " ") + std::to_string(op.lanes[i]);
     }
-    out_ += ')';
+    text(lanes + ")");
   }
   void print_op(Type type, const Reinterpret& op, Strength) {
     call("reinterpret<" + to_string(type) + ">", {&op.value});
   }
   void print_op(Type, const WarpShuffle& op, Strength) {
-    out_ += "warp_shuffle(";
-    print(op.value);
-    out_ += ", " + std::to_string(op.delta) + ")";
+    text("warp_shuffle(");
+    value(op.value);
+    text(", " + std::to_string(op.delta) + ")");
   }
   void print_op(Type, const Print& op, Strength) {
-    out_ += "print_when(";
-    print(op.condition);
-    out_ += ", ";
-    print(op.value);
+    text("print_when(");
+    value(op.condition);
+    text(", ");
+    value(op.value);
     for (std::size_t i = 0; i < op.texts.size(); ++i) {
-      out_ += ", \"" + op.texts[i] + '"';
+      text(", \"" + op.texts[i] + '"');
       if (i >= op.operands.size()) continue;
-      out_ += ", ";
-      print(op.operands[i]);
+      text(", ");
+      value(op.operands[i]);
     }
-    out_ += ')';
+    text(")");
   }
 
   std::string& out_;
   std::size_t most_;
+  std::vector<Item> left_;  // what comes next is last
 };
 
 }  // namespace

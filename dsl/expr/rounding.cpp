@@ -146,13 +146,44 @@ class RoundingFixer {
         (is_neg(e) ||
          (binary != nullptr &&
           (binary->op == BinaryOp::Add || binary->op == BinaryOp::Sub || binary->op == BinaryOp::Mul)));
-    if (may_be_sum) {
+    if (may_be_sum && !is_one_term(e)) {
       std::vector<Term> terms;
       whole_ = e.ptr().get();
       flatten(e, {}, terms);
       if (terms.size() > 1) return chain(std::move(terms));
     }
     return map_children(e, [this](const Expr& child) { return fix(child); });
+  }
+
+  // The factors of a product that vary, as gather_factors finds them: none, one, or several.
+  struct Varying {
+    bool several = false;
+    Expr only = {};
+  };
+  static Varying both(const Varying& a, const Varying& b) {
+    const bool several = a.several || b.several || (a.only.defined() && b.only.defined());
+    return {several, several ? Expr() : (a.only.defined() ? a.only : b.only)};
+  }
+  Varying varying_of(const Expr& e) {
+    const Binary* mul = as_binary(e, BinaryOp::Mul);
+    if (shared_.count(e.ptr().get()) > 0 || (mul == nullptr && !is_neg(e))) {
+      return is_uniform(e) ? Varying{} : Varying{false, e};
+    }
+    const auto known = varying_.find(e.ptr().get());
+    if (known != varying_.end()) return known->second;
+    const Varying found =
+        mul != nullptr ? both(varying_of(mul->a), varying_of(mul->b)) : varying_of(e.as<Unary>()->a);
+    varying_.emplace(e.ptr().get(), found);
+    return found;
+  }
+  // A product through which no sum is opened. It is asked of each product inside a product.
+  bool is_one_term(const Expr& e) {
+    const Binary* mul = as_binary(e, BinaryOp::Mul);
+    if (mul == nullptr) return false;
+    const Varying found = both(varying_of(mul->a), varying_of(mul->b));
+    if (!found.only.defined()) return true;
+    const bool is_sum = as_binary(found.only, BinaryOp::Add) || as_binary(found.only, BinaryOp::Sub);
+    return !is_sum || shared_.count(found.only.ptr().get()) > 0;
   }
 
   // A value that is used several times is computed once, in an order of its own: the sums and products
@@ -305,6 +336,7 @@ class RoundingFixer {
   RewriteMemo fixed_;
   std::vector<Expr> made_;  // keeps nodes whose address is a key below
   std::unordered_map<const ExprNode*, bool> uniform_;
+  std::unordered_map<const ExprNode*, Varying> varying_;
   std::unordered_map<const ExprNode*, double> offsets_;
 };
 

@@ -5,6 +5,8 @@
 #include <functional>
 
 #include "dsl/expr/mix.h"
+#include "dsl/expr/substitution.h"
+#include "dsl/func/function.h"
 
 namespace mica {
 namespace {
@@ -114,22 +116,58 @@ class Hasher {
 
 ExprNode::ExprNode(Type of, Op what) : type(of), op(std::move(what)), hash(Hasher(*this).value()) {}
 
-ExprNode::~ExprNode() {
-  std::vector<Expr> left;
-  // Nodes are made as ExprNode, not const, and those taken here are nobody else's.
-  const auto take_children = [&left](const ExprNode& node) {
-    for_each_child_of(node, [&left](const Expr& child) {
-      const bool is_leaf = child.as<IntImm>() || child.as<FloatImm>() || child.as<VarRef>();
-      if (!child.defined() || is_leaf || child.ptr().use_count() > 1) return;
-      left.push_back(std::move(const_cast<Expr&>(child)));
-    });
-  };
-  take_children(*this);
-  while (!left.empty()) {
-    const Expr last = std::move(left.back());
-    left.pop_back();
-    take_children(last.node());
+namespace {
+
+// Lets go of nodes and Funcs one after the other, and first of what is inside those that nothing else
+// holds: neither a deep expression nor a long chain of Funcs needs a deep stack to go.
+class Release {
+ public:
+  // What a node that goes is made of. Nodes and Funcs are made as what they are, not const.
+  void take_from(const ExprNode& node) {
+    for_each_child_of(node, [this](const Expr& child) { take(child); });
+    const auto* access = std::get_if<Access>(&node.op);
+    if (access == nullptr || access->function == nullptr) return;
+    funcs_.push_back(std::move(const_cast<Access*>(access)->function));
   }
+  void run() {
+    while (!exprs_.empty() || !funcs_.empty()) {
+      if (exprs_.empty()) {
+        const auto last = std::move(funcs_.back());
+        funcs_.pop_back();
+        if (last.use_count() == 1) take_from(*last);
+        continue;
+      }
+      const Expr last = std::move(exprs_.back());
+      exprs_.pop_back();
+      if (last.ptr().use_count() == 1) take_from(last.node());
+    }
+  }
+
+ private:
+  void take(const Expr& e) {
+    const bool is_leaf = e.as<IntImm>() || e.as<FloatImm>() || e.as<VarRef>();
+    if (e.defined() && !is_leaf) exprs_.push_back(std::move(const_cast<Expr&>(e)));
+  }
+  void take_from(const FunctionData& f) {
+    for (const Definition& definition : f.definitions) {
+      for (const Expr& e : definition.args) take(e);
+      for (const Expr& e : definition.values) take(e);
+    }
+    for (const auto& [source, wrapper] : f.wrappers) {
+      funcs_.push_back(std::move(const_cast<std::shared_ptr<FunctionData>&>(wrapper)));
+    }
+  }
+
+  std::vector<Expr> exprs_;
+  std::vector<std::shared_ptr<const FunctionData>> funcs_;
+};
+
+}  // namespace
+
+ExprNode::~ExprNode() {
+  Release release;
+  release.take_from(*this);
+  release.run();
 }
 
 Expr map_children(const Expr& e, Rewrite rewrite) {
@@ -243,37 +281,6 @@ void walk(const Expr& e, FunctionRef<void(const Expr&)> visit) {
 
 namespace {
 
-class Substitution {
- public:
-  explicit Substitution(FunctionRef<Expr(const std::string&)> lookup) : lookup_(lookup) {}
-
-  Expr run(const Expr& e) {
-    if (const auto* var = e.as<VarRef>()) {
-      Expr value = lookup_(var->name);
-      return value.defined() ? value : e;
-    }
-    return memo_(e, [&] {
-      if (const auto* let = e.as<Let>()) return run_let(e, *let);
-      return map_children(e, [this](const Expr& child) { return run(child); });
-    });
-  }
-
- private:
-  Expr run_let(const Expr& e, const Let& let) {
-    Expr value = run(let.value);
-    const auto outside = [&](const std::string& name) {
-      return name == let.name ? Expr() : lookup_(name);
-    };
-    // Where the name means nothing outside, the body's nodes are those of the whole.
-    Expr body = lookup_(let.name).defined() ? Substitution(outside).run(let.body) : run(let.body);
-    if (value.same_as(let.value) && body.same_as(let.body)) return e;
-    return make_expr(e.type(), Let{let.name, std::move(value), std::move(body)});
-  }
-
-  FunctionRef<Expr(const std::string&)> lookup_;
-  RewriteMemo memo_;
-};
-
 bool uses_var(const Expr& e, const std::string& name, VisitedNodes& visited) {
   if (const auto* var = e.as<VarRef>()) return var->name == name;
   if (!visited.enter(e)) return false;
@@ -288,11 +295,11 @@ bool uses_var(const Expr& e, const std::string& name, VisitedNodes& visited) {
 }  // namespace
 
 Expr substitute(const Expr& e, const std::string& name, const Expr& value) {
-  return Substitution([&](const std::string& other) { return other == name ? value : Expr(); }).run(e);
+  return Substitution([&](const std::string& other) { return other == name ? value : Expr(); })(e);
 }
 
 Expr substitute(const Expr& e, FunctionRef<Expr(const std::string&)> lookup) {
-  return Substitution(lookup).run(e);
+  return Substitution(lookup)(e);
 }
 
 bool uses_var(const Expr& e, const std::string& name) {

@@ -86,8 +86,8 @@ bool uses_var(const Expr& e, const std::string& name);
 /// The expression as the user would write it, with the fewest parentheses: C's precedence, `*` and `/`
 /// without spaces. What lowering makes prints as `buffer[i, j]`, `ramp(base, stride, lanes)`,
 /// `x4(value)`, `shuffle(a, b; 0, 2)`, `reinterpret<u32>(e)`, `let t = value in body`,
-/// `streamed(buffer[i])`, `warp_shuffle(value, -1)`. Beyond `most` characters operands become `...`: the
-/// text of a graph that shares its parts has no bounds otherwise.
+/// `streamed(buffer[i])`, `warp_shuffle(value, -1)`. Beyond about `most` characters the rest is `...`:
+/// the text of a graph that shares its parts has no bounds otherwise.
 std::string to_string(const Expr& e, std::size_t most = std::size_t{1} << 20);
 /// The same for a message, in a line or two.
 inline std::string brief(const Expr& e) { return to_string(e, 160); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,10 +14,34 @@ namespace mica {
 
 namespace {
 
-/// Depth-first walk that lists producers before consumers.
+/// Depth-first walk that lists producers before consumers. Chains of Funcs may be of any length: those
+/// that are being read wait on a stack.
 class GraphCollector {
  public:
   explicit GraphCollector(FuncGraph& graph) : graph_(graph) {}
+
+  void enter_output(const std::shared_ptr<FunctionData>& output) {
+    enter(output, "", {});
+    while (!entered_.empty()) {
+      Entered& last = entered_.back();
+      if (last.next == last.reads.size()) {
+        done_[last.f.get()] = true;
+        graph_.funcs.push_back(std::move(last.f));
+        entered_.pop_back();
+      } else {
+        const Expr read = std::move(last.reads[last.next++]);
+        take(*last.f, read);
+      }
+    }
+  }
+
+ private:
+  /// A Func and what of its expressions is of interest here, each node once a list of them.
+  struct Entered {
+    std::shared_ptr<FunctionData> f;
+    std::vector<Expr> reads;
+    std::size_t next = 0;
+  };
 
   void enter(const std::shared_ptr<FunctionData>& f, const std::string& reader,
              const SourceLocation& where) {
@@ -35,45 +61,50 @@ class GraphCollector {
           where.known() ? where : f->where);
     }
     done_[f.get()] = false;
+    std::vector<Expr> reads;
     for (const auto& definition : f->definitions) {
-      scan(*f, definition.args);
-      scan(*f, definition.values);
+      scan(definition.args, reads);
+      scan(definition.values, reads);
       for (const auto& dim :
            definition.domain ? definition.domain->dims : std::vector<RDomData::Dim>()) {
-        scan(*f, {dim.min, dim.extent});
+        scan({dim.min, dim.extent}, reads);
       }
-      for (const auto& special : definition.specializations) scan(*f, {special.condition});
+      for (const auto& special : definition.specializations) scan({special.condition}, reads);
     }
-    done_[f.get()] = true;
-    graph_.funcs.push_back(f);
+    entered_.push_back({f, std::move(reads)});
   }
 
- private:
-  void scan(const FunctionData& f, const std::vector<Expr>& exprs) {
+  static void scan(const std::vector<Expr>& exprs, std::vector<Expr>& reads) {
     visit_nodes(exprs, [&](const Expr& e) {
-      if (const auto* access = e.as<Access>()) {
-        if (access->is_self) return;
-        const Source source = read_through(f.wrappers, source_of(*access));
-        if (source.image) {
-          add(graph_.images, source.image);
-        } else {
-          enter(std::const_pointer_cast<FunctionData>(source.function), f.name, access->where);
-        }
-      } else if (const auto* field = e.as<ImageField>()) {
-        add(graph_.images, field->image);
-      } else if (const auto* param = e.as<ParamRef>()) {
-        add(graph_.params, param->param);
-      }
+      if (e.as<Access>() || e.as<ImageField>() || e.as<ParamRef>()) reads.push_back(e);
     });
   }
 
+  void take(const FunctionData& f, const Expr& e) {
+    if (const auto* access = e.as<Access>()) {
+      if (access->is_self) return;
+      const Source source = read_through(f.wrappers, source_of(*access));
+      if (source.image) {
+        add(graph_.images, source.image);
+      } else {
+        enter(std::const_pointer_cast<FunctionData>(source.function), f.name, access->where);
+      }
+    } else if (const auto* field = e.as<ImageField>()) {
+      add(graph_.images, field->image);
+    } else if (const auto* param = e.as<ParamRef>()) {
+      add(graph_.params, param->param);
+    }
+  }
+
   template <typename T>
-  static void add(std::vector<T>& list, const T& item) {
-    if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+  void add(std::vector<T>& list, const T& item) {
+    if (listed_.insert(item.get()).second) list.push_back(item);
   }
 
   FuncGraph& graph_;
+  std::vector<Entered> entered_;                        // each read by the one before it
   std::unordered_map<const FunctionData*, bool> done_;  // false while its producers are entered
+  std::unordered_set<const void*> listed_;              // images and Params
 };
 
 std::vector<std::string> name_parts(const FunctionData& f) {
@@ -176,10 +207,6 @@ bool FuncGraph::is_output(const FunctionData* f) const {
   return std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.get() == f; });
 }
 
-bool FuncGraph::contains(const FunctionData* f) const {
-  return std::any_of(funcs.begin(), funcs.end(), [&](const auto& o) { return o.get() == f; });
-}
-
 FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& outputs) {
   if (outputs.empty()) throw UserError("a pipeline needs at least one output Func");
   FuncGraph graph;
@@ -190,7 +217,7 @@ FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& output
     graph.outputs.push_back(output);
   }
   GraphCollector collector(graph);
-  for (const auto& output : outputs) collector.enter(output, "", {});
+  for (const auto& output : outputs) collector.enter_output(output);
   return graph;
 }
 

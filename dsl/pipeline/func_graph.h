@@ -48,7 +48,6 @@ struct FuncGraph {
   std::vector<std::shared_ptr<const ParamData>> params;
 
   [[nodiscard]] bool is_output(const FunctionData* f) const;
-  [[nodiscard]] bool contains(const FunctionData* f) const;
 };
 /// UserErrors: no output, one given twice, an undefined Func, a Func that reads itself through others.
 FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& outputs);

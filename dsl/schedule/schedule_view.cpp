@@ -12,13 +12,12 @@ namespace {
 
 std::vector<std::string> read_names(const Definition& definition) {
   std::vector<std::string> names;
+  std::unordered_set<std::string> listed;
   for (const auto* exprs : {&definition.args, &definition.values}) {
     visit_nodes(*exprs, [&](const Expr& e) {
       const auto* access = e.as<Access>();
       if (!access || access->is_self) return;
-      if (std::find(names.begin(), names.end(), access->name) == names.end()) {
-        names.push_back(access->name);
-      }
+      if (listed.insert(access->name).second) names.push_back(access->name);
     });
   }
   return names;
@@ -37,9 +36,10 @@ bool FuncView::reads_directly(const std::string& source) const {
 
 std::vector<std::string> FuncView::all_reads() const {
   std::vector<std::string> all;
+  std::unordered_set<std::string> listed;
   for (const auto& names : reads) {
     for (const auto& name : names) {
-      if (!holds(all, name)) all.push_back(name);
+      if (listed.insert(name).second) all.push_back(name);
     }
   }
   return all;
@@ -67,6 +67,7 @@ ScheduleView::ScheduleView(const Pipeline& pipeline, Diagnostics& findings) : pi
     view.is_output = pipeline.is_output(f->name);
     view.place = compute_place(*f, view.is_output);
     for (const auto& definition : f->definitions) view.reads.push_back(read_names(definition));
+    places_.emplace(view.name(), funcs_.size());
     funcs_.push_back(std::move(view));
   }
   for (auto& consumer : funcs_) {
@@ -74,12 +75,12 @@ ScheduleView::ScheduleView(const Pipeline& pipeline, Diagnostics& findings) : pi
       const auto* stage = std::get_if<directive::StagedSource>(&directive.op);
       if (!stage || !reads_inside(consumer, stage->source)) continue;
       // Producers come first: what stands behind the consumer cannot be held for it.
-      for (auto& held : funcs_) {
-        if (&held == &consumer) break;
-        if (held.name() != stage->source || held.staged_by || held.is_output) continue;
-        held.staged_by = &consumer;
-        held.stage = &directive;
-      }
+      const auto at = places_.find(stage->source);
+      if (at == places_.end() || at->second >= place_of(consumer)) continue;
+      FuncView& held = funcs_[at->second];
+      if (held.staged_by || held.is_output) continue;
+      held.staged_by = &consumer;
+      held.stage = &directive;
     }
   }
   for (auto& view : funcs_) {
@@ -92,10 +93,8 @@ ScheduleView::ScheduleView(const Pipeline& pipeline, Diagnostics& findings) : pi
 }
 
 const FuncView* ScheduleView::find(const std::string& name) const {
-  for (const auto& view : funcs_) {
-    if (view.name() == name) return &view;
-  }
-  return nullptr;
+  const auto at = places_.find(name);
+  return at != places_.end() ? &funcs_[at->second] : nullptr;
 }
 
 bool ScheduleView::reads_inside(const FuncView& f, const std::string& source) const {
@@ -165,34 +164,41 @@ std::vector<std::string> ScheduleView::func_names() const {
 }
 
 bool ScheduleView::uses(const FuncView& reader, std::size_t d, const std::string& wanted) const {
-  std::set<std::string> seen;
-  return uses(reader, d, wanted, seen);
+  return used_by(reader, d).count(wanted) > 0;
 }
 
-bool ScheduleView::uses(const FuncView& reader, std::size_t d, const std::string& wanted,
-                        std::set<std::string>& seen) const {
-  for (const auto& name : reader.reads[d]) {
-    if (name == wanted) return true;
-    const FuncView* callee = find(name);
-    if (!callee || !callee->is_inline() || !seen.insert(name).second) continue;
-    for (std::size_t i = 0; i < callee->reads.size(); ++i) {
-      if (uses(*callee, i, wanted, seen)) return true;
+const ScheduleView::Names& ScheduleView::used_by(const FuncView& reader, std::size_t d) const {
+  const auto [found, is_new] = used_.try_emplace({place_of(reader), d});
+  Names& names = found->second;
+  if (!is_new) return names;
+  std::vector<const std::vector<std::string>*> left{&reader.reads[d]};
+  while (!left.empty()) {
+    const std::vector<std::string>& reads = *left.back();
+    left.pop_back();
+    for (const auto& name : reads) {
+      if (!names.insert(name).second) continue;
+      const FuncView* callee = find(name);
+      if (!callee || !callee->is_inline()) continue;
+      for (const auto& more : callee->reads) left.push_back(&more);
     }
   }
-  return false;
+  return names;
 }
 
-std::vector<const FuncView*> ScheduleView::consumers(const FuncView& f) const {
-  std::vector<const FuncView*> result;
-  for (const auto& view : funcs_) {
-    if (view.is_inline()) continue;
-    for (std::size_t d = 0; d < view.reads.size(); ++d) {
-      if (!uses(view, d, f.name())) continue;
-      result.push_back(&view);
-      break;
+const std::vector<const FuncView*>& ScheduleView::consumers(const FuncView& f) const {
+  if (consumers_.empty()) {
+    for (const auto& view : funcs_) {
+      consumers_[view.name()];
+      if (view.is_inline()) continue;
+      for (std::size_t d = 0; d < view.reads.size(); ++d) {
+        for (const auto& name : used_by(view, d)) {
+          auto& readers = consumers_[name];
+          if (readers.empty() || readers.back() != &view) readers.push_back(&view);
+        }
+      }
     }
   }
-  return result;
+  return consumers_.at(f.name());
 }
 
 LoopLevel ScheduleView::level_of(const FuncView& f) const {
@@ -222,12 +228,57 @@ bool ScheduleView::is_inside(const FuncView& f, const LoopLevel& level) const {
   return false;
 }
 
+std::vector<bool> ScheduleView::all_inside(const FuncView& host) const {
+  std::vector<bool> inside(funcs_.size()), known(funcs_.size());
+  inside[place_of(host)] = known[place_of(host)] = true;
+  std::vector<std::size_t> way;
+  for (const auto& view : funcs_) {
+    // Outwards, up to a Func of which the answer is known; places that go round in circles are inside of
+    // nothing.
+    const FuncView* at = &view;
+    bool answer = false;
+    for (; at != nullptr; at = find(level_of(*at).func)) {
+      const std::size_t place = place_of(*at);
+      if (known[place]) {
+        answer = inside[place];
+        break;
+      }
+      known[place] = true;
+      way.push_back(place);
+    }
+    for (const std::size_t place : way) inside[place] = answer;
+    way.clear();
+  }
+  return inside;
+}
+
+const std::vector<bool>& ScheduleView::needed_by(const FuncView& host, std::size_t d) const {
+  const auto [found, is_new] = needed_.try_emplace({place_of(host), d});
+  std::vector<bool>& needed = found->second;
+  if (!is_new) return needed;
+  needed.resize(funcs_.size());
+  const std::vector<bool> inside = all_inside(host);
+  std::vector<std::size_t> left;
+  const auto add = [&](const Names& names) {
+    for (const auto& name : names) {
+      const auto at = places_.find(name);
+      if (at == places_.end() || needed[at->second]) continue;
+      needed[at->second] = true;
+      left.push_back(at->second);
+    }
+  };
+  add(used_by(host, d));
+  while (!left.empty()) {
+    const FuncView& reader = funcs_[left.back()];
+    left.pop_back();
+    if (&reader == &host || reader.is_inline() || !inside[place_of(reader)]) continue;
+    for (std::size_t i = 0; i < reader.reads.size(); ++i) add(used_by(reader, i));
+  }
+  return needed;
+}
+
 bool ScheduleView::needs(const FuncView& host, std::size_t d, const FuncView& wanted) const {
-  if (uses(host, d, wanted.name())) return true;
-  const auto readers = consumers(wanted);
-  return std::any_of(readers.begin(), readers.end(), [&](const FuncView* reader) {
-    return reader != &host && is_inside(*reader, {host.name(), ""}) && needs(host, d, *reader);
-  });
+  return needed_by(host, d)[place_of(wanted)];
 }
 
 // In every definition that needs `wanted`; in the first that has the loops if none does.
@@ -308,8 +359,9 @@ std::string user_name(const ScheduleView& view, const std::string& name) {
 
 std::vector<std::string> read_names(const ScheduleView& view, const FuncView& f) {
   std::vector<std::string> names;
+  std::unordered_set<std::string> listed;
   const auto add = [&](const std::string& name) {
-    if (!holds(names, name)) names.push_back(name);
+    if (listed.insert(name).second) names.push_back(name);
   };
   for (const auto& name : f.all_reads()) {
     const FuncView* callee = view.find(name);

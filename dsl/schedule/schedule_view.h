@@ -1,8 +1,13 @@
 // What check_schedule looks at: each Func of a pipeline with its place, loops, readers and reads.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "dsl/pipeline/pipeline.h"
@@ -79,7 +84,7 @@ class ScheduleView {
   /// Does definition `d` of `host` read `wanted`, itself or through Funcs computed inside its loops?
   [[nodiscard]] bool needs(const FuncView& host, std::size_t d, const FuncView& wanted) const;
   /// Funcs with loops of their own that use `f` (through inlined ones), in the pipeline's order.
-  [[nodiscard]] std::vector<const FuncView*> consumers(const FuncView& f) const;
+  [[nodiscard]] const std::vector<const FuncView*>& consumers(const FuncView& f) const;
   /// The level that `f` is computed at: of compute_at, or of `stage`; an empty func for none.
   [[nodiscard]] LoopLevel level_of(const FuncView& f) const;
   /// Is the computation of `f` inside one iteration of loop `level`, or of any loop of level.func when
@@ -91,8 +96,17 @@ class ScheduleView {
   [[nodiscard]] GpuContext context_of(const FuncView& f) const;
 
  private:
-  [[nodiscard]] bool uses(const FuncView& reader, std::size_t d, const std::string& wanted,
-                          std::set<std::string>& seen) const;
+  using Names = std::unordered_set<std::string>;
+  using At = std::pair<std::size_t, std::size_t>;  // a Func's place in funcs_, a definition
+  /// What uses says yes to.
+  [[nodiscard]] const Names& used_by(const FuncView& reader, std::size_t d) const;
+  /// What needs says yes to, by places in funcs_.
+  [[nodiscard]] const std::vector<bool>& needed_by(const FuncView& host, std::size_t d) const;
+  /// By places in funcs_: is it inside a loop of `host`?
+  [[nodiscard]] std::vector<bool> all_inside(const FuncView& host) const;
+  [[nodiscard]] std::size_t place_of(const FuncView& f) const {
+    return static_cast<std::size_t>(&f - funcs_.data());
+  }
   [[nodiscard]] bool reaches(const FuncView& f, const std::string& input,
                              std::set<std::string>& seen) const;
   [[nodiscard]] bool is_loop_inside(const FuncView& host, const FuncView& wanted,
@@ -102,6 +116,11 @@ class ScheduleView {
 
   const Pipeline& pipeline_;
   std::vector<FuncView> funcs_;
+  std::unordered_map<std::string, std::size_t> places_;  // in funcs_, by name
+  // What has been found out. A view serves one thread.
+  mutable std::map<At, Names> used_;
+  mutable std::map<At, std::vector<bool>> needed_;
+  mutable std::unordered_map<std::string, std::vector<const FuncView*>> consumers_;  // empty: not yet
 };
 
 /// Loops of a nest by name, innermost first, and as "x, y".

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compile.h"
+#include "codegen/pipeline_variants.h"
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/expect_error.h"
@@ -137,6 +138,54 @@ TEST_F(Graphs, BeyondTheDeepestAreRefused) {
   f(x_) = e;
   Buffer<float> out(4);
   EXPECT_TRUE(fails_with([&] { f.realize(out, Target::host()); }, {"at most 1000000"}));
+}
+
+// Funcs read one another: each is freed by what read it.
+TEST_F(Graphs, OfFuncsAreFreedWhateverTheirLength) {
+  Func f("f");
+  f(x_) = u_(x_);
+  const std::weak_ptr<const FunctionData> innermost = f.function();
+  for (int i = 0; i < 200000; ++i) {
+    Func next("f");
+    next(x_) = f(x_) + 1.0F;
+    f = next;
+  }
+  EXPECT_FALSE(innermost.expired());
+  f = Func("other");
+  EXPECT_TRUE(innermost.expired());
+}
+
+TEST_F(Graphs, OfTwentyThousandFuncsComputedInline) {
+  Func f("f");
+  f(x_) = u_(x_);
+  for (int i = 0; i < 20000; ++i) {
+    Func next("f");
+    next(x_) = f(x_) * 0.5F + 1.0F;
+    f = next;
+  }
+  EXPECT_EQ(pipeline_of({f}).funcs.size(), 20001U);
+  EXPECT_NE(code_after_pass(f, Target::host(), "inline_funcs").find("f("), std::string::npos);
+}
+
+// Each reads the two before, so that there are many ways from the first to the last; the update needs
+// none of them.
+TEST_F(Graphs, OfFuncsInOneLoopThatReadTwoOthersEach) {
+  const Var y("y");
+  const ImageParam v(Float(32), 2, "v");
+  Func a("a"), b("b"), f("f");
+  a(x_, y) = v(x_, y);
+  b(x_, y) = v(x_, y) * 0.5F;
+  std::vector<Func> all{a, b};
+  for (int i = 0; i < 60; ++i) {
+    Func next("next" + std::to_string(i));
+    next(x_, y) = all[all.size() - 1](x_, y) * 0.5F + all[all.size() - 2](x_, y) * 0.25F;
+    all.push_back(next);
+  }
+  f(x_, y) = all.back()(x_, y);
+  f(x_, 0) += 1.0F;
+  for (Func& g : all) g.compute_at(f, y);
+  const auto memory = bind_random(v, {{0, 12}, {0, 5}}, 2);
+  EXPECT_TRUE(matches_oracle({f}, {{0, 12}, {0, 5}}, Target::host()));
 }
 
 // Written with two calls each, not with one that is used twice.

@@ -93,6 +93,24 @@ TEST(PrintExpr, WhatIsTooLongIsCut) {
   EXPECT_LT(to_string(e, 10).size(), 1500U);
 }
 
+TEST(PrintExpr, WhateverTheDepth) {
+  Expr left = x(), right = x(), called = x(), negated = a();
+  for (int i = 0; i < 1000000; ++i) {
+    left = left + 1;
+    right = 1 + right;
+    called = min(called, 7);
+    negated = -negated;
+  }
+  EXPECT_EQ(to_string(left).substr(0, 13), "x + 1 + 1 + 1");
+  EXPECT_EQ(to_string(right).substr(0, 13), "1 + (1 + (1 +");
+  EXPECT_EQ(to_string(called).substr(0, 13), "min(min(min(m");
+  EXPECT_EQ(to_string(negated).substr(0, 13), "-(-(-(-(-(-(-");
+  for (const Expr& e : {left, right, called, negated}) {
+    EXPECT_LT(brief(e).size(), 300U);
+    EXPECT_EQ(brief(e).substr(brief(e).size() - 3), "...");
+  }
+}
+
 TEST(PrintExpr, IntegersAndBools) {
   EXPECT_EQ(to_string(Expr(std::numeric_limits<std::int64_t>::min())), "-9223372036854775808");
   EXPECT_EQ(to_string(Expr(true)), "true");

@@ -1,9 +1,14 @@
 #include "codegen/passes/funcs/infer_bounds.h"
 
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+
 #include "codegen/analysis/recurrences.h"
 #include "codegen/analysis/simplify.h"
 #include "dsl/check/tap_text.h"
 #include "dsl/expr/limits.h"
+#include "dsl/expr/mix.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -41,16 +46,73 @@ struct Face {
   Expr reach;  // the lowest or highest index read
 };
 
-void add_face(std::vector<Face>& faces, const Face& face, bool low) {
-  for (auto& f : faces) {
-    if (f.consumer != face.consumer) continue;
-    if (auto d = analysis::constant_difference(face.reach, f.reach)) {
-      if (low ? *d < 0 : *d > 0) f = face;
-      return;
+// The farthest of each consumer's reads, on one side, among those that lie apart by constants.
+class Faces {
+ public:
+  explicit Faces(bool low) : low_(low) {}
+
+  void add(const Face& face) {
+    auto& alike = places_[key(face)];
+    for (const std::size_t place : alike) {
+      Face& known = faces_[place];
+      if (known.consumer != face.consumer) continue;
+      if (auto d = analysis::constant_difference(face.reach, known.reach)) {
+        if (low_ ? *d < 0 : *d > 0) known = face;
+        return;
+      }
+    }
+    alike.push_back(faces_.size());
+    faces_.push_back(face);
+  }
+  [[nodiscard]] bool low() const { return low_; }
+  [[nodiscard]] const std::vector<Face>& list() const { return faces_; }
+
+ private:
+  // The same for all that lie apart by a constant.
+  static std::uint64_t key(const Face& face) {
+    std::uint64_t sum = 0;
+    for (const auto& [atom, k] : analysis::linearize(face.reach).terms) {
+      sum += mixed(atom.node().hash, static_cast<std::uint64_t>(k));
+    }
+    return sum;
+  }
+
+  bool low_;
+  std::vector<Face> faces_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> places_;  // in faces_, for lookup only
+};
+
+// What reads each Func and input, in the order of the pipeline.
+class Readers {
+ public:
+  struct Reader {
+    const FunctionData* func;
+    const Definition* definition;
+    std::vector<const Access*> accesses;
+  };
+
+  explicit Readers(const Pipeline& pipeline) {
+    for (const auto& func : pipeline.funcs) {
+      for (const auto& definition : func->definitions) {
+        analysis::for_each_access(definition, [&](const Access& access) {
+          auto& readers = readers_[access.name];
+          if (readers.empty() || readers.back().definition != &definition) {
+            readers.push_back({func.get(), &definition, {}});
+          }
+          readers.back().accesses.push_back(&access);
+        });
+      }
     }
   }
-  faces.push_back(face);
-}
+  [[nodiscard]] const std::vector<Reader>& of(const std::string& name) const {
+    static const std::vector<Reader> none;
+    const auto found = readers_.find(name);
+    return found != readers_.end() ? found->second : none;
+  }
+
+ private:
+  std::map<std::string, std::vector<Reader>> readers_;
+};
 
 // Does the box that is realized decide `e`? Not where `bound` or a domain of constants does.
 bool follows_outputs(const Program& program, const Expr& e) {
@@ -75,9 +137,10 @@ std::string advice_for_input(const Program& program, const std::string& input, c
 }
 
 void emit_checks(Program& program, const std::string& array, bool is_input, std::size_t d,
-                 const std::vector<Face>& faces, bool low) {
+                 const Faces& faces) {
+  const bool low = faces.low();
   Expr min = min_symbol(array, d), max = simplify(min + extent_symbol(array, d) - 1);
-  for (const auto& face : faces) {
+  for (const auto& face : faces.list()) {
     PlanCheck check;
     check.holds = low ? face.reach >= min : face.reach <= max;
     Expr missing = low ? min - face.reach : face.reach - max;
@@ -103,29 +166,29 @@ bool is_held(const FunctionData& consumer, const Access& access) {
 }
 
 // `name` is the Func or input as accesses call it, `array` its (first) buffer.
-void check_array(Program& program, const std::string& name, const std::string& array, bool is_input,
-                 std::size_t dims) {
-  std::vector<std::vector<Face>> low(dims), high(dims);
-  for (const auto& consumer : program.pipeline.funcs) {
-    auto box = program.required.find(consumer->name);
+void check_array(Program& program, const Readers& readers, const std::string& name,
+                 const std::string& array, bool is_input, std::size_t dims) {
+  std::vector<Faces> low(dims, Faces(true)), high(dims, Faces(false));
+  for (const auto& reader : readers.of(name)) {
+    const FunctionData& consumer = *reader.func;
+    const auto box = program.required.find(consumer.name);
     if (box == program.required.end()) continue;
-    for (const auto& definition : consumer->definitions) {
-      auto scope = analysis::definition_scope(*consumer, definition, box->second);
-      analysis::for_each_access(definition, [&](const Access& access) {
-        if (access.name != name || (access.is_self && definition.recurrence)) return;
-        if (is_held(*consumer, access)) return;
-        for (std::size_t d = 0; d < dims; ++d) {
-          Interval i = analysis::index_interval(definition, access.args[d], scope);
-          check_bounded(*consumer, access, d, i);
-          add_face(low[d], {consumer.get(), &access, i.min}, true);
-          add_face(high[d], {consumer.get(), &access, i.max}, false);
-        }
-      });
+    const auto scope = analysis::definition_scope(consumer, *reader.definition, box->second);
+    analysis::SharedIntervals intervals(scope);
+    for (const Access* access : reader.accesses) {
+      if (access->is_self && reader.definition->recurrence) continue;
+      if (is_held(consumer, *access)) continue;
+      for (std::size_t d = 0; d < dims; ++d) {
+        const Interval i = analysis::index_interval(*reader.definition, access->args[d], intervals);
+        check_bounded(consumer, *access, d, i);
+        low[d].add({&consumer, access, i.min});
+        high[d].add({&consumer, access, i.max});
+      }
     }
   }
   for (std::size_t d = 0; d < dims; ++d) {
-    emit_checks(program, array, is_input, d, low[d], true);
-    emit_checks(program, array, is_input, d, high[d], false);
+    emit_checks(program, array, is_input, d, low[d]);
+    emit_checks(program, array, is_input, d, high[d]);
   }
 }
 
@@ -250,27 +313,26 @@ Box with_updates(const FunctionData& func, const Box& box) {
 
 void infer_bounds(Program& program) {
   const auto& funcs = program.pipeline.funcs;
+  const Readers readers(program.pipeline);
   for (auto it = funcs.rbegin(); it != funcs.rend(); ++it) {
     const FunctionData& func = **it;
     Box box;
     if (program.pipeline.is_output(func.name)) {
       box = buffer_box(storage_name(func.name, 0, func.types.size()), func.dimensions());
     } else {
-      for (const auto& consumer : funcs) {
-        if (consumer->name == func.name) continue;
-        auto need = program.required.find(consumer->name);
+      for (const auto& reader : readers.of(func.name)) {
+        if (reader.func == &func) continue;
+        const auto need = program.required.find(reader.func->name);
         if (need == program.required.end()) continue;
-        for (const auto& definition : consumer->definitions) {
-          auto scope = analysis::definition_scope(*consumer, definition, need->second);
-          analysis::for_each_access(definition, [&](const Access& access) {
-            if (access.name != func.name) return;
-            Box one;
-            for (std::size_t d = 0; d < access.args.size(); ++d) {
-              one.push_back(analysis::index_interval(definition, access.args[d], scope));
-              check_bounded(*consumer, access, d, one.back());
-            }
-            unite(box, one);
-          });
+        const auto scope = analysis::definition_scope(*reader.func, *reader.definition, need->second);
+        analysis::SharedIntervals intervals(scope);
+        for (const Access* access : reader.accesses) {
+          Box one;
+          for (std::size_t d = 0; d < access->args.size(); ++d) {
+            one.push_back(analysis::index_interval(*reader.definition, access->args[d], intervals));
+            check_bounded(*reader.func, *access, d, one.back());
+          }
+          unite(box, one);
         }
       }
       if (box.empty()) continue;  // nothing reads it
@@ -285,11 +347,12 @@ void infer_bounds(Program& program) {
     const std::string array = storage_name(func->name, 0, func->types.size());
     // First, so that f(i) += v beyond the buffer is called what it is, a write.
     check_writes(program, *func, array);
-    check_array(program, func->name, array, false, static_cast<std::size_t>(func->dimensions()));
+    check_array(program, readers, func->name, array, false,
+                static_cast<std::size_t>(func->dimensions()));
     check_start(program, *func, array);
   }
   for (const auto& input : program.pipeline.inputs) {
-    check_array(program, input.name, input.name, true,
+    check_array(program, readers, input.name, input.name, true,
                 static_cast<std::size_t>(input.image->dimensions));
   }
 }

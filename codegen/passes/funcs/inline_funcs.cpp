@@ -27,14 +27,15 @@ class Inliner {
 
  private:
   // Equal calls become one node: f(x) written twice is computed once, and a chain of Funcs that each
-  // read the one before twice grows with its length.
+  // read the one before twice grows with its length. What the callee reads is inlined in its place, so
+  // that each body is opened once a call.
   Expr known_call(const FunctionData& callee, const Expr& e) {
-    auto& calls = calls_[e.node().hash];
-    for (const auto& [known, value] : calls) {
+    const std::size_t hash = e.node().hash;
+    for (const auto& [known, value] : calls_[hash]) {
       if (equal(known, e)) return value;
     }
-    const Expr value = call(callee, *e.as<Access>());
-    calls.emplace_back(e, value);
+    const Expr value = run(call(callee, *e.as<Access>()));
+    calls_[hash].emplace_back(e, value);
     return value;
   }
 
@@ -42,7 +43,9 @@ class Inliner {
     const Expr& body = callee.definitions.front().values[static_cast<std::size_t>(access.value_index)];
     return substitute(body, [&](const std::string& name) -> Expr {
       for (std::size_t d = 0; d < callee.args.size(); ++d) {
-        if (callee.args[d] == name) return access.args[d];
+        if (callee.args[d] != name) continue;
+        const auto* same = access.args[d].as<VarRef>();
+        return same != nullptr && same->name == name ? Expr() : access.args[d];
       }
       return {};
     });
@@ -67,21 +70,20 @@ void check_traces(const FunctionData& f) {
 
 void inline_funcs(Program& program) {
   std::map<std::string, const FunctionData*> inlined;
-  std::vector<std::shared_ptr<const FunctionData>> kept, alive;
+  std::vector<std::shared_ptr<const FunctionData>> kept;
   for (const auto& func : program.pipeline.funcs) {
+    if (program.placement[func->name].level == Placement::Level::Inline) {
+      check_traces(*func);
+      inlined[func->name] = func.get();
+      continue;
+    }
     auto copy = std::make_shared<FunctionData>(*func);
     Inliner inliner(inlined);
     for (auto& definition : copy->definitions) {
       for (auto& e : definition.values) e = inliner.run(e);
       for (auto& e : definition.args) e = inliner.run(e);
     }
-    alive.push_back(copy);
-    if (program.placement[func->name].level == Placement::Level::Inline) {
-      check_traces(*func);
-      inlined[func->name] = copy.get();
-    } else {
-      kept.push_back(copy);
-    }
+    kept.push_back(copy);
   }
   for (const auto& [name, func] : inlined) program.placement.erase(name);
   program.pipeline.funcs = std::move(kept);

@@ -58,13 +58,13 @@ class Lanes {
       met_.insert(var->name);
       return var->name == name_ || widened_.count(var->name) > 0;
     }
-    const bool shared = e.ptr().use_count() > 1;
-    if (const auto known = depends_.find(e.ptr().get()); shared && known != depends_.end()) {
+    // Asked of a node, and then of what is inside it.
+    if (const auto known = depends_.find(e.ptr().get()); known != depends_.end()) {
       return known->second.second;
     }
     bool found = false;
     for_each_child(e, [&](const Expr& child) { found = found || depends(child); });
-    if (shared) depends_.emplace(e.ptr().get(), std::pair(e, found));
+    depends_.emplace(e.ptr().get(), std::pair(e, found));
     return found;
   }
   // What is known of nodes holds while the names that they have are as wide.
