@@ -96,6 +96,7 @@ void tabulate_numbers(llvm::Function& function) {
 }  // namespace
 
 bool has_deep_integers(llvm::Function& function) {
+  if (function.isDeclaration()) return false;
   std::unordered_map<const llvm::Value*, int> depths;  // looked up only
   for (llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function)) {
     for (const llvm::Instruction& i : *block) {

@@ -138,7 +138,7 @@ void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
   pipeline.addPass(llvm::DCEPass());
   analyses.run(pipeline, module);
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration() && has_deep_integers(function)) keep_as_is(function);
+    if (has_deep_integers(function)) keep_as_is(function);
   }
 }
 
