@@ -154,10 +154,12 @@ bool is_array_symbol(const std::string& name, const std::string& field) {
 }
 
 std::string UniqueNames::claim(const std::string& wanted) {
-  std::string name = wanted;
-  for (int count = 2; !taken_.insert(name).second; ++count) {
-    name = wanted + std::string(kDot) + std::to_string(count);
-  }
+  if (taken_.insert(wanted).second) return wanted;
+  int& last = last_.try_emplace(wanted, 1).first->second;
+  std::string name;
+  do {
+    name = wanted + std::string(kDot) + std::to_string(++last);
+  } while (!taken_.insert(name).second);
   return name;
 }
 

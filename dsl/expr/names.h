@@ -6,6 +6,7 @@
 // loops over a Func's dimensions, "f.x", have a name that nothing else has (loop_name).
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ class UniqueNames {
 
  private:
   std::set<std::string> taken_;
+  std::map<std::string, int> last_;  ///< number given to a name that was wanted again
 };
 
 }  // namespace mica
