@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "codegen/analysis/simplify.h"
 #include "dsl/check/tap_text.h"
 #include "dsl/expr/node_visit.h"
+#include "dsl/expr/traverse.h"
 #include "dsl/schedule/loop_dims.h"
 
 namespace mica::analysis {
@@ -22,21 +24,21 @@ struct Obstacle {
 };
 using MaybeObstacle = std::optional<Obstacle>;
 
-bool is_own_point(const Access& access, const FunctionData& func) {
+/// Does it read the element that takes the Func's `value` at the point?
+bool is_own_element(const Access& access, const FunctionData& func, std::size_t value) {
   if (access.args.size() != func.args.size()) return false;
+  const auto& places = func.definitions.front().places;
   for (std::size_t d = 0; d < func.args.size(); ++d) {
-    const auto* var = access.args[d].as<VarRef>();
-    if (var == nullptr || var->name != func.args[d]) return false;
+    const Expr place = places.empty() ? make_var(func.args[d]) : passes::simplify(places[value][d]);
+    if (!equal(passes::simplify(access.args[d]), place)) return false;
   }
   return true;
 }
 
-/// A place where an input is read: in definition `index` of `reader`, in its value `value` or, none, on
-/// its left-hand side.
+/// A place where an input is read: in definition `index` of `reader`.
 struct Tap {
   const FunctionData* reader = nullptr;
   std::size_t index = 0;
-  std::optional<std::size_t> value;
   const Access* access = nullptr;
 };
 
@@ -47,15 +49,13 @@ std::map<std::string, std::vector<Tap>> find_taps(const Program& program) {
     if (program.required.count(reader->name) == 0) continue;
     for (std::size_t i = 0; i < reader->definitions.size(); ++i) {
       const Definition& definition = reader->definitions[i];
-      const auto collect = [&](const std::vector<Expr>& roots, std::optional<std::size_t> value) {
-        visit_nodes(roots, [&](const Expr& e) {
-          const auto* access = e.as<Access>();
-          if (access == nullptr || access->image == nullptr) return;
-          taps[access->name].push_back({reader.get(), i, value, access});
-        });
-      };
-      for (std::size_t v = 0; v < definition.values.size(); ++v) collect({definition.values[v]}, v);
-      collect(definition.args, std::nullopt);
+      std::vector<Expr> roots = definition.values;
+      roots.insert(roots.end(), definition.args.begin(), definition.args.end());
+      visit_nodes(roots, [&](const Expr& e) {
+        const auto* access = e.as<Access>();
+        if (access == nullptr || access->image == nullptr) return;
+        taps[access->name].push_back({reader.get(), i, access});
+      });
     }
   }
   return taps;
@@ -69,7 +69,7 @@ class Pair {
 
   [[nodiscard]] MaybeObstacle obstacle(const std::vector<Tap>& taps) const {
     for (const Tap& tap : taps) {
-      if (auto found = obstacle_of(*tap.reader, tap.index, tap.value, *tap.access)) return found;
+      if (auto found = obstacle_of(*tap.reader, tap.index, *tap.access)) return found;
     }
     if (!program_.is_root(func_.name)) {
       return Obstacle{func_.name + " is computed inside other loops", func_.where};
@@ -81,21 +81,16 @@ class Pair {
  private:
   /// Why the tap is not the one that is allowed.
   [[nodiscard]] MaybeObstacle obstacle_of(const FunctionData& reader, std::size_t index,
-                                          std::optional<std::size_t> value, const Access& access) const {
+                                          const Access& access) const {
     if (&reader != &func_) return obstacle_of_another(reader, access);
     if (index > 0) {
       return Obstacle{fmt::format("update {} of {} reads {} after it was written over", index,
                                   func_.name, tap_text(access)),
                       access.where};
     }
-    if (!is_own_point(access, func_)) {
+    if (!is_own_element(access, func_, value_)) {
       return Obstacle{fmt::format("{} reads {}, and may write over nothing but {}", call_text(func_),
                                   tap_text(access), call_text(input_, func_.args)),
-                      access.where};
-    }
-    if (value != value_) {
-      return Obstacle{fmt::format("value {} of {} reads {}, which value {} would write over",
-                                  value.value(), func_.name, tap_text(access), value_),
                       access.where};
     }
     return std::nullopt;

@@ -4,8 +4,10 @@
 // the element of f that takes its place, before that is written, and for nothing else. So
 //
 //  - nothing but the output's own definition reads the input, and that only at the point's own
-//    coordinates, in the value that goes to this output. What reads it otherwise, or ahead of the point,
-//    is another Func by now: a stage, a register_window, the partial sums of a scatter;
+//    coordinates, or where it puts this value (Definition::places). All values of a Tuple are computed
+//    before any is stored, so it does not matter which of them read it. What reads it otherwise, or
+//    ahead of the point, is another Func by now: a stage, a register_window, the partial sums of a
+//    scatter;
 //  - no update reads it, which would come after all points were written;
 //  - the loops come to each point once: TailStrategy::ShiftInwards computes some twice, RoundUp others
 //    than the output's;

@@ -95,7 +95,13 @@ ir::Stmt Interior::run(const ir::Stmt& s) {
   if (const auto* store = s.as<ir::Store>()) {
     ir::Store copy = *store;
     copy.value = run(store->value, false);
-    return copy.value.same_as(store->value) ? s : ir::make_stmt(std::move(copy));
+    bool same = copy.value.same_as(store->value);
+    for (Expr& index : copy.index) {
+      const Expr inside = run(index, true);
+      same = same && inside.same_as(index);
+      index = inside;
+    }
+    return same ? s : ir::make_stmt(std::move(copy));
   }
   if (const auto* let = s.as<ir::LetStmt>()) {
     const Expr value = run(let->value, false);

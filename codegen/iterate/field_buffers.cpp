@@ -106,7 +106,7 @@ FieldBuffers::FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<Fiel
   if (!gpu_) return;
   // On a GPU rows that are not aligned cost more in each step than two copies.
   for (std::size_t f = 0; f < fields_.size(); ++f) {
-    if (rules[f].output < 0 || has_aligned_rows(fields_[f], rules[f].box)) continue;
+    if (rules[f].output < 0 || rules[f].stays || has_aligned_rows(fields_[f], rules[f].box)) continue;
     current_[f] = static_cast<int>(slots_.size());
     slots_.push_back({aligned_like(fields_[f], rules[f].box), static_cast<int>(f)});
     copier_.copy(fields_[f], slots_.back().buffer, ranges_of(fields_[f]));
@@ -151,7 +151,7 @@ bool FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
   }
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     if (rule(f).output < 0) continue;
-    next_[f] = slot_for(f);
+    next_[f] = rule(f).stays ? current_[f] : slot_for(f);
     Slot& to = slots_[static_cast<std::size_t>(next_[f])];
     const std::size_t from = outside_of(f);
     const int outside = slots_[static_cast<std::size_t>(current_[from])].outside_of;

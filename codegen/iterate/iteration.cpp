@@ -6,6 +6,7 @@
 #include "codegen/compile.h"
 #include "codegen/iterate/checkpoint.h"
 #include "codegen/iterate/field_buffers.h"
+#include "codegen/iterate/in_place_step.h"
 #include "codegen/iterate/iteration_state.h"
 #include "dsl/expr/names.h"
 
@@ -121,7 +122,9 @@ Iteration::State::Compiled Iteration::State::compiled_for(const Target& target) 
     found->copier = std::make_shared<iterate::BoxCopier>(target);
   }
   if (!found->step.defined() || found->schedules != schedules) {
-    found->step = compile(funcs(), target);
+    found->in_place = nullptr;
+    if (in_place) found->in_place = std::make_shared<iterate::CompiledInPlace>(*this, target);
+    found->step = in_place ? found->in_place->away : compile(funcs(), target);
     found->schedules = schedules;
   }
   for (std::size_t i = found->sources.size(); i < sources.size(); ++i) {
@@ -250,13 +253,32 @@ Iteration& Iteration::over(const Func& func, std::vector<std::pair<std::int64_t,
   return *this;
 }
 
+namespace {
+void refuse_both(const Iteration::State& state, const CallSite& at) {
+  if (!state.in_place && state.tile_steps < 2) return;
+  throw UserError(
+      "time_tile computes several steps from one copy of the fields into another, and in_place "
+      "keeps one: ask for one of the two",
+      at);
+}
+}  // namespace
+
 Iteration& Iteration::time_tile(int steps, CallSite at) {
   if (steps < 1) {
     throw UserError("time_tile was given " + std::to_string(steps) + " steps; give 1 or more", at);
   }
+  if (steps > 1) refuse_both(*state_, at);
   state_->tile_steps = steps;
   state_->tile_is_chosen = true;
   state_->tile_where = at;
+  return *this;
+}
+
+Iteration& Iteration::in_place(CallSite at) {
+  if (state_->tile_steps > 1) refuse_both(*state_, at);
+  (void)iterate::make_in_place_step(*state_, at);
+  state_->in_place = at;
+  state_->code = std::make_shared<State::Code>();
   return *this;
 }
 

@@ -133,6 +133,18 @@ class Iteration {
   /// more steps than the run, or than between two checks of run_until.
   Iteration& time_tile(int steps, CallSite at = CallSite::current());
 
+  /// Keeps one copy of the fields, in the memory that a run is given, where a step reads each of them at
+  /// one point, around its box (BoundaryConditions::repeat_image), as populations of a lattice Boltzmann
+  /// method stream: a value takes the place of the element that is read on the other side of the point,
+  /// where the next step finds it, and that step's values go to their own places
+  /// (codegen/iterate/in_place_step.h). The bits are those of steps with two copies. After an odd number
+  /// of steps, as at a callback, a check, or each source and receiver, the fields are put in order,
+  /// which reads and writes them once more. UserErrors: a field that is read at several points or,
+  /// beside the point, not around its box; one without a field of its type on the other side; a step of
+  /// several Funcs, with updates, or that reads itself; a field that takes what another held; time_tile;
+  /// in a run, points of a field that are not computed.
+  Iteration& in_place(CallSite at = CallSite::current());
+
   /// The directives of the step's Funcs, and the steps at once; and their replacement, as Func::apply
   /// has it, by what Schedule::steps says as time_tile would. So a schedule that tune() found
   /// (schedules/tune/tune.h), or that load_schedule read, is put on an Iteration. UserErrors: a name

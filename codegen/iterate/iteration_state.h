@@ -20,6 +20,7 @@ namespace mica {
 namespace iterate {
 class BoxCopier;  // codegen/iterate/field_buffers.h
 class Condition;
+struct CompiledInPlace;  // codegen/iterate/in_place_step.h
 }  // namespace iterate
 
 struct Iteration::State {
@@ -49,6 +50,7 @@ struct Iteration::State {
     Executable step;
     std::vector<Executable> sources, receivers;
     std::shared_ptr<iterate::BoxCopier> copier;
+    std::shared_ptr<const iterate::CompiledInPlace> in_place;  ///< where it is asked for
   };
   /// A time tile, for the target, steps and stepped box (all of each field or not) that it was made for.
   struct Tile;
@@ -89,6 +91,7 @@ struct Iteration::State {
   int tile_steps = 1;
   bool tile_is_chosen = false;                ///< by time_tile, whatever it says
   CallSite tile_where = CallSite::current();  ///< of time_tile
+  std::optional<CallSite> in_place;           ///< where it was asked for
   std::shared_ptr<Code> code = std::make_shared<Code>();
   std::mutex compiling;  ///< guards the conditions: runs of several threads share them
   std::vector<CompiledCondition> conditions;

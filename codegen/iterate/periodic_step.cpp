@@ -123,8 +123,14 @@ Expr unwrapped(const Expr& index, std::size_t dimension, const Images& fields) {
   const Binary* rest = sum != nullptr ? binary(sum->b, BinaryOp::Mod) : nullptr;
   const Binary* from_min = rest != nullptr ? binary(rest->a, BinaryOp::Sub) : nullptr;
   if (from_min == nullptr) return index;
+  // As repeat_image has it of a range that it is given: max(extent, 1).
+  const Binary* greater = binary(rest->b, BinaryOp::Max);
+  const Expr& period = greater != nullptr && is_const(greater->b, 1) ? greater->a : rest->b;
   for (const auto& field : fields) {
-    if (equal(index, wrapped(from_min->a, dimension, field))) return from_min->a;
+    const auto dim = ImageParam(field).dim(static_cast<int>(dimension));
+    const bool same =
+        equal(sum->a, dim.min()) && equal(from_min->b, dim.min()) && equal(period, dim.extent());
+    if (same) return from_min->a;
   }
   return index;
 }

@@ -29,7 +29,7 @@ bool is_inside(const Ranges& inner, const Ranges& outer) {
 std::vector<AnyBuffer> outputs_of(const Iteration::State& state, const iterate::StepPlan& plan,
                                   const std::vector<RunInput>& results, const CallSite& at) {
   std::vector<AnyBuffer> outputs;
-  for (const std::size_t f : plan.fields) {
+  for (const std::size_t f : plan.launches.front().fields) {
     const ImageParam& field = state.replacements[f].field;
     const auto is_its = [&](const RunInput& result) { return result.image == field.data(); };
     const auto found = std::find_if(results.begin(), results.end(), is_its);
@@ -55,7 +55,8 @@ std::vector<AnyBuffer> outputs_of(const Iteration::State& state, const iterate::
           result->where);
     }
     const std::size_t f = state.field_number(ImageParam(result->image), result->where);
-    if (std::find(plan.fields.begin(), plan.fields.end(), f) != plan.fields.end()) continue;
+    const std::vector<std::size_t>& replaced = plan.launches.front().fields;
+    if (std::find(replaced.begin(), replaced.end(), f) != replaced.end()) continue;
     throw UserError("prepare was given a result for field " + result->image->name +
                         ", which holds after a step what " + state.replacements[f].input->name() +
                         " held: leave it out, and name that buffer in its place for the next step",
@@ -73,6 +74,13 @@ PreparedRun Iteration::prepare(const std::vector<RunInput>& fields, const std::v
     throw UserError(
         "prepare makes one run of the step, but this Iteration has sources or receivers, which act "
         "after each: use run, or add them in a Func of your own",
+        at);
+  }
+  if (state.in_place) {
+    throw UserError(
+        "prepare makes one run from the fields into other memory, and in_place keeps them where they "
+        "are: "
+        "use run, or leave in_place out",
         at);
   }
   const Target target = options.target ? *options.target : Target::best();
@@ -98,7 +106,8 @@ PreparedRun Iteration::prepare(const std::vector<RunInput>& fields, const std::v
   given.params.insert(given.params.end(), steps.params.begin(), steps.params.end());
   given.params.emplace_back(iterate::step_param(), options.first_step, at);
   given.stream = options.stream;
-  return steps.run.prepare(pointers, iterate::used_by(steps.run, given), at);
+  Executable& run = steps.launches.front().run;
+  return run.prepare(pointers, iterate::used_by(run, given), at);
 }
 
 }  // namespace mica

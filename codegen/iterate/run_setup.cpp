@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "codegen/iterate/in_place_step.h"
 #include "codegen/iterate/time_levels.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/print.h"
@@ -192,10 +193,38 @@ RunSetup::RunSetup(Iteration::State& state, const std::vector<RunInput>& given, 
   keep_what_is_set();
   const Plan& plan = compiled_.step.plan();
   boxes_ = stepped_boxes(state, plan, fields_, given_.inputs, given_.params, at);
-  single_ = {.run = compiled_.step, .rules = rules_of(state, plan, boxes_, at)};
-  for (const auto& output : state.outputs) {
-    single_.fields.insert(single_.fields.end(), output.fields.begin(), output.fields.end());
+  plan_single_step();
+}
+
+void RunSetup::plan_single_step() {
+  if (state_->in_place) {
+    single_ = in_place(1);
+    return;
   }
+  single_ = {.launches = {{compiled_.step, {}}},
+             .rules = rules_of(*state_, compiled_.step.plan(), boxes_, at_)};
+  for (const auto& output : state_->outputs) {
+    std::vector<std::size_t>& fields = single_.launches.front().fields;
+    fields.insert(fields.end(), output.fields.begin(), output.fields.end());
+  }
+}
+
+StepPlan RunSetup::in_place(int steps) const {
+  if (!is_whole()) {
+    throw UserError(
+        "in_place computes all points of each field, but the step computes others than all "
+        "that each of them has: give the fields one box, without over, or leave in_place out",
+        *state_->in_place);
+  }
+  const CompiledInPlace& code = *compiled_.in_place;
+  StepPlan plan{.launches = {{code.away, code.step.away_to}}, .steps = steps, .rules = {}};
+  if (steps > 1) {
+    plan.launches.push_back({code.back, code.step.back_to});
+  } else if (code.home.defined()) {
+    plan.launches.push_back({code.home, code.step.home_to});
+  }
+  plan.rules.assign(fields_.size(), {.output = 0, .box = boxes_.front(), .stays = true});
+  return plan;
 }
 
 RunSetup RunSetup::scheduled_as(Iteration::State& state) const {
@@ -203,8 +232,7 @@ RunSetup RunSetup::scheduled_as(Iteration::State& state) const {
   if (&state == state_) return same;
   same.state_ = &state;
   same.compiled_ = state.compiled_for(target_);
-  same.single_.run = same.compiled_.step;
-  same.single_.rules = rules_of(state, same.compiled_.step.plan(), boxes_, at_);
+  same.plan_single_step();
   return same;
 }
 
@@ -280,6 +308,10 @@ void RunSetup::check_used(const Plan* until) const {
 }
 
 std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
+  const bool in_order = state_->in_place && !compiled_.in_place->home.defined();
+  if (state_->in_place && !in_order && state_->sources.empty() && state_->receivers.empty()) {
+    return std::make_unique<StepPlan>(in_place(2));
+  }
   if (state_->tile_steps < 2) return nullptr;
   if (!state_->sources.empty() || !state_->receivers.empty()) {
     note("sources and receivers act between single steps");
@@ -310,11 +342,11 @@ std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) con
   if (!repeats_whole()) return nullptr;
   auto tile = std::make_unique<StepPlan>();
   if (made.in_lines && made.compiled.why.empty()) tile->lines_from = boxes_.front()[0].first;
-  tile->run = made.compiled.executable;
+  tile->launches.push_back({made.compiled.executable, {}});
   tile->steps = made.steps;
   tile->rules = single_.rules;
   for (std::size_t f = 0; f < fields_.size(); ++f) {
-    tile->fields.push_back(f);
+    tile->launches.front().fields.push_back(f);
     tile->rules[f] = {.output = static_cast<int>(f), .box = boxes_.front()};
     // What lies outside of a field that takes another's values is that one's, after as many steps.
     std::size_t from = f;

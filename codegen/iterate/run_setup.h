@@ -48,6 +48,9 @@ class RunSetup {
 
  private:
   void keep_what_is_set();
+  void plan_single_step();
+  /// One step of in_place, or two.
+  [[nodiscard]] StepPlan in_place(int steps) const;
   /// Are all rows whole lines from the stepped box's first point on?
   [[nodiscard]] bool has_whole_lines() const;
   /// Are all points computed along the dimensions in which the step repeats? If not, says so.

@@ -10,6 +10,7 @@
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/compile.h"
+#include "codegen/iterate/in_place_step.h"
 #include "codegen/iterate/time_levels.h"
 #include "dsl/pipeline/march_taps.h"
 
@@ -361,6 +362,11 @@ Func Iteration::steps_at_once(const Target& target, CallSite at) const {
 }
 
 std::string Iteration::print_loop_nest(const Target& target) const {
+  if (state_->in_place) {
+    const iterate::InPlaceStep step = iterate::make_in_place_step(*state_, *state_->in_place);
+    return mica::print_loop_nest({step.away}, target) + "\nevery other step:\n" +
+           mica::print_loop_nest({step.back}, target);
+  }
   const std::string step = mica::print_loop_nest(state_->funcs(), target);
   if (state_->tile_steps < 2) return step;
   iterate::TimeLevels tile =

@@ -83,12 +83,14 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
   options.params.insert(options.params.end(), way.plan.params.begin(), way.plan.params.end());
   options.params.push_back(number_of_step(0, at_));
   give_lines(way.plan, options.inputs);
-  std::vector<AnyBuffer> outputs;
-  for (const std::size_t f : way.plan.fields) outputs.push_back(buffers_.output(f));
-  std::vector<AnyBuffer*> pointers;
-  for (AnyBuffer& output : outputs) pointers.push_back(&output);
-  Executable step = way.plan.run;
-  move->runs.push_back(step.prepare(pointers, used_by(step, options), at_));
+  for (const StepPlan::Launch& launch : way.plan.launches) {
+    std::vector<AnyBuffer> outputs;
+    for (const std::size_t f : launch.fields) outputs.push_back(buffers_.output(f));
+    std::vector<AnyBuffer*> pointers;
+    for (AnyBuffer& output : outputs) pointers.push_back(&output);
+    Executable run = launch.run;
+    move->runs.push_back(run.prepare(pointers, used_by(run, options), at_));
+  }
   if (&way == &single_) {
     const auto after = [&](const ImageParam& field) {
       return buffers_.next(state_.field_number(field, at_));
@@ -191,7 +193,7 @@ bool StepRuns::fill(Graph& graph) const {
 void StepRuns::note(const Way& way, const std::string& why) const {
   std::fprintf(stderr, "note: %s: %s costs the host a few microseconds: %s\n",
                to_string(SourceLocation(at_)).c_str(),
-               way.plan.steps > 1 ? "each time tile" : "each step", why.c_str());
+               way.plan.steps > 1 ? "each move of several steps" : "each step", why.c_str());
 }
 
 }  // namespace mica::iterate

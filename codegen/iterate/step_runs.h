@@ -21,11 +21,14 @@ namespace mica::iterate {
 
 /// How the steps of a run are computed, one or several at once.
 struct StepPlan {
-  Executable run;
-  int steps = 1;                         ///< that it takes at once
-  std::vector<FieldRule> rules;          ///< what replaces each field
-  std::vector<std::size_t> fields = {};  ///< that its outputs replace, in their order
-  std::vector<RunParam> params = {};     ///< beside those of the run
+  struct Launch {
+    Executable run;
+    std::vector<std::size_t> fields;  ///< whose memory its outputs take, in their order
+  };
+  std::vector<Launch> launches;       ///< one after the other
+  int steps = 1;                      ///< that it takes at once
+  std::vector<FieldRule> rules;       ///< what replaces each field
+  std::vector<RunParam> params = {};  ///< beside those of the run
   /// Inputs are given in_lines of this point of dimension 0, where their memory allows it.
   std::optional<std::int64_t> lines_from = {};
 };

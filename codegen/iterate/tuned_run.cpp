@@ -13,7 +13,7 @@ using Tuned = Iteration::State::Tuned;
 
 /// Is all about the step left to the compiler?
 bool is_free(const Iteration::State& state) {
-  if (state.tile_is_chosen) return false;
+  if (state.tile_is_chosen || state.in_place) return false;
   std::vector<std::shared_ptr<FunctionData>> functions;
   for (const Func& f : state.funcs()) functions.push_back(f.function());
   for (const auto& func : collect_graph(functions).funcs) {

@@ -96,6 +96,10 @@ struct Definition {
   std::optional<Recurrence> recurrence = {};
   /// Of an update that reads its own Func at neighbours along its Vars.
   std::optional<Coloring> coloring = {};
+  /// Of the first definition of an output that nothing reads, for each value: the coordinates of the
+  /// element that takes it, of the Func's Vars and inputs' boxes; no two points have one element. Empty:
+  /// the element at the point.
+  std::vector<std::vector<Expr>> places = {};
   SourceLocation where;
   std::vector<Directive> directives;
   /// Other directives for runs in which a condition holds, the first that does (Stage::specialize).

@@ -378,9 +378,7 @@ class PipelineMaker {
       return make_expr(e.type(), std::move(copy));
     }
     if (const auto* var = e.as<VarRef>()) return make_var(vars_.of(var->name), e.type());
-    if (const auto* param = e.as<ParamRef>()) {
-      return make_var(names_->of(param->param.get()), e.type());
-    }
+    if (const auto* ref = e.as<ParamRef>()) return make_var(names_->of(ref->param.get()), e.type());
     if (const auto* rvar = e.as<RVarRef>()) {
       return make_var(word_of_dimension(*rvar->domain, static_cast<std::size_t>(rvar->index)));
     }
@@ -454,6 +452,8 @@ class PipelineMaker {
       // Before any access is given to a window: the order of a sum is the algorithm's.
       for (const auto& value : definition.values)
         d.values.push_back(place(prints.fixed(rewrite(value), copy->args.back(), is_param)));
+      d.places = definition.places;
+      for (auto& at : d.places) std::for_each(at.begin(), at.end(), [&](Expr& e) { e = rewrite(e); });
       d.pure_vars = vars_.of(definition.pure_vars);
       if (definition.domain) {
         d.domain = with_words(definition.domain, [&](const Expr& bound) { return rewrite(bound); });

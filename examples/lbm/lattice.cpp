@@ -42,19 +42,11 @@ double equilibrium(int i, const Vector& u) {
   return c.weight * (3 * along + 4.5 * along * along - 1.5 * square);
 }
 
-/// Bit i of a cell: what would stream to it with velocity i comes from a wall, or the cell is one.
-Buffer<std::int32_t> walls_beside(const Setup& setup) {
-  const auto& n = setup.cells;
-  Buffer<std::int32_t> walls(n[0], n[1], n[2]);
-  walls.for_each([&](std::int32_t& bits, const Coordinates& at) {
-    bits = 0;
-    for (int i = 1; setup.solid && i < kCount; ++i) {
-      const Velocity& c = velocity(i);
-      const auto from = [&](std::size_t d, int step) { return (at[d] - step + n[d]) % n[d]; };
-      const bool wall =
-          setup.solid(at[0], at[1], at[2]) || setup.solid(from(0, c.x), from(1, c.y), from(2, c.z));
-      if (wall) bits |= std::int32_t{1} << i;
-    }
+/// 1 for cells that are walls.
+Buffer<std::uint8_t> walls_of(const Setup& setup) {
+  Buffer<std::uint8_t> walls(setup.cells[0], setup.cells[1], setup.cells[2]);
+  walls.for_each([&](std::uint8_t& wall, const Coordinates& at) {
+    wall = setup.solid && setup.solid(at[0], at[1], at[2]) ? 1 : 0;
   });
   return walls;
 }
@@ -112,10 +104,13 @@ Func Lattice::step() const {
   std::vector<Expr> arriving = {f_[0](x, y, z)};
   for (int i = 1; i < kCount; ++i) {
     const Velocity& c = velocity(i);
-    const Func around = BoundaryConditions::repeat_image(f_[static_cast<std::size_t>(i)]);
-    const Expr back = f_[static_cast<std::size_t>(opposite(i))](x, y, z);
-    arriving.push_back(
-        select((walls_(x, y, z) & (1 << i)) != 0, back, around(x - c.x, y - c.y, z - c.z)));
+    BoundaryRanges box(3);  // of one field for all, so that all are wrapped alike
+    for (std::size_t d = 0; d < 3; ++d) {
+      const auto dim = f_[0].dim(static_cast<int>(d));
+      if (std::array{c.x, c.y, c.z}[d] != 0) box[d] = {dim.min(), dim.extent()};
+    }
+    const Func around = BoundaryConditions::repeat_image(f_[static_cast<std::size_t>(i)], box);
+    arriving.push_back(around(x - c.x, y - c.y, z - c.z));
   }
   streamed(x, y, z) = Tuple(arriving);
 
@@ -164,6 +159,11 @@ Func Lattice::step() const {
     values.push_back(led(i, one - even - odd));
     values.push_back(led(i + 1, other - even + odd));
   }
+  // A wall sends back what arrives.
+  for (int i = 0; i < kCount; ++i) {
+    Expr& value = values[static_cast<std::size_t>(i)];
+    value = select(walls_(x, y, z) != 0, streamed(x, y, z)[opposite(i)], value);
+  }
   next(x, y, z) = Tuple(values);
   if (target_.is_gpu()) {
     next.gpu_tile(x, y, z, 32, 4, 1);
@@ -176,10 +176,12 @@ Func Lattice::step() const {
 Lattice::Lattice(const Target& target)
     : target_(target),
       f_(make_inputs()),
-      walls_(Int(32), 3, "walls"),
+      walls_(UInt(8), 3, "walls"),
       fringe_(Float(32), 1, "fringe"),
       next_(step()),
-      flow_(replacements(f_, next_)) {}
+      flow_(replacements(f_, next_)) {
+  flow_.in_place();
+}
 
 void Lattice::begin(const Setup& setup) {
   if (!(setup.viscosity > 0)) {
@@ -187,7 +189,7 @@ void Lattice::begin(const Setup& setup) {
   }
   setup_ = setup;
   steps_done_ = 0;
-  walls_beside_ = walls_beside(setup);
+  cells_of_walls_ = walls_of(setup);
   shares_of_inflow_ = shares_of_inflow(setup);
   populations_.clear();
   for (int i = 0; i < kCount; ++i) {
@@ -200,27 +202,29 @@ void Lattice::begin(const Setup& setup) {
   }
 }
 
-void Lattice::watch(const std::array<std::int64_t, 3>& cell, std::int64_t steps) {
+void Lattice::watch(const std::array<std::int64_t, 3>& cell, std::int64_t every) {
+  Sum along;
   for (int i = 0; i < kCount; ++i) {
-    if (velocity(i).y == 0) continue;
-    watched_.emplace_back(i, Buffer<float>(1, steps));
-    const Place place = {{{cell[0], cell[1], cell[2]}}};
-    flow_.record(f_[static_cast<std::size_t>(i)], {place}, watched_.back().second);
+    along.add(velocity(i).y,
+              f_[static_cast<std::size_t>(i)](static_cast<int>(cell[0]), static_cast<int>(cell[1]),
+                                              static_cast<int>(cell[2])));
   }
-}
-
-std::vector<double> Lattice::watched() const {
-  std::vector<double> sums;
-  for (const auto& [i, values] : watched_) {
-    sums.resize(static_cast<std::size_t>(values.extent(1)));
-    const float* f = values.data();
-    for (std::size_t n = 0; n < sums.size(); ++n) sums[n] += velocity(i).y * f[n];
-  }
-  return sums;
+  Func momentum("momentum");
+  momentum() = along.value();
+  flow_.every(every, [this, sum = compile(momentum, target_)](const RunningIteration& flow) mutable {
+    RunOptions options;
+    for (int i = 0; i < kCount; ++i) {
+      const ImageParam& f = f_[static_cast<std::size_t>(i)];
+      if (velocity(i).y != 0) options.inputs.emplace_back(f, flow.field(f));
+    }
+    Buffer<float> value(1);
+    sum.run(value, options);
+    watched_.push_back(std::as_const(value)(0));
+  });
 }
 
 void Lattice::run(std::int64_t steps) {
-  std::vector<RunInput> fields = {{walls_, walls_beside_}, {fringe_, shares_of_inflow_}};
+  std::vector<RunInput> fields = {{walls_, cells_of_walls_}, {fringe_, shares_of_inflow_}};
   for (std::size_t i = 0; i < kCount; ++i) fields.emplace_back(f_[i], populations_[i]);
   flow_.run(fields, steps,
             {.target = target_,

@@ -38,21 +38,21 @@ struct Fields {
 /// (1992) 479-484) stream to the neighbours and collide there with two relaxation times: one gives the
 /// viscosity, (1/omega - 1/2)/3, the other is such that walls stand halfway between cells whatever the
 /// viscosity is (I. Ginzburg, F. Verhaeghe, D. d'Humieres, Communications in Computational Physics 3
-/// (2008) 427-478: 3/16). Those that would stream from a wall are those that left towards it (A. J. C.
-/// Ladd, Journal of Fluid Mechanics 271 (1994) 285-309). Kept are differences from the weights, of which
-/// f32 has more digits (P. A. Skordos, Physical Review E 48 (1993) 4823-4842).
+/// (2008) 427-478: 3/16). Cells of a wall send back what streams to them. Kept are differences from the
+/// weights, of which f32 has more digits (P. A. Skordos, Physical Review E 48 (1993) 4823-4842). There
+/// is one lattice (Iteration::in_place).
 class Lattice {
  public:
   static constexpr int kVelocities = 19;
-  /// Read and written for a cell in a step: all populations in f32, and which neighbours are walls.
-  static constexpr int kBytes = 2 * 4 * kVelocities + 4;
+  /// Read and written for a cell in a step: all populations in f32, and whether it is a wall.
+  static constexpr int kBytes = 2 * 4 * kVelocities + 1;
 
   /// The program, which serves all flows.
   explicit Lattice(const Target& target);
-  /// Notes the momentum along y of a cell after each of the first `steps` steps of a flow. Called once,
-  /// before any run.
-  void watch(const std::array<std::int64_t, 3>& cell, std::int64_t steps);
-  [[nodiscard]] std::vector<double> watched() const;
+  /// Notes the momentum along y of a cell each time that so many steps are done, an even number. Called
+  /// once, before any run.
+  void watch(const std::array<std::int64_t, 3>& cell, std::int64_t every);
+  [[nodiscard]] const std::vector<double>& watched() const { return watched_; }
 
   /// A flow at its start, in equilibrium. UserError for a viscosity that is not positive.
   void begin(const Setup& setup);
@@ -70,11 +70,11 @@ class Lattice {
   Param<float> even_rate_{"even_rate"}, odd_rate_{"odd_rate"}, force_{"force"}, inflow_{"inflow"};
   Func next_;
   Iteration flow_;
-  std::vector<std::pair<int, Buffer<float>>> watched_;  // populations that move along y
+  std::vector<double> watched_;
 
   Setup setup_;
   std::vector<Buffer<float>> populations_;
-  Buffer<std::int32_t> walls_beside_;
+  Buffer<std::uint8_t> cells_of_walls_;
   Buffer<float> shares_of_inflow_;
   std::int64_t steps_done_ = 0;
 

@@ -45,6 +45,9 @@ class Marker {
     const auto add = [&](const Expr& e) { mark = mixed(mark, e.defined() ? of(e) : 0); };
     for (const Expr& e : definition.args) add(e);
     for (const Expr& e : definition.values) add(e);
+    for (const auto& place : definition.places) {
+      for (const Expr& e : place) add(e);
+    }
     if (definition.domain) {
       for (const auto& dim : definition.domain->dims) {
         add(dim.min);

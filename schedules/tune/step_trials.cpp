@@ -43,7 +43,9 @@ class StepTrial final : public Trial {
     load();
   }
 
-  [[nodiscard]] std::vector<KernelInfo> kernels() const override { return way().run.kernels(); }
+  [[nodiscard]] std::vector<KernelInfo> kernels() const override {
+    return way().launches.front().run.kernels();
+  }
 
   [[nodiscard]] double seconds(double best) override {
     // Each launch by itself first: what they take says how many a graph shall have.
@@ -94,12 +96,12 @@ class StepTrial final : public Trial {
   /// Compiles what runs on the shadows will launch.
   void load() {
     std::vector<AnyBuffer> outputs;
-    for (const std::size_t f : way().fields) {
+    for (const std::size_t f : way().launches.front().fields) {
       outputs.push_back(shadows_.outputs[f].cropped(way().rules[f].box));
     }
     RunOptions options = setup_.options();
     options.params.insert(options.params.end(), way().params.begin(), way().params.end());
-    Executable run = way().run;
+    Executable run = way().launches.front().run;
     run.load(pointers(outputs), iterate::used_by(run, options));
   }
 

@@ -122,6 +122,12 @@ namespace mica {
 
 TuneResult tune(const Iteration& steps, const std::vector<RunInput>& fields, const TuneOptions& options,
                 CallSite at) {
+  if (steps.state()->in_place) {
+    throw UserError(
+        "tune compares steps with two copies of the fields, and in_place keeps one: tune the "
+        "Iteration first, apply what it finds, then ask for in_place",
+        at);
+  }
   return tuning::tune_steps(*steps.state(), fields, options, at);
 }
 

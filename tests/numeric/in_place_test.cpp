@@ -154,6 +154,26 @@ TEST_F(InPlace, EveryValueOfATupleIntoAnInputOfItsOwn) {
   }
 }
 
+// All values are there before any is stored.
+TEST_F(InPlace, ValuesOfATupleThatReadWhatOthersWriteOver) {
+  const ImageParam p(Float(32), 3, "p"), q(Float(32), 3, "q");
+  const Expr e = e_(x_, y_, z_), f = p(x_, y_, z_), h = q(x_, y_, z_);
+  for (const Target& target : all_targets()) {
+    for (int schedule = 0; schedule < 3; ++schedule) {
+      Func g("g");
+      g(x_, y_, z_) = Tuple(f, h - e, e + f * 2.0F);
+      if (schedule == 1) target.is_gpu() ? g.gpu_tile(x_, y_, z_, 32, 4, 1) : g.vectorize(x_, 8);
+      if (schedule == 2 && target.is_gpu()) {
+        g.gpu_tile(x_, y_, z_, 8, 4, 2).vectorize(x_, 4).unroll(y_, 2);
+      }
+      if (schedule == 2 && !target.is_gpu()) g.unroll(x_, 3).parallel(z_);
+      EXPECT_TRUE(in_place_matches(g, {e_, p, q}, {{0, 61}, {-1, 33}, {2, 15}},
+                                   {{-2, 64}, {-2, 35}, {0, 19}}, target))
+          << schedule;
+    }
+  }
+}
+
 TEST_F(InPlace, BeforeUpdatesThatReadTheResultAlone) {
   Func g("g");
   g(x_, y_, z_) = e_(x_, y_, z_) * 2.0F;

@@ -131,8 +131,12 @@ ir::Stmt point_stores(const Program& program, const FunctionData& func, std::siz
     return unites ? known(load.defined() ? load : e) : load;
   });
   auto resolve = [&](const Expr& e) { return to_loads(recurs ? read_itself(e) : e); };
-  std::vector<Expr> at;
-  for (const auto& arg : definition.args) at.push_back(simplify(resolve(arg)));
+  const auto places = [&](const std::vector<Expr>& args) {
+    std::vector<Expr> at;
+    for (const auto& arg : args) at.push_back(simplify(resolve(arg)));
+    return at;
+  };
+  const std::vector<Expr> at = places(definition.args);
   const std::size_t count = func.types.size();
   if (is_atomic(definition)) {
     std::string why;
@@ -158,7 +162,7 @@ ir::Stmt point_stores(const Program& program, const FunctionData& func, std::siz
   for (std::size_t i = 0; i < count; ++i) {
     ir::Store store;
     store.buffer = storage_name(func.name, static_cast<int>(i), count);
-    store.index = at;
+    store.index = definition.places.empty() ? at : places(definition.places[i]);
     store.value = named ? make_var(func.name + ".value" + std::to_string(i), func.types[i])
                         : resolve(definition.values[i]);
     stores.push_back(ir::make_stmt(std::move(store)));
