@@ -253,7 +253,12 @@ CompiledInPlace::CompiledInPlace(const Iteration::State& state, const Target& ta
     : step(make_in_place_step(state, *state.in_place)),
       away(compile(step.away, target)),
       back(compile(step.back, target)) {
-  if (!step.home_to.empty()) home = compile(step.home, target);
+  if (step.home_to.empty()) return;
+  // A point a thread: vectors of all fields would not find registers.
+  const std::vector<Var> v = step.home.args();
+  if (target.is_gpu() && v.size() == 2) step.home.gpu_tile(v[0], v[1], 32, 4);
+  if (target.is_gpu() && v.size() == 3) step.home.gpu_tile(v[0], v[1], v[2], 32, 4, 1);
+  home = compile(step.home, target);
 }
 
 }  // namespace mica::iterate

@@ -59,7 +59,8 @@ class RDom {
 
 /// The sum of `value` over `domain`, in an order that no schedule changes:
 /// - of constant domains of up to 4,096 points, written out, as an expression whose order is that of any
-///   sum (dsl/expr/rounding.h);
+///   sum (dsl/expr/rounding.h), if no more than 262,144 operations depend on a point of the domain, all
+///   points together;
 /// - else, where `value` depends on Vars, the value of a Func "sum" of them, with an update over the
 ///   domain: one term after the other, first dimension fastest, from 0;
 /// - else cut into parts for all threads of a machine, as dsl/func/reductions.cpp draws it: each part's

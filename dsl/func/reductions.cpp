@@ -3,11 +3,15 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "dsl/check/self_reads.h"
 #include "dsl/expr/constant_math.h"
+#include "dsl/expr/deep_stack.h"
 #include "dsl/expr/limits.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/node_visit.h"
@@ -19,6 +23,7 @@ namespace mica {
 namespace {
 
 constexpr std::int64_t kMaxTerms = 4096;
+constexpr std::int64_t kMaxOperations = std::int64_t{1} << 18;  // in all terms
 
 /// How values are put together, and what there is before the first.
 struct Reduction {
@@ -39,32 +44,80 @@ std::optional<std::int64_t> few_points(const RDomData& domain) {
   return points;
 }
 
-/// value(p0) op value(p1) op ... over the points of the domain, first dimension fastest. Points at which
-/// a condition is known not to hold are left out; undefined when none is left.
-Expr write_out(const RDomData& domain, const Expr& value, std::int64_t points,
-               const Reduction& reduction) {
-  Expr total;
-  std::vector<std::int64_t> at(domain.dims.size(), 0);
-  for (std::int64_t point = 0; point < points; ++point) {
-    NodeRewriter at_point([&](const Expr& e) -> Expr {
-      const auto* rvar = e.as<RVarRef>();
-      if (!rvar || rvar->domain.get() != &domain)
-        return domain.condition.defined() ? carried_out(e) : Expr();
-      const auto d = static_cast<std::size_t>(rvar->index);
-      return make_const(Int(32), *as_int(domain.dims[d].min) + at[d]);
+/// A value, and a domain's condition, at one point of the domain after the other. What does not depend
+/// on the point is shared by all of them.
+class Terms {
+ public:
+  Terms(const RDomData& domain, Expr value)
+      : domain_(domain), value_(std::move(value)), at_(domain.dims.size(), 0) {
+    std::vector<Expr> roots{value_};
+    if (domain.condition.defined()) roots.push_back(domain.condition);
+    depth_ = depth_of(roots);
+    with_stack_for(depth_, [&] {
+      (void)depends(value_);
+      operations_ =
+          std::count_if(depends_.begin(), depends_.end(), [](const auto& e) { return e.second; });
     });
-    const Expr condition = domain.condition.defined() ? at_point(domain.condition) : Expr();
-    const bool always = !condition.defined() || is_const(condition, 1);
-    if (always || !is_const(condition, 0)) {
-      const Expr next = at_point(value);
-      const Expr before = total.defined() || always ? total : reduction.start(value.type());
-      const Expr sum = before.defined() ? reduction.combine(before, next) : next;
-      total = always ? sum : select(condition, sum, before);
-    }
-    for (std::size_t d = 0; d < at.size() && ++at[d] == domain.dims[d].constant_extent(); ++d) at[d] = 0;
   }
-  return total;
-}
+
+  /// Of the value that depend on the point.
+  [[nodiscard]] std::int64_t operations() const { return operations_; }
+
+  /// value(p0) op value(p1) op ... over `points` points, first dimension fastest. Points at which the
+  /// condition is known not to hold are left out; undefined when none is left.
+  Expr together(std::int64_t points, const Reduction& reduction) {
+    return made_with_stack_for(depth_, [&] {
+      Expr total;
+      for (std::int64_t point = 0; point < points; ++point) {
+        here_ = {};
+        const Expr condition = domain_.condition.defined() ? here(domain_.condition) : Expr();
+        const bool always = !condition.defined() || is_const(condition, 1);
+        if (always || !is_const(condition, 0)) {
+          const Expr next = here(value_);
+          const Expr before = total.defined() || always ? total : reduction.start(value_.type());
+          const Expr sum = before.defined() ? reduction.combine(before, next) : next;
+          total = always ? sum : select(condition, sum, before);
+        }
+        for (std::size_t d = 0; d < at_.size() && ++at_[d] == domain_.dims[d].constant_extent(); ++d) {
+          at_[d] = 0;
+        }
+      }
+      return total;
+    });
+  }
+
+ private:
+  bool depends(const Expr& e) {
+    if (!e.defined()) return false;
+    if (const auto* rvar = e.as<RVarRef>(); rvar && rvar->domain.get() != &domain_) return false;
+    const auto known = depends_.find(e.ptr().get());
+    if (known != depends_.end()) return known->second;
+    bool found = e.as<RVarRef>() != nullptr;
+    for_each_child(e, [&](const Expr& child) { found = depends(child) || found; });
+    depends_.emplace(e.ptr().get(), found);
+    return found;
+  }
+  Expr here(const Expr& e) {
+    if (!depends(e)) return e;
+    return here_(e, [&] {
+      if (const auto* rvar = e.as<RVarRef>()) {
+        const auto d = static_cast<std::size_t>(rvar->index);
+        return make_const(Int(32), *as_int(domain_.dims[d].min) + at_[d]);
+      }
+      const Expr at_point = map_children(e, [&](const Expr& child) { return here(child); });
+      const Expr known = domain_.condition.defined() ? carried_out(at_point) : Expr();
+      return known.defined() ? known : at_point;
+    });
+  }
+
+  const RDomData& domain_;
+  Expr value_;
+  std::vector<std::int64_t> at_;
+  std::unordered_map<const ExprNode*, bool>
+      depends_;  // on the point; of nodes of the value, the condition
+  std::int64_t operations_ = 0, depth_ = 0;
+  RewriteMemo here_;
+};
 
 /// A Func of all that a value depends on but for the domain: the Vars in it and dimensions of other
 /// domains, which become Vars of the Func.
@@ -245,8 +298,11 @@ void check_value(const Expr& value, const char* what, CallSite at) {
 Expr reduce_here(const RDom& domain, const Expr& value, CallSite at, const Reduction& reduction) {
   check_value(value, reduction.name, at);
   if (const auto points = few_points(*domain.data())) {
-    const Expr total = write_out(*domain.data(), value, *points, reduction);
-    return total.defined() ? total : reduction.start(value.type());
+    Terms terms(*domain.data(), value);
+    if (terms.operations() * *points <= kMaxOperations) {
+      const Expr total = terms.together(*points, reduction);
+      return total.defined() ? total : reduction.start(value.type());
+    }
   }
   ReductionFunc func(domain, value, reduction.name, at);
   if (func.is_single()) return ParallelReduction(*domain.data(), reduction, at).run(value);

@@ -77,6 +77,18 @@ TEST_F(Graphs, OfIndices) {
   }
 }
 
+// What does not depend on a sum's point is in it once; what would be too much is no expression.
+TEST_F(Graphs, OfSumsOfSums) {
+  const RDom r({{0, 64}, {0, 64}}, "r"), s({{0, 16}, {0, 8}}, "s");
+  const auto tap = [&](const Expr& i) { return u_((x_ + i) % 7); };
+  expect_right_on_the_host(sum(r, tap(r.x + r.y) * sum(s, tap(s.x * s.y))));
+  Func dependent("dependent");
+  dependent(x_) = sum(r, tap(r.x + r.y) * sum(s, tap(s.x * s.y + r.x)));
+  EXPECT_EQ(pipeline_of({dependent}).funcs.size(), 2U);
+  const auto memory = bind_random(u_, {{0, 7}}, 1);
+  EXPECT_TRUE(matches_oracle({dependent}, {{0, 2}}, Target::host()));
+}
+
 // Of vectors on a GPU, conditions are taken apart.
 TEST_F(Graphs, OfConditionsThatShareTheirParts) {
   Expr e = u_(x_) > 0.0F;
