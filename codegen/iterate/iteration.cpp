@@ -254,8 +254,7 @@ Iteration& Iteration::over(const Func& func, std::vector<std::pair<std::int64_t,
 }
 
 namespace {
-void refuse_both(const Iteration::State& state, const CallSite& at) {
-  if (!state.in_place && state.tile_steps < 2) return;
+[[noreturn]] void refuse_both(const CallSite& at) {
   throw UserError(
       "time_tile computes several steps from one copy of the fields into another, and in_place "
       "keeps one: ask for one of the two",
@@ -267,7 +266,7 @@ Iteration& Iteration::time_tile(int steps, CallSite at) {
   if (steps < 1) {
     throw UserError("time_tile was given " + std::to_string(steps) + " steps; give 1 or more", at);
   }
-  if (steps > 1) refuse_both(*state_, at);
+  if (steps > 1 && state_->in_place) refuse_both(at);
   state_->tile_steps = steps;
   state_->tile_is_chosen = true;
   state_->tile_where = at;
@@ -275,7 +274,7 @@ Iteration& Iteration::time_tile(int steps, CallSite at) {
 }
 
 Iteration& Iteration::in_place(CallSite at) {
-  if (state_->tile_steps > 1) refuse_both(*state_, at);
+  if (state_->tile_steps > 1) refuse_both(at);
   (void)iterate::make_in_place_step(*state_, at);
   state_->in_place = at;
   state_->code = std::make_shared<State::Code>();
