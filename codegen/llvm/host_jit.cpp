@@ -13,6 +13,7 @@
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
 #include <llvm/ExecutionEngine/Orc/ThreadSafeModule.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
@@ -43,11 +44,20 @@ void check(llvm::Error error, const char* what) {
   if (error) throw InternalError(std::string(what) + ": " + llvm::toString(std::move(error)));
 }
 
+// The machine combiner reorders sums, of which only those of integers may be: its time grows with the
+// square of a block's instructions. LLVM has no other way to leave it out.
+void leave_out_machine_combiner() {
+  const auto& options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find("x86-machine-combiner");
+  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(false);
+}
+
 void initialize_native() {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    leave_out_machine_combiner();
   });
 }
 

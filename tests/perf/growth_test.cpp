@@ -175,6 +175,22 @@ TEST(Growth, OfLoweringIsSteadyInFuncsAtTheRoot) {
   });
 }
 
+// A first run makes the machine code.
+TEST(Growth, OfMachineCodeIsSteadyInOperations) {
+  for (const Shape& shape : shapes()) {
+    if (shape.name != std::string("integers") && shape.name != std::string("sum")) continue;
+    expect_steady(shape.name, 200, [&](int n) {
+      ImageParam u(Float(32), 1, "u");
+      Buffer<float> in({32}), out({16});
+      in.fill(0.5F);
+      u.set(in.translated({-8}));
+      Func f("f");
+      f(x) = shape.value(u, n);
+      f.realize(out);
+    });
+  }
+}
+
 // What stands before lowering, up to 100,000 operations.
 TEST(Growth, OfBuildingPrintingMarkingAndFreeingIsSteady) {
   const ImageParam u(Float(32), 1, "u");
