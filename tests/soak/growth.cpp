@@ -14,8 +14,16 @@ constexpr double kMiB = 1024.0 * 1024.0;
 }  // namespace
 
 double Growth::bound() const {
-  constexpr double kAlways = 12 * kMiB, kShare = 0.05;
-  return kAlways + kShare * start;
+  constexpr double kAlways = 12 * kMiB, kShare = 0.05, kShort = 60, kEarly = 256 * kMiB;
+  return kAlways + kShare * start + (seconds < kShort ? kEarly : 0);
+}
+
+bool Growth::is_too_much() const {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#else
+  return samples >= 3 && grown() > bound();
+#endif
 }
 
 std::string Growth::text() const {

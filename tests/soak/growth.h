@@ -20,8 +20,12 @@ struct Growth {
   double seconds = 0;         ///< from the first to the last sample
 
   [[nodiscard]] double grown() const { return end - start; }
-  /// What a run may grow by, in bytes: heaps and the code of schedules that are met late come to an end.
+  /// What it may grow by, in bytes: 12 MiB and a twentieth, for heaps and the code of what is met late;
+  /// in less than a minute, when most is met for the first time, 256 MiB more.
   [[nodiscard]] double bound() const;
+  /// Not under a sanitizer, which keeps freed memory and notes of its own, and not of fewer than three
+  /// samples.
+  [[nodiscard]] bool is_too_much() const;
   /// "212.0 MiB at 40 s, 213.1 MiB at 120 s: +0.83 MiB a minute (81 samples; at most ...)".
   [[nodiscard]] std::string text() const;
 };

@@ -1,23 +1,21 @@
 #include "tests/soak/processes.h"
 
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
 
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/soak/checks.h"
 #include "tests/soak/growth.h"
+#include "tests/soak/spawn.h"
 
 namespace mica::soak {
 namespace {
@@ -27,23 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point when) {
   return std::chrono::duration<double>(Clock::now() - when).count();
-}
-
-/// This program again, with other arguments.
-pid_t start(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "mica_soak");
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, pointers.data(), environ);
-  if (error != 0) throw std::runtime_error(std::string("posix_spawn: ") + std::strerror(error));
-  return child;
-}
-
-std::string told(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
-  return fmt::format("ended with {}", WEXITSTATUS(status));
 }
 
 class Soak {
@@ -95,8 +76,7 @@ class Soak {
     unsetenv("MICA_TUNE");
     setenv("MICA_CACHE_DIR", (folder_.root() / "first_cache").c_str(), 1);
     setenv("MICA_TUNE_STORE", "off", 1);
-    int status = 0;
-    waitpid(start({"--references", folder_.root()}), &status, 0);
+    const int status = wait_for(start({"--references", folder_.root()}));
     if (status != 0) throw std::runtime_error("the process that computes what is right " + told(status));
     setenv("MICA_CACHE_DIR", folder_.cache().c_str(), 1);
     setenv("MICA_TUNE_STORE", folder_.store().c_str(), 1);
@@ -128,8 +108,7 @@ class Soak {
   void kill_one() {
     const std::size_t p = 1 + random_() % (places_.size() - 1);
     kill(places_[p].process, SIGKILL);
-    int status = 0;
-    waitpid(places_[p].process, &status, 0);
+    const int status = wait_for(places_[p].process);
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
       faults_.push_back(fmt::format("process {} {}", p, told(status)));
     }
@@ -161,7 +140,7 @@ class Soak {
         if (seconds_since(told_at) > options_.patience) {
           faults_.push_back(fmt::format("process {} ({}) does not end", p, process));
           kill(process, SIGKILL);
-          waitpid(process, &status, 0);
+          (void)wait_for(process);
           status = 0;
           break;
         }
@@ -178,7 +157,7 @@ class Soak {
     add(check_compiled(folder_));
     add(read_lines(folder_.failures()));
     grown_ = growth_of(samples());
-    if (judges_memory() && grown_.samples >= 3 && grown_.grown() > grown_.bound()) {
+    if (grown_.is_too_much()) {
       faults_.push_back("the memory of the process that lived grows: " + grown_.text());
     }
   }
@@ -191,15 +170,6 @@ class Soak {
     }
     return all;
   }
-  /// Sanitizers keep freed memory and notes of their own.
-  static constexpr bool judges_memory() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return false;
-#else
-    return true;
-#endif
-  }
-
   int report() {
     const auto line = [](std::string_view name, const auto& value) {
       fmt::print("{:<28} {}\n", name, value);
@@ -213,7 +183,7 @@ class Soak {
     line("entries of the cache", watch_.entries());
     line("trials found in the store", read_lines(folder_.kept()).size());
     line("partial files left by kills", partial_files(folder_));
-    line("memory", grown_.text() + (judges_memory() ? "" : "; not judged under a sanitizer"));
+    line("memory", grown_.text());
     constexpr std::size_t kShown = 20;
     for (std::size_t i = 0; i < faults_.size() && i < kShown; ++i) fmt::print("FAULT {}\n", faults_[i]);
     fmt::print("{}\n", faults_.empty() ? "nothing is wrong" : fmt::format("{} faults", faults_.size()));

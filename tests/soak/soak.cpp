@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tests/soak/gpu.h"
 #include "tests/soak/problems.h"
 #include "tests/soak/processes.h"
 #include "tests/soak/worker.h"
@@ -46,7 +47,10 @@ int run(int argc, char** argv) {
   app.add_option("--folder", soak.folder, "an empty one, which is kept");
   app.add_option("--fault", soak.fault, "a fault made on purpose, which must be found")
       ->transform(CLI::CheckedTransformer(kFaults));
+  bool gpu = false, fault_kernel = false;
+  app.add_flag("--gpu", gpu, "one process on the first GPU, or the emulator, without kills");
   // What a soak starts itself with.
+  app.add_flag("--fault-kernel", fault_kernel)->group("");
   app.add_option("--references", references)->group("");
   app.add_option("--worker", worker.place)->group("");
   app.add_option("--sample", worker.sample_every)->group("");
@@ -54,6 +58,11 @@ int run(int argc, char** argv) {
   if (!references.empty()) {
     mica::soak::write_references(mica::soak::compute_references(), Folder(references).references());
     return 0;
+  }
+  if (fault_kernel) return mica::soak::fault_on_gpu();
+  if (gpu) {
+    return mica::soak::soak_gpu(
+        {.seconds = soak.seconds, .threads = soak.threads, .seed = soak.seed, .fault = soak.fault});
   }
   if (worker.place < 0) return mica::soak::soak(soak);
   worker.threads = soak.threads;

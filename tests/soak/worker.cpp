@@ -4,8 +4,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -21,6 +19,7 @@
 #include "schedules/tune/tune.h"
 #include "tests/soak/growth.h"
 #include "tests/soak/problems.h"
+#include "tests/soak/undertaker.h"
 
 namespace mica::soak {
 namespace {
@@ -29,39 +28,6 @@ using Clock = std::chrono::steady_clock;
 using Random = std::mt19937_64;
 
 int draw(Random& random, int below) { return std::uniform_int_distribution<int>(0, below - 1)(random); }
-
-/// Things dropped by a thread of its own while others go on.
-class Undertaker {
- public:
-  explicit Undertaker(Figures& figures)
-      : figures_(figures), thread_([this](const std::stop_token& stop) {
-          while (!stop.stop_requested()) {
-            bury();
-            std::this_thread::sleep_for(std::chrono::milliseconds(2));
-          }
-          bury();
-        }) {}
-  template <typename T>
-  void take(T thing) {
-    const std::lock_guard lock(mutex_);
-    things_.push_back(std::make_shared<T>(std::move(thing)));
-  }
-
- private:
-  void bury() {
-    std::deque<std::shared_ptr<void>> dead;
-    {
-      const std::lock_guard lock(mutex_);
-      dead.swap(things_);
-    }
-    for (std::size_t i = 0; i < dead.size(); ++i) figures_.add(Count::Replaced);
-  }
-
-  Figures& figures_;
-  std::mutex mutex_;
-  std::deque<std::shared_ptr<void>> things_;
-  std::jthread thread_;
-};
 
 /// What all threads of the process run, until one of them puts another in its place.
 struct SharedBlur {
@@ -92,7 +58,7 @@ struct Process {
   const WorkerOptions& options;
   Figures& figures;
   References references;
-  Undertaker undertaker{figures};
+  Undertaker undertaker{[this] { figures.add(Count::Replaced); }};
   std::array<Place<SharedBlur>, kProblems> blurs = {};
   std::array<Place<Heat>, kProblems> heats = {};
   std::array<std::atomic<bool>, std::size_t{kProblems}* Blur::kSchedules> compiled = {};
@@ -154,7 +120,7 @@ class Thread {
     figures_.alive[static_cast<std::size_t>(process_.options.place)].fetch_add(1);
   }
   static void leak() {
-    constexpr std::size_t kBytes = std::size_t{1} << 20;
+    constexpr std::size_t kBytes = std::size_t{8} << 20;
     auto* const bytes = static_cast<volatile char*>(std::malloc(kBytes));
     for (std::size_t i = 0; bytes != nullptr && i < kBytes; i += 4096) bytes[i] = 1;
   }
