@@ -96,8 +96,11 @@ class Thread {
     ++session_.results;
     if (session_.options.fault == Fault::Leak) leak();
   }
-  void leak() const {
-    constexpr std::int64_t kElements = std::int64_t{8} << 20;
+  /// Not so fast that the GPU's memory is gone before anybody looks.
+  void leak() {
+    constexpr std::int64_t kElements = std::int64_t{16} << 20;
+    if (Clock::now() < next_leak_) return;
+    next_leak_ = Clock::now() + std::chrono::milliseconds(200);
     auto* const never = new Buffer<float>(kElements);
     never->fill(1.0F);
     (void)never->device_data(target_, false);
@@ -197,6 +200,7 @@ class Thread {
   Random random_;
   int made_ = 0;
   std::string what_;
+  Clock::time_point next_leak_;
 };
 
 /// What the memory came to, and whether that is too much.
