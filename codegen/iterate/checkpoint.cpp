@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -9,6 +10,8 @@
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/cache/sha256.h"
@@ -54,12 +57,39 @@ nlohmann::json header_of(const std::string& algorithm, std::int64_t steps_done,
   return {{"algorithm", algorithm}, {"steps", steps_done}, {"fields", list}};
 }
 
-/// A file that is gone again unless keep() was called.
+constexpr std::string_view kPartial = ".partial-", kUnique = "XXXXXX";
+
+/// Removes what processes that were killed while they wrote a checkpoint to `path` have left beside it:
+/// files whose writers hold no lock any more. What cannot be removed stays.
+void remove_abandoned(const std::filesystem::path& path) {
+  const std::string start = path.filename().string() + std::string(kPartial);
+  std::error_code ignored;
+  std::filesystem::directory_iterator files(path.has_parent_path() ? path.parent_path() : ".", ignored);
+  for (; !ignored && files != std::filesystem::directory_iterator(); files.increment(ignored)) {
+    const std::string name = files->path().filename();
+    if (name.size() != start.size() + kUnique.size() || !name.starts_with(start)) continue;
+    const int file = open(files->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) continue;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) unlink(files->path().c_str());
+    close(file);
+  }
+}
+
+/// A file that is gone again unless keep() was called, or, if the process is killed before, with the
+/// next one for the same path. It is locked as long as it is written.
 class PartialFile {
  public:
-  explicit PartialFile(std::string path) : path_(std::move(path) + ".XXXXXX") {
-    number_ = mkostemp(path_.data(), O_CLOEXEC);
-    if (number_ < 0) fail("mkostemp");
+  explicit PartialFile(const std::string& path) {
+    remove_abandoned(path);
+    // Another writer may take the new file for an abandoned one before it is locked.
+    constexpr int kTries = 100;
+    for (int i = 0; i < kTries && !has_a_name(); ++i) {
+      if (number_ >= 0) close(number_);
+      path_ = path + std::string(kPartial) + std::string(kUnique);
+      number_ = mkostemp(path_.data(), O_CLOEXEC);
+      if (number_ < 0) fail("mkostemp");
+      (void)flock(number_, LOCK_EX | LOCK_NB);  // where there are no locks, nobody removes anything
+    }
   }
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
@@ -77,9 +107,9 @@ class PartialFile {
     write_plainly(digest.data(), digest.size());
     flush();
     if (fsync(number_) != 0) fail("fsync");
-    if (close(std::exchange(number_, -1)) != 0) fail("close");
     if (rename(path_.c_str(), path.c_str()) != 0) fail("rename");
-    kept_ = true;
+    kept_ = true;  // before it is closed, which gives up the lock
+    if (close(std::exchange(number_, -1)) != 0) fail("close");
   }
 
  private:
@@ -87,6 +117,10 @@ class PartialFile {
 
   [[noreturn]] void fail(const char* call) const {
     throw DeviceError(call, errno, std::string(std::strerror(errno)) + " (checkpoint " + path_ + ")");
+  }
+  [[nodiscard]] bool has_a_name() const {
+    struct stat status {};
+    return number_ >= 0 && fstat(number_, &status) == 0 && status.st_nlink > 0;
   }
   void write_plainly(const char* bytes, std::size_t count) {
     buffer_.append(bytes, count);

@@ -20,7 +20,8 @@ struct SavedField {
 };
 
 /// Beside `path` first, then in its place. DeviceError if a call of the operating system fails; the file
-/// that was there is then as it was.
+/// that was there is then as it was. What a process that was killed has left beside it (path.partial-
+/// and six characters) is removed.
 void write_checkpoint(const std::string& path, const std::string& algorithm, std::int64_t steps_done,
                       const std::vector<SavedField>& fields);
 
