@@ -14,8 +14,9 @@
 
 namespace mica::llvm_backend {
 
-/// Makes the checks of one kernel's functions. An access outside its array's box is bad, and so is a read
-/// of an element that nothing has written, of arrays that the kernel allocates. For those it binds names:
+/// Makes the checks of one kernel's functions. An access outside its array's box is bad, and so is a
+/// read of an element that nothing has written, of arrays that the kernel allocates. For those it binds
+/// names:
 ///
 ///     u.held.0     i32: the extent of dimension 0
 ///     u.held       i64: elements

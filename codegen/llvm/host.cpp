@@ -275,7 +275,8 @@ class HostKernel {
     for (const auto& [name, param] : buffers) {
       params.push_back(param);
       if (!checks_) continue;
-      for (const auto& [scalar, type] : AccessChecks::needs(emitter, name)) scalars.emplace(scalar, type);
+      for (const auto& [scalar, type] : AccessChecks::needs(emitter, name))
+        scalars.emplace(scalar, type);
     }
     if (emitter.find(ir::kPrintLines) != nullptr) scalars.emplace(ir::kPrintLines, Int(64));
     for (const auto& [name, type] : scalars) params.push_back({name, type, false, false, {}});
@@ -378,9 +379,9 @@ class HostKernel {
   std::string name_;
   TargetHooks hooks_;
   std::map<llvm::Function*, std::int64_t> frame_bytes_;
-  std::set<llvm::Function*> streaming_;                     // those with streamed stores
-  std::map<const ir::Allocate*, llvm::BasicBlock*> after_;  // where those without memory go on
-  std::optional<AccessChecks> checks_;                      // unless accesses are plain
+  std::set<llvm::Function*> streaming_;                              // those with streamed stores
+  std::map<const ir::Allocate*, llvm::BasicBlock*> after_;           // where those without memory go on
+  std::optional<AccessChecks> checks_;                               // unless accesses are plain
   std::map<llvm::Function*, std::vector<llvm::BasicBlock*>> exits_;  // where bad accesses lead
   int loops_ = 0;
   bool in_block_ = false;

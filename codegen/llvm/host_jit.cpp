@@ -222,8 +222,8 @@ LoadedKernels launchable(const std::shared_ptr<HostCode>& code,
   LoadedKernels loaded;
   for (const ir::Kernel* kernel : kernels) {
     void* const address = code->address_of(host_name(*kernel));
-    loaded.emplace_back(kernel->name, std::make_shared<LoadedHostKernel>(kernel->name, code, address,
-                                                                         accesses));
+    loaded.emplace_back(kernel->name,
+                        std::make_shared<LoadedHostKernel>(kernel->name, code, address, accesses));
   }
   return loaded;
 }

@@ -37,9 +37,9 @@ GpuFacts gpu_facts(const Target& target) {
     case Backend::GpuEmulator: return emulator_facts();
     case Backend::Host:
     case Backend::HostChecked:
-      throw UserError(
-          "the target \"" + to_string(target) + "\" has no GPU to describe: legal targets are \"cuda\", "
-          "\"cuda:<ordinal>\" and \"emulator\"");
+      throw UserError("the target \"" + to_string(target) +
+                      "\" has no GPU to describe: legal targets are \"cuda\", "
+                      "\"cuda:<ordinal>\" and \"emulator\"");
   }
   throw InternalError("a Target holds no legal Backend");
 }

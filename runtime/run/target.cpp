@@ -57,7 +57,8 @@ Target Target::parse(std::string_view text) {
     }
   }
   throw UserError("unknown target \"" + std::string(text) + "\"" +
-                  did_you_mean(std::string(text), {"host", "host-checked", "emulator", "cuda"}) + ": " + kLegalTargets);
+                  did_you_mean(std::string(text), {"host", "host-checked", "emulator", "cuda"}) + ": " +
+                  kLegalTargets);
 }
 
 std::string to_string(const Target& target) {

@@ -32,8 +32,8 @@ struct Target {
   /// What the environment variable MICA_TARGET names if it is set (UserError as in parse), else the
   /// first GPU if there is one, else the host.
   static Target best();
-  /// "host", "cuda", "cuda:1", "emulator", "host-checked"; UserError with the legal words otherwise. Whether the
-  /// device exists is found out when it is opened.
+  /// "host", "cuda", "cuda:1", "emulator", "host-checked"; UserError with the legal words otherwise.
+  /// Whether the device exists is found out when it is opened.
   static Target parse(std::string_view text);
 
   /// Kernels have blocks and threads (Cuda and GpuEmulator).

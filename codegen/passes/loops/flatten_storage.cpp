@@ -237,8 +237,7 @@ class Flattener {
         stride = make_var(name);
       }
     }
-    internal_check(constant || alloc.memory == MemoryType::Heap,
-                   "only heap memory has a variable size");
+    internal_check(constant || alloc.memory == MemoryType::Heap, "only heap memory has a variable size");
     if (constant || keep_logical_) {
       flat.mins.assign(alloc.mins.size(), make_const(Int(32), std::int64_t{0}));
     } else {
