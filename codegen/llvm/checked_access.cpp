@@ -5,8 +5,10 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include "codegen/ir/traverse.h"
 #include "codegen/llvm/checked_access_llvm.h"
 #include "dsl/expr/limits.h"
+#include "dsl/expr/traverse.h"
 #include "runtime/cpu/checked_run.h"
 
 namespace mica::llvm_backend {
@@ -49,6 +51,36 @@ Value* index_of_each(Emitter& emitter, const MemoryAccess& a, const Expr& index)
   return b.CreateShuffleVector(value, picked);
 }
 
+/// The arrays that the code for a Func's points stores to, and those that it loads in a select's values.
+struct OwnUses {
+  std::set<std::string> stored, selected;
+};
+
+class FindUses {
+ public:
+  void run(const ir::Stmt& s, const std::string& func) {
+    const auto* produce = s.as<ir::Produce>();
+    const std::string& inside = produce != nullptr ? produce->func : func;
+    OwnUses& own = found[inside];
+    if (const auto* store = s.as<ir::Store>()) own.stored.insert(store->buffer);
+    VisitedNodes plain, selected;
+    ir::for_each_child(
+        s, [&](const ir::Stmt& child) { run(child, inside); },
+        [&](const Expr& e) { run(e, false, plain, selected, own); });
+  }
+
+  std::map<std::string, OwnUses> found;
+
+ private:
+  void run(const Expr& e, bool is_selected, VisitedNodes& plain, VisitedNodes& selected, OwnUses& own) {
+    if (!(is_selected ? selected : plain).enter(e)) return;
+    const auto* load = e.as<Load>();
+    if (load != nullptr && is_selected) own.selected.insert(load->buffer);
+    const bool selects = is_selected || e.as<Select>() != nullptr;
+    for_each_child(e, [&](const Expr& child) { run(child, selects, plain, selected, own); });
+  }
+};
+
 /// A text's part in a format for formatted_line.
 std::string escaped(const std::string& text) {
   std::string result;
@@ -57,6 +89,16 @@ std::string escaped(const std::string& text) {
 }
 
 }  // namespace
+
+AccessChecks::AccessChecks(const ir::Kernel& kernel) : kernel_(kernel) {
+  FindUses uses;
+  uses.run(kernel.body, kernel.name);
+  for (const auto& [func, own] : uses.found) {
+    for (const std::string& array : own.stored) {
+      if (own.selected.count(array) > 0) may_drop_.emplace(func, array);
+    }
+  }
+}
 
 AccessChecks::Bounds AccessChecks::bounds_of(const Emitter& emitter, const std::string& array,
                                              std::size_t dimension) {
@@ -149,7 +191,8 @@ void AccessChecks::check_marks(Emitter& emitter, const Judged& judged, Value* ma
   }
   llvm::Type* type = b.getInt8Ty();
   if (a.count > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(a.count));
-  if (!a.is_store || a.atomic) {
+  const bool reads = !a.is_store || a.atomic;
+  if (reads && may_drop_.count({emitter.producing(), a.buffer}) == 0) {
     Value* mark = b.CreateAlignedLoad(type, own, llvm::Align(1));
     Value* good = b.CreateICmpNE(mark, llvm::Constant::getNullValue(type));
     unless(emitter, judged, good, kUninitialised, /*with_box=*/false);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,9 @@
 namespace mica::llvm_backend {
 
 /// Makes the checks of one kernel's functions. An access outside its array's box is bad, and so is a
-/// read of an element that nothing has written, of arrays that the kernel allocates. For those it binds
-/// names:
+/// read of an element that nothing has written, of arrays that the kernel allocates. (What a Func reads
+/// of itself in a select may be such an element, which the select drops where the Func starts.) For those
+/// arrays it binds names:
 ///
 ///     u.held.0     i32: the extent of dimension 0
 ///     u.held       i64: elements
@@ -26,7 +28,7 @@ namespace mica::llvm_backend {
 class AccessChecks {
  public:
   /// `kernel` must outlive the checks.
-  explicit AccessChecks(const ir::Kernel& kernel) : kernel_(kernel) {}
+  explicit AccessChecks(const ir::Kernel& kernel);
 
   /// Where a bad access leads: `run` is the address of a CheckedRun.
   struct Exit {
@@ -65,6 +67,7 @@ class AccessChecks {
                                  bool with_box) const;
 
   const ir::Kernel& kernel_;
+  std::set<std::pair<std::string, std::string>> may_drop_;  // Funcs and arrays of theirs
   std::map<llvm::Function*, llvm::Value*> numbers_;  // memory of each function for a text's numbers
 };
 

@@ -126,11 +126,12 @@ std::unique_ptr<llvm::TargetMachine> HostTarget::machine() const {
 
 namespace {
 
-/// Verifies the module, optimises it if asked to, and adds what the back end is to know.
-void prepare(llvm::Module& module, llvm::TargetMachine& machine, bool optimize, bool guarded) {
+/// Verifies the module, optimises it, if asked to, for such accesses, and adds what the back end is to know.
+void prepare(llvm::Module& module, llvm::TargetMachine& machine, std::optional<Accesses> optimized,
+             bool guarded) {
   for (llvm::Function& f : module) f.addFnAttr("prefer-vector-width", "512");
   check_module(module);
-  if (optimize) optimize_for_host(module, machine);
+  if (optimized) optimize_for_host(module, machine, *optimized);
   tabulate_numbers(module);
   if (guarded) guard_addresses(module, machine);
   // The back end's time grows with the square of what is unrolled.
@@ -149,7 +150,7 @@ std::string compile_object(const std::string& name, const HostTarget& target,
   module.setDataLayout(machine->createDataLayout());
   module.setTargetTriple(machine->getTargetTriple());
   emit(module);
-  prepare(module, *machine, /*optimize=*/true, target.guarded);
+  prepare(module, *machine, target.accesses, target.guarded);
   return check(llvm::orc::SimpleCompiler(*machine)(module), "machine code")->getBuffer().str();
 }
 
@@ -167,7 +168,7 @@ HostCode::HostCode(const std::string& name, const HostTarget& target)
 }
 
 void HostCode::compile(const std::vector<RuntimeFunction>& functions) {
-  prepare(*module_, *machine_, /*optimize=*/false, /*guarded=*/true);
+  prepare(*module_, *machine_, /*optimized=*/std::nullopt, /*guarded=*/true);
   define_runtime(functions);
   check(jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module_), std::move(context_))),
         "module");
