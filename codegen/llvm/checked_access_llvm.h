@@ -17,8 +17,8 @@ namespace mica::llvm_backend {
 
 /// Makes the checks of one kernel's functions. An access outside its array's box is bad, and so is a
 /// read of an element that nothing has written, of arrays that the kernel allocates. (What a Func reads
-/// of itself in a select may be such an element, which the select drops where the Func starts.) For those
-/// arrays it binds names:
+/// of itself in a select may be such an element, which the select drops where the Func starts.) For
+/// those arrays it binds names:
 ///
 ///     u.held.0     i32: the extent of dimension 0
 ///     u.held       i64: elements

@@ -126,7 +126,8 @@ std::unique_ptr<llvm::TargetMachine> HostTarget::machine() const {
 
 namespace {
 
-/// Verifies the module, optimises it, if asked to, for such accesses, and adds what the back end is to know.
+/// Verifies the module, optimises it, if asked to, for such accesses, and adds what the back end is to
+/// know.
 void prepare(llvm::Module& module, llvm::TargetMachine& machine, std::optional<Accesses> optimized,
              bool guarded) {
   for (llvm::Function& f : module) f.addFnAttr("prefer-vector-width", "512");

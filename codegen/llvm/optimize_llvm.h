@@ -13,7 +13,8 @@ namespace mica::llvm_backend {
 void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine);
 
 /// CPU code: the same and InstCombine, GVN and loop-invariant code motion for wide vectors; of Checked
-/// accesses, whose many blocks would take these passes minutes, only SROA, EarlyCSE, SimplifyCFG and DCE.
+/// accesses, whose many blocks would take these passes minutes, only SROA, EarlyCSE, SimplifyCFG and
+/// DCE.
 void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine, Accesses accesses);
 
 /// Do more than 256 integer operations other than sums stand inside one another? LLVM follows them from
