@@ -67,8 +67,11 @@ CompiledVariant::Kernels load_kernels(const ir::Module& module, std::int64_t dep
   ir::Module on_host = part_of(module, false), on_device = part_of(module, true);
   if (!on_host.kernels.empty()) {
     const KernelCache cache = options.use_cache ? KernelCache::from_environment() : KernelCache({});
+    const auto accesses = target.backend == Backend::HostChecked ? llvm_backend::Accesses::Checked
+                                                                 : llvm_backend::Accesses::Plain;
     kernels = made_with_stack_for(depth, [&] {
-      return llvm_backend::load_host_kernels(on_host, llvm_backend::HostCpu::Native, cache, depth);
+      return llvm_backend::load_host_kernels(on_host, llvm_backend::HostCpu::Native, cache, depth,
+                                             accesses);
     });
   }
   if (!on_device.kernels.empty()) {

@@ -43,6 +43,7 @@ std::string target_text(const Target& target) {
     case Backend::Host: return "Target::host()";
     case Backend::Cuda: return "Target::cuda(" + std::to_string(target.device) + ")";
     case Backend::GpuEmulator: return "Target::gpu_emulator()";
+    case Backend::HostChecked: return "Target::host_checked()";
   }
   return "";
 }

@@ -172,8 +172,9 @@ std::vector<Variant> usual_variants(const std::vector<Func>& outputs, const Targ
 std::vector<std::string> compile_to_library(const std::vector<Func>& outputs, const std::string& stem,
                                             const Target& target, const ExportOptions& options) {
   const DefaultFloatMode mode;
-  if (target.backend == Backend::GpuEmulator) {
-    throw UserError("the emulator runs inside Mica only: export for Target::host() or a GPU");
+  if (target.backend == Backend::GpuEmulator || target.backend == Backend::HostChecked) {
+    throw UserError((target.is_gpu() ? "the emulator runs" : "checked code for the host runs") +
+                    std::string(" inside Mica only: export for Target::host() or a GPU"));
   }
   llvm_backend::ExportedPipeline pipeline;
   pipeline.name = name_of(stem, options);

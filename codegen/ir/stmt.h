@@ -128,6 +128,9 @@ enum class Kept : std::uint8_t {
   Arrivals,  ///< transaction barriers of the bulk copies that fill it
 };
 
+/// See Allocate::strides.
+inline constexpr std::int64_t kUnknownStride = 0;
+
 /// Memory named `buffer` that lives for `body`. Logical index i of dimension d is element
 /// i - mins[d]; extents are constants except for Heap. Memory is never Auto after build_loop_nest.
 struct Allocate {
@@ -135,7 +138,8 @@ struct Allocate {
   Type type;
   MemoryType memory = MemoryType::Auto;
   std::vector<Expr> mins, extents;
-  /// Elements between neighbours along each dimension; constants. Empty until flatten_storage.
+  /// Elements between neighbours along each dimension; constants. Empty until flatten_storage. Where
+  /// accesses are checked, kUnknownStride stands for a product of the extents before that is none.
   std::vector<std::int64_t> strides;
   Stmt body;
   /// A ring: where folds[d] is positive, index i of dimension d is element (i - mins[d]) mod folds[d].

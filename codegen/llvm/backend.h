@@ -39,11 +39,15 @@ using LoadedKernels = std::vector<std::pair<std::string, std::shared_ptr<LoadedK
 /// Machine code for this CPU through ORC for the host kernels of `module`, ready to launch.
 /// Baseline uses only what every 64-bit CPU of this family has; its results are the same.
 enum class HostCpu : std::uint8_t { Native, Baseline };
-/// Machine code that `cache` holds for these kernels, this CPU and this binary is taken; what is made is
-/// stored there. Several threads make it, those of Parallel loops; it is the same however many they are.
-/// `depth`: of the expressions, as Pipeline::depth.
+/// Checked code judges every access before it is made, by indices and boxes that the module has (as
+/// lowered for Target::host_checked()); launch() throws AccessError (runtime/cpu/checked_run.h).
+enum class Accesses : std::uint8_t { Plain, Checked };
+/// Machine code that `cache` holds for these kernels, this CPU, this binary and such accesses is taken;
+/// what is made is stored there. Several threads make it, those of Parallel loops; it is the same
+/// however many they are. `depth`: of the expressions, as Pipeline::depth.
 LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu = HostCpu::Native,
-                                const KernelCache& cache = KernelCache({}), std::int64_t depth = 1);
+                                const KernelCache& cache = KernelCache({}), std::int64_t depth = 1,
+                                Accesses accesses = Accesses::Plain);
 
 /// The device kernels as coroutines on the CPU with every access checked; launch() throws EmulatorError
 /// with the kernel, array, coordinates and threads of a race, an uninitialised read or an index out of

@@ -25,8 +25,10 @@ ArrayCopy Emitter::array_copy(const Copy& copy) {
 
 void Emitter::copy_now(const ArrayCopy& copy) {
   if (hooks_.on_access) {
-    hooks_.on_access(*this, copy.from);
-    hooks_.on_access(*this, copy.to);
+    for (MemoryAccess end : {copy.from, copy.to}) {
+      end.copied = copy.count;
+      hooks_.on_access(*this, end);
+    }
   }
   const auto element = static_cast<std::uint64_t>(copy.to.binding.type.bytes());
   llvm::Value* bytes = builder_.CreateMul(copy.count, builder_.getInt64(element));

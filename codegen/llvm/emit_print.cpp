@@ -30,7 +30,8 @@ std::string format_of(const Print& print) {
   return format + "\n";
 }
 
-/// A text that ends with a 0, in memory that the module's functions read.
+}  // namespace
+
 llvm::Constant* constant_text(llvm::Module& module, const std::string& text) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Constant* bytes = llvm::ConstantDataArray::getString(context, text);
@@ -41,6 +42,8 @@ llvm::Constant* constant_text(llvm::Module& module, const std::string& text) {
   return llvm::ConstantExpr::getPointerBitCastOrAddrSpaceCast(global,
                                                               llvm::PointerType::get(context, 0));
 }
+
+namespace {
 
 /// One lane of a value of `type`, or the scalar, in 64 bits.
 llvm::Value* lane_slot(Builder& b, llvm::Value* value, Type type, int lane) {

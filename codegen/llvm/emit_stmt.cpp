@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
@@ -190,7 +191,9 @@ void Emitter::statement(const ir::ClusterBarrier& /*barrier*/) {
 }
 
 void Emitter::statement(const ir::Produce& produce) {
+  const std::string around = std::exchange(producing_, produce.func);
   if (produce.body.defined()) emit(produce.body);
+  producing_ = around;
 }
 
 void Emitter::statement(const ir::Evaluate& evaluate) { emit(evaluate.value); }

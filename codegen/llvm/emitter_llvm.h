@@ -17,6 +17,9 @@
 
 namespace mica::llvm_backend {
 
+/// A text that ends with a 0, in memory that the module's functions read.
+llvm::Constant* constant_text(llvm::Module& module, const std::string& text);
+
 class Emitter {
  public:
   /// Emits at the end of `entry`, the first block of `function`. `hooks` must outlive the Emitter.
@@ -42,6 +45,10 @@ class Emitter {
   /// Memory of the function's frame, made in its entry block.
   llvm::Value* frame_memory(llvm::Type* element, std::int64_t count, unsigned alignment);
   llvm::BasicBlock* make_block(const char* name);
+
+  /// The innermost Func whose points are computed here, as the Produce around says; empty: none.
+  [[nodiscard]] const std::string& producing() const { return producing_; }
+  void set_producing(const std::string& func) { producing_ = func; }
 
   [[nodiscard]] Builder& builder() { return builder_; }
   [[nodiscard]] llvm::Function& function() { return function_; }
@@ -135,6 +142,7 @@ class Emitter {
   Builder builder_;
   std::map<std::string, std::vector<llvm::Value*>> names_;
   std::map<std::string, BufferBinding> buffers_;
+  std::string producing_;
   Cache cache_;
   std::vector<const ExprNode*> cached_;  ///< the cache's keys in the order they came
   std::unordered_map<const ExprNode*, std::pair<Expr, int>> registers_;

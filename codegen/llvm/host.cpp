@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <llvm/IR/Constants.h>
@@ -8,6 +9,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include "codegen/ir/traverse.h"
+#include "codegen/llvm/checked_access_llvm.h"
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/host_llvm.h"
 #include "codegen/llvm/kernel_function_llvm.h"
@@ -43,10 +45,12 @@ Nest block_nest(const ir::For& outermost) {
 
 class HostKernel {
  public:
-  HostKernel(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts, std::string name)
+  HostKernel(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts, std::string name,
+             Accesses accesses)
       : module_(module), kernel_(kernel), name_(std::move(name)) {
     hooks_.facts = facts;
-    hooks_.facts.dense_accesses = true;
+    // Elements between those that are asked for may be nobody's.
+    hooks_.facts.dense_accesses = accesses == Accesses::Plain;
     hooks_.facts.wide_addresses = true;
     hooks_.facts.slow_division = true;
     hooks_.loop = [this](Emitter& e, const ir::For& loop) { emit_loop(e, loop); };
@@ -57,6 +61,11 @@ class HostKernel {
     };
     hooks_.release = [this](Emitter& e, const ir::Allocate& a, const BufferBinding& binding) {
       if (binding.memory == MemoryType::Heap) release(e, a, binding);
+    };
+    if (accesses == Accesses::Plain) return;
+    checks_.emplace(kernel);
+    hooks_.on_access = [this](Emitter& e, const MemoryAccess& access) {
+      checks_->check(e, access, {e.find_buffer(kFailed.name)->base, exits_[&e.function()].back()});
     };
   }
 
@@ -88,7 +97,13 @@ class HostKernel {
     function->setLinkage(llvm::GlobalValue::InternalLinkage);
     function->addFnAttr(llvm::Attribute::NoInline);
     Emitter emitter(*function, *llvm::BasicBlock::Create(context(), "entry", function), hooks_);
+    if (checks_) exits_[function].push_back(emitter.make_block("end"));
     body(emitter);
+    if (checks_) {
+      llvm::BasicBlock* end = exits_[function].front();
+      emitter.builder().CreateBr(end);
+      emitter.builder().SetInsertPoint(end);
+    }
     // Streamed stores become visible before those who wait for this function go on.
     if (streaming_.count(function) > 0) {
       emitter.builder().CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
@@ -97,9 +112,10 @@ class HostKernel {
     return function;
   }
 
-  /// i64 name(void* const* arguments): loads the parameters' values and calls `body`.
+  /// The kernel's function: loads the parameters' values and calls `body`.
   void emit_entry(const std::vector<FunctionParam>& params, llvm::Function* body) {
-    auto* signature = llvm::FunctionType::get(i64(), {pointer()}, false);
+    const std::vector<llvm::Type*> types(checks_ ? 2 : 1, pointer());
+    auto* signature = llvm::FunctionType::get(i64(), types, false);
     auto* entry = llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage, name_, module_);
     entry->addFnAttr(llvm::Attribute::NoUnwind);
     Builder b(llvm::BasicBlock::Create(context(), "entry", entry));
@@ -113,7 +129,7 @@ class HostKernel {
       }
       values.push_back(value);
     }
-    llvm::Value* failed = b.CreateAlloca(i64());
+    llvm::Value* failed = checks_ ? entry->getArg(1) : static_cast<llvm::Value*>(b.CreateAlloca(i64()));
     b.CreateStore(b.getInt64(0), failed);
     values.push_back(failed);
     b.CreateCall(body, values);
@@ -137,26 +153,26 @@ class HostKernel {
   BufferBinding allocate(Emitter& emitter, const ir::Allocate& a) {
     llvm::Type* element = memory_type(context(), a.type);
     BufferBinding binding{nullptr, a.type, false, MemoryType::Stack};
+    Builder& b = emitter.builder();
+    const std::int64_t bytes = a.type.bytes() + (checks_ ? 1 : 0);  // an element's, with its mark
     if (a.memory != MemoryType::Heap) {
       const std::int64_t count = std::max<std::int64_t>(ir::element_count(a), 1);
       std::int64_t& used = frame_bytes_[&emitter.function()];
-      if (used + count * a.type.bytes() <= kFrameLimit) {
-        used += count * a.type.bytes();
+      if (used + count * bytes <= kFrameLimit) {
+        used += count * bytes;
         binding.base = emitter.frame_memory(element, count, kScratchAlignment);
+        if (checks_) {
+          checks_->hold(emitter, a, b.getInt64(static_cast<std::uint64_t>(count)),
+                        emitter.frame_memory(b.getInt8Ty(), count, 1));
+        }
         return binding;
       }
     }
-    // The largest extent times stride, as ir::element_count; extents may be run-time values.
-    Builder& b = emitter.builder();
-    llvm::Value* count = b.getInt64(1);
-    for (std::size_t d = 0; d < a.extents.size(); ++d) {
-      llvm::Value* extent = b.CreateSExt(emitter.emit(a.extents[d]), i64());
-      count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, times(b, extent, a.strides.at(d)));
-    }
+    llvm::Value* count = element_count(emitter, a);
     llvm::FunctionCallee allocate =
         module_.getOrInsertFunction("mica_allocate", pointer(), i64(), pointer());
     llvm::Value* failed = emitter.find_buffer(kFailed.name)->base;
-    llvm::CallInst* memory = b.CreateCall(allocate, {times(b, count, a.type.bytes()), failed});
+    llvm::CallInst* memory = b.CreateCall(allocate, {times(b, count, bytes), failed});
     memory->addRetAttr(llvm::Attribute::NoAlias);
     memory->addRetAttr(llvm::Attribute::getWithAlignment(context(), llvm::Align(kScratchAlignment)));
     binding.base = memory;
@@ -167,13 +183,34 @@ class HostKernel {
     b.CreateCondBr(b.CreateIsNull(memory), after, body);
     b.SetInsertPoint(body);
     after_[&a] = after;
+    if (checks_) {
+      checks_->hold(emitter, a, count, b.CreateGEP(element, memory, count));
+      exits_[&emitter.function()].push_back(emitter.make_block("left"));
+    }
     return binding;
+  }
+
+  /// i64: the largest extent times stride, as ir::element_count; extents may be run-time values.
+  llvm::Value* element_count(Emitter& emitter, const ir::Allocate& a) {
+    Builder& b = emitter.builder();
+    llvm::Value* count = b.getInt64(1);
+    llvm::Value* product = count;
+    for (std::size_t d = 0; d < a.extents.size(); ++d) {
+      llvm::Value* extent = b.CreateSExt(emitter.emit(a.extents[d]), i64());
+      product = times(b, product, extent);
+      llvm::Value* reach =
+          a.strides.at(d) == ir::kUnknownStride ? product : times(b, extent, a.strides[d]);
+      count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, reach);
+    }
+    return count;
   }
 
   /// value * factor, or the largest number where that is beyond 64 bits.
   llvm::Value* times(Builder& b, llvm::Value* value, std::int64_t factor) {
-    llvm::Value* both = b.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, value,
-                                                b.getInt64(static_cast<std::uint64_t>(factor)));
+    return times(b, value, b.getInt64(static_cast<std::uint64_t>(factor)));
+  }
+  llvm::Value* times(Builder& b, llvm::Value* value, llvm::Value* factor) {
+    llvm::Value* both = b.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, value, factor);
     llvm::Value* most = b.getInt64(std::numeric_limits<std::int64_t>::max());
     return b.CreateSelect(b.CreateExtractValue(both, 1), most, b.CreateExtractValue(both, 0));
   }
@@ -185,6 +222,12 @@ class HostKernel {
     after_.erase(&a);
     b.CreateBr(after);
     b.SetInsertPoint(after);
+    if (!checks_) return;
+    std::vector<llvm::BasicBlock*>& exits = exits_[&emitter.function()];
+    Builder left(exits.back());
+    exits.pop_back();
+    left.CreateCall(free_function(), {binding.base});
+    left.CreateBr(exits.back());
   }
 
   void emit_loop(Emitter& emitter, const ir::For& loop) {
@@ -200,7 +243,7 @@ class HostKernel {
   }
 
   /// What a loop's body uses of the code around it.
-  static std::vector<FunctionParam> captures(const Emitter& emitter, const ir::Stmt& body) {
+  [[nodiscard]] std::vector<FunctionParam> captures(const Emitter& emitter, const ir::Stmt& body) const {
     std::map<std::string, Type> scalars;
     std::map<std::string, FunctionParam> buffers;
     const auto use_buffer = [&](const std::string& name, bool written) {
@@ -229,7 +272,12 @@ class HostKernel {
           }
         });
     std::vector<FunctionParam> params;
-    for (const auto& [name, param] : buffers) params.push_back(param);
+    for (const auto& [name, param] : buffers) {
+      params.push_back(param);
+      if (!checks_) continue;
+      for (const auto& [scalar, type] : AccessChecks::needs(emitter, name))
+        scalars.emplace(scalar, type);
+    }
     if (emitter.find(ir::kPrintLines) != nullptr) scalars.emplace(ir::kPrintLines, Int(64));
     for (const auto& [name, type] : scalars) params.push_back({name, type, false, false, {}});
     return params;
@@ -269,6 +317,7 @@ class HostKernel {
       bind_params(inner, params);
       const std::size_t first = params.size() - 1 - 2 * nest.size();
       bind_nest(inner, nest, static_cast<unsigned>(first));
+      inner.set_producing(outer.producing());
       inner.emit(body);
     });
     llvm::StructType* closure_type = nullptr;
@@ -280,7 +329,12 @@ class HostKernel {
     llvm::FunctionCallee run =
         module_.getOrInsertFunction("mica_parallel_for", llvm::Type::getVoidTy(context()), pointer(),
                                     i64(), i64(), pointer(), pointer());
-    b.CreateCall(run, {call, b.getInt64(0), total, closure, outer.find_buffer(kFailed.name)->base});
+    llvm::Value* failed = outer.find_buffer(kFailed.name)->base;
+    b.CreateCall(run, {call, b.getInt64(0), total, closure, failed});
+    if (!checks_) return;
+    llvm::BasicBlock* after = outer.make_block("joined");
+    b.CreateCondBr(b.CreateIsNull(b.CreateLoad(i64(), failed)), after, exits_[&outer.function()].back());
+    b.SetInsertPoint(after);
   }
 
   /// Binds the loops' variables to the values that the iteration's number stands for, innermost
@@ -325,8 +379,10 @@ class HostKernel {
   std::string name_;
   TargetHooks hooks_;
   std::map<llvm::Function*, std::int64_t> frame_bytes_;
-  std::set<llvm::Function*> streaming_;                     // those with streamed stores
-  std::map<const ir::Allocate*, llvm::BasicBlock*> after_;  // where those without memory go on
+  std::set<llvm::Function*> streaming_;                              // those with streamed stores
+  std::map<const ir::Allocate*, llvm::BasicBlock*> after_;           // where those without memory go on
+  std::optional<AccessChecks> checks_;                               // unless accesses are plain
+  std::map<llvm::Function*, std::vector<llvm::BasicBlock*>> exits_;  // where bad accesses lead
   int loops_ = 0;
   bool in_block_ = false;
 };
@@ -334,8 +390,8 @@ class HostKernel {
 }  // namespace
 
 void add_host_kernel(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts,
-                     const std::string& name) {
-  HostKernel(module, kernel, facts, name).emit();
+                     const std::string& name, Accesses accesses) {
+  HostKernel(module, kernel, facts, name, accesses).emit();
 }
 
 }  // namespace mica::llvm_backend

@@ -26,6 +26,7 @@
 #include "codegen/llvm/kernel_function_llvm.h"
 #include "codegen/llvm/optimize_llvm.h"
 #include "dsl/expr/deep_stack.h"
+#include "runtime/cpu/checked_run.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/run/print_line.h"
 
@@ -69,14 +70,17 @@ RuntimeFunction runtime_function(const char* name, Function* function) {
 /// A kernel of a compiled module, which it keeps loaded.
 class LoadedHostKernel : public LoadedKernel {
  public:
-  LoadedHostKernel(std::string name, std::shared_ptr<HostCode> code, void* address)
-      : name_(std::move(name)),
-        code_(std::move(code)),
-        entry_(reinterpret_cast<std::int64_t (*)(void* const*)>(address)) {}
+  LoadedHostKernel(std::string name, std::shared_ptr<HostCode> code, void* address, Accesses accesses)
+      : name_(std::move(name)), code_(std::move(code)), entry_(address), accesses_(accesses) {}
 
   void launch(const LaunchShape& /*shape*/, void* const* arguments, std::size_t /*count*/,
               Stream /*stream*/) override {
-    const std::int64_t failed = entry_(arguments);
+    CheckedRun run;
+    const std::int64_t failed =
+        accesses_ == Accesses::Checked
+            ? reinterpret_cast<std::int64_t (*)(void* const*, CheckedRun*)>(entry_)(arguments, &run)
+            : reinterpret_cast<std::int64_t (*)(void* const*)>(entry_)(arguments);
+    throw_if_bad(run);
     if (failed == kNoTasks) {
       throw DeviceError("parallel_for", ENOMEM,
                         "no memory for the tasks of a parallel loop of kernel " + name_);
@@ -97,7 +101,8 @@ class LoadedHostKernel : public LoadedKernel {
  private:
   std::string name_;
   std::shared_ptr<HostCode> code_;
-  std::int64_t (*entry_)(void* const*);  // see add_host_kernel
+  void* entry_;  // see add_host_kernel
+  Accesses accesses_;
 };
 
 llvm::orc::JITTargetMachineBuilder describe_cpu(HostCpu cpu) {
@@ -131,11 +136,13 @@ std::unique_ptr<llvm::TargetMachine> HostTarget::machine() const {
 
 namespace {
 
-/// Verifies the module, optimises it if asked to, and adds what the back end is to know.
-void prepare(llvm::Module& module, llvm::TargetMachine& machine, bool optimize, bool guarded) {
+/// Verifies the module, optimises it, if asked to, for such accesses, and adds what the back end is to
+/// know.
+void prepare(llvm::Module& module, llvm::TargetMachine& machine, std::optional<Accesses> optimized,
+             bool guarded) {
   for (llvm::Function& f : module) f.addFnAttr("prefer-vector-width", "512");
   check_module(module);
-  if (optimize) optimize_for_host(module, machine);
+  if (optimized) optimize_for_host(module, machine, *optimized);
   tabulate_numbers(module);
   if (guarded) guard_addresses(module, machine);
   // The back end's time grows with the square of what is unrolled.
@@ -154,7 +161,7 @@ std::string compile_object(const std::string& name, const HostTarget& target,
   module.setDataLayout(machine->createDataLayout());
   module.setTargetTriple(machine->getTargetTriple());
   emit(module);
-  prepare(module, *machine, /*optimize=*/true, target.guarded);
+  prepare(module, *machine, target.accesses, target.guarded);
   return check(llvm::orc::SimpleCompiler(*machine)(module), "machine code")->getBuffer().str();
 }
 
@@ -172,7 +179,7 @@ HostCode::HostCode(const std::string& name, const HostTarget& target)
 }
 
 void HostCode::compile(const std::vector<RuntimeFunction>& functions) {
-  prepare(*module_, *machine_, /*optimize=*/false, /*guarded=*/true);
+  prepare(*module_, *machine_, /*optimized=*/std::nullopt, /*guarded=*/true);
   define_runtime(functions);
   check(jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module_), std::move(context_))),
         "module");
@@ -191,6 +198,7 @@ void HostCode::define_runtime(const std::vector<RuntimeFunction>& functions) {
   std::vector<RuntimeFunction> known = {runtime_function("mica_parallel_for", &mica_parallel_for),
                                         runtime_function("mica_allocate", &mica_allocate),
                                         runtime_function("mica_free", &mica_free),
+                                        runtime_function("mica_bad_access", &mica_bad_access),
                                         runtime_function("mica_print", &mica_print)};
   known.insert(known.end(), functions.begin(), functions.end());
   llvm::orc::SymbolMap symbols;
@@ -222,11 +230,12 @@ std::vector<const ir::Kernel*> host_kernels(const ir::Module& module) {
 }
 
 LoadedKernels launchable(const std::shared_ptr<HostCode>& code,
-                         const std::vector<const ir::Kernel*>& kernels) {
+                         const std::vector<const ir::Kernel*>& kernels, Accesses accesses) {
   LoadedKernels loaded;
   for (const ir::Kernel* kernel : kernels) {
     void* const address = code->address_of(host_name(*kernel));
-    loaded.emplace_back(kernel->name, std::make_shared<LoadedHostKernel>(kernel->name, code, address));
+    loaded.emplace_back(kernel->name,
+                        std::make_shared<LoadedHostKernel>(kernel->name, code, address, accesses));
   }
   return loaded;
 }
@@ -289,7 +298,7 @@ class PartsCompiler {
     return compile_object(part.kernels.front()->name, target_, [&](llvm::Module& module) {
       for (const ir::Kernel* kernel : part.kernels) {
         check_kernel(*kernel);
-        add_host_kernel(module, *kernel, target_.facts, names_.kernel(*kernel));
+        add_host_kernel(module, *kernel, target_.facts, names_.kernel(*kernel), target_.accesses);
       }
       if (names_.finish) names_.finish(module);
     });
@@ -334,20 +343,22 @@ std::vector<std::string> compile_objects(const ir::Module& module, const HostTar
 }
 
 LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu, const KernelCache& cache,
-                                std::int64_t depth) {
+                                std::int64_t depth, Accesses accesses) {
   const std::vector<const ir::Kernel*> kernels = host_kernels(module);
   if (kernels.empty()) return {};
-  const HostTarget target(cpu);
+  HostTarget target(cpu);
+  target.accesses = accesses;
   CacheKey key;
   const bool cached = !cache.folder().empty();
   if (cached) {
     key.add("host", version()).add("cpu", target.name);
+    key.add("accesses", accesses == Accesses::Checked ? "checked" : "plain");
     for (const ir::Kernel* kernel : kernels) key.add("kernel", ir::fingerprint(*kernel));
     if (const std::optional<std::string> objects = cache.load(key)) {
       try {
         const auto code = std::make_shared<HostCode>(module.name, target);
         code->load(unpacked(*objects));
-        return launchable(code, kernels);
+        return launchable(code, kernels, accesses);
       } catch (const InternalError&) {  // what does not link is made anew
       }
     }
@@ -355,7 +366,7 @@ LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu, const Ker
   const std::vector<std::string> objects = compile_objects(module, target, depth);
   const auto code = std::make_shared<HostCode>(module.name, target);
   code->load(objects);
-  LoadedKernels loaded = launchable(code, kernels);
+  LoadedKernels loaded = launchable(code, kernels, accesses);
   if (cached) cache.store(key, packed(objects));
   return loaded;
 }

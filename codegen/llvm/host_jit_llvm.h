@@ -37,6 +37,7 @@ struct HostTarget {
   TargetFacts facts;    ///< what it does in hardware
   std::string name;     ///< and its features, as LLVM writes them
   bool guarded = true;  ///< see guard_addresses; not for code that runs without this library
+  Accesses accesses = Accesses::Plain;
 };
 
 /// Machine code of the module that `emit` fills, optimised, to be linked in any process. Several threads

@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include "codegen/ir/kernel.h"
+#include "codegen/llvm/backend.h"
 #include "codegen/llvm/ops_llvm.h"
 
 namespace mica::llvm_backend {
@@ -19,7 +20,11 @@ namespace mica::llvm_backend {
 /// calls of mica_parallel_for with a function of their own; GpuThread and inner GpuBlock loops are
 /// serial. Heap memory comes from mica_allocate; other memory is in the frame up to 256 KiB a
 /// function, beyond that from mica_allocate too.
+///
+/// Of Checked accesses the function is  i64 name(void* const* arguments, CheckedRun* run)
+/// (runtime/cpu/checked_run.h); AccessChecks has what it checks. Behind a bad access nothing of the
+/// iteration is done, all memory is given back, and no other iterations begin.
 void add_host_kernel(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts,
-                     const std::string& name);
+                     const std::string& name, Accesses accesses = Accesses::Plain);
 
 }  // namespace mica::llvm_backend

@@ -142,7 +142,7 @@ void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
   }
 }
 
-void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine, Accesses accesses) {
   keep_roundings_to_half(module);
   Analyses analyses(machine);
   llvm::FunctionPassManager pipeline;
@@ -162,7 +162,7 @@ void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine) {
   few.addPass(llvm::SimplifyCFGPass());
   few.addPass(llvm::DCEPass());
   analyses.run(module, [&](llvm::Function& function) -> llvm::FunctionPassManager& {
-    return has_deep_integers(function) ? few : pipeline;
+    return has_deep_integers(function) || accesses == Accesses::Checked ? few : pipeline;
   });
 }
 

@@ -4,14 +4,18 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "codegen/llvm/backend.h"
+
 namespace mica::llvm_backend {
 
 /// GPU code: SROA, EarlyCSE, LICM, InstSimplify, SimplifyCFG, DCE on each function. Loops are
 /// unrolled before LLVM sees them, and scalar arithmetic stays as written.
 void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine);
 
-/// CPU code: the same and InstCombine, GVN and loop-invariant code motion for wide vectors.
-void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine);
+/// CPU code: the same and InstCombine, GVN and loop-invariant code motion for wide vectors; of Checked
+/// accesses, whose many blocks would take these passes minutes, only SROA, EarlyCSE, SimplifyCFG and
+/// DCE.
+void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine, Accesses accesses);
 
 /// Do more than 256 integer operations other than sums stand inside one another? LLVM follows them from
 /// each to the first (InstCombine, ScalarEvolution), in a time that grows with the square of the depth,

@@ -44,6 +44,9 @@ struct MemoryAccess {
   /// The bytes that the address of all elements together is promised to be a multiple of; 0: none.
   int alignment = 0;
   bool atomic = false;  ///< a store that reads and writes its one element in one step
+  /// i64: an end of a copy of so many neighbours, a run-time number, in place of `count`. Its indices
+  /// are the first one's. Null: none.
+  llvm::Value* copied = nullptr;
 };
 
 /// Neighbouring elements that an AsyncCopy or a BulkCopy brings from one array to another.

@@ -24,6 +24,7 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 bool has_own_memory(const Target& target) {
   switch (target.backend) {
     case Backend::Host:
+    case Backend::HostChecked:
     case Backend::GpuEmulator: return false;
     case Backend::Cuda: return true;
   }

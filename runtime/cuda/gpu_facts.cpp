@@ -36,9 +36,10 @@ GpuFacts gpu_facts(const Target& target) {
     case Backend::Cuda: return cuda_context(target.device)->facts();
     case Backend::GpuEmulator: return emulator_facts();
     case Backend::Host:
-      throw UserError(
-          "the target \"host\" has no GPU to describe: legal targets are \"cuda\", "
-          "\"cuda:<ordinal>\" and \"emulator\"");
+    case Backend::HostChecked:
+      throw UserError("the target \"" + to_string(target) +
+                      "\" has no GPU to describe: legal targets are \"cuda\", "
+                      "\"cuda:<ordinal>\" and \"emulator\"");
   }
   throw InternalError("a Target holds no legal Backend");
 }

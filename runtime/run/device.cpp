@@ -32,6 +32,7 @@ std::shared_ptr<void> Device::pinned_memory(std::size_t bytes) {
 std::shared_ptr<Device> device_for(const Target& target) {
   switch (target.backend) {
     case Backend::Host:
+    case Backend::HostChecked:
     case Backend::GpuEmulator: return cpu_device();
     case Backend::Cuda: return open_cuda_device(target.device);
   }

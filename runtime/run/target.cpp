@@ -16,7 +16,7 @@ constexpr int kCudaErrorNoDevice = 100;
 constexpr int kCudaErrorInvalidDevice = 101;
 
 constexpr const char* kLegalTargets =
-    "legal targets are \"host\", \"cuda\", \"cuda:<ordinal>\" and \"emulator\"";
+    "legal targets are \"host\", \"host-checked\", \"cuda\", \"cuda:<ordinal>\" and \"emulator\"";
 
 }  // namespace
 
@@ -44,6 +44,7 @@ Target Target::best() {
 
 Target Target::parse(std::string_view text) {
   if (text == "host") return host();
+  if (text == "host-checked") return host_checked();
   if (text == "emulator") return gpu_emulator();
   if (text == "cuda") return {Backend::Cuda, 0};
   constexpr std::string_view kPrefix = "cuda:";
@@ -56,7 +57,8 @@ Target Target::parse(std::string_view text) {
     }
   }
   throw UserError("unknown target \"" + std::string(text) + "\"" +
-                  did_you_mean(std::string(text), {"host", "emulator", "cuda"}) + ": " + kLegalTargets);
+                  did_you_mean(std::string(text), {"host", "host-checked", "emulator", "cuda"}) + ": " +
+                  kLegalTargets);
 }
 
 std::string to_string(const Target& target) {
@@ -64,6 +66,7 @@ std::string to_string(const Target& target) {
     case Backend::Host: return "host";
     case Backend::Cuda: return "cuda:" + std::to_string(target.device);
     case Backend::GpuEmulator: return "emulator";
+    case Backend::HostChecked: return "host-checked";
   }
   throw InternalError("a Target holds no legal Backend");
 }

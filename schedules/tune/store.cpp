@@ -82,7 +82,8 @@ std::string mica_version() { return MICA_VERSION; }
 
 std::string device_name(const Target& target) {
   if (target.is_gpu()) return gpu_facts(target).name;
-  return fmt::format("{}, {} threads", llvm_backend::host_cpu_name(), host_threads());
+  return fmt::format("{}, {} threads{}", llvm_backend::host_cpu_name(), host_threads(),
+                     target.backend == Backend::HostChecked ? ", checked" : "");
 }
 
 // ---- SQLite ----------------------------------------------------------------------------------------

@@ -35,6 +35,10 @@ TEST(RandomPrograms, LegallyScheduledOnTheHostGiveTheOraclesBits) {
   expect_no_failure(Target::host(), false, 500);
 }
 
+TEST(RandomPrograms, LegallyScheduledOnTheCheckedHostGiveTheOraclesBits) {
+  expect_no_failure(Target::host_checked(), false, 200);
+}
+
 TEST(RandomPrograms, LegallyScheduledOnGpusGiveTheOraclesBits) {
   for (const Target& target : gpu_targets()) expect_no_failure(target, false, 250);
 }

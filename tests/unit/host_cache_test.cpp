@@ -33,14 +33,14 @@ class HostCache : public ::testing::Test {
   }
 
   /// k * x + 1 at x = 5, by a pipeline that is compiled anew.
-  static float value(float k, bool use_cache = true) {
+  static float value(float k, bool use_cache = true, const Target& target = Target::host()) {
     const Var x("x");
     Func f("f");
     f(x) = k * cast<float>(x) + 1.0F;
     CompileOptions options;
     options.use_cache = use_cache;
     Buffer<float> out(37);
-    compile(f, Target::host(), options).run(out);
+    compile(f, target, options).run(out);
     return out(5);
   }
 
@@ -78,6 +78,14 @@ TEST_F(HostCache, HoldsOneEntryForEachKindOfCpu) {
     for (const auto cpu : {llvm_backend::HostCpu::Native, llvm_backend::HostCpu::Baseline}) {
       (void)llvm_backend::load_host_kernels(module, cpu, KernelCache::from_environment());
     }
+    EXPECT_EQ(entries().size(), 2U);
+  }
+}
+
+TEST_F(HostCache, KeepsCheckedCodeApart) {
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(value(2), 11.0F);
+    EXPECT_EQ(value(2, true, Target::host_checked()), 11.0F);
     EXPECT_EQ(entries().size(), 2U);
   }
 }

@@ -28,7 +28,7 @@ class TargetVariable {
 };
 
 TEST(Target, WordsAreReadBack) {
-  for (const char* word : {"host", "emulator", "cuda:0", "cuda:3"}) {
+  for (const char* word : {"host", "host-checked", "emulator", "cuda:0", "cuda:3"}) {
     EXPECT_EQ(to_string(Target::parse(word)), word);
   }
   EXPECT_EQ(Target::parse("cuda"), (Target{Backend::Cuda, 0}));
@@ -50,6 +50,7 @@ TEST(Target, AnUnknownWordIsRefusedWithTheLegalOnes) {
 
 TEST(Target, OnlyTheHostHasNoBlocks) {
   EXPECT_FALSE(Target::host().is_gpu());
+  EXPECT_FALSE(Target::host_checked().is_gpu());
   EXPECT_TRUE(Target::gpu_emulator().is_gpu());
   EXPECT_TRUE((Target{Backend::Cuda, 0}).is_gpu());
 }

@@ -24,7 +24,7 @@ void add_time(CLI::App& bench) {
   bench::TimeOptions& options = choice->options;
   command->add_option("filter", options.filter, "the cases whose names contain it");
   command->add_option("--target", choice->target,
-                      "cuda, cuda:N, host or emulator (default: the best there is)");
+                      "cuda, cuda:N, host, emulator or host-checked (default: the best there is)");
   command->add_option("--size", options.size, "points along each side (0: the case's own)")
       ->check(natural_number());
   command->add_option("--steps", options.steps, "steps of a timed run")
@@ -68,7 +68,7 @@ void add_bench(CLI::App& app) {
   command->add_option("filter", options.filter,
                       "the case of this name, or all whose name contains it: see `mica list`");
   command->add_option("--target", choice->target,
-                      "cuda, cuda:N, host or emulator (default: the best there is)");
+                      "cuda, cuda:N, host, emulator or host-checked (default: the best there is)");
   command->add_flag("--dense", options.dense,
                     "arrays without padding, of one point less along each side: rows not aligned");
   command->add_flag("--bake", options.bake, "extents and strides are compiled in as constants");

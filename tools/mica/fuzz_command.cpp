@@ -26,7 +26,7 @@ void add_fuzz(CLI::App& app) {
       ->add_option("--seed", options.first_seed, "the first pair's seed; the next has the next number")
       ->check(natural_number())
       ->capture_default_str();
-  command->add_option("--target", choice->target, "host, emulator, cuda or cuda:N")
+  command->add_option("--target", choice->target, "host, host-checked, emulator, cuda or cuda:N")
       ->capture_default_str();
   command->add_flag("--illegal", options.illegal,
                     "draw directives without asking whether they are legal");

@@ -94,7 +94,8 @@ void add_dump(CLI::App& app) {
   auto choice = std::make_shared<Choice>();
   add_choice(*command, *choice);
   command->add_option("--after", choice->pass, "pass to stop after (default: the last)");
-  command->add_option("--target", choice->target, "cuda, host or emulator")->capture_default_str();
+  command->add_option("--target", choice->target, "cuda, host, emulator or host-checked")
+      ->capture_default_str();
   set_example(*command, "mica dump stencil7 --schedule pmpp/shared-tile --after build_loop_nest");
   command->callback([choice] {
     with_parameters(choice->parameters, [&] {

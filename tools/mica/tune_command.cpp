@@ -217,7 +217,7 @@ void add_tune(CLI::App& app) {
                    "algorithm: see `mica list`; or one of `mica bench time`, iterated: time/7pt-f32")
       ->capture_default_str();
   command->add_option("--target", choice->target,
-                      "cuda, cuda:N, host or emulator (default: the best there is)");
+                      "cuda, cuda:N, host, emulator or host-checked (default: the best there is)");
   command->add_option("--size", choice->size, "points along each side (0: what is usual for the target)")
       ->check(natural_number());
   command->add_option("--extents", choice->extents, "points along each side, one for each dimension")

@@ -88,7 +88,8 @@ class Flattener {
       : origins_(nest.origins),
         bake_(options.bake),
         on_device_(nest.on_device),
-        keep_logical_(options.target.backend == Backend::GpuEmulator),
+        keep_logical_(options.target.backend == Backend::GpuEmulator ||
+                      options.target.backend == Backend::HostChecked),
         wide_(!options.variant.index32),
         unit_stride_(options.variant.unit_stride) {
     const std::vector<Variant::Inner>& inner = options.variant.inner;
@@ -226,7 +227,8 @@ class Flattener {
     bool constant = true;
     for (std::size_t d = 0; d < flat.extents.size(); ++d) {
       layout.strides.push_back(stride);
-      if (const auto* k = as_int(stride)) flat.strides.push_back(*k);
+      const auto* k = as_int(stride);
+      flat.strides.push_back(k ? *k : ir::kUnknownStride);
       stride = simplify(stride * flat.extents[d]);
       if (!as_int(stride)) {
         constant = false;
@@ -235,10 +237,10 @@ class Flattener {
         stride = make_var(name);
       }
     }
-    if (constant) {
+    internal_check(constant || alloc.memory == MemoryType::Heap, "only heap memory has a variable size");
+    if (constant || keep_logical_) {
       flat.mins.assign(alloc.mins.size(), make_const(Int(32), std::int64_t{0}));
     } else {
-      internal_check(alloc.memory == MemoryType::Heap, "only heap memory has a variable size");
       flat.mins = {make_const(Int(32), std::int64_t{0})};
       flat.extents = {stride};
       flat.strides = {1};

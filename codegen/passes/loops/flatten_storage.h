@@ -10,8 +10,8 @@
 // loops), then the rest of the variable part, then multiples of strides, then the constant, so that taps
 // share all but the end. With 64-bit offsets every variable is widened before it is multiplied.
 // Requires: build_loop_nest, simplify. Ensures: one index a Load or Store (i32, or i64 for parameters
-// when the variant asks); `logical` keeps the coordinates for the emulator, those of Allocates relative
-// to their mins; Allocates have strides.
+// when the variant asks); `logical` keeps the coordinates for targets that check accesses, those of
+// Allocates relative to their mins; Allocates have strides.
 #pragma once
 
 #include "codegen/program.h"

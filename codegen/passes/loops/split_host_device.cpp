@@ -225,8 +225,9 @@ void split_host_device(Program& program) {
     for (const auto& [name, type] : names.scalars) add_scalar(nest, launch, name, type);
     const bool on_cpu = !nest.on_device || program.options.target.backend == Backend::GpuEmulator;
     if (on_cpu && prints(nest.body)) add_print_lines(nest, launch);
-    if (nest.on_device && program.options.target.backend == Backend::GpuEmulator) {
-      // The emulator checks coordinates against every array's box.
+    const Backend checked = nest.on_device ? Backend::GpuEmulator : Backend::HostChecked;
+    if (program.options.target.backend == checked) {
+      // Coordinates are checked against every array's box.
       for (const auto& array : names.arrays) {
         for (std::size_t d = 0; d < kind_of(program.plan, array.name).rank; ++d) {
           const std::string tail = "." + std::to_string(d);

@@ -76,8 +76,8 @@ def pipeline(algorithm: str, schedule: "Union[str, os.PathLike[str], None]" = No
     schedule: one of mica.schedules(); the file that `mica tune -o` or save_schedule has written, by its path (a pathlib.Path, or a
         str that ends in ".json"), or that file's text. None: the compiler chooses.
     parameters: of a named schedule, those that are not to have their defaults.
-    target: "host", "emulator" (GPU kernels on the CPU, checked), "cuda", "cuda:1". None: the first GPU, else the host, or what the
-        environment variable MICA_TARGET names.
+    target: "host", "emulator" (GPU kernels on the CPU, checked), "host-checked" (the host's code, checked), "cuda", "cuda:1". None: the
+        first GPU, else the host, or what the environment variable MICA_TARGET names.
 
     UserError: no such name, or a schedule that does not suit the algorithm. DeviceError: no such GPU.
     """

@@ -128,7 +128,7 @@ class Pipeline:
 
     @property
     def target(self) -> str:
-        """ "host", "emulator", "cuda:0", ..."""
+        """ "host", "emulator", "host-checked", "cuda:0", ..."""
         return self._compiled.place.target
 
     @property
