@@ -6,7 +6,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "codegen/ir/traverse.h"
-#include "codegen/llvm/checked_access_llvm.h"
+#include "codegen/llvm/host_llvm.h"
 #include "dsl/expr/limits.h"
 #include "dsl/expr/traverse.h"
 #include "runtime/cpu/checked_run.h"

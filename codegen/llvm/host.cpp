@@ -9,7 +9,6 @@
 #include <llvm/IR/Instructions.h>
 
 #include "codegen/ir/traverse.h"
-#include "codegen/llvm/checked_access_llvm.h"
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/host_llvm.h"
 #include "codegen/llvm/kernel_function_llvm.h"
