@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -127,14 +128,14 @@ class Thread {
   void queued(int n) {
     const std::unique_ptr<Blur> blur = problem(n);
     Executable executable = compiled(*blur);
-    const GpuStream stream(target_);
+    auto stream = std::make_shared<GpuStream>(target_);
     Buffer<float> out = Blur::output();
-    PreparedRun run = executable.prepare(out, {.inputs = {{blur->u, blur->input}}, .stream = stream});
+    PreparedRun run = executable.prepare(out, {.inputs = {{blur->u, blur->input}}, .stream = *stream});
     for (int i = many(); i > 0; --i) run.run();
     session_.undertaker.take(std::move(executable));
-    stream.synchronize();
+    stream->synchronize();
     compare("blur", n, {out});
-    session_.undertaker.take(std::move(run));
+    session_.undertaker.take(std::pair(stream, std::move(run)));  // the run ends first
   }
   /// The Executable, its temporaries, the run and the stream end while the stream is running. What is
   /// read or freed on the host waits for an event.
