@@ -7,7 +7,6 @@
 
 #include "fuzz/random_directives.h"
 #include "fuzz/random_program.h"
-#include "fuzz/run_isolated.h"
 
 namespace mica::test {
 namespace {
@@ -70,12 +69,22 @@ FuzzCase random_case(std::uint64_t seed, const Target& target, bool illegal) {
   return drawn;
 }
 
-CampaignResult run_campaign(const CampaignOptions& options) {
+bool is_known(const Outcome& outcome, const std::vector<std::string>& known) {
+  return std::any_of(known.begin(), known.end(), [&](const std::string& text) {
+    return outcome.message.find(text) != std::string::npos;
+  });
+}
+
+void check_seconds(const CampaignOptions& options) {
   for (const double seconds : {options.seconds, options.shrink_seconds}) {
     if (std::isfinite(seconds) && seconds >= 0) continue;
     throw UserError("a search of " + std::to_string(seconds) +
                     " seconds: give a number from 0 on, 0 for no limit");
   }
+}
+
+CampaignResult run_campaign(const CampaignOptions& options) {
+  check_seconds(options);
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -95,11 +104,7 @@ CampaignResult run_campaign(const CampaignOptions& options) {
       ++result.cases;
       ++result.verdicts[outcomes[i].verdict];
       if (outcomes[i].verdict == Verdict::Refused) ++result.refusals[outcomes[i].message.substr(0, 160)];
-      if (!is_failure(outcomes[i].verdict)) continue;
-      const bool known = std::any_of(
-          options.known.begin(), options.known.end(),
-          [&](const std::string& text) { return outcomes[i].message.find(text) != std::string::npos; });
-      if (known) continue;
+      if (!is_failure(outcomes[i].verdict) || is_known(outcomes[i], options.known)) continue;
       result.failed = batch[i];
       result.outcome = outcomes[i];
       break;

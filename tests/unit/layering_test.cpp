@@ -29,7 +29,7 @@ const std::map<std::string, std::vector<std::string>>& may_include() {
       {"runtime", {"dsl", "runtime"}},
       {"codegen", {"dsl", "runtime", "codegen"}},
       {"schedules", {"dsl", "runtime", "codegen", "schedules"}},
-      {"fuzz", {"dsl", "runtime", "codegen", "fuzz"}},
+      {"fuzz", {"dsl", "runtime", "codegen", "schedules", "fuzz"}},
       {"examples", {"dsl", "runtime", "codegen", "schedules", "tools/pictures", "examples"}},
       {"docs", {}},  // its programs include what users include
       // Of examples their algorithms alone: bench_reads().
