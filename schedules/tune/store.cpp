@@ -14,6 +14,7 @@
 #include <sqlite3.h>
 
 #include "codegen/llvm/backend.h"
+#include "dsl/schedule/json_depth.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/gpu_facts.h"
 
@@ -270,6 +271,7 @@ std::string TuneStore::to_json(const std::string& filter) const {
 
 std::size_t TuneStore::from_json(const std::string& text) {
   std::vector<TunedEntry> entries;
+  if (nests_deeper(text)) throw UserError("tuned schedules cannot be read: the text nests too deep");
   try {
     const json whole = json::parse(text);
     if (whole.at("mica_tuned").get<int>() != kFormat) {
