@@ -33,6 +33,17 @@ std::map<std::string, Box> random_bounded_inputs(const FuzzCase& drawn, Random& 
   return result;
 }
 
+/// The schedule that the compiler chooses where there are no directives, written out as directives.
+void choose_by_model(FuzzCase& drawn) {
+  TestPipeline pipeline = build(drawn.program);
+  if (pipeline.outputs.size() != 1) return;
+  try {
+    drawn.schedule = pipeline.output().schedule_for(drawn.target);
+    drawn.names = {};           // which were drawn for the loops of another schedule
+  } catch (const UserError&) {  // as compile() will say
+  }
+}
+
 }  // namespace
 
 FuzzCase random_case(Random& random, const Target& target, bool illegal) {
@@ -59,6 +70,11 @@ FuzzCase random_case(Random& random, const Target& target, bool illegal) {
   drawn.in_place = random.below(3) == 0;
   drawn.in_threads = random.below(8) == 0;
   if (random.below(6) == 0) drawn.names = random_names(drawn.program, drawn.schedule, random);
+  if (random.below(3) == 0) {
+    drawn.steps = static_cast<int>(random.between(1, 5));
+    if (random.below(3) == 0) drawn.time_tile = static_cast<int>(random.between(1, drawn.steps));
+  }
+  if (!illegal && random.below(12) == 0) choose_by_model(drawn);
   return drawn;
 }
 

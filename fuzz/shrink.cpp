@@ -395,6 +395,15 @@ void plainer_data(const FuzzCase& c, Candidates& out) {
     out.push_back(c);
     out.back().*more = false;
   }
+  for (const auto& [steps, tile] : {std::pair{0, 1}, {1, 1}, {c.steps - 1, c.time_tile}, {c.steps, 1}}) {
+    if (steps < 0 || tile > std::max(steps, 1) ||
+        std::pair(steps, tile) >= std::pair(c.steps, c.time_tile)) {
+      continue;
+    }
+    out.push_back(c);
+    out.back().steps = steps;
+    out.back().time_tile = tile;
+  }
   if (c.contents != Contents::Small) {
     out.push_back(c);
     out.back().contents = Contents::Small;
