@@ -151,6 +151,30 @@ TEST(DrawnKinds, OfStepsAreSeldomRefused) {
   EXPECT_GT(right, refused);
 }
 
+// What the compiler chooses is as good when it is written out as directives.
+TEST(DrawnKinds, OfSchedulesByTheCompilerAreRight) {
+  constexpr std::uint64_t kSeeds = 40;
+  for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+    int right = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      FuzzCase drawn = random_case(seed, target, false);
+      if (drawn.program.outputs.size() != 1) continue;
+      drawn.schedule = {};
+      drawn.names = {};
+      drawn.in_place = drawn.in_threads = false;
+      drawn.steps = 0;
+      const Outcome plain = run_isolated({drawn}, 60).front();
+      drawn.schedule = build(drawn.program).output().schedule_for(target);
+      const Outcome written = run_isolated({drawn}, 60).front();
+      EXPECT_EQ(to_string(plain.verdict), to_string(written.verdict))
+          << "seed " << seed << " on " << to_string(target) << ": " << plain.message << "; "
+          << written.message;
+      right += written.verdict == Verdict::Same ? 1 : 0;
+    }
+    EXPECT_GT(right, 10) << to_string(target);
+  }
+}
+
 TEST(DrawnKinds, OfDirectivesAreAll) {
   std::set<std::string> missing;
   directive::for_each_kind([&]<typename D>() { missing.insert(D::traits.word); });
