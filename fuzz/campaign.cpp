@@ -7,7 +7,6 @@
 
 #include "fuzz/random_directives.h"
 #include "fuzz/random_program.h"
-#include "fuzz/run_isolated.h"
 
 namespace mica::test {
 namespace {
@@ -32,6 +31,17 @@ std::map<std::string, Box> random_bounded_inputs(const FuzzCase& drawn, Random& 
     result.emplace(input.name, box);
   }
   return result;
+}
+
+/// The schedule that the compiler chooses where there are no directives, written out as directives.
+void choose_by_model(FuzzCase& drawn) {
+  TestPipeline pipeline = build(drawn.program);
+  if (pipeline.outputs.size() != 1) return;
+  try {
+    drawn.schedule = pipeline.output().schedule_for(drawn.target);
+    drawn.names = {};           // which were drawn for the loops of another schedule
+  } catch (const UserError&) {  // as compile() will say
+  }
 }
 
 }  // namespace
@@ -60,6 +70,11 @@ FuzzCase random_case(Random& random, const Target& target, bool illegal) {
   drawn.in_place = random.below(3) == 0;
   drawn.in_threads = random.below(8) == 0;
   if (random.below(6) == 0) drawn.names = random_names(drawn.program, drawn.schedule, random);
+  if (random.below(3) == 0) {
+    drawn.steps = static_cast<int>(random.between(1, 5));
+    if (random.below(3) == 0) drawn.time_tile = static_cast<int>(random.between(1, drawn.steps));
+  }
+  if (!illegal && random.below(12) == 0) choose_by_model(drawn);
   return drawn;
 }
 
@@ -70,12 +85,22 @@ FuzzCase random_case(std::uint64_t seed, const Target& target, bool illegal) {
   return drawn;
 }
 
-CampaignResult run_campaign(const CampaignOptions& options) {
+bool is_known(const Outcome& outcome, const std::vector<std::string>& known) {
+  return std::any_of(known.begin(), known.end(), [&](const std::string& text) {
+    return outcome.message.find(text) != std::string::npos;
+  });
+}
+
+void check_seconds(const CampaignOptions& options) {
   for (const double seconds : {options.seconds, options.shrink_seconds}) {
     if (std::isfinite(seconds) && seconds >= 0) continue;
     throw UserError("a search of " + std::to_string(seconds) +
                     " seconds: give a number from 0 on, 0 for no limit");
   }
+}
+
+CampaignResult run_campaign(const CampaignOptions& options) {
+  check_seconds(options);
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -95,11 +120,7 @@ CampaignResult run_campaign(const CampaignOptions& options) {
       ++result.cases;
       ++result.verdicts[outcomes[i].verdict];
       if (outcomes[i].verdict == Verdict::Refused) ++result.refusals[outcomes[i].message.substr(0, 160)];
-      if (!is_failure(outcomes[i].verdict)) continue;
-      const bool known = std::any_of(
-          options.known.begin(), options.known.end(),
-          [&](const std::string& text) { return outcomes[i].message.find(text) != std::string::npos; });
-      if (known) continue;
+      if (!is_failure(outcomes[i].verdict) || is_known(outcomes[i], options.known)) continue;
       result.failed = batch[i];
       result.outcome = outcomes[i];
       break;

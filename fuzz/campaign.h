@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fuzz/fuzz_case.h"
+#include "fuzz/run_isolated.h"
 
 namespace mica::test {
 
@@ -44,11 +45,17 @@ FuzzCase random_case(std::uint64_t seed, const Target& target, bool illegal);
 FuzzCase random_case(Random& random, const Target& target, bool illegal);
 
 /// UserError for seconds that are negative or no finite number.
+void check_seconds(const CampaignOptions& options);
+/// UserErrors as check_seconds.
 CampaignResult run_campaign(const CampaignOptions& options);
 /// "412 cases in 20.1 s: 398 the oracle's bits, 14 refused".
 std::string to_string(const CampaignResult& result);
 
-/// The smallest case found that fails as `outcome` does, changing one thing at a time.
-FuzzCase shrink(const FuzzCase& failed, const Outcome& outcome, double seconds, int seconds_a_case);
+/// Has the outcome's message one of the texts?
+bool is_known(const Outcome& outcome, const std::vector<std::string>& known);
+
+/// The smallest case found that fails as `outcome` does, changing one thing at a time, until `stop`.
+FuzzCase shrink(const FuzzCase& failed, const Outcome& outcome, double seconds, int seconds_a_case,
+                const Stop& stop = {});
 
 }  // namespace mica::test

@@ -10,6 +10,7 @@
 #include "codegen/compile.h"
 #include "codegen/program.h"
 #include "fuzz/more_runs.h"
+#include "fuzz/step_runs.h"
 
 namespace mica::test {
 namespace {
@@ -203,6 +204,11 @@ Outcome run_case(const FuzzCase& drawn) {
       outcome = run_in_place(drawn, bound, executable);
     if (outcome.verdict == Verdict::Same && drawn.in_threads) {
       outcome = run_in_threads(drawn, bound, executable);
+    }
+    if (outcome.verdict == Verdict::Same && drawn.steps > 0) {
+      const Outcome stepped = run_in_steps(drawn, bound);
+      // The case by itself is right, and some Iterations are refused: tiles of time with updates, say.
+      if (stepped.verdict != Verdict::Refused) outcome = stepped;
     }
     return outcome;
   } catch (const UserError& e) {

@@ -37,6 +37,8 @@ struct FuzzCase {
   /// After a run that was right: each output once more in the memory of each input that could hold it,
   /// and runs from several threads, each with inputs and Params of its own (fuzz/more_runs.h).
   bool in_place = false, in_threads = false;
+  /// Then so many steps of an Iteration, if it can be one's step, this many at once (fuzz/step_runs.h).
+  int steps = 0, time_tile = 1;
 };
 
 /// Do two failures look like one bug? Exceptions must agree in the words of their first line, numbers

@@ -6,6 +6,7 @@
 #include "fuzz/fuzz_case.h"
 #include "fuzz/more_runs.h"
 #include "fuzz/print_program.h"
+#include "fuzz/step_runs.h"
 
 namespace mica::test {
 namespace {
@@ -142,6 +143,32 @@ std::string threads_text(const FuzzCase& drawn, const ArrayDims& arrays, const C
   return text;
 }
 
+/// A lambda `stepped` that gives the fields after all steps on a target; empty if the case is no step.
+std::string steps_text(const FuzzCase& drawn) {
+  const auto fields = step_fields(drawn);
+  if (drawn.steps == 0 || !fields) return {};
+  const auto& stage = drawn.program.stages[static_cast<std::size_t>(drawn.program.outputs.front())];
+  std::string pairs, copies, inputs;
+  for (std::size_t f = 0; f < fields->size(); ++f) {
+    const std::string input = drawn.program.inputs[(*fields)[f]].name, number = std::to_string(f);
+    const std::string comma = f == 0 ? "" : ", ";
+    const std::string element = fields->size() > 1 ? ", " + number : "";
+    pairs += comma + "{" + input + ", " + handle_text(stage.name) + element + "}";
+    copies += comma + input + "_data.copy()";
+    inputs += comma + "{" + input + ", fields[" + number + "]}";
+  }
+  const std::string box = box_text(output_boxes(drawn.program, drawn.boxes).front());
+  const std::string tile =
+      drawn.time_tile > 1 ? ".time_tile(" + std::to_string(drawn.time_tile) + ")" : "";
+  return "  const auto stepped = [&](const Target& target, bool tiled) {\n    std::vector<AnyBuffer> "
+         "fields{" +
+         copies + "};\n    Iteration steps(std::vector<Replacement>{" + pairs + "});\n    steps.over(" +
+         box + ");\n" + (tile.empty() ? "    (void)tiled;\n" : "    if (tiled) steps" + tile + ";\n") +
+         "    steps.run({" + inputs + "}, " + std::to_string(drawn.steps) +
+         ", {.target = target});\n    return fields;\n  };\n"
+         "  const std::vector<AnyBuffer> plain_steps = stepped(Target::host(), false);\n";
+}
+
 }  // namespace
 
 std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
@@ -197,7 +224,7 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
       "      differences += std::memcmp(a.host_data(), b.host_data(), a.elements() * a.type().bytes()) "
       "!= 0;\n"
       "    }\n    return differences;\n  };\n";
-  text += "  run({" + outputs + "}, Target::host(), plain);\n\n";
+  text += "  run({" + outputs + "}, Target::host(), plain);\n" + steps_text(drawn) + "\n";
   text += indented(mica::to_string(with_loop_names(drawn.schedule, drawn.names), handle_text));
   const auto bake = bake_of(drawn.bake, arrays);
   if (!bake.empty()) text += "  CompileOptions options;\n  options.bake = " + bake_text(bake) + ";\n";
@@ -206,6 +233,9 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
   text += "  int differences = count(plain, scheduled);\n";
   if (drawn.in_place) text += in_place_text(drawn, words);
   if (drawn.in_threads) text += threads_text(drawn, arrays, words);
+  if (!steps_text(drawn).empty()) {
+    text += "  differences += count(plain_steps, stepped(" + words.target + ", true));\n";
+  }
   text += "  std::printf(\"%d outputs differ\\n\", differences);\n  return differences;\n}\n";
   return text;
 }

@@ -9,9 +9,11 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <malloc.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,10 +45,13 @@ void poison_new_memory(std::uint64_t seed) {
 #endif
 }
 
-[[noreturn]] void run_as_child(const std::vector<FuzzCase>& cases, std::size_t first, int fd) {
+[[noreturn]] void run_as_child(const std::vector<FuzzCase>& cases, std::size_t first, int fd,
+                               const RunCase& run) {
+  // Who is killed does not leave a case behind that computes for ever.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (std::size_t i = first; i < cases.size(); ++i) {
     poison_new_memory(cases[i].seed);
-    const Outcome outcome = run_case(cases[i]);
+    const Outcome outcome = run(cases[i]);
     const Header header{static_cast<std::uint8_t>(outcome.verdict),
                         static_cast<std::uint32_t>(outcome.message.size())};
     write_all(fd, &header, sizeof(header));
@@ -57,7 +62,8 @@ void poison_new_memory(std::uint64_t seed) {
 
 class Child {
  public:
-  Child(const std::vector<FuzzCase>& cases, std::size_t first) {
+  Child(const std::vector<FuzzCase>& cases, std::size_t first, const Stop& stop, const RunCase& run)
+      : stop_(stop) {
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
     (void)std::fflush(nullptr);
@@ -65,7 +71,7 @@ class Child {
     if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
     if (pid_ == 0) {
       close(ends[0]);
-      run_as_child(cases, first, ends[1]);
+      run_as_child(cases, first, ends[1], run);
     }
     close(ends[1]);
     fd_ = ends[0];
@@ -78,16 +84,20 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// The next case's outcome; a crash or a hang if the child sends none.
-  Outcome next(int seconds) {
+  /// The next case's outcome; a crash or a hang if the child sends none. Nothing if it is to stop.
+  std::optional<Outcome> next(int seconds) {
     processor_limit_ = processor_seconds() + seconds;
     deadline_ = std::chrono::steady_clock::now() + std::chrono::seconds(seconds * kPatience);
     Header header;
     std::string message;
-    if (!read_all(&header, sizeof(header))) return lost();
-    message.resize(header.length);
-    if (!read_all(message.data(), message.size())) return lost();
-    return {static_cast<Verdict>(header.verdict), message};
+    bool whole = read_all(&header, sizeof(header));
+    if (whole) {
+      message.resize(header.length);
+      whole = read_all(message.data(), message.size());
+    }
+    if (whole) return Outcome{static_cast<Verdict>(header.verdict), message};
+    if (stopped_) return std::nullopt;
+    return lost();
   }
 
  private:
@@ -115,6 +125,8 @@ class Child {
       if (ready < 0 && errno == EINTR) continue;
       if (ready < 0) return false;
       if (ready == 0) {
+        stopped_ = stop_ && stop_();
+        if (stopped_) return false;
         late_ = too_late();
         if (!late_.empty()) return false;
         continue;
@@ -143,6 +155,8 @@ class Child {
     return *status_;
   }
 
+  const Stop& stop_;
+  bool stopped_ = false;
   pid_t pid_ = -1;
   int fd_ = -1;
   std::string late_;  ///< why no more is waited
@@ -153,12 +167,17 @@ class Child {
 
 }  // namespace
 
-std::vector<Outcome> run_isolated(const std::vector<FuzzCase>& cases, int seconds) {
+std::vector<Outcome> run_isolated(const std::vector<FuzzCase>& cases, int seconds, const Stop& stop,
+                                  const std::function<void(const Outcome&)>& seen, const RunCase& run) {
   std::vector<Outcome> outcomes;
   while (outcomes.size() < cases.size()) {
-    Child child(cases, outcomes.size());
+    Child child(cases, outcomes.size(), stop, run);
     while (outcomes.size() < cases.size()) {
-      outcomes.push_back(child.next(seconds));
+      if (stop && stop()) return outcomes;
+      std::optional<Outcome> outcome = child.next(seconds);
+      if (!outcome) return outcomes;
+      outcomes.push_back(std::move(*outcome));
+      if (seen) seen(outcomes.back());
       if (outcomes.back().verdict >= Verdict::Crashed) break;
     }
   }

@@ -395,6 +395,15 @@ void plainer_data(const FuzzCase& c, Candidates& out) {
     out.push_back(c);
     out.back().*more = false;
   }
+  for (const auto& [steps, tile] : {std::pair{0, 1}, {1, 1}, {c.steps - 1, c.time_tile}, {c.steps, 1}}) {
+    if (steps < 0 || tile > std::max(steps, 1) ||
+        std::pair(steps, tile) >= std::pair(c.steps, c.time_tile)) {
+      continue;
+    }
+    out.push_back(c);
+    out.back().steps = steps;
+    out.back().time_tile = tile;
+  }
   if (c.contents != Contents::Small) {
     out.push_back(c);
     out.back().contents = Contents::Small;
@@ -411,7 +420,8 @@ void plainer_data(const FuzzCase& c, Candidates& out) {
 
 }  // namespace
 
-FuzzCase shrink(const FuzzCase& failed, const Outcome& outcome, double seconds, int seconds_a_case) {
+FuzzCase shrink(const FuzzCase& failed, const Outcome& outcome, double seconds, int seconds_a_case,
+                const Stop& stop) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   const std::vector<void (*)(const FuzzCase&, Candidates&)> passes{
       plainer_names,  plainer_data,  fewer_outputs, fewer_directives, less_known,
@@ -430,8 +440,9 @@ FuzzCase shrink(const FuzzCase& failed, const Outcome& outcome, double seconds, 
           ++i;
           continue;
         }
-        const Outcome now = run_isolated({candidates[i]}, seconds_a_case).front();
-        if (!is_same_kind(now, outcome)) {
+        const std::vector<Outcome> now = run_isolated({candidates[i]}, seconds_a_case, stop);
+        if (now.empty()) return smallest;
+        if (!is_same_kind(now.front(), outcome)) {
           ++i;
           continue;
         }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dsl/schedule/json_depth.h"
 #include "runtime/cache/sha256.h"
 
 namespace mica::iterate {
@@ -208,11 +209,17 @@ std::int64_t read_checkpoint(const std::string& path, const std::string& algorit
   }
   const std::size_t end = bytes.find('\n', kFirstLine.size());
   if (end == std::string::npos) refuse(path, "is damaged: it has no header", at);
+  const std::string_view words = all.substr(kFirstLine.size(), end - kFirstLine.size());
+  if (nests_deeper(words)) refuse(path, "is damaged: its header nests too deep", at);
   std::int64_t steps = 0;
   try {
-    const auto header = nlohmann::json::parse(all.substr(kFirstLine.size(), end - kFirstLine.size()));
+    const auto header = nlohmann::json::parse(words);
     compare(path, header, header_of(algorithm, 0, fields), at);
-    steps = header.at("steps").get<std::int64_t>();
+    const auto& done = header.at("steps");
+    if (!done.is_number_unsigned() || done.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) {
+      refuse(path, "is damaged: its number of steps is no number from 0 on", at);
+    }
+    steps = done.get<std::int64_t>();
   } catch (const nlohmann::json::exception& error) {
     refuse(path, std::string("is damaged: ") + error.what(), at);
   }

@@ -17,6 +17,7 @@
 
 #include "dsl/expr/names.h"
 #include "dsl/schedule/directive_fields.h"
+#include "dsl/schedule/json_depth.h"
 #include "dsl/schedule/schedule.h"
 
 namespace mica {
@@ -204,6 +205,7 @@ std::string to_json(const Schedule& schedule) {
 }
 
 Schedule schedule_from_json(const std::string& text) {
+  if (nests_deeper(text)) fail("document", "it nests deeper than any schedule");
   Json document;
   try {
     document = Json::parse(text);

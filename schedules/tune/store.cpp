@@ -14,6 +14,7 @@
 #include <sqlite3.h>
 
 #include "codegen/llvm/backend.h"
+#include "dsl/schedule/json_depth.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/gpu_facts.h"
 
@@ -86,60 +87,6 @@ std::string device_name(const Target& target) {
                      target.backend == Backend::HostChecked ? ", checked" : "");
 }
 
-// ---- SQLite ----------------------------------------------------------------------------------------
-
-/// A prepared statement: values are bound in order, rows read column by column.
-class TuneStore::Statement {
- public:
-  Statement(const TuneStore& store, const char* sql) : store_(store) {
-    store.check(sqlite3_prepare_v2(store.database_, sql, -1, &statement_, nullptr), "prepare");
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  Statement& bind(const std::string& text) {
-    store_.check(sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()),
-                                   SQLITE_TRANSIENT),
-                 "bind");
-    return *this;
-  }
-  Statement& bind(double value) {
-    store_.check(sqlite3_bind_double(statement_, ++bound_, value), "bind");
-    return *this;
-  }
-  Statement& bind(std::int64_t value) {
-    store_.check(sqlite3_bind_int64(statement_, ++bound_, value), "bind");
-    return *this;
-  }
-  /// Is there another row?
-  bool step() {
-    const int status = sqlite3_step(statement_);
-    if (status == SQLITE_ROW) return true;
-    if (status != SQLITE_DONE) store_.check(status, "read or write");
-    return false;
-  }
-  [[nodiscard]] std::string text(int column) const {
-    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-    return bytes != nullptr ? std::string(bytes) : std::string();
-  }
-  [[nodiscard]] double number(int column) const { return sqlite3_column_double(statement_, column); }
-  [[nodiscard]] std::int64_t integer(int column) const {
-    return sqlite3_column_int64(statement_, column);
-  }
-
- private:
-  const TuneStore& store_;
-  sqlite3_stmt* statement_ = nullptr;
-  int bound_ = 0;
-};
-
-void TuneStore::check(int status, const char* what) const {
-  if (status == SQLITE_OK) return;
-  throw DeviceError(fmt::format("tune store {}: {}", path_.string(), what), status,
-                    database_ != nullptr ? sqlite3_errmsg(database_) : sqlite3_errstr(status));
-}
-
 std::filesystem::path TuneStore::path_from_environment() {
   const auto variable = [](const char* name) {
     const char* const value = std::getenv(name);
@@ -155,35 +102,29 @@ std::filesystem::path TuneStore::path_from_environment() {
   return {};
 }
 
-TuneStore::TuneStore(const std::filesystem::path& path) : path_(path) {
+namespace {
+
+/// The path, in a folder that is there if it can be.
+const std::filesystem::path& with_folder(const std::filesystem::path& path) {
   std::error_code ignored;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
-  try {
-    check(sqlite3_open(path.c_str(), &database_), "open");
-    constexpr int kWait = 5000;  // milliseconds, for other writers
-    check(sqlite3_busy_timeout(database_, kWait), "open");
-    int format = 0;
-    {
-      Statement version(*this, "PRAGMA user_version");
-      if (version.step()) format = static_cast<int>(version.integer(0));
-    }
-    if (format > kFormat) {
-      throw UserError(
-          fmt::format("tune store {} is of format {}, of a newer Mica; this one knows {}. Name "
-                      "another file in MICA_TUNE_STORE, or remove it",
-                      path.string(), format, kFormat));
-    }
-    if (format == kFormat) return;
-    const std::string make = std::string("BEGIN IMMEDIATE;") + kTables +
-                             fmt::format("PRAGMA user_version = {}; COMMIT;", kFormat);
-    check(sqlite3_exec(database_, make.c_str(), nullptr, nullptr, nullptr), "make the tables");
-  } catch (...) {
-    sqlite3_close(database_);
-    throw;
-  }
+  return path;
 }
 
-TuneStore::~TuneStore() { sqlite3_close(database_); }
+}  // namespace
+
+TuneStore::TuneStore(const std::filesystem::path& path) : database_(with_folder(path), "tune store") {
+  const std::int64_t format = database_.pragma("user_version");
+  if (format > kFormat) {
+    throw UserError(
+        fmt::format("tune store {} is of format {}, of a newer Mica; this one knows {}. Name "
+                    "another file in MICA_TUNE_STORE, or remove it",
+                    path.string(), format, kFormat));
+  }
+  if (format == kFormat) return;
+  database_.run(std::string("BEGIN IMMEDIATE;") + kTables +
+                fmt::format("PRAGMA user_version = {}; COMMIT;", kFormat));
+}
 
 // ---- rows ------------------------------------------------------------------------------------------
 
@@ -228,9 +169,8 @@ bool matches(const TunedEntry& entry, const std::string& filter) {
 
 std::optional<TunedEntry> TuneStore::find(const TunedKey& key) const {
   constexpr double kFarthest = 2;  // a factor of four
-  Statement rows(*this, (std::string("SELECT ") + kColumns +
-                         " FROM best WHERE algorithm = ? AND device = ? AND version = ?")
-                            .c_str());
+  Statement rows(database_, (std::string("SELECT ") + kColumns +
+                             " FROM best WHERE algorithm = ? AND device = ? AND version = ?"));
   rows.bind(hex(key.algorithm)).bind(key.device).bind(mica_version());
   std::optional<TunedEntry> nearest;
   double least = kFarthest;
@@ -246,7 +186,7 @@ std::optional<TunedEntry> TuneStore::find(const TunedKey& key) const {
 }
 
 void TuneStore::keep(const TunedEntry& entry) {
-  Statement row(*this,
+  Statement row(database_,
                 "INSERT OR REPLACE INTO best (algorithm, device, version, class, extents, name, recipe, "
                 "parameters, predicted, measured, without, time) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)");
   row.bind(hex(entry.key.algorithm)).bind(entry.key.device).bind(entry.version);
@@ -258,7 +198,7 @@ void TuneStore::keep(const TunedEntry& entry) {
 
 std::vector<TuneCandidate> TuneStore::trials(const TunedKey& key) const {
   Statement rows(
-      *this,
+      database_,
       "SELECT recipe, parameters, predicted, measured, refused FROM trials WHERE algorithm = ? "
       "AND device = ? AND version = ? AND extents = ? ORDER BY rowid");
   rows.bind(hex(key.algorithm)).bind(key.device).bind(mica_version()).bind(json(key.extents).dump());
@@ -277,7 +217,7 @@ std::vector<TuneCandidate> TuneStore::trials(const TunedKey& key) const {
 
 void TuneStore::keep_trial(const TunedKey& key, const TuneCandidate& candidate) {
   Statement row(
-      *this,
+      database_,
       "INSERT OR REPLACE INTO trials (algorithm, device, version, extents, recipe, parameters, "
       "predicted, measured, refused) VALUES (?,?,?,?,?,?,?,?,?)");
   row.bind(hex(key.algorithm)).bind(key.device).bind(mica_version()).bind(json(key.extents).dump());
@@ -287,8 +227,8 @@ void TuneStore::keep_trial(const TunedKey& key, const TuneCandidate& candidate) 
 }
 
 std::vector<TunedEntry> TuneStore::list(const std::string& filter) const {
-  Statement rows(
-      *this, (std::string("SELECT ") + kColumns + " FROM best ORDER BY name, device, extents").c_str());
+  Statement rows(database_,
+                 std::string("SELECT ") + kColumns + " FROM best ORDER BY name, device, extents");
   std::vector<TunedEntry> entries;
   while (rows.step()) {
     TunedEntry entry = entry_of(rows);
@@ -303,7 +243,7 @@ std::size_t TuneStore::forget(const std::string& filter) {
     for (const char* table : {"best", "trials"}) {
       const std::string sql = fmt::format(
           "DELETE FROM {} WHERE algorithm = ? AND device = ? AND version = ? AND extents = ?", table);
-      Statement row(*this, sql.c_str());
+      Statement row(database_, sql);
       row.bind(hex(entry.key.algorithm)).bind(entry.key.device).bind(entry.version);
       row.bind(json(entry.key.extents).dump());
       row.step();
@@ -332,6 +272,7 @@ std::string TuneStore::to_json(const std::string& filter) const {
 
 std::size_t TuneStore::from_json(const std::string& text) {
   std::vector<TunedEntry> entries;
+  if (nests_deeper(text)) throw UserError("tuned schedules cannot be read: the text nests too deep");
   try {
     const json whole = json::parse(text);
     if (whole.at("mica_tuned").get<int>() != kFormat) {

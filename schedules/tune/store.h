@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "runtime/run/target.h"
+#include "schedules/tune/database.h"
 #include "schedules/tune/tune.h"
-
-struct sqlite3;
 
 namespace mica::tuning {
 
@@ -52,9 +51,6 @@ class TuneStore {
   /// Opens the store, which is made if it is not there. DeviceErrors that name the file: it cannot be
   /// opened or made, is no store or damaged. UserError: it is one of a newer Mica.
   explicit TuneStore(const std::filesystem::path& path);
-  ~TuneStore();
-  TuneStore(const TuneStore&) = delete;
-  TuneStore& operator=(const TuneStore&) = delete;
 
   // DeviceErrors of all members name the file and what SQLite says: a disk that is full, a file that
   // may not be written, damage.
@@ -76,11 +72,7 @@ class TuneStore {
   std::size_t from_json(const std::string& text);
 
  private:
-  class Statement;
-  void check(int status, const char* what) const;
-
-  std::filesystem::path path_;
-  sqlite3* database_ = nullptr;
+  Database database_;
 };
 
 }  // namespace mica::tuning

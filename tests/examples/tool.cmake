@@ -74,6 +74,7 @@ foreach(bad IN ITEMS
     "seconds;fuzz;--pairs;1;--shrink-seconds;nan" "pairs;fuzz;--pairs;-1" "pairs;fuzz;--pairs;nan"
     "pairs;fuzz;--pairs;99999999999999999999" "seed;fuzz;--pairs;1;--seed;-1" "seed;fuzz;--pairs;1;--seed;18446744073709551616"
     "size;traffic;pmpp/naive;--size;18446744073709551616" "gpu9;fuzz;--target;gpu9"
+    "--campaign;fuzz;--report" "no campaign none.db;fuzz;--campaign;none.db;--report" "/proc/a.db: open;fuzz;--campaign;/proc/a.db"
     "no/such;export;stencil7;--schedule;no/such;-o;a" "cuda:90, not cuda:x;export;stencil7;--target;cuda:x;-o;a"
     "sm_80;export;stencil7;--schedule;pmpp/naive;--target;cuda:70;-o;a" "emulator;export;stencil7;--target;emulator;-o;a"
     "no algorithm named nope;export;nope;-o;a" "--extents has 1;export;stencil7;--extents;3;-o;a"
@@ -100,6 +101,14 @@ endif()
 run(tested fuzz --seconds 0.000001 --target host)
 if(NOT tested MATCHES "^[1-9][0-9]* cases")
   message(FATAL_ERROR "mica fuzz tested nothing:\n${tested}")
+endif()
+# A campaign in a file goes on where it was, as the file says.
+file(REMOVE "${WORK}/campaign.db")
+run(tested fuzz --campaign "${WORK}/campaign.db" --pairs 3 --target host --seed 9)
+run(tested fuzz --campaign "${WORK}/campaign.db" --pairs 2)
+run(report fuzz --campaign "${WORK}/campaign.db" --report)
+if(NOT tested MATCHES "^2 cases" OR NOT report MATCHES "legal schedules on host.*all below 14 done.*5 pairs.*ended +3 .*ended +2 ")
+  message(FATAL_ERROR "a campaign of 3 and 2 pairs from seed 9 says:\n${tested}${report}")
 endif()
 # Every case whose schedule exists gives the host's bits; a sweep draws a figure.
 run(steps bench time 7pt-f32 --target emulator --size 12 --steps 1 --runs 1 --sweep T=1,2)

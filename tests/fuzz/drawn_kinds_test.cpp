@@ -11,6 +11,7 @@
 #include "dsl/schedule/directive_fields.h"
 #include "fuzz/campaign.h"
 #include "fuzz/more_runs.h"
+#include "fuzz/step_runs.h"
 
 namespace mica::test {
 namespace {
@@ -45,6 +46,10 @@ std::map<std::string, std::string> kinds_of(const FuzzCase& drawn) {
   }
   if (drawn.in_place && !replacements(drawn).empty()) kinds["in place"] = "in the memory of";
   if (drawn.in_threads) kinds["in threads"] = "std::thread";
+  if (drawn.steps > 0 && step_fields(drawn)) {
+    kinds["steps"] = "Iteration steps(";
+    if (drawn.time_tile > 1) kinds["tiles of time"] = "time_tile(";
+  }
   return kinds;
 }
 
@@ -57,7 +62,7 @@ TEST(DrawnKinds, AreAllDrawnAndPrinted) {
       EXPECT_NE(to_string(drawn, Outcome{}).find(text), std::string::npos) << kind << ", seed " << seed;
     }
   }
-  EXPECT_EQ(counts.size(), 12U);
+  EXPECT_EQ(counts.size(), 14U);
   for (const auto& [kind, count] : counts) {
     std::printf("%s: %d\n", kind.c_str(), count);
     EXPECT_GE(count, 3) << kind;
@@ -103,6 +108,71 @@ TEST(DrawnKinds, OfOutputsInPlaceAreJudgedInTheInput) {
   AnyBuffer place = bound.memory[0]->crop();
   EXPECT_EQ(bound.expected->run_into(executable, 0, place).verdict, Verdict::Same);
   EXPECT_EQ(bound.expected->run_into(executable, 0, place).verdict, Verdict::Differs);
+}
+
+// A field that is three times as large after each step, from Params and data of its own.
+TEST(DrawnKinds, OfStepsAreJudgedAfterEach) {
+  FuzzCase drawn = plain_case();
+  drawn.steps = 4;
+  EXPECT_EQ(step_fields(drawn), (std::vector<std::size_t>{0}));
+  const BoundCase bound = bind(drawn);
+  EXPECT_EQ(run_in_steps(drawn, bound).verdict, Verdict::Same);
+  drawn.time_tile = 2;
+  const Outcome tiled = run_in_steps(drawn, bound);
+  EXPECT_EQ(tiled.verdict, Verdict::Same) << tiled.message;
+  // Another step than the one that is bound.
+  FuzzCase other = drawn;
+  other.program.stages[0].values[0].operands[0].value = 2;
+  const Outcome differs = run_in_steps(other, bound);
+  EXPECT_EQ(differs.verdict, Verdict::Differs);
+  EXPECT_NE(differs.message.find("4 steps, field 0"), std::string::npos) << differs.message;
+  // No input has the output's type.
+  other.program.inputs[0].type = Float(64);
+  EXPECT_EQ(step_fields(other), std::nullopt);
+}
+
+TEST(DrawnKinds, OfStepsAreSeldomRefused) {
+  int right = 0, refused = 0;
+  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+    const FuzzCase drawn = random_case(seed, Target::host(), false);
+    if (drawn.steps == 0 || !step_fields(drawn)) continue;
+    try {
+      const BoundCase bound = bind(drawn);
+      const Outcome outcome = run_in_steps(drawn, bound);
+      EXPECT_FALSE(is_failure(outcome.verdict)) << "seed " << seed << ": " << outcome.message;
+      outcome.verdict == Verdict::Refused ? ++refused : ++right;
+      if (outcome.verdict == Verdict::Refused)
+        std::printf("%s\n", outcome.message.substr(0, 150).c_str());
+    } catch (const UserError&) {  // a schedule that is refused by itself
+    }
+  }
+  std::printf("%d right, %d refused\n", right, refused);
+  EXPECT_GT(right, 10);
+  EXPECT_GT(right, refused);
+}
+
+// What the compiler chooses is as good when it is written out as directives.
+TEST(DrawnKinds, OfSchedulesByTheCompilerAreRight) {
+  constexpr std::uint64_t kSeeds = 40;
+  for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+    int right = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      FuzzCase drawn = random_case(seed, target, false);
+      if (drawn.program.outputs.size() != 1) continue;
+      drawn.schedule = {};
+      drawn.names = {};
+      drawn.in_place = drawn.in_threads = false;
+      drawn.steps = 0;
+      const Outcome plain = run_isolated({drawn}, 60).front();
+      drawn.schedule = build(drawn.program).output().schedule_for(target);
+      const Outcome written = run_isolated({drawn}, 60).front();
+      EXPECT_EQ(to_string(plain.verdict), to_string(written.verdict))
+          << "seed " << seed << " on " << to_string(target) << ": " << plain.message << "; "
+          << written.message;
+      right += written.verdict == Verdict::Same ? 1 : 0;
+    }
+    EXPECT_GT(right, 10) << to_string(target);
+  }
 }
 
 TEST(DrawnKinds, OfDirectivesAreAll) {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
@@ -80,6 +82,28 @@ TEST(PlotPage, IsAnSvgOfItsSizeWithTheLinesPoints) {
   EXPECT_NE(svg.find("133.3"), std::string::npos);
   page.save((folder.path() / "again.svg").string());
   EXPECT_EQ(without_numbers_of_ids(content(folder.path() / "again.svg")), without_numbers_of_ids(svg));
+}
+
+// A header that asks for 1.6 GB, of a file of a hundred bytes, gets no memory.
+TEST(Photo, ThatItsFileCannotHoldIsCutOff) {
+  const test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "huge.png").string();
+  const auto write = [&](const std::string& extents, const std::string& checksum) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc)
+        << "\x89PNG\r\n\x1a\n"
+        << std::string("\0\0\0\x0dIHDR", 8) << extents << std::string("\x10\x02\0\0\0", 5) << checksum
+        << std::string("\0\0\0\x04IDATabcd", 12);
+  };
+  write(std::string("\0\0\x40\0\0\0\x40\0", 8), std::string("\x76\x3a\x5b\x90", 4));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t room = rlim_t{256} << 20;
+  const rlimit little{static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + room, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+  EXPECT_TRUE(test::fails_with([&] { (void)read_photo(path); }, {path, "ends before the picture does"}));
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
 }
 
 TEST(PlotPage, NamesTheFileThatCannotBeWritten) {

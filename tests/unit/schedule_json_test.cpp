@@ -253,16 +253,25 @@ TEST(ScheduleJson, NumbersBeyondTheLargestAreRefused) {
 }
 
 TEST(ScheduleJson, DeeplyNestedTextIsRefusedWithAShortMessage) {
+  const auto is_too_deep = [](const std::string& text) {
+    return fails_with([&] { schedule_from_json(text); }, {"schedule: document: it nests deeper"});
+  };
   const std::string deep(200000, '[');
-  EXPECT_TRUE(fails_with([&] { schedule_from_json(deep); }, {"no JSON"}));
   const std::string closed = deep + std::string(200000, ']');
-  EXPECT_TRUE(fails_with([&] { schedule_from_json(closed); }, {"must be an object"}));
-  EXPECT_TRUE(fails_with([&] { schedule_from_json(R"({"mica_schedule": )" + closed + "}"); },
-                         {"integer of 32 bits, not an array"}));
+  EXPECT_TRUE(is_too_deep(deep));
+  EXPECT_TRUE(is_too_deep(closed));
+  EXPECT_TRUE(is_too_deep(R"({"mica_schedule": )" + closed + "}"));
+  // The keys behind the nest move it.
+  EXPECT_TRUE(is_too_deep(R"({"mica_schedule": )" + closed + R"(, "stages": [], "a": 1, "b": 1})"));
   std::string objects;
   for (int i = 0; i < 100000; ++i) objects += R"({"mica_schedule":)";
-  EXPECT_TRUE(fails_with([&] { schedule_from_json(objects + "1" + std::string(100000, '}')); },
-                         {"integer of 32 bits, not an object"}));
+  EXPECT_TRUE(is_too_deep(objects + "1" + std::string(100000, '}')));
+  // What stands in a name nests nothing.
+  const std::string name = "\\\"" + std::string(100, '[') + "\\\\";
+  EXPECT_TRUE(fails_with([&] { schedule_from_json("{\"" + name + "\": 1}"); }, {"is missing"}));
+  const std::string some = std::string(40, '[') + std::string(40, ']');
+  EXPECT_TRUE(fails_with([&] { schedule_from_json(R"({"mica_schedule": )" + some + "}"); },
+                         {"integer of 32 bits, not an array"}));
   try {
     schedule_from_json(
         with_directive(R"({"do": "launch_bounds", "min_blocks": ")" + std::string(100000, 'a') + "\"}"));

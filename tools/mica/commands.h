@@ -24,8 +24,8 @@ void add_ptx(CLI::App& app);   ///< mica ptx ALGORITHM --schedule S --sm N
 /// mica export ALGORITHM --schedule S --target T -o STEM: a library for programs in C
 void add_export(CLI::App& app);
 void add_bench(CLI::App& app);  ///< mica bench [FILTER]: times schedules on a target
-/// mica fuzz --seconds N --seed S [--illegal]: random pairs; exit status 1 and a small program on
-/// failure
+/// mica fuzz --seconds N --seed S [--illegal] [--campaign FILE [--report]]: random pairs; exit status 1
+/// and a small program on failure
 void add_fuzz(CLI::App& app);
 
 /// mica tune ALGORITHM [--size N] [-o FILE]: the fastest schedule that a search finds

@@ -95,6 +95,10 @@ Photo read_photo(const std::string& path) {
     throw UserError(path + ": " + std::to_string(width) + " x " + std::to_string(height) +
                     " pixels; up to " + std::to_string(kMostPixels) + " can be read");
   }
+  // zlib makes up to 1032 bytes of one: what the file cannot hold asks for no memory.
+  constexpr std::uintmax_t kMostOfOneByte = 1032;
+  const std::uintmax_t packed = png_get_rowbytes(in.png, in.info) * static_cast<std::uintmax_t>(height);
+  if (!unknown && packed / kMostOfOneByte > bytes) png_error(in.png, "Read Error");
   png_set_expand(in.png);
   png_set_strip_alpha(in.png);
   png_set_interlace_handling(in.png);
