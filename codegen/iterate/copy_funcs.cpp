@@ -46,18 +46,18 @@ std::shared_ptr<const FunctionData> FuncCopier::operator()(
     for (auto& special : definition.specializations) rewrite(special.condition);
   }
   if (!changed) return copies_[func.get()] = func;
-  if (finish_) finish_(*copy, *func);
+  if (finish_) finish_(copy, *func);
   return copies_[func.get()] = std::move(copy);
 }
 
 Expr without_directives(const Expr& e, const std::vector<Func>& funcs) {
   FuncCopier copier([](const Expr&) { return std::nullopt; },
-                    [&](FunctionData& copy, const FunctionData& original) {
+                    [&](const std::shared_ptr<FunctionData>& copy, const FunctionData& original) {
                       const bool is_step = std::any_of(funcs.begin(), funcs.end(), [&](const Func& f) {
                         return f.function().get() == &original;
                       });
                       if (!is_step) return;
-                      for (Definition& definition : copy.definitions) {
+                      for (Definition& definition : copy->definitions) {
                         definition.directives.clear();
                         definition.specializations.clear();
                       }

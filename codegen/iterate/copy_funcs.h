@@ -24,7 +24,8 @@ class FuncCopier {
   /// what is inside the node is new already. `finish`, if there is one, is called with each copy and
   /// what it is a copy of.
   using Read = std::function<std::optional<Expr>(const Expr&)>;
-  using Finish = std::function<void(FunctionData& copy, const FunctionData& original)>;
+  using Finish =
+      std::function<void(const std::shared_ptr<FunctionData>& copy, const FunctionData& original)>;
   explicit FuncCopier(Read read, Finish finish = {})
       : read_(std::move(read)), finish_(std::move(finish)) {}
 

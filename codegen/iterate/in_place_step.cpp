@@ -172,12 +172,10 @@ std::vector<std::size_t> opposites(const FunctionData& step, const Images& field
   return others;
 }
 
-Func copied(const Func& step, const std::string& name, const FuncCopier::Read& read,
-            std::vector<std::vector<Expr>> places) {
-  FuncCopier copier(read, [&](FunctionData& copy, const FunctionData& original) {
-    if (&original != step.function().get()) return;
-    copy.name = name;
-    copy.definitions.front().places = places;
+/// It keeps its name, by which directives of what it reads know it.
+Func copied(const Func& step, const FuncCopier::Read& read, std::vector<std::vector<Expr>> places) {
+  FuncCopier copier(read, [&](const std::shared_ptr<FunctionData>& copy, const FunctionData& original) {
+    if (&original == step.function().get()) copy->definitions.front().places = places;
   });
   copier.require(step.function().get());
   const std::shared_ptr<const FunctionData> function = step.function();
@@ -240,8 +238,8 @@ InPlaceStep make_in_place_step(const Iteration::State& state, const CallSite& at
   }
   if (home.empty()) places.clear();
   const auto as_it_is = [](const Expr&) -> std::optional<Expr> { return std::nullopt; };
-  result.away = copied(step, function.name + ".away", as_it_is, places);
-  result.back = copied(step, function.name + ".back", read_back(fields, taps, others), {});
+  result.away = copied(step, as_it_is, places);
+  result.back = copied(step, read_back(fields, taps, others), {});
   if (home.empty()) return result;
   result.home = Func(function.name + ".home");
   result.home(point) = Tuple(home);

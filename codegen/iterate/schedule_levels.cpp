@@ -13,6 +13,7 @@
 #include "codegen/iterate/in_place_step.h"
 #include "codegen/iterate/time_levels.h"
 #include "dsl/pipeline/march_taps.h"
+#include "dsl/schedule/compute_place.h"
 
 namespace mica::iterate {
 namespace {
@@ -35,6 +36,7 @@ void schedule_on_host(TimeLevels& tile) {
   if (v.size() == 1) {
     last.split(v[0], xo, xi, size.slowest).vectorize(xi, lanes).parallel(xo);
     for (Func& level : tile.levels) level.compute_at(last, xo).vectorize(v[0], lanes);
+    for (auto& producer : tile.producers) producer.func.compute_at(last, xo);
     return;
   }
   const Var& slowest = v.back();
@@ -58,6 +60,12 @@ void schedule_on_host(TimeLevels& tile) {
   last.parallel(store);
   for (Func& level : tile.levels) {
     level.compute_at(last, si).store_at(last, store).vectorize(v[0], lanes);
+  }
+  for (auto& [func, level, original] : tile.producers) {
+    func.compute_at(last, si).store_at(last, store);
+    if (func.dimensions() > 0 && func.args().front().name() == v[0].name()) {
+      func.vectorize(func.args().front(), lanes_of(func));
+    }
   }
 }
 
@@ -138,13 +146,26 @@ void take_loops(Func& func, const std::vector<Directive>& loops) {
   own.insert(own.end(), loops.begin(), loops.end());
 }
 
-void compute_whole(TimeLevels& tile, const std::vector<Directive>& loops) {
+/// Levels by the loops of `step`, and what they read where the user has what `step` reads.
+void compute_whole(TimeLevels& tile, const Func& step) {
+  const std::vector<Directive> loops = loops_of(step);
   for (Func* func : tile.all()) func->clear_schedule();
   tile.keep_last(false);
   take_loops(tile.last, loops);
   for (Func& level : tile.levels) {
     level.compute_root();
     take_loops(level, loops);
+  }
+  for (auto& [func, level, original] : tile.producers) {
+    const Func said(std::const_pointer_cast<FunctionData>(original));
+    const ComputePlace place = compute_place(*original, false);
+    if (place.kind == ComputePlace::Kind::At) {
+      if (place.level.func != step.name()) continue;
+      func.compute_at(level < tile.levels.size() ? tile.levels[level] : tile.last, place.level.var);
+    } else {
+      func.compute_root();
+    }
+    take_loops(func, loops_of(said));
   }
 }
 
@@ -242,6 +263,9 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
   };
   for (Func& level : tile.levels) keep(level);
   if (is_kept) keep(tile.computed);
+  for (auto& producer : tile.producers) {
+    producer.func.compute_at(tile.last, at).store_in(MemoryType::Register);
+  }
   for (Func& held : fields) {
     held.compute_at(tile.last, at).store_in(MemoryType::Register);
     if (planes == Planes::Staged) {
@@ -296,7 +320,7 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
   }
   if (otherwise == Otherwise::Nothing) return why;
   in_frame.give_up();
-  compute_whole(tile, loops_of(step));
+  compute_whole(tile, step);
   make(tile.last);
   return why;
 }

@@ -8,6 +8,7 @@
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
+#include "dsl/schedule/compute_place.h"
 
 namespace mica::iterate {
 namespace {
@@ -100,7 +101,8 @@ class LevelMaker {
  private:
   /// The step's values, read from the fields as they are now.
   std::vector<Expr> values_of(int number) {
-    FuncCopier copier([&](const Expr& e) -> std::optional<Expr> {
+    const std::vector<std::shared_ptr<FunctionData>> funcs = collect_graph({step_func_}).funcs;
+    const auto read = [&](const Expr& e) -> std::optional<Expr> {
       if (const auto* param = e.as<ParamRef>()) {
         if (param->param != step_param().data() || number == 0) return std::nullopt;
         return Expr(step_param()) + number;
@@ -117,7 +119,21 @@ class LevelMaker {
         tile_.held.push_back(found->second);
       }
       return Expr(found->second(around(access->args)));
-    });
+    };
+    const auto finish = [&](const std::shared_ptr<FunctionData>& copy, const FunctionData& original) {
+      for (Definition& definition : copy->definitions) {
+        definition.directives.clear();
+        definition.specializations.clear();
+      }
+      if (compute_place(original, false).kind == ComputePlace::Kind::Inline) return;
+      copy->name += ".t" + std::to_string(number + 1);
+      const auto same = [&](const auto& func) { return func.get() == &original; };
+      tile_.producers.push_back({Func(copy), static_cast<std::size_t>(number),
+                                 *std::find_if(funcs.begin(), funcs.end(), same)});
+    };
+    FuncCopier copier(read, finish);
+    // What is the user's keeps its directives when those of the tile are made anew.
+    for (const auto& func : funcs) copier.require(func.get());
     std::vector<Expr> values;
     for (const Expr& value : step_func_->definitions.front().values) values.push_back(copier(value));
     return values;
@@ -192,6 +208,7 @@ std::vector<Func*> TimeLevels::all() {
   std::vector<Func*> funcs{&last, &computed};
   for (Func& level : levels) funcs.push_back(&level);
   for (Func& one : held) funcs.push_back(&one);
+  for (Producer& one : producers) funcs.push_back(&one.func);
   return funcs;
 }
 

@@ -38,6 +38,13 @@ struct TimeLevels {
   void keep_last(bool keep);
   /// The Funcs of the steps before, in order, and the fields' values within their boxes.
   std::vector<Func> levels, held;
+  /// What a step reads through a Func that is not inline, again for each step, without directives.
+  struct Producer {
+    Func func;
+    std::size_t level;  ///< reads it; that of `last` is levels.size()
+    std::shared_ptr<const FunctionData> original;
+  };
+  std::vector<Producer> producers;
   /// Points of the first field that keep their values, before and after the stepped box, for each
   /// dimension. Empty where the box is the whole field.
   std::vector<std::pair<Param<std::int32_t>, Param<std::int32_t>>> margins;

@@ -97,9 +97,9 @@ using Directives = std::map<const FunctionData*, std::vector<std::vector<Directi
 std::vector<Func> without_schedule(const std::vector<Func>& outputs) {
   // Wrappers go before anything is done with the copies: the user's Funcs share them.
   iterate::FuncCopier copier([](const Expr&) { return std::nullopt; },
-                             [](FunctionData& copy, const FunctionData&) {
-                               copy.wrappers.clear();
-                               for (Definition& definition : copy.definitions) {
+                             [](const std::shared_ptr<FunctionData>& copy, const FunctionData&) {
+                               copy->wrappers.clear();
+                               for (Definition& definition : copy->definitions) {
                                  definition.directives.clear();
                                  definition.specializations.clear();
                                }

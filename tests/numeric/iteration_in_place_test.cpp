@@ -61,6 +61,21 @@ TEST(IterationInPlace, OfAPlane) {
   }
 }
 
+// What the step reads finds it by its name, in the step away and in the one back.
+TEST(IterationInPlace, OfAWeightThatIsComputedAtALoopOfTheStep) {
+  const auto u = fields(3, 2);
+  const ImageParam along(Float(32), 1, "along");
+  const Expr f[] = {u[0](x, y), around(u[1])(x, y - 1), around(u[2])(x, y + 1)};
+  Func weight("weight"), next("next");
+  weight(x, y) = along(x) * cast<float>(y + step());
+  next(x, y) = Tuple(f[0] + weight(x, y) * f[1], f[1] - weight(x, y), 0.5F * (f[2] + weight(x, y)));
+  weight.compute_at(next, y).vectorize(x, 8);
+  Iteration plain = steps_of(u, next), one = steps_of(u, next);
+  one.in_place();
+  expect_same(plain, one, u, {{along, random_over(Float(32), {{0, 64}}, 3)}}, {{0, 64}, {0, 12}}, 1,
+              {1, 2, 5}, Target::host());
+}
+
 // Along the dimensions that stream not at all nothing repeats.
 TEST(IterationInPlace, OfColumnsInF64) {
   for (const Target& target : all_targets()) {

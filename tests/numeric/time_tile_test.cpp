@@ -210,6 +210,71 @@ TEST(TimeTile, ABoundaryConditionWithoutRangesKeepsNoBox) {
   EXPECT_THROW(next.realize(b, Target::gpu_emulator(), {.inputs = {{u, a}}}), UserError);
 }
 
+// Where the step has its fluxes computed is no place in a tile: they come along with their levels.
+TEST(TimeTile, FluxesThatHaveAPlaceOfTheirOwn) {
+  using Places = std::function<void(Func & flux, Func & next)>;
+  const std::vector<Places> on_host{
+      [](Func& flux, Func&) { flux.compute_root().parallel(y); },
+      [](Func& flux, Func& next) {
+        next.split(y, "yo", "yi", 16).parallel("yo").vectorize(x, 8);
+        flux.compute_at(next, "yo").vectorize(x, 8);
+      },
+      [](Func& flux, Func& next) { flux.compute_at(next, y).store_root(); },
+  };
+  const std::vector<Places> on_gpu{
+      [](Func& flux, Func& next) {
+        next.gpu_tile(x, y, 32, 4);
+        flux.compute_root().gpu_tile(x, y, 32, 4);
+      },
+      [](Func& flux, Func& next) {
+        next.gpu_tile(x, y, 32, 4);
+        flux.compute_at(next, "x.block").store_in(MemoryType::Shared);
+      },
+      [](Func& flux, Func& next) {
+        next.gpu_tile(x, 32).vectorize(x, 4).march(y, 40);
+        flux.compute_at(next, "y.march").store_in(MemoryType::Register);
+      },
+  };
+  for (const Target& target : all_targets()) {
+    for (const Places& place : target.is_gpu() ? on_gpu : on_host) {
+      const ImageParam u(Float(32), 2, "u");
+      Func flux("flux"), next("next");
+      flux(x, y) = Tuple(u(x + 1, y) * abs(u(x, y)) - u(x, y), u(x, y + 1) - u(x, y));
+      next(x, y) =
+          u(x, y) + 0.1F * (flux(x, y)[0] - flux(x - 1, y)[0] + flux(x, y)[1] - flux(x, y - 1)[1]);
+      place(flux, next);
+      const Schedule before = flux.schedule();
+      Iteration plain({{u, next}}), tiled({{u, next}});
+      testing::internal::CaptureStderr();
+      expect_same(plain, tiled, {u}, {}, {{0, 96}, {-1, 61}}, 3, {3, 8}, target);
+      const std::string notes = testing::internal::GetCapturedStderr();
+      EXPECT_TRUE(target.is_gpu() || notes.empty()) << notes;
+      EXPECT_EQ(before, flux.schedule()) << "directives of the user's";
+    }
+  }
+}
+
+// A sum at the root, of constant extent, over points around the step's own.
+TEST(TimeTile, SumsThatAStepReads) {
+  for (const Target& target : all_targets()) {
+    const ImageParam u(Float(32), 2, "u");
+    const RDom r({{-1, 3}});
+    Func around("around"), next("next");
+    around(x, y) = 0.0F;
+    around(x, y) += u(x + r.x, y - r.x);
+    next(x, y) = 0.5F * u(x, y) + 0.1F * around(x, y);
+    if (target.is_gpu()) {
+      next.gpu_tile(x, y, 32, 4);
+      around.compute_root().gpu_tile(x, y, 32, 4);
+      around.update().gpu_tile(x, y, 32, 4);
+    }
+    Iteration plain({{u, next}}), tiled({{u, next}});
+    testing::internal::CaptureStderr();
+    expect_same(plain, tiled, {u}, {}, {{0, 90}, {0, 41}}, 3, {3, 7}, target);
+    testing::internal::GetCapturedStderr();
+  }
+}
+
 TEST(TimeTile, CallbacksAndChecksSeeWholeSteps) {
   const ImageParam u(Float(32), 1, "u");
   Func next("next");
