@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/compile.h"
@@ -18,15 +19,20 @@ namespace mica {
 
 /// What realize() compiled for a Func, and the schedule and definitions it was compiled from.
 struct CompiledFunc {
+  struct Grid {
+    std::optional<TunedFunc> found;  ///< and not compiled yet
+    std::string compiled = {};       ///< the schedule's name; "": the compiler's choice
+    double runs = 0;
+  };
   struct Entry {
     Target target;
     Schedule schedule;
     std::vector<std::string> definitions;
     Executable executable;
     /// Of a Func without directives: those with schedules that tuning found, by their names, and which
-    /// of them each grid has ("": none).
+    /// of them each grid has.
     std::map<std::string, Executable> tuned = {};
-    std::map<std::vector<std::int64_t>, std::string> grids = {};
+    std::map<std::vector<std::int64_t>, Grid> grids = {};
   };
   std::mutex mutex;
   std::vector<Entry> entries;
@@ -95,19 +101,17 @@ CompiledFunc::Entry& entry_for(CompiledFunc& cache, const Func& f, const Target&
       CompiledFunc::Entry{target, std::move(schedule), std::move(marks), {}});
 }
 
-/// The name of the schedule that tuning has for this grid, and is compiled in `entry`; "": none.
-std::string tuned_name(CompiledFunc::Entry& entry, const Func& f,
-                       const std::vector<std::int64_t>& extents, const RunOptions& options) {
-  if (!schedules_are_tuned() || has_specializations(f)) return "";
-  const std::optional<TunedFunc> found = tuned(f, entry.target, extents, options);
-  if (!found) return "";
+/// What tuning found for a grid is compiled as soon as that pays.
+void compile_tuned(CompiledFunc::Entry& entry, CompiledFunc::Grid& grid) {
+  if (!grid.found || ++grid.runs < grid.found->pays_after) return;
+  const TunedFunc found = *std::exchange(grid.found, std::nullopt);
   try {
-    if (entry.tuned.count(found->schedule) == 0) {
-      entry.tuned.emplace(found->schedule, compile(found->func, entry.target));
+    if (entry.tuned.count(found.schedule) == 0) {
+      entry.tuned.emplace(found.schedule, compile(found.func, entry.target));
     }
-    return found->schedule;
+    grid.compiled = found.schedule;
   } catch (const UserError&) {
-    return "";  // What the user did not write is no error of the user's: the compiler chooses.
+    // What the user did not write is no error of the user's: the compiler chooses.
   }
 }
 
@@ -118,9 +122,15 @@ Executable* tuned_for(CompiledFunc::Entry& entry, const Func& f, const AnyBuffer
   for (const BufferDim& dim : output.dims()) extents.push_back(dim.extent);
   auto known = entry.grids.find(extents);
   if (known == entry.grids.end()) {
-    known = entry.grids.emplace(extents, tuned_name(entry, f, extents, options)).first;
+    CompiledFunc::Grid grid;
+    if (may_be_tuned(entry.target) && !has_specializations(f)) {
+      grid.found = tuned(f, entry.target, extents, options);
+    }
+    known = entry.grids.emplace(extents, std::move(grid)).first;
   }
-  return known->second.empty() ? nullptr : &entry.tuned.at(known->second);
+  compile_tuned(entry, known->second);
+  const std::string& name = known->second.compiled;
+  return name.empty() ? nullptr : &entry.tuned.at(name);
 }
 
 Executable compiled(Func& f, const Target& target, const std::vector<AnyBuffer*>& outputs,

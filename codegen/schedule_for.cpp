@@ -1,4 +1,5 @@
 // Func::schedule_for: what the compiler chooses, as data.
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -29,6 +30,16 @@ Texts texts_of(const FunctionData& own, const FunctionData& lowered, std::size_t
     }
   }
   return texts;
+}
+
+/// Is it one of those that the compiler adds to a definition without loops of the user's?
+bool is_chosen(const Directive& d, const Definition& own) {
+  const bool beside_loops = std::holds_alternative<directive::Atomic>(d.op) ||
+                            std::holds_alternative<directive::LaunchBounds>(d.op) ||
+                            std::holds_alternative<directive::GpuSingleThread>(d.op);
+  const auto is_same = [&](const Directive& other) { return other.op == d.op; };
+  return acts_on_loops(d) ||
+         (beside_loops && std::none_of(own.directives.begin(), own.directives.end(), is_same));
 }
 
 void name_as_user(Directive& directive, const Texts& texts) {
@@ -64,7 +75,7 @@ Schedule Func::schedule_for(const Target& target) const {
       if (at_root && !has_loop_directives(f->definitions[i])) {
         const Texts own = texts_of(*f, *lowered, i);
         for (Directive d : lowered->definitions[i].directives) {
-          if (!acts_on_loops(d) && !std::holds_alternative<directive::Atomic>(d.op)) continue;
+          if (!is_chosen(d, f->definitions[i])) continue;
           name_as_user(d, own);
           stage.directives.push_back(std::move(d));
         }

@@ -12,36 +12,44 @@
 #include "runtime/run/run_options.h"
 #include "runtime/run/target.h"
 
+namespace mica::iterate {
+class RunSetup;  // codegen/iterate/run_setup.h
+}
+
 namespace mica {
 
 /// A copy of an algorithm with the schedule that tuning found, and that schedule's name.
 struct TunedFunc {
   Func func;
   std::string schedule;
+  /// Runs from which on it is worth compiling beside the compiler's choice, those that were included.
+  double pays_after = 0;
 };
 
-/// Is there a store of tuned schedules, or is the environment variable MICA_TUNE set to something else
-/// than 0?
-bool schedules_are_tuned();
+/// May a schedule other than the compiler's choice come from here? On a GPU a model may choose one, and
+/// on any target there may be a store of tuned schedules, or the environment variable MICA_TUNE be set
+/// to something else than 0.
+bool may_be_tuned(const Target& target);
 
 /// The schedule that the store has for `output` on such a target and grid; where it has none and
-/// MICA_TUNE is set, the one that tune() finds now, which says so on standard error. Nothing: the
-/// compiler chooses. What is wrong with the store is said on standard error.
+/// MICA_TUNE is set, the one that tune() finds now, which says so on standard error; else the one that
+/// the model takes for clearly faster than the compiler's choice (schedules/tune/usual.h), at once where
+/// MICA_TUNE is "model". Nothing: the compiler chooses. What is wrong with the store is said on standard
+/// error.
 std::optional<TunedFunc> tuned(const Func& output, const Target& target,
                                const std::vector<std::int64_t>& extents, const RunOptions& options);
 
-/// The step of an Iteration under the schedule that tuning found: copies of its Funcs, in the order of
-/// its outputs, and how many steps are taken at once.
+/// The step of an Iteration under a schedule that tuning found, or that the model chose: copies of its
+/// Funcs, in the order of its outputs, and how many steps are taken at once.
 struct TunedSteps {
   std::vector<Func> outputs;
   int steps = 1;
+  bool measured = true;   ///< else it is the model's choice
+  double pays_after = 0;  ///< steps, as TunedFunc::pays_after
 };
 
-/// The same as tuned() for a run of an Iteration that computes `boxes`, all of each field or not.
-/// `given`: the fields and other inputs of the run, `params` its Params.
-std::optional<TunedSteps> tuned_steps(const Iteration::State& state, const Target& target,
-                                      const std::vector<iterate::Ranges>& boxes, bool whole,
-                                      const std::vector<RunInput>& given,
-                                      const std::vector<RunParam>& params);
+/// The same as tuned() for a run of an Iteration. Of several the model takes the first for the fastest,
+/// as far as registers hold what it keeps; the assembler alone knows that.
+std::vector<TunedSteps> tuned_steps(const Iteration::State& state, const iterate::RunSetup& run);
 
 }  // namespace mica

@@ -23,6 +23,8 @@ class Condition;
 struct CompiledInPlace;  // codegen/iterate/in_place_step.h
 }  // namespace iterate
 
+struct TunedSteps;  // codegen/tuned.h
+
 struct Iteration::State {
   /// A Func that replaces fields, and which field each of its values goes to.
   struct Output {
@@ -68,6 +70,9 @@ struct Iteration::State {
     std::vector<Func> outputs;  ///< copies with their directives; none: the compiler chooses
     int steps = 1;              ///< at once
     std::shared_ptr<Code> code;
+    /// What may be taken and is not compiled yet, the best first, and the steps that were run.
+    std::shared_ptr<const std::vector<TunedSteps>> found;
+    double ran = 0;
   };
   /// A compiled condition of run_until.
   struct CompiledCondition {

@@ -24,45 +24,68 @@ bool is_free(const Iteration::State& state) {
   return true;
 }
 
-/// Compiles the step as it was tuned. What the user did not write is no error of the user's: the
-/// compiler chooses, then.
-void compile_tuned(const Iteration::State& state, Tuned& tuned, bool in_lines) {
+/// Do the registers of a kernel's threads hold what it keeps, but for a few words?
+bool fits_registers(const Executable& executable) {
+  constexpr int kFewBytes = 48;
+  const std::vector<KernelInfo> kernels = executable.kernels();
+  return std::all_of(kernels.begin(), kernels.end(),
+                     [](const KernelInfo& kernel) { return kernel.local_bytes <= kFewBytes; });
+}
+
+/// Compiles the step as it was tuned. False where it is refused (the user did not write it, so that is
+/// no error of the user's), and where nobody has `measured` it and it needs too many registers.
+bool compile_tuned(const Iteration::State& state, Tuned& tuned, bool in_lines, bool measured) {
   tuned.code = std::make_shared<Iteration::State::Code>();
   try {
     const auto run = state.scheduled_as(tuned.outputs, tuned.steps, tuned.code);
     (void)run->compiled_for(tuned.target);
-    if (tuned.steps > 1 && !run->tile_for(tuned.target, tuned.whole, in_lines)->compiled.why.empty()) {
-      tuned.steps = 1;
-    }
+    if (tuned.steps == 1) return true;
+    const auto tile = run->tile_for(tuned.target, tuned.whole, in_lines);
+    if (!tile->compiled.why.empty()) tuned.steps = 1;
+    return measured || (tuned.steps > 1 && fits_registers(tile->compiled.executable));
   } catch (const UserError&) {
-    tuned.outputs.clear();
+    return false;
   }
+}
+
+/// Compiles the first that will do of what was found, as soon as that pays: `steps` are run now.
+void compile_found(const Iteration::State& state, Tuned& tuned, bool in_lines, std::int64_t steps) {
+  constexpr std::size_t kMostTries = 3;
+  if (tuned.found == nullptr) return;
+  tuned.ran += static_cast<double>(steps);
+  std::size_t tries = 0;
+  for (const TunedSteps& one : *tuned.found) {
+    if (tuned.ran < one.pays_after) return;
+    tuned.outputs = one.outputs;
+    tuned.steps = one.steps;
+    if (compile_tuned(state, tuned, in_lines, one.measured)) break;
+    tuned.outputs.clear();
+    if (++tries == kMostTries) break;
+  }
+  tuned.found = nullptr;
 }
 
 }  // namespace
 
 std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration::State>& state,
                                                 const RunSetup& setup, std::int64_t at_once) {
-  if (at_once < 1 || !schedules_are_tuned() || !is_free(*state)) return state;
   const Target& target = setup.target();
+  if (at_once < 1 || !may_be_tuned(target) || !is_free(*state)) return state;
   const bool whole = setup.is_whole();
   const std::lock_guard lock(state->tuning);
   auto known = std::find_if(state->tuned.begin(), state->tuned.end(), [&](const Tuned& tuned) {
     return tuned.target == target && tuned.whole == whole && tuned.boxes == setup.boxes();
   });
   if (known == state->tuned.end()) {
-    known = state->tuned.insert(known, {target, setup.boxes(), whole, {}, 1, nullptr});
-    auto found = tuned_steps(*state, target, setup.boxes(), whole, setup.options().inputs,
-                             setup.options().params);
-    if (found) {
-      known->outputs = std::move(found->outputs);
-      known->steps = found->steps;
-      compile_tuned(*state, *known, setup.has_lines());
-    }
+    known = state->tuned.insert(known, {target, setup.boxes(), whole, {}, 1, nullptr, nullptr});
+    known->found = std::make_shared<const std::vector<TunedSteps>>(tuned_steps(*state, setup));
   }
+  compile_found(*state, *known, setup.has_lines(), at_once);
   if (known->outputs.empty()) return state;
   const bool several = known->steps <= at_once && state->sources.empty() && state->receivers.empty();
-  return state->scheduled_as(known->outputs, several ? known->steps : 1, known->code);
+  // The step of a tile is no schedule for single ones.
+  if (known->steps > 1 && !several) return state;
+  return state->scheduled_as(known->outputs, known->steps, known->code);
 }
 
 }  // namespace mica::iterate

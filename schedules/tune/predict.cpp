@@ -106,6 +106,8 @@ struct Effort {
   double steps = 1;           ///< of a march
   double steps_early = 0;     ///< by which loads begin before they must
   double seconds_a_step = 0;  ///< that a block waits
+  /// Planes are copied while others are computed: reads of shared memory stand behind them.
+  bool hides_shared = false;
 };
 
 /// Of one step of an algorithm, or of no Iteration.
@@ -120,6 +122,7 @@ Effort effort_of(const KernelTraffic& kernel, const Work& work, int widest) {
   effort.registers = wanted_registers(kernel, work);
   effort.steps = work.steps;
   effort.steps_early = kernel.async_copies ? kernel.steps_early : 0;
+  effort.hides_shared = kernel.async_copies;
   effort.seconds_a_step = kernel.shared_bytes == 0 ? 0 : kernel.async_copies ? 1.6e-7 : 2.05e-7;
   return effort;
 }
@@ -183,9 +186,9 @@ double time_of(const KernelTraffic& kernel, const Work& work, const Effort& effo
   // Blocks that are all resident share their multiprocessor; more come in rounds.
   const double rounds = std::max(each / resident, 1.0);
   constexpr double kBlock = 4.7e-7;  // seconds for a block's start and end
+  const double shared = effort.hides_shared ? 0 : bytes(kernel.shared) / rates.shared;
   const double roofs[] = {bytes(kernel.dram) / rates.memory * waiting, bytes(kernel.l2) / rates.l2,
-                          bytes(kernel.shared) / rates.shared, issued,
-                          rounds * (effort.steps * effort.seconds_a_step + kBlock)};
+                          shared, issued, rounds * (effort.steps * effort.seconds_a_step + kBlock)};
   constexpr double kPower = 1.36;
   double sum = 0;
   for (const double roof : roofs) sum += std::pow(roof, kPower);

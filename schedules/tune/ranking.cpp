@@ -73,6 +73,13 @@ void Ranking::mark_taken(const TuneCandidate& candidate) {
   }
 }
 
+bool Ranking::reserve(const TuneCandidate& candidate) {
+  if (taken_.count(candidate.text()) > 0) return false;
+  mark_taken(candidate);
+  ++taken_of_[candidate.recipe];
+  return true;
+}
+
 std::optional<TuneCandidate> Ranking::draw() {
   constexpr int kAttempts = 2000;
   for (int i = 0; i < kAttempts && !families_.empty(); ++i) {

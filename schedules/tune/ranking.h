@@ -31,6 +31,8 @@ class Ranking {
   /// The most promising candidate that was not taken or learned of yet, some of each family first, and
   /// of several alike one that is unlike those taken; nothing when there is none.
   [[nodiscard]] std::optional<TuneCandidate> take();
+  /// Takes this candidate; false if it was taken or learned of before.
+  [[nodiscard]] bool reserve(const TuneCandidate& candidate);
   /// One that was not taken, drawn at random: each family is as likely as any other. Nothing when it
   /// hardly finds a new one that is legal.
   [[nodiscard]] std::optional<TuneCandidate> draw();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -16,6 +17,7 @@
 #include "schedules/tune/ranking.h"
 #include "schedules/tune/store.h"
 #include "schedules/tune/trial_data.h"
+#include "schedules/tune/usual.h"
 
 namespace mica::tuning {
 namespace {
@@ -59,6 +61,19 @@ double rank_correlation(const std::vector<TuneCandidate>& candidates) {
 
 double seconds_since(Clock::time_point begun) {
   return std::chrono::duration<double>(Clock::now() - begun).count();
+}
+
+/// What is taken where nothing was tuned.
+TuneResult chosen_only(const Subject& subject) {
+  const Clock::time_point begun = Clock::now();
+  TuneResult found;
+  Choice choice = chosen(subject);
+  found.best = choice.better.empty() ? choice.none : choice.better.front();
+  found.candidates.push_back(choice.none);
+  std::move(choice.better.begin(), choice.better.end(), std::back_inserter(found.candidates));
+  found.considered = found.candidates.size();
+  found.seconds = seconds_since(begun);
+  return found;
 }
 
 /// The first candidate that compiles, in the order of the model: for targets whose time says nothing.
@@ -147,6 +162,7 @@ class Search {
         trials_(wanted.make_trials()),
         rates_(rates_of(wanted.subject.target(), true)),
         ranking_(wanted.subject, rates_, options.draw ? 0 : options.seconds / 2),
+        usual_(options.draw ? std::vector<TuneCandidate>() : usual_candidates(wanted.subject)),
         // One thread of the host launches what is measured.
         pool_(*trials_, static_cast<std::size_t>(std::max(1, host_threads() - (alone_ ? 0 : 1)))) {}
 
@@ -206,6 +222,19 @@ class Search {
     if (options_.progress) options_.progress(candidate, tried_[best_]);
   }
 
+  /// The usual ones in turn with what the model likes best: the fastest of a kind seldom are.
+  std::optional<TuneCandidate> next_to_compile() {
+    usual_turn_ = !usual_turn_;
+    while (usual_turn_ && !usual_.empty()) {
+      TuneCandidate next = std::move(usual_.back());
+      usual_.pop_back();
+      next.predicted = ranking_.predicted(next);
+      if (next.predicted <= 0 || !ranking_.reserve(next)) continue;
+      usual_texts_.insert(next.text());
+      return next;
+    }
+    return options_.draw ? ranking_.draw() : ranking_.take();
+  }
   /// Other threads compile candidates, several for each that will be measured: those that the assembler
   /// makes fast are measured.
   void compile_ahead() {
@@ -214,7 +243,7 @@ class Search {
     // What would come too late is not begun.
     while (pool_.has_room() && pool_.under_way() + compiled_.size() < wanted &&
            seconds_since(begun_) + pool_.slowest() < options_.seconds) {
-      std::optional<TuneCandidate> next = options_.draw ? ranking_.draw() : ranking_.take();
+      std::optional<TuneCandidate> next = next_to_compile();
       if (!next) return;
       pool_.begin(*next);
     }
@@ -264,15 +293,19 @@ class Search {
     if (compiled_.empty() || is_over()) return std::nullopt;
     auto best = compiled_.begin();
     if (!options_.draw) {
-      // One of each family first: what the model has wrong it has wrong for a family.
+      // One of each family first, as what the model has wrong it has wrong for a family; then of the
+      // usual ones as many as half of the budget.
       const auto expected = [&](const CompilePool::Made& made) {
         const bool is_new = families_.count(made.candidate.recipe) == 0;
-        return std::pair(is_new ? 0 : 1, ranking_.corrected(made.candidate));
+        const bool is_usual =
+            2 * usual_measured_ < options_.budget && usual_texts_.count(made.candidate.text()) > 0;
+        return std::pair(is_new ? 0 : is_usual ? 1 : 2, ranking_.corrected(made.candidate));
       };
       best = std::min_element(compiled_.begin(), compiled_.end(),
                               [&](const auto& a, const auto& b) { return expected(a) < expected(b); });
     }
     families_.insert(best->candidate.recipe);
+    usual_measured_ += usual_texts_.count(best->candidate.text()) > 0 ? 1 : 0;
     CompilePool::Made found = std::move(*best);
     compiled_.erase(best);
     return found;
@@ -360,6 +393,10 @@ class Search {
   Ranking ranking_;
   std::vector<TuneCandidate> tried_;
   std::vector<Fast> fast_;
+  std::vector<TuneCandidate> usual_;   ///< left to be compiled
+  std::set<std::string> usual_texts_;  ///< of those that were begun
+  bool usual_turn_ = false;
+  int usual_measured_ = 0;
   CompilePool pool_;
   std::vector<CompilePool::Made> compiled_;  ///< and not measured yet
   std::set<std::string> families_;           ///< of those that were measured
@@ -370,18 +407,19 @@ class Search {
 }  // namespace
 
 TuneResult searched(const Wanted& wanted, const TuneOptions& options, const CallSite& at) {
-  if (options.budget < 1) {
-    throw UserError(
-        "tune: the budget is " + std::to_string(options.budget) + " candidates, and must be 1 at least",
-        at);
+  if (options.budget < 0) {
+    throw UserError("tune: the budget is " + std::to_string(options.budget) +
+                        " candidates, and must be 0 (the model's choice) at least",
+                    at);
   }
   if (!(options.seconds > 0)) {
     throw UserError(fmt::format("tune: {} seconds were given, and must be more than 0", options.seconds),
                     at);
   }
-  TuneResult found = wanted.subject.target().backend == Backend::GpuEmulator
-                         ? ranked_only(wanted, options)
-                         : Search(wanted, options).run();
+  const bool emulated = wanted.subject.target().backend == Backend::GpuEmulator;
+  TuneResult found = options.budget == 0 ? chosen_only(wanted.subject)
+                     : emulated          ? ranked_only(wanted, options)
+                                         : Search(wanted, options).run();
   found.schedule = schedule_of(wanted.subject.scheduled(found.best));
   found.schedule.steps = found.best.steps();
   for (auto& stage : found.schedule.stages) {

@@ -22,7 +22,7 @@ struct Wanted {
   std::function<void()> forget;
 };
 
-/// On the emulator nothing is measured. UserErrors at `at`: a budget below 1, seconds that are not
+/// On the emulator nothing is measured. UserErrors at `at`: a budget below 0, seconds that are not
 /// positive.
 TuneResult searched(const Wanted& wanted, const TuneOptions& options, const CallSite& at);
 

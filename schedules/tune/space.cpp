@@ -237,19 +237,29 @@ std::vector<Family> families_of(const Subject& subject) {
 
 std::vector<TuneCandidate> neighbours(const Family& family, const TuneCandidate& candidate) {
   std::vector<TuneCandidate> result;
-  const auto places = family.places_of(candidate);
-  if (!places) return result;
-  for (std::size_t i = 0; i < places->size(); ++i) {
-    std::vector<std::size_t> moved = *places;
-    const std::size_t place = moved[i];
-    if (place > 0) {
-      moved[i] = place - 1;
-      result.push_back(family.at(moved));
+  const auto is_known = [&](const Family::Axis& axis) {
+    return candidate.parameters.contains(axis.name);
+  };
+  if (candidate.recipe != family.recipe || candidate.parameters.size() != family.axes.size() ||
+      !std::all_of(family.axes.begin(), family.axes.end(), is_known)) {
+    return result;
+  }
+  for (const Family::Axis& axis : family.axes) {
+    const std::int64_t own = candidate.parameters.at(axis.name);
+    const auto add = [&](std::int64_t value) {
+      TuneCandidate moved = candidate;
+      moved.predicted = moved.measured = moved.settled = 0;
+      moved.refused.clear();
+      moved.parameters[axis.name] = value;
+      result.push_back(std::move(moved));
+    };
+    std::optional<std::int64_t> less, more;
+    for (const std::int64_t value : axis.values) {
+      if (value < own) less = std::max(less.value_or(value), value);
+      if (value > own) more = std::min(more.value_or(value), value);
     }
-    if (place + 1 < family.axes[i].values.size()) {
-      moved[i] = place + 1;
-      result.push_back(family.at(moved));
-    }
+    if (less) add(*less);
+    if (more) add(*more);
   }
   return result;
 }

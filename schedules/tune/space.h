@@ -31,7 +31,8 @@ struct Family {
 /// Values that cannot differ on this grid (tiles wider than it) are left out.
 std::vector<Family> families_of(const Subject& subject);
 
-/// The candidates one step along one axis from `candidate`; none for one that is not of the family.
+/// The candidates one step along one axis from `candidate`, which need not stand on the axes' values;
+/// none for one that is not of the family.
 std::vector<TuneCandidate> neighbours(const Family& family, const TuneCandidate& candidate);
 /// One candidate of the family, each as likely as any other.
 TuneCandidate drawn(const Family& family, std::mt19937_64& random);

@@ -48,7 +48,8 @@ struct TuneOptions {
   /// Points of the outputs along each dimension, dimension 0 first. None for an Iteration: its fields
   /// say how many a step computes.
   std::vector<std::int64_t> extents = {};
-  /// Candidates that are measured at most, with that of no schedule; 1 at least.
+  /// Candidates that are measured at most, with that of no schedule. 0: none is, and the result is what
+  /// realize, or a run of an Iteration, takes where nothing was tuned.
   int budget = 20;
   /// After this time no other candidate is begun.
   double seconds = 15;
@@ -96,7 +97,7 @@ struct TuneResult {
 /// count and stay as they are. Runs write into arrays of the tuner's own. The result is never slower, as
 /// measured, than no schedule at all. On the emulator, whose time says nothing, nothing is measured: the
 /// result is the model's choice for an H200.
-/// UserErrors: extents that are not one for each dimension or below 1, a budget below 1, seconds that
+/// UserErrors: extents that are not one for each dimension or below 1, a budget below 0, seconds that
 /// are not positive, an algorithm that no schedule lets compile.
 TuneResult tune(const Func& output, const TuneOptions& options, CallSite at = CallSite::current());
 /// The same of several outputs of one pipeline, which get one schedule's directives each, and are
@@ -114,7 +115,7 @@ TuneResult tune(const std::vector<Func>& outputs, const TuneOptions& options,
 /// work on copies of the fields, from their values on. Callbacks, checkpoints and receivers have no part
 /// in it, but no more steps are tried at once than lie between two of them. The Iteration and its Funcs
 /// stay as they are; their own directives do not count. UserErrors: of Iteration::run, extents in the
-/// options, a budget below 1, seconds that are not positive.
+/// options, a budget below 0, seconds that are not positive.
 TuneResult tune(const Iteration& steps, const std::vector<RunInput>& fields,
                 const TuneOptions& options = {}, CallSite at = CallSite::current());
 

@@ -76,6 +76,12 @@ std::shared_ptr<Iteration::State> bare(const Iteration::State& state) {
   return same;
 }
 
+Subject subject_of(const Iteration::State& state, const std::shared_ptr<Iteration::State>& plain,
+                   const iterate::RunSetup& setup, const CallSite& at) {
+  return {plain->funcs(), extents_of(setup.boxes().front()), setup.target(), at,
+          stepping_of(state, plain, setup)};
+}
+
 TunedKey step_key(const Iteration::State& state, const std::vector<iterate::Ranges>& boxes, bool whole,
                   const Target& target) {
   return {step_mark(state, whole), device_name(target), extents_of(boxes.front())};
@@ -97,8 +103,7 @@ TuneResult tune_steps(Iteration::State& state, const std::vector<RunInput>& fiel
   for (const auto& sources : state.sources) {
     sources.check_inside(setup.fields()[state.field_number(sources.field(), at)]);
   }
-  const Subject subject(plain->funcs(), extents_of(setup.boxes().front()), target, at,
-                        stepping_of(state, plain, setup));
+  const Subject subject = subject_of(state, plain, setup, at);
   const Wanted wanted{.subject = subject,
                       .mark = step_mark(state, setup.is_whole()),
                       .name = names_of(state),

@@ -7,6 +7,7 @@
 #include "codegen/iterate/iteration_state.h"
 #include "codegen/iterate/run_setup.h"
 #include "schedules/tune/store.h"
+#include "schedules/tune/subject.h"
 #include "schedules/tune/tune.h"
 
 namespace mica::tuning {
@@ -14,6 +15,9 @@ namespace mica::tuning {
 /// The same Iteration without directives, and without what only the user's own runs do: callbacks,
 /// checkpoints, receivers, bars.
 std::shared_ptr<Iteration::State> bare(const Iteration::State& state);
+/// The step of `state`, whose run is `setup`; `plain` is bare(state).
+Subject subject_of(const Iteration::State& state, const std::shared_ptr<Iteration::State>& plain,
+                   const iterate::RunSetup& setup, const CallSite& at);
 /// What the store knows the step by. `boxes`: those that it computes; `whole`: all points of each field.
 TunedKey step_key(const Iteration::State& state, const std::vector<iterate::Ranges>& boxes, bool whole,
                   const Target& target);

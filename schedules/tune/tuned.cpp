@@ -10,13 +10,24 @@
 #include "schedules/tune/store.h"
 #include "schedules/tune/subject.h"
 #include "schedules/tune/tune_steps.h"
+#include "schedules/tune/usual.h"
 
 namespace mica {
 namespace {
 
-bool tune_now() {
+std::string_view wish() {
   const char* const value = std::getenv("MICA_TUNE");
-  return value != nullptr && std::string_view(value) != "0" && std::string_view(value) != "";
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+bool tune_now() { return wish() != "" && wish() != "0" && wish() != "model"; }
+
+/// Runs, or steps, in which `choice` saves the time that it takes to compile it: who has run so often is
+/// taken to go on. Of several steps at once the code is long, and a few are tried.
+double pays_after(const tuning::Choice& choice) {
+  constexpr double kSingle = 0.5, kSeveral = 2.5;  // seconds
+  if (wish() == "model") return 0;
+  const TuneCandidate& best = choice.better.front();
+  return (best.steps() > 1 ? kSeveral : kSingle) / (choice.none.predicted - best.predicted);
 }
 
 /// Says what a search came to.
@@ -63,8 +74,8 @@ auto or_told(const std::string& name, const Work& work) -> decltype(work()) {
 
 }  // namespace
 
-bool schedules_are_tuned() {
-  if (tune_now()) return true;
+bool may_be_tuned(const Target& target) {
+  if ((target.is_gpu() && wish() != "0") || tune_now()) return true;
   std::error_code ignored;
   const std::filesystem::path path = tuning::TuneStore::path_from_environment();
   return !path.empty() && std::filesystem::exists(path, ignored);
@@ -76,34 +87,48 @@ std::optional<TunedFunc> tuned(const Func& output, const Target& target,
     std::optional<TuneCandidate> best =
         stored({tuning::graph_mark(output), tuning::device_name(target), extents});
     if (!best && tune_now()) best = found_by_tuning(output, target, extents, options);
-    if (!best || best->recipe.empty()) return std::nullopt;
     const tuning::Subject subject(output, extents, target, CallSite::current());
+    if (!best && wish() != "0") {
+      const tuning::Choice choice = tuning::chosen(subject);
+      if (choice.better.empty()) return std::nullopt;
+      const TuneCandidate& one = choice.better.front();
+      return TunedFunc{subject.scheduled(one).front(), one.text(), pays_after(choice)};
+    }
+    if (!best || best->recipe.empty()) return std::nullopt;
     return TunedFunc{subject.scheduled(*best).front(), best->text()};
   });
 }
 
-std::optional<TunedSteps> tuned_steps(const Iteration::State& state, const Target& target,
-                                      const std::vector<iterate::Ranges>& boxes, bool whole,
-                                      const std::vector<RunInput>& given,
-                                      const std::vector<RunParam>& params) {
+std::vector<TunedSteps> tuned_steps(const Iteration::State& state, const iterate::RunSetup& run) {
   const std::string name = state.outputs.front().func.name();
-  return or_told(name, [&]() -> std::optional<TunedSteps> {
-    const tuning::TunedKey key = tuning::step_key(state, boxes, whole, target);
+  std::vector<TunedSteps> found;
+  (void)or_told(name, [&]() -> std::optional<bool> {
+    const tuning::TunedKey key = tuning::step_key(state, run.boxes(), run.is_whole(), run.target());
     std::optional<TuneCandidate> best = stored(key);
     if (!best && tune_now()) {
       TuneOptions search;
-      search.target = target;
-      search.params = params;
+      search.target = run.target();
+      search.params = run.options().params;
       // Another state with the same steps: the one that is being run holds its own while it asks.
       const auto same = state.scheduled_as(state.funcs(), 1);
-      const TuneResult result = tuning::tune_steps(*same, given, search, state.where);
+      const TuneResult result = tuning::tune_steps(*same, run.options().inputs, search, state.where);
       say(name, result);
       best = result.best;
     }
-    if (!best || best->recipe.empty()) return std::nullopt;
-    const tuning::Subject subject(state.funcs(), key.extents, target, CallSite::current());
-    return TunedSteps{subject.scheduled(*best), best->steps()};
+    if (!best && state.outputs.size() > 1) return std::nullopt;
+    const tuning::Subject subject = tuning::subject_of(state, tuning::bare(state), run, state.where);
+    if (best) {
+      if (!best->recipe.empty()) found.push_back({subject.scheduled(*best), best->steps()});
+      return true;
+    }
+    if (wish() == "0") return true;
+    const tuning::Choice choice = tuning::chosen(subject);
+    for (const TuneCandidate& one : choice.better) {
+      found.push_back({subject.scheduled(one), one.steps(), false, pays_after(choice)});
+    }
+    return true;
   });
+  return found;
 }
 
 }  // namespace mica

@@ -44,7 +44,7 @@ run_bad(1 "--extents has 2 numbers, and stencil7 has 3" tune stencil7 --extents 
 run_bad(1 "did you mean time/7pt-f32" tune time/7pt-f23)
 run_bad(1 "--extents has 2 numbers, and time/7pt-f32 has 3" tune time/7pt-f32 --extents 4,4 --target host)
 run_bad(1 "--extents has 0" tune time/7pt-f32 --extents 4,4,0 --target host)
-run_bad(2 "--budget" tune stencil7 --budget 0)
+run_bad(2 "--budget" tune stencil7 --budget -1)
 run_bad(1 "--extents has -4" tune stencil7 --extents 4,4,-4 --target host)
 run_bad(1 "cannot write /dev/full" tune stencil7 --target host --size 8 --budget 1 -q --report /dev/full)
 run_bad(1 "cannot read nothing.json" tuned import nothing.json)

@@ -139,5 +139,25 @@ TEST(ScheduleFor, TheSevenPointStencilHasTheKernelThatIsMeasured) {
   EXPECT_EQ(compile_to_ptx(named), compile_to_ptx(plain));
 }
 
+// Limits of registers are a part of the choice.
+TEST(ScheduleFor, AStencilOfManyPointsHasTheKernelThatItHasWithout) {
+  const auto box = [] {
+    const ImageParam u(Float(64), 3, "u");
+    Func next("next");
+    Expr sum = u(x, y, z);
+    for (int d = 1; d <= 2; ++d) {
+      sum = sum + 0.1 * (u(x - d, y, z) + u(x + d, y, z) + u(x, y - d, z) + u(x, y + d, z) +
+                         u(x, y, z - d) + u(x, y, z + d));
+    }
+    next(x, y, z) = sum;
+    return next;
+  };
+  Func chosen = box();
+  const Func plain = box();
+  chosen.apply(chosen.schedule_for(Target::gpu_emulator()));
+  EXPECT_NE(to_string(chosen.schedule()).find("launch_bounds"), std::string::npos);
+  EXPECT_EQ(compile_to_ptx(chosen), compile_to_ptx(plain));
+}
+
 }  // namespace
 }  // namespace mica

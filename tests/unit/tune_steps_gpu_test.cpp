@@ -53,7 +53,7 @@ Tuned search(const bench::TimeStep& step, const std::vector<std::int64_t>& exten
 
 void searches() {
   test::FakeGpuProcess process;
-  const Tuned tuned = search(bench::make_time_step("5pt-f32"), {300, 200}, 7);
+  const Tuned tuned = search(bench::make_time_step("5pt-f32"), {300, 200}, 10);
   for (const TuneCandidate& c : tuned.found.candidates) {
     process.expect(c.refused.empty(), c.text() + ": " + c.refused);
   }

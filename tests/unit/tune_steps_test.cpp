@@ -273,12 +273,12 @@ TEST(TuneSteps, OnTheEmulatorTakesTheChoiceOfTheModel) {
 TEST(TuneSteps, RefusesWhatCannotBeTuned) {
   Heat heat;
   AnyBuffer u = field_of({64, 64});
-  TuneOptions options = on_host(), nothing = on_host(0);
+  TuneOptions options = on_host(), less = on_host(-1);
   options.extents = {64, 64};
   const Iteration steps = heat.steps();
   const std::vector<RunInput> fields{{heat.u, u}};
   EXPECT_TRUE(fails_with([&] { tune(steps, fields, options); }, {"extents were given"}, __LINE__));
-  EXPECT_TRUE(fails_with([&] { tune(steps, fields, nothing); }, {"budget is 0"}, __LINE__));
+  EXPECT_TRUE(fails_with([&] { tune(steps, fields, less); }, {"budget is -1"}, __LINE__));
   EXPECT_TRUE(fails_with([&] { tune(steps, {}, on_host()); }, {"no buffer for field u"}, __LINE__));
 }
 

@@ -198,7 +198,7 @@ TEST(Tune, RefusesWhatCannotBeTuned) {
   EXPECT_TRUE(fails_with([&] { tune(star.next, on_host({64})); }, {"next has 2 dimensions", "1 extent"},
                          __LINE__ - 1));
   EXPECT_TRUE(fails_with([&] { tune(star.next, on_host({64, 0})); }, {"an extent is 0"}, __LINE__));
-  EXPECT_TRUE(fails_with([&] { tune(star.next, on_host({64, 64}, 0)); }, {"budget is 0"}, __LINE__));
+  EXPECT_TRUE(fails_with([&] { tune(star.next, on_host({64, 64}, -1)); }, {"budget is -1"}, __LINE__));
   TuneOptions options = on_host({64, 64});
   options.seconds = 0;
   EXPECT_TRUE(fails_with([&] { tune(star.next, options); }, {"0 seconds"}, __LINE__));

@@ -222,8 +222,10 @@ void add_tune(CLI::App& app) {
       ->check(natural_number());
   command->add_option("--extents", choice->extents, "points along each side, one for each dimension")
       ->delimiter(',');
-  command->add_option("--budget", choice->budget, "candidates measured at most")
-      ->check(CLI::Range(1, 1000000))
+  command
+      ->add_option("--budget", choice->budget,
+                   "candidates measured at most; 0: the model's choice, unmeasured")
+      ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   command->add_option("--seconds", choice->seconds, "after this time no other candidate is begun")
       ->check(CLI::PositiveNumber)

@@ -1,0 +1,192 @@
+#include "schedules/tune/usual.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/cuda/gpu_facts.h"
+
+namespace mica::tuning {
+namespace {
+
+constexpr std::int64_t kWarp = 32;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+TuneCandidate candidate(std::string recipe, schedules::Parameters parameters) {
+  TuneCandidate made;
+  made.recipe = std::move(recipe);
+  made.parameters = std::move(parameters);
+  return made;
+}
+
+/// How far the taps reach along a dimension, from the least to the largest offset.
+std::int64_t reach_along(const Features& features, std::size_t dim) {
+  std::int64_t reach = 0;
+  for (const Reads& reads : features.inputs) {
+    if (dim < reads.reach.size()) reach = std::max(reach, reads.reach[dim]);
+  }
+  return reach;
+}
+
+/// Planes or rows of a chunk, for which `columns` blocks side by side, `resident` on a multiprocessor at
+/// once, are whole rounds, and little is computed or loaded before a chunk's first plane (`lead` of
+/// them).
+std::int64_t chunk_for(std::int64_t planes, std::int64_t columns, std::int64_t resident,
+                       std::int64_t lead) {
+  constexpr std::int64_t kShortest = 16, kMostChunks = 64;
+  std::int64_t best = planes;
+  double least = HUGE_VAL;
+  for (std::int64_t chunks = 1; chunks <= kMostChunks; ++chunks) {
+    const std::int64_t chunk = ceil_div(planes, chunks);
+    if (chunk < kShortest && chunks > 1) break;
+    const std::int64_t rounds = ceil_div(columns * chunks, resident);
+    const double time = static_cast<double>(rounds) * static_cast<double>(chunk + lead);
+    if (time < least) {
+      least = time;
+      best = chunk;
+    }
+  }
+  return best;
+}
+
+/// Does a tile of so many points fit a whole number of times? Blocks at the end that are filled in part
+/// take their taps from memory, and the others wait for them.
+bool fits(std::int64_t points, std::int64_t tile) { return points % tile == 0; }
+
+/// Planes in shared memory, copied asynchronously, and partial sums: of many taps along z the fastest.
+void add_marches(const Subject& subject, std::int64_t units, std::vector<TuneCandidate>& all) {
+  const auto& n = subject.extents();
+  const std::int64_t vec = std::max<std::int64_t>(1, 16 / subject.features().widest), tile_y = 8;
+  for (const std::int64_t rows : {4, 2, 1}) {
+    if (!fits(n[0], kWarp * vec) || !fits(n[1], tile_y * rows)) continue;
+    // Of four rows registers leave room for one block.
+    const std::int64_t resident = rows == 4 ? 1 : 2;
+    const std::int64_t columns = n[0] / (kWarp * vec) * n[1] / (tile_y * rows);
+    all.push_back(candidate("march/plane", {{"tile_x", kWarp},
+                                            {"tile_y", tile_y},
+                                            {"rows", rows},
+                                            {"vec", vec},
+                                            {"chunk", chunk_for(n[2], columns, units * resident,
+                                                                reach_along(subject.features(), 2))},
+                                            {"load", 3},
+                                            {"ahead", 3},
+                                            {"scatter", 1},
+                                            {"min_blocks", 0}}));
+  }
+}
+
+/// Several steps in three dimensions: warps side by side in y, one block a multiprocessor. A box of 27
+/// points leaves registers for two steps.
+void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCandidate>& all) {
+  constexpr std::size_t kMostTaps = 60;  // of all levels
+  const auto& n = subject.extents();
+  const Features& features = subject.features();
+  std::size_t taps = 0;
+  for (const Reads& reads : features.inputs) taps += reads.taps;
+  const std::int64_t widest = std::max<std::int64_t>(1, 16 / features.widest);
+  struct Tile {
+    std::int64_t steps, warps, rows, vec, scatter;
+  };
+  std::vector<Tile> tiles{{2, 12, 4, widest, 1},
+                          {2, 12, 3, widest, 1},
+                          {2, 8, 4, widest, 1},
+                          {3, 12, 3, widest, 1},
+                          {3, 8, 4, widest, 1}};
+  if (features.written_bytes > features.widest) {  // several values a point
+    tiles = {{2, 12, 2, std::max<std::int64_t>(widest / 2, 1), 0}};
+  }
+  for (const auto& [steps, warps, rows, vec, scatter] : tiles) {
+    if (steps > subject.stepping()->most || taps * static_cast<std::size_t>(steps) > kMostTaps) continue;
+    // What lies beside a tile is computed again.
+    const std::int64_t x = kWarp * vec - reach_along(features, 0) * (steps - 1);
+    const std::int64_t y = warps * rows - reach_along(features, 1) * (steps - 1);
+    if (x < kWarp || y < rows) continue;
+    const std::int64_t columns = ceil_div(n[0], x) * ceil_div(n[1], y);
+    const std::int64_t lead = reach_along(features, 2) * (steps - 1) / 2;
+    all.push_back(candidate("time/march", {{schedules::kStepsAtOnce, steps},
+                                           {"scatter", scatter},
+                                           {"vec", vec},
+                                           {"tile_y", warps},
+                                           {"rows", rows},
+                                           {"chunk", chunk_for(n[2], columns, units, lead)},
+                                           {"ahead", 0}}));
+  }
+}
+
+/// Several steps in two dimensions: a warp a block.
+void add_strips(const Subject& subject, std::vector<TuneCandidate>& all) {
+  constexpr std::int64_t kMany = 12, kFewRegisters = 168;
+  const std::int64_t vec = std::max<std::int64_t>(1, 16 / subject.features().widest);
+  for (const std::int64_t steps : {4, 6, 8, 12}) {
+    if (steps > subject.stepping()->most) continue;
+    for (const std::int64_t wide : {1, 2}) {
+      if (wide > 1 && steps == kMany) continue;  // their registers do not hold it
+      all.push_back(
+          candidate("time/march", {{schedules::kStepsAtOnce, steps},
+                                   {"scatter", 1},
+                                   {"vec", vec * wide},
+                                   {"chunk", std::min<std::int64_t>(16 * steps, subject.extents()[1])},
+                                   {"registers", steps == kMany ? kFewRegisters : 0}}));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<TuneCandidate> usual_candidates(const Subject& subject) {
+  std::vector<TuneCandidate> all;
+  const Features& features = subject.features();
+  const std::size_t rank = subject.extents().size();
+  if (!subject.target().is_gpu() || !features.plain || subject.outputs() > 1 || rank < 2 || rank > 3) {
+    return all;
+  }
+  const std::int64_t units = gpu_facts(subject.target()).multiprocessors;
+  if (rank == 3 && reach_along(features, 2) > 0) add_marches(subject, units, all);
+  if (subject.stepping() != nullptr && subject.stepping()->most > 1) {
+    if (rank == 3) add_levels(subject, units, all);
+    if (rank == 2) add_strips(subject, all);
+  }
+  return all;
+}
+
+Choice chosen(const Subject& subject) {
+  // Below this a launch is most of the time.
+  constexpr std::int64_t kFewPoints = std::int64_t{1} << 21;
+  // What the model is wrong by, most often.
+  constexpr double kClearly = 0.93;
+  Choice choice;
+  if (subject.points() < kFewPoints) return choice;
+  std::vector<TuneCandidate> all = usual_candidates(subject);
+  if (all.empty()) return choice;
+  all.emplace_back();
+  struct Job {
+    const Subject& subject;
+    Rates rates;
+    std::vector<TuneCandidate>& candidates;
+  } job{subject, rates_of(subject.target(), false), all};
+  const auto predict = [](std::int64_t i, void* closure) {
+    auto& work = *static_cast<Job*>(closure);
+    TuneCandidate& candidate = work.candidates[static_cast<std::size_t>(i)];
+    try {
+      candidate.predicted = predicted_seconds(work.subject, candidate, work.rates);
+    } catch (const Error&) {
+      candidate.predicted = 0;  // refused
+    }
+  };
+  mica_parallel_for(predict, 0, static_cast<std::int64_t>(all.size()), &job);
+  choice.none = all.back();
+  all.pop_back();
+  std::erase_if(all, [&](const TuneCandidate& c) {
+    return c.predicted <= 0 || c.predicted > kClearly * choice.none.predicted;
+  });
+  std::stable_sort(all.begin(), all.end(), [](const TuneCandidate& a, const TuneCandidate& b) {
+    return a.predicted < b.predicted;
+  });
+  choice.better = std::move(all);
+  return choice;
+}
+
+}  // namespace mica::tuning

@@ -1,0 +1,25 @@
+// Schedules that were the fastest of their kind on an H200, fitted to a grid: what a search looks at
+// first, and what the model chooses from where nothing was tuned.
+#pragma once
+
+#include <vector>
+
+#include "schedules/tune/predict.h"
+#include "schedules/tune/subject.h"
+
+namespace mica::tuning {
+
+/// Candidates for the subject's grid, marches of a GPU whose chunks fill whole rounds of its
+/// multiprocessors. None on the CPU, and where none suits the algorithm.
+std::vector<TuneCandidate> usual_candidates(const Subject& subject);
+
+/// What is taken where nothing was tuned.
+struct Choice {
+  /// Those that should take clearly less time than no schedule, the fastest first, with predictions;
+  /// none on small grids.
+  std::vector<TuneCandidate> better;
+  TuneCandidate none;  ///< no schedule, with its prediction if there was something to compare with
+};
+Choice chosen(const Subject& subject);
+
+}  // namespace mica::tuning

@@ -1,0 +1,180 @@
+// What is taken where nothing was tuned: schedules that the model takes for clearly faster than none.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "bench/algorithms.h"
+#include "bench/time.h"
+#include "codegen/compile.h"
+#include "schedules/tune/predict.h"
+#include "schedules/tune/space.h"
+#include "schedules/tune/tune.h"
+#include "schedules/tune/usual.h"
+#include "tests/support/fake_cuda.h"
+
+namespace mica {
+namespace {
+
+TuneOptions unmeasured(std::vector<std::int64_t> extents, const Target& target) {
+  TuneOptions options{.extents = std::move(extents)};
+  options.target = target;
+  options.budget = 0;
+  options.keep = false;
+  return options;
+}
+
+TuneResult choice(const std::string& algorithm, std::vector<std::int64_t> extents,
+                  const Target& target = Target::gpu_emulator()) {
+  return tune(bench::make_algorithm(algorithm).output, unmeasured(std::move(extents), target));
+}
+
+TEST(UsualSchedules, OfHighOrderFillPlanesAheadAndMarch) {
+  for (const char* algorithm : {"star25", "star25-f64"}) {
+    const TuneResult found = choice(algorithm, {1024, 1024, 512});
+    EXPECT_EQ(found.best.recipe, "march/plane") << algorithm;
+    EXPECT_EQ(found.best.measured, 0);
+    EXPECT_LT(found.best.predicted, found.candidates.front().predicted);
+    EXPECT_FALSE(found.schedule.stages.empty());
+    EXPECT_NO_THROW(static_cast<void>(compile_to_ptx([&] {
+      Func output = bench::make_algorithm(algorithm).output;
+      output.apply(found);
+      return output;
+    }())));
+  }
+}
+
+// Chunks are whole rounds of the multiprocessors, and tiles fit.
+TEST(UsualSchedules, FillTheMultiprocessors) {
+  const bench::Algorithm star = bench::make_algorithm("star25");
+  for (const std::int64_t planes : {100, 333, 512, 1000}) {
+    const tuning::Subject subject(star.output, {512, 512, planes}, Target::gpu_emulator(),
+                                  CallSite::current());
+    const std::vector<TuneCandidate> all = tuning::usual_candidates(subject);
+    ASSERT_EQ(all.size(), 3U);
+    for (const TuneCandidate& c : all) {
+      const std::int64_t chunk = c.parameters.at("chunk"), rows = c.parameters.at("rows");
+      const std::int64_t blocks = 4 * (64 / rows) * ((planes + chunk - 1) / chunk);
+      const std::int64_t resident = 132 * (rows == 4 ? 1 : 2);
+      const std::int64_t rounds = (blocks + resident - 1) / resident;
+      EXPECT_GE(static_cast<double>(blocks) / static_cast<double>(rounds * resident), 0.6) << c.text();
+    }
+  }
+  const tuning::Subject odd(star.output, {500, 500, 500}, Target::gpu_emulator(), CallSite::current());
+  EXPECT_TRUE(tuning::usual_candidates(odd).empty()) << "the last blocks would be filled in part";
+}
+
+TEST(UsualSchedules, AreNoneWhereNoneIsBetter) {
+  EXPECT_EQ(choice("star25", {64, 64, 64}).best.recipe, "") << "a launch is most of the time";
+  EXPECT_EQ(choice("stencil7", {512, 512, 512}).best.recipe, "");
+  EXPECT_EQ(choice("copy3d", {512, 512, 512}).best.recipe, "");
+  EXPECT_EQ(choice("star25", {512, 512, 512}, Target::host()).best.recipe, "");
+}
+
+// A search goes on from them, wherever they stand between the values that it would draw.
+TEST(UsualSchedules, HaveNeighbours) {
+  const bench::Algorithm star = bench::make_algorithm("star25");
+  const tuning::Subject subject(star.output, {512, 512, 333}, Target::gpu_emulator(),
+                                CallSite::current());
+  for (const TuneCandidate& usual : tuning::usual_candidates(subject)) {
+    bool found = false;
+    for (const tuning::Family& family : tuning::families_of(subject)) {
+      const std::vector<TuneCandidate> near = tuning::neighbours(family, usual);
+      EXPECT_EQ(near.empty(), family.recipe != usual.recipe);
+      for (const TuneCandidate& other : near) {
+        int moved = 0;
+        for (const auto& [name, value] : usual.parameters) moved += other.parameters.at(name) != value;
+        EXPECT_EQ(moved, 1) << other.text();
+        found = true;
+      }
+    }
+    EXPECT_TRUE(found) << usual.text();
+  }
+}
+
+struct Steps {
+  bench::TimeStep step;
+  std::vector<AnyBuffer> fields;
+  std::vector<RunInput> inputs;
+};
+Steps steps_of(const std::string& name, const std::vector<std::int64_t>& extents) {
+  Steps steps{bench::make_time_step(name), {}, {}};
+  for (const ImageParam& field : steps.step.fields) {
+    steps.fields.emplace_back(field.type(), extents);
+    steps.inputs.emplace_back(field, steps.fields.back());
+  }
+  return steps;
+}
+
+TEST(UsualSchedules, TakeSeveralStepsOfAnIterationAtOnce) {
+  const TuneOptions options = unmeasured({}, Target::gpu_emulator());
+  const Steps plane = steps_of("5pt-f32", {2048, 2048}), cube = steps_of("7pt-f32", {256, 256, 256});
+  EXPECT_GT(tune(bench::iteration_of(plane.step), plane.inputs, options).best.steps(), 4);
+  EXPECT_GT(tune(bench::iteration_of(cube.step), cube.inputs, options).best.steps(), 1);
+  Iteration watched = bench::iteration_of(plane.step);
+  watched.every(6, [](const RunningIteration&) {});
+  const int steps = tune(watched, plane.inputs, options).best.steps();
+  EXPECT_TRUE(steps == 4 || steps == 6) << "no more than lie between two callbacks";
+}
+
+int launches_of(const test::FakeGpuProcess& process, std::int64_t steps, bool left_alone) {
+  const Steps plane = steps_of("5pt-f32", {2048, 2048});
+  Iteration heat = bench::iteration_of(plane.step);
+  if (!left_alone) heat.time_tile(1);
+  const int before = process.fake().calls("cuLaunchKernel");
+  heat.run(plane.inputs, steps, {.target = Target{Backend::Cuda, 0}});
+  return process.fake().calls("cuLaunchKernel") - before;
+}
+
+void runs() {
+  test::FakeGpuProcess process;
+  process.expect(launches_of(process, 12, true) >= 12, "a few steps do not pay for code of several");
+  constexpr int kMany = 600'000;
+  const int left = launches_of(process, kMany, true);
+  process.expect(left < kMany / 4, std::to_string(left) + " launches of steps that are left to Mica");
+  setenv("MICA_TUNE", "model", 1);
+  const int few = launches_of(process, 12, true);
+  process.expect(few < 10,
+                 std::to_string(few) + " launches where the model's choice is to be taken at once");
+  process.expect(launches_of(process, 12, false) >= 12, "steps one by one, as they were asked for");
+  setenv("MICA_TUNE", "0", 1);
+  process.expect(launches_of(process, 12, true) >= 12, "nothing is chosen where that is switched off");
+  process.end();
+}
+
+/// A Func is realized as the compiler chooses until it was realized so often that another schedule pays.
+void realizes() {
+  test::FakeGpuProcess process;
+  const bench::Algorithm star = bench::make_algorithm("star25");
+  Func output = star.output;
+  const std::vector<std::int64_t> extents{256, 128, 64};
+  const AnyBuffer input = AnyBuffer::with_halo(Float(32), extents, {4, 4, 4});
+  AnyBuffer result(Float(32), extents);
+  const RunOptions options{.inputs = {{star.inputs.front(), input}}};
+  const auto modules = [&] {
+    const int before = process.fake().calls("cuModuleLoadData");
+    output.realize(result, Target{Backend::Cuda, 0}, options);
+    return process.fake().calls("cuModuleLoadData") - before;
+  };
+  process.expect(modules() == 1, "the compiler's choice is loaded");
+  process.expect(modules() == 0, "and used again");
+  process.end();
+}
+
+class UsualSchedulesOnAGpu : public test::FakeGpuTest {
+ protected:
+  void SetUp() override {
+    FakeGpuTest::SetUp();
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+  }
+};
+
+TEST_F(UsualSchedulesOnAGpu, AreTakenByARunOfAnIteration) {
+  EXPECT_EXIT(runs(), testing::ExitedWithCode(0), "");
+}
+TEST_F(UsualSchedulesOnAGpu, AreNotCompiledForAFuncThatIsRealizedTwice) {
+  EXPECT_EXIT(realizes(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace mica
