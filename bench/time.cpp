@@ -255,7 +255,7 @@ std::vector<TimeCase> time_cases() {
        3,
        512,
        {{1, {}}, {2, tall(12, 5, 64)}, {3, tall(12, 3, 52)}, {4, tall(8, 4, 64)}}},
-      {"27pt-f64", "box of radius 1", Float(64), 3, 512, {{1, {}}, {2, tall(12, 4, 64)}}},
+      {"27pt-f64", "box of radius 1", Float(64), 3, 512, {{1, {}}, {2, tall(12, 3, 30)}}},
       {"13pt-f32", "star of radius 2", Float(32), 3, 512, {{1, {}}, {2, tall(12, 3, 64)}}},
       {"5pt-f32",
        "star of radius 1",

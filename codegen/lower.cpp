@@ -5,6 +5,7 @@
 #include "codegen/passes/emit/build_loop_nest.h"
 #include "codegen/passes/funcs/bake_symbols.h"
 #include "codegen/passes/funcs/check_coordinates.h"
+#include "codegen/passes/funcs/check_sizes.h"
 #include "codegen/passes/funcs/default_schedule.h"
 #include "codegen/passes/funcs/infer_bounds.h"
 #include "codegen/passes/funcs/inline_funcs.h"
@@ -57,6 +58,7 @@ const std::vector<Pass>& pass_list() {
       {"split_colors", passes::split_colors},
       {"place_funcs", passes::place_funcs},
       {"inline_funcs", passes::inline_funcs},
+      {"check_sizes", passes::check_sizes},
       {"default_schedule", passes::default_schedule},
       {"turn_tiles", passes::turn_tiles},
       {"infer_bounds", passes::infer_bounds},

@@ -123,7 +123,8 @@ Effort effort_of(const KernelTraffic& kernel, const Work& work, int widest) {
   effort.steps = work.steps;
   effort.steps_early = kernel.async_copies ? kernel.steps_early : 0;
   effort.hides_shared = kernel.async_copies;
-  effort.seconds_a_step = kernel.shared_bytes == 0 ? 0 : kernel.async_copies ? 1.6e-7 : 2.05e-7;
+  if (kernel.async_copies) effort.instructions *= 1.18;
+  effort.seconds_a_step = kernel.shared_bytes == 0 ? 0 : 2.1e-7;
   return effort;
 }
 

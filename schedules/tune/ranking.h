@@ -23,6 +23,7 @@ class Ranking {
   Ranking(const Subject& subject, const Rates& rates, double seconds);
 
   [[nodiscard]] std::size_t size() const { return legal_.size(); }
+  [[nodiscard]] std::size_t families() const { return families_.size(); }
   /// Seconds, or 0 for a candidate that is refused; better founded with the kernels that it became.
   [[nodiscard]] double predicted(const TuneCandidate& candidate,
                                  const std::vector<KernelInfo>& compiled = {}) const;

@@ -222,10 +222,12 @@ class Search {
     if (options_.progress) options_.progress(candidate, tried_[best_]);
   }
 
-  /// The usual ones in turn with what the model likes best: the fastest of a kind seldom are.
+  /// One of each family, then the usual ones in turn with what the model likes best: the fastest of a
+  /// kind seldom are.
   std::optional<TuneCandidate> next_to_compile() {
-    usual_turn_ = !usual_turn_;
-    while (usual_turn_ && !usual_.empty()) {
+    const bool usual = begun_so_far_ >= ranking_.families() && begun_so_far_ % 2 == 0;
+    ++begun_so_far_;
+    while (usual && !usual_.empty()) {
       TuneCandidate next = std::move(usual_.back());
       usual_.pop_back();
       next.predicted = ranking_.predicted(next);
@@ -395,7 +397,7 @@ class Search {
   std::vector<Fast> fast_;
   std::vector<TuneCandidate> usual_;   ///< left to be compiled
   std::set<std::string> usual_texts_;  ///< of those that were begun
-  bool usual_turn_ = false;
+  std::size_t begun_so_far_ = 0;
   int usual_measured_ = 0;
   CompilePool pool_;
   std::vector<CompilePool::Made> compiled_;  ///< and not measured yet

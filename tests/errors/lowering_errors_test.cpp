@@ -430,5 +430,24 @@ TEST_F(LoweringErrors, ATapBeyondAnOutputSaysWhatToDoAboutAnOutput) {
        "on its low side it is short by 2", "Realize f over a box that is larger"}));
 }
 
+// The size of what a program can write is bounded by a number.
+TEST_F(LoweringErrors, MoreOperationsThanAreCompiled) {
+  Expr many = u(x, y);
+  for (int i = 1; i < 70'000; ++i) many = many + u(x, y) * (1e-3F * static_cast<float>(i));
+  Func long_sum("long_sum");
+  long_sum(x, y) = many;
+  EXPECT_TRUE(fails_with(
+      [&] { lower_for(long_sum, Backend::Host); },
+      {"long_sum has 13999", "operations a point", "at most 131072", "compute_root()"}, __LINE__ - 3));
+  // What is inline counts where it is computed.
+  Expr sum = b(x, y);
+  for (int i = 1; i < 40'000; ++i) sum = sum + u(x, y) * (1e-3F * static_cast<float>(i));
+  Func part("part"), whole("whole");
+  part(x, y) = sum;
+  whole(x, y) = part(x, y) + part(x + 1, y);
+  part.compute_inline();
+  EXPECT_TRUE(fails_with([&] { lower_for(whole, Backend::Host); }, {"whole has", "computed inline"}));
+}
+
 }  // namespace
 }  // namespace mica
