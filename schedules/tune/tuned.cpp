@@ -26,8 +26,7 @@ bool tune_now() { return wish() != "" && wish() != "0" && wish() != "model"; }
 double pays_after(const tuning::Choice& choice) {
   constexpr double kSingle = 0.5, kSeveral = 2.5;  // seconds
   if (wish() == "model") return 0;
-  const TuneCandidate& best = choice.better.front();
-  return (best.steps() > 1 ? kSeveral : kSingle) / (choice.none.predicted - best.predicted);
+  return (choice.better.front().steps() > 1 ? kSeveral : kSingle) / choice.saved;
 }
 
 /// Says what a search came to.

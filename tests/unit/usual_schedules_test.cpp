@@ -31,6 +31,7 @@ TuneResult choice(const std::string& algorithm, std::vector<std::int64_t> extent
 
 TEST(UsualSchedules, OfHighOrderFillPlanesAheadAndMarch) {
   for (const char* algorithm : {"star25", "star25-f64"}) {
+    EXPECT_EQ(choice(algorithm, {512, 512, 512}).best.recipe, "march/plane") << algorithm;
     const TuneResult found = choice(algorithm, {1024, 1024, 512});
     EXPECT_EQ(found.best.recipe, "march/plane") << algorithm;
     EXPECT_EQ(found.best.measured, 0);
