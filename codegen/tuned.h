@@ -44,12 +44,15 @@ std::optional<TunedFunc> tuned(const Func& output, const Target& target,
 struct TunedSteps {
   std::vector<Func> outputs;
   int steps = 1;
-  bool measured = true;   ///< else it is the model's choice
-  double pays_after = 0;  ///< steps, as TunedFunc::pays_after
+};
+struct TunedRun {
+  std::vector<TunedSteps> ways;  ///< the best first; none: the compiler chooses
+  bool measured = true;          ///< else they are the model's choices
+  double pays_after = 0;         ///< steps, as TunedFunc::pays_after
 };
 
 /// The same as tuned() for a run of an Iteration. Of several the model takes the first for the fastest,
 /// as far as registers hold what it keeps; the assembler alone knows that.
-std::vector<TunedSteps> tuned_steps(const Iteration::State& state, const iterate::RunSetup& run);
+TunedRun tuned_steps(const Iteration::State& state, const iterate::RunSetup& run);
 
 }  // namespace mica

@@ -23,7 +23,7 @@ class Condition;
 struct CompiledInPlace;  // codegen/iterate/in_place_step.h
 }  // namespace iterate
 
-struct TunedSteps;  // codegen/tuned.h
+struct TunedRun;  // codegen/tuned.h
 
 struct Iteration::State {
   /// A Func that replaces fields, and which field each of its values goes to.
@@ -71,7 +71,7 @@ struct Iteration::State {
     int steps = 1;              ///< at once
     std::shared_ptr<Code> code;
     /// What may be taken and is not compiled yet, the best first, and the steps that were run.
-    std::shared_ptr<const std::vector<TunedSteps>> found;
+    std::shared_ptr<const TunedRun> found;
     double ran = 0;
   };
   /// A compiled condition of run_until.

@@ -26,7 +26,36 @@ int lanes_of(const Func& f) {
   return std::max(1, kVectorBytes / bytes);
 }
 
-void schedule_on_host(TimeLevels& tile) {
+/// Is it at the root, and the same for all levels?
+bool is_fixed(const TimeLevels::Producer& producer) {
+  return !producer.level && compute_place(*producer.original, false).kind == ComputePlace::Kind::Root;
+}
+
+/// Those that come along with the levels; the others stay as the user has them.
+std::vector<Func*> place_producers(TimeLevels& tile) {
+  std::vector<Func*> along;
+  for (TimeLevels::Producer& producer : tile.producers) {
+    if (!is_fixed(producer)) {
+      along.push_back(&producer.func);
+      continue;
+    }
+    std::vector<Definition>& own = producer.func.function()->definitions;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      own[i].directives = producer.original->definitions[i].directives;
+      own[i].specializations = producer.original->definitions[i].specializations;
+    }
+  }
+  return along;
+}
+
+void schedule_on_host(TimeLevels& tile, const CallSite& at) {
+  for (const auto& producer : tile.producers) {
+    if (producer.near) continue;
+    throw UserError("time_tile computes steps tile by tile, but " + producer.original->name +
+                        ", which the step reads, needs the fields away from its own points: leave "
+                        "time_tile out",
+                    at);
+  }
   Func& last = tile.last;
   const std::vector<Var> v = last.args();
   const int lanes = lanes_of(last);
@@ -36,7 +65,7 @@ void schedule_on_host(TimeLevels& tile) {
   if (v.size() == 1) {
     last.split(v[0], xo, xi, size.slowest).vectorize(xi, lanes).parallel(xo);
     for (Func& level : tile.levels) level.compute_at(last, xo).vectorize(v[0], lanes);
-    for (auto& producer : tile.producers) producer.func.compute_at(last, xo);
+    for (Func* func : place_producers(tile)) func->compute_at(last, xo);
     return;
   }
   const Var& slowest = v.back();
@@ -61,11 +90,9 @@ void schedule_on_host(TimeLevels& tile) {
   for (Func& level : tile.levels) {
     level.compute_at(last, si).store_at(last, store).vectorize(v[0], lanes);
   }
-  for (auto& [func, level, original] : tile.producers) {
-    func.compute_at(last, si).store_at(last, store);
-    if (func.dimensions() > 0 && func.args().front().name() == v[0].name()) {
-      func.vectorize(func.args().front(), lanes_of(func));
-    }
+  for (Func* func : place_producers(tile)) {
+    func->compute_at(last, si).store_at(last, store);
+    if (func->dimensions() > 0) func->vectorize(func->args().front(), lanes_of(*func));
   }
 }
 
@@ -156,16 +183,20 @@ void compute_whole(TimeLevels& tile, const Func& step) {
     level.compute_root();
     take_loops(level, loops);
   }
-  for (auto& [func, level, original] : tile.producers) {
-    const Func said(std::const_pointer_cast<FunctionData>(original));
-    const ComputePlace place = compute_place(*original, false);
-    if (place.kind == ComputePlace::Kind::At) {
-      if (place.level.func != step.name()) continue;
-      func.compute_at(level < tile.levels.size() ? tile.levels[level] : tile.last, place.level.var);
+  place_producers(tile);
+  for (TimeLevels::Producer& producer : tile.producers) {
+    if (is_fixed(producer)) continue;
+    const ComputePlace place = compute_place(*producer.original, false);
+    const bool at_loop = place.kind == ComputePlace::Kind::At && producer.level;
+    if (at_loop && place.level.func != step.name()) continue;  // inline
+    if (at_loop) {
+      const std::size_t level = *producer.level;
+      producer.func.compute_at(level < tile.levels.size() ? tile.levels[level] : tile.last,
+                               place.level.var);
     } else {
-      func.compute_root();
+      producer.func.compute_root();
     }
-    take_loops(func, loops_of(said));
+    take_loops(producer.func, loops_of(Func(std::const_pointer_cast<FunctionData>(producer.original))));
   }
 }
 
@@ -263,8 +294,8 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
   };
   for (Func& level : tile.levels) keep(level);
   if (is_kept) keep(tile.computed);
-  for (auto& producer : tile.producers) {
-    producer.func.compute_at(tile.last, at).store_in(MemoryType::Register);
+  for (Func* func : place_producers(tile)) {
+    func->compute_at(tile.last, at).store_in(MemoryType::Register);
   }
   for (Func& held : fields) {
     held.compute_at(tile.last, at).store_in(MemoryType::Register);
@@ -292,7 +323,7 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
                             bool in_lines, const std::function<void(const Func& last)>& make,
                             Otherwise otherwise) {
   if (!target.is_gpu()) {
-    schedule_on_host(tile);
+    schedule_on_host(tile, state.tile_where);
     make(tile.last);
     return {};
   }

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
+#include "codegen/analysis/bounds.h"
 #include "codegen/iterate/copy_funcs.h"
+#include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
@@ -38,8 +41,18 @@ class LevelMaker {
         step_func_(state.outputs.front().func.function()),
         tile_(tile),
         whole_(whole),
-        holds_(!whole || state.periods.any()) {
+        holds_(!whole || state.periods.any()),
+        funcs_(collect_graph({step_func_}).funcs),
+        still_(
+            [this](const Expr& e) -> std::optional<Expr> {
+              const auto* access = e.as<Access>();
+              return access != nullptr ? held_read(*access) : std::nullopt;
+            },
+            [this](const auto& copy, const FunctionData& original) { take(copy, original, {}); }) {
+    std::erase(funcs_, step_func_);
     for (const Replacement& r : state.replacements) fields_.push_back(r.field.data());
+    find_varying();
+    for (const auto& func : funcs_) still_.require(func.get());
     tile_.periods = state.periods;
     tile_.box = *std::find_if(fields_.begin(), fields_.end(),
                               [&](const auto& field) { return state.reads->reads(field.get()); });
@@ -101,42 +114,93 @@ class LevelMaker {
  private:
   /// The step's values, read from the fields as they are now.
   std::vector<Expr> values_of(int number) {
-    const std::vector<std::shared_ptr<FunctionData>> funcs = collect_graph({step_func_}).funcs;
     const auto read = [&](const Expr& e) -> std::optional<Expr> {
       if (const auto* param = e.as<ParamRef>()) {
         if (param->param != step_param().data() || number == 0) return std::nullopt;
         return Expr(step_param()) + number;
       }
       const auto* access = e.as<Access>();
-      if (access == nullptr || access->image == nullptr) return std::nullopt;
+      if (access == nullptr) return std::nullopt;
       for (std::size_t f = 0; f < now_.size(); ++f) {
         if (state_.replacements[f].field.data() == access->image) return now_[f](around(access->args));
       }
-      if (!holds_) return std::nullopt;
-      const auto [found, is_new] = others_.try_emplace(access->image.get());
-      if (is_new) {
-        found->second = held_of(ImageParam(access->image));
-        tile_.held.push_back(found->second);
-      }
-      return Expr(found->second(around(access->args)));
+      const bool still =
+          access->function != nullptr && !access->is_self && varying_.count(access->function.get()) == 0;
+      if (!still) return held_read(*access);
+      Access changed = *access;
+      changed.function = still_(access->function);
+      return make_expr(e.type(), std::move(changed));
     };
-    const auto finish = [&](const std::shared_ptr<FunctionData>& copy, const FunctionData& original) {
-      for (Definition& definition : copy->definitions) {
-        definition.directives.clear();
-        definition.specializations.clear();
-      }
-      if (compute_place(original, false).kind == ComputePlace::Kind::Inline) return;
-      copy->name += ".t" + std::to_string(number + 1);
-      const auto same = [&](const auto& func) { return func.get() == &original; };
-      tile_.producers.push_back({Func(copy), static_cast<std::size_t>(number),
-                                 *std::find_if(funcs.begin(), funcs.end(), same)});
-    };
-    FuncCopier copier(read, finish);
+    FuncCopier copier(read, [&](const auto& copy, const FunctionData& original) {
+      if (take(copy, original, number)) copy->name += ".t" + std::to_string(number + 1);
+    });
     // What is the user's keeps its directives when those of the tile are made anew.
-    for (const auto& func : funcs) copier.require(func.get());
+    for (const auto& func : funcs_) copier.require(func.get());
     std::vector<Expr> values;
     for (const Expr& value : step_func_->definitions.front().values) values.push_back(copier(value));
     return values;
+  }
+
+  /// Other inputs than the fields, where those are read beyond their boxes.
+  std::optional<Expr> held_read(const Access& access) {
+    if (access.image == nullptr || !holds_) return std::nullopt;
+    const auto [found, is_new] = others_.try_emplace(access.image.get());
+    if (is_new) {
+      found->second = held_of(ImageParam(access.image));
+      tile_.held.push_back(found->second);
+    }
+    return Expr(found->second(around(access.args)));
+  }
+
+  /// Takes a copy of what the step reads, without its directives. Is it one that is not inline?
+  bool take(const std::shared_ptr<FunctionData>& copy, const FunctionData& original,
+            std::optional<std::size_t> level) {
+    for (Definition& definition : copy->definitions) {
+      definition.directives.clear();
+      definition.specializations.clear();
+    }
+    if (compute_place(original, false).kind == ComputePlace::Kind::Inline) return false;
+    const auto same = [&](const auto& func) { return func.get() == &original; };
+    tile_.producers.push_back({Func(copy), *std::find_if(funcs_.begin(), funcs_.end(), same), level,
+                               !level || is_near(original)});
+    return true;
+  }
+
+  [[nodiscard]] bool varies(const Access& access) const {
+    return varying_.count(access.function.get()) > 0 ||
+           (access.image != nullptr &&
+            std::find(fields_.begin(), fields_.end(), access.image) != fields_.end());
+  }
+  /// The Funcs in which the fields, or the number of the step, have a part.
+  void find_varying() {
+    for (const auto& func : funcs_) {
+      bool found = false;
+      for (const Definition& definition : func->definitions) {
+        std::vector<Expr> all = definition.values;
+        all.insert(all.end(), definition.args.begin(), definition.args.end());
+        visit_nodes(all, [&](const Expr& e) {
+          const auto* access = e.as<Access>();
+          const auto* param = e.as<ParamRef>();
+          found = found || (access != nullptr && varies(*access)) ||
+                  (param != nullptr && param->param == step_param().data());
+        });
+      }
+      if (found) varying_.insert(func.get());
+    }
+  }
+  /// Does every read of what varies follow the Func's own point along each dimension?
+  [[nodiscard]] bool is_near(const FunctionData& func) const {
+    bool near = true;
+    for (const Definition& definition : func.definitions) {
+      analysis::for_each_access(definition, [&](const Access& access) {
+        if (!varies(access)) return;
+        near = near && access.args.size() == func.args.size();
+        for (std::size_t d = 0; near && d < access.args.size(); ++d) {
+          near = uses_var(access.args[d], func.args[d]);
+        }
+      });
+    }
+    return near;
   }
 
   /// An input within its own box; outside of it, where a step repeats, what the input is a period away,
@@ -192,7 +256,10 @@ class LevelMaker {
   std::shared_ptr<FunctionData> step_func_;
   TimeLevels& tile_;
   bool whole_;
-  bool holds_;  ///< fields are read beyond their boxes
+  bool holds_;                                        ///< fields are read beyond their boxes
+  std::vector<std::shared_ptr<FunctionData>> funcs_;  ///< that the step reads, producers first
+  std::set<const FunctionData*> varying_;
+  FuncCopier still_;  ///< of those that do not vary
   std::vector<std::shared_ptr<const ImageData>> fields_;
   std::vector<Value> now_;
   std::map<const ImageData*, Func> others_;  ///< coefficients within their boxes

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,11 +39,13 @@ struct TimeLevels {
   void keep_last(bool keep);
   /// The Funcs of the steps before, in order, and the fields' values within their boxes.
   std::vector<Func> levels, held;
-  /// What a step reads through a Func that is not inline, again for each step, without directives.
+  /// What a step reads through a Func that is not inline, without directives: again for each step, or
+  /// once for all of them where the fields have no part in it.
   struct Producer {
     Func func;
-    std::size_t level;  ///< reads it; that of `last` is levels.size()
     std::shared_ptr<const FunctionData> original;
+    std::optional<std::size_t> level;  ///< reads it; that of `last` is levels.size(). None: all do
+    bool near = true;                  ///< its points need the fields around themselves alone
   };
   std::vector<Producer> producers;
   /// Points of the first field that keep their values, before and after the stepped box, for each

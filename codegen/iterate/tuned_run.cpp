@@ -53,16 +53,15 @@ void compile_found(const Iteration::State& state, Tuned& tuned, bool in_lines, s
   constexpr std::size_t kMostTries = 3;
   if (tuned.found == nullptr) return;
   tuned.ran += static_cast<double>(steps);
-  std::size_t tries = 0;
-  for (const TunedSteps& one : *tuned.found) {
-    if (tuned.ran < one.pays_after) return;
-    tuned.outputs = one.outputs;
-    tuned.steps = one.steps;
-    if (compile_tuned(state, tuned, in_lines, one.measured)) break;
-    tuned.outputs.clear();
-    if (++tries == kMostTries) break;
-  }
+  const std::shared_ptr<const TunedRun> found = tuned.found;
+  if (tuned.ran < found->pays_after) return;
   tuned.found = nullptr;
+  for (std::size_t i = 0; i < std::min(found->ways.size(), kMostTries); ++i) {
+    tuned.outputs = found->ways[i].outputs;
+    tuned.steps = found->ways[i].steps;
+    if (compile_tuned(state, tuned, in_lines, found->measured)) return;
+    tuned.outputs.clear();
+  }
 }
 
 }  // namespace
@@ -70,15 +69,19 @@ void compile_found(const Iteration::State& state, Tuned& tuned, bool in_lines, s
 std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration::State>& state,
                                                 const RunSetup& setup, std::int64_t at_once) {
   const Target& target = setup.target();
-  if (at_once < 1 || !may_be_tuned(target) || !is_free(*state)) return state;
+  if (at_once < 1 || !may_be_tuned(target)) return state;
   const bool whole = setup.is_whole();
   const std::lock_guard lock(state->tuning);
   auto known = std::find_if(state->tuned.begin(), state->tuned.end(), [&](const Tuned& tuned) {
     return tuned.target == target && tuned.whole == whole && tuned.boxes == setup.boxes();
   });
-  if (known == state->tuned.end()) {
+  const bool is_new = known == state->tuned.end();
+  // Of most runs nothing better is known, and nothing more is asked.
+  if (!is_new && known->found == nullptr && known->outputs.empty()) return state;
+  if (!is_free(*state)) return state;
+  if (is_new) {
     known = state->tuned.insert(known, {target, setup.boxes(), whole, {}, 1, nullptr, nullptr});
-    known->found = std::make_shared<const std::vector<TunedSteps>>(tuned_steps(*state, setup));
+    known->found = std::make_shared<const TunedRun>(tuned_steps(*state, setup));
   }
   compile_found(*state, *known, setup.has_lines(), at_once);
   if (known->outputs.empty()) return state;

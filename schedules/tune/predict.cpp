@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <vector>
 
 #include <unistd.h>
@@ -135,10 +136,7 @@ Effort effort_of_levels(const Subject& subject, const TuneCandidate& candidate,
   const Features& features = subject.features();
   const double levels = candidate.steps();
   const std::size_t march = subject.extents().size() - 1;
-  double reach = 0;
-  for (const Reads& reads : features.inputs) {
-    if (march < reads.reach.size()) reach = std::max(reach, static_cast<double>(reads.reach[march]));
-  }
+  const auto reach = static_cast<double>(features.reach(march));
   const auto rows = static_cast<double>(march == 1 ? 1 : parameter(candidate, "rows", 4));
   const double points = static_cast<double>(kernel.lanes) * rows;
   // The first level runs ahead of the last, and so many planes earlier.
@@ -327,10 +325,7 @@ Tiles tiles_of(const Subject& subject, int steps) {
     tile.push_back(points);
     if (size == 0) continue;
     // Half of the levels' reach lies beside a tile, on the average over them.
-    double reach = 0;
-    for (const Reads& reads : subject.features().inputs) {
-      if (d < reads.reach.size()) reach = std::max(reach, static_cast<double>(reads.reach[d]));
-    }
+    const auto reach = static_cast<double>(subject.features().reach(d));
     tiles.again *= 1 + reach * (steps - 1) / 2 / points;
     tiles.shape.tasks *= std::ceil(static_cast<double>(n[d]) / points);
   }
@@ -476,6 +471,34 @@ double predicted_seconds(const Subject& subject, const TuneCandidate& candidate,
                          const std::vector<KernelInfo>& compiled) {
   return subject.target().is_gpu() ? gpu_seconds(subject, candidate, rates, compiled)
                                    : host_seconds(subject, candidate, rates);
+}
+
+void predict_all(const Subject& subject, const Rates& rates, std::vector<TuneCandidate>& candidates,
+                 std::chrono::steady_clock::time_point until) {
+  struct Job {
+    const Subject& subject;
+    const Rates& rates;
+    std::vector<TuneCandidate>& candidates;
+    std::chrono::steady_clock::time_point until;
+    std::vector<std::exception_ptr> errors;
+  } job{subject, rates, candidates, until, std::vector<std::exception_ptr>(candidates.size())};
+  const auto predict = [](std::int64_t i, void* closure) {
+    auto& work = *static_cast<Job*>(closure);
+    const auto at = static_cast<std::size_t>(i);
+    if (std::chrono::steady_clock::now() > work.until) return;
+    TuneCandidate& candidate = work.candidates[at];
+    try {
+      candidate.predicted = predicted_seconds(work.subject, candidate, work.rates);
+    } catch (const UserError&) {
+      candidate.predicted = 0;
+    } catch (...) {
+      work.errors[at] = std::current_exception();
+    }
+  };
+  mica_parallel_for(predict, 0, static_cast<std::int64_t>(candidates.size()), &job);
+  for (const auto& error : job.errors) {
+    if (error) std::rethrow_exception(error);
+  }
 }
 
 }  // namespace mica::tuning

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <random>
-
-#include "runtime/cpu/cpu_device.h"
 
 namespace mica::tuning {
 namespace {
@@ -136,26 +133,7 @@ double Ranking::corrected(const TuneCandidate& candidate) const {
 /// Predicts those that are new, several at once, and keeps those that are legal.
 void Ranking::add(std::vector<TuneCandidate> candidates, Clock::time_point until) {
   std::erase_if(candidates, [&](const TuneCandidate& c) { return !seen_.insert(c.text()).second; });
-  struct Job {
-    const Ranking& ranking;
-    std::vector<TuneCandidate>& candidates;
-    Clock::time_point until;
-    std::vector<std::exception_ptr> errors;
-  } job{*this, candidates, until, std::vector<std::exception_ptr>(candidates.size())};
-  const auto predict = [](std::int64_t i, void* closure) {
-    auto& work = *static_cast<Job*>(closure);
-    const auto at = static_cast<std::size_t>(i);
-    if (Clock::now() > work.until) return;
-    try {
-      work.candidates[at].predicted = work.ranking.predicted(work.candidates[at]);
-    } catch (...) {
-      work.errors[at] = std::current_exception();
-    }
-  };
-  mica_parallel_for(predict, 0, static_cast<std::int64_t>(candidates.size()), &job);
-  for (const auto& error : job.errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  predict_all(subject_, rates_, candidates, until);
   for (TuneCandidate& candidate : candidates) {
     if (candidate.predicted <= 0) continue;
     double apart = kFar;

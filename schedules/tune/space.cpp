@@ -105,10 +105,8 @@ Values steps_at_once(const Subject& subject) {
   Values values;
   for (const std::int64_t steps : {2, 3, 4, 6, 8, 10, 12, 16}) {
     bool fits = subject.stepping() != nullptr && steps <= subject.stepping()->most;
-    for (const Reads& reads : subject.features().inputs) {
-      for (std::size_t d = 0; d < reads.reach.size(); ++d) {
-        fits = fits && reads.reach[d] * (steps - 1) <= subject.extents()[d];
-      }
+    for (std::size_t d = 0; d < subject.extents().size(); ++d) {
+      fits = fits && subject.features().reach(d) * (steps - 1) <= subject.extents()[d];
     }
     if (fits) values.push_back(steps);
   }

@@ -94,6 +94,14 @@ using Directives = std::map<const FunctionData*, std::vector<std::vector<Directi
 
 }  // namespace
 
+std::int64_t Features::reach(std::size_t dim) const {
+  std::int64_t most = 0;
+  for (const Reads& reads : inputs) {
+    if (dim < reads.reach.size()) most = std::max(most, reads.reach[dim]);
+  }
+  return most;
+}
+
 std::vector<Func> without_schedule(const std::vector<Func>& outputs) {
   // Wrappers go before anything is done with the copies: the user's Funcs share them.
   iterate::FuncCopier copier([](const Expr&) { return std::nullopt; },

@@ -39,6 +39,9 @@ struct Features {
   /// All Funcs have one definition, without a recurrence: the schedules of the registry are made for
   /// such.
   bool plain = true;
+
+  /// How far the taps of any input reach along a dimension, from the least to the largest offset.
+  [[nodiscard]] std::int64_t reach(std::size_t dim) const;
 };
 
 /// Copies of the Funcs and of all behind them, without directives.

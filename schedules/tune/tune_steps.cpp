@@ -51,12 +51,6 @@ Stepping stepping_of(const Iteration::State& user, const std::shared_ptr<Iterati
   return stepping;
 }
 
-std::vector<std::int64_t> extents_of(const iterate::Ranges& box) {
-  std::vector<std::int64_t> extents;
-  for (const auto& [min, extent] : box) extents.push_back(extent);
-  return extents;
-}
-
 std::string names_of(const Iteration::State& state) {
   std::vector<std::string> names;
   for (const Func& f : state.funcs()) names.push_back(f.name());
@@ -64,6 +58,12 @@ std::string names_of(const Iteration::State& state) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> extents_of(const iterate::Ranges& box) {
+  std::vector<std::int64_t> extents;
+  for (const auto& [min, extent] : box) extents.push_back(extent);
+  return extents;
+}
 
 std::shared_ptr<Iteration::State> bare(const Iteration::State& state) {
   auto same = state.scheduled_as(without_schedule(state.funcs()), 1);

@@ -12,6 +12,7 @@
 
 namespace mica::tuning {
 
+std::vector<std::int64_t> extents_of(const iterate::Ranges& box);
 /// The same Iteration without directives, and without what only the user's own runs do: callbacks,
 /// checkpoints, receivers, bars.
 std::shared_ptr<Iteration::State> bare(const Iteration::State& state);

@@ -51,10 +51,23 @@ TuneCandidate found_by_tuning(const Func& output, const Target& target,
   return result.best;
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return !path.empty() && std::filesystem::exists(path, ignored);
+}
+
+/// Is there anything to be asked of the store, or of a search?
+bool is_searched() { return tune_now() || is_there(tuning::TuneStore::path_from_environment()); }
+
+/// May the model choose for such a grid?
+bool may_choose(const Target& target, const std::vector<std::int64_t>& extents) {
+  return target.is_gpu() && wish() != "0" && tuning::is_worth_choosing(extents);
+}
+
 /// What the store has for a key; where schedules are tuned now, of its very class of shapes.
 std::optional<TuneCandidate> stored(const tuning::TunedKey& key) {
   const std::filesystem::path path = tuning::TuneStore::path_from_environment();
-  if (path.empty()) return std::nullopt;
+  if (!is_there(path)) return std::nullopt;  // a look makes none
   const auto entry = tuning::TuneStore(path).find(key);
   if (!entry || (tune_now() && entry->key.shape_class() != key.shape_class())) return std::nullopt;
   return entry->best;
@@ -73,37 +86,31 @@ auto or_told(const std::string& name, const Work& work) -> decltype(work()) {
 
 }  // namespace
 
-bool may_be_tuned(const Target& target) {
-  if ((target.is_gpu() && wish() != "0") || tune_now()) return true;
-  std::error_code ignored;
-  const std::filesystem::path path = tuning::TuneStore::path_from_environment();
-  return !path.empty() && std::filesystem::exists(path, ignored);
-}
+bool may_be_tuned(const Target& target) { return (target.is_gpu() && wish() != "0") || is_searched(); }
 
 std::optional<TunedFunc> tuned(const Func& output, const Target& target,
                                const std::vector<std::int64_t>& extents, const RunOptions& options) {
   return or_told(output.name(), [&]() -> std::optional<TunedFunc> {
-    std::optional<TuneCandidate> best =
-        stored({tuning::graph_mark(output), tuning::device_name(target), extents});
+    std::optional<TuneCandidate> best;
+    if (is_searched()) best = stored({tuning::graph_mark(output), tuning::device_name(target), extents});
     if (!best && tune_now()) best = found_by_tuning(output, target, extents, options);
+    if (best ? best->recipe.empty() : !may_choose(target, extents)) return std::nullopt;
     const tuning::Subject subject(output, extents, target, CallSite::current());
-    if (!best && wish() != "0") {
-      const tuning::Choice choice = tuning::chosen(subject);
-      if (choice.better.empty()) return std::nullopt;
-      const TuneCandidate& one = choice.better.front();
-      return TunedFunc{subject.scheduled(one).front(), one.text(), pays_after(choice)};
-    }
-    if (!best || best->recipe.empty()) return std::nullopt;
-    return TunedFunc{subject.scheduled(*best).front(), best->text()};
+    if (best) return TunedFunc{subject.scheduled(*best).front(), best->text()};
+    const tuning::Choice choice = tuning::chosen(subject);
+    if (choice.better.empty()) return std::nullopt;
+    const TuneCandidate& one = choice.better.front();
+    return TunedFunc{subject.scheduled(one).front(), one.text(), pays_after(choice)};
   });
 }
 
-std::vector<TunedSteps> tuned_steps(const Iteration::State& state, const iterate::RunSetup& run) {
+TunedRun tuned_steps(const Iteration::State& state, const iterate::RunSetup& run) {
   const std::string name = state.outputs.front().func.name();
-  std::vector<TunedSteps> found;
-  (void)or_told(name, [&]() -> std::optional<bool> {
-    const tuning::TunedKey key = tuning::step_key(state, run.boxes(), run.is_whole(), run.target());
-    std::optional<TuneCandidate> best = stored(key);
+  const auto found = or_told(name, [&]() -> std::optional<TunedRun> {
+    std::optional<TuneCandidate> best;
+    if (is_searched()) {
+      best = stored(tuning::step_key(state, run.boxes(), run.is_whole(), run.target()));
+    }
     if (!best && tune_now()) {
       TuneOptions search;
       search.target = run.target();
@@ -114,20 +121,22 @@ std::vector<TunedSteps> tuned_steps(const Iteration::State& state, const iterate
       say(name, result);
       best = result.best;
     }
-    if (!best && state.outputs.size() > 1) return std::nullopt;
+    const bool several_funcs = state.outputs.size() > 1;
+    const auto extents = tuning::extents_of(run.boxes().front());
+    if (best ? best->recipe.empty() : several_funcs || !may_choose(run.target(), extents)) {
+      return std::nullopt;
+    }
     const tuning::Subject subject = tuning::subject_of(state, tuning::bare(state), run, state.where);
-    if (best) {
-      if (!best->recipe.empty()) found.push_back({subject.scheduled(*best), best->steps()});
-      return true;
-    }
-    if (wish() == "0") return true;
+    if (best) return TunedRun{{{subject.scheduled(*best), best->steps()}}};
     const tuning::Choice choice = tuning::chosen(subject);
+    if (choice.better.empty()) return std::nullopt;
+    TunedRun ways{{}, false, pays_after(choice)};
     for (const TuneCandidate& one : choice.better) {
-      found.push_back({subject.scheduled(one), one.steps(), false, pays_after(choice)});
+      ways.ways.push_back({subject.scheduled(one), one.steps()});
     }
-    return true;
+    return ways;
   });
-  return found;
+  return found.value_or(TunedRun());
 }
 
 }  // namespace mica

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/gpu_facts.h"
 
 namespace mica::tuning {
@@ -20,15 +19,6 @@ TuneCandidate candidate(std::string recipe, schedules::Parameters parameters) {
   made.recipe = std::move(recipe);
   made.parameters = std::move(parameters);
   return made;
-}
-
-/// How far the taps reach along a dimension, from the least to the largest offset.
-std::int64_t reach_along(const Features& features, std::size_t dim) {
-  std::int64_t reach = 0;
-  for (const Reads& reads : features.inputs) {
-    if (dim < reads.reach.size()) reach = std::max(reach, reads.reach[dim]);
-  }
-  return reach;
 }
 
 /// Planes or rows of a chunk, for which `columns` blocks side by side, `resident` on a multiprocessor at
@@ -70,7 +60,7 @@ void add_marches(const Subject& subject, std::int64_t units, std::vector<TuneCan
                                             {"rows", rows},
                                             {"vec", vec},
                                             {"chunk", chunk_for(n[2], columns, units * resident,
-                                                                reach_along(subject.features(), 2))},
+                                                                subject.features().reach(2))},
                                             {"load", 3},
                                             {"ahead", 3},
                                             {"scatter", 1},
@@ -101,11 +91,11 @@ void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCand
   for (const auto& [steps, warps, rows, vec, scatter] : tiles) {
     if (steps > subject.stepping()->most || taps * static_cast<std::size_t>(steps) > kMostTaps) continue;
     // What lies beside a tile is computed again.
-    const std::int64_t x = kWarp * vec - reach_along(features, 0) * (steps - 1);
-    const std::int64_t y = warps * rows - reach_along(features, 1) * (steps - 1);
+    const std::int64_t x = kWarp * vec - features.reach(0) * (steps - 1);
+    const std::int64_t y = warps * rows - features.reach(1) * (steps - 1);
     if (x < kWarp || y < rows) continue;
     const std::int64_t columns = ceil_div(n[0], x) * ceil_div(n[1], y);
-    const std::int64_t lead = reach_along(features, 2) * (steps - 1) / 2;
+    const std::int64_t lead = features.reach(2) * (steps - 1) / 2;
     all.push_back(candidate("time/march", {{schedules::kStepsAtOnce, steps},
                                            {"scatter", scatter},
                                            {"vec", vec},
@@ -140,7 +130,7 @@ void add_strips(const Subject& subject, std::vector<TuneCandidate>& all) {
 double expected(const Subject& subject, const TuneCandidate& candidate) {
   constexpr std::int64_t kFar = 6;
   constexpr double kOfFarMarches = 0.88;
-  const bool far = candidate.recipe == "march/plane" && reach_along(subject.features(), 2) >= kFar;
+  const bool far = candidate.recipe == "march/plane" && subject.features().reach(2) >= kFar;
   return candidate.predicted * (far ? kOfFarMarches : 1);
 }
 
@@ -154,7 +144,7 @@ std::vector<TuneCandidate> usual_candidates(const Subject& subject) {
     return all;
   }
   const std::int64_t units = gpu_facts(subject.target()).multiprocessors;
-  if (rank == 3 && reach_along(features, 2) > 0) add_marches(subject, units, all);
+  if (rank == 3 && features.reach(2) > 0) add_marches(subject, units, all);
   if (subject.stepping() != nullptr && subject.stepping()->most > 1) {
     if (rank == 3) add_levels(subject, units, all);
     if (rank == 2) add_strips(subject, all);
@@ -162,31 +152,22 @@ std::vector<TuneCandidate> usual_candidates(const Subject& subject) {
   return all;
 }
 
+bool is_worth_choosing(const std::vector<std::int64_t>& extents) {
+  constexpr double kFewPoints = 1 << 21;
+  double points = 1;
+  for (const std::int64_t n : extents) points *= static_cast<double>(n);
+  return points >= kFewPoints;
+}
+
 Choice chosen(const Subject& subject) {
-  // Below this a launch is most of the time.
-  constexpr std::int64_t kFewPoints = std::int64_t{1} << 21;
   // What the model is wrong by, most often.
   constexpr double kClearly = 0.93;
   Choice choice;
-  if (subject.points() < kFewPoints) return choice;
+  if (!is_worth_choosing(subject.extents())) return choice;
   std::vector<TuneCandidate> all = usual_candidates(subject);
   if (all.empty()) return choice;
   all.emplace_back();
-  struct Job {
-    const Subject& subject;
-    Rates rates;
-    std::vector<TuneCandidate>& candidates;
-  } job{subject, rates_of(subject.target(), false), all};
-  const auto predict = [](std::int64_t i, void* closure) {
-    auto& work = *static_cast<Job*>(closure);
-    TuneCandidate& candidate = work.candidates[static_cast<std::size_t>(i)];
-    try {
-      candidate.predicted = predicted_seconds(work.subject, candidate, work.rates);
-    } catch (const Error&) {
-      candidate.predicted = 0;  // refused
-    }
-  };
-  mica_parallel_for(predict, 0, static_cast<std::int64_t>(all.size()), &job);
+  predict_all(subject, rates_of(subject.target(), false), all);
   choice.none = all.back();
   all.pop_back();
   std::erase_if(all, [&](const TuneCandidate& c) {

@@ -13,6 +13,8 @@ namespace mica::tuning {
 /// multiprocessors. None on the CPU, and where none suits the algorithm.
 std::vector<TuneCandidate> usual_candidates(const Subject& subject);
 
+/// On a smaller grid a launch is most of the time.
+bool is_worth_choosing(const std::vector<std::int64_t>& extents);
 /// What is taken where nothing was tuned.
 struct Choice {
   /// Those that should take clearly less time than no schedule, the fastest first, with predictions;

@@ -275,6 +275,73 @@ TEST(TimeTile, SumsThatAStepReads) {
   }
 }
 
+// What the fields have no part in is computed once, where the user has it, and not again in each tile.
+TEST(TimeTile, ATableThatAllStepsShare) {
+  for (const Target& target : all_targets()) {
+    for (const bool whole : {false, true}) {
+      const ImageParam u(Float(32), 2, "u"), c(Float(32), 1, "c");
+      const Func around = whole ? BoundaryConditions::repeat_edge(u) : Func();
+      const auto read = [&](const Expr& i, const Expr& j) -> Expr {
+        return whole ? Expr(around(i, j)) : Expr(u(i, j));
+      };
+      Func table("table"), total("total"), next("next");
+      const RDom r({{0, 61}});
+      table(x) = exp(-c(x) * c(x));
+      total() = 0.0F;
+      total() += c(r.x);
+      next(x, y) = 0.5F * u(x, y) + table(y) * (read(x - 1, y) + read(x, y + 1)) + 0.01F * total();
+      table.compute_root();
+      if (target.is_gpu()) {
+        next.gpu_tile(x, y, 32, 4);
+        table.gpu_tile(x, 32);
+      } else {
+        table.vectorize(x, 8);
+      }
+      const Schedule before = table.schedule();
+      Iteration plain({{u, next}}), tiled({{u, next}});
+      const std::vector<RunInput> inputs{{c, random_over(Float(32), {{0, 61}}, 4)}};
+      testing::internal::CaptureStderr();
+      expect_same(plain, tiled, {u}, inputs, {{0, 96}, {0, 61}}, 3, {3, 7}, target);
+      testing::internal::GetCapturedStderr();
+      EXPECT_EQ(before, table.schedule());
+      const std::string loops = print_loop_nest({tiled.steps_at_once(target)}, target);
+      int produced = 0;
+      for (auto at = loops.find("produce table"); at != std::string::npos;
+           at = loops.find("produce table", at + 1)) {
+        ++produced;
+      }
+      EXPECT_EQ(produced, 1) << "a table for each step:\n" << loops;
+    }
+  }
+}
+
+// A tile does not hold what each of its points would need of all of a field. On a GPU steps are then
+// computed one after the other.
+TEST(TimeTile, AMeanOfTheWholeField) {
+  const auto steps = [](const Target& target, const CallSite& at) {
+    const ImageParam u(Float(32), 2, "u");
+    const RDom r({{0, 24}, {0, 18}});
+    Func mean("mean"), next("next");
+    mean() = 0.0F;
+    mean() += u(r.x, r.y) * (1.0F / 432);
+    next(x, y) = 0.5F * u(x, y) + 0.25F * (u(x - 1, y) + u(x, y + 1)) - 0.1F * mean();
+    if (target.is_gpu()) next.gpu_tile(x, y, 8, 4);
+    Iteration plain({{u, next}}), tiled({{u, next}});
+    tiled.time_tile(2, at);
+    if (!target.is_gpu()) {
+      AnyBuffer field = random_over(Float(32), {{0, 24}, {0, 18}}, 4);
+      tiled.run({{u, field}}, 4, {.target = target});
+      return;
+    }
+    testing::internal::CaptureStderr();
+    expect_same(plain, tiled, {u}, {}, {{0, 24}, {0, 18}}, 2, {2, 5}, target);
+    EXPECT_NE(testing::internal::GetCapturedStderr(), "") << "that it is not tiled is said";
+  };
+  EXPECT_TRUE(fails_with([&] { steps(Target::host(), CallSite::current()); },
+                         {"mean", "needs the fields away from its own points", "leave time_tile out"}));
+  steps(Target::gpu_emulator(), CallSite::current());
+}
+
 TEST(TimeTile, CallbacksAndChecksSeeWholeSteps) {
   const ImageParam u(Float(32), 1, "u");
   Func next("next");

@@ -1,4 +1,5 @@
 // What is taken where nothing was tuned: schedules that the model takes for clearly faster than none.
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -157,7 +158,10 @@ void realizes() {
     output.realize(result, Target{Backend::Cuda, 0}, options);
     return process.fake().calls("cuModuleLoadData") - before;
   };
+  const std::filesystem::path store = process.cache().parent_path() / "tuned" / "store.db";
+  setenv("MICA_TUNE_STORE", store.c_str(), 1);
   process.expect(modules() == 1, "the compiler's choice is loaded");
+  process.expect(!std::filesystem::exists(store.parent_path()), "a look into the store makes none");
   process.expect(modules() == 0, "and used again");
   process.end();
 }
