@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <vector>
 
 #include <unistd.h>
@@ -471,34 +470,6 @@ double predicted_seconds(const Subject& subject, const TuneCandidate& candidate,
                          const std::vector<KernelInfo>& compiled) {
   return subject.target().is_gpu() ? gpu_seconds(subject, candidate, rates, compiled)
                                    : host_seconds(subject, candidate, rates);
-}
-
-void predict_all(const Subject& subject, const Rates& rates, std::vector<TuneCandidate>& candidates,
-                 std::chrono::steady_clock::time_point until) {
-  struct Job {
-    const Subject& subject;
-    const Rates& rates;
-    std::vector<TuneCandidate>& candidates;
-    std::chrono::steady_clock::time_point until;
-    std::vector<std::exception_ptr> errors;
-  } job{subject, rates, candidates, until, std::vector<std::exception_ptr>(candidates.size())};
-  const auto predict = [](std::int64_t i, void* closure) {
-    auto& work = *static_cast<Job*>(closure);
-    const auto at = static_cast<std::size_t>(i);
-    if (std::chrono::steady_clock::now() > work.until) return;
-    TuneCandidate& candidate = work.candidates[at];
-    try {
-      candidate.predicted = predicted_seconds(work.subject, candidate, work.rates);
-    } catch (const UserError&) {
-      candidate.predicted = 0;
-    } catch (...) {
-      work.errors[at] = std::current_exception();
-    }
-  };
-  mica_parallel_for(predict, 0, static_cast<std::int64_t>(candidates.size()), &job);
-  for (const auto& error : job.errors) {
-    if (error) std::rethrow_exception(error);
-  }
 }
 
 }  // namespace mica::tuning

@@ -22,7 +22,6 @@
 // how tasks fill the threads.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -60,10 +59,5 @@ Traffic traffic_of(const Subject& subject, const TuneCandidate& candidate);
 /// are then known; else they are estimated.
 double predicted_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates,
                          const std::vector<KernelInfo>& compiled = {});
-/// The same for several candidates at once, on all threads of the host: `predicted` is 0 of those that
-/// are refused, and stays as it is of those that were not begun before `until`.
-void predict_all(
-    const Subject& subject, const Rates& rates, std::vector<TuneCandidate>& candidates,
-    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 
 }  // namespace mica::tuning

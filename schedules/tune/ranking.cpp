@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <random>
+
+#include "runtime/cpu/cpu_device.h"
 
 namespace mica::tuning {
 namespace {
@@ -14,6 +17,32 @@ constexpr double kCuriosity = 0.08;
 constexpr int kOfEach = 8;
 
 }  // namespace
+
+void predict_all(const Subject& subject, const Rates& rates, std::vector<TuneCandidate>& candidates,
+                 std::chrono::steady_clock::time_point until) {
+  struct Job {
+    const Subject& subject;
+    const Rates& rates;
+    std::vector<TuneCandidate>& candidates;
+    std::chrono::steady_clock::time_point until;
+    std::vector<std::exception_ptr> errors = std::vector<std::exception_ptr>(candidates.size());
+  } job{subject, rates, candidates, until};
+  const auto predict = [](std::int64_t i, void* closure) {
+    auto& [all_of, with, found, end, errors] = *static_cast<Job*>(closure);
+    if (std::chrono::steady_clock::now() > end) return;
+    TuneCandidate& one = found[static_cast<std::size_t>(i)];
+    try {
+      one.predicted = predicted_seconds(all_of, one, with);
+    } catch (const UserError&) {
+      one.predicted = 0;
+    } catch (...) {
+      errors[static_cast<std::size_t>(i)] = std::current_exception();
+    }
+  };
+  mica_parallel_for(predict, 0, static_cast<std::int64_t>(candidates.size()), &job);
+  for (const auto& error : job.errors)
+    if (error) std::rethrow_exception(error);
+}
 
 Ranking::Ranking(const Subject& subject, const Rates& rates, double seconds)
     : subject_(subject), rates_(rates), families_(families_of(subject)) {

@@ -14,6 +14,12 @@
 
 namespace mica::tuning {
 
+/// predicted_seconds for several candidates at once, on all threads of the host: `predicted` is 0 of
+/// those that are refused, and stays as it is of those that were not begun before `until`.
+void predict_all(
+    const Subject& subject, const Rates& rates, std::vector<TuneCandidate>& candidates,
+    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
+
 class Ranking {
  public:
   using Clock = std::chrono::steady_clock;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/cuda/gpu_facts.h"
+#include "schedules/tune/ranking.h"
 
 namespace mica::tuning {
 namespace {
