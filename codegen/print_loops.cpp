@@ -47,7 +47,9 @@ class Printer {
       return;
     }
     if (const auto* let = s.as<ir::LetStmt>()) {
-      line(depth, "let " + printed(let->name) + " = " + to_string(let->value));
+      bool loads = false;
+      walk(let->value, [&](const Expr& e) { loads = loads || e.as<Load>() != nullptr; });
+      line(depth, "let " + printed(let->name) + " = " + (loads ? "..." : to_string(let->value)));
       return run(let->body, depth);
     }
     if (const auto* block = s.as<ir::Block>()) {

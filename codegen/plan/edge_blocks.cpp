@@ -4,11 +4,9 @@
 #include <set>
 
 #include "codegen/analysis/simplify.h"
-#include "codegen/passes/funcs/inline_funcs.h"
 #include "codegen/plan/placed_funcs.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
-#include "dsl/pipeline/recurrence.h"
 
 namespace mica::planning {
 
@@ -19,7 +17,7 @@ using passes::simplify;
 namespace {
 
 // Windows whose planes come from global memory wait for them in each step. They need other threads to
-// work meanwhile more than edges without tests, which take registers.
+// work meanwhile more than blocks inside need tests, which take registers.
 bool has_window(const Program& program, const Loops& loops) {
   return std::any_of(
       program.pipeline.funcs.begin(), program.pipeline.funcs.end(), [&](const auto& func) {
@@ -35,52 +33,48 @@ bool has_window(const Program& program, const Loops& loops) {
       });
 }
 
-// May a block compute points outside as it does those inside?
-bool may_clamp(const Program& program, const Loops& loops) {
-  const FunctionData& func = loops.func;
-  const Variant& variant = program.options.variant;
+bool reads_itself(const FunctionData& func, const Definition& definition) {
+  bool found = definition.recurrence.has_value();
+  analysis::for_each_access(definition,
+                            [&](const Access& access) { found = found || access.name == func.name; });
+  return found;
+}
+
+// Do values of `func` leave other traces than their stores?
+bool prints(const FunctionData& func) {
+  return func.traces.stores || func.traces.loads || func.traces.realizations ||
+         std::ranges::any_of(func.definitions, [](const Definition& definition) {
+           return std::ranges::any_of(definition.values,
+                                      [](const Expr& value) { return value.as<Print>() != nullptr; });
+         });
+}
+
+// May a block compute points outside as it does those inside? What is stored in arrays belongs to the
+// threads of its points: a load held inside from an array that the kernel writes would meet their
+// stores. Prints of points outside would be seen.
+bool may_clamp(const Program& program, const Loops& loops, const std::vector<Stage>& stages) {
+  const Definition& definition = loops.func.definitions[loops.index];
+  const bool plain = !reads_itself(loops.func, definition) && !definition.domain &&
+                     program.options.variant.separate && !prints(loops.func);
+  return plain && std::ranges::all_of(stages, [&](const Stage& stage) {
+           return !stage.is_in(Residence::Global) && !prints(*program.pipeline.find(stage.func));
+         });
+}
+
+// Rows that are not aligned have single points, which tests cost little: one code is the fastest.
+bool one_code(const Program& program, const Loops& loops) {
   const bool vectors =
       std::any_of(loops.vars.loops().begin(), loops.vars.loops().end(),
                   [](const LoopVars::Loop& loop) { return loop.kind == LoopKind::Vectorized; });
-  const std::vector<Expr>& values = func.definitions.front().values;
-  const bool prints = std::any_of(values.begin(), values.end(),
-                                  [](const Expr& value) { return value.as<Print>() != nullptr; });
-  const bool plain = func.definitions.size() == 1 && !func.definitions.front().recurrence &&
-                     !func.definitions.front().domain && !prints;
-  return plain && !vectors && !variant.aligned && variant.index32 && variant.separate &&
-         loops.vars.is_marched() && !has_window(program, loops);
+  const Variant& variant = program.options.variant;
+  return !vectors && !variant.aligned && variant.index32 && loops.vars.is_marched() &&
+         !has_window(program, loops);
 }
 
 }  // namespace
 
-std::optional<Program> without_stages(const Program& program, const std::string& name) {
-  constexpr std::size_t kMostTaps = 256;
-  Program direct = program;
-  for (auto& [func, placement] : direct.placement) {
-    std::string at = func;
-    for (std::size_t steps = 0; steps <= program.placement.size(); ++steps) {
-      const Placement& p = program.placement.at(at);
-      if (p.level != Placement::Level::At) break;
-      at = p.compute.func;
-    }
-    if (at != name || func == name) continue;
-    const FunctionData& placed = *program.pipeline.find(func);
-    // What is inlined is not stored.
-    if (placed.traces.stores || placed.traces.realizations) return std::nullopt;
-    if (placed.definitions.size() != 1 || recurrence_of(placed)) return std::nullopt;
-    placement = Placement();
-  }
-  passes::inline_funcs(direct);
-  std::size_t taps = 0;
-  for (const auto& definition : direct.pipeline.find(name)->definitions) {
-    analysis::for_each_access(definition, [&](const Access&) { ++taps; });
-    if (taps > kMostTaps) return std::nullopt;
-  }
-  return direct;
-}
-
 Inside edge_of(const Program& program, const FunctionData& func, std::size_t index,
-               const KernelFrame& frame) {
+               const KernelFrame& frame, const std::vector<Stage>& stages) {
   Inside inside;
   const Loops own{func, index, frame.vars};
   if (!keeps_funcs(program, own) && !exchanges(func)) return inside;
@@ -117,9 +111,9 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
     inside.block = inside.block.defined() ? inside.block && one : one;
   }
   if (!inside.block.defined()) return inside;
-  inside.edge = may_clamp(program, own)              ? Inside::Edge::ClampedLoads
-                : without_stages(program, func.name) ? Inside::Edge::DirectTaps
-                                                     : Inside::Edge::TestedFills;
+  const bool clamps = may_clamp(program, own, stages);
+  inside.edge = clamps ? Inside::Edge::ClampedLoads : Inside::Edge::TestedFills;
+  if (clamps && one_code(program, own)) inside.block = Expr();
   return inside;
 }
 

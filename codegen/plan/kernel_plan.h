@@ -13,7 +13,7 @@
 //           next <- u.staged: 7 shared
 //   edges   u.staged -> next: filled, read 2 steps later; group wait 1, barrier
 //           next -> u.staged: read, refilled in the next step; barrier
-//   inside  no tests in blocks inside; blocks at the edge keep nothing: ...
+//   inside  no tests in blocks inside; others hold loads inside their arrays and test stores
 //
 // Words, the same in every field, message and print:
 //
@@ -185,15 +185,18 @@ struct Edge {
 /// Where points lie outside of what is computed.
 struct Inside {
   enum class Edge : std::uint8_t {
-    Nowhere,     ///< no block has such points, or keeps anything: loops end, stores are tested
-    DirectTaps,  ///< such blocks keep nothing and take their taps from memory
-    /// All blocks run one code: loads stay within their arrays, stores are tested. Of a common frame
+    Nowhere,  ///< no block has such points, or keeps anything: loops end, stores are tested
+    /// Loads stay within their arrays, points outside are computed like others, and stores are tested:
+    /// in all blocks where `block` is undefined, else in those that are not inside. Of a common frame
     /// split_blocks leaves both out in blocks inside.
     ClampedLoads,
-    TestedFills,  ///< such blocks test each point that they fill, and each that they compute
+    /// Each point that is filled is tested, and each that is computed: where what is computed outside
+    /// would be seen, or a load meet a store of the same kernel.
+    TestedFills,
   };
   Edge edge = Edge::Nowhere;
-  /// Of a block's loops: all of its points are inside, the last steps of a march aside.
+  /// Of a block's loops: all of its points are inside, the last steps of a march aside. Undefined: no
+  /// block is told apart.
   Expr block = {};
   bool last_steps = false;  ///< a chunk may end before its planes do
 };

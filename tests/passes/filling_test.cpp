@@ -8,6 +8,7 @@ namespace {
 
 using test::code;
 using test::count;
+using test::inside;
 
 /// Sums along x from -before to +after, blocks of 128 x 8 points in vectors of four, u staged.
 struct Sum {
@@ -45,14 +46,14 @@ TEST(Filling, WholeSectorsBesideTheTileNeedNoRoomMore) {
 // 256 threads take the tile's 256 pieces of 16 bytes without a condition, then 16 of them those beside
 // it.
 TEST(Filling, TheTilesOwnColumnsAreDealtBeforeThoseBesideIt) {
-  const std::string text = Sum(Float(32), 4, 4).loops(LoadPolicy::AsyncCopy);
+  const std::string text = inside(Sum(Float(32), 4, 4).loops(LoadPolicy::AsyncCopy));
   EXPECT_EQ(count(text, "copy u.staged[..] = u[..]"), 2) << text;
   EXPECT_EQ(count(text, "unrolled"), 0) << text;  // one step each
   EXPECT_EQ(count(text, "if u.staged.ty*32 + u.staged.tx < 16"), 1) << text;
 }
 
 TEST(Filling, UnequalColumnsBesideTheTileAreDealtWithIt) {
-  const std::string text = Sum(Float(32), 8, 4).loops(LoadPolicy::AsyncCopy);
+  const std::string text = inside(Sum(Float(32), 8, 4).loops(LoadPolicy::AsyncCopy));
   EXPECT_EQ(count(text, "copy u.staged[..] = u[..]"), 1) << text;
 }
 
@@ -63,14 +64,14 @@ TEST(Filling, ABoxOfManyPointsIsNotWrittenOut) {
   Func f("f");
   f(x, y, z) = u(x - 1, y - 1, z - 5, 0) + u(x + 1, y + 1, z + 5, 10);
   f.gpu_tile(x, y, 32, 8).gpu_blocks(z).stage(u, MemoryType::Shared, LoadPolicy::Strided);
-  const std::string text = test::loops(f, Backend::Cuda);
+  const std::string text = inside(test::loops(f, Backend::Cuda));
   EXPECT_EQ(count(text, "for u.staged."), 1) << text;
   EXPECT_EQ(count(text, "unrolled u.staged."), 3) << text;
 }
 
 // Radius 3 needs a piece of three elements on both sides, which no single copy moves.
 TEST(Filling, ElementsBesideTheVectorsAreCopiedByThemselves) {
-  const std::string text = Sum(Float(32), 3, 3).loops(LoadPolicy::AsyncCopy);
+  const std::string text = inside(Sum(Float(32), 3, 3).loops(LoadPolicy::AsyncCopy));
   EXPECT_EQ(count(text, "copy u.staged[..] = u[..]"), 3) << text;
 }
 

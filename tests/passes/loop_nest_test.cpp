@@ -9,6 +9,7 @@ namespace {
 
 using test::code;
 using test::count;
+using test::inside;
 using test::loops;
 
 struct Star {
@@ -97,7 +98,7 @@ TEST(LoopNest, AlignStoragePadsTheRowsOfASharedTile) {
   Blur b;
   b.blur_y.gpu_tile(b.x, b.y, 30, 8);
   b.blur_x.compute_at(b.blur_y, "x.block").align_storage(b.x, 33);
-  const std::string text = loops(b.blur_y, Backend::Cuda);
+  const std::string text = inside(loops(b.blur_y, Backend::Cuda));
   EXPECT_EQ(count(text, "Shared u16 blur_x[10][33]: 660 bytes"), 1) << text;
 }
 
@@ -105,7 +106,7 @@ TEST(LoopNest, AStagedInputHoldsTheTileWithItsHalo) {
   Star s;
   s.next.gpu_tile(s.x, s.y, s.z, 16, 8, 4);
   s.next.stage(s.u, MemoryType::Shared, LoadPolicy::HaloThreads);
-  const std::string text = loops(s.next, Backend::Cuda);
+  const std::string text = inside(loops(s.next, Backend::Cuda));
   EXPECT_EQ(count(text, "Shared f32 u.staged[6][10][18]: 4320 bytes"), 1) << text;
   EXPECT_EQ(count(text, "gpu_thread u.staged.tx in [0, 18)"), 1) << text;
 }
@@ -114,7 +115,7 @@ TEST(LoopNest, TwoStepLoadsWithTheThreadsThatCompute) {
   Star s;
   s.next.gpu_tile(s.x, s.y, s.z, 16, 8, 4);
   s.next.stage(s.u, MemoryType::Shared, LoadPolicy::TwoStep);
-  const std::string text = loops(s.next, Backend::Cuda);
+  const std::string text = inside(loops(s.next, Backend::Cuda));
   // 1,080 points over 512 threads: three steps.
   EXPECT_EQ(count(text, "unrolled u.staged.step in [0, 3)"), 1) << text;
   EXPECT_EQ(count(text, "gpu_thread u.staged.tx in [0, 16)"), 1) << text;
@@ -124,7 +125,7 @@ TEST(LoopNest, StridedThreadsWalkTheBox) {
   Star s;
   s.next.gpu_tile(s.x, s.y, s.z, 16, 8, 4);
   s.next.stage(s.u, MemoryType::Shared, LoadPolicy::Strided);
-  const std::string text = loops(s.next, Backend::Cuda);
+  const std::string text = inside(loops(s.next, Backend::Cuda));
   EXPECT_EQ(count(text, "unrolled u.staged.x in [0, 2)"), 1) << text;
   EXPECT_EQ(count(text, "unrolled u.staged.y in [0, 2)"), 1) << text;
   EXPECT_EQ(count(text, "unrolled u.staged.z in [0, 2)"), 1) << text;

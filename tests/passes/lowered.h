@@ -36,4 +36,7 @@ inline int count(const std::string& text, const std::string& part) {
   return n;
 }
 
+/// The loops or code of blocks inside the domain, which stand before those of blocks at its edge.
+inline std::string inside(const std::string& text) { return text.substr(0, text.find("else")); }
+
 }  // namespace mica::test

@@ -12,6 +12,7 @@ namespace {
 
 using test::code;
 using test::count;
+using test::inside;
 
 Expr v(const char* name) { return make_var(name); }
 
@@ -193,7 +194,7 @@ TEST(FuseThreadLoops, PutsOneBarrierBetweenFillingATileAndReadingIt) {
   Row r(1);
   r.f.gpu_tile(r.x, r.y, 32, 8);
   r.f.stage(r.u, MemoryType::Shared);
-  EXPECT_EQ(count(code(r.f, Backend::Cuda), "barrier"), 1);
+  EXPECT_EQ(count(inside(code(r.f, Backend::Cuda)), "barrier"), 1);
 }
 
 TEST(FuseThreadLoops, NeedsNoBarrierWithoutSharedMemory) {
@@ -212,7 +213,7 @@ TEST(FuseThreadLoops, ASerialLoopAroundATileNeedsABarrierBeforeTheTileIsRefilled
       .gpu_threads(xi);
   r.u.in(r.f).compute_at(r.f, yi).store_in(MemoryType::Shared);
   // One before the rows are read, one before the next row replaces them.
-  EXPECT_EQ(count(code(r.f, Backend::Cuda), "barrier"), 2);
+  EXPECT_EQ(count(inside(code(r.f, Backend::Cuda)), "barrier"), 2);
 }
 
 TEST(MapGpuAxes, ALargeGridIsNumberedAlongX) {

@@ -299,7 +299,8 @@ std::vector<std::int64_t> fixed_extents(const Program& program, const FunctionDa
 ir::Stmt fill_box(const Program& program, const FunctionData& func, std::size_t index, const Box& box,
                   LoadPolicy policy, const FillPlace& place) {
   if (policy == LoadPolicy::Bulk) {
-    if (!place.in_step && place.inside && planning::copies_in_bulk(program, func, box, place.row)) {
+    if (!place.in_step && place.inside && !place.clamped &&
+        planning::copies_in_bulk(program, func, box, place.row)) {
       const Expr first = constant(0);
       return with_barriers(func, 1,
                            ir::make_block({bulk_fill(program, func, box, crew_of(func, place), first, 1),

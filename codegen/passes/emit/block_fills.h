@@ -18,7 +18,8 @@ struct FillPlace {
   const planning::KernelPlan* kernel = nullptr;  ///< null: of a root Func without one
   planning::BlockRow row = {};
   std::int64_t threads[3] = {1, 1, 1};  ///< of the block, in x, y, z
-  bool inside = false;                  ///< the block's points all lie in the domain: whole vectors do
+  bool inside = false;   ///< the block's points all lie in the domain: whole vectors do; or `clamped`
+  bool clamped = false;  ///< the same code as in such blocks, of which loads are held in their arrays
   bool in_step = false;  ///< of a march, which waits for the asynchronous copies that it begins
   /// Of a Func and a box of it: the condition under which the point of `value_of` is to be filled;
   /// undefined: always.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "codegen/analysis/linear.h"
@@ -27,20 +28,29 @@ struct Arrays {
   /// Of which a vector of at most so many elements lies inside, or outside, whole.
   std::map<std::string, std::int64_t> in_vectors;
   std::map<std::string, Period> periods;
+  /// Of which less is needed than the array may hold.
+  std::map<std::string, analysis::Box> needed;
 };
 
 /// Keeps the indices of loads from arrays in global memory within the arrays. Vectors, of which some
 /// elements may lie inside, are taken apart where not all do.
 class Clamp {
  public:
-  /// `fixed`: variables that take the same values in every block. `overlap`: blocks reach below the
-  /// domain's first point, too.
-  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed, bool overlap, Arrays arrays)
-      : fixed_(std::move(fixed)), overlap_(overlap), arrays_(std::move(arrays)) {
+  /// `fixed`: variables that take the same values in every block; `loops`: those of the kernel's Func.
+  Clamp(const ir::Stmt& stmt, std::set<std::string> fixed, std::set<std::string> loops,
+        ClampedBlocks blocks, Arrays arrays)
+      : fixed_(std::move(fixed)),
+        loops_(std::move(loops)),
+        overlap_(blocks == ClampedBlocks::Overlapping),
+        few_(blocks == ClampedBlocks::AtTheEdge),
+        arrays_(std::move(arrays)) {
     ir::walk(
         stmt,
         [this](const ir::Stmt& s) {
-          if (const auto* alloc = s.as<ir::Allocate>()) own_[alloc->buffer] = alloc->type;
+          const auto* alloc = s.as<ir::Allocate>();
+          if (alloc == nullptr) return;
+          own_[alloc->buffer] = alloc->type;
+          if (alloc->memory == MemoryType::Register) registers_.insert(alloc->buffer);
         },
         nullptr);
   }
@@ -49,6 +59,11 @@ class Clamp {
     if (!s.defined()) return s;
     const auto* loop = s.as<ir::For>();
     if (loop != nullptr && loop->kind == LoopKind::Vectorized) return in_vector(s, *loop);
+    if (loop != nullptr && loop->kind == LoopKind::Unrolled) return written_out(*loop, in(loop->body));
+    if (loop != nullptr && loop->kind == LoopKind::March && few_) {
+      return ir::make_stmt(
+          ir::For{loop->name, in(loop->min), in(loop->extent), loop->kind, in(loop->body), true});
+    }
     if (const auto* copy = s.as<ir::AsyncCopy>(); copy != nullptr && own_.count(copy->from) == 0) {
       return in_copy(*copy);
     }
@@ -99,6 +114,11 @@ class Clamp {
           s, [this](const ir::Stmt& child) { return in(child); },
           [this](const Expr& e) { return in(e); });
     }
+    const auto apart = [&] { return written_out(loop, in(loop.body)); };
+    if (few_ && inside.defined() && !rolls(loop)) {
+      shift_.clear();
+      return apart();
+    }
     vector_ = loop.name;
     done_ = {};
     const ir::Stmt whole = in(loop.body);
@@ -107,11 +127,32 @@ class Clamp {
     done_ = {};
     const ir::Stmt vector =
         ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Vectorized, whole});
-    if (!inside.defined()) return vector;
-    const ir::Stmt apart = in(loop.body);
-    return ir::make_stmt(
-        ir::If{simplify(inside), vector,
-               ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, LoopKind::Unrolled, apart})});
+    return inside.defined() ? ir::make_stmt(ir::If{simplify(inside), vector, apart()}) : vector;
+  }
+
+  // What is written out has registers of its own, which all blocks of the kernel hold.
+  [[nodiscard]] ir::Stmt written_out(const ir::For& loop, const ir::Stmt& body) const {
+    const bool rolled = few_ && rolls(loop);
+    const LoopKind kind = rolled ? LoopKind::Serial : LoopKind::Unrolled;
+    return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, kind, body, rolled});
+  }
+  // Arrays in registers have no dynamic index.
+  [[nodiscard]] bool rolls(const ir::For& loop) const {
+    bool found = false;
+    const auto look = [&](const std::string& array, const std::vector<Expr>& index) {
+      found = found || (registers_.count(array) > 0 && std::ranges::any_of(index, [&](const Expr& e) {
+                          return uses_var(e, loop.name);
+                        }));
+    };
+    ir::walk(
+        loop.body,
+        [&](const ir::Stmt& s) {
+          if (const auto* store = s.as<ir::Store>()) look(store->buffer, store->index);
+        },
+        [&](const Expr& e) {
+          if (const auto* load = e.as<Load>()) look(load->buffer, load->index);
+        });
+    return !found;
   }
 
   static Expr lane(const Expr& index, const ir::For& loop, bool last) {
@@ -127,8 +168,18 @@ class Clamp {
     }
     if (copy.count == 1) return part_of(copy, 0, 1, Expr());
     const Whole vector = whole_vector(copy.from, copy.from_index[0], copy.count);
-    return ir::make_stmt(
-        ir::If{vector.known, part_of(copy, 0, copy.count, vector.shift), in_parts(copy, 1)});
+    return ir::make_stmt(ir::If{vector.known, part_of(copy, 0, copy.count, vector.shift),
+                                few_ ? by_element(copy) : in_parts(copy, 1)});
+  }
+
+  ir::Stmt by_element(const ir::AsyncCopy& copy) {
+    const std::string lane = copy.to + ".element";
+    ir::AsyncCopy element = copy;
+    element.to_index[0] = copy.to_index[0] + make_var(lane);
+    element.from_index[0] = copy.from_index[0] + make_var(lane);
+    return ir::make_stmt(ir::For{lane, make_const(Int(32), 0),
+                                 make_const(Int(32), std::int64_t{copy.count}), LoopKind::Serial,
+                                 part_of(element, 0, 1, Expr()), true});
   }
 
   ir::Stmt in_parts(const ir::AsyncCopy& copy, int width) {
@@ -164,6 +215,11 @@ class Clamp {
   [[nodiscard]] Box box_of(const std::string& array, std::size_t d) const {
     const auto period = arrays_.periods.find(array);
     const bool repeats = period != arrays_.periods.end() && (period->second.dims >> d & 1U) != 0;
+    const auto needed = arrays_.needed.find(array);
+    if (needed != arrays_.needed.end() && !repeats && needed->second[d].bounded()) {
+      const analysis::Interval& along = needed->second[d];
+      return {along.min, along.max, analysis::extent_of(along), false};
+    }
     const std::string& of = repeats ? period->second.box : array;
     const Expr first = min_symbol(of, d), extent = extent_symbol(of, d);
     return {first, first + extent - 1, extent, repeats};
@@ -182,6 +238,24 @@ class Clamp {
              const bool origin = var != nullptr && term.second == 1 && is_array_symbol(var->name, "min");
              return origin || term.second % lanes == 0;
            });
+  }
+
+  /// Of a vector's first element that grows with the block: the same one of every block, a whole number
+  /// of vectors away; empty where blocks lie differently to vectors, or below the domain's first point.
+  [[nodiscard]] std::optional<Expr> places_from(const Expr& first, std::int64_t lanes) const {
+    if (overlap_ || !way_of(first).second) return std::nullopt;
+    analysis::Linear place = analysis::linearize(first);
+    const bool apart = std::any_of(place.terms.begin(), place.terms.end(), [&](const auto& term) {
+      const auto* var = term.first.template as<VarRef>();
+      const bool launch = var != nullptr && is_symbol(var->name);
+      return !launch && term.second % lanes != 0;
+    });
+    if (apart) return std::nullopt;
+    std::erase_if(place.terms, [](const auto& term) {
+      const auto* var = term.first.template as<VarRef>();
+      return var == nullptr || !is_symbol(var->name);
+    });
+    return analysis::to_expr(place);
   }
 
   // Elements narrower than any copy are loaded and stored.
@@ -207,6 +281,14 @@ class Clamp {
     const Expr &low = box.first, &high = box.last;
     const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
     const Expr last = first + number(lanes - 1);
+    const Expr wide = box.extent >= number(2 * lanes - 1);  // some vector lies inside whole
+    if (const auto from = box.repeats ? std::nullopt : places_from(first, lanes)) {
+      // None lies before the array: up to the last whole one.
+      const Expr end = *from + (high - number(lanes - 1) - *from) / number(lanes) * number(lanes);
+      const Expr inside = first <= end;
+      return {simplify(inside), simplify(inside || (first > high && wide)),
+              simplify(min(first, end) - first)};
+    }
     const Expr inside = first >= low && last <= high;
     if (box.repeats) {
       // Periods away, if those are whole vectors.
@@ -221,7 +303,7 @@ class Clamp {
     };
     const Expr before = select(first < low, vectors(low - first), number(0));
     const Expr behind = select(last > high, vectors(last - high), number(0));
-    const Expr outside = (last < low || first > high) && box.extent >= number(2 * lanes - 1);
+    const Expr outside = (last < low || first > high) && wide;
     return {simplify(inside), simplify(inside || outside), simplify((before - behind) * number(lanes))};
   }
 
@@ -256,23 +338,61 @@ class Clamp {
         grows = grows && (same || factor > 0);
       } else {
         varies = true;
-        grows = false;
+        grows = grows && factor > 0 && counts(atom);
       }
     }
     return {varies, grows};
+  }
+  /// Is `e` where in a box a thread fills a point, counted from 0?
+  [[nodiscard]] bool counts(const Expr& e) const {
+    if (const auto* value = as_int(e)) return *value >= 0;
+    if (const auto* var = e.as<VarRef>()) return !is_symbol(var->name) && loops_.count(var->name) == 0;
+    const auto* op = e.as<Binary>();
+    if (op == nullptr || !counts(op->a)) return false;
+    const bool by = op->op == BinaryOp::Div || op->op == BinaryOp::Mod;
+    const auto* divisor = as_int(op->b);
+    if (by) return divisor != nullptr && *divisor > 0;
+    return (op->op == BinaryOp::Add || op->op == BinaryOp::Mul) && counts(op->b);
   }
   static bool is_symbol(const std::string& name) {
     return is_array_symbol(name, "min") || is_array_symbol(name, "extent");
   }
 
-  std::set<std::string> fixed_;
-  bool overlap_;
+  std::set<std::string> fixed_, loops_;
+  bool overlap_;  // blocks reach below the domain's first point, too
+  bool few_;      // what registers they take, others hold in vain
   Arrays arrays_;
   std::map<std::string, Type> own_;
+  std::set<std::string> registers_;
   std::string vector_;                 // the loop whose lanes all load inside
   std::map<std::string, Expr> shift_;  // of its loads
   RewriteMemo done_;
 };
+
+// What the pipeline reads of each input, and holds of each Func at the root.
+std::map<std::string, analysis::Box> needed_boxes(const Program& program) {
+  std::map<std::string, analysis::Box> boxes;
+  for (const auto& [name, box] : program.required) {
+    const FunctionData* func = program.pipeline.find(name);
+    if (func == nullptr) continue;
+    for (std::size_t i = 0; i < func->types.size(); ++i) {
+      boxes[storage_name(name, static_cast<int>(i), func->types.size())] = box;
+    }
+    for (const auto& definition : func->definitions) {
+      const analysis::Scope scope = analysis::definition_scope(*func, definition, box);
+      for (const auto& input : program.pipeline.inputs) {
+        const analysis::Box read = analysis::accessed_box(definition, input.name, scope);
+        if (!read.empty()) unite(boxes[input.name], read);
+      }
+    }
+  }
+  for (auto& [name, box] : boxes) {
+    for (auto& along : box) {
+      if (along.bounded()) along = {simplify(along.min), simplify(along.max)};
+    }
+  }
+  return boxes;
+}
 
 }  // namespace
 
@@ -287,7 +407,7 @@ Expr inside_of(const std::vector<planning::Guard>& guards, const std::string& ma
 }
 
 ir::Stmt clamped(const Program& program, const FunctionData& func, const planning::LoopVars& vars,
-                 bool overlap, const ir::Stmt& stmt) {
+                 ClampedBlocks blocks, const ir::Stmt& stmt) {
   // The planes that a chunk walks lie inside, wherever its block stands, unless a Func keeps to the box
   // of an input whatever it is read at.
   const auto& funcs = program.pipeline.funcs;
@@ -317,21 +437,28 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
                                   [&](const auto& input) { return input.image == f->held_box; });
     arrays.periods[read->name] = {f->held_periods, box->name};
   }
-  return Clamp(stmt, std::move(fixed), overlap, std::move(arrays)).in(stmt);
+  if (blocks == ClampedBlocks::AtTheEdge) arrays.needed = needed_boxes(program);
+  std::set<std::string> loops;
+  for (const auto& loop : vars.loops()) loops.insert(loop.name);
+  return Clamp(stmt, std::move(fixed), std::move(loops), blocks, std::move(arrays)).in(stmt);
 }
 
-ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition) {
+ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition, const Expr& all_lanes) {
   const auto* store = stmt.as<ir::Store>();
   if (store == nullptr) {
     return ir::map_children(
-        stmt, [&](const ir::Stmt& child) { return with_tested_stores(child, condition); }, nullptr);
+        stmt, [&](const ir::Stmt& child) { return with_tested_stores(child, condition, all_lanes); },
+        nullptr);
   }
-  if (store->value.as<VarRef>() != nullptr) return ir::make_stmt(ir::If{condition, stmt, {}});
+  const auto tested = [&](const ir::Stmt& one) {
+    const ir::Stmt each = ir::make_stmt(ir::If{condition, one, {}});
+    return equal(condition, all_lanes) ? each : ir::make_stmt(ir::If{all_lanes, one, each});
+  };
+  if (store->value.as<VarRef>() != nullptr) return tested(stmt);
   const std::string name = store->buffer + ".value";
   ir::Store named = *store;
   named.value = make_var(name, store->value.type());
-  return ir::make_stmt(ir::LetStmt{
-      name, store->value, ir::make_stmt(ir::If{condition, ir::make_stmt(std::move(named)), {}})});
+  return ir::make_stmt(ir::LetStmt{name, store->value, tested(ir::make_stmt(std::move(named)))});
 }
 
 }  // namespace mica::passes

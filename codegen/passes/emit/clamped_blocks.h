@@ -7,6 +7,7 @@
 // only before a store, and all blocks run the same code.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,18 @@ namespace mica::passes {
 
 /// That all of `guards` hold but those of loop `march`; undefined if there are none.
 Expr inside_of(const std::vector<planning::Guard>& guards, const std::string& march);
-/// `stmt`, the work of a block of `func`, whose loads from global memory stay within their arrays.
-/// `vars` are the loops of `func`; `overlap`: blocks reach below the domain's first point, too.
+/// Which blocks run a code.
+enum class ClampedBlocks : std::uint8_t {
+  All,
+  Overlapping,  ///< all, which reach below the domain's first point, too
+  AtTheEdge,  ///< those with points outside: loops stay loops where they can, which takes few registers
+};
+/// `stmt`, the work of a block of `func`, whose loads from global memory stay within their arrays, or
+/// within what the pipeline reads of them. `vars` are the loops of `func`.
 ir::Stmt clamped(const Program& program, const FunctionData& func, const planning::LoopVars& vars,
-                 bool overlap, const ir::Stmt& stmt);
-/// `stmt`, whose values are computed wherever the point is, and stored where `condition` holds.
-ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition);
+                 ClampedBlocks blocks, const ir::Stmt& stmt);
+/// `stmt`, whose values are computed wherever the point is, and stored where `condition` holds; without
+/// a look at each lane where `all_lanes` does, which is the same condition outside of vectors.
+ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition, const Expr& all_lanes);
 
 }  // namespace mica::passes

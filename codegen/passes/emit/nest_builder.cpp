@@ -242,7 +242,7 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const Nest
                    [](const auto& l) { return l.kind == LoopKind::GpuBlock; });
   add_stored(frame, position, inner);
   const bool own_points = loop.kind == LoopKind::GpuThread && !more_threads && !frame.rolled &&
-                          !frame.at_edge && !frame.vars.is_marched() && frame.carried == nullptr &&
+                          !frame.vars.is_marched() && frame.carried == nullptr &&
                           !planning::exchanges(frame.func) && !keeps_funcs(frame);
   ir::Stmt body = innermost_block && (keeps_funcs(frame) || planning::exchanges(frame.func))
                       ? split_block(frame, position, inner)
@@ -308,7 +308,15 @@ ir::Stmt NestBuilder::emit_body(Frame& frame) const {
     }));
     condition = condition.defined() ? condition && own : own;
   }
-  if (frame.tested.defined()) return with_tested_stores(store, frame.tested);
+  if (frame.tested.defined()) {
+    // Offsets grow with the lanes: all are inside where the last one is.
+    Expr all_lanes = frame.tested;
+    for (const auto& loop : frame.vars.loops()) {
+      if (loop.kind != LoopKind::Vectorized || !uses_var(all_lanes, loop.name)) continue;
+      all_lanes = simplify(substitute(all_lanes, loop.name, loop.extent - 1));
+    }
+    return with_tested_stores(store, frame.tested, all_lanes);
+  }
   return condition.defined() ? ir::make_stmt(ir::If{condition, store, {}}) : store;
 }
 

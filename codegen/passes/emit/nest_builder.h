@@ -55,6 +55,8 @@ struct NestContext {
   std::map<std::string, analysis::Box> stored;
   /// Ranges of the loops around.
   analysis::Ranges ranges;
+  /// Boxes lie inside their arrays whole, so that the engine may copy them.
+  [[nodiscard]] bool copies_whole() const { return interior && !any_point; }
 };
 
 /// What is found while the loops of one Func at the root are built.

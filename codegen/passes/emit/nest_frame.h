@@ -30,8 +30,6 @@ struct NestBuilder::Frame {
   bool rolled = false;
   /// Of a definition at the root.
   const planning::KernelPlan* kernel = nullptr;
-  /// Of blocks at the domain's edge, which are few.
-  bool at_edge = false;
   /// Of blocks whose threads keep what is read beside their own points.
   std::optional<planning::CommonFrame> common = {};
 

@@ -7,7 +7,6 @@
 #include "codegen/passes/emit/nest_builder.h"
 #include "codegen/passes/emit/nest_frame.h"
 #include "codegen/passes/emit/shared_rows.h"
-#include "codegen/plan/edge_blocks.h"
 #include "codegen/plan/kernel_frame.h"
 #include "codegen/plan/plan_edges.h"
 #include "dsl/expr/traverse.h"
@@ -71,6 +70,7 @@ Expr first_read_in(const MarchStage& stage, const Expr& step) {
 // ---- blocks inside the domain and at its edge ------------------------------------------------------
 
 ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const NestContext& context) const {
+  using Edge = planning::Inside::Edge;
   std::vector<Guard> left;
   auto emit = [&](const NestContext& within) {
     // What is computed for a whole chunk may reach past the last plane.
@@ -84,11 +84,17 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
     known.row = frame.kernel->frame.row;
     inside = frame.kernel->inside;
   }
-  if (frame.common) {
-    known.interior = known.interior_step = known.any_point = true;
-    return clamped(program_, frame.func, frame.vars, frame.common.has_value(), emit(known));
-  }
-  if (!inside.block.defined()) return emit(known);
+  NestContext everywhere = known;
+  everywhere.interior = everywhere.interior_step = everywhere.any_point = true;
+  const auto in_arrays = [&](const ir::Stmt& stmt) {
+    const auto blocks = frame.common             ? ClampedBlocks::Overlapping
+                        : inside.block.defined() ? ClampedBlocks::AtTheEdge
+                                                 : ClampedBlocks::All;
+    return clamped(program_, frame.func, frame.vars, blocks, stmt);
+  };
+  if (frame.common) return in_arrays(emit(everywhere));
+  const bool clamps = inside.edge == Edge::ClampedLoads;
+  if (!clamps && !inside.block.defined()) return emit(known);
   std::string march;
   for (const auto& loop : frame.vars.loops()) {
     if (loop.kind == LoopKind::March) march = loop.name;
@@ -96,38 +102,25 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   for (const auto& guard : frame.guards) {
     if (!march.empty() && guard.loops.count(march)) left.push_back(guard);
   }
-  NestContext interior = known;
-  interior.interior = left.empty();  // else the last chunk may end before its planes do
-  interior.interior_step = true;
   const auto saved = frame.guards;
   frame.guards = left;
-  if (inside.edge == planning::Inside::Edge::ClampedLoads) {
-    frame.tested = inside_of(saved, march);
-    NestContext everywhere = interior;
-    everywhere.any_point = true;
-    const ir::Stmt any =
-        clamped(program_, frame.func, frame.vars, frame.common.has_value(), emit(everywhere));
-    frame.tested = Expr();
-    frame.guards = saved;
-    return any;
+  ir::Stmt whole;
+  if (inside.block.defined()) {
+    NestContext interior = known;
+    interior.interior = left.empty();  // else the last chunk may end before its planes do
+    interior.interior_step = true;
+    whole = emit(interior);
   }
-  ir::Stmt whole = emit(interior);
-  frame.guards = saved;
   ir::Stmt edge;
-  // Blocks at the edge take their taps straight from memory.
-  if (inside.edge == planning::Inside::Edge::DirectTaps) {
-    const auto direct = planning::without_stages(program_, frame.func.name);
-    const NestBuilder builder(*direct, findings_);
-    Frame same{builder.find(frame.func.name), frame.index, frame.vars};
-    same.guards = frame.guards;
-    same.clip = frame.clip;
-    same.fixed = frame.fixed;
-    same.at_edge = true;
-    edge = builder.emit_loops(same, position, known);
-  } else {
-    edge = emit(known);
+  if (clamps) {
+    everywhere.interior = left.empty();
+    frame.tested = inside_of(saved, march);
+    edge = in_arrays(emit(everywhere));
+    frame.tested = Expr();
   }
-  return ir::make_stmt(ir::If{inside.block, whole, edge});
+  frame.guards = saved;
+  if (!clamps) edge = emit(known);
+  return whole.defined() ? ir::make_stmt(ir::If{inside.block, whole, edge}) : edge;
 }
 
 // ---- the marched loop ------------------------------------------------------------------------------
@@ -149,9 +142,8 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
   frame.fixed.insert(loop.name);
   NestContext within = context;
   within.interior = context.interior || context.interior_step;
-  // Blocks at the domain's edge that take their taps from memory keep nothing.
   MarchPlan plan = frame.kernel != nullptr ? frame.kernel->march() : MarchPlan();
-  for (auto& stage : plan.stages) stage.bulk = stage.bulk && within.interior;
+  for (auto& stage : plan.stages) stage.bulk = stage.bulk && within.copies_whole();
 
   within.ranges.push(loop.name, {-plan.warm_up, std::nullopt});
   NestContext step = within;
@@ -189,8 +181,9 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
                      plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
                  "a march goes one plane a step");
   // Asynchronous copies are waited for as late as the plan's edges allow.
-  const auto waits =
-      frame.kernel != nullptr ? planning::copy_waits(*frame.kernel, context.interior) : std::nullopt;
+  const auto waits = frame.kernel != nullptr
+                         ? planning::copy_waits(*frame.kernel, context.copies_whole())
+                         : std::nullopt;
   std::vector<ir::Stmt> stmts;
   auto guarded = [&](const Expr& condition, const ir::Stmt& body) {
     return condition.defined() && body.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
@@ -201,9 +194,9 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     if (plan.warm_up > 0 && !computes_while_filling(plan)) condition = step >= 0;
     stmts.push_back(guarded(condition, ir::make_stmt(ir::CopyWait{pending})));
   };
-  bool committed = !waits;
+  bool committed = false;
   auto commit = [&] {
-    if (committed) return;
+    if (committed || !waits) return;
     committed = true;
     stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
     if (waits->in_step) wait_for_copies(0);

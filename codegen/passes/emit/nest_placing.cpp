@@ -369,6 +369,7 @@ FillPlace NestBuilder::fill_place(const NestContext& context) const {
   FillPlace place{context.kernel, context.row};
   std::copy(std::begin(context.threads), std::end(context.threads), place.threads);
   place.inside = context.interior;
+  place.clamped = context.any_point;
   place.in_step = context.in_step;
   place.needed = [this, &context](const FunctionData& func, const Box& box, const ValueOf& value_of) {
     return clip_condition(func, box, needed_box(func, context), context, value_of);

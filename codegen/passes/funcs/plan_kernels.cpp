@@ -17,7 +17,7 @@ void plan_kernels(Program& program) {
       kernel.stages = planning::stages_of(program, *func, i, kernel.frame);
       kernel.taps = planning::taps_of(program, kernel);
       kernel.edges = planning::edges_of(kernel, program.pipeline);
-      kernel.inside = planning::edge_of(program, *func, i, kernel.frame);
+      kernel.inside = planning::edge_of(program, *func, i, kernel.frame, kernel.stages);
       program.kernels.push_back(std::move(kernel));
     }
   }

@@ -46,11 +46,12 @@ class Unroller {
 
  private:
   // Steps to write out: a common period of all rings in registers, and of the others where it and the
-  // code of all steps stay short.
-  [[nodiscard]] std::int64_t period(const ir::Stmt& step) const {
+  // code of all steps stay short and the loop is not to stay one.
+  [[nodiscard]] std::int64_t period(const ir::Stmt& step, bool rolled) const {
     constexpr std::int64_t kMostSteps = 12, kMostLoads = 1024;
     std::int64_t period = 1;
     for (const auto fold : must_) period = std::lcm(period, fold);
+    if (rolled) return period;
     const std::int64_t loads = may_.empty() ? 0 : loads_of(step);
     for (const auto fold : may_) {
       const auto longer = std::lcm(period, fold);
@@ -74,7 +75,7 @@ class Unroller {
   }
 
   ir::Stmt unrolled(const ir::For& loop) const {
-    const std::int64_t steps_a_turn = period(loop.body);
+    const std::int64_t steps_a_turn = period(loop.body, loop.rolled);
     const auto* min = as_int(loop.min);
     internal_check(min && *min <= 0, "a march starts at a constant step");
     const Expr planes = simplify(loop.extent + constant(*min));

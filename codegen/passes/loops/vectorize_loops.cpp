@@ -1,5 +1,6 @@
 #include "codegen/passes/loops/vectorize_loops.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -46,7 +47,8 @@ class Lanes {
           ir::For{loop->name, loop->min, loop->extent, loop->kind, run(loop->body), loop->rolled});
     }
     if (const auto* branch = s.as<ir::If>()) {
-      if (depends(branch->condition)) return by_lane(s);
+      if (depends(branch->condition))
+        return is_stored_value(*branch) ? each_stored(*branch) : by_lane(s);
       return ir::make_stmt(ir::If{branch->condition, run(branch->then_case), run(branch->else_case)});
     }
     return by_lane(s);
@@ -99,6 +101,33 @@ class Lanes {
           simplify(ir::substitute(lane, name_, min_ + make_const(Int(32), std::int64_t{i}))));
     }
     return ir::make_block(std::move(copies));
+  }
+
+  // Is it `if condition: array[index] = v`, v a vector let around?
+  [[nodiscard]] bool is_stored_value(const ir::If& branch) const {
+    const auto* store = branch.then_case.as<ir::Store>();
+    if (store == nullptr || branch.else_case.defined()) return false;
+    const auto* value = store->value.as<VarRef>();
+    const auto is_let = [&](const Expr& e) {
+      return std::ranges::any_of(lets_, [&](const auto& let) { return uses_var(e, let.first); });
+    };
+    return value != nullptr && widened_.count(value->name) > 0 && !is_let(branch.condition) &&
+           std::ranges::none_of(store->index, is_let);
+  }
+  // The lanes of the value, which is computed once, each under its condition.
+  ir::Stmt each_stored(const ir::If& branch) const {
+    const auto& store = *branch.then_case.as<ir::Store>();
+    const Type type = store.value.type();
+    const Expr vector = make_expr(type.with_lanes(lanes_), VarRef{store.value.as<VarRef>()->name});
+    std::vector<ir::Stmt> stores;
+    for (int i = 0; i < lanes_; ++i) {
+      ir::Store one = store;
+      one.value = make_expr(type, Shuffle{{vector}, {i}});
+      const ir::Stmt tested = ir::make_stmt(ir::If{branch.condition, ir::make_stmt(std::move(one)), {}});
+      stores.push_back(
+          simplify(ir::substitute(tested, name_, min_ + make_const(Int(32), std::int64_t{i}))));
+    }
+    return ir::make_block(std::move(stores));
   }
 
   /// `s` under scalar copies, named with `suffix`, of the vector lets around it that it reads.

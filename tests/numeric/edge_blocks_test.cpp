@@ -1,0 +1,155 @@
+// Blocks of which some points lie outside the domain: loads held inside their arrays, stores tested.
+// Rows whose end cuts a vector, fewer points than a vector, and one point along each dimension.
+#include <functional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "codegen/lower.h"
+#include "tests/support/check_targets.h"
+#include "tests/support/test_pipelines.h"
+
+namespace mica::test {
+namespace {
+
+struct Shape {
+  std::string name;
+  int vec = 4;           ///< elements of 16 bytes, or of 8 where they are narrow
+  LoadPolicy rows = {};  ///< Bulk where its rows are whole pieces of 16 bytes
+  std::function<TestPipeline()> make;
+};
+void PrintTo(const Shape& s, std::ostream* out) { *out << s.name; }
+
+/// Each input of another type, with taps to all sides of it.
+TestPipeline fields() {
+  const std::vector<Var> v = grid_vars(3);
+  const ImageParam a(Float(32), 3, "a"), b(Float(64), 3, "b"), c(UInt(16), 3, "c");
+  Func next("next");
+  Expr first = a(shifted(v, 0, 0)), second = b(shifted(v, 0, 0));
+  for (int d = 0; d < 3; ++d) {
+    first = first + weight(Float(32), d) * (a(shifted(v, d, -1)) + a(shifted(v, d, 1)));
+    second = second + weight(Float(64), d) * (b(shifted(v, d, -2)) - b(shifted(v, d, 1)));
+    first = first + cast<float>(c(shifted(v, d, 1)));
+  }
+  next(v[0], v[1], v[2]) = Tuple(first, second);
+  return {"fields", {next}, {next}, {a, b, c}};
+}
+
+std::vector<Shape> shapes() {
+  const LoadPolicy async = LoadPolicy::AsyncCopy, bulk = LoadPolicy::Bulk;
+  return {{"star1_f32", 4, async, [] { return star(Float(32), 3, 1); }},
+          {"star4_f32", 4, bulk, [] { return star(Float(32), 3, 4); }},
+          {"star4_f64", 2, bulk, [] { return star(Float(64), 3, 4); }},
+          {"box1_f64", 2, async, [] { return box(Float(64), 3, 1); }},
+          {"star1_u16", 4, async, [] { return star(UInt(16), 3, 1); }},
+          {"fields", 2, async, fields}};
+}
+
+struct Schedule {
+  std::string name;
+  std::function<void(Func& f, const std::vector<ImageParam>& inputs, const Shape& shape)> apply;
+};
+void PrintTo(const Schedule& s, std::ostream* out) { *out << s.name; }
+
+std::vector<Schedule> schedules() {
+  using Inputs = std::vector<ImageParam>;
+  const auto stage = [](Func& f, const Inputs& inputs, LoadPolicy load, int ahead) {
+    for (const ImageParam& u : inputs) {
+      f.stage(u, MemoryType::Shared, load);
+      if (ahead > 0) f.pipeline(u, ahead);
+    }
+  };
+  const auto march = [](Func& f, int vec, int rows, int chunk) {
+    f.gpu_tile("x", "y", 8, 4);
+    if (vec > 1) f.vectorize("x", vec);
+    if (rows > 1) f.unroll("y", rows);
+    f.march("z", chunk);
+  };
+  return {
+      {"loads", [=](Func& f, const Inputs& in,
+                    const Shape&) { march(f, 1, 1, 4), stage(f, in, LoadPolicy::TwoStep, 0); }},
+      {"loads_vectors_rows",
+       [=](Func& f, const Inputs& in, const Shape& s) {
+         march(f, s.vec, 2, 5), stage(f, in, LoadPolicy::Strided, 1);
+       }},
+      {"copies_vectors_rows",
+       [=](Func& f, const Inputs& in, const Shape& s) {
+         march(f, s.vec, 2, 4), stage(f, in, LoadPolicy::AsyncCopy, 2);
+       }},
+      {"rows_vectors", [=](Func& f, const Inputs& in,
+                           const Shape& s) { march(f, s.vec, 1, 3), stage(f, in, s.rows, 1); }},
+      {"window_rows",
+       [=](Func& f, const Inputs& in, const Shape&) {
+         march(f, 1, 2, 5);
+         for (const ImageParam& u : in) f.register_window(u, "z");
+       }},
+      {"window_stage_vectors",
+       [=](Func& f, const Inputs& in, const Shape& s) {
+         march(f, s.vec, 1, 0), stage(f, in, LoadPolicy::TwoStep, 1);
+         for (const ImageParam& u : in) f.register_window(u, "z");
+       }},
+      {"window_shuffle_vectors",
+       [=](Func& f, const Inputs& in, const Shape& s) {
+         f.gpu_tile("x", "y", 32, 2).vectorize("x", s.vec).march("z", 4);
+         for (const ImageParam& u : in) f.register_window(u, "z").shuffle(u, "x");
+       }},
+      {"tile_rows",
+       [=](Func& f, const Inputs& in, const Shape& s) {
+         f.gpu_tile("x", "y", "z", 8, 2, 2).vectorize("x", s.vec);
+         stage(f, in, s.rows, 0);
+       }},
+  };
+}
+
+class EdgeBlocks : public testing::TestWithParam<std::tuple<Shape, Schedule, Layout>> {};
+
+TEST_P(EdgeBlocks, GiveTheBitsOfTheOracle) {
+  const auto& [shape, schedule, layout] = GetParam();
+  for (const Box& box : {Box{{0, 1}, {0, 1}, {0, 1}}, Box{{0, 511}, {3, 2}, {1, 2}},
+                         Box{{-4, 35}, {0, 11}, {2, 5}}, Box{{8, 3}, {-1, 2}, {0, 9}}}) {
+    TestPipeline p = shape.make();
+    SCOPED_TRACE(std::to_string(box[0].second) + " points a row");
+    const auto keep = p.bind(box, 11, Contents::Ordinary, layout);
+    const auto expected = expected_values(p.outputs, box);
+    schedule.apply(p.output(), p.inputs, shape);
+    for (const Target& target : all_targets()) {
+      EXPECT_TRUE(run_matches(expected, p.outputs, box, target, layout));
+    }
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<EdgeBlocks::ParamType>& tested) {
+  return std::get<0>(tested.param).name + "_" + std::get<1>(tested.param).name +
+         (std::get<2>(tested.param) == Layout::Dense ? "_dense" : "");
+}
+INSTANTIATE_TEST_SUITE_P(All, EdgeBlocks,
+                         testing::Combine(testing::ValuesIn(shapes()), testing::ValuesIn(schedules()),
+                                          testing::Values(Layout::Dense, Layout::Embedded)),
+                         name_of);
+
+// What a kernel itself stores is read for the thread's own points only.
+TEST(EdgeBlocksOfUpdates, ReadTheirOwnFuncAtTheirOwnPoints) {
+  for (const int vec : {1, 4}) {
+    const std::vector<Var> v = grid_vars(2);
+    const ImageParam u(Float(32), 2, "u");
+    Func b("b"), f("f");
+    b(v[0], v[1]) = u(shifted(v, 0, 1)) - u(shifted(v, 1, -1));
+    f(v[0], v[1]) = b(shifted(v, 0, -1));
+    f(v[0], v[1]) += 0.5F * b(shifted(v, 1, 1)) + b(shifted(v, 0, 0));
+    TestPipeline p{"update", {b, f}, {f}, {u}};
+    const Box box{{0, 13}, {0, 7}};
+    const auto keep = p.bind(box, 5, Contents::Ordinary, Layout::Dense);
+    const auto expected = expected_values(p.outputs, box);
+    for (Stage stage : {Stage(f), f.update(0)}) {
+      stage.gpu_tile("x", "y", 4, 4);
+      if (vec > 1) stage.vectorize("x", vec);
+    }
+    b.compute_at(f, "x.block");
+    for (const Target& target : all_targets()) {
+      EXPECT_TRUE(run_matches(expected, p.outputs, box, target, Layout::Dense));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mica::test
