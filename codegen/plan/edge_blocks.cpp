@@ -57,7 +57,12 @@ bool may_clamp(const Program& program, const Loops& loops, const std::vector<Sta
   const bool plain = !reads_itself(loops.func, definition) && !definition.domain &&
                      program.options.variant.separate && !prints(loops.func);
   return plain && std::ranges::all_of(stages, [&](const Stage& stage) {
-           return !stage.is_in(Residence::Global) && !prints(*program.pipeline.find(stage.func));
+           // A thread's points are in an array for all definitions where one needs a number of them that
+           // is not constant.
+           const bool own = stage.func != loops.func.name && stage.level == Level::Thread;
+           const bool array =
+               stage.is_in(Residence::Global) || (own && loops.func.definitions.size() > 1);
+           return !array && !prints(*program.pipeline.find(stage.func));
          });
 }
 

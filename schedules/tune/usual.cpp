@@ -44,7 +44,7 @@ std::int64_t chunk_for(std::int64_t planes, std::int64_t columns, std::int64_t r
 }
 
 /// Does a tile of so many points fit a whole number of times? Blocks at the end that are filled in part
-/// take their taps from memory, and the others wait for them.
+/// take as long as others and longer, for fewer points.
 bool fits(std::int64_t points, std::int64_t tile) { return points % tile == 0; }
 
 /// Planes in shared memory, copied asynchronously, and partial sums: of many taps along z the fastest.

@@ -91,7 +91,8 @@ std::vector<Schedule> schedules() {
       {"window_shuffle_vectors",
        [=](Func& f, const Inputs& in, const Shape& s) {
          f.gpu_tile("x", "y", 32, 2).vectorize("x", s.vec).march("z", 4);
-         for (const ImageParam& u : in) f.register_window(u, "z").shuffle(u, "x");
+         for (const ImageParam& u : in) f.register_window(u, "z");
+         if (s.vec == 4) f.shuffle(in.front(), "x");
        }},
       {"tile_rows",
        [=](Func& f, const Inputs& in, const Shape& s) {

@@ -449,5 +449,21 @@ TEST(FoundByFuzzing, WrittenOutPointsOfAColorOfWhichNoneIsLeftBehindTheLastVecto
   }
 }
 
+TEST(FoundByFuzzing, RegistersFilledFromAPlaneThatTheSameStepCopies) {
+  const Var x("x"), y("y");
+  const ImageParam u(Float(32), 2, "u");
+  for (const int width : {1, 4}) {
+    const Box box{{0, 6}, {0, 5}};
+    const auto memory = bind_random(u, box, 1);
+    Func held("held"), f("f");
+    held(x, y) = u(x, y) + 1.0F;
+    f(x, y) = held(x, y);
+    f.gpu_tile(x, width).march(y, 2);
+    held.compute_at(f, "y.march").store_in(MemoryType::Register);
+    held.stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
+    for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
+  }
+}
+
 }  // namespace
 }  // namespace mica::test

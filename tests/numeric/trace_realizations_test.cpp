@@ -148,7 +148,7 @@ TEST(TraceRealizations, WhatAKernelKeepsIsRefusedAndTracedOnTheHost) {
   EXPECT_EQ(lines.size(), 4U);
 }
 
-// Blocks at the edge keep nothing, unless it is traced.
+// Blocks at the edge compute no point of what is traced that is not needed.
 TEST(TraceRealizations, BlocksAtTheEdgeHaveTheirLinesToo) {
   for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
     Func g("g"), f("f");

@@ -416,6 +416,7 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
   });
   std::set<std::string> fixed;
   for (const auto& dim : beyond ? std::vector<std::string>() : func.args) {
+    if (vars.roots().count(dim) == 0) continue;  // of an update
     const Expr value = vars.value(dim);
     for (const auto& walked : vars.loops()) {
       if (walked.kind != LoopKind::March || !uses_var(value, walked.name)) continue;

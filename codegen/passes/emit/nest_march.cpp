@@ -181,27 +181,33 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
                      plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
                  "a march goes one plane a step");
   // Asynchronous copies are waited for as late as the plan's edges allow.
-  const auto waits = frame.kernel != nullptr
-                         ? planning::copy_waits(*frame.kernel, context.copies_whole())
-                         : std::nullopt;
+  bool waits = false, waits_in_step = false;
+  int pending = 0;
+  if (frame.kernel != nullptr) {
+    if (const auto copies = planning::copy_waits(*frame.kernel, context.copies_whole())) {
+      waits = true;
+      waits_in_step = copies->in_step;
+      pending = copies->pending;
+    }
+  }
   std::vector<ir::Stmt> stmts;
   auto guarded = [&](const Expr& condition, const ir::Stmt& body) {
     return condition.defined() && body.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
   };
   // The steps before step 0 only start copies, one after the other, unless they compute with them.
-  auto wait_for_copies = [&](int pending) {
+  auto wait_for_copies = [&](int left) {
     Expr condition;
     if (plan.warm_up > 0 && !computes_while_filling(plan)) condition = step >= 0;
-    stmts.push_back(guarded(condition, ir::make_stmt(ir::CopyWait{pending})));
+    stmts.push_back(guarded(condition, ir::make_stmt(ir::CopyWait{left})));
   };
   bool committed = false;
   auto commit = [&] {
     if (committed || !waits) return;
     committed = true;
     stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
-    if (waits->in_step) wait_for_copies(0);
+    if (waits_in_step) wait_for_copies(0);
   };
-  if (waits && !waits->in_step) wait_for_copies(waits->pending);
+  if (waits && !waits_in_step) wait_for_copies(pending);
   // What a thread reads beside its own points it takes from others before the first that reads it; of a
   // plane that this step computes it gives as soon as it has it.
   std::vector<const MarchStage*> untaken;
@@ -246,11 +252,17 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
     const MarchStage& stage = plan.stages[i];
     const bool async = is_async(stage, program_.placement.at(stage.func->name));
     take_for(*stage.func);
-    if (!async && !stage.bulk && !stage.per_thread) commit();
-    const bool reads_bulk = std::any_of(plan.stages.begin(), plan.stages.end(), [&](const auto& other) {
-      return other.bulk && reads(*stage.func, other.func->name);
-    });
-    if (reads_bulk) wait_for_bulk();
+    const auto reads_one = [&](const auto& is_wanted) {
+      return std::ranges::any_of(plan.stages, [&](const MarchStage& other) {
+        return is_wanted(other) && reads(*stage.func, other.func->name);
+      });
+    };
+    const bool reads_copies =
+        waits_in_step && reads_one([&](const MarchStage& other) {
+          return other.dim >= 0 && is_async(other, program_.placement.at(other.func->name));
+        });
+    if ((!async && !stage.bulk && !stage.per_thread) || reads_copies) commit();
+    if (reads_one([](const MarchStage& other) { return other.bulk; })) wait_for_bulk();
     Expr condition;
     if (stage.warm_up() < plan.warm_up) condition = step >= constant(-stage.warm_up());
     // Partial sums of later chunks are those blocks' work, and so are planes that no step will read.
