@@ -57,12 +57,16 @@ bool may_clamp(const Program& program, const Loops& loops, const std::vector<Sta
   const bool plain = !reads_itself(loops.func, definition) && !definition.domain &&
                      program.options.variant.separate && !prints(loops.func);
   return plain && std::ranges::all_of(stages, [&](const Stage& stage) {
+           if (stage.func == loops.func.name) return true;
+           const Placement& place = program.placement.at(stage.func);
+           // Loops round up to whole vectors: tests keep those inside storage that stands further out.
+           const bool outside = place.store && (place.store->func != place.compute.func ||
+                                                place.store->var != place.compute.var);
            // A thread's points are in an array for all definitions where one needs a number of them that
            // is not constant.
-           const bool own = stage.func != loops.func.name && stage.level == Level::Thread;
-           const bool array =
-               stage.is_in(Residence::Global) || (own && loops.func.definitions.size() > 1);
-           return !array && !prints(*program.pipeline.find(stage.func));
+           const bool array = stage.is_in(Residence::Global) ||
+                              (stage.level == Level::Thread && loops.func.definitions.size() > 1);
+           return !outside && !array && !prints(*program.pipeline.find(stage.func));
          });
 }
 
