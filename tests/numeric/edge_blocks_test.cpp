@@ -128,6 +128,25 @@ INSTANTIATE_TEST_SUITE_P(All, EdgeBlocks,
                                           testing::Values(Layout::Dense, Layout::Embedded)),
                          name_of);
 
+// Lanes that do not stand side by side stay inside by themselves.
+TEST(EdgeBlocksOfVectors, GatherWithinTheirArrays) {
+  for (const LoadPolicy load : {LoadPolicy::TwoStep, LoadPolicy::AsyncCopy}) {
+    const std::vector<Var> v = grid_vars(2);
+    const ImageParam u(Float(32), 2, "u"), w(Float(32), 2, "w");
+    Func f("f");
+    f(v[0], v[1]) = u(v[0], v[1] - 1) + u(v[0] + 1, v[1]) + w(2 * v[0], v[1]) + w(v[0] / 2, v[1]) +
+                    w(20 - v[0], v[1]) + w(clamp(cast<int>(w(v[0], v[1])), 0, 3), v[1]);
+    TestPipeline p{"gathers", {f}, {f}, {u, w}};
+    const Box box{{1, 13}, {0, 7}};
+    const auto keep = p.bind(box, 5, Contents::Small, Layout::Dense);
+    const auto expected = expected_values(p.outputs, box);
+    f.gpu_tile("x", 4).vectorize("x", 4).march("y", 3).stage(u, MemoryType::Shared, load);
+    for (const Target& target : all_targets()) {
+      EXPECT_TRUE(run_matches(expected, p.outputs, box, target, Layout::Dense));
+    }
+  }
+}
+
 // What a kernel itself stores is read for the thread's own points only.
 TEST(EdgeBlocksOfUpdates, ReadTheirOwnFuncAtTheirOwnPoints) {
   for (const int vec : {1, 4}) {

@@ -88,8 +88,7 @@ class Clamp {
     std::map<std::string, std::vector<Expr>> rows;  // by array, the places of the first lanes
     ir::walk(loop.body, nullptr, [&](const Expr& e) {
       const auto* load = e.as<Load>();
-      if (load == nullptr || own_.count(load->buffer) > 0 || !uses_var(load->index[0], loop.name))
-        return;
+      if (load == nullptr || own_.count(load->buffer) > 0 || !is_row(load->index[0], loop.name)) return;
       const Expr first = lane(load->index[0], loop, false);
       std::vector<Expr>& known = rows[load->buffer];
       const bool met = std::any_of(known.begin(), known.end(),
@@ -153,6 +152,14 @@ class Clamp {
           if (const auto* load = e.as<Load>()) look(load->buffer, load->index);
         });
     return !found;
+  }
+
+  // Do the lanes of a vector stand side by side? Others stay inside by themselves.
+  static bool is_row(const Expr& index, const std::string& lane) {
+    analysis::Linear place = analysis::linearize(index);
+    return place.take(lane) == 1 && std::ranges::none_of(place.terms, [&](const auto& term) {
+             return uses_var(term.first, lane);
+           });
   }
 
   static Expr lane(const Expr& index, const ir::For& loop, bool last) {
@@ -311,7 +318,7 @@ class Clamp {
                                          const std::vector<Expr>& index) const {
     std::vector<Expr> result;
     for (std::size_t d = 0; d < index.size(); ++d) {
-      const bool of_vector = d == 0 && !vector_.empty() && uses_var(index[d], vector_);
+      const bool of_vector = d == 0 && !vector_.empty() && is_row(index[d], vector_);
       const Box box = box_of(array, d);
       const Expr &first = box.first, &last = box.last;
       const auto [varies, grows] = way_of(index[d]);
