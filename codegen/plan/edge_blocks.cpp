@@ -104,6 +104,7 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
     if (fixed.count(loop.name)) continue;
     open[loop.name] = {constant(0), simplify(loop.extent - 1)};
   }
+  bool beyond_tile = false;
   for (const auto& guard : frame.vars.guards()) {
     if (std::ranges::includes(fixed, guard.loops)) continue;  // tested around the block
     if (!march.empty() && guard.loops.count(march)) {
@@ -116,11 +117,15 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
       inside.edge = Inside::Edge::TestedFills;
       return inside;
     }
+    // A tile that loops round up: what they compute beyond it is in no box of the block.
+    beyond_tile = beyond_tile || std::ranges::none_of(guard.loops, [&](const std::string& loop) {
+                    return fixed.count(loop) > 0;
+                  });
     const Expr one = simplify(range.max < guard.extent);
     inside.block = inside.block.defined() ? inside.block && one : one;
   }
   if (!inside.block.defined()) return inside;
-  const bool clamps = may_clamp(program, own, stages);
+  const bool clamps = !beyond_tile && may_clamp(program, own, stages);
   inside.edge = clamps ? Inside::Edge::ClampedLoads : Inside::Edge::TestedFills;
   if (clamps && one_code(program, own)) inside.block = Expr();
   return inside;

@@ -147,6 +147,22 @@ TEST(EdgeBlocksOfVectors, GatherWithinTheirArrays) {
   }
 }
 
+// A thread's points reach beyond the tile of which the block holds what is read.
+TEST(EdgeBlocksOfTiles, ThatLoopsRoundUpAreTested) {
+  const std::vector<Var> v = grid_vars(2);
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  f(v[0], v[1]) = u(v[0], v[1] - 1) + u(v[0] + 1, v[1]);
+  TestPipeline p{"rounded", {f}, {f}, {u}};
+  const Box box{{0, 8}, {0, 7}};
+  const auto keep = p.bind(box, 5, Contents::Ordinary, Layout::Embedded);
+  const auto expected = expected_values(p.outputs, box);
+  f.gpu_tile("x", 3).march("y", 3).stage(u, MemoryType::Shared).unroll("x.thread", 2);
+  for (const Target& target : all_targets()) {
+    EXPECT_TRUE(run_matches(expected, p.outputs, box, target, Layout::Embedded));
+  }
+}
+
 // What a kernel itself stores is read for the thread's own points only.
 TEST(EdgeBlocksOfUpdates, ReadTheirOwnFuncAtTheirOwnPoints) {
   for (const int vec : {1, 4}) {
