@@ -45,11 +45,9 @@ struct Placement {
   /// Along a march (dsl/pipeline/pipeline.h, Pipeline::Marched).
   std::optional<std::int64_t> ahead;
   int prefetch = 0;
-  std::string filled_from;
-  std::vector<std::string> column = {};  ///< of Pipeline::Marched
-  std::string part_of = {};              ///< of Pipeline::Marched
-  SourceLocation where;                  ///< the directive that decided
-  std::string reason = {};               ///< why, where no directive did and the choice is worth a word
+  std::string part_of = {};  ///< of Pipeline::Marched
+  SourceLocation where;      ///< the directive that decided
+  std::string reason = {};   ///< why, where no directive did and the choice is worth a word
 };
 
 /// One loop nest at root: the computation of one Func and all that is computed inside it.

@@ -105,6 +105,8 @@ struct Fill {
   Way way = Way::Computed;
   std::optional<LoadPolicy> dealt = {};  ///< how points are dealt to the crew; empty: a thread's own
   std::string window = {};
+  /// With a window: the variable of the kernel's Func in each dimension of the stage.
+  std::vector<std::string> column = {};
   int bytes = 0;  ///< of one access in blocks inside; 0 of what is computed
   friend bool operator==(const Fill&, const Fill&) = default;
 };

@@ -101,7 +101,10 @@ class Planner {
       if (reader.stage < 0) continue;
       const MarchStage& filled = stages_[static_cast<std::size_t>(reader.stage)];
       const Placement& target = program_.placement.at(filled.func->name);
-      if (target.filled_from != f.name || is_copied(target) || reads.empty()) continue;
+      const auto made = program_.pipeline.marched.find(filled.func->name);
+      const bool filled_from =
+          made != program_.pipeline.marched.end() && made->second.filled_from == f.name;
+      if (!filled_from || is_copied(target) || reads.empty()) continue;
       reads.push_back({&reader, filled.ahead, filled.ahead});
     }
     if (reads.empty()) return;

@@ -218,7 +218,8 @@ class Stages {
     const bool own_threads = by_crew && take_own_threads(stage.crew, func, box);
     if (by_crew && !own_threads) fill.dealt = placement.load.value_or(LoadPolicy::TwoStep);
     const bool around = by_crew && copied != nullptr && !is_copied(placement) &&
-                        !placement.filled_from.empty() && holds_tile(stage, placement.column);
+                        made != program_.pipeline.marched.end() && !made->second.filled_from.empty() &&
+                        holds_tile(stage, made->second.column);
     if (around) fill.dealt = LoadPolicy::TwoStep;  // of what stands beside the tile
     if (by_crew && fill.dealt == LoadPolicy::HaloThreads) one_thread_a_point(stage);
     if (copied == nullptr) return;
@@ -233,7 +234,8 @@ class Stages {
       if (fill.bytes >= ir::kNarrowestCopy) fill.way = Fill::Way::AsyncCopies;
     } else if (around) {
       fill.way = Fill::Way::Window;
-      fill.window = placement.filled_from;
+      fill.window = made->second.filled_from;
+      fill.column = made->second.column;
     }
   }
 

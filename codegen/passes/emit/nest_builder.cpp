@@ -54,8 +54,7 @@ ir::Stmt NestBuilder::build_root(const FunctionData& func, std::size_t index, bo
   context.on_gpu = root.on_gpu;
   context.kernel = kernel;
   std::copy(std::begin(root.threads), std::end(root.threads), context.threads);
-  Frame frame{func, index, root.vars};
-  frame.guards = frame.vars.guards();
+  Frame frame{func, index, root.vars, {root.vars.guards()}};
   frame.kernel = kernel;
   frame.common = root.common;
   const ir::Stmt body = emit_loops(frame, frame.vars.loops().size(), context);
@@ -126,8 +125,8 @@ ir::Stmt NestBuilder::build_definition(const FunctionData& func, std::size_t ind
   check_fused(func, index, LoopVars(spec, unclipped, prefix).fused_extents());
   planning::add_own_order(func, index, roots);
 
-  Frame frame{func, index, LoopVars(spec, roots, prefix, context.in_block)};
-  frame.guards = frame.vars.guards();
+  const LoopVars vars(spec, roots, prefix, context.in_block);
+  Frame frame{func, index, vars, {vars.guards()}};
   NestContext inner = context;
   inner.parts.clear();
   inner.all_needed = false;
@@ -162,7 +161,7 @@ void NestBuilder::check_fused(const FunctionData& func, std::size_t index,
 
 // ---- loops -----------------------------------------------------------------------------------------
 
-ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
+ir::Stmt NestBuilder::emit_loops(const Frame& frame, std::size_t outermost_left,
                                  const NestContext& context) const {
   if (outermost_left == 0) return emit_body(frame);
   const std::size_t position = outermost_left - 1;
@@ -185,17 +184,11 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
   const bool rolled_up = frame.rolled && loop.kind == LoopKind::Unrolled;
   // Registers that carry a recurrence have no dynamic index.
   const bool written_out = frame.carried != nullptr && loop.kind == LoopKind::Serial && !loop.recurs;
+  Frame inner = frame;
   if ((loop.kind == LoopKind::Serial && !written_out) || loop.kind == LoopKind::Parallel || rolled_up) {
-    for (auto it = frame.guards.begin(); it != frame.guards.end();) {
-      if (auto room = frame.room_for(*it, loop.name)) {
-        extent = simplify(min(extent, *room));
-        it = frame.guards.erase(it);
-      } else {
-        ++it;
-      }
-    }
+    for (const Expr& room : inner.open.take_rooms(loop.name)) extent = simplify(min(extent, room));
   }
-  ir::Stmt body = emit_inside(frame, position, context);
+  ir::Stmt body = emit_inside(inner, position, context);
   const LoopKind kind = rolled_up                                          ? LoopKind::Serial
                         : loop.kind == LoopKind::Vectorized || written_out ? LoopKind::Unrolled
                                                                            : loop.kind;
@@ -206,11 +199,13 @@ ir::Stmt NestBuilder::emit_loops(Frame& frame, std::size_t outermost_left,
 
 // The inside of loop `position`: conditions that are now decided, then what is computed here, then
 // the next loop.
-ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const NestContext& context) const {
+ir::Stmt NestBuilder::emit_inside(const Frame& around, std::size_t position,
+                                  const NestContext& context) const {
+  Frame frame = around;
   const auto& loops = frame.vars.loops();
   const LoopVars::Loop& loop = loops[position];
   NestContext inner = context;
-  frame.fixed.insert(loop.name);
+  frame.open.fixed.insert(loop.name);
   if (loop.kind == LoopKind::GpuThread) inner.in_thread = inner.in_block = true;
   if (runs_at_once(loop.kind)) inner.concurrent = loop_text(loop);
   if (loop.kind == LoopKind::GpuBlock) {
@@ -225,17 +220,7 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const Nest
       loop.kind == LoopKind::GpuThread &&
       std::any_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
                   [](const auto& l) { return l.kind == LoopKind::GpuThread; });
-  auto saved = frame.guards;
-  Expr condition;
-  for (auto it = frame.guards.begin(); it != frame.guards.end();) {
-    if (!more_threads && frame.decided(*it)) {
-      Expr one = it->offset < it->extent;
-      condition = condition.defined() ? condition && one : one;
-      it = frame.guards.erase(it);
-    } else {
-      ++it;
-    }
-  }
+  const Expr condition = more_threads ? Expr() : frame.open.take_decided();
   const bool innermost_block =
       loop.kind == LoopKind::GpuBlock &&
       std::none_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(position),
@@ -247,15 +232,12 @@ ir::Stmt NestBuilder::emit_inside(Frame& frame, std::size_t position, const Nest
   ir::Stmt body = innermost_block && (keeps_funcs(frame) || planning::exchanges(frame.func))
                       ? split_block(frame, position, inner)
                   : own_points ? emit_points(frame, position, inner)
-                               : place_funcs(frame, position, inner,
-                                             [&] { return emit_loops(frame, position, inner); });
+                               : place_funcs(frame, position, inner, emit_loops(frame, position, inner));
   if (condition.defined()) body = ir::make_stmt(ir::If{simplify(condition), body, {}});
-  frame.guards = std::move(saved);
-  frame.fixed.erase(loop.name);
   return body;
 }
 
-ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
+ir::Stmt NestBuilder::emit_vector_loop(const Frame& frame, std::size_t position,
                                        const NestContext& context) const {
   const LoopVars::Loop& loop = frame.vars.loops()[position];
   const auto* lanes = as_int(loop.extent);
@@ -268,37 +250,29 @@ ir::Stmt NestBuilder::emit_vector_loop(Frame& frame, std::size_t position,
   Expr zero = make_const(Int(32), std::int64_t{0});
   // Guards that only this loop leaves open: all lanes are inside when the last one is.
   Expr all_inside, scalar_extent = loop.extent;
-  auto saved = frame.guards;
-  for (auto it = frame.guards.begin(); it != frame.guards.end();) {
-    if (auto room = frame.room_for(*it, loop.name)) {
-      Expr one = loop.extent <= *room;
-      all_inside = all_inside.defined() ? all_inside && one : one;
-      scalar_extent = min(scalar_extent, *room);
-      it = frame.guards.erase(it);
-    } else {
-      ++it;
-    }
+  Frame inner = frame;
+  for (const Expr& room : inner.open.take_rooms(loop.name)) {
+    const Expr one = loop.extent <= room;
+    all_inside = all_inside.defined() ? all_inside && one : one;
+    scalar_extent = min(scalar_extent, room);
   }
   ir::Stmt vector = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Vectorized,
-                                          emit_inside(frame, position, context)});
+                                          emit_inside(inner, position, context)});
   if (all_inside.defined() &&
       (frame.carried != nullptr || (frame.vars.is_marched() && keeps_funcs(frame)))) {
     // Registers have no dynamic index: the lanes are written out, each with its guards.
-    frame.guards = saved;
     ir::Stmt lanes_apart = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Unrolled,
                                                  emit_inside(frame, position, context)});
     vector = ir::make_stmt(ir::If{simplify(all_inside), vector, lanes_apart});
   } else if (all_inside.defined()) {
     ir::Stmt scalar = ir::make_stmt(ir::For{loop.name, zero, simplify(scalar_extent), LoopKind::Serial,
-                                            emit_inside(frame, position, context)});
+                                            emit_inside(inner, position, context)});
     vector = ir::make_stmt(ir::If{simplify(all_inside), vector, scalar});
   }
-  frame.guards = std::move(saved);
   return vector;
 }
 
-ir::Stmt NestBuilder::emit_body(Frame& frame) const {
-  if (frame.body) return frame.body();
+ir::Stmt NestBuilder::emit_body(const Frame& frame) const {
   const auto value_of = [&](const std::string& v) { return frame.vars.value(v); };
   const ir::Stmt store = point_stores(program_, frame.func, frame.index, value_of, frame.carried);
   Expr condition = frame.clip;

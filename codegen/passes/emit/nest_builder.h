@@ -91,16 +91,16 @@ class NestBuilder {
   /// Fused loops count their iterations in 32 bits.
   void check_fused(const FunctionData& func, std::size_t index,
                    const std::vector<std::pair<std::string, Expr>>& extents) const;
-  ir::Stmt emit_loops(Frame& frame, std::size_t outermost_left, const NestContext& context) const;
-  ir::Stmt emit_body(Frame& frame) const;
-  ir::Stmt emit_inside(Frame& frame, std::size_t position, const NestContext& context) const;
+  ir::Stmt emit_loops(const Frame& frame, std::size_t outermost_left, const NestContext& context) const;
+  ir::Stmt emit_body(const Frame& frame) const;
+  ir::Stmt emit_inside(const Frame& frame, std::size_t position, const NestContext& context) const;
   /// The loops inside the thread loop `position`, of which no Func is computed: without tests where all
   /// of the thread's points are to be computed.
-  ir::Stmt emit_points(Frame& frame, std::size_t position, const NestContext& context) const;
-  ir::Stmt emit_vector_loop(Frame& frame, std::size_t position, const NestContext& context) const;
-  /// Allocations and computations of the Funcs placed at this loop, around `rest`.
-  ir::Stmt place_funcs(Frame& frame, std::size_t position, const NestContext& context,
-                       const std::function<ir::Stmt()>& rest) const;
+  ir::Stmt emit_points(const Frame& frame, std::size_t position, const NestContext& context) const;
+  ir::Stmt emit_vector_loop(const Frame& frame, std::size_t position, const NestContext& context) const;
+  /// Allocations and computations of the Funcs placed at this loop, around `body`.
+  ir::Stmt place_funcs(const Frame& frame, std::size_t position, const NestContext& context,
+                       ir::Stmt body) const;
   /// The same place in words of those that fill boxes.
   [[nodiscard]] FillPlace fill_place(const NestContext& context) const;
   // ---- Funcs that read themselves (nest_recurrence.cpp) --------------------------------------------
@@ -109,12 +109,12 @@ class NestBuilder {
   [[nodiscard]] std::optional<Carried> carried_at(const Frame& frame, std::size_t position,
                                                   const NestContext& context) const;
   /// The walk along loop `position`, with the values that it carries in registers.
-  ir::Stmt emit_carried(Frame& frame, std::size_t position, const NestContext& context,
+  ir::Stmt emit_carried(const Frame& frame, std::size_t position, const NestContext& context,
                         const Carried& carried) const;
   /// The written-out loop `position` along a recurrence: without tests where all of its steps are to be
   /// made, so that their loads can be under way together, and as a loop for the last few. Undefined
   /// where nothing is to be tested.
-  ir::Stmt emit_steps(Frame& frame, std::size_t position, const NestContext& context) const;
+  ir::Stmt emit_steps(const Frame& frame, std::size_t position, const NestContext& context) const;
 
   /// Boxes of all Funcs computed at `frame`'s loop `position` or deeper, for one iteration of it.
   [[nodiscard]] std::map<std::string, analysis::Box> boxes_at(const Frame& frame,
@@ -178,18 +178,21 @@ class NestBuilder {
   void note(const std::string& text) const;
 
   // ---- marches (nest_march.cpp) --------------------------------------------------------------------
-  ir::Stmt emit_march(Frame& frame, std::size_t position, const NestContext& context) const;
-  ir::Stmt emit_step(Frame& frame, std::size_t position, const MarchPlan& plan, const Expr& count,
+  ir::Stmt emit_march(const Frame& frame, std::size_t position, const NestContext& context) const;
+  ir::Stmt emit_step(const Frame& frame, std::size_t position, const MarchPlan& plan, const Expr& count,
                      const NestContext& context) const;
-  ir::Stmt emit_stage(Frame& frame, std::size_t position, const MarchStage& stage, const Expr& plane,
-                      const NestContext& context) const;
+  ir::Stmt emit_stage(const Frame& frame, std::size_t position, const MarchStage& stage,
+                      const Expr& plane, const NestContext& context) const;
   [[nodiscard]] ir::Stmt emit_bulk_wait(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
                                         const Expr& count) const;
   /// The plane of a staged Func whose own points the registers of `window` hold.
-  ir::Stmt fill_around(Frame& frame, std::size_t position, const MarchStage& stage,
+  ir::Stmt fill_around(const Frame& frame, std::size_t position, const MarchStage& stage,
                        const analysis::Box& box, const NestContext& context) const;
+  /// `point` at the points that a thread has inside of loop `position`.
+  [[nodiscard]] ir::Stmt at_own_points(const Frame& frame, std::size_t position,
+                                       const ir::Stmt& point) const;
   /// Both versions of a block: all of its points inside the domain, or some outside.
-  ir::Stmt split_block(Frame& frame, std::size_t position, const NestContext& context) const;
+  ir::Stmt split_block(const Frame& frame, std::size_t position, const NestContext& context) const;
   [[nodiscard]] bool keeps_funcs(const Frame& frame) const;
   /// Conditions that `value` of each dimension lies in `need` of the Func, where
   /// the box does not prove it; undefined when there is nothing to check.

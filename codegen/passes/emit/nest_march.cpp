@@ -8,7 +8,10 @@
 #include "codegen/passes/emit/nest_frame.h"
 #include "codegen/passes/emit/shared_rows.h"
 #include "codegen/plan/kernel_frame.h"
+#include "codegen/plan/own_order.h"
 #include "codegen/plan/plan_edges.h"
+#include "dsl/check/update_order.h"
+#include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/march_taps.h"
 #include "dsl/pipeline/recurrence.h"
@@ -59,6 +62,102 @@ bool computes_while_filling(const MarchPlan& plan) {
   return false;
 }
 
+ir::Stmt guarded(const Expr& condition, const ir::Stmt& body) {
+  return condition.defined() && body.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
+}
+
+// One of the things that a step does: it fills a stage, or computes the marched Func.
+struct Part {
+  const MarchStage* stage;  // null: the marched Func
+  const FunctionData* func;
+};
+std::vector<Part> parts_of(const MarchPlan& plan, const FunctionData& marched) {
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i <= plan.stages.size(); ++i) {
+    if (i == plan.consumer_at) parts.push_back({nullptr, &marched});
+    if (i < plan.stages.size() && plan.stages[i].dim >= 0) {
+      parts.push_back({&plan.stages[i], plan.stages[i].func});
+    }
+  }
+  return parts;
+}
+
+template <typename Test>
+std::size_t first_of(const std::vector<Part>& parts, const Test& test) {
+  return static_cast<std::size_t>(std::ranges::find_if(parts, test) - parts.begin());
+}
+template <typename Test>
+bool reads_one(const FunctionData& reader, const MarchPlan& plan, const Test& test) {
+  return std::ranges::any_of(plan.stages, [&](const MarchStage& stage) {
+    return test(stage) && reads(reader, stage.func->name);
+  });
+}
+
+// The waits for asynchronous copies that the plan's edges ask of a step.
+struct StepCopies {
+  bool made = false;  // by a step, which ends a group of them
+  ir::Stmt at_start;  // the wait for those of earlier steps
+  ir::Stmt at_end;    // the wait for all
+};
+StepCopies copies_of(const planning::KernelPlan* kernel, bool whole, const MarchPlan& plan,
+                     const Expr& step) {
+  const auto waits = kernel != nullptr ? planning::copy_waits(*kernel, whole) : std::nullopt;
+  if (!waits) return {};
+  // The steps before step 0 only start copies, one after the other, unless they compute with them.
+  const bool always = plan.warm_up == 0 || computes_while_filling(plan);
+  const ir::Stmt wait = guarded(always ? Expr() : step >= 0,
+                                ir::make_stmt(ir::CopyWait{waits->in_step ? 0 : waits->pending}));
+  return waits->in_step ? StepCopies{true, {}, wait} : StepCopies{true, wait, {}};
+}
+// The part before which the step's copies are to have begun: it waits as late as it can.
+std::size_t copies_end_before(const Program& program, const MarchPlan& plan,
+                              const std::vector<Part>& parts, const StepCopies& copies) {
+  const auto is_copied = [&](const MarchStage& stage) {
+    return is_async(stage, program.placement.at(stage.func->name));
+  };
+  return first_of(parts, [&](const Part& part) {
+    if (part.stage == nullptr) return true;
+    const bool filled = !is_copied(*part.stage) && !part.stage->bulk && !part.stage->per_thread;
+    return filled || (copies.at_end.defined() && reads_one(*part.func, plan, [&](const auto& stage) {
+                        return stage.dim >= 0 && is_copied(stage);
+                      }));
+  });
+}
+
+// What threads take from others of `stage`, in the steps in which there is some.
+ir::Stmt once_filled(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
+                     const ir::Stmt& body) {
+  const std::int64_t first = stage.ahead - stage.newest - stage.warm_up();
+  return guarded(first > -plan.warm_up ? step >= constant(first) : Expr(), body);
+}
+// The stages of which part `at` is the first to read what lies beside a thread's own points; of a plane
+// that the step fills among those behind it.
+std::vector<const MarchStage*> taken_before(const std::vector<Part>& parts, std::size_t at,
+                                            const std::string& march) {
+  std::vector<const MarchStage*> held, filled;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const MarchStage* stage = parts[i].stage;
+    if (stage == nullptr) continue;
+    const bool in_step = stage->newest == stage->ahead;
+    std::size_t reader = in_step ? i + 1 : 0;
+    while (reader < parts.size() && !reads_beside(*parts[reader].func, stage->func->name, march))
+      ++reader;
+    if (reader == at) (in_step ? filled : held).push_back(stage);
+  }
+  held.insert(held.end(), filled.begin(), filled.end());
+  return held;
+}
+
+// The steps in which a stage is filled. Partial sums of later chunks are those blocks' work, and so are
+// planes that no step will read.
+Expr takes_part(const MarchStage& stage, const MarchPlan& plan, const Expr& step, const Expr& count) {
+  Expr condition;
+  if (stage.warm_up() < plan.warm_up) condition = step >= constant(-stage.warm_up());
+  if (stage.beyond <= 0) return condition;
+  const Expr in_time = step + constant(stage.beyond) < count;
+  return condition.defined() ? condition && in_time : in_time;
+}
+
 // The number, counted from 0, of the plane that a step begins to fill or first reads.
 Expr begun_in(const MarchStage& stage, const Expr& step) { return step + constant(stage.warm_up()); }
 Expr first_read_in(const MarchStage& stage, const Expr& step) {
@@ -69,15 +168,9 @@ Expr first_read_in(const MarchStage& stage, const Expr& step) {
 
 // ---- blocks inside the domain and at its edge ------------------------------------------------------
 
-ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const NestContext& context) const {
+ir::Stmt NestBuilder::split_block(const Frame& frame, std::size_t position,
+                                  const NestContext& context) const {
   using Edge = planning::Inside::Edge;
-  std::vector<Guard> left;
-  auto emit = [&](const NestContext& within) {
-    // What is computed for a whole chunk may reach past the last plane.
-    NestContext chunk = within;
-    chunk.interior = within.interior && left.empty();
-    return place_funcs(frame, position, chunk, [&] { return emit_loops(frame, position, within); });
-  };
   NestContext known = context;
   planning::Inside inside;
   if (frame.kernel != nullptr) {
@@ -86,60 +179,56 @@ ir::Stmt NestBuilder::split_block(Frame& frame, std::size_t position, const Nest
   }
   NestContext everywhere = known;
   everywhere.interior = everywhere.interior_step = everywhere.any_point = true;
+  // What is computed for a whole chunk may reach past the last plane.
+  const auto emit = [&](const Frame& of, NestContext within, bool whole_chunk) {
+    NestContext chunk = within;
+    chunk.interior = within.interior && whole_chunk;
+    return place_funcs(of, position, chunk, emit_loops(of, position, within));
+  };
   const auto in_arrays = [&](const ir::Stmt& stmt) {
     const auto blocks = frame.common             ? ClampedBlocks::Overlapping
                         : inside.block.defined() ? ClampedBlocks::AtTheEdge
                                                  : ClampedBlocks::All;
     return clamped(program_, frame.func, frame.vars, blocks, stmt);
   };
-  if (frame.common) return in_arrays(emit(everywhere));
+  if (frame.common) return in_arrays(emit(frame, everywhere, true));
   const bool clamps = inside.edge == Edge::ClampedLoads;
-  if (!clamps && !inside.block.defined()) return emit(known);
+  if (!clamps && !inside.block.defined()) return emit(frame, known, true);
   std::string march;
   for (const auto& loop : frame.vars.loops()) {
     if (loop.kind == LoopKind::March) march = loop.name;
   }
-  for (const auto& guard : frame.guards) {
-    if (!march.empty() && guard.loops.count(march)) left.push_back(guard);
-  }
-  const auto saved = frame.guards;
-  frame.guards = left;
+  Frame untested = frame;  // but for the planes of a march
+  std::erase_if(untested.open.guards, [&](const Guard& guard) { return !guard.loops.count(march); });
+  const bool whole_chunk = untested.open.guards.empty();  // else the last may end before its planes do
   ir::Stmt whole;
   if (inside.block.defined()) {
     NestContext interior = known;
-    interior.interior = left.empty();  // else the last chunk may end before its planes do
+    interior.interior = whole_chunk;
     interior.interior_step = true;
-    whole = emit(interior);
+    whole = emit(untested, interior, whole_chunk);
   }
   ir::Stmt edge;
   if (clamps) {
-    everywhere.interior = left.empty();
-    frame.tested = inside_of(saved, march);
-    edge = in_arrays(emit(everywhere));
-    frame.tested = Expr();
+    everywhere.interior = whole_chunk;
+    untested.tested = inside_of(frame.open.guards, march);
+    edge = in_arrays(emit(untested, everywhere, whole_chunk));
+  } else {
+    edge = emit(frame, known, true);
   }
-  frame.guards = saved;
-  if (!clamps) edge = emit(known);
   return whole.defined() ? ir::make_stmt(ir::If{inside.block, whole, edge}) : edge;
 }
 
 // ---- the marched loop ------------------------------------------------------------------------------
 
-ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestContext& context) const {
+ir::Stmt NestBuilder::emit_march(const Frame& around, std::size_t position,
+                                 const NestContext& context) const {
+  Frame frame = around;
   const LoopVars::Loop& loop = frame.vars.loops()[position];
   Expr planes = loop.extent;
-  const auto saved = frame.guards;
-  for (auto it = frame.guards.begin(); it != frame.guards.end();) {
-    if (auto room = frame.room_for(*it, loop.name)) {
-      planes = simplify(min(planes, *room));
-      it = frame.guards.erase(it);
-    } else {
-      ++it;
-    }
-  }
+  for (const Expr& room : frame.open.take_rooms(loop.name)) planes = simplify(min(planes, room));
   const std::string marched = planning::marched_dimension(frame.vars, frame.func, loop.name);
-
-  frame.fixed.insert(loop.name);
+  frame.open.fixed.insert(loop.name);
   NestContext within = context;
   within.interior = context.interior || context.interior_step;
   MarchPlan plan = frame.kernel != nullptr ? frame.kernel->march() : MarchPlan();
@@ -164,14 +253,12 @@ ir::Stmt NestBuilder::emit_march(Frame& frame, std::size_t position, const NestC
     box[static_cast<std::size_t>(it->dim)] = {first, simplify(first + constant(it->depth - 1))};
     if (it->bulk) body = with_barriers(*it->func, it->depth, body);
     body = allocate(*it->func, box, within, body, &*it);
-    body = in_shared_rows(program_, frame.func, frame.vars, frame.fixed, *it, body);
+    body = in_shared_rows(program_, frame.func, frame.vars, frame.open.fixed, *it, body);
   }
-  frame.fixed.erase(loop.name);
-  frame.guards = saved;
   return ir::make_stmt(ir::LetStmt{loop.name + ".planes", planes, body});
 }
 
-ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchPlan& plan,
+ir::Stmt NestBuilder::emit_step(const Frame& frame, std::size_t position, const MarchPlan& plan,
                                 const Expr& count, const NestContext& context) const {
   const LoopVars::Loop& loop = frame.vars.loops()[position];
   const Expr step = make_var(loop.name);
@@ -180,106 +267,52 @@ ir::Stmt NestBuilder::emit_step(Frame& frame, std::size_t position, const MarchP
   internal_check(analysis::constant_difference(
                      plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
                  "a march goes one plane a step");
-  // Asynchronous copies are waited for as late as the plan's edges allow.
-  bool waits = false, waits_in_step = false;
-  int pending = 0;
-  if (frame.kernel != nullptr) {
-    if (const auto copies = planning::copy_waits(*frame.kernel, context.copies_whole())) {
-      waits = true;
-      waits_in_step = copies->in_step;
-      pending = copies->pending;
-    }
-  }
-  std::vector<ir::Stmt> stmts;
-  auto guarded = [&](const Expr& condition, const ir::Stmt& body) {
-    return condition.defined() && body.defined() ? ir::make_stmt(ir::If{condition, body, {}}) : body;
+  const std::vector<Part> parts = parts_of(plan, frame.func);
+  const StepCopies copies = copies_of(frame.kernel, context.copies_whole(), plan, step);
+  const std::size_t committed = copies_end_before(program_, plan, parts, copies);
+  const std::size_t arrived = first_of(parts, [&](const Part& part) {
+    return part.stage == nullptr || reads_one(*part.func, plan, [](const auto& s) { return s.bulk; });
+  });
+  const auto rows = [&](const MarchStage& stage) {
+    return exchange_rows(program_, frame.func, frame.vars, stage, plane);
   };
-  // The steps before step 0 only start copies, one after the other, unless they compute with them.
-  auto wait_for_copies = [&](int left) {
-    Expr condition;
-    if (plan.warm_up > 0 && !computes_while_filling(plan)) condition = step >= 0;
-    stmts.push_back(guarded(condition, ir::make_stmt(ir::CopyWait{left})));
-  };
-  bool committed = false;
-  auto commit = [&] {
-    if (committed || !waits) return;
-    committed = true;
-    stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
-    if (waits_in_step) wait_for_copies(0);
-  };
-  if (waits && !waits_in_step) wait_for_copies(pending);
-  // What a thread reads beside its own points it takes from others before the first that reads it; of a
-  // plane that this step computes it gives as soon as it has it.
-  std::vector<const MarchStage*> untaken;
-  const auto once_filled = [&](const MarchStage& stage, const ir::Stmt& body) {
-    const std::int64_t first = stage.ahead - stage.newest - stage.warm_up();
-    return guarded(first > -plan.warm_up ? step >= constant(first) : Expr(), body);
-  };
+  std::vector<ir::Stmt> stmts = {copies.at_start};
   for (const MarchStage& stage : plan.stages) {
-    if (stage.newest == stage.ahead) continue;
-    stmts.push_back(
-        once_filled(stage, exchange_rows(program_, frame.func, frame.vars, stage, plane).given));
-    untaken.push_back(&stage);
+    if (stage.newest != stage.ahead) stmts.push_back(once_filled(stage, plan, step, rows(stage).given));
   }
-  const auto take_for = [&](const FunctionData& reader) {
-    std::erase_if(untaken, [&](const MarchStage* stage) {
-      if (!reads_beside(reader, stage->func->name, marched)) return false;
-      stmts.push_back(
-          once_filled(*stage, exchange_rows(program_, frame.func, frame.vars, *stage, plane).taken));
-      return true;
-    });
-  };
-  bool waited = false;
-  auto wait_for_bulk = [&] {
-    for (const auto& stage : plan.stages) {
-      if (!waited && stage.bulk) stmts.push_back(emit_bulk_wait(stage, plan, step, count));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    const auto take = [&] {
+      for (const MarchStage* stage : taken_before(parts, i, marched)) {
+        stmts.push_back(once_filled(*stage, plan, step, rows(*stage).taken));
+      }
+    };
+    if (part.stage != nullptr) take();
+    if (i == committed && copies.made) {
+      stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
+      stmts.push_back(copies.at_end);
     }
-    waited = true;
-  };
-  for (std::size_t i = 0; i <= plan.stages.size(); ++i) {
-    if (i == plan.consumer_at) {
-      commit();
-      wait_for_bulk();
-      Expr condition;
-      if (plan.warm_up > 0) condition = step >= 0;
-      take_for(frame.func);
+    if (i == arrived) {
+      for (const auto& stage : plan.stages) {
+        if (stage.bulk) stmts.push_back(emit_bulk_wait(stage, plan, step, count));
+      }
+    }
+    if (part.stage == nullptr) {
+      take();
       NestContext inner = context;
       add_stored(frame, position, inner);
       const ir::Stmt body = store_funcs(frame, position, inner, emit_loops(frame, position, inner));
-      stmts.push_back(guarded(condition, body));
-    }
-    if (i == plan.stages.size() || plan.stages[i].dim < 0) continue;
-    const MarchStage& stage = plan.stages[i];
-    const bool async = is_async(stage, program_.placement.at(stage.func->name));
-    take_for(*stage.func);
-    const auto reads_one = [&](const auto& is_wanted) {
-      return std::ranges::any_of(plan.stages, [&](const MarchStage& other) {
-        return is_wanted(other) && reads(*stage.func, other.func->name);
-      });
-    };
-    const bool reads_copies =
-        waits_in_step && reads_one([&](const MarchStage& other) {
-          return other.dim >= 0 && is_async(other, program_.placement.at(other.func->name));
-        });
-    if ((!async && !stage.bulk && !stage.per_thread) || reads_copies) commit();
-    if (reads_one([](const MarchStage& other) { return other.bulk; })) wait_for_bulk();
-    Expr condition;
-    if (stage.warm_up() < plan.warm_up) condition = step >= constant(-stage.warm_up());
-    // Partial sums of later chunks are those blocks' work, and so are planes that no step will read.
-    if (stage.beyond > 0) {
-      Expr in_time = step + constant(stage.beyond) < count;
-      condition = condition.defined() ? condition && in_time : in_time;
+      stmts.push_back(guarded(plan.warm_up > 0 ? step >= 0 : Expr(), body));
+      continue;
     }
     // Points that nobody stores are computed like others.
-    const auto guards = frame.guards;
-    if (frame.common) frame.guards.clear();
-    const ir::Stmt made = emit_stage(frame, position, stage, plane, context);
-    frame.guards = guards;
-    stmts.push_back(ir::make_stmt(ir::Produce{stage.func->name, guarded(condition, made), true}));
-    if (stage.newest == stage.ahead) {
-      stmts.push_back(
-          once_filled(stage, exchange_rows(program_, frame.func, frame.vars, stage, plane).given));
-      untaken.push_back(&stage);
+    Frame of_stage = frame;
+    if (frame.common) of_stage.open.guards.clear();
+    const ir::Stmt made = emit_stage(of_stage, position, *part.stage, plane, context);
+    const Expr in_time = takes_part(*part.stage, plan, step, count);
+    stmts.push_back(ir::make_stmt(ir::Produce{part.func->name, guarded(in_time, made), true}));
+    if (part.stage->newest == part.stage->ahead) {
+      stmts.push_back(once_filled(*part.stage, plan, step, rows(*part.stage).given));
     }
   }
   return ir::make_block(std::move(stmts));
@@ -300,7 +333,7 @@ ir::Stmt NestBuilder::emit_bulk_wait(const MarchStage& stage, const MarchPlan& p
   return condition.defined() ? ir::make_stmt(ir::If{condition, wait, {}}) : wait;
 }
 
-ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const MarchStage& stage,
+ir::Stmt NestBuilder::emit_stage(const Frame& frame, std::size_t position, const MarchStage& stage,
                                  const Expr& plane, const NestContext& context) const {
   const FunctionData& func = *stage.func;
   if (!stage.per_thread) {
@@ -319,17 +352,20 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
     }
     return build_definitions(func, box, context);
   }
-  frame.body = [&] {
-    return point_stores(program_, func, 0, [&](const std::string& name) {
-      const auto d = static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), name) -
-                                              func.args.begin());
-      Expr value = frame.vars.value(frame.func.args.at(d));
-      return static_cast<int>(d) == stage.dim ? simplify(value + constant(stage.ahead)) : value;
-    });
+  const auto value_of = [&](const std::string& name) {
+    const auto d = static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), name) -
+                                            func.args.begin());
+    const Expr value = frame.vars.value(frame.func.args.at(d));
+    return static_cast<int>(d) == stage.dim ? simplify(value + constant(stage.ahead)) : value;
   };
-  ir::Stmt stmt = emit_loops(frame, position, context);
-  frame.body = nullptr;
-  return stmt;
+  return at_own_points(frame, position, point_stores(program_, func, 0, value_of));
+}
+
+ir::Stmt NestBuilder::at_own_points(const Frame& frame, std::size_t position,
+                                    const ir::Stmt& point) const {
+  const bool apart = is_atomic(frame.func.definitions[frame.index]) ||
+                     planning::color_condition(frame.func, frame.index).defined();
+  return own_points(frame.vars, position, frame.open, !apart, point);
 }
 
 // ---- planes filled from registers ------------------------------------------------------------------
@@ -340,15 +376,15 @@ ir::Stmt NestBuilder::emit_stage(Frame& frame, std::size_t position, const March
 //     +-----------+
 //        y strip
 
-ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const MarchStage& stage,
+ir::Stmt NestBuilder::fill_around(const Frame& frame, std::size_t position, const MarchStage& stage,
                                   const Box& box, const NestContext& context) const {
   const FunctionData& func = *stage.func;
-  const Placement& placement = program_.placement.at(func.name);
-  const FunctionData& window = find(placement.filled_from);
-  const std::vector<std::string>& pattern = placement.column;
+  const planning::Fill& fill = frame.kernel->find(func.name)->fill;
+  const FunctionData& window = find(fill.window);
+  const std::vector<std::string>& pattern = fill.column;
   Box tile = box;
   for (std::size_t d = 0; d < box.size(); ++d) {
-    if (static_cast<int>(d) != stage.dim) tile[d] = frame.vars.interval(pattern[d], frame.fixed);
+    if (static_cast<int>(d) != stage.dim) tile[d] = frame.vars.interval(pattern[d], frame.open.fixed);
   }
   bool corners = false;
   for (const auto& reader : program_.pipeline.funcs) {
@@ -365,27 +401,20 @@ ir::Stmt NestBuilder::fill_around(Frame& frame, std::size_t position, const Marc
       });
     }
   }
-  std::vector<ir::Stmt> stmts;
-  frame.body = [&] {
-    ir::Store store;
-    store.buffer = storage_name(func.name, 0, func.types.size());
-    Load load;
-    load.buffer = storage_name(window.name, 0, window.types.size());
-    for (std::size_t d = 0; d < box.size(); ++d) {
-      store.index.push_back(static_cast<int>(d) == stage.dim ? box[d].min
-                                                             : frame.vars.value(pattern[d]));
-    }
-    for (const auto& arg : window.args) {
-      const auto d = std::find(pattern.begin(), pattern.end(), arg) - pattern.begin();
-      load.index.push_back(static_cast<std::size_t>(d) < pattern.size()
-                               ? store.index[static_cast<std::size_t>(d)]
-                               : frame.vars.value(arg));
-    }
-    store.value = make_expr(func.types.front(), std::move(load));
-    return ir::make_stmt(std::move(store));
-  };
-  stmts.push_back(emit_loops(frame, position, context));
-  frame.body = nullptr;
+  ir::Store store;
+  store.buffer = storage_name(func.name, 0, func.types.size());
+  Load load;
+  load.buffer = storage_name(window.name, 0, window.types.size());
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    store.index.push_back(static_cast<int>(d) == stage.dim ? box[d].min : frame.vars.value(pattern[d]));
+  }
+  for (const auto& arg : window.args) {
+    const auto d =
+        static_cast<std::size_t>(std::find(pattern.begin(), pattern.end(), arg) - pattern.begin());
+    load.index.push_back(d < pattern.size() ? store.index[d] : frame.vars.value(arg));
+  }
+  store.value = make_expr(func.types.front(), std::move(load));
+  std::vector<ir::Stmt> stmts = {at_own_points(frame, position, ir::make_stmt(std::move(store)))};
   for (std::size_t d = box.size(); d-- > 0;) {
     if (static_cast<int>(d) == stage.dim) continue;
     Box strip = tile;

@@ -53,8 +53,6 @@ std::string NestBuilder::loop_text(const LoopVars::Loop& loop) {
   return "the " + to_string(loop.kind) + " loop " + loop.dim;
 }
 
-bool NestBuilder::Frame::uses_loop(const Expr& e, const std::string& loop) { return uses_var(e, loop); }
-
 int NestBuilder::position_of(const Frame& frame, const std::string& dim) const {
   return planning::position_of(frame.vars, dim);
 }
@@ -64,7 +62,7 @@ int NestBuilder::loop_of(const Frame& frame, const std::string& func) const {
 }
 
 std::map<std::string, Box> NestBuilder::boxes_at(const Frame& frame, std::size_t position) const {
-  return planning::boxes_at(program_, {frame.func, frame.index, frame.vars}, frame.fixed, position);
+  return planning::boxes_at(program_, {frame.func, frame.index, frame.vars}, frame.open.fixed, position);
 }
 
 bool NestBuilder::keeps_funcs(const Frame& frame) const {
@@ -98,9 +96,8 @@ ir::Stmt NestBuilder::store_funcs(const Frame& frame, std::size_t position, cons
   return body;
 }
 
-ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const NestContext& context,
-                                  const std::function<ir::Stmt()>& rest) const {
-  if (frame.body) return rest();
+ir::Stmt NestBuilder::place_funcs(const Frame& frame, std::size_t position, const NestContext& context,
+                                  ir::Stmt body) const {
   std::vector<const FunctionData*> computed;
   for (const auto& func : program_.pipeline.funcs) {
     const Placement& p = program_.placement.at(func->name);
@@ -109,7 +106,6 @@ ir::Stmt NestBuilder::place_funcs(Frame& frame, std::size_t position, const Nest
     if (!here) continue;
     computed.push_back(func.get());
   }
-  ir::Stmt body = rest();
   if (!computed.empty()) {
     const auto boxes = boxes_at(frame, position);
     // Consumers stand last: build from the last producer outwards.

@@ -12,7 +12,8 @@ namespace mica::passes {
 //   before  y.unroll written out: if y*4 < n: f[y*4];  if y*4 + 1 < n: f[y*4 + 1];  ...
 //   after   if y*4 + 3 < n: f[y*4]; f[y*4 + 1]; f[y*4 + 2]; f[y*4 + 3]
 //           else for y.unroll in [0, min(4, n - y*4)): f[y*4 + y.unroll]
-ir::Stmt NestBuilder::emit_points(Frame& frame, std::size_t position, const NestContext& context) const {
+ir::Stmt NestBuilder::emit_points(const Frame& frame, std::size_t position,
+                                  const NestContext& context) const {
   const auto& loops = frame.vars.loops();
   analysis::Scope open;
   bool written_out = false;
@@ -26,21 +27,18 @@ ir::Stmt NestBuilder::emit_points(Frame& frame, std::size_t position, const Nest
     open[loops[i].name] = {make_const(Int(32), 0), make_const(Int(32), *count - 1)};
   }
   Expr inside;
-  for (const Guard& guard : frame.guards) {
+  for (const Guard& guard : frame.open.guards) {
     const analysis::Interval range = analysis::interval_of(guard.offset, open);
     if (!range.bounded()) return emit_loops(frame, position, context);
     const Expr one = simplify(range.max < guard.extent);
     inside = inside.defined() ? inside && one : one;
   }
   if (!written_out || !inside.defined()) return emit_loops(frame, position, context);
-  const auto guards = frame.guards;
-  frame.guards.clear();
-  const ir::Stmt whole = emit_loops(frame, position, context);
-  frame.guards = guards;
-  frame.rolled = true;
-  const ir::Stmt edge = emit_loops(frame, position, context);
-  frame.rolled = false;
-  return ir::make_stmt(ir::If{inside, whole, edge});
+  Frame whole = frame, edge = frame;
+  whole.open.guards.clear();
+  edge.rolled = true;
+  const ir::Stmt all = emit_loops(whole, position, context);
+  return ir::make_stmt(ir::If{inside, all, emit_loops(edge, position, context)});
 }
 
 }  // namespace mica::passes

@@ -31,7 +31,7 @@ std::optional<Carried> NestBuilder::carried_at(const Frame& frame, std::size_t p
                                                const NestContext& context) const {
   const auto& loops = frame.vars.loops();
   const Recurrence* recurrence = recurrence_of(frame.func);
-  if (recurrence == nullptr || frame.index > 0 || frame.carried || frame.body) return std::nullopt;
+  if (recurrence == nullptr || frame.index > 0 || frame.carried) return std::nullopt;
   if (!context.on_gpu || !context.in_thread || !loops[position].recurs) return std::nullopt;
   for (std::size_t i = 0; i < position; ++i) {
     // emit_loops writes out the serial ones.
@@ -44,7 +44,7 @@ std::optional<Carried> NestBuilder::carried_at(const Frame& frame, std::size_t p
   std::int64_t elements = carried.reach * static_cast<std::int64_t>(frame.func.types.size());
   for (std::size_t d = 0; d < frame.func.args.size(); ++d) {
     if (d == recurrence->dim) continue;
-    const analysis::Interval points = frame.vars.interval(frame.func.args[d], frame.fixed);
+    const analysis::Interval points = frame.vars.interval(frame.func.args[d], frame.open.fixed);
     const auto count = analysis::constant_extent(points);
     if (!count || elements > kMostCarried) return std::nullopt;
     elements *= *count;
@@ -59,11 +59,11 @@ std::optional<Carried> NestBuilder::carried_at(const Frame& frame, std::size_t p
   return carried;
 }
 
-ir::Stmt NestBuilder::emit_carried(Frame& frame, std::size_t position, const NestContext& context,
+ir::Stmt NestBuilder::emit_carried(const Frame& frame, std::size_t position, const NestContext& context,
                                    const Carried& carried) const {
-  frame.carried = &carried;
-  ir::Stmt walk = emit_loops(frame, position + 1, context);
-  frame.carried = nullptr;
+  Frame walked = frame;
+  walked.carried = &carried;
+  ir::Stmt walk = emit_loops(walked, position + 1, context);
   std::vector<ir::Stmt> stmts;
   std::vector<std::int64_t> at(carried.extents.size() + 1, 0);
   std::int64_t count = carried.reach;
@@ -101,30 +101,24 @@ ir::Stmt NestBuilder::emit_carried(Frame& frame, std::size_t position, const Nes
   return result;
 }
 
-ir::Stmt NestBuilder::emit_steps(Frame& frame, std::size_t position, const NestContext& context) const {
+ir::Stmt NestBuilder::emit_steps(const Frame& frame, std::size_t position,
+                                 const NestContext& context) const {
   const LoopVars::Loop& loop = frame.vars.loops()[position];
-  const auto saved = frame.guards;
   Expr all_inside, count = loop.extent;
-  std::erase_if(frame.guards, [&](const Guard& guard) {
-    const auto room = frame.room_for(guard, loop.name);
-    if (!room) return false;
-    const Expr one = loop.extent <= *room;
+  Frame inner = frame;
+  for (const Expr& room : inner.open.take_rooms(loop.name)) {
+    const Expr one = loop.extent <= room;
     all_inside = all_inside.defined() ? all_inside && one : one;
-    count = min(count, *room);
-    return true;
-  });
-  ir::Stmt result;
-  if (all_inside.defined()) {
-    const auto steps = [&](const Expr& extent, LoopKind kind) {
-      const bool rolled = kind == LoopKind::Serial;
-      return ir::make_stmt(
-          ir::For{loop.name, number(0), extent, kind, emit_inside(frame, position, context), rolled});
-    };
-    result = ir::make_stmt(ir::If{simplify(all_inside), steps(loop.extent, LoopKind::Unrolled),
-                                  steps(simplify(count), LoopKind::Serial)});
+    count = min(count, room);
   }
-  frame.guards = saved;
-  return result;
+  if (!all_inside.defined()) return {};
+  const auto steps = [&](const Expr& extent, LoopKind kind) {
+    const bool rolled = kind == LoopKind::Serial;
+    return ir::make_stmt(
+        ir::For{loop.name, number(0), extent, kind, emit_inside(inner, position, context), rolled});
+  };
+  return ir::make_stmt(ir::If{simplify(all_inside), steps(loop.extent, LoopKind::Unrolled),
+                              steps(simplify(count), LoopKind::Serial)});
 }
 
 }  // namespace mica::passes

@@ -37,8 +37,6 @@ Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
   if (auto it = pipeline.marched.find(func.name); it != pipeline.marched.end()) {
     p.ahead = it->second.ahead;
     p.prefetch = it->second.prefetch;
-    p.filled_from = it->second.filled_from;
-    p.column = it->second.column;
     p.part_of = it->second.part_of;
   }
   return p;
