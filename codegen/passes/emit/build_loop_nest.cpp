@@ -7,7 +7,7 @@
 #include "codegen/analysis/simplify.h"
 #include "codegen/analysis/type_origin.h"
 #include "codegen/ir/traverse.h"
-#include "codegen/passes/emit/nest_builder.h"
+#include "codegen/passes/emit/nest.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -119,8 +119,7 @@ void add_temporary(Program& program, const FunctionData& func) {
 
 namespace {
 
-std::vector<Nest> nests_of(const Program& program, const FunctionData& func, NestFindings& found) {
-  const NestBuilder builder(program, found);
+std::vector<Nest> nests_of(const Program& program, const FunctionData& func, nest::NestFindings& found) {
   std::vector<Nest> nests;
   for (std::size_t i = 0; i < func.definitions.size(); ++i) {
     if (analysis::copies_onto_itself(program, func, i)) continue;
@@ -128,7 +127,7 @@ std::vector<Nest> nests_of(const Program& program, const FunctionData& func, Nes
     nest.func = func.name;
     nest.definition = i;
     bool on_gpu = false;
-    nest.body = builder.build_root(func, i, on_gpu);
+    nest.body = nest::build_root({program, found}, func, i, on_gpu);
     const Hints hints(func);
     nest.body = hints.mark(nest.body);
     nest.textures = hints.textures;
@@ -162,11 +161,11 @@ void build_loop_nest(Program& program) {
   for (const auto& func : program.pipeline.funcs) {
     if (!program.required.count(func->name) || !program.is_root(func->name)) continue;
     if (!program.pipeline.is_output(func->name)) add_temporary(program, *func);
-    NestFindings found;
+    nest::NestFindings found;
     std::vector<Nest> nests = nests_of(program, *func, found);
     if (func->definitions.size() > 1 && !found.kept_in_arrays.empty()) {
       // What one definition keeps in an array, all of them do: again, now that it is known.
-      NestFindings known;
+      nest::NestFindings known;
       known.kept_in_arrays = std::move(found.kept_in_arrays);
       found = std::move(known);
       nests = nests_of(program, *func, found);

@@ -1,11 +1,10 @@
-// NestBuilder: marched loops — the planes that a block keeps from one step to the next.
+// Marched loops — the planes that a block keeps from one step to the next.
 #include <algorithm>
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/passes/emit/bulk_fills.h"
 #include "codegen/passes/emit/clamped_blocks.h"
-#include "codegen/passes/emit/nest_builder.h"
-#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/passes/emit/nest.h"
 #include "codegen/passes/emit/shared_rows.h"
 #include "codegen/plan/kernel_frame.h"
 #include "codegen/plan/own_order.h"
@@ -16,7 +15,7 @@
 #include "dsl/pipeline/march_taps.h"
 #include "dsl/pipeline/recurrence.h"
 
-namespace mica::passes {
+namespace mica::passes::nest {
 
 using analysis::Box;
 using analysis::Interval;
@@ -164,230 +163,26 @@ Expr first_read_in(const MarchStage& stage, const Expr& step) {
   return step + constant(stage.warm_up() - stage.newest_lag);
 }
 
-}  // namespace
-
-// ---- blocks inside the domain and at its edge ------------------------------------------------------
-
-ir::Stmt NestBuilder::split_block(const Frame& frame, std::size_t position,
-                                  const NestContext& context) const {
-  using Edge = planning::Inside::Edge;
-  NestContext known = context;
-  planning::Inside inside;
-  if (frame.kernel != nullptr) {
-    known.row = frame.kernel->frame.row;
-    inside = frame.kernel->inside;
-  }
-  NestContext everywhere = known;
-  everywhere.interior = everywhere.interior_step = everywhere.any_point = true;
-  // What is computed for a whole chunk may reach past the last plane.
-  const auto emit = [&](const Frame& of, NestContext within, bool whole_chunk) {
-    NestContext chunk = within;
-    chunk.interior = within.interior && whole_chunk;
-    return place_funcs(of, position, chunk, emit_loops(of, position, within));
-  };
-  const auto in_arrays = [&](const ir::Stmt& stmt) {
-    const auto blocks = frame.common             ? ClampedBlocks::Overlapping
-                        : inside.block.defined() ? ClampedBlocks::AtTheEdge
-                                                 : ClampedBlocks::All;
-    return clamped(program_, frame.func, frame.vars, blocks, stmt);
-  };
-  if (frame.common) return in_arrays(emit(frame, everywhere, true));
-  const bool clamps = inside.edge == Edge::ClampedLoads;
-  if (!clamps && !inside.block.defined()) return emit(frame, known, true);
-  std::string march;
-  for (const auto& loop : frame.vars.loops()) {
-    if (loop.kind == LoopKind::March) march = loop.name;
-  }
-  Frame untested = frame;  // but for the planes of a march
-  std::erase_if(untested.open.guards, [&](const Guard& guard) { return !guard.loops.count(march); });
-  const bool whole_chunk = untested.open.guards.empty();  // else the last may end before its planes do
-  ir::Stmt whole;
-  if (inside.block.defined()) {
-    NestContext interior = known;
-    interior.interior = whole_chunk;
-    interior.interior_step = true;
-    whole = emit(untested, interior, whole_chunk);
-  }
-  ir::Stmt edge;
-  if (clamps) {
-    everywhere.interior = whole_chunk;
-    untested.tested = inside_of(frame.open.guards, march);
-    edge = in_arrays(emit(untested, everywhere, whole_chunk));
-  } else {
-    edge = emit(frame, known, true);
-  }
-  return whole.defined() ? ir::make_stmt(ir::If{inside.block, whole, edge}) : edge;
-}
-
-// ---- the marched loop ------------------------------------------------------------------------------
-
-ir::Stmt NestBuilder::emit_march(const Frame& around, std::size_t position,
-                                 const NestContext& context) const {
-  Frame frame = around;
-  const LoopVars::Loop& loop = frame.vars.loops()[position];
-  Expr planes = loop.extent;
-  for (const Expr& room : frame.open.take_rooms(loop.name)) planes = simplify(min(planes, room));
-  const std::string marched = planning::marched_dimension(frame.vars, frame.func, loop.name);
-  frame.open.fixed.insert(loop.name);
-  NestContext within = context;
-  within.interior = context.interior || context.interior_step;
-  MarchPlan plan = frame.kernel != nullptr ? frame.kernel->march() : MarchPlan();
-  for (auto& stage : plan.stages) stage.bulk = stage.bulk && within.copies_whole();
-
-  within.ranges.push(loop.name, {-plan.warm_up, std::nullopt});
-  NestContext step = within;
-  step.in_step = true;
-  const Expr count = make_var(loop.name + ".planes");
-  ir::Stmt body =
-      ir::make_stmt(ir::For{loop.name, constant(-plan.warm_up), simplify(count + constant(plan.warm_up)),
-                            LoopKind::March, emit_step(frame, position, plan, count, step)});
-  const Expr start = substitute(frame.vars.value(marched), loop.name, constant(0));
-  for (auto it = plan.stages.rbegin(); it != plan.stages.rend(); ++it) {
-    Box box = it->box;
-    if (it->dim < 0) {
-      body = ir::make_block({emit_stage(frame, position, *it, start, within), body});
-      body = allocate(*it->func, box, within, body, &*it);
-      continue;
-    }
-    const Expr first = simplify(start + constant(it->first));
-    box[static_cast<std::size_t>(it->dim)] = {first, simplify(first + constant(it->depth - 1))};
-    if (it->bulk) body = with_barriers(*it->func, it->depth, body);
-    body = allocate(*it->func, box, within, body, &*it);
-    body = in_shared_rows(program_, frame.func, frame.vars, frame.open.fixed, *it, body);
-  }
-  return ir::make_stmt(ir::LetStmt{loop.name + ".planes", planes, body});
-}
-
-ir::Stmt NestBuilder::emit_step(const Frame& frame, std::size_t position, const MarchPlan& plan,
-                                const Expr& count, const NestContext& context) const {
-  const LoopVars::Loop& loop = frame.vars.loops()[position];
-  const Expr step = make_var(loop.name);
-  const std::string marched = planning::marched_dimension(frame.vars, frame.func, loop.name);
-  const Expr plane = frame.vars.value(marched);
-  internal_check(analysis::constant_difference(
-                     plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
-                 "a march goes one plane a step");
-  const std::vector<Part> parts = parts_of(plan, frame.func);
-  const StepCopies copies = copies_of(frame.kernel, context.copies_whole(), plan, step);
-  const std::size_t committed = copies_end_before(program_, plan, parts, copies);
-  const std::size_t arrived = first_of(parts, [&](const Part& part) {
-    return part.stage == nullptr || reads_one(*part.func, plan, [](const auto& s) { return s.bulk; });
-  });
-  const auto rows = [&](const MarchStage& stage) {
-    return exchange_rows(program_, frame.func, frame.vars, stage, plane);
-  };
-  std::vector<ir::Stmt> stmts = {copies.at_start};
-  for (const MarchStage& stage : plan.stages) {
-    if (stage.newest != stage.ahead) stmts.push_back(once_filled(stage, plan, step, rows(stage).given));
-  }
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Part& part = parts[i];
-    const auto take = [&] {
-      for (const MarchStage* stage : taken_before(parts, i, marched)) {
-        stmts.push_back(once_filled(*stage, plan, step, rows(*stage).taken));
-      }
-    };
-    if (part.stage != nullptr) take();
-    if (i == committed && copies.made) {
-      stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
-      stmts.push_back(copies.at_end);
-    }
-    if (i == arrived) {
-      for (const auto& stage : plan.stages) {
-        if (stage.bulk) stmts.push_back(emit_bulk_wait(stage, plan, step, count));
-      }
-    }
-    if (part.stage == nullptr) {
-      take();
-      NestContext inner = context;
-      add_stored(frame, position, inner);
-      const ir::Stmt body = store_funcs(frame, position, inner, emit_loops(frame, position, inner));
-      stmts.push_back(guarded(plan.warm_up > 0 ? step >= 0 : Expr(), body));
-      continue;
-    }
-    // Points that nobody stores are computed like others.
-    Frame of_stage = frame;
-    if (frame.common) of_stage.open.guards.clear();
-    const ir::Stmt made = emit_stage(of_stage, position, *part.stage, plane, context);
-    const Expr in_time = takes_part(*part.stage, plan, step, count);
-    stmts.push_back(ir::make_stmt(ir::Produce{part.func->name, guarded(in_time, made), true}));
-    if (part.stage->newest == part.stage->ahead) {
-      stmts.push_back(once_filled(*part.stage, plan, step, rows(*part.stage).given));
-    }
-  }
-  return ir::make_block(std::move(stmts));
-}
-
-// The wait for the newest plane that the step reads, where an earlier step has begun it.
-ir::Stmt NestBuilder::emit_bulk_wait(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
-                                     const Expr& count) const {
-  const ir::Stmt wait = bulk_wait(*stage.func, first_read_in(stage, step), stage.depth);
-  Expr condition;
-  const std::int64_t first = stage.newest_lag - stage.warm_up();
-  if (-plan.warm_up < first) condition = step >= constant(first);
-  const std::int64_t beyond = stage.beyond - stage.newest_lag;
-  if (beyond > 0) {
-    const Expr in_time = step + constant(beyond) < count;
-    condition = condition.defined() ? condition && in_time : in_time;
-  }
-  return condition.defined() ? ir::make_stmt(ir::If{condition, wait, {}}) : wait;
-}
-
-ir::Stmt NestBuilder::emit_stage(const Frame& frame, std::size_t position, const MarchStage& stage,
-                                 const Expr& plane, const NestContext& context) const {
-  const FunctionData& func = *stage.func;
-  if (!stage.per_thread) {
-    Box box = stage.box;
-    if (stage.dim >= 0) {
-      const Expr at = simplify(plane + constant(stage.ahead));
-      box[static_cast<std::size_t>(stage.dim)] = {at, at};
-    }
-    if (stage.bulk) {
-      const Expr number = begun_in(stage, make_var(frame.vars.loops()[position].name));
-      return bulk_fill(program_, func, box, crew_of(func, fill_place(context)), number, stage.depth);
-    }
-    const planning::Stage* planned = frame.kernel->find(func.name);
-    if (planned->fill.way == planning::Fill::Way::Window && context.interior) {
-      return fill_around(frame, position, stage, box, context);
-    }
-    return build_definitions(func, box, context);
-  }
-  const auto value_of = [&](const std::string& name) {
-    const auto d = static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), name) -
-                                            func.args.begin());
-    const Expr value = frame.vars.value(frame.func.args.at(d));
-    return static_cast<int>(d) == stage.dim ? simplify(value + constant(stage.ahead)) : value;
-  };
-  return at_own_points(frame, position, point_stores(program_, func, 0, value_of));
-}
-
-ir::Stmt NestBuilder::at_own_points(const Frame& frame, std::size_t position,
-                                    const ir::Stmt& point) const {
+// `point` at the points that a thread has inside of loop `position`.
+ir::Stmt at_own_points(const Nested& frame, std::size_t position, const ir::Stmt& point) {
   const bool apart = is_atomic(frame.func.definitions[frame.index]) ||
                      planning::color_condition(frame.func, frame.index).defined();
   return own_points(frame.vars, position, frame.open, !apart, point);
 }
 
-// ---- planes filled from registers ------------------------------------------------------------------
-//
-//        y strip           the tile's own points come from the window; with a star no corner is read
-//     +-----------+
-//   x |   tile    | x
-//     +-----------+
-//        y strip
-
-ir::Stmt NestBuilder::fill_around(const Frame& frame, std::size_t position, const MarchStage& stage,
-                                  const Box& box, const NestContext& context) const {
+// The plane of a staged Func whose own points the registers of `window` hold.
+ir::Stmt fill_around(const Nesting& nesting, const Nested& frame, std::size_t position,
+                     const MarchStage& stage, const Box& box, const Around& context) {
   const FunctionData& func = *stage.func;
   const planning::Fill& fill = frame.kernel->find(func.name)->fill;
-  const FunctionData& window = find(fill.window);
+  const FunctionData& window = find(nesting, fill.window);
   const std::vector<std::string>& pattern = fill.column;
   Box tile = box;
   for (std::size_t d = 0; d < box.size(); ++d) {
     if (static_cast<int>(d) != stage.dim) tile[d] = frame.vars.interval(pattern[d], frame.open.fixed);
   }
   bool corners = false;
-  for (const auto& reader : program_.pipeline.funcs) {
+  for (const auto& reader : nesting.program.pipeline.funcs) {
     for (const auto& definition : reader->definitions) {
       analysis::for_each_access(definition, [&](const Access& access) {
         if (access.name != func.name) return;
@@ -421,14 +216,223 @@ ir::Stmt NestBuilder::fill_around(const Frame& frame, std::size_t position, cons
     for (std::size_t e = 0; e < d; ++e) strip[e] = corners ? box[e] : tile[e];
     strip[d] = {box[d].min, simplify(tile[d].min - 1)};
     if (*analysis::constant_difference(tile[d].min, box[d].min) > 0) {
-      stmts.push_back(fill_box(program_, func, 0, strip, LoadPolicy::TwoStep, fill_place(context)));
+      stmts.push_back(
+          fill_box(nesting.program, func, 0, strip, LoadPolicy::TwoStep, fill_place(nesting, context)));
     }
     strip[d] = {simplify(tile[d].max + 1), box[d].max};
     if (*analysis::constant_difference(box[d].max, tile[d].max) > 0) {
-      stmts.push_back(fill_box(program_, func, 0, strip, LoadPolicy::TwoStep, fill_place(context)));
+      stmts.push_back(
+          fill_box(nesting.program, func, 0, strip, LoadPolicy::TwoStep, fill_place(nesting, context)));
     }
   }
   return ir::make_block(std::move(stmts));
 }
 
-}  // namespace mica::passes
+ir::Stmt emit_stage(const Nesting& nesting, const Nested& frame, std::size_t position,
+                    const MarchStage& stage, const Expr& plane, const Around& context) {
+  const FunctionData& func = *stage.func;
+  if (!stage.per_thread) {
+    Box box = stage.box;
+    if (stage.dim >= 0) {
+      const Expr at = simplify(plane + constant(stage.ahead));
+      box[static_cast<std::size_t>(stage.dim)] = {at, at};
+    }
+    if (stage.bulk) {
+      const Expr number = begun_in(stage, make_var(frame.vars.loops()[position].name));
+      return bulk_fill(nesting.program, func, box, crew_of(func, fill_place(nesting, context)), number,
+                       stage.depth);
+    }
+    const planning::Stage* planned = frame.kernel->find(func.name);
+    if (planned->fill.way == planning::Fill::Way::Window && context.interior) {
+      return fill_around(nesting, frame, position, stage, box, context);
+    }
+    return build_definitions(nesting, func, box, context);
+  }
+  const auto value_of = [&](const std::string& name) {
+    const auto d = static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), name) -
+                                            func.args.begin());
+    const Expr value = frame.vars.value(frame.func.args.at(d));
+    return static_cast<int>(d) == stage.dim ? simplify(value + constant(stage.ahead)) : value;
+  };
+  return at_own_points(frame, position, point_stores(nesting.program, func, 0, value_of));
+}
+
+// The wait for the newest plane that the step reads, where an earlier step has begun it.
+ir::Stmt emit_bulk_wait(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
+                        const Expr& count) {
+  const ir::Stmt wait = bulk_wait(*stage.func, first_read_in(stage, step), stage.depth);
+  Expr condition;
+  const std::int64_t first = stage.newest_lag - stage.warm_up();
+  if (-plan.warm_up < first) condition = step >= constant(first);
+  const std::int64_t beyond = stage.beyond - stage.newest_lag;
+  if (beyond > 0) {
+    const Expr in_time = step + constant(beyond) < count;
+    condition = condition.defined() ? condition && in_time : in_time;
+  }
+  return condition.defined() ? ir::make_stmt(ir::If{condition, wait, {}}) : wait;
+}
+
+ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t position,
+                   const MarchPlan& plan, const Expr& count, const Around& context) {
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  const Expr step = make_var(loop.name);
+  const std::string marched = planning::marched_dimension(frame.vars, frame.func, loop.name);
+  const Expr plane = frame.vars.value(marched);
+  internal_check(analysis::constant_difference(
+                     plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
+                 "a march goes one plane a step");
+  const std::vector<Part> parts = parts_of(plan, frame.func);
+  const StepCopies copies = copies_of(frame.kernel, context.copies_whole(), plan, step);
+  const std::size_t committed = copies_end_before(nesting.program, plan, parts, copies);
+  const std::size_t arrived = first_of(parts, [&](const Part& part) {
+    return part.stage == nullptr || reads_one(*part.func, plan, [](const auto& s) { return s.bulk; });
+  });
+  const auto rows = [&](const MarchStage& stage) {
+    return exchange_rows(nesting.program, frame.func, frame.vars, stage, plane);
+  };
+  std::vector<ir::Stmt> stmts = {copies.at_start};
+  for (const MarchStage& stage : plan.stages) {
+    if (stage.newest != stage.ahead) stmts.push_back(once_filled(stage, plan, step, rows(stage).given));
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    const auto take = [&] {
+      for (const MarchStage* stage : taken_before(parts, i, marched)) {
+        stmts.push_back(once_filled(*stage, plan, step, rows(*stage).taken));
+      }
+    };
+    if (part.stage != nullptr) take();
+    if (i == committed && copies.made) {
+      stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
+      stmts.push_back(copies.at_end);
+    }
+    if (i == arrived) {
+      for (const auto& stage : plan.stages) {
+        if (stage.bulk) stmts.push_back(emit_bulk_wait(stage, plan, step, count));
+      }
+    }
+    if (part.stage == nullptr) {
+      take();
+      Around inner = context;
+      add_stored(nesting, frame, position, inner);
+      const ir::Stmt body =
+          store_funcs(nesting, frame, position, inner, emit_loops(nesting, frame, position, inner));
+      stmts.push_back(guarded(plan.warm_up > 0 ? step >= 0 : Expr(), body));
+      continue;
+    }
+    // Points that nobody stores are computed like others.
+    Nested of_stage = frame;
+    if (frame.common) of_stage.open.guards.clear();
+    const ir::Stmt made = emit_stage(nesting, of_stage, position, *part.stage, plane, context);
+    const Expr in_time = takes_part(*part.stage, plan, step, count);
+    stmts.push_back(ir::make_stmt(ir::Produce{part.func->name, guarded(in_time, made), true}));
+    if (part.stage->newest == part.stage->ahead) {
+      stmts.push_back(once_filled(*part.stage, plan, step, rows(*part.stage).given));
+    }
+  }
+  return ir::make_block(std::move(stmts));
+}
+
+}  // namespace
+
+// ---- blocks inside the domain and at its edge ------------------------------------------------------
+
+ir::Stmt split_block(const Nesting& nesting, const Nested& frame, std::size_t position,
+                     const Around& context) {
+  using Edge = planning::Inside::Edge;
+  Around known = context;
+  planning::Inside inside;
+  if (frame.kernel != nullptr) {
+    known.row = frame.kernel->frame.row;
+    inside = frame.kernel->inside;
+  }
+  Around everywhere = known;
+  everywhere.interior = everywhere.interior_step = everywhere.any_point = true;
+  // What is computed for a whole chunk may reach past the last plane.
+  const auto emit = [&](const Nested& of, Around within, bool whole_chunk) {
+    Around chunk = within;
+    chunk.interior = within.interior && whole_chunk;
+    return place_funcs(nesting, of, position, chunk, emit_loops(nesting, of, position, within));
+  };
+  const auto in_arrays = [&](const ir::Stmt& stmt) {
+    const auto blocks = frame.common             ? ClampedBlocks::Overlapping
+                        : inside.block.defined() ? ClampedBlocks::AtTheEdge
+                                                 : ClampedBlocks::All;
+    return clamped(nesting.program, frame.func, frame.vars, blocks, stmt);
+  };
+  if (frame.common) return in_arrays(emit(frame, everywhere, true));
+  const bool clamps = inside.edge == Edge::ClampedLoads;
+  if (!clamps && !inside.block.defined()) return emit(frame, known, true);
+  std::string march;
+  for (const auto& loop : frame.vars.loops()) {
+    if (loop.kind == LoopKind::March) march = loop.name;
+  }
+  Nested untested = frame;  // but for the planes of a march
+  std::erase_if(untested.open.guards, [&](const Guard& guard) { return !guard.loops.count(march); });
+  const bool whole_chunk = untested.open.guards.empty();  // else the last may end before its planes do
+  ir::Stmt whole;
+  if (inside.block.defined()) {
+    Around interior = known;
+    interior.interior = whole_chunk;
+    interior.interior_step = true;
+    whole = emit(untested, interior, whole_chunk);
+  }
+  ir::Stmt edge;
+  if (clamps) {
+    everywhere.interior = whole_chunk;
+    untested.tested = inside_of(frame.open.guards, march);
+    edge = in_arrays(emit(untested, everywhere, whole_chunk));
+  } else {
+    edge = emit(frame, known, true);
+  }
+  return whole.defined() ? ir::make_stmt(ir::If{inside.block, whole, edge}) : edge;
+}
+
+// ---- the marched loop ------------------------------------------------------------------------------
+
+ir::Stmt emit_march(const Nesting& nesting, const Nested& around, std::size_t position,
+                    const Around& context) {
+  Nested frame = around;
+  const LoopVars::Loop& loop = frame.vars.loops()[position];
+  Expr planes = loop.extent;
+  for (const Expr& room : frame.open.take_rooms(loop.name)) planes = simplify(min(planes, room));
+  const std::string marched = planning::marched_dimension(frame.vars, frame.func, loop.name);
+  frame.open.fixed.insert(loop.name);
+  Around within = context;
+  within.interior = context.interior || context.interior_step;
+  MarchPlan plan = frame.kernel != nullptr ? frame.kernel->march() : MarchPlan();
+  for (auto& stage : plan.stages) stage.bulk = stage.bulk && within.copies_whole();
+
+  within.ranges.push(loop.name, {-plan.warm_up, std::nullopt});
+  Around step = within;
+  step.in_step = true;
+  const Expr count = make_var(loop.name + ".planes");
+  ir::Stmt body =
+      ir::make_stmt(ir::For{loop.name, constant(-plan.warm_up), simplify(count + constant(plan.warm_up)),
+                            LoopKind::March, emit_step(nesting, frame, position, plan, count, step)});
+  const Expr start = substitute(frame.vars.value(marched), loop.name, constant(0));
+  for (auto it = plan.stages.rbegin(); it != plan.stages.rend(); ++it) {
+    Box box = it->box;
+    if (it->dim < 0) {
+      body = ir::make_block({emit_stage(nesting, frame, position, *it, start, within), body});
+      body = allocate(nesting, *it->func, box, within, body, &*it);
+      continue;
+    }
+    const Expr first = simplify(start + constant(it->first));
+    box[static_cast<std::size_t>(it->dim)] = {first, simplify(first + constant(it->depth - 1))};
+    if (it->bulk) body = with_barriers(*it->func, it->depth, body);
+    body = allocate(nesting, *it->func, box, within, body, &*it);
+    body = in_shared_rows(nesting.program, frame.func, frame.vars, frame.open.fixed, *it, body);
+  }
+  return ir::make_stmt(ir::LetStmt{loop.name + ".planes", planes, body});
+}
+
+// ---- planes filled from registers ------------------------------------------------------------------
+//
+//        y strip           the tile's own points come from the window; with a star no corner is read
+//     +-----------+
+//   x |   tile    | x
+//     +-----------+
+//        y strip
+
+}  // namespace mica::passes::nest

@@ -1,12 +1,13 @@
-// NestBuilder: Funcs computed inside another's loops — their boxes, memory and cooperative filling.
+// Funcs computed inside another's loops — their boxes, memory and cooperative filling.
 #include <algorithm>
 
-#include "codegen/passes/emit/nest_builder.h"
-#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/analysis/simplify.h"
+#include "codegen/passes/emit/nest.h"
 #include "codegen/plan/placed_funcs.h"
+#include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
-namespace mica::passes {
+namespace mica::passes::nest {
 
 using analysis::Box;
 
@@ -43,131 +44,47 @@ bool is_stored_outside(const Placement& p) {
                   where);
 }
 
-}  // namespace
-
-bool NestBuilder::runs_at_once(LoopKind kind) {
-  return kind != LoopKind::Serial && kind != LoopKind::Unrolled;
+// Boxes of all Funcs computed at `frame`'s loop `position` or deeper, for one iteration of it.
+std::map<std::string, Box> boxes_at(const Nesting& nesting, const Nested& frame, std::size_t position) {
+  return planning::boxes_at(nesting.program, {frame.func, frame.index, frame.vars}, frame.open.fixed,
+                            position);
 }
 
-std::string NestBuilder::loop_text(const LoopVars::Loop& loop) {
-  return "the " + to_string(loop.kind) + " loop " + loop.dim;
+// The loop of `frame` in which `func` is computed, directly or inside another Func; -1 if none.
+int loop_of(const Nesting& nesting, const Nested& frame, const std::string& func) {
+  return planning::loop_of(nesting.program, {frame.func, frame.index, frame.vars}, func);
 }
 
-int NestBuilder::position_of(const Frame& frame, const std::string& dim) const {
-  return planning::position_of(frame.vars, dim);
-}
-
-int NestBuilder::loop_of(const Frame& frame, const std::string& func) const {
-  return planning::loop_of(program_, {frame.func, frame.index, frame.vars}, func);
-}
-
-std::map<std::string, Box> NestBuilder::boxes_at(const Frame& frame, std::size_t position) const {
-  return planning::boxes_at(program_, {frame.func, frame.index, frame.vars}, frame.open.fixed, position);
-}
-
-bool NestBuilder::keeps_funcs(const Frame& frame) const {
-  return planning::keeps_funcs(program_, {frame.func, frame.index, frame.vars});
-}
-
-std::vector<const FunctionData*> NestBuilder::stored_around(const Frame& frame,
-                                                            std::size_t position) const {
+// The Funcs that are stored at `frame`'s loop `position` and computed inside it.
+std::vector<const FunctionData*> stored_around(const Nesting& nesting, const Nested& frame,
+                                               std::size_t position) {
   std::vector<const FunctionData*> funcs;
-  for (const auto& func : program_.pipeline.funcs) {
-    const Placement& p = program_.placement.at(func->name);
+  for (const auto& func : nesting.program.pipeline.funcs) {
+    const Placement& p = nesting.program.placement.at(func->name);
     if (p.level != Placement::Level::At || p.store_root || !is_stored_outside(p)) continue;
     const bool here = p.store->func == frame.func.name &&
-                      position_of(frame, p.store->var) == static_cast<int>(position);
+                      planning::position_of(frame.vars, p.store->var) == static_cast<int>(position);
     if (here) funcs.push_back(func.get());
   }
   return funcs;
 }
 
-ir::Stmt NestBuilder::store_funcs(const Frame& frame, std::size_t position, const NestContext& context,
-                                  ir::Stmt body) const {
-  const std::vector<const FunctionData*> stored = stored_around(frame, position);
-  if (stored.empty()) return body;
-  const auto boxes = boxes_at(frame, position);
-  for (const FunctionData* func : stored) {
-    check_storage_level(frame, *func, position);
-    if (auto box = boxes.find(func->name); box != boxes.end()) {
-      body = allocate(*func, box->second, context, body);
-    }
-  }
-  return body;
-}
-
-ir::Stmt NestBuilder::place_funcs(const Frame& frame, std::size_t position, const NestContext& context,
-                                  ir::Stmt body) const {
-  std::vector<const FunctionData*> computed;
-  for (const auto& func : program_.pipeline.funcs) {
-    const Placement& p = program_.placement.at(func->name);
-    const bool here = p.level == Placement::Level::At && p.compute.func == frame.func.name &&
-                      position_of(frame, p.compute.var) == static_cast<int>(position);
-    if (!here) continue;
-    computed.push_back(func.get());
-  }
-  if (!computed.empty()) {
-    const auto boxes = boxes_at(frame, position);
-    // Consumers stand last: build from the last producer outwards.
-    for (auto it = computed.rbegin(); it != computed.rend(); ++it) {
-      auto box = boxes.find((*it)->name);
-      if (box == boxes.end()) continue;  // this definition does not read it
-      const Placement& placement = program_.placement.at((*it)->name);
-      if (placement.store_root) check_storage_root(frame, position, **it, box->second, context);
-      if (needs_array(frame, position, **it, box->second, context)) {
-        body = ir::make_block({build_func(**it, box->second, context), body});
-        findings_.kept_in_arrays.insert((*it)->name);
-        note((*it)->name + ": a thread keeps its points in an array in global memory");
-        continue;
-      }
-      if (is_stored_outside(placement)) {
-        body = ir::make_block({build_slid(frame, position, **it, box->second, context), body});
-        continue;
-      }
-      body = ir::make_block({build_func(**it, box->second, context), body});
-      body = allocate(**it, box->second, context, body);
-    }
-  }
-  return store_funcs(frame, position, context, body);
-}
-
-void NestBuilder::add_stored(const Frame& frame, std::size_t position, NestContext& context) const {
-  const std::vector<const FunctionData*> stored = stored_around(frame, position);
-  if (stored.empty()) return;
-  const auto boxes = boxes_at(frame, position);
-  for (const FunctionData* func : stored) {
-    if (const auto box = boxes.find(func->name); box != boxes.end()) {
-      context.stored[func->name] = box->second;
-    }
-  }
-}
-
-// Loops round the box of one iteration up to whole vectors, which may reach past what is stored outside.
-Box NestBuilder::needed_box(const FunctionData& func, const NestContext& context) const {
-  Box box = program_.required.at(func.name);
-  const auto stored = context.stored.find(func.name);
-  if (stored == context.stored.end()) return box;
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    box[d].min = simplify(max(box[d].min, stored->second[d].min));
-    box[d].max = simplify(min(box[d].max, stored->second[d].max));
-  }
-  return box;
-}
-
-void NestBuilder::check_storage_level(const Frame& frame, const FunctionData& func,
-                                      std::size_t position) const {
-  const int compute = loop_of(frame, func.name);
+void check_storage_level(const Nesting& nesting, const Nested& frame, const FunctionData& func,
+                         std::size_t position) {
+  const int compute = loop_of(nesting, frame, func.name);
   for (int i = compute; i >= 0 && i < static_cast<int>(position); ++i) {
     const LoopVars::Loop& loop = frame.vars.loops()[static_cast<std::size_t>(i)];
     if (!runs_at_once(loop.kind)) continue;
     refuse_sharing("store_at(" + frame.func.name + ", " + frame.vars.loops()[position].dim + ")", func,
                    loop_text(loop),
-                   place_of<directive::StoreAt>(func, program_.placement.at(func.name)));
+                   place_of<directive::StoreAt>(func, nesting.program.placement.at(func.name)));
   }
 }
 
-bool NestBuilder::has_own_points(const Frame& frame, std::size_t position, const Box& box) const {
-  if (!program_.is_root(frame.func.name)) return false;
+// Do iterations of loop `position` and of those around it that run at once need no points in common,
+// where one needs `box`?
+bool has_own_points(const Nesting& nesting, const Nested& frame, std::size_t position, const Box& box) {
+  if (!nesting.program.is_root(frame.func.name)) return false;
   const auto& loops = frame.vars.loops();
   std::set<std::size_t> apart;  // loops whose iterations need other points
   for (const auto& along : box) {
@@ -203,19 +120,27 @@ bool NestBuilder::has_own_points(const Frame& frame, std::size_t position, const
   return true;
 }
 
-bool NestBuilder::needs_array(const Frame& frame, std::size_t position, const FunctionData& func,
-                              const Box& box, const NestContext& context) const {
-  const Placement& placement = program_.placement.at(func.name);
+void check_storage_root(const Nesting& nesting, const Nested& frame, std::size_t position,
+                        const FunctionData& func, const Box& box, const Around& context) {
+  if (context.concurrent.empty() || has_own_points(nesting, frame, position, box)) return;
+  refuse_sharing("store_root()", func, context.concurrent,
+                 place_of<directive::StoreRoot>(func, nesting.program.placement.at(func.name)));
+}
+
+// Is what a thread needs of `func`, `box`, to be kept in an array?
+bool needs_array(const Nesting& nesting, const Nested& frame, std::size_t position,
+                 const FunctionData& func, const Box& box, const Around& context) {
+  const Placement& placement = nesting.program.placement.at(func.name);
   const bool by_default =
       placement.memory == MemoryType::Auto && !is_stored_outside(placement) && !placement.load;
   // What another definition keeps in an array has no other storage in this one.
-  const bool elsewhere = findings_.kept_in_arrays.count(func.name) > 0;
+  const bool elsewhere = nesting.findings.kept_in_arrays.count(func.name) > 0;
   if (!by_default || (!context.in_thread && !elsewhere)) return false;
   const bool fixed = std::all_of(box.begin(), box.end(), [](const analysis::Interval& along) {
     return analysis::constant_extent(along).has_value();
   });
   if (fixed && !elsewhere) return false;
-  const bool own = has_own_points(frame, position, box);
+  const bool own = has_own_points(nesting, frame, position, box);
   if (elsewhere && !own) {
     throw UserError("compute_at: a thread of one definition of " + frame.func.name +
                         " keeps its points of " + func.name +
@@ -227,17 +152,12 @@ bool NestBuilder::needs_array(const Frame& frame, std::size_t position, const Fu
   return own;
 }
 
-void NestBuilder::check_storage_root(const Frame& frame, std::size_t position, const FunctionData& func,
-                                     const Box& box, const NestContext& context) const {
-  if (context.concurrent.empty() || has_own_points(frame, position, box)) return;
-  refuse_sharing("store_root()", func, context.concurrent,
-                 place_of<directive::StoreRoot>(func, program_.placement.at(func.name)));
-}
-
-ir::Stmt NestBuilder::with_trace(const FunctionData& func, const Box& box, const NestContext& context,
-                                 const ir::Stmt& body) const {
+// `body` between the lines that Func::trace_realizations asks for, where it does, in storage for
+// `box`.
+ir::Stmt with_trace(const Nesting& nesting, const FunctionData& func, const Box& box,
+                    const Around& context, const ir::Stmt& body) {
   if (!func.traces.realizations) return body;
-  if (context.on_gpu && program_.options.target.is_gpu()) {
+  if (context.on_gpu && nesting.program.options.target.is_gpu()) {
     throw UserError("trace_realizations: " + func.name +
                         " is kept inside a kernel, whose blocks and threads have its storage from "
                         "their first instruction to their last; trace it on Target::host(), or store " +
@@ -257,18 +177,102 @@ ir::Stmt NestBuilder::with_trace(const FunctionData& func, const Box& box, const
   return ir::make_block({line("begin"), body, line("end")});
 }
 
-ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const NestContext& context,
-                               const ir::Stmt& body, const MarchStage* stage) const {
+}  // namespace
+
+bool runs_at_once(LoopKind kind) { return kind != LoopKind::Serial && kind != LoopKind::Unrolled; }
+
+std::string loop_text(const LoopVars::Loop& loop) {
+  return "the " + to_string(loop.kind) + " loop " + loop.dim;
+}
+
+bool keeps_funcs(const Nesting& nesting, const Nested& frame) {
+  return planning::keeps_funcs(nesting.program, {frame.func, frame.index, frame.vars});
+}
+
+ir::Stmt store_funcs(const Nesting& nesting, const Nested& frame, std::size_t position,
+                     const Around& context, ir::Stmt body) {
+  const std::vector<const FunctionData*> stored = stored_around(nesting, frame, position);
+  if (stored.empty()) return body;
+  const auto boxes = boxes_at(nesting, frame, position);
+  for (const FunctionData* func : stored) {
+    check_storage_level(nesting, frame, *func, position);
+    if (auto box = boxes.find(func->name); box != boxes.end()) {
+      body = allocate(nesting, *func, box->second, context, body);
+    }
+  }
+  return body;
+}
+
+ir::Stmt place_funcs(const Nesting& nesting, const Nested& frame, std::size_t position,
+                     const Around& context, ir::Stmt body) {
+  std::vector<const FunctionData*> computed;
+  for (const auto& func : nesting.program.pipeline.funcs) {
+    const Placement& p = nesting.program.placement.at(func->name);
+    const bool here = p.level == Placement::Level::At && p.compute.func == frame.func.name &&
+                      planning::position_of(frame.vars, p.compute.var) == static_cast<int>(position);
+    if (!here) continue;
+    computed.push_back(func.get());
+  }
+  if (!computed.empty()) {
+    const auto boxes = boxes_at(nesting, frame, position);
+    // Consumers stand last: build from the last producer outwards.
+    for (auto it = computed.rbegin(); it != computed.rend(); ++it) {
+      auto box = boxes.find((*it)->name);
+      if (box == boxes.end()) continue;  // this definition does not read it
+      const Placement& placement = nesting.program.placement.at((*it)->name);
+      if (placement.store_root) check_storage_root(nesting, frame, position, **it, box->second, context);
+      if (needs_array(nesting, frame, position, **it, box->second, context)) {
+        body = ir::make_block({build_func(nesting, **it, box->second, context), body});
+        nesting.findings.kept_in_arrays.insert((*it)->name);
+        note(nesting, (*it)->name + ": a thread keeps its points in an array in global memory");
+        continue;
+      }
+      if (is_stored_outside(placement)) {
+        body = ir::make_block({build_slid(nesting, frame, position, **it, box->second, context), body});
+        continue;
+      }
+      body = ir::make_block({build_func(nesting, **it, box->second, context), body});
+      body = allocate(nesting, **it, box->second, context, body);
+    }
+  }
+  return store_funcs(nesting, frame, position, context, body);
+}
+
+void add_stored(const Nesting& nesting, const Nested& frame, std::size_t position, Around& context) {
+  const std::vector<const FunctionData*> stored = stored_around(nesting, frame, position);
+  if (stored.empty()) return;
+  const auto boxes = boxes_at(nesting, frame, position);
+  for (const FunctionData* func : stored) {
+    if (const auto box = boxes.find(func->name); box != boxes.end()) {
+      context.stored[func->name] = box->second;
+    }
+  }
+}
+
+// Loops round the box of one iteration up to whole vectors, which may reach past what is stored outside.
+Box needed_box(const Nesting& nesting, const FunctionData& func, const Around& context) {
+  Box box = nesting.program.required.at(func.name);
+  const auto stored = context.stored.find(func.name);
+  if (stored == context.stored.end()) return box;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    box[d].min = simplify(max(box[d].min, stored->second[d].min));
+    box[d].max = simplify(min(box[d].max, stored->second[d].max));
+  }
+  return box;
+}
+
+ir::Stmt allocate(const Nesting& nesting, const FunctionData& func, const Box& box,
+                  const Around& context, const ir::Stmt& body, const MarchStage* stage) {
   const int ring = stage ? stage->dim : -1;
-  const auto fold = stage ? findings_.folds.end() : findings_.folds.find(func.name);
-  const bool is_folded = fold != findings_.folds.end();
-  const Placement& placement = program_.placement.at(func.name);
+  const auto fold = stage ? nesting.findings.folds.end() : nesting.findings.folds.find(func.name);
+  const bool is_folded = fold != nesting.findings.folds.end();
+  const Placement& placement = nesting.program.placement.at(func.name);
   std::optional<Fold> folded;
   if (is_folded) folded = fold->second;
   if (ring >= 0) folded = Fold{static_cast<std::size_t>(ring), stage->depth};
   const bool in_rows = context.in_block && !context.in_thread;
   const planning::StorageShape shape =
-      planning::storage_shape(program_, func, box, folded, in_rows ? &context.row : nullptr);
+      planning::storage_shape(nesting.program, func, box, folded, in_rows ? &context.row : nullptr);
   std::vector<Expr> extents;
   for (std::size_t d = 0; d < box.size(); ++d) {
     const int align = storage_alignment(func, d, 1);
@@ -279,7 +283,7 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
                           : simplify((analysis::extent_of(box[d]) + (align - 1)) / align * align));
   }
   const bool fixed_size = shape.fixed();
-  if (context.in_block) static_cast<void>(fixed_extents(program_, func, box));
+  if (context.in_block) static_cast<void>(fixed_extents(nesting.program, func, box));
   MemoryType memory = placement.memory;
   if (context.in_block || context.in_thread) {
     memory = planning::memory_in_block(memory, context.in_thread);
@@ -306,7 +310,7 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
                         "MemoryType::Shared; compute it at a thread loop to keep it in registers",
                     placement.where);
   }
-  ir::Stmt result = with_trace(func, box, context, body);
+  ir::Stmt result = with_trace(nesting, func, box, context, body);
   for (std::size_t i = func.types.size(); i-- > 0;) {
     ir::Allocate alloc;
     alloc.buffer = storage_name(func.name, static_cast<int>(i), func.types.size());
@@ -333,9 +337,8 @@ ir::Stmt NestBuilder::allocate(const FunctionData& func, const Box& box, const N
   return result;
 }
 
-Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const Box& need,
-                                 const NestContext& context,
-                                 const std::function<Expr(const std::string&)>& value_of) const {
+Expr clip_condition(const FunctionData& func, const Box& box, const Box& need, const Around& context,
+                    const std::function<Expr(const std::string&)>& value_of) {
   Expr condition;
   if (context.any_point) return condition;
   const bool stored_outside = context.stored.count(func.name) > 0;
@@ -361,16 +364,16 @@ Expr NestBuilder::clip_condition(const FunctionData& func, const Box& box, const
   return condition.defined() ? simplify(condition) : condition;
 }
 
-FillPlace NestBuilder::fill_place(const NestContext& context) const {
+FillPlace fill_place(const Nesting& nesting, const Around& context) {
   FillPlace place{context.kernel, context.row};
   std::copy(std::begin(context.threads), std::end(context.threads), place.threads);
   place.inside = context.interior;
   place.clamped = context.any_point;
   place.in_step = context.in_step;
-  place.needed = [this, &context](const FunctionData& func, const Box& box, const ValueOf& value_of) {
-    return clip_condition(func, box, needed_box(func, context), context, value_of);
+  place.needed = [nesting, &context](const FunctionData& func, const Box& box, const ValueOf& value_of) {
+    return clip_condition(func, box, needed_box(nesting, func, context), context, value_of);
   };
   return place;
 }
 
-}  // namespace mica::passes
+}  // namespace mica::passes::nest

@@ -1,4 +1,4 @@
-// NestBuilder: definitions that read their own Func. A recurrence walks its dimension from its start, in
+// Definitions that read their own Func. A recurrence walks its dimension from its start, in
 // registers where a thread walks a column of its own; an update with colors takes each step-th point.
 //
 //   a thread of c(x, z) = b(x, z) - a(x, z) * c(x, z - 1), with c.reorder(z, x).gpu_tile(x, 128)
@@ -9,15 +9,14 @@
 
 #include "codegen/analysis/recurrences.h"
 #include "codegen/analysis/simplify.h"
-#include "codegen/passes/emit/nest_builder.h"
-#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/passes/emit/nest.h"
 #include "dsl/expr/constant_math.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/march_taps.h"
 #include "dsl/pipeline/recurrence.h"
 
-namespace mica::passes {
+namespace mica::passes::nest {
 
 namespace {
 
@@ -27,8 +26,7 @@ Expr number(std::int64_t value) { return make_const(Int(32), value); }
 
 }  // namespace
 
-std::optional<Carried> NestBuilder::carried_at(const Frame& frame, std::size_t position,
-                                               const NestContext& context) const {
+std::optional<Carried> carried_at(const Nested& frame, std::size_t position, const Around& context) {
   const auto& loops = frame.vars.loops();
   const Recurrence* recurrence = recurrence_of(frame.func);
   if (recurrence == nullptr || frame.index > 0 || frame.carried) return std::nullopt;
@@ -59,11 +57,11 @@ std::optional<Carried> NestBuilder::carried_at(const Frame& frame, std::size_t p
   return carried;
 }
 
-ir::Stmt NestBuilder::emit_carried(const Frame& frame, std::size_t position, const NestContext& context,
-                                   const Carried& carried) const {
-  Frame walked = frame;
+ir::Stmt emit_carried(const Nesting& nesting, const Nested& frame, std::size_t position,
+                      const Around& context, const Carried& carried) {
+  Nested walked = frame;
   walked.carried = &carried;
-  ir::Stmt walk = emit_loops(walked, position + 1, context);
+  ir::Stmt walk = emit_loops(nesting, walked, position + 1, context);
   std::vector<ir::Stmt> stmts;
   std::vector<std::int64_t> at(carried.extents.size() + 1, 0);
   std::int64_t count = carried.reach;
@@ -101,11 +99,11 @@ ir::Stmt NestBuilder::emit_carried(const Frame& frame, std::size_t position, con
   return result;
 }
 
-ir::Stmt NestBuilder::emit_steps(const Frame& frame, std::size_t position,
-                                 const NestContext& context) const {
+ir::Stmt emit_steps(const Nesting& nesting, const Nested& frame, std::size_t position,
+                    const Around& context) {
   const LoopVars::Loop& loop = frame.vars.loops()[position];
   Expr all_inside, count = loop.extent;
-  Frame inner = frame;
+  Nested inner = frame;
   for (const Expr& room : inner.open.take_rooms(loop.name)) {
     const Expr one = loop.extent <= room;
     all_inside = all_inside.defined() ? all_inside && one : one;
@@ -114,11 +112,11 @@ ir::Stmt NestBuilder::emit_steps(const Frame& frame, std::size_t position,
   if (!all_inside.defined()) return {};
   const auto steps = [&](const Expr& extent, LoopKind kind) {
     const bool rolled = kind == LoopKind::Serial;
-    return ir::make_stmt(
-        ir::For{loop.name, number(0), extent, kind, emit_inside(inner, position, context), rolled});
+    return ir::make_stmt(ir::For{loop.name, number(0), extent, kind,
+                                 emit_inside(nesting, inner, position, context), rolled});
   };
   return ir::make_stmt(ir::If{simplify(all_inside), steps(loop.extent, LoopKind::Unrolled),
                               steps(simplify(count), LoopKind::Serial)});
 }
 
-}  // namespace mica::passes
+}  // namespace mica::passes::nest

@@ -1,14 +1,14 @@
-// NestBuilder: Funcs that are stored outside the loops that compute them — what an iteration computes of
+// Funcs that are stored outside the loops that compute them — what an iteration computes of
 // them, and how little of them is kept.
 #include <algorithm>
 #include <bit>
 
 #include "codegen/analysis/simplify.h"
-#include "codegen/passes/emit/nest_builder.h"
-#include "codegen/passes/emit/nest_frame.h"
+#include "codegen/passes/emit/nest.h"
+#include "codegen/plan/placed_funcs.h"
 #include "dsl/expr/operators.h"
 
-namespace mica::passes {
+namespace mica::passes::nest {
 
 using analysis::Box;
 
@@ -89,69 +89,10 @@ std::string slides_text(const FunctionData& func, const SlidePlan& plan, const s
   return func.name + ": " + text;
 }
 
-}  // namespace
-
-std::vector<LoopVars::Loop> NestBuilder::loops_to_storage(const Frame& frame, std::size_t position,
-                                                          const FunctionData& func) const {
-  const auto& loops = frame.vars.loops();
-  const Placement& p = program_.placement.at(func.name);
-  const bool here = p.store && p.store->func == frame.func.name;
-  const std::size_t end =
-      here ? static_cast<std::size_t>(position_of(frame, p.store->var)) : loops.size();
-  return {loops.begin() + static_cast<std::ptrdiff_t>(position),
-          loops.begin() + static_cast<std::ptrdiff_t>(end)};
-}
-
-ir::Stmt NestBuilder::build_slid(const Frame& frame, std::size_t position, const FunctionData& func,
-                                 const Box& box, const NestContext& context) const {
-  findings_.folds.erase(func.name);
-  if (context.on_gpu) {
-    for (const Directive* d : folds_of(func)) {
-      refuse_fold(*d, func,
-                  "it is computed inside a kernel, where each iteration computes its whole box; "
-                  "remove this, or march along the dimension");
-    }
-    return build_func(func, box, context);
-  }
-  const std::vector<LoopVars::Loop> loops = loops_to_storage(frame, position, func);
-  const SlidePlan plan = plan_slides(func, box, loops, frame.vars.guards());
-  fold(frame, func, plan, loops);
-  Expr first_of_still;
-  for (const std::size_t l : plan.still) {
-    const Expr one = is_first(loops[l]);
-    first_of_still = first_of_still.defined() ? first_of_still && one : one;
-  }
-  const ir::Stmt made = build_new(func, box, plan, loops, context);
-  return first_of_still.defined() ? ir::make_stmt(ir::If{first_of_still, made, {}}) : made;
-}
-
-ir::Stmt NestBuilder::build_new(const FunctionData& func, const Box& box, const SlidePlan& plan,
-                                const std::vector<LoopVars::Loop>& loops,
-                                const NestContext& context) const {
-  if (plan.dims.empty()) return build_func(func, box, context);
-  // Along its innermost dimension a vector loop likes a part of constant size: the first iteration has
-  // code of its own. Along others a loop's bounds may vary.
-  const SlidDim& inner = plan.dims.front();
-  const bool apart = func.args[inner.dim] == func.definitions.front().pure_vars.front();
-  NestContext within = context;
-  Box first = box;
-  for (const SlidDim& slid : plan.dims) {
-    if (apart && &slid == &inner) continue;
-    Expr& min = first[slid.dim].min;
-    min = select(is_first(loops[slid.loop]), min, slid.next);
-    within.parts.insert(slid.dim);
-  }
-  ir::Stmt all = build_func(func, first, within);
-  if (!apart) return all;
-  Box rest = first;
-  rest[inner.dim].min = inner.next;
-  within.parts.insert(inner.dim);
-  return ir::make_stmt(ir::If{is_first(loops[inner.loop]), all, build_split(func, rest, within)});
-}
-
-ir::Stmt NestBuilder::build_split(const FunctionData& func, const Box& box,
-                                  const NestContext& context) const {
-  const Box needed = needed_box(func, context);
+// Computes `box`, in loops of constant extents where all of it is needed.
+ir::Stmt build_split(const Nesting& nesting, const FunctionData& func, const Box& box,
+                     const Around& context) {
+  const Box needed = needed_box(nesting, func, context);
   Expr inside;
   const auto require = [&](const Expr& condition) {
     inside = inside.defined() ? inside && condition : condition;
@@ -160,24 +101,51 @@ ir::Stmt NestBuilder::build_split(const FunctionData& func, const Box& box,
     if (!analysis::same(box[d].min, needed[d].min)) require(box[d].min >= needed[d].min);
     if (!analysis::same(box[d].max, needed[d].max)) require(box[d].max <= needed[d].max);
   }
-  ir::Stmt clipped = build_func(func, box, context);
+  ir::Stmt clipped = build_func(nesting, func, box, context);
   if (!inside.defined()) return clipped;
-  NestContext whole = context;
+  Around whole = context;
   whole.all_needed = true;
-  return ir::make_stmt(ir::If{simplify(inside), build_func(func, box, whole), clipped});
+  return ir::make_stmt(ir::If{simplify(inside), build_func(nesting, func, box, whole), clipped});
 }
 
-void NestBuilder::fold(const Frame& frame, const FunctionData& func, const SlidePlan& plan,
-                       const std::vector<LoopVars::Loop>& loops) const {
-  const Placement& placement = program_.placement.at(func.name);
+// The part of `box` that is new in an iteration, where `plan` slides along `loops`.
+ir::Stmt build_new(const Nesting& nesting, const FunctionData& func, const Box& box,
+                   const SlidePlan& plan, const std::vector<LoopVars::Loop>& loops,
+                   const Around& context) {
+  if (plan.dims.empty()) return build_func(nesting, func, box, context);
+  // Along its innermost dimension a vector loop likes a part of constant size: the first iteration has
+  // code of its own. Along others a loop's bounds may vary.
+  const SlidDim& inner = plan.dims.front();
+  const bool apart = func.args[inner.dim] == func.definitions.front().pure_vars.front();
+  Around within = context;
+  Box first = box;
+  for (const SlidDim& slid : plan.dims) {
+    if (apart && &slid == &inner) continue;
+    Expr& min = first[slid.dim].min;
+    min = select(is_first(loops[slid.loop]), min, slid.next);
+    within.parts.insert(slid.dim);
+  }
+  ir::Stmt all = build_func(nesting, func, first, within);
+  if (!apart) return all;
+  Box rest = first;
+  rest[inner.dim].min = inner.next;
+  within.parts.insert(inner.dim);
+  return ir::make_stmt(
+      ir::If{is_first(loops[inner.loop]), all, build_split(nesting, func, rest, within)});
+}
+
+// Records how far the storage of `func` is folded, if it is.
+void fold(const Nesting& nesting, const Nested& frame, const FunctionData& func, const SlidePlan& plan,
+          const std::vector<LoopVars::Loop>& loops) {
+  const Placement& placement = nesting.program.placement.at(func.name);
   const std::vector<const Directive*> wanted = folds_of(func);
   const std::string storage = storage_text(func, placement);
   if (!plan.slides() && wanted.empty()) {
-    return note(func.name + ": " + storage + " saves no work: " + plan.obstacle);
+    return note(nesting, func.name + ": " + storage + " saves no work: " + plan.obstacle);
   }
   // Storage that other nests or frames make is not this frame's to fold.
   const bool alone = placement.store_root
-                         ? program_.is_root(frame.func.name) && frame.func.definitions.size() == 1
+                         ? nesting.program.is_root(frame.func.name) && frame.func.definitions.size() == 1
                          : placement.store->func == frame.func.name;
   const SlidDim* slid = plan.folded();
   std::optional<std::int64_t> factor;
@@ -196,26 +164,63 @@ void NestBuilder::fold(const Frame& frame, const FunctionData& func, const Slide
   }
   std::string text = slides_text(func, plan, frame.func.name, loops);
   if (factor && alone) {
-    findings_.folds[func.name] = {slid->dim, *factor};
+    nesting.findings.folds[func.name] = {slid->dim, *factor};
     text += "; storage holds " + std::to_string(*factor) + " of " + func.args[slid->dim];
   }
-  note(text);
+  note(nesting, text);
 }
 
-ir::Stmt NestBuilder::store_folded(const FunctionData& func, ir::Stmt body) const {
-  for (const auto& other : program_.pipeline.funcs) {
-    const Placement& p = program_.placement.at(other->name);
+// The loops of `frame` from `position` to where `func` is stored, or to the outermost.
+std::vector<LoopVars::Loop> loops_to_storage(const Nesting& nesting, const Nested& frame,
+                                             std::size_t position, const FunctionData& func) {
+  const auto& loops = frame.vars.loops();
+  const Placement& p = nesting.program.placement.at(func.name);
+  const bool here = p.store && p.store->func == frame.func.name;
+  const std::size_t end =
+      here ? static_cast<std::size_t>(planning::position_of(frame.vars, p.store->var)) : loops.size();
+  return {loops.begin() + static_cast<std::ptrdiff_t>(position),
+          loops.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+}  // namespace
+
+ir::Stmt build_slid(const Nesting& nesting, const Nested& frame, std::size_t position,
+                    const FunctionData& func, const Box& box, const Around& context) {
+  nesting.findings.folds.erase(func.name);
+  if (context.on_gpu) {
+    for (const Directive* d : folds_of(func)) {
+      refuse_fold(*d, func,
+                  "it is computed inside a kernel, where each iteration computes its whole box; "
+                  "remove this, or march along the dimension");
+    }
+    return build_func(nesting, func, box, context);
+  }
+  const std::vector<LoopVars::Loop> loops = loops_to_storage(nesting, frame, position, func);
+  const SlidePlan plan = plan_slides(func, box, loops, frame.vars.guards());
+  fold(nesting, frame, func, plan, loops);
+  Expr first_of_still;
+  for (const std::size_t l : plan.still) {
+    const Expr one = is_first(loops[l]);
+    first_of_still = first_of_still.defined() ? first_of_still && one : one;
+  }
+  const ir::Stmt made = build_new(nesting, func, box, plan, loops, context);
+  return first_of_still.defined() ? ir::make_stmt(ir::If{first_of_still, made, {}}) : made;
+}
+
+ir::Stmt store_folded(const Nesting& nesting, const FunctionData& func, ir::Stmt body) {
+  for (const auto& other : nesting.program.pipeline.funcs) {
+    const Placement& p = nesting.program.placement.at(other->name);
     const bool here = p.level == Placement::Level::At && p.store_root && p.compute.func == func.name;
-    if (!here || findings_.folds.count(other->name) == 0) continue;
-    body = allocate(*other, program_.required.at(other->name), NestContext(), body);
-    findings_.kept_in_nests.insert(other->name);
+    if (!here || nesting.findings.folds.count(other->name) == 0) continue;
+    body = allocate(nesting, *other, nesting.program.required.at(other->name), Around(), body);
+    nesting.findings.kept_in_nests.insert(other->name);
   }
   return body;
 }
 
-void NestBuilder::note(const std::string& text) const {
-  auto& notes = findings_.notes;
+void note(const Nesting& nesting, const std::string& text) {
+  auto& notes = nesting.findings.notes;
   if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
 }
 
-}  // namespace mica::passes
+}  // namespace mica::passes::nest
