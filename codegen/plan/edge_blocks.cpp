@@ -4,9 +4,11 @@
 #include <set>
 
 #include "codegen/analysis/simplify.h"
+#include "codegen/passes/funcs/inline_funcs.h"
 #include "codegen/plan/placed_funcs.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/pipeline/recurrence.h"
 
 namespace mica::planning {
 
@@ -82,6 +84,32 @@ bool one_code(const Program& program, const Loops& loops) {
 
 }  // namespace
 
+std::optional<Program> without_stages(const Program& program, const std::string& name) {
+  constexpr std::size_t kMostTaps = 256;  // more would recompute too much
+  Program direct = program;
+  for (auto& [func, placement] : direct.placement) {
+    std::string at = func;
+    for (std::size_t steps = 0; steps <= program.placement.size(); ++steps) {
+      const Placement& p = program.placement.at(at);
+      if (p.level != Placement::Level::At) break;
+      at = p.compute.func;
+    }
+    if (at != name || func == name) continue;
+    const FunctionData& placed = *program.pipeline.find(func);
+    // What is inlined is not stored.
+    if (placed.traces.stores || placed.traces.realizations) return std::nullopt;
+    if (placed.definitions.size() != 1 || recurrence_of(placed)) return std::nullopt;
+    placement = Placement();
+  }
+  passes::inline_funcs(direct);
+  std::size_t taps = 0;
+  for (const auto& definition : direct.pipeline.find(name)->definitions) {
+    analysis::for_each_access(definition, [&](const Access&) { ++taps; });
+    if (taps > kMostTaps) return std::nullopt;
+  }
+  return direct;
+}
+
 Inside edge_of(const Program& program, const FunctionData& func, std::size_t index,
                const KernelFrame& frame, const std::vector<Stage>& stages) {
   Inside inside;
@@ -126,7 +154,13 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
   }
   if (!inside.block.defined()) return inside;
   const bool clamps = !beyond_tile && may_clamp(program, own, stages);
-  inside.edge = clamps ? Inside::Edge::ClampedLoads : Inside::Edge::TestedFills;
+  // The registers of a kernel are those of its greediest part. A march whose threads wait for windows,
+  // and blocks of a few steps, need their neighbours on the multiprocessor more than fast edges.
+  const bool direct = !(clamps && own.vars.is_marched() && !has_window(program, own)) &&
+                      without_stages(program, func.name).has_value();
+  inside.edge = direct   ? Inside::Edge::DirectTaps
+                : clamps ? Inside::Edge::ClampedLoads
+                         : Inside::Edge::TestedFills;
   if (clamps && one_code(program, own)) inside.block = Expr();
   return inside;
 }

@@ -188,6 +188,8 @@ struct Edge {
 struct Inside {
   enum class Edge : std::uint8_t {
     Nowhere,  ///< no block has such points, or keeps anything: loops end, stores are tested
+    /// Blocks that are not inside keep nothing: they take their taps from memory, and test each point.
+    DirectTaps,
     /// Loads stay within their arrays, points outside are computed like others, and stores are tested:
     /// in all blocks where `block` is undefined, else in those that are not inside. Of a common frame
     /// split_blocks leaves both out in blocks inside.

@@ -259,6 +259,10 @@ std::string inside_text(const Inside& inside, bool overlap) {
     case Inside::Edge::Nowhere:
       text = "points are tested one by one where loops may pass the end";
       break;
+    case Inside::Edge::DirectTaps:
+      text =
+          "no tests in blocks inside; blocks at the edge keep nothing: taps from memory, points tested";
+      break;
     case Inside::Edge::ClampedLoads:
       text = overlap || inside.block.defined()
                  ? "no tests in blocks inside; others hold loads inside their arrays and test stores"

@@ -92,6 +92,8 @@ struct Nested {
   const Carried* carried = nullptr;
   /// The thread's points may lie outside: its loops are not written out.
   bool rolled = false;
+  /// A block at the domain's edge that keeps nothing.
+  bool at_edge = false;
   /// Of a definition at the root.
   const planning::KernelPlan* kernel = nullptr;
   /// Of blocks whose threads keep what is read beside their own points.

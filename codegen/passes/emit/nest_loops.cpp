@@ -283,7 +283,7 @@ ir::Stmt emit_inside(const Nesting& nesting, const Nested& around, std::size_t p
                    [](const auto& l) { return l.kind == LoopKind::GpuBlock; });
   add_stored(nesting, frame, position, inner);
   const bool own_points = loop.kind == LoopKind::GpuThread && !more_threads && !frame.rolled &&
-                          !frame.vars.is_marched() && frame.carried == nullptr &&
+                          !frame.at_edge && !frame.vars.is_marched() && frame.carried == nullptr &&
                           !planning::exchanges(frame.func) && !keeps_funcs(nesting, frame);
   ir::Stmt body = innermost_block && (keeps_funcs(nesting, frame) || planning::exchanges(frame.func))
                       ? split_block(nesting, frame, position, inner)

@@ -6,6 +6,7 @@
 #include "codegen/passes/emit/clamped_blocks.h"
 #include "codegen/passes/emit/nest.h"
 #include "codegen/passes/emit/shared_rows.h"
+#include "codegen/plan/edge_blocks.h"
 #include "codegen/plan/kernel_frame.h"
 #include "codegen/plan/own_order.h"
 #include "codegen/plan/plan_edges.h"
@@ -378,7 +379,13 @@ ir::Stmt split_block(const Nesting& nesting, const Nested& frame, std::size_t po
     whole = emit(untested, interior, whole_chunk);
   }
   ir::Stmt edge;
-  if (clamps) {
+  if (inside.edge == Edge::DirectTaps) {
+    const auto direct = planning::without_stages(nesting.program, frame.func.name);
+    const Nesting there{*direct, nesting.findings};
+    Nested same{find(there, frame.func.name), frame.index, frame.vars, frame.open, frame.clip};
+    same.at_edge = true;
+    edge = emit_loops(there, same, position, known);
+  } else if (clamps) {
     everywhere.interior = whole_chunk;
     untested.tested = inside_of(frame.open.guards, march);
     edge = in_arrays(emit(untested, everywhere, whole_chunk));
