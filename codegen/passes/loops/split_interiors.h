@@ -10,8 +10,8 @@
 //
 // codegen/analysis/interiors finds inequalities in the loop's variable; all of them hold in [a, b),
 // whose ends are worked out in 64 bits. Outer loops ask `if a <= y < b` instead, once an iteration.
-// Beside the interior of a loop over vectors, taps that stick out are chosen lane by lane (edge_lanes), or,
-// where that cannot be, a vector is moved until it is inside, so that only the points that need the
+// Beside the interior of a loop over vectors, taps that stick out are chosen lane by lane (edge_lanes),
+// or, where that cannot be, a vector is moved until it is inside, so that only the points that need the
 // condition are computed with it. The last vector of a row that has no whole number of them is moved to
 // the row's end, where there is a condition and where there is none. Of moved vectors some points are
 // computed twice (vector_line). Loops of a few iterations stay whole. In a nest so large that the copies

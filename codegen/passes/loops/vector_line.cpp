@@ -81,17 +81,23 @@ ir::Stmt points_of_line(const Line& line, const Expr& from, const Expr& to, cons
   return ir::make_stmt(ir::For{line.lane, from, simplify(to - from), LoopKind::Serial, point});
 }
 
-/// The vector of number x, which begins no later than a whole vector before the line's end, where its
-/// first point is in [from, to], or without an end from `from` on. Else its points.
-ir::Stmt vector_at_point(const ir::For& loop, const Line& line, const ir::Stmt& point, const Expr& from,
-                         const Expr& to) {
-  const Expr lanes = make_const(Int(32), line.width), at = make_var(loop.name) * lanes;
-  const Expr start = line.points.defined() ? min(at, line.points - lanes) : at;
-  const Expr left = line.points.defined() ? min(lanes, line.points - at) : lanes;
-  const Expr here = make_var(line.point);
-  const ir::Stmt points = points_of_line(line, Expr(0), left, loop.body.as<ir::For>()->body);
-  const Expr fits = to.defined() ? from <= here && here <= to : from <= here;
-  return let(line.point, start, ir::make_stmt(ir::If{fits, vector(line, point), points}));
+/// The first point of vector `x`, which begins no later than a whole vector before the line's end.
+Expr start_of(const Line& line, const Expr& x) {
+  const Expr lanes = make_const(Int(32), line.width), at = x * lanes;
+  return line.points.defined() ? min(at, line.points - lanes) : at;
+}
+
+/// Vector x of the loop, of such points.
+ir::Stmt vector_at_point(const ir::For& loop, const Line& line, const ir::Stmt& point) {
+  return let(line.point, start_of(line, make_var(loop.name)), vector(line, point));
+}
+
+/// Its points one by one.
+ir::Stmt points_of_vector(const ir::For& loop, const Line& line) {
+  const Expr lanes = make_const(Int(32), line.width);
+  const Expr left =
+      line.points.defined() ? min(lanes, line.points - make_var(loop.name) * lanes) : lanes;
+  return points_of_line(line, Expr(0), left, loop.body.as<ir::For>()->body);
 }
 
 /// The first and last point at which a vector may begin that chooses its taps.
@@ -211,20 +217,31 @@ ir::Stmt split_line(const ir::For& loop, const Line& line, bool shared_edges) {
   const auto with_ends = [&](const ir::Stmt& body) {
     return let_ends(loop, ends_of(loop, line.of_vectors(line.inequalities)), body);
   };
+  // Rows of fewer points than a vector, and such as are beyond what an edge may be, are all points:
+  // where single vectors were, LLVM would work out the addresses of their points in each row.
   if (line.inequalities.empty()) {
     const ir::Stmt last = from_point(line, loop, loop.body.as<ir::For>()->body);
     const Expr end = simplify(loop.min + loop.extent);
-    return ir::make_block({ir::make_stmt(loop),
-                           part(loop, end, line.stop, vector_at_point(loop, line, last, Expr(0), {}))});
+    const auto behind = [&](const ir::Stmt& body) { return part(loop, end, line.stop, body); };
+    const Expr fits = line.points >= make_const(Int(32), line.width);
+    return ir::make_block(
+        {ir::make_stmt(loop), ir::make_stmt(ir::If{fits, behind(vector_at_point(loop, line, last)),
+                                                   behind(points_of_vector(loop, line))})});
   }
   if (line.edge) {
     const auto [from, to] = points_of_edges(line);
     const std::string first = loop.name + ".first", last = loop.name + ".last";
-    const ir::Stmt edge = vector_at_point(loop, line, line.edge->body, make_var(first), make_var(last));
-    return let(first, from,
-               let(last, to,
-                   with_ends(in_parts(loop, vector(line, line.inside), line.stop,
-                                      /*shared_edges=*/true, [&](const Expr&) { return edge; }))));
+    const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop));
+    const Expr nearest = select(begin > loop.min, start_of(line, loop.min), start_of(line, end));
+    const Expr furthest =
+        select(end < line.stop, start_of(line, line.stop - 1), start_of(line, begin - 1));
+    const Expr fits = (begin <= loop.min && end >= line.stop) ||
+                      (make_var(first) <= nearest && furthest <= make_var(last));
+    const ir::Stmt edge = vector_at_point(loop, line, line.edge->body);
+    const ir::Stmt parts = in_parts(loop, vector(line, line.inside), line.stop, /*shared_edges=*/true,
+                                    [&](const Expr&) { return edge; });
+    const ir::Stmt points = part(loop, loop.min, line.stop, points_of_vector(loop, line));
+    return let(first, from, let(last, to, with_ends(ir::make_stmt(ir::If{fits, parts, points}))));
   }
   return with_ends(in_parts(loop, vector(line, line.inside), line.stop, shared_edges,
                             [&](const Expr& left) { return edge_of_line(loop, line, left); }));
