@@ -224,6 +224,17 @@ TEST_F(SplitInteriors, OfLargeBodiesChooseTapsThatStickOut) {
   EXPECT_EQ(count("let f.value0 = "), 3) << text;
 }
 
+// (x - 1) % 96 is written (x + 95) % 96, of which one point alone would be inside.
+TEST_F(SplitInteriors, OfAConstantPeriodAreAllButItsEnds) {
+  const Func b = BoundaryConditions::repeat_image(u_, {{0, 96}, {0, 50}});
+  f_(x, y) = b(x - 1, y) + b(x + 1, y);
+  const std::string text = code(f_);
+  EXPECT_NE(text.find("let f.x.inside = cast<i32>(min(max(cast<i64>(0), (15 - (-1 + "),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("f.x.vec >= f.x.point.cut0"), std::string::npos) << text;
+}
+
 TEST_F(SplitInteriors, AreNotMadeInKernels) {
   define(BoundaryConditions::repeat_edge(u_));
   f_.gpu_tile(x, y, 32, 8);

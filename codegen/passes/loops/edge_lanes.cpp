@@ -19,6 +19,8 @@ using analysis::Interior;
 using analysis::Linear;
 using analysis::Ranges;
 
+constexpr std::size_t kMostEnds = 256;  // of which a vector has comparisons
+
 bool same_form(const Linear& a, const Linear& b) {
   Linear difference = a;
   difference.add(b, -1);
@@ -231,6 +233,7 @@ class Finder {
   }
 
   Expr of_load(const Expr& e) {
+    if (!legal_ || ends_.size() > kMostEnds) return give_up();
     const Load& load = *e.as<Load>();
     const auto at = std::find_if(load.index.begin(), load.index.end(),
                                  [this](const Expr& i) { return uses_var(i, lane_); });

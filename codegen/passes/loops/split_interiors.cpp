@@ -22,6 +22,7 @@ using analysis::Ranges;
 
 constexpr std::int64_t kFewIterations = 64;
 constexpr std::size_t kMostCopies = 15;
+constexpr std::size_t kLargestMoved = 4'000;  // nodes of a body that has a copy for a row's last vector
 
 std::size_t size_of(const ir::Stmt& s) {
   std::size_t nodes = 0;
@@ -84,7 +85,9 @@ class Splitter {
     const auto line =
         separate_ ? line_of(row, points, simplify(tail.min + tail.extent), ranges_) : std::nullopt;
     ranges_.pop();
-    if (!line || (!line->inequalities.empty() && !line->edge)) return {};
+    if (!line || (line->inequalities.empty() ? size_of(loop.body) > kLargestMoved : !line->edge)) {
+      return {};
+    }
     size_ = grown;
     ir::Stmt result = split_line(row, *line, fewest_copies_);
     for (auto it = still.values.rbegin(); it != still.values.rend(); ++it) {
