@@ -51,6 +51,19 @@ Expr into_period(const Expr& a, const Expr& n) {
   return least(positive, positive - n);
 }
 
+/// A dividend of the same remainder, with a constant next to 0: of a constant period, x - 1 is written
+/// x + period - 1.
+Expr nearest_period(const Expr& a, const Expr& n) {
+  const auto* period = as_int(n);
+  if (period == nullptr || *period <= 0) return a;
+  Linear form = linearize(a);
+  std::int64_t constant = ((form.constant % *period) + *period) % *period;
+  if (constant > *period / 2) constant -= *period;
+  if (constant == form.constant) return a;
+  form.constant = constant;
+  return to_expr(form);
+}
+
 /// `ranges` and those of the variables of all loops in `body`.
 Ranges with_loops_of(const ir::Stmt& body, Ranges ranges) {
   std::map<std::string, const ir::For*> known;
@@ -168,8 +181,9 @@ Expr Interior::run_binary(const Expr& e, const Binary& op, bool coordinate) {
       const bool near = assume(op.b - 1 + op.b, op.a) && assume(op.a, -op.b);
       return near ? into_period(op.a, op.b) : e;
     }
-    const bool small = assume(op.b - 1, op.a) && assume(op.a, Expr(0));
-    return small ? op.a : e;
+    const Expr a = blocks_ ? op.a : nearest_period(op.a, op.b);
+    const bool small = assume(op.b - 1, a) && assume(a, Expr(0));
+    return small ? a : e;
   }
   if (near_ || (op.op != BinaryOp::Min && op.op != BinaryOp::Max)) return e;
   if (!coordinate && !(ranges_.never_wraps(op.a) && ranges_.never_wraps(op.b))) {

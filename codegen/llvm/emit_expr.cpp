@@ -105,6 +105,7 @@ llvm::Value* Emitter::node(Type type, const Op& op) {
 }
 
 llvm::Value* Emitter::select_value(const Select& select, Type type) {
+  if (chooses_lanes(select)) return select_lanes(select, type);
   // What holds for all lanes at once, and what does for single ones.
   std::vector<Expr> all, single;
   if (hooks_.facts.few_conditions && !type.is_scalar()) {

@@ -94,6 +94,20 @@ class Emitter {
   llvm::Value* select_value(const Select& select, Type type);
   llvm::Value* shuffle(Type type, const Shuffle& s);
 
+  // emit_lanes.cpp
+  /// Is the condition a comparison of where a lane stands with one number for all, where
+  /// TargetFacts::lane_loads?
+  [[nodiscard]] bool chooses_lanes(const Select& select) const;
+  llvm::Value* select_lanes(const Select& select, Type type);
+  struct TakenLanes {
+    const Expr& comparison;
+    bool where;  ///< its result in these lanes
+  };
+  llvm::Value* mask_of(const TakenLanes& taken, bool backwards);
+  llvm::Value* lanes_of(const Expr& e, Type type, const TakenLanes& taken, llvm::Value* otherwise);
+  llvm::Value* lanes_one_by_one(const Load& load, Type type, llvm::Value* first, std::int64_t stride,
+                                llvm::Value* mask, llvm::Value* otherwise);
+
   // emit_print.cpp
   llvm::Value* print_value(const Print& print);
   void print_lane(const Print& print, int lane);

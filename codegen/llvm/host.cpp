@@ -51,6 +51,7 @@ class HostKernel {
     // Elements between those that are asked for may be nobody's.
     hooks_.facts.dense_accesses = accesses == Accesses::Plain;
     hooks_.facts.wide_addresses = true;
+    hooks_.facts.lane_loads = true;
     hooks_.facts.slow_division = true;
     hooks_.loop = [this](Emitter& e, const ir::For& loop) { emit_loop(e, loop); };
     hooks_.allocate = [this](Emitter& e, const ir::Allocate& a) { return allocate(e, a); };

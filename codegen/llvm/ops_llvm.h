@@ -30,6 +30,10 @@ struct TargetFacts {
   /// Elements of 4 or 8 bytes whose places a vector holds are loaded by one instruction; else lane by
   /// lane.
   bool native_gather = false;
+  /// Of a vector chosen by where a lane stands (lane < n), a load of neighbours reads the lanes that
+  /// take it, and no others: what lies there may be nobody's. Code that other lanes must not read for
+  /// relies on it.
+  bool lane_loads = false;
   /// Conversions of vectors from float to integer that saturate are instructions; else compare and
   /// select.
   bool native_saturation = true;

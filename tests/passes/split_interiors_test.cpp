@@ -70,8 +70,61 @@ TEST_F(SplitInteriors, OfDataDoNotExist) {
   EXPECT_EQ(code(f_).find("inside"), std::string::npos);
 }
 
-TEST_F(SplitInteriors, MoveVectorsThatStickOut) {
+// Beyond the left end the first element, beyond the right one the last; in each lane what it takes.
+TEST_F(SplitInteriors, ChooseTapsThatStickOutLaneByLane) {
   define(BoundaryConditions::repeat_edge(u_));
+  const std::string text = code(f_);
+  EXPECT_NE(text.find("f.x.vec >= f.x.point.cut0"), std::string::npos) << text;
+  EXPECT_NE(text.find("f.x.vec <= f.x.point.cut1"), std::string::npos) << text;
+}
+
+TEST_F(SplitInteriors, KnowWhatEachConditionIsBeyondTheEnds) {
+  using namespace BoundaryConditions;
+  const auto beyond = [&](const Func& b) {
+    Func f("f");
+    f(x, y) = b(x - 1, y) + b(x + 1, y);
+    const std::string text = code(f), choice = "select(f.x.vec >= f.x.point.cut0, ";
+    const std::size_t at = text.find(choice);
+    if (at == std::string::npos) return std::string();
+    const std::size_t inside_end = text.find("], ", at), end = text.find(")", inside_end);
+    return text.substr(inside_end + 3, text.find(" + select(", end) - inside_end - 3);
+  };
+  EXPECT_NE(beyond(repeat_edge(u_)).find("u[select(0 < f.x.point.cut0, u.min.0, "), std::string::npos);
+  EXPECT_NE(beyond(repeat_image(u_)).find("f.x.vec + u.extent.0 - 1"), std::string::npos);
+  EXPECT_NE(beyond(mirror_image(u_)).find("- f.x.point - f.x.vec"), std::string::npos);
+  EXPECT_NE(beyond(mirror_interior(u_)).find("- f.x.point - f.x.vec"), std::string::npos);
+  // Outside is the constant, whatever is loaded.
+  EXPECT_NE(code([&] {
+              const Func b = constant_exterior(u_, 2.0F);
+              Func f("f");
+              f(x, y) = b(x - 1, y);
+              return f;
+            }())
+                .find("select(f.x.vec >= f.x.point.cut0 && "),
+            std::string::npos);
+}
+
+// What is left of a row behind whole vectors is a vector, too, that computes some points again.
+TEST_F(SplitInteriors, MoveTheLastVectorToTheEndOfItsRow) {
+  f_(x, y) = u_(x - 1, y) + u_(x + 1, y);
+  const std::string text = code(f_);
+  const std::size_t start = text.find("let f.x.point = min(f.x*16, f.extent.0 - 16)");
+  EXPECT_NE(start, std::string::npos) << text;
+  EXPECT_NE(text.find("vectorized f.x.vec", start), std::string::npos) << text;
+  EXPECT_NE(text.find("for f.x.vec in [0, min(16, f.extent.0 - f.x*16))", start), std::string::npos)
+      << "rows of fewer points than a vector";
+}
+
+TEST_F(SplitInteriors, MoveNoVectorToTheEndThatReadsWhatItStores) {
+  f_(x, y) = u_(x, y);
+  f_(x, y) += u_(x + 1, y);
+  const std::string text = code(f_);
+  EXPECT_EQ(text.find("f.u1.x.point"), std::string::npos) << text;
+}
+
+TEST_F(SplitInteriors, MoveVectorsWhoseTapsAreFurtherApart) {
+  const Func b = BoundaryConditions::repeat_edge(u_);
+  f_(x, y) = b(2 * x - 1, y) + b(2 * x + 1, y);
   const std::string text = code(f_);
   EXPECT_NE(text.find("f.x.vec + f.x.cut"), std::string::npos) << text;
   EXPECT_NE(text.find("f.x.vec + (f.x.cut - "), std::string::npos) << text;
@@ -84,6 +137,7 @@ TEST_F(SplitInteriors, MoveNoVectorsOfUpdatesOrInPlace) {
   f_(x, y) += b(x + 1, y);
   const std::string update = code(f_);
   EXPECT_EQ(update.find("f.u1.x.vec + f.u1.x.cut"), std::string::npos) << update;
+  EXPECT_EQ(update.find("f.u1.x.point"), std::string::npos) << update;
 
   const ImageParam v(Float(32), 2, "v");
   Func in_place("f");
@@ -93,6 +147,7 @@ TEST_F(SplitInteriors, MoveNoVectorsOfUpdatesOrInPlace) {
   options.variant.separate = false;
   const auto text = to_string(lower(make_pipeline({in_place.function()}), options, "split_interiors"));
   EXPECT_EQ(text.find(".cut"), std::string::npos) << text;
+  EXPECT_EQ(text.find(".point"), std::string::npos) << text;
   EXPECT_NE(text.find("f.x.inside"), std::string::npos) << text;
 }
 
@@ -126,23 +181,19 @@ TEST_F(SplitInteriors, OfLargeBodiesAreInTheInnermostLoop) {
   EXPECT_NE(text.find("f.x.inside"), std::string::npos);
   EXPECT_EQ(text.find("f.y.inside"), std::string::npos) << "outer loops are not copied";
   EXPECT_EQ(plain, 2U) << "inside, and in the vector beside it";
-  // The remainders along y are worked out once a row, before the parts of the loop over x, and once more
-  // for the points of the last vector, before their loop.
-  const std::size_t loop = text.find("for f.x.part"), tail = text.find("for f.x in [f.x.whole");
-  const std::size_t parts_end = text.rfind("f.x.near", tail);
-  EXPECT_LT(loop, tail);
+  // The remainders along y are worked out once a row, before the parts of the loop over x.
+  const std::size_t loop = text.find("for f.x.part");
+  EXPECT_NE(loop, std::string::npos);
   for (int i = 0; i < 5; ++i) {
     const std::string by_rows = "% u" + std::to_string(i) + ".extent.1";
-    const std::size_t once = text.find(by_rows), again = text.find(by_rows, once + 1);
+    const std::size_t once = text.find(by_rows);
     EXPECT_LT(once, loop);
-    EXPECT_GT(again, parts_end) << by_rows;
-    EXPECT_LT(again, tail) << by_rows;
-    EXPECT_EQ(text.find(by_rows, again + 1), std::string::npos) << by_rows;
+    EXPECT_EQ(text.find(by_rows, once + 1), std::string::npos) << by_rows;
   }
 }
 
-// Few taps stick out at the ends of a row: they are kept in windows, and the vectors there are vectors.
-TEST_F(SplitInteriors, OfLargeBodiesKeepTapsThatStickOut) {
+// Few taps stick out at the ends of a row, and only they are chosen.
+TEST_F(SplitInteriors, OfLargeBodiesChooseTapsThatStickOut) {
   std::vector<Func> fields;
   for (int i = 0; i < 8; ++i) {
     fields.push_back(
@@ -167,14 +218,21 @@ TEST_F(SplitInteriors, OfLargeBodiesKeepTapsThatStickOut) {
     return found;
   };
   // To the left and to the right of each field's point; nothing along y.
-  EXPECT_NE(text.find(".window15[96]"), std::string::npos) << text;
-  EXPECT_EQ(text.find(".window16["), std::string::npos);
-  // Inside, with windows and point by point; the last vector's points.
-  EXPECT_EQ(count("let f.value0 = "), 4) << text;
-  const std::size_t filled = text.find(".window0[f.x.vec"),
-                    interior = text.find("for f.x in [f.x.inside");
-  EXPECT_LT(filled, interior);
-  EXPECT_NE(interior, std::string::npos) << "after the windows are filled";
+  EXPECT_NE(text.find("let f.x.point.cut15"), std::string::npos) << text;
+  EXPECT_EQ(text.find("let f.x.point.cut16"), std::string::npos);
+  // Inside, lane by lane at both ends and behind the last whole vector, and point by point.
+  EXPECT_EQ(count("let f.value0 = "), 3) << text;
+}
+
+// (x - 1) % 96 is written (x + 95) % 96, of which one point alone would be inside.
+TEST_F(SplitInteriors, OfAConstantPeriodAreAllButItsEnds) {
+  const Func b = BoundaryConditions::repeat_image(u_, {{0, 96}, {0, 50}});
+  f_(x, y) = b(x - 1, y) + b(x + 1, y);
+  const std::string text = code(f_);
+  EXPECT_NE(text.find("let f.x.inside = cast<i32>(min(max(cast<i64>(0), (15 - (-1 + "),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("f.x.vec >= f.x.point.cut0"), std::string::npos) << text;
 }
 
 TEST_F(SplitInteriors, AreNotMadeInKernels) {

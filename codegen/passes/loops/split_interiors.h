@@ -10,16 +10,16 @@
 //
 // codegen/analysis/interiors finds inequalities in the loop's variable; all of them hold in [a, b),
 // whose ends are worked out in 64 bits. Outer loops ask `if a <= y < b` instead, once an iteration.
-// Beside the interior of a loop over vectors, a vector is moved until it is inside, where its points may
-// be computed twice: so only the points that need the condition are computed with it. Loops of a few
-// iterations stay whole. In a nest so large that the copies would come to more than kLargestSplit nodes,
-// only innermost loops are split, and both of their edges share one copy of the code: the conditions of
-// outer loops cost a few operations a row. There, a vector beside the interior is not moved where only a
-// few of its taps stick out: edge_windows keeps those. Such vectors come after the interior of their
-// row.
+// Beside the interior of a loop over vectors, taps that stick out are chosen lane by lane (edge_lanes),
+// or, where that cannot be, a vector is moved until it is inside, so that only the points that need the
+// condition are computed with it. The last vector of a row that has no whole number of them is moved to
+// the row's end, where there is a condition and where there is none. Of moved vectors some points are
+// computed twice (vector_line). Loops of a few iterations stay whole. In a nest so large that the copies
+// would come to more than kLargestSplit nodes, only innermost loops are split, and both of their edges
+// share one copy of the code: the conditions of outer loops cost a few operations a row.
 //
 // Requires: simplify_loops; a vector's tail is a loop of its own (partition_loops). Ensures: the same
-// values; the same iterations in the same order, but for the vectors that were moved or have windows.
+// values; the same iterations in the same order, but for the vectors that were moved.
 #pragma once
 
 #include <cstddef>

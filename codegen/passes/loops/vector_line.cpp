@@ -1,0 +1,250 @@
+#include "codegen/passes/loops/vector_line.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include "codegen/analysis/simplify.h"
+#include "codegen/ir/equal.h"
+#include "codegen/ir/traverse.h"
+#include "codegen/passes/loops/loop_parts.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/expr/operators.h"
+#include "dsl/expr/traverse.h"
+
+namespace mica::passes {
+namespace {
+
+using analysis::Inequality;
+using analysis::Interior;
+using analysis::Linear;
+using analysis::Ranges;
+
+/// Does every expression of the statement depend on width*x + lane only?
+bool is_on_line(const ir::Stmt& s, const std::string& x, const std::string& lane, std::int64_t width) {
+  bool same = true;
+  const auto moved = [&](const std::string& name) {
+    if (name == x) return make_var(x) + 1;
+    return name == lane ? make_var(lane) - make_const(Int(32), width) : Expr();
+  };
+  std::function<ir::Stmt(const ir::Stmt&)> visit = [&](const ir::Stmt& child) {
+    return ir::map_children(child, visit, [&](const Expr& e) {
+      same = same && equal(simplify(substitute(e, moved)), simplify(e));
+      return e;
+    });
+  };
+  visit(s);
+  return same;
+}
+
+/// Nothing but stores that may be repeated: of arrays that nothing here reads, and without lines.
+bool is_repeatable(const ir::Stmt& body) {
+  std::set<std::string> stored, loaded;
+  bool plain = true;
+  ir::walk(
+      body,
+      [&](const ir::Stmt& s) {
+        const auto* store = s.as<ir::Store>();
+        if (store) stored.insert(store->buffer);
+        plain = plain &&
+                (store ? !store->streamed && !store->atomic : s.as<ir::Block>() || s.as<ir::LetStmt>());
+      },
+      [&](const Expr& e) {
+        if (const auto* load = e.as<Load>()) loaded.insert(load->buffer);
+        plain = plain && e.as<Print>() == nullptr;
+      });
+  return plain && std::none_of(stored.begin(), stored.end(),
+                               [&](const std::string& name) { return loaded.count(name) > 0; });
+}
+
+/// A point as one of the vector that begins at the line's number `point`.
+ir::Stmt from_point(const Line& line, const ir::For& loop, const ir::Stmt& body) {
+  const Expr moved = make_var(line.point) + make_var(line.lane);
+  NodeRewriter rewrite([&](const Expr& e) {  // one for all, so that what is shared stays so
+    const auto* var = e.as<VarRef>();
+    if (var && var->name == line.lane) return moved;
+    return var && var->name == loop.name ? Expr(0) : Expr();
+  });
+  const std::function<ir::Stmt(const ir::Stmt&)> visit = [&](const ir::Stmt& s) {
+    return ir::map_children(s, visit, [&](const Expr& e) { return rewrite(e); });
+  };
+  return visit(body);
+}
+
+ir::Stmt vector(const Line& line, const ir::Stmt& point) {
+  return ir::make_stmt(
+      ir::For{line.lane, Expr(0), make_const(Int(32), line.width), LoopKind::Vectorized, point});
+}
+
+ir::Stmt points_of_line(const Line& line, const Expr& from, const Expr& to, const ir::Stmt& point) {
+  return ir::make_stmt(ir::For{line.lane, from, simplify(to - from), LoopKind::Serial, point});
+}
+
+/// The first point of vector `x`, which begins no later than a whole vector before the line's end.
+Expr start_of(const Line& line, const Expr& x) {
+  const Expr lanes = make_const(Int(32), line.width), at = x * lanes;
+  return line.points.defined() ? min(at, line.points - lanes) : at;
+}
+
+/// Vector x of the loop, of such points.
+ir::Stmt vector_at_point(const ir::For& loop, const Line& line, const ir::Stmt& point) {
+  return let(line.point, start_of(line, make_var(loop.name)), vector(line, point));
+}
+
+/// Its points one by one.
+ir::Stmt points_of_vector(const ir::For& loop, const Line& line) {
+  const Expr lanes = make_const(Int(32), line.width);
+  const Expr left =
+      line.points.defined() ? min(lanes, line.points - make_var(loop.name) * lanes) : lanes;
+  return points_of_line(line, Expr(0), left, loop.body.as<ir::For>()->body);
+}
+
+/// The first and last point at which a vector may begin that chooses its taps.
+std::pair<Expr, Expr> points_of_edges(const Line& line) {
+  constexpr std::int64_t kLast = std::numeric_limits<std::int32_t>::max();
+  const auto [first, last] =
+      range_where(line.of_vectors(line.edge->inequalities), wide(0), wide(kLast), wide(-1));
+  return {cast(Int(32), min(first, wide(kLast))), cast(Int(32), max(last, wide(-1)))};
+}
+
+/// In the vector at hand, the first lane that is inside at the left edge, or the one after the last at
+/// the right.
+Expr cut_of(const ir::For& loop, const Line& line, const Expr& left) {
+  const Expr at = make_var(loop.name), width = wide(line.width);
+  Expr low = wide(0), high = width;
+  for (auto one : line.inequalities) {
+    const std::int64_t step = one.rest.take(line.lane);
+    const Expr value = wide(at) * wide(one.factor) + wide(one.rest);
+    if (step > 0) {
+      low = max(low, (wide(step - 1) - value) / wide(step));
+    } else {
+      high = min(high, value / wide(-step) + wide(1));
+    }
+  }
+  return cast(Int(32), max(min(select(left, low, high), width), wide(0)));
+}
+
+/// The vector that is moved beside the first `cut` lanes, or before it.
+ir::Stmt vector_beside(const Line& line, const Expr& left, const Expr& cut, const ir::Stmt& point) {
+  const Expr moved = make_var(line.lane) + select(left, cut, cut - make_const(Int(32), line.width));
+  return vector(line, ir::substitute(point, line.lane, moved));
+}
+
+ir::Stmt edge_of_line(const ir::For& loop, const Line& line, const Expr& left) {
+  const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop));
+  const std::string near_name = loop.name + ".near", cut_name = loop.name + ".cut";
+  const Expr near = make_var(near_name) == 1, cut = make_var(cut_name), at = make_var(loop.name);
+  const Expr lanes = make_const(Int(32), line.width);
+  const Expr is_near = begin < end && at == select(left, begin - 1, end);
+  const Expr from = select(left, Expr(0), cut), to = select(left, cut, lanes);
+  const ir::Stmt points = points_of_line(line, from, to, loop.body.as<ir::For>()->body);
+  const ir::Stmt beside = vector_beside(line, left, cut, line.inside);
+  return let(near_name, select(is_near, Expr(1), Expr(0)),
+             let(cut_name, select(near, cut_of(loop, line, left), select(left, lanes, Expr(0))),
+                 ir::make_block({points, ir::make_stmt(ir::If{near, beside, {}})})));
+}
+
+}  // namespace
+
+/// How many points a loop over whole vectors and the one behind it have, undefined where they are not
+/// of one row.
+std::vector<Inequality> Line::of_vectors(std::vector<Inequality> all) const {
+  for (auto& one : all) {
+    const std::int64_t step = one.rest.take(lane);
+    if (step < 0) one.rest.constant += step * (width - 1);
+  }
+  return all;
+}
+
+Expr points_of_row(const ir::For& loop, const ir::For& tail) {
+  const auto* vector = loop.body.as<ir::For>();
+  const auto* rest = tail.body.as<ir::For>();
+  if (!vector || !rest || vector->kind != LoopKind::Vectorized || rest->kind != LoopKind::Serial ||
+      tail.kind != loop.kind || tail.name != loop.name || rest->name != vector->name ||
+      !is_const(rest->min, 0) || !equal(simplify(tail.min - loop.extent), loop.min) ||
+      !ir::equal(vector->body, rest->body)) {
+    return {};
+  }
+  const auto* fewer = rest->extent.as<Binary>();
+  if (!fewer || fewer->op != BinaryOp::Min) return {};
+  const bool first = equal(fewer->a, vector->extent);
+  if (!first && !equal(fewer->b, vector->extent)) return {};
+  Expr points = simplify((first ? fewer->b : fewer->a) + make_var(loop.name) * vector->extent);
+  return uses_var(points, loop.name) ? Expr() : points;
+}
+
+std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr& stop, Ranges& ranges) {
+  const auto* vector = loop.body.as<ir::For>();
+  if (loop.kind != LoopKind::Serial || !vector || vector->kind != LoopKind::Vectorized ||
+      !is_const(loop.min, 0) || !is_const(vector->min, 0) || !is_repeatable(vector->body)) {
+    return {};
+  }
+  Interior vectors(loop.name, loop.body, ranges);
+  vectors.run(loop.body);
+  Line line;
+  line.lane = vector->name;
+  line.width = *as_int(vector->extent);
+  line.points = points;
+  line.stop = stop;
+  line.point = loop.name + ".point";
+  analysis::push_loop(ranges, vector->name, vector->min, vector->extent);
+  Interior inside(loop.name, vector->body, ranges);
+  line.inside = inside.run(vector->body);
+  line.inequalities = inside.inequalities();
+  const auto along = [&](const Inequality& one) {
+    Linear rest = one.rest;
+    return rest.take(line.lane) * line.width == one.factor &&
+           std::none_of(rest.terms.begin(), rest.terms.end(),
+                        [&](const auto& term) { return uses_var(term.first, line.lane); });
+  };
+  const bool legal = (points.defined() || !line.inequalities.empty()) &&
+                     inside.failures() <= vectors.failures() &&
+                     std::all_of(line.inequalities.begin(), line.inequalities.end(), along) &&
+                     is_on_line(line.inside, loop.name, line.lane, line.width);
+  if (legal && !line.inequalities.empty()) {
+    const Expr all = points.defined() ? points : simplify(stop * vector->extent);
+    analysis::push_loop(ranges, line.point, Expr(0), all);
+    line.edge =
+        find_edge_lanes(from_point(line, loop, vector->body), line.point, line.lane, line.width, ranges);
+    ranges.pop();
+  }
+  ranges.pop();
+  return legal ? std::optional(line) : std::nullopt;
+}
+
+ir::Stmt split_line(const ir::For& loop, const Line& line, bool shared_edges) {
+  const auto with_ends = [&](const ir::Stmt& body) {
+    return let_ends(loop, ends_of(loop, line.of_vectors(line.inequalities)), body);
+  };
+  // Rows of fewer points than a vector, and such as are beyond what an edge may be, are all points:
+  // where single vectors were, LLVM would work out the addresses of their points in each row.
+  if (line.inequalities.empty()) {
+    const ir::Stmt last = from_point(line, loop, loop.body.as<ir::For>()->body);
+    const Expr end = simplify(loop.min + loop.extent);
+    const auto behind = [&](const ir::Stmt& body) { return part(loop, end, line.stop, body); };
+    const Expr fits = line.points >= make_const(Int(32), line.width);
+    return ir::make_block(
+        {ir::make_stmt(loop), ir::make_stmt(ir::If{fits, behind(vector_at_point(loop, line, last)),
+                                                   behind(points_of_vector(loop, line))})});
+  }
+  if (line.edge) {
+    const auto [from, to] = points_of_edges(line);
+    const std::string first = loop.name + ".first", last = loop.name + ".last";
+    const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop));
+    const Expr nearest = select(begin > loop.min, start_of(line, loop.min), start_of(line, end));
+    const Expr furthest =
+        select(end < line.stop, start_of(line, line.stop - 1), start_of(line, begin - 1));
+    const Expr fits = (begin <= loop.min && end >= line.stop) ||
+                      (make_var(first) <= nearest && furthest <= make_var(last));
+    const ir::Stmt edge = vector_at_point(loop, line, line.edge->body);
+    const ir::Stmt parts = in_parts(loop, vector(line, line.inside), line.stop, /*shared_edges=*/true,
+                                    [&](const Expr&) { return edge; });
+    const ir::Stmt points = part(loop, loop.min, line.stop, points_of_vector(loop, line));
+    return let(first, from, let(last, to, with_ends(ir::make_stmt(ir::If{fits, parts, points}))));
+  }
+  return with_ends(in_parts(loop, vector(line, line.inside), line.stop, shared_edges,
+                            [&](const Expr& left) { return edge_of_line(loop, line, left); }));
+}
+
+}  // namespace mica::passes

@@ -1,0 +1,107 @@
+// Vectors at the ends of rows: taps that stick out are chosen lane by lane, and the last vector of a row
+// is moved to its end. Rows of every number of points beside a vector's, boxes that begin elsewhere than
+// their images, and images that are not much longer than a vector.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fuzz/random_data.h"
+#include "tests/support/check_targets.h"
+#include "tests/support/test_types.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x"), y("y");
+
+std::vector<Func> all_conditions(const ImageParam& u) {
+  using namespace BoundaryConditions;
+  return {repeat_edge(u), repeat_image(u), mirror_image(u), mirror_interior(u),
+          constant_exterior(u, make_const(u.type(), std::int64_t{3}))};
+}
+
+Func near_sum(const Func& b, int reach) {
+  Func f("f");
+  Expr e = b(x, y);
+  for (int r = 1; r <= reach; ++r) e = e + b(x - r, y) + b(x + r, y);
+  f(x, y) = e + b(x, y - 1) + b(x, y + 1);
+  return f;
+}
+
+class EdgeLanes : public ::testing::TestWithParam<Type> {};
+
+TEST_P(EdgeLanes, HaveTheOraclesBits) {
+  for (const int width : {3, 16, 17, 33, 50}) {
+    const ImageParam u(GetParam(), 2, "u");
+    const auto memory = bind_random(u, {{-2, width}, {0, 3}}, 7);
+    for (const Func& b : all_conditions(u)) {
+      const Func f = near_sum(b, 2).vectorize(x, 16);
+      EXPECT_TRUE(matches_oracle({f}, {{-2, width}, {0, 3}}, Target::host())) << b.name() << width;
+      EXPECT_TRUE(matches_oracle({f}, {{-7, width + 12}, {-1, 5}}, Target::host())) << b.name() << width;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, EdgeLanes,
+                         ::testing::Values(UInt(8), Int(16), Float(16), Float(32), Float(64)),
+                         type_name);
+
+TEST(EdgeLanesChecked, LoadNothingOutsideTheirArrays) {
+  for (const int width : {18, 33}) {
+    const ImageParam u(Float(32), 2, "u");
+    const auto memory = bind_random(u, {{0, width}, {0, 3}}, 7);
+    for (const Func& b : all_conditions(u)) {
+      const Func f = near_sum(b, 3);
+      EXPECT_TRUE(matches_oracle({f}, {{0, width}, {0, 3}}, Target::host_checked())) << b.name();
+    }
+  }
+}
+
+// A row whose end is not its image's: the vectors there are moved, and nothing sticks out.
+TEST(EdgeLanesChecked, OfRowsWithoutConditionsAreMovedToTheEnd) {
+  for (const int width : {1, 15, 16, 17, 31, 40}) {
+    const ImageParam u(Float(32), 2, "u");
+    const auto memory = bind_random(u, {{-1, width + 2}, {0, 3}}, 9);
+    Func f("f");
+    f(x, y) = u(x - 1, y) + u(x + 1, y);
+    EXPECT_TRUE(matches_oracle({f}, {{0, width}, {0, 3}}, Target::host())) << width;
+    EXPECT_TRUE(matches_oracle({f}, {{0, width}, {0, 3}}, Target::host_checked())) << width;
+  }
+}
+
+// An array whose condition does not concern it here: no element beyond its ends is there to be read.
+TEST(EdgeLanesChecked, OfArraysThatNothingSticksOutOf) {
+  const ImageParam u(Float(32), 1, "u"), v(Float(32), 1, "v");
+  const auto u_memory = bind_random(u, {{4, 31}}, 1), v_memory = bind_random(v, {{5, 60}}, 2);
+  Func f("f");
+  f(x) = u(max(x - 1, 0)) + u(min(x + 1, 900)) + BoundaryConditions::repeat_image(v)(x - 1);
+  EXPECT_TRUE(matches_oracle({f}, {{5, 29}}, Target::host()));
+  EXPECT_TRUE(matches_oracle({f}, {{5, 29}}, Target::host_checked()));
+}
+
+// Eight fields: too many for more than one copy of the code at the ends.
+TEST(EdgeLanesChecked, OfManyFields) {
+  for (int condition = 0; condition < 5; ++condition) {
+    std::vector<ImageParam> u;
+    std::vector<std::shared_ptr<void>> memory;
+    std::vector<Expr> values;
+    Expr sum = 0.0F;
+    for (int i = 0; i < 8; ++i) {
+      u.emplace_back(Float(32), 2, "u" + std::to_string(i));
+      memory.push_back(bind_random(u.back(), {{i % 2, 37}, {0, 4}}, 3));
+      const Func b = all_conditions(u.back())[static_cast<std::size_t>(condition)];
+      sum = sum + static_cast<float>(i + 1) *
+                      (b(x - 1, y) + b(x + 1, y) + b(x, y - 1) + b(x, y + 1) - 4.0F * b(x, y));
+    }
+    for (int i = 0; i < 8; ++i) values.push_back(sum + static_cast<float>(i) * u[i](x, y));
+    Func f("f");
+    f(x, y) = Tuple(values);
+    EXPECT_TRUE(matches_oracle({f}, {{1, 36}, {0, 4}}, Target::host())) << condition;
+    EXPECT_TRUE(matches_oracle({f}, {{2, 34}, {0, 4}}, Target::host_checked())) << condition;
+  }
+}
+
+}  // namespace
+}  // namespace mica::test
