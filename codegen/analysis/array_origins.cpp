@@ -50,14 +50,24 @@ class OriginFinder {
   void count(const std::string& array, const std::vector<Expr>& index) {
     auto& dimensions = counts_[array];
     dimensions.resize(index.size());
-    for (std::size_t d = 0; d < index.size(); ++d) {
-      SymbolSum sum;
-      for (const auto& [atom, k] : linearize(index[d]).terms) {
-        const auto* var = atom.as<VarRef>();
-        if (var && symbols_.count(var->name)) sum.emplace(var->name, k);
+    for (std::size_t d = 0; d < index.size(); ++d) ++dimensions[d][sum_of(index[d])];
+  }
+
+  // The symbols that an index moves with: of the lesser of two those that both do.
+  [[nodiscard]] SymbolSum sum_of(const Expr& index) const {
+    SymbolSum sum;
+    for (const auto& [atom, k] : linearize(index).terms) {
+      const auto* var = atom.as<VarRef>();
+      if (var && symbols_.count(var->name)) sum.emplace(var->name, k);
+      const auto* least = atom.as<Binary>();
+      if (least == nullptr || least->op != BinaryOp::Min || k != 1) continue;
+      const SymbolSum other = sum_of(least->b);
+      for (const auto& [symbol, times] : sum_of(least->a)) {
+        const auto found = other.find(symbol);
+        if (found != other.end() && found->second == times) sum.emplace(symbol, times);
       }
-      ++dimensions[d][sum];
     }
+    return sum;
   }
 
   const std::set<std::string>& symbols_;

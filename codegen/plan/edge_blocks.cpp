@@ -77,8 +77,7 @@ bool one_code(const Program& program, const Loops& loops) {
   const bool vectors =
       std::any_of(loops.vars.loops().begin(), loops.vars.loops().end(),
                   [](const LoopVars::Loop& loop) { return loop.kind == LoopKind::Vectorized; });
-  const Variant& variant = program.options.variant;
-  return !vectors && !variant.aligned && variant.index32 && loops.vars.is_marched() &&
+  return !vectors && !program.options.variant.aligned && loops.vars.is_marched() &&
          !has_window(program, loops);
 }
 
@@ -153,6 +152,15 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
     inside.block = inside.block.defined() ? inside.block && one : one;
   }
   if (!inside.block.defined()) return inside;
+  // What threads hold in memory of their own, each of two codes would have.
+  std::int64_t registers = 0;
+  for (const Stage& stage : stages) registers += stage.registers;
+  constexpr std::int64_t kMostTwice = 1 << 14;
+  if (registers > kMostTwice) {
+    inside.block = Expr();
+    inside.edge = Inside::Edge::TestedFills;
+    return inside;
+  }
   const bool clamps = !beyond_tile && may_clamp(program, own, stages);
   // The registers of a kernel are those of its greediest part. A march whose threads wait for windows,
   // and blocks of a few steps, need their neighbours on the multiprocessor more than fast edges.
@@ -161,7 +169,10 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
   inside.edge = direct   ? Inside::Edge::DirectTaps
                 : clamps ? Inside::Edge::ClampedLoads
                          : Inside::Edge::TestedFills;
-  if (clamps && one_code(program, own)) inside.block = Expr();
+  // Tests of each point and addresses of 64 bits take registers, and twice as many where code stands
+  // twice.
+  const bool tested_once = !clamps && !direct && !program.options.variant.index32;
+  if (tested_once || (clamps && !direct && one_code(program, own))) inside.block = Expr();
   return inside;
 }
 

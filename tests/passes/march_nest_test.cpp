@@ -1,140 +1,14 @@
 // The code that marches become: what is kept, in which order a step runs, and where threads wait.
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include <gtest/gtest.h>
 
-#include "codegen/ir/traverse.h"
-#include "dsl/expr/names.h"
-#include "dsl/expr/traverse.h"
-#include "tests/passes/lowered.h"
+#include "tests/passes/march_code.h"
 
-namespace mica {
+namespace mica::test {
 namespace {
-
-using test::code;
-using test::count;
-using test::inside;
-using test::loops;
-using test::lowered;
-
-const Var x("x"), y("y"), z("z");
-
-/// next, a star of radius `r` over u or the box of all 27 neighbours, in tiles of 16 x 4 and chunks
-/// of 8.
-struct March {
-  ImageParam u{Float(32), 3, "u"};
-  Func next{"next"};
-
-  static March star(int r = 1) {
-    March m;
-    Expr total = 0.5F * m.u(x, y, z);
-    for (int i = 1; i <= r; ++i) {
-      total = total + 0.1F * (m.u(x - i, y, z) + m.u(x + i, y, z) + m.u(x, y - i, z) + m.u(x, y + i, z) +
-                              m.u(x, y, z - i) + m.u(x, y, z + i));
-    }
-    return m.defined(total);
-  }
-  static March box() {
-    March m;
-    Expr total;
-    for (int k = 0; k < 27; ++k) {
-      const Expr tap = m.u(x + (k % 3 - 1), y + (k / 3 % 3 - 1), z + (k / 9 - 1));
-      total = total.defined() ? total + 0.1F * tap : 0.1F * tap;
-    }
-    return m.defined(total);
-  }
-  March& window() {
-    next.register_window(u, z);
-    return *this;
-  }
-  March& stage(LoadPolicy load = LoadPolicy::TwoStep) {
-    next.stage(u, MemoryType::Shared, load);
-    return *this;
-  }
-  March& ahead(int depth) {
-    next.pipeline(u, depth);
-    return *this;
-  }
-  [[nodiscard]] std::string text() const { return loops(next, Backend::Cuda); }
-
- private:
-  March defined(const Expr& value) {
-    next(x, y, z) = value;
-    next.gpu_tile(x, y, 16, 4).march(z, 32);
-    return *this;
-  }
-};
-
-ir::Stmt nest_after(const Func& f, const std::string& pass) {
-  return lowered(f, Backend::Cuda, pass).nests.front().body;
-}
-
-void visit(const ir::Stmt& s, const std::function<void(const ir::Stmt&)>& look) {
-  ir::walk(
-      s, [&](const ir::Stmt& child) { look(child); }, [](const Expr&) {});
-}
-
-int barriers(const ir::Stmt& s) {
-  int n = 0;
-  visit(s, [&](const ir::Stmt& child) { n += child.as<ir::Barrier>() ? 1 : 0; });
-  return n;
-}
-int stores(const ir::Stmt& s, const std::string& buffer) {
-  int n = 0;
-  visit(s, [&](const ir::Stmt& child) {
-    const auto* store = child.as<ir::Store>();
-    n += store && store->buffer == buffer ? 1 : 0;
-  });
-  return n;
-}
-int conditions(const ir::Stmt& s, const std::string& part) {
-  int n = 0;
-  visit(s, [&](const ir::Stmt& child) {
-    const auto* branch = child.as<ir::If>();
-    if (branch) n += count(to_string(branch->condition), part);
-  });
-  return n;
-}
-
-/// The code of blocks that lie inside the domain, and of those at its edge.
-struct Split {
-  ir::Stmt interior, edge;
-};
-Split split_of(const ir::Stmt& nest) {
-  Split split;
-  visit(nest, [&](const ir::Stmt& s) {
-    const auto* branch = s.as<ir::If>();
-    if (!branch || !branch->else_case.defined() || split.interior.defined()) return;
-    split = {branch->then_case, branch->else_case};
-  });
-  return split;
-}
-
-/// The loop over undisturbed steps of a march, and what stands before it.
-struct Walk {
-  ir::Stmt before, steps;
-  int period = 0;  ///< steps written out in `steps`
-};
-Walk walk_of(const ir::Stmt& code, const std::string& output = "next") {
-  Walk walk;
-  visit(code, [&](const ir::Stmt& s) {
-    const auto* block = s.as<ir::Block>();
-    if (!block || walk.steps.defined()) return;
-    std::vector<ir::Stmt> before;
-    for (const auto& child : block->stmts) {
-      const auto* loop = child.as<ir::For>();
-      const bool walks = loop && loop->kind == LoopKind::Serial &&
-                         loop->name.rfind(loop_name("next", "z"), 0) == 0 && stores(child, output) > 0;
-      if (walks) {
-        walk = {ir::make_block(before), loop->body, stores(loop->body, output)};
-        return;
-      }
-      before.push_back(child);
-    }
-  });
-  return walk;
-}
 
 // ---- what is kept ------------------------------------------------------------------------------------
 
@@ -278,86 +152,10 @@ TEST(MarchNest, TheHaloOfABoxHasCorners) {
   EXPECT_EQ(strips(March::box().stage().window().text()), (std::vector<int>{18, 18, 4, 4}));
 }
 TEST(MarchNest, WithoutAWindowTheWholePlaneComesFromMemory) {
-  const std::string text = March::star().stage().text();
+  const std::string text = inside(March::star().stage().text());
   EXPECT_TRUE(strips(text).empty()) << text;
   EXPECT_EQ(count(text, "unrolled u.staged.step in [0, 2)"), 1) << text;
 }
-TEST(MarchNest, BlocksAtTheEdgeOfTheDomainWalkTheSameMarchWithLoadsInsideTheirArrays) {
-  const std::string text = March::star().stage().window().text();
-  const auto at = text.find("else");
-  ASSERT_NE(at, std::string::npos) << text;
-  for (const std::string& side : {text.substr(0, at), text.substr(at)}) {
-    EXPECT_EQ(count(side, "produce u.staged:"), 1) << text;
-    EXPECT_EQ(count(side, "produce u.window:"), 1) << text;
-    EXPECT_EQ(count(side, "march next.z.march in [-2, -2 + (next.z.march.planes + 2))"), 1) << text;
-  }
-}
-
-// ---- interior and edge
-
-TEST(MarchNest, BlocksInsideTheDomainCheckNoPoint) {
-  March m = March::star().stage().window();
-  m.next.vectorize(x, 4).unroll(y, 2);
-  const Split split = split_of(nest_after(m.next, "build_loop_nest"));
-  ASSERT_TRUE(split.interior.defined());
-  EXPECT_EQ(conditions(split.interior, "next.extent"), 0);
-  EXPECT_GT(conditions(split.edge, "next.extent"), 0);
-}
-TEST(MarchNest, BlocksAtTheEdgeTestNothingButStores) {
-  const Split split = split_of(nest_after(March::star().stage().next, "build_loop_nest"));
-  ASSERT_TRUE(split.interior.defined());
-  int rings = 0, tests = 0;
-  visit(split.edge, [&](const ir::Stmt& s) {
-    const auto* alloc = s.as<ir::Allocate>();
-    rings += alloc && alloc->places == 3 ? 1 : 0;
-    const auto* branch = s.as<ir::If>();
-    if (branch == nullptr || count(to_string(branch->condition), "next.extent") == 0) return;
-    ++tests;
-    EXPECT_EQ(stores(s, "next"), 1);
-    EXPECT_EQ(stores(s, "u.staged"), 0);
-  });
-  EXPECT_EQ(rings, 1);
-  EXPECT_EQ(tests, 1);
-}
-// Written out, loops of blocks at the edge would take registers that all blocks hold.
-TEST(MarchNest, BlocksAtTheEdgeKeepTheirLoops) {
-  const auto loops_of = [](const ir::Stmt& side, LoopKind kind) {
-    int n = 0;
-    visit(side, [&](const ir::Stmt& s) {
-      const auto* loop = s.as<ir::For>();
-      n += loop && loop->kind == kind ? 1 : 0;
-    });
-    return n;
-  };
-  March m = March::star(2).stage(LoadPolicy::AsyncCopy).ahead(2);
-  m.next.unroll(y, 2);
-  const Split split = split_of(nest_after(m.next, "build_loop_nest"));
-  EXPECT_GT(loops_of(split.interior, LoopKind::Unrolled), 0);
-  EXPECT_EQ(loops_of(split.edge, LoopKind::Unrolled), 0);
-  EXPECT_EQ(stores(split_of(nest_after(m.next, "unroll_marches")).edge, "next"), 2)
-      << "a step of a turn and one that may be left";
-  // What a thread holds in registers has no dynamic index.
-  m.next.scatter(z);
-  const Split parts = split_of(nest_after(m.next, "build_loop_nest"));
-  EXPECT_GT(loops_of(parts.edge, LoopKind::Unrolled), 0);
-}
-// All lanes of a vector are stored at once where the last one is inside.
-TEST(MarchNest, AVectorThatTheEndOfTheDomainCutsIsComputedWholeAndStoredByLane) {
-  March m = March::star().stage();
-  m.next.vectorize(x, 4);
-  const Split split = split_of(nest_after(m.next, "vectorize_loops"));
-  int vectors = 0, lanes = 0;
-  visit(split.edge, [&](const ir::Stmt& s) {
-    const auto* store = s.as<ir::Store>();
-    if (store == nullptr || store->buffer != "next") return;
-    ++(store->value.type().is_scalar() ? lanes : vectors);
-    const auto* lane = store->value.as<Shuffle>();
-    EXPECT_TRUE(lane == nullptr || lane->vectors.front().as<VarRef>() != nullptr);
-  });
-  EXPECT_EQ(lanes, 4 * vectors);
-  EXPECT_GT(vectors, 0);
-}
-
 // ---- steps written out
 
 TEST(MarchNest, StepsBeforeTheFirstPlaneArePeeled) {
@@ -531,4 +329,4 @@ TEST(MarchNest, SplitWarpsStandBehindTheTileAndFillAlone) {
 }
 
 }  // namespace
-}  // namespace mica
+}  // namespace mica::test

@@ -289,9 +289,12 @@ std::string why_equivalent(const Mutant& mutant) {
     case Mutation::ShrinkHalo:
       // The last point of a box is beside the block's last one, which lies outside.
       return is_at_the_edge(mutant) ? "fills a point beside one outside the domain" : "";
+    case Mutation::ShiftTap:
+      return is_at_the_edge(mutant) && targets_of(mutant.original, mutant.kernel.body).shared
+                 ? "fills a point outside the domain"
+                 : "";
     case Mutation::ShiftSlot:
-    case Mutation::StaleWindow:
-    case Mutation::ShiftTap: break;
+    case Mutation::StaleWindow: break;
   }
   return "";
 }

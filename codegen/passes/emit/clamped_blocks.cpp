@@ -61,8 +61,10 @@ class Clamp {
     if (loop != nullptr && loop->kind == LoopKind::Vectorized) return in_vector(s, *loop);
     if (loop != nullptr && loop->kind == LoopKind::Unrolled) return written_out(*loop, in(loop->body));
     if (loop != nullptr && loop->kind == LoopKind::March && few_) {
-      return ir::make_stmt(
-          ir::For{loop->name, in(loop->min), in(loop->extent), loop->kind, in(loop->body), true});
+      in_march_ = true;
+      const ir::Stmt body = in(loop->body);
+      in_march_ = false;
+      return ir::make_stmt(ir::For{loop->name, in(loop->min), in(loop->extent), loop->kind, body, true});
     }
     if (const auto* copy = s.as<ir::AsyncCopy>(); copy != nullptr && own_.count(copy->from) == 0) {
       return in_copy(*copy);
@@ -131,9 +133,27 @@ class Clamp {
 
   // What is written out has registers of its own, which all blocks of the kernel hold.
   [[nodiscard]] ir::Stmt written_out(const ir::For& loop, const ir::Stmt& body) const {
-    const bool rolled = few_ && rolls(loop);
+    const bool rolled = few_ && rolls(loop) && !(in_march_ && loads_to_share(loop.body));
     const LoopKind kind = rolled ? LoopKind::Serial : LoopKind::Unrolled;
     return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, kind, body, rolled});
+  }
+  // The steps of a march wait for loads on their way to shared memory: those are under way together.
+  [[nodiscard]] bool loads_to_share(const ir::Stmt& body) const {
+    bool found = false;
+    const auto look = [&](const Expr& e) {
+      const auto* load = e.as<Load>();
+      found = found || (load != nullptr && own_.count(load->buffer) == 0);
+    };
+    ir::walk(
+        body,
+        [&](const ir::Stmt& s) {
+          const auto* store = s.as<ir::Store>();
+          const bool shared =
+              store != nullptr && own_.count(store->buffer) > 0 && registers_.count(store->buffer) == 0;
+          if (shared) mica::walk(store->value, look);
+        },
+        nullptr);
+    return found;
   }
   // Arrays in registers have no dynamic index.
   [[nodiscard]] bool rolls(const ir::For& loop) const {
@@ -294,7 +314,7 @@ class Clamp {
       const Expr end = *from + (high - number(lanes - 1) - *from) / number(lanes) * number(lanes);
       const Expr inside = first <= end;
       return {simplify(inside), simplify(inside || (first > high && wide)),
-              simplify(min(first, end) - first)};
+              simplify(max(first - end, number(0)) / number(lanes) * number(-lanes))};
     }
     const Expr inside = first >= low && last <= high;
     if (box.repeats) {
@@ -368,6 +388,7 @@ class Clamp {
   std::set<std::string> fixed_, loops_;
   bool overlap_;  // blocks reach below the domain's first point, too
   bool few_;      // what registers they take, others hold in vain
+  bool in_march_ = false;
   Arrays arrays_;
   std::map<std::string, Type> own_;
   std::set<std::string> registers_;

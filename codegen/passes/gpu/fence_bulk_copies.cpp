@@ -30,6 +30,12 @@ ir::Stmt with_fences(const ir::Stmt& s) {
   return ir::map_children(s, with_fences, nullptr);
 }
 
+/// Blocks that copy otherwise have arrays of their own, in another case of an If.
+ir::Stmt by_storage(const ir::Stmt& s) {
+  if (s.as<ir::Allocate>() != nullptr) return fence_bulk_copies(s);
+  return ir::map_children(s, by_storage, nullptr);
+}
+
 }  // namespace
 
 ir::Stmt fence_bulk_copies(const ir::Stmt& body) {
@@ -38,7 +44,7 @@ ir::Stmt fence_bulk_copies(const ir::Stmt& body) {
 
 void fence_bulk_copies(Program& program) {
   for (auto& nest : program.nests) {
-    if (nest.on_device) nest.body = fence_bulk_copies(nest.body);
+    if (nest.on_device) nest.body = by_storage(nest.body);
   }
 }
 
