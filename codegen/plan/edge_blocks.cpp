@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/analysis/in_place.h"
 #include "codegen/analysis/simplify.h"
 #include "codegen/plan/placed_funcs.h"
+#include "dsl/expr/names.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -54,8 +56,18 @@ bool prints(const FunctionData& func) {
 // stores. Prints of points outside would be seen.
 bool may_clamp(const Program& program, const Loops& loops, const std::vector<Stage>& stages) {
   const Definition& definition = loops.func.definitions[loops.index];
-  const bool plain = !reads_itself(loops.func, definition) && !definition.domain &&
-                     program.options.variant.separate && !prints(loops.func);
+  const bool in_place =
+      !program.options.variant.separate &&
+      std::ranges::any_of(analysis::find_sharing(program), [&](const PlanSharing& pair) {
+        bool own = false;
+        const std::size_t values = loops.func.types.size();
+        for (std::size_t i = 0; i < values; ++i) {
+          own = own || pair.output == storage_name(loops.func.name, static_cast<int>(i), values);
+        }
+        return own && pair.obstacle.empty();
+      });
+  const bool plain =
+      !reads_itself(loops.func, definition) && !definition.domain && !in_place && !prints(loops.func);
   return plain && std::ranges::all_of(stages, [&](const Stage& stage) {
            if (stage.func == loops.func.name) return true;
            const Placement& place = program.placement.at(stage.func);
@@ -135,10 +147,7 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
   }
   const bool clamps = !beyond_tile && may_clamp(program, own, stages);
   inside.edge = clamps ? Inside::Edge::ClampedLoads : Inside::Edge::TestedFills;
-  // Tests of each point and addresses of 64 bits take registers, and twice as many where code stands
-  // twice.
-  const bool tested_once = !clamps && !program.options.variant.index32;
-  if (tested_once || (clamps && one_code(program, own))) inside.block = Expr();
+  if (clamps && one_code(program, own)) inside.block = Expr();
   return inside;
 }
 
