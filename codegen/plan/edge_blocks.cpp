@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/analysis/in_place.h"
 #include "codegen/analysis/simplify.h"
 #include "codegen/passes/funcs/inline_funcs.h"
 #include "codegen/plan/placed_funcs.h"
+#include "dsl/expr/names.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/recurrence.h"
@@ -56,8 +58,18 @@ bool prints(const FunctionData& func) {
 // stores. Prints of points outside would be seen.
 bool may_clamp(const Program& program, const Loops& loops, const std::vector<Stage>& stages) {
   const Definition& definition = loops.func.definitions[loops.index];
-  const bool plain = !reads_itself(loops.func, definition) && !definition.domain &&
-                     program.options.variant.separate && !prints(loops.func);
+  const bool in_place =
+      !program.options.variant.separate &&
+      std::ranges::any_of(analysis::find_sharing(program), [&](const PlanSharing& pair) {
+        bool own = false;
+        const std::size_t values = loops.func.types.size();
+        for (std::size_t i = 0; i < values; ++i) {
+          own = own || pair.output == storage_name(loops.func.name, static_cast<int>(i), values);
+        }
+        return own && pair.obstacle.empty();
+      });
+  const bool plain =
+      !reads_itself(loops.func, definition) && !definition.domain && !in_place && !prints(loops.func);
   return plain && std::ranges::all_of(stages, [&](const Stage& stage) {
            if (stage.func == loops.func.name) return true;
            const Placement& place = program.placement.at(stage.func);
@@ -77,7 +89,8 @@ bool one_code(const Program& program, const Loops& loops) {
   const bool vectors =
       std::any_of(loops.vars.loops().begin(), loops.vars.loops().end(),
                   [](const LoopVars::Loop& loop) { return loop.kind == LoopKind::Vectorized; });
-  return !vectors && !program.options.variant.aligned && loops.vars.is_marched() &&
+  const Variant& variant = program.options.variant;
+  return !vectors && !variant.aligned && variant.index32 && loops.vars.is_marched() &&
          !has_window(program, loops);
 }
 
@@ -163,16 +176,15 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
   }
   const bool clamps = !beyond_tile && may_clamp(program, own, stages);
   // The registers of a kernel are those of its greediest part. A march whose threads wait for windows,
-  // and blocks of a few steps, need their neighbours on the multiprocessor more than fast edges.
-  const bool direct = !(clamps && own.vars.is_marched() && !has_window(program, own)) &&
+  // or whose addresses have 64 bits, and blocks of a few steps need their neighbours on the
+  // multiprocessor more than fast edges.
+  const bool direct = !(clamps && own.vars.is_marched() && !has_window(program, own) &&
+                        program.options.variant.index32) &&
                       without_stages(program, func.name).has_value();
   inside.edge = direct   ? Inside::Edge::DirectTaps
                 : clamps ? Inside::Edge::ClampedLoads
                          : Inside::Edge::TestedFills;
-  // Tests of each point and addresses of 64 bits take registers, and twice as many where code stands
-  // twice.
-  const bool tested_once = !clamps && !direct && !program.options.variant.index32;
-  if (tested_once || (clamps && !direct && one_code(program, own))) inside.block = Expr();
+  if (clamps && !direct && one_code(program, own)) inside.block = Expr();
   return inside;
 }
 

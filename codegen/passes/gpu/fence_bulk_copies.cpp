@@ -30,10 +30,17 @@ ir::Stmt with_fences(const ir::Stmt& s) {
   return ir::map_children(s, with_fences, nullptr);
 }
 
-/// Blocks that copy otherwise have arrays of their own, in another case of an If.
-ir::Stmt by_storage(const ir::Stmt& s) {
-  if (s.as<ir::Allocate>() != nullptr) return fence_bulk_copies(s);
-  return ir::map_children(s, by_storage, nullptr);
+/// Blocks inside the domain and those at its edge, the two cases of an If around all work, meet at
+/// barriers of their own.
+ir::Stmt by_case(const ir::Stmt& s) {
+  const auto* branch = s.as<ir::If>();
+  if (branch != nullptr && branch->else_case.defined()) {
+    return ir::make_stmt(ir::If{branch->condition, fence_bulk_copies(branch->then_case),
+                                fence_bulk_copies(branch->else_case)});
+  }
+  const bool around = s.as<ir::Allocate>() != nullptr || s.as<ir::Produce>() != nullptr ||
+                      s.as<ir::LetStmt>() != nullptr;
+  return around ? ir::map_children(s, by_case, nullptr) : fence_bulk_copies(s);
 }
 
 }  // namespace
@@ -44,7 +51,7 @@ ir::Stmt fence_bulk_copies(const ir::Stmt& body) {
 
 void fence_bulk_copies(Program& program) {
   for (auto& nest : program.nests) {
-    if (nest.on_device) nest.body = by_storage(nest.body);
+    if (nest.on_device) nest.body = by_case(nest.body);
   }
 }
 
