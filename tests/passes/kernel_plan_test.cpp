@@ -110,7 +110,7 @@ taps    u.window <- u: 1 global
 edges   u.staged -> next: filled, read in the same step; barrier
         next -> u.staged: read, refilled in the next step; barrier
         4 that each thread keeps by itself
-inside  no tests in blocks inside; others hold loads inside their arrays and test stores; the last chunk ends early
+inside  no tests in blocks inside; blocks at the edge keep nothing: taps from memory, points tested; the last chunk ends early
 )");
 }
 
@@ -124,7 +124,7 @@ f       [0,32) x [0,8)     0     -  thread  computed           stored
 taps    across <- u: 3 global
         f <- across: 3 shared
 edges   across -> f: filled, read in the same step; barrier
-inside  no tests in blocks inside; others hold loads inside their arrays and test stores
+inside  no tests in blocks inside; blocks at the edge keep nothing: taps from memory, points tested
 )");
 }
 
