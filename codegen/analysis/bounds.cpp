@@ -116,6 +116,19 @@ Box accessed_box(const Definition& definition, const std::string& name, const Sc
   return box;
 }
 
+Box read_box(const Pipeline& pipeline, const std::map<std::string, Box>& required,
+             const std::string& name) {
+  Box box;
+  for (const auto& func : pipeline.funcs) {
+    const auto computed = required.find(func->name);
+    if (func->name == name || computed == required.end()) continue;
+    for (const Definition& definition : func->definitions) {
+      unite(box, accessed_box(definition, name, definition_scope(*func, definition, computed->second)));
+    }
+  }
+  return box;
+}
+
 Box computed_box(const FunctionData& func, const Definition& definition, const Box& box) {
   if (!definition.coloring) return box;
   Box result = box;

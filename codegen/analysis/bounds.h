@@ -9,6 +9,7 @@
 
 #include "codegen/analysis/intervals.h"
 #include "dsl/func/function.h"
+#include "dsl/pipeline/pipeline.h"
 
 namespace mica::analysis {
 
@@ -37,6 +38,10 @@ Interval index_interval(const Definition& definition, const Expr& index, const S
 Interval index_interval(const Definition& definition, const Expr& index, SharedIntervals& intervals);
 /// The box of callee `name` that `definition` reads with its variables in `scope`; empty if none.
 Box accessed_box(const Definition& definition, const std::string& name, const Scope& scope);
+/// The box that the Funcs of `pipeline` read of array `name`, computed over the boxes `required`; reads
+/// by a Func of that name left out. Empty where nothing reads it.
+Box read_box(const Pipeline& pipeline, const std::map<std::string, Box>& required,
+             const std::string& name);
 /// Intervals of a definition's variables: its pure Vars over `box` (a box of the Func), its
 /// reduction variables over their domain.
 Scope definition_scope(const FunctionData& func, const Definition& definition, const Box& box);

@@ -86,6 +86,15 @@ Ranges with_loops_of(const ir::Stmt& body, Ranges ranges) {
 
 }  // namespace
 
+void add_inequality(std::vector<Inequality>& all, Inequality one) {
+  for (Inequality& known : all) {
+    if (known.factor != one.factor || !same_terms(known.rest, one.rest)) continue;
+    known.rest.constant = std::min(known.rest.constant, one.rest.constant);
+    return;
+  }
+  all.push_back(std::move(one));
+}
+
 Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const Ranges& ranges, Of of)
     : variables_(std::move(variables)),
       blocks_(of != Of::Loop),
@@ -260,12 +269,7 @@ bool Interior::try_assume(const Expr& high, const Expr& low) {
   }
   if (!among) return false;
   if (!blocks_) found.factor = found.rest.take(*variables_.begin());
-  for (auto& other : inequalities_) {
-    if (other.factor != found.factor || !same_terms(other.rest, found.rest)) continue;
-    other.rest.constant = std::min(other.rest.constant, found.rest.constant);
-    return true;
-  }
-  inequalities_.push_back(std::move(found));
+  add_inequality(inequalities_, std::move(found));
   return true;
 }
 

@@ -27,6 +27,9 @@ struct Inequality {
   Linear rest;
 };
 
+/// Adds one: of two that differ in their constants, the one that asks for more stands for both.
+void add_inequality(std::vector<Inequality>& all, Inequality one);
+
 /// The body of a loop over `variable` as it is where the inequalities hold: those of an expression for
 /// all iterations of the loops of constant extents inside `body`.
 class Interior {

@@ -85,16 +85,7 @@ std::vector<InputBox> input_boxes(const std::vector<Func>& outputs,
   const analysis::UsualSymbols table(program, extents);
   std::vector<InputBox> boxes;
   for (const auto& input : program.pipeline.inputs) {
-    analysis::Box read;
-    for (const auto& func : program.pipeline.funcs) {
-      const auto needed = program.required.find(func->name);
-      if (needed == program.required.end()) continue;
-      for (const auto& definition : func->definitions) {
-        analysis::unite(
-            read, analysis::accessed_box(definition, input.name,
-                                         analysis::definition_scope(*func, definition, needed->second)));
-      }
-    }
+    const analysis::Box read = analysis::read_box(program.pipeline, program.required, input.name);
     InputBox box{input.image, {}, {}};
     for (std::size_t d = 0; d < static_cast<std::size_t>(input.image->dimensions); ++d) {
       const std::string side = "." + std::to_string(d);

@@ -117,14 +117,7 @@ StepReads::StepReads(const std::vector<Func>& outputs) {
     parts->needs.push_back({pipeline.outputs[o], nullptr, o, {}});
   }
   for (Need& need : parts->needs) {
-    for (const auto& func : pipeline.funcs) {
-      const auto box = program.required.find(func->name);
-      if (func->name == need.array || box == program.required.end()) continue;
-      for (const Definition& definition : func->definitions) {
-        const auto scope = analysis::definition_scope(*func, definition, box->second);
-        analysis::unite(need.box, analysis::accessed_box(definition, need.array, scope));
-      }
-    }
+    need.box = analysis::read_box(pipeline, program.required, need.array);
   }
   parts_ = std::move(parts);
 }

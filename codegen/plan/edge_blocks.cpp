@@ -96,29 +96,43 @@ bool one_code(const Program& program, const Loops& loops) {
 
 }  // namespace
 
-std::optional<Program> without_stages(const Program& program, const std::string& name) {
+std::shared_ptr<const FunctionData> without_stages(const Program& program, const std::string& name) {
   constexpr std::size_t kMostTaps = 256;  // more would recompute too much
-  Program direct = program;
-  for (auto& [func, placement] : direct.placement) {
-    std::string at = func;
-    for (std::size_t steps = 0; steps <= program.placement.size(); ++steps) {
-      const Placement& p = program.placement.at(at);
-      if (p.level != Placement::Level::At) break;
-      at = p.compute.func;
-    }
-    if (at != name || func == name) continue;
-    const FunctionData& placed = *program.pipeline.find(func);
+  Program part;
+  for (const auto& func : program.pipeline.funcs) {
+    const bool placed = place_in(program, name, func->name) != nullptr;
+    if (!placed && func->name != name) continue;
+    part.pipeline.funcs.push_back(func);
+    part.placement[func->name] = placed ? Placement() : program.placement.at(name);
+    if (!placed) continue;
     // What is inlined is not stored.
-    if (placed.traces.stores || placed.traces.realizations) return std::nullopt;
-    if (placed.definitions.size() != 1 || recurrence_of(placed)) return std::nullopt;
-    placement = Placement();
+    if (func->traces.stores || func->traces.realizations) return nullptr;
+    if (func->definitions.size() != 1 || recurrence_of(*func)) return nullptr;
   }
-  passes::inline_funcs(direct);
+  passes::inline_funcs(part);
+  const std::shared_ptr<const FunctionData> direct = part.pipeline.funcs.front();
   std::size_t taps = 0;
-  for (const auto& definition : direct.pipeline.find(name)->definitions) {
+  for (const auto& definition : direct->definitions) {
     analysis::for_each_access(definition, [&](const Access&) { ++taps; });
-    if (taps > kMostTaps) return std::nullopt;
+    if (taps > kMostTaps) return nullptr;
   }
+  return direct;
+}
+
+Program with_direct(const Program& program, const std::shared_ptr<const FunctionData>& func) {
+  Program direct;
+  direct.pipeline = program.pipeline;
+  direct.options = program.options;
+  direct.placement = program.placement;
+  direct.required = program.required;
+  direct.plan = program.plan;
+  std::erase_if(direct.pipeline.funcs, [&](const auto& other) {
+    const bool placed = place_in(program, func->name, other->name) != nullptr;
+    if (placed) direct.placement.erase(other->name);
+    return placed;
+  });
+  std::ranges::replace_if(
+      direct.pipeline.funcs, [&](const auto& other) { return other->name == func->name; }, func);
   return direct;
 }
 
@@ -180,7 +194,7 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
   // multiprocessor more than fast edges.
   const bool direct = !(clamps && own.vars.is_marched() && !has_window(program, own) &&
                         program.options.variant.index32) &&
-                      without_stages(program, func.name).has_value();
+                      without_stages(program, func.name) != nullptr;
   inside.edge = direct   ? Inside::Edge::DirectTaps
                 : clamps ? Inside::Edge::ClampedLoads
                          : Inside::Edge::TestedFills;

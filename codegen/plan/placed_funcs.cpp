@@ -21,16 +21,21 @@ int position_of(const LoopVars& vars, const std::string& dim) {
   return -1;
 }
 
-int loop_of(const Program& program, const Loops& loops, const std::string& func) {
+const Placement* place_in(const Program& program, const std::string& root, const std::string& func) {
   std::string at = func;
   for (std::size_t steps = 0; steps <= program.placement.size(); ++steps) {
     auto it = program.placement.find(at);
-    if (it == program.placement.end() || it->second.level != Placement::Level::At) return -1;
+    if (it == program.placement.end() || it->second.level != Placement::Level::At) return nullptr;
     const Placement& p = it->second;
-    if (p.compute.func == loops.func.name) return position_of(loops.vars, p.compute.var);
+    if (p.compute.func == root) return &p;
     at = p.compute.func;
   }
-  return -1;
+  return nullptr;
+}
+
+int loop_of(const Program& program, const Loops& loops, const std::string& func) {
+  const Placement* place = place_in(program, loops.func.name, func);
+  return place != nullptr ? position_of(loops.vars, place->compute.var) : -1;
 }
 
 std::map<std::string, Box> boxes_at(const Program& program, const Loops& loops,

@@ -22,6 +22,9 @@ struct Loops {
 /// The place of loop `dim` among those of `vars`, 0 for the innermost; empty: the march, or else the
 /// innermost block loop. -1 if there is none.
 int position_of(const LoopVars& vars, const std::string& dim);
+/// Where inside the loops of Func `root` `func` is computed, directly or inside another Func; null if it
+/// is not.
+const Placement* place_in(const Program& program, const std::string& root, const std::string& func);
 /// The loop in which `func` is computed, directly or inside another Func; -1 if none.
 int loop_of(const Program& program, const Loops& loops, const std::string& func);
 /// Boxes of all Funcs computed at loop `position` or deeper, while the loops in `fixed` keep their

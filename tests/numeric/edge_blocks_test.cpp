@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/lower.h"
+#include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/test_pipelines.h"
 
@@ -145,6 +146,59 @@ TEST(EdgeBlocksOfVectors, GatherWithinTheirArrays) {
       EXPECT_TRUE(run_matches(expected, p.outputs, box, target, Layout::Dense));
     }
   }
+}
+
+/// Rows whose first point is aligned and whose last vector is cut: `of` reads u around the point and w
+/// where `extent` of w says.
+void expect_bits_in_padded_rows(const std::function<Expr(const ImageParam&, const ImageParam&)>& of,
+                                const std::function<int(int points)>& extent) {
+  for (const LoadPolicy load : {LoadPolicy::TwoStep, LoadPolicy::AsyncCopy, LoadPolicy::Strided}) {
+    for (const int n : {1, 35, 41}) {
+      SCOPED_TRACE(std::to_string(n) + " points a row");
+      const std::vector<Var> v = grid_vars(3);
+      ImageParam u(Float(32), 3, "u"), w(Float(32), 3, "w");
+      Func f("f");
+      f(v[0], v[1], v[2]) = of(u, w);
+      auto around = AnyBuffer::with_halo(Float(32), {n, 7, 5}, {4, 1, 1});
+      auto beside = AnyBuffer::with_halo(Float(32), {extent(n), 7, 5}, {0, 0, 0});
+      fill_random(around, 7);
+      fill_random(beside, 8);
+      u.set(around);
+      w.set(beside);
+      const Buffer<float> expected(expected_values({f}, {{0, n}, {0, 7}, {0, 5}}).front());
+      f.gpu_tile("x", "y", 8, 2).vectorize("x", 4).unroll("y", 2).march("z", 4);
+      f.stage(u, MemoryType::Shared, load);
+      for (const Target& target : all_targets()) {
+        Buffer<float> out(AnyBuffer::with_halo(Float(32), {n, 7, 5}, {0, 0, 0}));
+        f.realize(out, target);
+        int different = 0;
+        for (int z = 0; z < 5; ++z) {
+          for (int y = 0; y < 7; ++y) {
+            for (int x = 0; x < n; ++x) different += out(x, y, z) != expected(x, y, z) ? 1 : 0;
+          }
+        }
+        EXPECT_EQ(different, 0);
+      }
+    }
+  }
+}
+
+TEST(EdgeBlocksOfPaddedRows, EndInTheMiddleOfAVector) {
+  const std::vector<Var> v = grid_vars(3);
+  expect_bits_in_padded_rows(
+      [&](const ImageParam& u, const ImageParam& w) {
+        return u(shifted(v, 0, -4)) + u(shifted(v, 0, 4)) + u(shifted(v, 1, -1)) + u(shifted(v, 1, 1)) +
+               u(shifted(v, 2, -1)) + u(shifted(v, 2, 1)) + w(shifted(v, 0, 0));
+      },
+      [](int points) { return points; });
+}
+TEST(EdgeBlocksOfPaddedRows, GatherEveryOtherElement) {
+  const std::vector<Var> v = grid_vars(3);
+  expect_bits_in_padded_rows(
+      [&](const ImageParam& u, const ImageParam& w) {
+        return u(shifted(v, 1, -1)) + u(shifted(v, 2, 1)) + w(2 * v[0], v[1], v[2]);
+      },
+      [](int points) { return 2 * points - 1; });
 }
 
 // A thread's points reach beyond the tile of which the block holds what is read.

@@ -1,12 +1,15 @@
 #include "codegen/passes/emit/build_loop_nest.h"
 
+#include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "codegen/analysis/in_place.h"
 #include "codegen/analysis/simplify.h"
 #include "codegen/analysis/type_origin.h"
 #include "codegen/ir/traverse.h"
+#include "codegen/passes/emit/clamped_blocks.h"
 #include "codegen/passes/emit/nest.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
@@ -119,7 +122,10 @@ void add_temporary(Program& program, const FunctionData& func) {
 
 namespace {
 
-std::vector<Nest> nests_of(const Program& program, const FunctionData& func, nest::NestFindings& found) {
+using Boxes = std::map<std::string, analysis::Box>;
+
+std::vector<Nest> nests_of(const Program& program, const FunctionData& func, nest::NestFindings& found,
+                           const Boxes& needed) {
   std::vector<Nest> nests;
   for (std::size_t i = 0; i < func.definitions.size(); ++i) {
     if (analysis::copies_onto_itself(program, func, i)) continue;
@@ -127,7 +133,7 @@ std::vector<Nest> nests_of(const Program& program, const FunctionData& func, nes
     nest.func = func.name;
     nest.definition = i;
     bool on_gpu = false;
-    nest.body = nest::build_root({program, found}, func, i, on_gpu);
+    nest.body = nest::build_root({program, found, needed}, func, i, on_gpu);
     const Hints hints(func);
     nest.body = hints.mark(nest.body);
     nest.textures = hints.textures;
@@ -156,19 +162,23 @@ void build_loop_nest(Program& program) {
   for (const auto& name : program.pipeline.outputs) add_output(program, *program.pipeline.find(name));
   program.plan.sharing = analysis::find_sharing(program);
 
+  const bool clamps = std::ranges::any_of(program.kernels, [](const auto& kernel) {
+    return kernel.inside.edge == planning::Inside::Edge::ClampedLoads;
+  });
+  const Boxes needed = clamps ? needed_boxes(program) : Boxes();
   std::set<std::string> in_nests,
       in_arrays;  // as NestFindings::kept_in_nests and kept_in_arrays, of all
   for (const auto& func : program.pipeline.funcs) {
     if (!program.required.count(func->name) || !program.is_root(func->name)) continue;
     if (!program.pipeline.is_output(func->name)) add_temporary(program, *func);
     nest::NestFindings found;
-    std::vector<Nest> nests = nests_of(program, *func, found);
+    std::vector<Nest> nests = nests_of(program, *func, found, needed);
     if (func->definitions.size() > 1 && !found.kept_in_arrays.empty()) {
       // What one definition keeps in an array, all of them do: again, now that it is known.
       nest::NestFindings known;
       known.kept_in_arrays = std::move(found.kept_in_arrays);
       found = std::move(known);
-      nests = nests_of(program, *func, found);
+      nests = nests_of(program, *func, found, needed);
     }
     std::move(nests.begin(), nests.end(), std::back_inserter(program.nests));
     std::move(found.checks.begin(), found.checks.end(), std::back_inserter(program.plan.checks));

@@ -29,7 +29,7 @@ struct Arrays {
   std::map<std::string, std::int64_t> in_vectors;
   std::map<std::string, Period> periods;
   /// Of which less is needed than the array may hold.
-  std::map<std::string, analysis::Box> needed;
+  const std::map<std::string, analysis::Box>* needed = nullptr;
 };
 
 /// Keeps the indices of loads from arrays in global memory within the arrays. Vectors, of which some
@@ -242,10 +242,12 @@ class Clamp {
   [[nodiscard]] Box box_of(const std::string& array, std::size_t d) const {
     const auto period = arrays_.periods.find(array);
     const bool repeats = period != arrays_.periods.end() && (period->second.dims >> d & 1U) != 0;
-    const auto needed = arrays_.needed.find(array);
-    if (needed != arrays_.needed.end() && !repeats && needed->second[d].bounded()) {
-      const analysis::Interval& along = needed->second[d];
-      return {along.min, along.max, analysis::extent_of(along), false};
+    if (arrays_.needed != nullptr && !repeats) {
+      const auto needed = arrays_.needed->find(array);
+      if (needed != arrays_.needed->end() && needed->second[d].bounded()) {
+        const analysis::Interval& along = needed->second[d];
+        return {along.min, along.max, analysis::extent_of(along), false};
+      }
     }
     const std::string& of = repeats ? period->second.box : array;
     const Expr first = min_symbol(of, d), extent = extent_symbol(of, d);
@@ -397,22 +399,19 @@ class Clamp {
   RewriteMemo done_;
 };
 
-// What the pipeline reads of each input, and holds of each Func at the root.
+}  // namespace
+
 std::map<std::string, analysis::Box> needed_boxes(const Program& program) {
   std::map<std::string, analysis::Box> boxes;
   for (const auto& [name, box] : program.required) {
     const FunctionData* func = program.pipeline.find(name);
-    if (func == nullptr) continue;
-    for (std::size_t i = 0; i < func->types.size(); ++i) {
+    for (std::size_t i = 0; func != nullptr && i < func->types.size(); ++i) {
       boxes[storage_name(name, static_cast<int>(i), func->types.size())] = box;
     }
-    for (const auto& definition : func->definitions) {
-      const analysis::Scope scope = analysis::definition_scope(*func, definition, box);
-      for (const auto& input : program.pipeline.inputs) {
-        const analysis::Box read = analysis::accessed_box(definition, input.name, scope);
-        if (!read.empty()) unite(boxes[input.name], read);
-      }
-    }
+  }
+  for (const auto& input : program.pipeline.inputs) {
+    analysis::Box read = analysis::read_box(program.pipeline, program.required, input.name);
+    if (!read.empty()) boxes[input.name] = std::move(read);
   }
   for (auto& [name, box] : boxes) {
     for (auto& along : box) {
@@ -421,8 +420,6 @@ std::map<std::string, analysis::Box> needed_boxes(const Program& program) {
   }
   return boxes;
 }
-
-}  // namespace
 
 Expr inside_of(const std::vector<planning::Guard>& guards, const std::string& march) {
   Expr inside;
@@ -435,7 +432,8 @@ Expr inside_of(const std::vector<planning::Guard>& guards, const std::string& ma
 }
 
 ir::Stmt clamped(const Program& program, const FunctionData& func, const planning::LoopVars& vars,
-                 ClampedBlocks blocks, const ir::Stmt& stmt) {
+                 ClampedBlocks blocks, const std::map<std::string, analysis::Box>& needed,
+                 const ir::Stmt& stmt) {
   // The planes that a chunk walks lie inside, wherever its block stands, unless a Func keeps to the box
   // of an input whatever it is read at.
   const auto& funcs = program.pipeline.funcs;
@@ -466,7 +464,7 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
                                   [&](const auto& input) { return input.image == f->held_box; });
     arrays.periods[read->name] = {f->held_periods, box->name};
   }
-  if (blocks == ClampedBlocks::AtTheEdge) arrays.needed = needed_boxes(program);
+  if (blocks == ClampedBlocks::AtTheEdge) arrays.needed = &needed;
   std::set<std::string> loops;
   for (const auto& loop : vars.loops()) loops.insert(loop.name);
   return Clamp(stmt, std::move(fixed), std::move(loops), blocks, std::move(arrays)).in(stmt);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,13 @@ enum class ClampedBlocks : std::uint8_t {
   Overlapping,  ///< all, which reach below the domain's first point, too
   AtTheEdge,  ///< those with points outside: loops stay loops where they can, which takes few registers
 };
-/// `stmt`, the work of a block of `func`, whose loads from global memory stay within their arrays, or
-/// within what the pipeline reads of them. `vars` are the loops of `func`.
+/// By array, what the pipeline reads of each input and holds of each Func.
+std::map<std::string, analysis::Box> needed_boxes(const Program& program);
+/// `stmt`, the work of a block of `func`, whose loads from global memory stay within their arrays, and
+/// of blocks AtTheEdge within the boxes `needed` of them. `vars` are the loops of `func`.
 ir::Stmt clamped(const Program& program, const FunctionData& func, const planning::LoopVars& vars,
-                 ClampedBlocks blocks, const ir::Stmt& stmt);
+                 ClampedBlocks blocks, const std::map<std::string, analysis::Box>& needed,
+                 const ir::Stmt& stmt);
 /// `stmt`, whose values are computed wherever the point is, and stored where `condition` holds; without
 /// a look at each lane where `all_lanes` does, which is the same condition outside of vectors.
 ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition, const Expr& all_lanes);

@@ -43,6 +43,8 @@ struct NestFindings {
 struct Nesting {
   const Program& program;
   NestFindings& findings;
+  /// needed_boxes of the program, where a plan holds loads inside them at the edge; else nothing.
+  const std::map<std::string, analysis::Box>& needed;
 };
 
 /// What surrounds the code under construction.

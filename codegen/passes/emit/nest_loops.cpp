@@ -151,13 +151,8 @@ ir::Stmt emit_vector_loop(const Nesting& nesting, const Nested& frame, std::size
   }
   Expr zero = make_const(Int(32), std::int64_t{0});
   // Guards that only this loop leaves open: all lanes are inside when the last one is.
-  Expr all_inside, scalar_extent = loop.extent;
   Nested inner = frame;
-  for (const Expr& room : inner.open.take_rooms(loop.name)) {
-    const Expr one = loop.extent <= room;
-    all_inside = all_inside.defined() ? all_inside && one : one;
-    scalar_extent = min(scalar_extent, room);
-  }
+  const auto [all_inside, scalar_extent] = inner.open.take_room(loop.name, loop.extent);
   ir::Stmt vector = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Vectorized,
                                           emit_inside(nesting, inner, position, context)});
   if (all_inside.defined() &&
@@ -165,11 +160,11 @@ ir::Stmt emit_vector_loop(const Nesting& nesting, const Nested& frame, std::size
     // Registers have no dynamic index: the lanes are written out, each with its guards.
     ir::Stmt lanes_apart = ir::make_stmt(ir::For{loop.name, zero, loop.extent, LoopKind::Unrolled,
                                                  emit_inside(nesting, frame, position, context)});
-    vector = ir::make_stmt(ir::If{simplify(all_inside), vector, lanes_apart});
+    vector = ir::make_stmt(ir::If{all_inside, vector, lanes_apart});
   } else if (all_inside.defined()) {
-    ir::Stmt scalar = ir::make_stmt(ir::For{loop.name, zero, simplify(scalar_extent), LoopKind::Serial,
+    ir::Stmt scalar = ir::make_stmt(ir::For{loop.name, zero, scalar_extent, LoopKind::Serial,
                                             emit_inside(nesting, inner, position, context)});
-    vector = ir::make_stmt(ir::If{simplify(all_inside), vector, scalar});
+    vector = ir::make_stmt(ir::If{all_inside, vector, scalar});
   }
   return vector;
 }
@@ -242,7 +237,7 @@ ir::Stmt emit_loops(const Nesting& nesting, const Nested& frame, std::size_t out
   const bool written_out = frame.carried != nullptr && loop.kind == LoopKind::Serial && !loop.recurs;
   Nested inner = frame;
   if ((loop.kind == LoopKind::Serial && !written_out) || loop.kind == LoopKind::Parallel || rolled_up) {
-    for (const Expr& room : inner.open.take_rooms(loop.name)) extent = simplify(min(extent, room));
+    extent = inner.open.take_room(loop.name, extent).count;
   }
   ir::Stmt body = emit_inside(nesting, inner, position, context);
   const LoopKind kind = rolled_up                                          ? LoopKind::Serial

@@ -124,38 +124,37 @@ std::size_t copies_end_before(const Program& program, const MarchPlan& plan,
   });
 }
 
+// From step `first` on, until `beyond` steps before the end of `count`; undefined: always.
+Expr in_steps(const MarchPlan& plan, const Expr& step, std::int64_t first, std::int64_t beyond,
+              const Expr& count) {
+  Expr condition;
+  if (-plan.warm_up < first) condition = step >= constant(first);
+  if (beyond <= 0) return condition;
+  const Expr in_time = step + constant(beyond) < count;
+  return condition.defined() ? condition && in_time : in_time;
+}
+
 // What threads take from others of `stage`, in the steps in which there is some.
 ir::Stmt once_filled(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
                      const ir::Stmt& body) {
-  const std::int64_t first = stage.ahead - stage.newest - stage.warm_up();
-  return guarded(first > -plan.warm_up ? step >= constant(first) : Expr(), body);
+  return guarded(in_steps(plan, step, stage.ahead - stage.newest - stage.warm_up(), 0, Expr()), body);
 }
-// The stages of which part `at` is the first to read what lies beside a thread's own points; of a plane
-// that the step fills among those behind it.
-std::vector<const MarchStage*> taken_before(const std::vector<Part>& parts, std::size_t at,
-                                            const std::string& march) {
-  std::vector<const MarchStage*> held, filled;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const MarchStage* stage = parts[i].stage;
-    if (stage == nullptr) continue;
-    const bool in_step = stage->newest == stage->ahead;
-    std::size_t reader = in_step ? i + 1 : 0;
-    while (reader < parts.size() && !reads_beside(*parts[reader].func, stage->func->name, march))
-      ++reader;
-    if (reader == at) (in_step ? filled : held).push_back(stage);
+// For each part the stages of which it is the first to read what lies beside a thread's own points: of a
+// plane that the step fills among the parts behind that.
+std::vector<std::vector<const MarchStage*>> taken_by(const std::vector<Part>& parts,
+                                                     const std::string& march) {
+  std::vector<std::vector<const MarchStage*>> taken(parts.size());
+  for (const bool in_step : {false, true}) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const MarchStage* stage = parts[i].stage;
+      if (stage == nullptr || (stage->newest == stage->ahead) != in_step) continue;
+      std::size_t reader = in_step ? i + 1 : 0;
+      while (reader < parts.size() && !reads_beside(*parts[reader].func, stage->func->name, march))
+        ++reader;
+      if (reader < parts.size()) taken[reader].push_back(stage);
+    }
   }
-  held.insert(held.end(), filled.begin(), filled.end());
-  return held;
-}
-
-// The steps in which a stage is filled. Partial sums of later chunks are those blocks' work, and so are
-// planes that no step will read.
-Expr takes_part(const MarchStage& stage, const MarchPlan& plan, const Expr& step, const Expr& count) {
-  Expr condition;
-  if (stage.warm_up() < plan.warm_up) condition = step >= constant(-stage.warm_up());
-  if (stage.beyond <= 0) return condition;
-  const Expr in_time = step + constant(stage.beyond) < count;
-  return condition.defined() ? condition && in_time : in_time;
+  return taken;
 }
 
 // The number, counted from 0, of the plane that a step begins to fill or first reads.
@@ -171,7 +170,13 @@ ir::Stmt at_own_points(const Nested& frame, std::size_t position, const ir::Stmt
   return own_points(frame.vars, position, frame.open, !apart, point);
 }
 
-// The plane of a staged Func whose own points the registers of `window` hold.
+// The plane of a staged Func whose own points the registers of a window hold.
+//
+//        y strip           the tile's own points come from the window; with a star no corner is read
+//     +-----------+
+//   x |   tile    | x
+//     +-----------+
+//        y strip
 ir::Stmt fill_around(const Nesting& nesting, const Nested& frame, std::size_t position,
                      const MarchStage& stage, const Box& box, const Around& context) {
   const FunctionData& func = *stage.func;
@@ -261,16 +266,10 @@ ir::Stmt emit_stage(const Nesting& nesting, const Nested& frame, std::size_t pos
 // The wait for the newest plane that the step reads, where an earlier step has begun it.
 ir::Stmt emit_bulk_wait(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
                         const Expr& count) {
-  const ir::Stmt wait = bulk_wait(*stage.func, first_read_in(stage, step), stage.depth);
-  Expr condition;
   const std::int64_t first = stage.newest_lag - stage.warm_up();
-  if (-plan.warm_up < first) condition = step >= constant(first);
   const std::int64_t beyond = stage.beyond - stage.newest_lag;
-  if (beyond > 0) {
-    const Expr in_time = step + constant(beyond) < count;
-    condition = condition.defined() ? condition && in_time : in_time;
-  }
-  return condition.defined() ? ir::make_stmt(ir::If{condition, wait, {}}) : wait;
+  return guarded(in_steps(plan, step, first, beyond, count),
+                 bulk_wait(*stage.func, first_read_in(stage, step), stage.depth));
 }
 
 ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t position,
@@ -291,6 +290,7 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
   const auto rows = [&](const MarchStage& stage) {
     return exchange_rows(nesting.program, frame.func, frame.vars, stage, plane);
   };
+  const auto taken = taken_by(parts, marched);
   std::vector<ir::Stmt> stmts = {copies.at_start};
   for (const MarchStage& stage : plan.stages) {
     if (stage.newest != stage.ahead) stmts.push_back(once_filled(stage, plan, step, rows(stage).given));
@@ -298,7 +298,7 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     const auto take = [&] {
-      for (const MarchStage* stage : taken_before(parts, i, marched)) {
+      for (const MarchStage* stage : taken[i]) {
         stmts.push_back(once_filled(*stage, plan, step, rows(*stage).taken));
       }
     };
@@ -325,7 +325,8 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
     Nested of_stage = frame;
     if (frame.common) of_stage.open.guards.clear();
     const ir::Stmt made = emit_stage(nesting, of_stage, position, *part.stage, plane, context);
-    const Expr in_time = takes_part(*part.stage, plan, step, count);
+    // Partial sums of later chunks are those blocks' work, and so are planes that no step will read.
+    const Expr in_time = in_steps(plan, step, -part.stage->warm_up(), part.stage->beyond, count);
     stmts.push_back(ir::make_stmt(ir::Produce{part.func->name, guarded(in_time, made), true}));
     if (part.stage->newest == part.stage->ahead) {
       stmts.push_back(once_filled(*part.stage, plan, step, rows(*part.stage).given));
@@ -359,7 +360,7 @@ ir::Stmt split_block(const Nesting& nesting, const Nested& frame, std::size_t po
     const auto blocks = frame.common             ? ClampedBlocks::Overlapping
                         : inside.block.defined() ? ClampedBlocks::AtTheEdge
                                                  : ClampedBlocks::All;
-    return clamped(nesting.program, frame.func, frame.vars, blocks, stmt);
+    return clamped(nesting.program, frame.func, frame.vars, blocks, nesting.needed, stmt);
   };
   if (frame.common) return in_arrays(emit(frame, everywhere, true));
   const bool clamps = inside.edge == Edge::ClampedLoads;
@@ -380,9 +381,10 @@ ir::Stmt split_block(const Nesting& nesting, const Nested& frame, std::size_t po
   }
   ir::Stmt edge;
   if (inside.edge == Edge::DirectTaps) {
-    const auto direct = planning::without_stages(nesting.program, frame.func.name);
-    const Nesting there{*direct, nesting.findings};
-    Nested same{find(there, frame.func.name), frame.index, frame.vars, frame.open, frame.clip};
+    const auto func = planning::without_stages(nesting.program, frame.func.name);
+    const Program direct = planning::with_direct(nesting.program, func);
+    const Nesting there{direct, nesting.findings, nesting.needed};
+    Nested same{*func, frame.index, frame.vars, frame.open, frame.clip};
     same.at_edge = true;
     edge = emit_loops(there, same, position, known);
   } else if (clamps) {
@@ -401,8 +403,7 @@ ir::Stmt emit_march(const Nesting& nesting, const Nested& around, std::size_t po
                     const Around& context) {
   Nested frame = around;
   const LoopVars::Loop& loop = frame.vars.loops()[position];
-  Expr planes = loop.extent;
-  for (const Expr& room : frame.open.take_rooms(loop.name)) planes = simplify(min(planes, room));
+  const Expr planes = frame.open.take_room(loop.name, loop.extent).count;
   const std::string marched = planning::marched_dimension(frame.vars, frame.func, loop.name);
   frame.open.fixed.insert(loop.name);
   Around within = context;
@@ -433,13 +434,5 @@ ir::Stmt emit_march(const Nesting& nesting, const Nested& around, std::size_t po
   }
   return ir::make_stmt(ir::LetStmt{loop.name + ".planes", planes, body});
 }
-
-// ---- planes filled from registers ------------------------------------------------------------------
-//
-//        y strip           the tile's own points come from the window; with a star no corner is read
-//     +-----------+
-//   x |   tile    | x
-//     +-----------+
-//        y strip
 
 }  // namespace mica::passes::nest

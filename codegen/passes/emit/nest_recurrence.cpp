@@ -102,21 +102,16 @@ ir::Stmt emit_carried(const Nesting& nesting, const Nested& frame, std::size_t p
 ir::Stmt emit_steps(const Nesting& nesting, const Nested& frame, std::size_t position,
                     const Around& context) {
   const LoopVars::Loop& loop = frame.vars.loops()[position];
-  Expr all_inside, count = loop.extent;
   Nested inner = frame;
-  for (const Expr& room : inner.open.take_rooms(loop.name)) {
-    const Expr one = loop.extent <= room;
-    all_inside = all_inside.defined() ? all_inside && one : one;
-    count = min(count, room);
-  }
-  if (!all_inside.defined()) return {};
+  const auto left = inner.open.take_room(loop.name, loop.extent);
+  if (!left.all.defined()) return {};
   const auto steps = [&](const Expr& extent, LoopKind kind) {
     const bool rolled = kind == LoopKind::Serial;
     return ir::make_stmt(ir::For{loop.name, number(0), extent, kind,
                                  emit_inside(nesting, inner, position, context), rolled});
   };
-  return ir::make_stmt(ir::If{simplify(all_inside), steps(loop.extent, LoopKind::Unrolled),
-                              steps(simplify(count), LoopKind::Serial)});
+  return ir::make_stmt(
+      ir::If{left.all, steps(loop.extent, LoopKind::Unrolled), steps(left.count, LoopKind::Serial)});
 }
 
 }  // namespace mica::passes::nest

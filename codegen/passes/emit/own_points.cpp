@@ -32,14 +32,18 @@ std::optional<Expr> room_for(const Guard& guard, const std::string& loop,
 
 }  // namespace
 
-std::vector<Expr> OpenGuards::take_rooms(const std::string& loop) {
-  std::vector<Expr> rooms;
+OpenGuards::Room OpenGuards::take_room(const std::string& loop, const Expr& extent) {
+  Room left{Expr(), extent};
   std::erase_if(guards, [&](const Guard& guard) {
     const auto room = room_for(guard, loop, fixed);
-    if (room) rooms.push_back(*room);
-    return room.has_value();
+    if (!room) return false;
+    const Expr one = extent <= *room;
+    left.all = left.all.defined() ? left.all && one : one;
+    left.count = min(left.count, *room);
+    return true;
   });
-  return rooms;
+  if (left.all.defined()) left = {simplify(left.all), simplify(left.count)};
+  return left;
 }
 
 Expr OpenGuards::take_decided() {
@@ -71,21 +75,14 @@ ir::Stmt own_points(const LoopVars& vars, std::size_t left, const OpenGuards& op
   };
   OpenGuards rest = open;
   if (loop.kind == LoopKind::Vectorized && by_lanes) {
-    Expr inside;
-    for (const Expr& room : rest.take_rooms(loop.name)) {
-      const Expr one = loop.extent <= room;
-      inside = inside.defined() ? inside && one : one;
-    }
+    const Expr inside = rest.take_room(loop.name, loop.extent).all;
     const ir::Stmt vector = points(LoopKind::Vectorized, loop.extent, rest);
     if (!inside.defined()) return vector;
     // Registers have no dynamic index: the lanes are written out, each with its tests.
-    return ir::make_stmt(
-        ir::If{simplify(inside), vector, points(LoopKind::Unrolled, loop.extent, open)});
+    return ir::make_stmt(ir::If{inside, vector, points(LoopKind::Unrolled, loop.extent, open)});
   }
   Expr extent = loop.extent;
-  if (loop.kind == LoopKind::Serial) {
-    for (const Expr& room : rest.take_rooms(loop.name)) extent = simplify(min(extent, room));
-  }
+  if (loop.kind == LoopKind::Serial) extent = rest.take_room(loop.name, extent).count;
   const LoopKind kind = loop.kind == LoopKind::Vectorized ? LoopKind::Unrolled : loop.kind;
   return points(kind, extent, rest);
 }

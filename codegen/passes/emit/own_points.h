@@ -16,9 +16,14 @@ struct OpenGuards {
   std::vector<planning::Guard> guards;
   std::set<std::string> fixed = {};  ///< loops around
 
-  /// Takes those out that `loop` alone leaves open and whose offset grows by a constant with each of its
-  /// iterations: how many of them each allows.
-  std::vector<Expr> take_rooms(const std::string& loop);
+  /// What is left of a loop.
+  struct Room {
+    Expr all;    ///< that it is the whole loop; undefined where nothing is tested
+    Expr count;  ///< how many of its iterations
+  };
+  /// Takes those out that `loop`, of so many iterations, alone leaves open and whose offset grows by a
+  /// constant with each of them.
+  Room take_room(const std::string& loop, const Expr& extent);
   /// Takes those out whose loops all stand around: that they hold; undefined if there are none.
   Expr take_decided();
 };

@@ -1,7 +1,6 @@
 #include "codegen/passes/loops/edge_lanes.h"
 
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 #include <utility>
 
@@ -25,18 +24,6 @@ bool same_form(const Linear& a, const Linear& b) {
   Linear difference = a;
   difference.add(b, -1);
   return difference.is_constant() && difference.constant == 0;
-}
-
-/// Of inequalities that differ in their constants, the one that asks for most is enough.
-void add(std::vector<Inequality>& all, const Inequality& one) {
-  for (Inequality& known : all) {
-    Linear more = one.rest;
-    more.add(known.rest, -1);
-    if (known.factor != one.factor || !more.is_constant()) continue;
-    known.rest.constant = std::min(known.rest.constant, one.rest.constant);
-    return;
-  }
-  all.push_back(one);
 }
 
 /// The sign of a form whose names stand for large numbers; 0: unknown.
@@ -160,13 +147,13 @@ class Finder {
     if (!stored_.defined()) return {};
     // The ends of all taps, before the comparisons that have them, too.
     NodeRewriter taps([this](const Expr& e) { return e.as<Load>() ? of_load(e) : Expr(); });
-    const ir::Stmt with_taps = map_all(body_, taps);
+    const ir::Stmt with_taps = ir::map_exprs(body_, [&](const Expr& e) { return taps(e); });
     if (!legal_ || ends_.empty()) return {};
     NodeRewriter comparisons([this](const Expr& e) { return e.as<Compare>() ? of_compare(e) : Expr(); });
-    const ir::Stmt with_cuts = map_all(with_taps, comparisons);
+    const ir::Stmt with_cuts = ir::map_exprs(with_taps, [&](const Expr& e) { return comparisons(e); });
     Interior interior(point_, with_cuts, ranges_);
     EdgeLanes result{interior.run(with_cuts), interior.inequalities()};
-    for (const Inequality& one : required_) add(result.inequalities, one);
+    for (const Inequality& one : required_) add_inequality(result.inequalities, one);
     if (!legal_) return {};
     for (auto end = ends_.rbegin(); end != ends_.rend(); ++end) {
       result.body = ir::make_stmt(ir::LetStmt{end->cut, cut_of(*end), result.body});
@@ -175,13 +162,6 @@ class Finder {
   }
 
  private:
-  static ir::Stmt map_all(const ir::Stmt& s, NodeRewriter& rewrite) {
-    const std::function<ir::Stmt(const ir::Stmt&)> visit = [&](const ir::Stmt& child) {
-      return ir::map_children(child, visit, [&](const Expr& e) { return rewrite(e); });
-    };
-    return visit(s);
-  }
-
   /// The coordinate that goes along the row.
   [[nodiscard]] Expr along(const std::vector<Expr>& index) const {
     const auto found =

@@ -89,11 +89,14 @@ class Splitter {
       return {};
     }
     size_ = grown;
-    ir::Stmt result = split_line(row, *line, fewest_copies_);
+    return with_values(still, split_line(row, *line, fewest_copies_));
+  }
+
+  static ir::Stmt with_values(const StillDivisions& still, ir::Stmt loop) {
     for (auto it = still.values.rbegin(); it != still.values.rend(); ++it) {
-      result = let(it->first, it->second, result);
+      loop = let(it->first, it->second, loop);
     }
-    return result;
+    return loop;
   }
 
   bool may_split(const ir::For& loop) const {
@@ -110,12 +113,8 @@ class Splitter {
       // The conditions of outer loops are the copies' own.
       const StillDivisions still = bind_still(loop);
       if (!still.values.empty()) {
-        ir::Stmt result = run(ir::make_stmt(
-            ir::For{loop.name, loop.min, loop.extent, loop.kind, still.body, loop.rolled}));
-        for (auto it = still.values.rbegin(); it != still.values.rend(); ++it) {
-          result = let(it->first, it->second, result);
-        }
-        return result;
+        return with_values(still, run(ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind,
+                                                            still.body, loop.rolled})));
       }
     }
     if (splits) {

@@ -1,7 +1,6 @@
 #include "codegen/passes/loops/vector_line.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <set>
 
@@ -28,13 +27,10 @@ bool is_on_line(const ir::Stmt& s, const std::string& x, const std::string& lane
     if (name == x) return make_var(x) + 1;
     return name == lane ? make_var(lane) - make_const(Int(32), width) : Expr();
   };
-  std::function<ir::Stmt(const ir::Stmt&)> visit = [&](const ir::Stmt& child) {
-    return ir::map_children(child, visit, [&](const Expr& e) {
-      same = same && equal(simplify(substitute(e, moved)), simplify(e));
-      return e;
-    });
-  };
-  visit(s);
+  ir::map_exprs(s, [&](const Expr& e) {
+    same = same && equal(simplify(substitute(e, moved)), simplify(e));
+    return e;
+  });
   return same;
 }
 
@@ -66,10 +62,7 @@ ir::Stmt from_point(const Line& line, const ir::For& loop, const ir::Stmt& body)
     if (var && var->name == line.lane) return moved;
     return var && var->name == loop.name ? Expr(0) : Expr();
   });
-  const std::function<ir::Stmt(const ir::Stmt&)> visit = [&](const ir::Stmt& s) {
-    return ir::map_children(s, visit, [&](const Expr& e) { return rewrite(e); });
-  };
-  return visit(body);
+  return ir::map_exprs(body, [&](const Expr& e) { return rewrite(e); });
 }
 
 ir::Stmt vector(const Line& line, const ir::Stmt& point) {
@@ -147,8 +140,6 @@ ir::Stmt edge_of_line(const ir::For& loop, const Line& line, const Expr& left) {
 
 }  // namespace
 
-/// How many points a loop over whole vectors and the one behind it have, undefined where they are not
-/// of one row.
 std::vector<Inequality> Line::of_vectors(std::vector<Inequality> all) const {
   for (auto& one : all) {
     const std::int64_t step = one.rest.take(lane);
