@@ -182,7 +182,10 @@ void Emitter::statement(const ir::Barrier& barrier) {
 
 void Emitter::statement(const ir::NamedBarrier& barrier) {
   if (!hooks_.named_barrier) throw InternalError("a named barrier reached a back end that has none");
-  hooks_.named_barrier(*this, barrier);
+  if (barrier.fences_copies && hooks_.fence_copies) hooks_.fence_copies(*this);
+  llvm::Value* number = builder().getInt32(static_cast<std::uint32_t>(barrier.number));
+  if (barrier.turn.defined()) number = builder().CreateAdd(number, emit(barrier.turn));
+  hooks_.named_barrier(*this, barrier, number);
 }
 
 void Emitter::statement(const ir::ClusterBarrier& /*barrier*/) {

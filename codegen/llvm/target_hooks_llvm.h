@@ -75,12 +75,13 @@ struct TargetHooks {
   const char* print_lines = ir::kPrintLines;
   std::function<void(Emitter&)> barrier;
   /// Null where a back end has no such barriers, as `barrier`: InternalError.
-  std::function<void(Emitter&, const ir::NamedBarrier&)> named_barrier;
+  /// `number` is that of the turn.
+  std::function<void(Emitter&, const ir::NamedBarrier&, llvm::Value* number)> named_barrier;
   std::function<void(Emitter&)> cluster_barrier;
   /// The address in another block of the cluster, of this number (i32), of what is at `base` in the
   /// shared memory of the thread's own. Null: InternalError.
   std::function<llvm::Value*(Emitter&, llvm::Value* base, llvm::Value* block)> cluster_memory;
-  /// The fence before a Barrier that fences copies. Null: it needs none.
+  /// The fence before a Barrier or NamedBarrier that fences copies. Null: it needs none.
   std::function<void(Emitter&)> fence_copies;
   /// Parallel, GpuBlock and GpuThread loops. Null: InternalError.
   std::function<void(Emitter&, const ir::For&)> loop;

@@ -36,8 +36,8 @@ struct CopyWaits {
   bool in_step = false;  ///< behind the copies that a step begins, else before them
   int pending = 0;       ///< groups that may still be under way
 };
-/// Empty where no step begins any. Where the copy engine is not asked, as in blocks that are not all
-/// `inside`, threads copy what it would bring.
+/// Empty where no step of the tile's threads begins any. Where the copy engine is not asked, as in
+/// blocks that are not all `inside`, threads copy what it would bring.
 std::optional<CopyWaits> copy_waits(const KernelPlan& plan, bool inside);
 
 /// What the edges say of one memory of a block. Distances are planes that are begun between two
@@ -48,6 +48,8 @@ struct MemoryOrder {
   std::int64_t reused = 0;    ///< from the last read of a plane to the write in its place
   std::int64_t refilled = 1;  ///< from one write of a place to the next
   bool copied = false;        ///< planes that are not read yet may still be under way behind a barrier
+  /// The barrier that orders it. Where crews hand it over, no other does.
+  Meeting at = {};
 };
 /// Of the memory that holds `of` of `stage`; `each` where the plan has no such stage.
 MemoryOrder order_of(const KernelPlan& plan, const std::string& stage, ir::Kept of);

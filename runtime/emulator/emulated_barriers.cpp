@@ -4,6 +4,12 @@
 
 namespace mica {
 
+namespace {
+
+constexpr std::int32_t kLastNumber = 15;
+
+}  // namespace
+
 void EmulatedBarriers::start_cluster() { phases_.clear(); }
 
 bool EmulatedBarriers::has_come(const Phase& phase, std::size_t thread) const {
@@ -13,6 +19,10 @@ bool EmulatedBarriers::has_come(const Phase& phase, std::size_t thread) const {
 
 std::string EmulatedBarriers::come(std::int32_t thread, std::int32_t number, std::int32_t count,
                                    bool waits) {
+  if (number < 1 || number > kLastNumber) {
+    return "comes to named barrier " + std::to_string(number) + "; a block has 1 to " +
+           std::to_string(kLastNumber);
+  }
   Phase& phase = phases_[key(thread, number)];
   if (!phase.came.empty() && phase.count != count) {
     return "comes to named barrier " + std::to_string(number) + " of " + std::to_string(count) +
