@@ -20,6 +20,14 @@ Ends ends_of(const KernelPlan& plan, const Edge& edge) {
   return {plan.find(back ? edge.to : edge.from), plan.find(back ? edge.from : edge.to)};
 }
 
+SourceLocation split_at(const KernelPlan& plan, const Pipeline& pipeline) {
+  const Definition& definition = pipeline.find(plan.func)->definitions.at(plan.definition);
+  const auto split = std::find_if(
+      definition.directives.begin(), definition.directives.end(),
+      [](const Directive& d) { return std::holds_alternative<directive::WarpSplit>(d.op); });
+  return split == definition.directives.end() ? definition.where : split->where;
+}
+
 bool crosses_step_by_step(const KernelPlan& plan, const Edge& edge) {
   const Ends ends = ends_of(plan, edge);
   return edge.of == ir::Kept::Points && edge.wait != Wait::None && ends.source->is_ring() &&
@@ -34,7 +42,7 @@ void keep_least(std::optional<std::int64_t>& least, std::int64_t steps) {
 
 bool are_apart(const Stage& a, const Stage& b) { return (a.crew.first > 0) != (b.crew.first > 0); }
 
-void assign_meetings(const KernelPlan& plan, std::vector<Edge>& edges) {
+void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vector<Edge>& edges) {
   if (plan.frame.filling_warps == 0) return;
   const Crew tile(plan.frame.threads, 0), further(plan.frame.threads, plan.frame.filling_warps);
   std::optional<std::int64_t> lead, left;
@@ -62,6 +70,15 @@ void assign_meetings(const KernelPlan& plan, std::vector<Edge>& edges) {
     empty = take(by_engine ? ahead : ahead - late, tile.count + further.count, true);
   }
   const Meeting own = take(1, tile.count, false);
+  if (own.barrier > kNamedBarriers) {
+    const std::int64_t most = *lead - (own.barrier - kNamedBarriers);
+    throw UserError(
+        "the copy engine may be " + std::to_string(*lead) + " steps ahead in the march of " + plan.func +
+            ", and each step that warp_split lets it be ahead takes one of the " +
+            std::to_string(kNamedBarriers) + " named barriers of a block; legal are at most " +
+            std::to_string(most) + ": pipeline(..., " + std::to_string(most) + ")",
+        split_at(plan, pipeline));
+  }
   for (Edge& edge : edges) {
     if (edge.wait == Wait::None) continue;
     const Ends ends = ends_of(plan, edge);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "codegen/plan/kernel_plan.h"
+#include "dsl/pipeline/pipeline.h"
 
 namespace mica::planning {
 
@@ -28,8 +29,9 @@ inline constexpr int kNamedBarriers = 15;
 /// Do other threads fill `a` than `b`?
 bool are_apart(const Stage& a, const Stage& b);
 
-/// Gives the edges of a kernel with further warps their barriers.
-void assign_meetings(const KernelPlan& plan, std::vector<Edge>& edges);
+/// Gives the edges of a kernel with further warps their barriers. UserError: the copy engine is asked so
+/// early that there are too few.
+void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vector<Edge>& edges);
 
 /// What the edges between crews say of a step.
 struct Handover {

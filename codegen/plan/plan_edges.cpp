@@ -113,7 +113,7 @@ std::vector<Edge> edges_of(const KernelPlan& plan, const Pipeline& pipeline) {
       edges.push_back(reused);
     }
   }
-  assign_meetings(plan, edges);
+  assign_meetings(plan, pipeline, edges);
   return edges;
 }
 

@@ -20,8 +20,13 @@ class CrewVerifier {
   }
 
   std::vector<std::string> run() {
+    for (const Stage& stage : plan_.stages) check_crew(stage);
     for (const Edge& edge : plan_.edges) {
-      if (edge.wait != Wait::None) check_edge(edge);
+      if (edge.wait != Wait::None) {
+        check_edge(edge);
+      } else if (!(edge.at == Meeting{})) {
+        fault(name(edge), "kept by one thread, and at a barrier");
+      }
     }
     for (const Tap& tap : plan_.taps) {
       const Stage* reader = plan_.find(tap.reader);
@@ -36,6 +41,26 @@ class CrewVerifier {
  private:
   void fault(const std::string& what, const std::string& why) { faults_.push_back(what + ": " + why); }
   static std::string name(const Edge& edge) { return edge.from + " -> " + edge.to; }
+
+  // All further warps, or else threads of the tile.
+  void check_crew(const Stage& stage) {
+    if (plan_.frame.filling_warps == 0) return;
+    if (stage.crew.first > 0) {
+      if (!(stage.crew == Crew(plan_.frame.threads, plan_.frame.filling_warps))) {
+        fault(stage.func, "filled by some of the further warps");
+      }
+      return;
+    }
+    std::int64_t threads = 1;
+    bool in_tile = true;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      threads *= stage.crew.extents[axis];
+      in_tile = in_tile && stage.crew.extents[axis] <= plan_.frame.threads[axis];
+    }
+    if (!in_tile || stage.crew.count > threads) {
+      fault(stage.func, "its crew has threads of the tile and further ones");
+    }
+  }
 
   void check_edge(const Edge& edge) {
     const Stage* from = plan_.find(edge.from);

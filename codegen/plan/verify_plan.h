@@ -17,8 +17,8 @@
 //   taps      each access of a stage's definition is served once; a register serves the thread's own
 //   points
 //             only; whatever serves is a residence of the source
-//   crews     the threads that fill a stage are threads of the block, and some; further warps fill what
-//             reads arrays only
+//   crews     the threads that fill a stage are threads of the block, and some; of a block with further
+//             warps they are threads of the tile, or all of those warps, which read arrays only
 //   meetings  no step of a march waits for all threads of a block that has further warps. An edge
 //   between
 //             crews is kept by named barriers of all threads of both, to which one crew comes and goes

@@ -154,6 +154,12 @@ TEST(GroupKernels, AMessageNamesTheBarrierAndHowManyCame) {
   expect_words(fault_of(broken), {"named barrier in kernel warps", "named barrier 1 of", "128", "96"});
 }
 
+TEST(GroupKernels, ATurnBeyondTheLastBarrierIsFound) {
+  const Stmt far = make_stmt(ir::NamedBarrier{14, 64, true, false, 2, make_var("block.x") + 2});
+  const Case broken{test::pipeline_kernel("far", far), test::kPipelineThreads, {}};
+  expect_words(fault_of(broken), {"comes to named barrier 1", "a block has 1 to 15"});
+}
+
 TEST(GroupKernels, HalfAWarpDoesNotCompleteABarrier) {
   const Expr x = make_var("thread.x");
   const Stmt half = make_stmt(ir::If{x % 32 < 16, make_stmt(ir::NamedBarrier{3, 32, true}), {}});

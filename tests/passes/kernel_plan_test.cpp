@@ -62,6 +62,23 @@ Func in_bulk() {
   return next;
 }
 
+/// The same, of which two further warps ask the engine.
+Func bulk_apart() {
+  Func next = in_bulk();
+  next.warp_split(2);
+  return next;
+}
+
+/// Two further warps fill what the tile's threads read.
+Func apart(LoadPolicy load, int ahead) {
+  ImageParam u(Float(32), 3, "u");
+  Func next("next");
+  next(x, y, z) = star(u);
+  next.gpu_tile(x, y, 32, 8).march(z, 64).stage(u, MemoryType::Shared, load).warp_split(2);
+  if (ahead > 0) next.pipeline(u, ahead);
+  return next;
+}
+
 /// Two steps in one kernel.
 Func chain() {
   ImageParam u(Float(32), 3, "u");
@@ -73,6 +90,18 @@ Func chain() {
   Func plane = u.in(once);
   plane.compute_at(next, "z.march");
   return next;
+}
+
+/// Two steps in one kernel, of which a further warp copies the inputs.
+Func chain_apart() {
+  ImageParam u(Float(32), 3, "u"), w(Float(32), 3, "w");
+  Func next("next"), once("once");
+  once(x, y, z) = star(u);
+  next(x, y, z) = star(once) + w(x, y - 1, z);
+  next.gpu_tile(x, y, 32, 8).march(z, 64);
+  next.stage(w, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(w, 2);
+  once.compute_at(next, "z.march").stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(u, 1);
+  return next.warp_split(1);
 }
 
 /// A tile without a march.
@@ -187,6 +216,83 @@ TEST(KernelPlan, FurtherWarpsAreTheCrewOfWhatTheyFill) {
   EXPECT_EQ(plan.threads(), 320);
 }
 
+TEST(KernelPlan, CrewsHandPlanesOverAtBarriersTakenInTurn) {
+  EXPECT_EQ(apart(LoadPolicy::AsyncCopy, 3).print_plan(kGpu), R"(next
+frame   block of 32 x 8 threads = 32 x 8; march z, chunks of 64; 2 further warps to fill
+stage     box               lag  ring  level  filled                                           kept
+u.staged  [-1,33) x [-1,9)   -4     6  step   cp.async of 16 bytes, by 2 warps, 3 steps early  shared, 11520 bytes
+next      [0,32) x [0,8)      0     -  step   computed                                         stored
+taps    u.staged <- u: 1 global
+        next <- u.staged: 7 shared
+crews   threads 0 to 255 compute next
+        threads 256 to 319 fill u.staged
+edges   u.staged -> next: filled, read 3 steps later; group wait 2, barriers 1 to 2 of 320 threads, said 2 steps later
+        next -> u.staged: read, refilled in the next step; barriers 3 to 4 of 320 threads
+inside  no tests in blocks inside; others hold loads inside their arrays and test stores; the last chunk ends early
+)");
+}
+
+TEST(KernelPlan, ATileOfTwoStagesMeetsAtABarrierOfItsOwn) {
+  const std::string text = chain_apart().print_plan(kGpu);
+  for (const char* const line : {
+           "threads 0 to 255 compute once, next",
+           "threads 256 to 287 fill w.staged, u.staged",
+           "w.staged -> next: filled, read 2 steps later; group wait 1, barriers 1 to 2 of 288 threads",
+           "u.staged -> once: filled, read in the next step; group wait 0, barriers 1 to 2 of 288 "
+           "threads",
+           "once -> u.staged: read, refilled in the next step; barriers 3 to 4 of 288 threads",
+           "once -> next: filled, read in the same step; barrier 5 of 256 threads",
+           "next -> once: read, refilled in the next step; barrier 5 of 256 threads",
+       }) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  }
+}
+
+TEST(KernelPlan, CrewsHaveBarriersForAsManyStepsAsOneMayBeAhead) {
+  struct Turns {
+    LoadPolicy load;
+    int ahead, full, empty;
+    std::int64_t late;
+  };
+  // Copies are said when they are there, a step before they are needed; loads at once, as far as 15
+  // barriers reach.
+  for (const Turns& t :
+       {Turns{LoadPolicy::AsyncCopy, 0, 1, 1, 0}, Turns{LoadPolicy::AsyncCopy, 1, 2, 2, 0},
+        Turns{LoadPolicy::AsyncCopy, 5, 2, 2, 4}, Turns{LoadPolicy::TwoStep, 0, 1, 1, 0},
+        Turns{LoadPolicy::TwoStep, 3, 4, 4, 0}, Turns{LoadPolicy::TwoStep, 6, 7, 7, 0},
+        Turns{LoadPolicy::TwoStep, 9, 7, 7, 3}}) {
+    SCOPED_TRACE(to_string(t.load) + ", " + std::to_string(t.ahead) + " ahead");
+    const KernelPlan plan = lowered(apart(t.load, t.ahead), Backend::Cuda, "plan_kernels").kernels.at(0);
+    for (const Edge& edge : plan.edges) {
+      const bool filled = edge.kind == Edge::Kind::Filled;
+      EXPECT_TRUE(edge.at.hands_over);
+      EXPECT_EQ(edge.at.threads, 320);
+      EXPECT_EQ(edge.at.turns, filled ? t.full : t.empty);
+      EXPECT_EQ(edge.late, filled ? t.late : 0);
+    }
+  }
+}
+
+TEST(KernelPlan, FurtherWarpsFillWhatReadsArraysOnly) {
+  const Func next = chain_apart();
+  const KernelPlan plan = lowered(next, Backend::Cuda, "plan_kernels").kernels.at(0);
+  EXPECT_EQ(plan.find("u.staged")->crew.first, 256);
+  EXPECT_EQ(plan.find("once")->crew.first, 0);
+  // A plane of which a window holds the tile is loaded as a whole.
+  Func both = windowed();
+  both.warp_split(1);
+  const Stage& staged = *lowered(both, Backend::Cuda, "plan_kernels").kernels.at(0).find("u.staged");
+  EXPECT_EQ(staged.fill.way, planning::Fill::Way::Loads);
+  EXPECT_EQ(staged.crew.first, 256);
+}
+
+TEST(KernelPlan, AHostHasOneCrew) {
+  const KernelPlan plan =
+      lowered(apart(LoadPolicy::TwoStep, 1), Backend::Host, "plan_kernels").kernels.at(0);
+  EXPECT_EQ(plan.frame.filling_warps, 0);
+  EXPECT_EQ(plan.find("u.staged")->crew.first, 0);
+}
+
 TEST(KernelPlan, EachUpdateHasAPlanOfItsOwn) {
   ImageParam u(Float(32), 2, "u");
   Func f("f");
@@ -233,8 +339,17 @@ Planned planned(const Func& f) {
 }
 
 std::vector<Planned> all_kinds() {
-  return {planned(windowed()), planned(copied(0)), planned(copied(2)),  planned(in_bulk()),
-          planned(chain()),    planned(tile()),    planned(scattered())};
+  return {planned(windowed()),
+          planned(copied(0)),
+          planned(copied(2)),
+          planned(in_bulk()),
+          planned(chain()),
+          planned(tile()),
+          planned(scattered()),
+          planned(bulk_apart()),
+          planned(apart(LoadPolicy::AsyncCopy, 2)),
+          planned(apart(LoadPolicy::TwoStep, 1)),
+          planned(chain_apart())};
 }
 
 /// Each plan is sound, and none is after `change` has changed it; it returns false where it changes
@@ -310,6 +425,64 @@ TEST(KernelPlanMutants, CopiesThatAreLeftUnderWayAreFound) {
   for (auto& one : mutant.edges) one.pending += one.wait == Wait::Copies ? 1 : 0;
   ASSERT_FALSE(mutant == sound.plan);
   EXPECT_FALSE(verify_plan(mutant, sound.pipeline).empty());
+}
+
+TEST(KernelPlanMutants, AnotherBarrierIsFound) {
+  expect_found(edge([](Edge& one) { one.at.barrier = one.at.barrier > 0 ? 0 : 1; }));
+  expect_found(edge([](Edge& one) {
+    if (one.at.barrier > 0) one.at.barrier = 15 + 1 - one.at.turns + 1;
+  }));
+  // All edges of one way at the barriers of the other.
+  expect_found([](KernelPlan& plan, std::size_t at) {
+    if (at > 0) return false;
+    for (Edge& one : plan.edges) {
+      if (one.at.hands_over && one.kind == Edge::Kind::Reused) one.at.barrier = 1;
+    }
+    return true;
+  });
+}
+
+TEST(KernelPlanMutants, ABarrierOfOtherThreadsIsFound) {
+  for (const int more : {-32, -1, 32}) {
+    expect_found(edge([&](Edge& one) {
+      if (one.at.barrier > 0) one.at.threads += more;
+    }));
+  }
+  expect_found(edge([](Edge& one) {
+    if (one.wait != Wait::None) one.at.hands_over = !one.at.hands_over;
+  }));
+}
+
+TEST(KernelPlanMutants, ATurnTooFewIsFound) {
+  for (const Edge::Kind kind : {Edge::Kind::Filled, Edge::Kind::Reused}) {
+    expect_found([&](KernelPlan& plan, std::size_t at) {
+      if (at > 0) return false;
+      for (Edge& one : plan.edges) one.at.turns -= one.at.hands_over && one.kind == kind ? 1 : 0;
+      return true;
+    });
+  }
+}
+
+TEST(KernelPlanMutants, PlanesThatAreSaidAtAnotherTimeAreFound) {
+  const Planned sound = planned(apart(LoadPolicy::AsyncCopy, 3));
+  for (const std::int64_t late : {-1, 0, 1, 4}) {
+    KernelPlan mutant = sound.plan;
+    for (Edge& one : mutant.edges) one.late = one.kind == Edge::Kind::Filled ? late : 0;
+    ASSERT_FALSE(mutant == sound.plan);
+    EXPECT_FALSE(verify_plan(mutant, sound.pipeline).empty()) << late;
+  }
+}
+
+TEST(KernelPlanMutants, AStageOfTheOtherCrewIsFound) {
+  for (const Planned& sound : {planned(apart(LoadPolicy::TwoStep, 1)), planned(chain_apart())}) {
+    for (std::size_t at = 0; at < sound.plan.stages.size(); ++at) {
+      if (sound.plan.stages[at].func == sound.plan.func) continue;
+      KernelPlan mutant = sound.plan;
+      planning::Crew& crew = mutant.stages[at].crew;
+      crew = planning::Crew(mutant.frame.threads, crew.first > 0 ? 0 : mutant.frame.filling_warps);
+      EXPECT_FALSE(verify_plan(mutant, sound.pipeline).empty()) << to_string(mutant);
+    }
+  }
 }
 
 TEST(KernelPlanMutants, AnotherResidenceIsFound) {
