@@ -13,8 +13,8 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/llvm/emitter_llvm.h"
-#include "codegen/llvm/lane_index.h"
-#include "codegen/llvm/split_index.h"
+#include "codegen/llvm/index/lane_index.h"
+#include "codegen/llvm/index/split_index.h"
 #include "codegen/llvm/types_llvm.h"
 #include "dsl/expr/traverse.h"
 #include "runtime/run/plan.h"

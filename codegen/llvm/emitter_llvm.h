@@ -13,8 +13,8 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Module.h>
 
-#include "codegen/llvm/lane_index.h"
-#include "codegen/llvm/strided_taps.h"
+#include "codegen/llvm/index/lane_index.h"
+#include "codegen/llvm/index/strided_taps.h"
 #include "codegen/llvm/target_hooks_llvm.h"
 
 namespace mica::llvm_backend {

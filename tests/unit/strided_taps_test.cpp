@@ -1,5 +1,5 @@
 // Which vector loads with lanes apart share what they read.
-#include "codegen/llvm/strided_taps.h"
+#include "codegen/llvm/index/strided_taps.h"
 
 #include <cstdint>
 #include <string>

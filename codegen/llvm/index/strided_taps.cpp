@@ -1,11 +1,11 @@
-#include "codegen/llvm/strided_taps.h"
+#include "codegen/llvm/index/strided_taps.h"
 
 #include <functional>
 #include <optional>
 #include <unordered_set>
 
-#include "codegen/llvm/lane_index.h"
-#include "codegen/llvm/split_index.h"
+#include "codegen/llvm/index/lane_index.h"
+#include "codegen/llvm/index/split_index.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::llvm_backend {
