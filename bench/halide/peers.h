@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct HalideLanguage : Words<Halide::Func, Halide::Expr, Halide::Var, Halide::I
   static Image image(int dimensions) {
     return {Halide::type_of<T>(), dimensions, "u"};
   }
+  static void past_the_caches(Func& /*f*/) {}  // Halide 14 has no such stores
   static Func edge(const Image& u) { return Halide::BoundaryConditions::repeat_edge(u); }
   static Func periodic(const Image& u) {
     return Halide::BoundaryConditions::repeat_image(
@@ -46,13 +48,26 @@ struct MicaLanguage : Words<mica::Func, mica::Expr, mica::Var, mica::ImageParam>
   static Image image(int dimensions) {
     return {mica::type_of<T>(), dimensions, "u"};
   }
+  static void past_the_caches(Func& f) { f.stream_stores(); }
   static Func edge(const Image& u) { return mica::BoundaryConditions::repeat_edge(u); }
   static Func periodic(const Image& u) { return mica::BoundaryConditions::repeat_image(u); }
 };
 
 using Shape = std::vector<int>;
+/// Starts where arrays of both languages start, at a multiple of 128 bytes.
+template <typename T>
+struct Aligned {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{128};
+  Aligned() = default;
+  template <typename U>
+  explicit Aligned(const Aligned<U>& /*other*/) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
+  void deallocate(T* p, std::size_t /*n*/) { ::operator delete(p, kAlignment); }
+  friend bool operator==(const Aligned&, const Aligned&) { return true; }
+};
 struct Memory {
-  std::vector<std::uint8_t> bytes;
+  std::vector<std::uint8_t, Aligned<std::uint8_t>> bytes;
   Shape mins, extents;
   bool interleaved = false;
   template <typename T>
@@ -65,7 +80,8 @@ template <typename T>
 Memory memory(const Shape& mins, const Shape& extents, bool interleaved = false) {
   std::size_t count = 1;
   for (const int e : extents) count *= static_cast<std::size_t>(e);
-  Memory m{std::vector<std::uint8_t>(count * sizeof(T)), mins, extents, interleaved};
+  Memory m{{}, mins, extents, interleaved};
+  m.bytes.resize(count * sizeof(T));
   std::uint32_t seed = 1;
   for (std::size_t i = 0; i < count; ++i) {
     seed = seed * 1664525U + 1013904223U;

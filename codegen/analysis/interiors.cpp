@@ -186,6 +186,7 @@ Expr Interior::run_new(const Expr& e, bool coordinate) {
 
 Expr Interior::run_binary(const Expr& e, const Binary& op, bool coordinate) {
   if (op.op == BinaryOp::Mod && coordinate && !follows(op.b) && follows(op.a)) {
+    if (op.a.as<VarRef>() != nullptr) return e;  // of a fused loop, which goes through many periods
     if (near_) {
       const bool near = assume(op.b - 1 + op.b, op.a) && assume(op.a, -op.b);
       return near ? into_period(op.a, op.b) : e;

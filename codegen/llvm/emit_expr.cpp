@@ -13,7 +13,11 @@ namespace mica::llvm_backend {
 llvm::Value* Emitter::emit(const Expr& e) {
   if (depth_ == 0 && !std::exchange(keeps_values_, false)) forget_values();
   ++depth_;
-  if (depth_ == 1) load_first(e);
+  if (depth_ == 1) {
+    outermost_ = e;
+    strided_taps_.reset();
+    load_first(e);
+  }
   llvm::Value* value = value_of(e);
   --depth_;
   return value;

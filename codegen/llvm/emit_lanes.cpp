@@ -4,7 +4,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include "codegen/llvm/emitter_llvm.h"
-#include "codegen/llvm/lane_index.h"
+#include "codegen/llvm/index/lane_index.h"
 #include "codegen/llvm/types_llvm.h"
 
 namespace mica::llvm_backend {

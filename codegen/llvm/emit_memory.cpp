@@ -13,8 +13,8 @@
 
 #include "codegen/ir/traverse.h"
 #include "codegen/llvm/emitter_llvm.h"
-#include "codegen/llvm/lane_index.h"
-#include "codegen/llvm/split_index.h"
+#include "codegen/llvm/index/lane_index.h"
+#include "codegen/llvm/index/split_index.h"
 #include "codegen/llvm/types_llvm.h"
 #include "dsl/expr/traverse.h"
 #include "runtime/run/plan.h"
@@ -225,11 +225,16 @@ llvm::Value* Emitter::load_texture(const BufferBinding& from, Type type, const E
   return result;
 }
 
+StridedTaps& Emitter::strided_taps() {
+  if (!strided_taps_) strided_taps_.emplace(outermost_);
+  return *strided_taps_;
+}
+
 /// A vector of which lane i is element stride*i from the one at `first`, by loads of neighbours: of all
-/// from the first lane's to the last's, and of no others. Null where that is no gain.
+/// from the first lane's to the last's, and of others only where taps beside this one read them, which
+/// are then loaded once. Null where that is no gain.
 llvm::Value* Emitter::load_strided(MemoryAccess access, Type type, const Expr& first,
                                    std::int64_t stride, int alignment) {
-  constexpr std::int64_t kWidestStride = 4;
   const int lanes = type.lanes, bytes = type.bytes();
   access.pointer = address(access.binding, first, /*of_vector=*/true);
   access.count = lanes;
@@ -242,11 +247,17 @@ llvm::Value* Emitter::load_strided(MemoryAccess access, Type type, const Expr& f
     return builder_.CreateVectorSplat(static_cast<unsigned>(lanes),
                                       load_elements(access, type.element(), bytes));
   }
-  if (!hooks_.facts.dense_accesses || stride < 0 || stride > kWidestStride || lanes < stride)
+  if (!hooks_.facts.dense_accesses || stride < kNarrowestStride || stride > kWidestStride ||
+      lanes < stride)
     return nullptr;
   llvm::Type* element = memory_type(context(), type.element());
+  const std::int64_t before = strided_taps().elements_before(access.buffer, first, stride);
+  const std::int64_t own = std::max<std::int64_t>(before, 0);  // where the first lane is
+  const std::int64_t span = before < 0 ? (lanes - 1) * stride + 1 : lanes * stride;
   llvm::Value* begin = access.pointer;
-  const std::int64_t span = (lanes - 1) * stride + 1;
+  if (own > 0) {
+    begin = builder_.CreateGEP(element, begin, builder_.getInt64(static_cast<std::uint64_t>(-own)));
+  }
   llvm::Value* result = nullptr;
   for (std::int64_t piece = 0; piece < stride; ++piece) {
     const bool is_last = piece + 1 == stride;
@@ -256,7 +267,7 @@ llvm::Value* Emitter::load_strided(MemoryAccess access, Type type, const Expr& f
     llvm::Value* loaded = load_elements(access, type, bytes);
     std::vector<int> picked(static_cast<std::size_t>(lanes), -1);
     for (int lane = 0; lane < lanes; ++lane) {
-      const std::int64_t at = lane * stride;
+      const std::int64_t at = own + lane * stride;
       const bool here = is_last ? at >= piece * lanes : at / lanes == piece;
       if (here)
         picked[static_cast<std::size_t>(lane)] = static_cast<int>(at - start) + (result ? lanes : 0);

@@ -72,6 +72,8 @@ bool Emitter::emit_in_few_registers(const ir::LetStmt& first) {
   if (!few) return false;
   lets_in_order_ = 0;
   forget_values();
+  outermost_ = Expr();
+  strided_taps_.reset();
   ++depth_;
   for (const Expr& e : few->order) value_of(e);
   for (std::size_t i = 0; i < names.size(); ++i) names_[names[i]].push_back(value_of(few->values[i]));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -12,7 +13,8 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Module.h>
 
-#include "codegen/llvm/lane_index.h"
+#include "codegen/llvm/index/lane_index.h"
+#include "codegen/llvm/index/strided_taps.h"
 #include "codegen/llvm/target_hooks_llvm.h"
 
 namespace mica::llvm_backend {
@@ -137,6 +139,8 @@ class Emitter {
   llvm::Value* load_piece(const MemoryAccess& access, Type type, llvm::Value* pointer, int alignment);
   llvm::Value* load_elements(const MemoryAccess& access, Type type, int alignment);
   std::size_t store_interleaved(const std::vector<ir::Stmt>& stmts, std::size_t first);
+  /// Those of the outermost expression.
+  StridedTaps& strided_taps();
   llvm::Value* load_strided(MemoryAccess access, Type type, const Expr& first, std::int64_t stride,
                             int alignment);
   llvm::Value* load_dense(const MemoryAccess& access, Type type, const LaneIndex& form, int alignment);
@@ -160,6 +164,8 @@ class Emitter {
   Cache cache_;
   std::vector<const ExprNode*> cached_;  ///< the cache's keys in the order they came
   std::unordered_map<const ExprNode*, std::pair<Expr, int>> registers_;
+  Expr outermost_;  ///< that is emitted; undefined where there are several
+  std::optional<StridedTaps> strided_taps_;
   int depth_ = 0;                  ///< of emit(Expr) calls; the cache lives for the outermost
   bool keeps_values_ = false;      ///< for the next one, too
   std::size_t lets_in_order_ = 0;  ///< lets that come next and are emitted one after the other

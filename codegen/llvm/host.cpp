@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t kFrameLimit = 256 * 1024;  // bytes a function
 constexpr unsigned kScratchAlignment = 64;        // bytes: the widest vector
 constexpr std::uint64_t kStreamedBytes = 16;      // bytes: the narrowest vector that is streamed
+constexpr std::uint64_t kLineBytes = 64;          // of a cache, and of the widest vector register
 
 // Where all functions of a kernel note that memory ran out, as a parameter: see add_host_kernel.
 const FunctionParam kFailed{"memory.failed", Int(64), true, true, MemoryType::Heap};
@@ -136,18 +137,39 @@ class HostKernel {
     b.CreateRet(b.CreateLoad(i64(), failed));
   }
 
-  /// Stores a whole aligned vector past the caches; false for other values.
+  /// Stores a whole vector past the caches where its address is aligned, which is tested at run time
+  /// where it is not known: the processor has such stores for aligned vectors only. False for other
+  /// values.
   bool store_streamed(Emitter& emitter, llvm::Value* pointer, llvm::Value* value, int alignment) {
     const std::uint64_t bytes = module_.getDataLayout().getTypeStoreSize(value->getType());
-    const bool whole = value->getType()->isVectorTy() && bytes % kStreamedBytes == 0;
-    if (!whole || static_cast<std::uint64_t>(alignment) % bytes != 0) return false;
+    if (!value->getType()->isVectorTy() || bytes % kStreamedBytes != 0) return false;
     Builder& b = emitter.builder();
-    llvm::StoreInst* store =
-        b.CreateAlignedStore(value, pointer, llvm::Align(static_cast<std::uint64_t>(alignment)));
+    const std::uint64_t needed = std::min(bytes & (~bytes + 1), kLineBytes);
+    streaming_.insert(&emitter.function());
+    if (static_cast<std::uint64_t>(alignment) % needed == 0) {
+      stream(b, pointer, value, needed);
+      return true;
+    }
+    llvm::Value* address = b.CreatePtrToInt(pointer, i64());
+    llvm::Value* aligned = b.CreateICmpEQ(b.CreateAnd(address, needed - 1), b.getInt64(0));
+    llvm::BasicBlock* past = emitter.make_block("streamed");
+    llvm::BasicBlock* through = emitter.make_block("through_caches");
+    llvm::BasicBlock* after = emitter.make_block("stored");
+    b.CreateCondBr(aligned, past, through);
+    b.SetInsertPoint(past);
+    stream(b, pointer, value, needed);
+    b.CreateBr(after);
+    b.SetInsertPoint(through);
+    b.CreateAlignedStore(value, pointer, llvm::Align(static_cast<std::uint64_t>(alignment)));
+    b.CreateBr(after);
+    b.SetInsertPoint(after);
+    return true;
+  }
+
+  void stream(Builder& b, llvm::Value* pointer, llvm::Value* value, std::uint64_t alignment) {
+    llvm::StoreInst* store = b.CreateAlignedStore(value, pointer, llvm::Align(alignment));
     store->setMetadata(llvm::LLVMContext::MD_nontemporal,
                        llvm::MDNode::get(context(), llvm::ConstantAsMetadata::get(b.getInt32(1))));
-    streaming_.insert(&emitter.function());
-    return true;
   }
 
   BufferBinding allocate(Emitter& emitter, const ir::Allocate& a) {

@@ -65,6 +65,53 @@ INSTANTIATE_TEST_SUITE_P(Types, StridedVectors,
                          ::testing::Values(UInt(8), Float(32), Float(64), Bool(), Float(16)),
                          [](const auto& type) { return to_string(type.param); });
 
+// Taps that share their loads, of dense arrays of exactly what is read, some of them in lanes only where
+// a condition lets them.
+TEST_P(StridedVectors, SideBySideHaveTheirValues) {
+  struct Case {
+    int stride;
+    std::vector<int> taps;
+  };
+  for (const auto& [stride, taps] :
+       {Case{2, {0, 1}}, Case{2, {1, 0, 3}}, Case{2, {-3, -2, -1, 0}}, Case{3, {2, 0, 1}},
+        Case{3, {0, 2}}, Case{4, {3, 0, 1, 2}}, Case{4, {0, 5, 2, 3}}}) {
+    for (const int lanes : {2, 8, 16}) {
+      const ImageParam u(GetParam(), 2, "u");
+      Func f("f"), g("g");
+      Expr all = u(stride * x + taps[0], y);
+      for (std::size_t i = 1; i < taps.size(); ++i) {
+        const Expr tap = u(stride * x + taps[i], y);
+        all = GetParam().is_bool() ? all != tap : all + tap;
+      }
+      f(x, y) = all;
+      g(x, y) = select(x > 3, u(stride * x + taps[0], y), u(stride * x + taps[1], y));
+      f.vectorize(x, lanes);
+      g.vectorize(x, lanes);
+      const Box box{{-lanes - 1, 2 * lanes + 3}, {0, 2}};
+      const auto memory = bind_demanded({f}, box, {u}, 1, Contents::Ordinary, Layout::Dense);
+      EXPECT_TRUE(matches_oracle({f}, box, Target::host())) << stride << " by " << lanes;
+      if (lanes != 8) continue;
+      EXPECT_TRUE(matches_oracle({f}, box, Target::host_checked())) << stride;
+      EXPECT_TRUE(matches_oracle({g}, box, Target::host())) << stride;
+    }
+  }
+}
+
+// Streamed stores, whose rows start where the processor can do them, and where it cannot.
+TEST_P(StridedVectors, OfStoresThatPassByTheCachesHaveTheirValues) {
+  for (const int lanes : {4, 16, 64}) {
+    const ImageParam u(GetParam(), 2, "u");
+    Func f("f");
+    f(x, y) = u(2 * x + 1, y);
+    f.vectorize(x, lanes).stream_stores();
+    for (const int points : {lanes, 2 * lanes, 3 * lanes + 1}) {
+      const Box box{{0, points}, {0, 3}};
+      const auto memory = bind_demanded({f}, box, {u}, 1, Contents::Ordinary, Layout::Dense);
+      EXPECT_TRUE(matches_oracle({f}, box, Target::host())) << points << " by " << lanes;
+    }
+  }
+}
+
 // The last element of the input is the last before memory that nobody may read.
 TEST(StridedVectorsAtTheEndOfMemory, ReadNothingBehindIt) {
   constexpr std::size_t kPage = 4096;

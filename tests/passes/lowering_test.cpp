@@ -270,6 +270,59 @@ TEST(PartitionLoops, TakesTheTestsOfWrittenOutRowsOutOfTheLoops) {
   }
 }
 
+// Written out inside of the two loops of a vector, that of whole ones and that of the others' points.
+TEST(PartitionLoops, TakesTheTestsOutOfBothLoopsOfAVector) {
+  Row r(1);
+  r.f.split(r.y, "yo", "yi", 4).reorder("yi", "x", "yo").vectorize(r.x, 8).unroll("yi");
+  const std::string text = code(r.f, Backend::Host, "partition_loops");
+  EXPECT_EQ(count(text, "for f.yo in"), 2) << text;
+  EXPECT_NE(text.find("for f.yo in [0, f.yo.whole)"), std::string::npos) << text;
+}
+
+// A loop that was fused says with its quotient where it is.
+TEST(PartitionLoops, TakesTestsOutOfFusedLoops) {
+  const Var x("x"), y("y"), z("z");
+  const ImageParam u(Float(32), 3, "u");
+  Func f("f");
+  f(x, y, z) = u(x, y, z - 1) + u(x, y, z);
+  f.split(z, "zo", "zi", 4).split(y, "yo", "yi", 8).reorder("zi", "x", "yi", "yo", "zo").unroll("zi");
+  f.fuse("yo", "zo", "task");
+  const std::string serial = code(f, Backend::Host, "partition_loops");
+  EXPECT_EQ(serial.find(".whole"), std::string::npos) << serial;
+  f.parallel("task");
+  const std::string text = code(f, Backend::Host, "partition_loops");
+  const std::size_t test = text.find("if f.task/((f.extent.1 + 7)/8) < f.task.whole:");
+  ASSERT_NE(test, std::string::npos) << text;
+  const std::string whole = text.substr(test, text.find("else:", test) - test);
+  EXPECT_EQ(count(whole, "unrolled f.zi in [0, 4)"), 1) << text;
+  EXPECT_EQ(count(whole, "f.zi < f.extent.2"), 0) << text;
+  EXPECT_EQ(count(text, "f.zi < f.extent.2"), 1) << text;
+}
+
+// A stencil's planes share what they read; of one that keeps to a box, whose edges are loops of their
+// own, or reads its own plane only, rows are enough.
+TEST(DefaultSchedule, OfTheHostTakesPlanesAtOnceWhereTheyShare) {
+  const Var x("x"), y("y"), z("z");
+  const ImageParam u(Float(32), 3, "u");
+  const auto nest = [&](const Expr& value) {
+    Func f("f");
+    f(x, y, z) = value;
+    return f.print_loop_nest(Target::host());
+  };
+  const std::string planes = nest(u(x, y, z - 1) + u(x + 1, y, z));
+  EXPECT_NE(planes.find("unrolled f.z.plane in [0, 4)"), std::string::npos) << planes;
+  EXPECT_NE(planes.find("for f.y.row in [0, min(32,"), std::string::npos) << planes;
+  const Func edge = BoundaryConditions::repeat_edge(u);
+  Expr wide = u(x, y, z - 20);
+  for (int i = -19; i < 20; ++i) wide += u(x, y, z + i);
+  for (const Expr& value : {u(x, y, z) + u(x, y + 1, z), edge(x, y, z - 1) + edge(x, y, z), wide,
+                            u(x, y, z - 1) + u(x, z, y)}) {
+    const std::string rows = nest(value);
+    EXPECT_EQ(rows.find("plane"), std::string::npos) << rows;
+    EXPECT_NE(rows.find("parallel f.z in [0, f.extent.2)"), std::string::npos) << rows;
+  }
+}
+
 // A loop inside of the test: once a row is seldom enough.
 TEST(PartitionLoops, LeavesTestsAroundLoops) {
   Row r(1);

@@ -1,5 +1,5 @@
 // Which elements the lanes of a vector index are.
-#include "codegen/llvm/lane_index.h"
+#include "codegen/llvm/index/lane_index.h"
 
 #include <string>
 

@@ -1,6 +1,7 @@
 // default_schedule: loops for root Funcs whose schedule names none.
 //
-//   host   innermost dimension in vectors of 64 bytes, outermost over the CPU's threads; a recurrence's
+//   host   innermost dimension in vectors of 64 bytes, outermost over the CPU's threads; of a stencil in
+//          3-D, of up to 32 taps, four planes at once, in strips of 32 rows; a recurrence's
 //          dimension, or an update's reduction, directly around the rows of a few points of the
 //          outermost Var, so that memory is read row by row; along the first dimension both are
 //          innermost; rows of updates with colors take one point after the other

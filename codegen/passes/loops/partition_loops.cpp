@@ -30,14 +30,28 @@ std::optional<analysis::Linear> at_most_zero(const Expr& condition) {
   return form;
 }
 
-// The number of iterations v = 0, 1, ... for which form <= 0, when it is k*v + c with k > 0.
-std::optional<Expr> leading_iterations(analysis::Linear form, const std::string& v) {
-  const std::int64_t k = form.take(v);
-  if (k <= 0) return std::nullopt;
+// The number of places p = 0, 1, ... for which form <= 0, when it is k*p + c with k > 0. A place is an
+// atom of the form: v, or another without v in the rest.
+std::optional<Expr> leading_places(analysis::Linear form, const Expr& place, const std::string& v) {
+  const auto at = std::find_if(form.terms.begin(), form.terms.end(),
+                               [&](const auto& term) { return equal(term.first, place); });
+  if (at == form.terms.end() || at->second <= 0) return std::nullopt;
+  const std::int64_t k = at->second;
+  form.terms.erase(at);
   for (const auto& term : form.terms) {
     if (uses_var(term.first, v)) return std::nullopt;
   }
   return simplify(analysis::to_expr(form.scaled(-1)) / make_const(Int(32), k) + 1);
+}
+
+// The quotient v/n of a loop that was fused of n iterations and others, if the form has it; else v.
+Expr place_in(const analysis::Linear& form, const std::string& v) {
+  for (const auto& term : form.terms) {
+    const auto* op = term.first.as<Binary>();
+    const auto* dividend = op && op->op == BinaryOp::Div ? op->a.as<VarRef>() : nullptr;
+    if (dividend && dividend->name == v && !uses_var(op->b, v)) return term.first;
+  }
+  return make_var(v);
 }
 
 bool is_few(const Expr& extent) {
@@ -52,15 +66,21 @@ class Guards {
     ir::walk(
         loop.body,
         [this](const ir::Stmt& s) {
-          if (const auto* let = s.as<ir::LetStmt>()) bound_.insert(let->name);
+          if (const auto* let = s.as<ir::LetStmt>()) {
+            bound_.insert(let->name);
+            extents_.erase(let->name);
+          }
           if (const auto* inner = s.as<ir::For>()) add(*inner);
         },
         [this](const Expr&) { ++nodes_; });
     if (nodes_ <= kLargestGuarded) body_ = without(loop.body, false);
   }
 
-  /// How many iterations hold all of the guards; undefined: there are none.
+  /// How many places hold all of the guards; undefined: there are none.
   [[nodiscard]] const Expr& count() const { return count_; }
+  /// What counts the places: the loop's variable or, in a parallel loop, which tests each iteration, a
+  /// quotient of it.
+  [[nodiscard]] const Expr& place() const { return place_; }
   /// The body where they do.
   [[nodiscard]] const ir::Stmt& body() const { return body_; }
   /// The body in the other iterations; undefined where nothing is left of it.
@@ -69,7 +89,10 @@ class Guards {
  private:
   void add(const ir::For& inner) {
     const auto* extent = as_int(inner.extent);
-    const bool known = extent && *extent > 0 && is_const(inner.min, 0) && bound_.count(inner.name) == 0;
+    const auto before = extents_.find(inner.name);
+    const bool same =
+        before != extents_.end() ? extent && *extent == before->second : bound_.count(inner.name) == 0;
+    const bool known = extent && *extent > 0 && is_const(inner.min, 0) && same;
     bound_.insert(inner.name);
     if (known) {
       extents_.emplace(inner.name, *extent);
@@ -95,7 +118,7 @@ class Guards {
         [](const Expr& e) { return e; });
   }
 
-  // The iterations in which the condition holds in all iterations of the loops inside.
+  // The places at which the condition holds in all iterations of the loops inside.
   [[nodiscard]] std::optional<Expr> leading(const Expr& condition) {
     auto form = at_most_zero(condition);
     if (!form) return std::nullopt;
@@ -109,8 +132,14 @@ class Guards {
       const auto uses = [&](const std::string& name) { return uses_var(term.first, name); };
       if (std::any_of(bound_.begin(), bound_.end(), uses)) return std::nullopt;
     }
-    const auto count = leading_iterations(*form, loop_.name);
-    if (count) is_exact_ = is_exact_ && same_inside;
+    const Expr place =
+        loop_.kind == LoopKind::Parallel ? place_in(*form, loop_.name) : make_var(loop_.name);
+    if (place_.defined() && !equal(place, place_)) return std::nullopt;
+    const auto count = leading_places(*form, place, loop_.name);
+    if (count) {
+      place_ = place;
+      is_exact_ = is_exact_ && same_inside;
+    }
     return count;
   }
 
@@ -133,10 +162,10 @@ class Guards {
 
   const ir::For& loop_;
   std::set<std::string> bound_;                  // names that the body binds
-  std::map<std::string, std::int64_t> extents_;  // those of loops from 0 of constant extents
+  std::map<std::string, std::int64_t> extents_;  // of loops from 0, one constant for all of a name
   std::size_t nodes_ = 0;
   bool is_exact_ = true;  // all guards hold, or none does
-  Expr count_;
+  Expr count_, place_;
   ir::Stmt body_;
 };
 
@@ -153,7 +182,7 @@ ir::Stmt split_branches(const ir::Stmt& s) {
   const auto* branch = loop->body.as<ir::If>();
   if (!branch) return r;
   const auto form = at_most_zero(branch->condition);
-  const auto count = form ? leading_iterations(*form, loop->name) : std::nullopt;
+  const auto count = form ? leading_places(*form, make_var(loop->name), loop->name) : std::nullopt;
   if (!count) return r;
   const std::string split = loop->name + ".whole";
   const Expr whole = simplify(max(0, min(*count, loop->extent))), at = make_var(split);
@@ -170,12 +199,15 @@ ir::Stmt run(const ir::Stmt& s) {
     Guards guards(*loop);
     if (guards.count().defined()) {
       const std::string split = loop->name + ".whole";
-      const Expr whole = simplify(max(0, min(guards.count(), loop->extent))), at = make_var(split);
+      const Expr at = make_var(split);
+      const bool counts_iterations = guards.place().as<VarRef>() != nullptr;
+      const Expr whole =
+          counts_iterations ? simplify(max(0, min(guards.count(), loop->extent))) : guards.count();
       const ir::Stmt inside = run(guards.body()), others = guards.rest();
       const ir::Stmt rest = others.defined() ? split_branches(others) : others;
       ir::Stmt parts;
       if (loop->kind == LoopKind::Parallel) {
-        const ir::Stmt chosen = ir::make_stmt(ir::If{make_var(loop->name) < at, inside, rest});
+        const ir::Stmt chosen = ir::make_stmt(ir::If{guards.place() < at, inside, rest});
         parts = part(*loop, Expr(0), loop->extent, chosen);
       } else {
         parts = part(*loop, Expr(0), at, inside);

@@ -1,4 +1,4 @@
-#include "codegen/llvm/lane_index.h"
+#include "codegen/llvm/index/lane_index.h"
 
 #include <algorithm>
 #include <bit>

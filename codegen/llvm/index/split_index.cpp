@@ -1,4 +1,4 @@
-#include "codegen/llvm/split_index.h"
+#include "codegen/llvm/index/split_index.h"
 
 #include <cstdlib>
 #include <functional>
