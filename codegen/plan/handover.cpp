@@ -29,30 +29,48 @@ SourceLocation split_at(const KernelPlan& plan, const Pipeline& pipeline) {
 }
 
 bool crosses_step_by_step(const KernelPlan& plan, const Edge& edge) {
+  if (edge.of != ir::Kept::Points || edge.wait == Wait::None) return false;
   const Ends ends = ends_of(plan, edge);
-  return edge.of == ir::Kept::Points && edge.wait != Wait::None && ends.source->is_ring() &&
-         are_apart(*ends.source, *ends.reader);
+  return ends.source->is_ring() && are_apart(*ends.source, *ends.reader);
 }
 
 void keep_least(std::optional<std::int64_t>& least, std::int64_t steps) {
   least = std::min(least.value_or(steps), steps);
 }
 
+// The first step in which a stage reads what is filled.
+std::int64_t first_step(const Stage& reader) { return reader.is_ring() ? -reader.step->warm_up() : 0; }
+
 }  // namespace
 
 bool are_apart(const Stage& a, const Stage& b) { return (a.crew.first > 0) != (b.crew.first > 0); }
+
+bool engine_says_all(const KernelPlan& plan, const std::vector<Edge>& edges) {
+  std::optional<std::int64_t> lead, left, first;
+  for (const Edge& edge : edges) {
+    if (!crosses_step_by_step(plan, edge)) continue;
+    keep_least(edge.kind == Edge::Kind::Filled ? lead : left, edge.steps);
+    if (edge.kind != Edge::Kind::Filled) continue;
+    if (edge.wait != Wait::Arrival) return false;
+    keep_least(first, first_step(*ends_of(plan, edge).reader));
+  }
+  if (!lead || !left) return false;
+  return std::any_of(plan.stages.begin(), plan.stages.end(), [&](const Stage& stage) {
+    if (stage.crew.first == 0 || !stage.is_ring() || stage.step->newest_lag != *lead) return false;
+    return *lead - stage.step->warm_up() <= *first && stage.step->beyond - *lead <= *left;
+  });
+}
 
 void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vector<Edge>& edges) {
   if (plan.frame.filling_warps == 0) return;
   const Crew tile(plan.frame.threads, 0), further(plan.frame.threads, plan.frame.filling_warps);
   std::optional<std::int64_t> lead, left;
-  bool copied = false, by_engine = true;
+  bool copied = false;
   for (const Edge& edge : edges) {
     if (!crosses_step_by_step(plan, edge)) continue;
     keep_least(edge.kind == Edge::Kind::Filled ? lead : left, edge.steps);
     if (edge.kind != Edge::Kind::Filled) continue;
     copied = copied || edge.wait == Wait::Copies || edge.wait == Wait::Arrival;
-    by_engine = by_engine && edge.wait == Wait::Arrival;
   }
   int free = 1;
   const auto take = [&](std::int64_t turns, std::int64_t threads, bool hands_over) {
@@ -67,7 +85,7 @@ void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vect
     const std::int64_t ahead = *lead + *left;
     late = copied ? std::max<std::int64_t>(*lead - 1, 0) : std::max<std::int64_t>(ahead - kMostTurns, 0);
     full = take(ahead - late, tile.count + further.count, true);
-    empty = take(by_engine ? ahead : ahead - late, tile.count + further.count, true);
+    empty = take(engine_says_all(plan, edges) ? ahead : ahead - late, tile.count + further.count, true);
   }
   const Meeting own = take(1, tile.count, false);
   if (own.barrier > kNamedBarriers) {
@@ -106,11 +124,11 @@ std::optional<Handover> handover_of(const KernelPlan& plan, bool inside) {
     handover.full = edge.at;
     handover.late = edge.late;
     keep_least(lead, edge.steps);
-    const Stage& reader = *ends_of(plan, edge).reader;
-    keep_least(first, reader.is_ring() ? -reader.step->warm_up() : 0);
-    (edge.wait == Wait::Arrival && inside ? handover.by_engine : handover.by_threads) = true;
+    keep_least(first, first_step(*ends_of(plan, edge).reader));
+    handover.by_engine = handover.by_engine || (edge.wait == Wait::Arrival && inside);
   }
   if (!lead || !left) return std::nullopt;
+  handover.says_full = !inside || !engine_says_all(plan, plan.edges);
   for (const Edge& edge : plan.edges) {
     if (!edge.at.hands_over || edge.kind == Edge::Kind::Reused) continue;
     if (edge.wait == Wait::Copies) keep_least(pending, edge.pending);

@@ -11,7 +11,7 @@
 // One pair of named barriers serves a step: those that arrive go on, those that wait see what was done.
 // A crew may arrive again before the other has come to where it arrived last; so steps take the barriers
 // of a pair in turn, as many as one crew can be ahead of the other. Where the copy engine fills all
-// rings, its transaction barriers say that planes are full.
+// rings, its transaction barriers say that planes are full, if each step waits at one.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,10 @@ bool are_apart(const Stage& a, const Stage& b);
 /// early that there are too few.
 void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vector<Edge>& edges);
 
+/// Does each step in which the threads of the tile say that places are empty wait for a plane that the
+/// copy engine brings, as late as it asks for any? Then nobody else has to say that planes are full.
+bool engine_says_all(const KernelPlan& plan, const std::vector<Edge>& edges);
+
 /// What the edges between crews say of a step.
 struct Handover {
   Crew filling, computing;
@@ -43,8 +47,8 @@ struct Handover {
   std::int64_t first = 0;  ///< the first step that computes with what was filled
   /// Groups of the threads' copies that may be under way when a step says so; empty: they make none.
   std::optional<int> pending = {};
-  bool by_threads = false;  ///< some planes are filled by threads
-  bool by_engine = false;   ///< some planes are filled by the copy engine
+  bool says_full = false;  ///< further warps say that planes are full
+  bool by_engine = false;  ///< some planes are filled by the copy engine
 };
 /// Empty where no two crews meet along the march. In blocks that are not all `inside`, threads copy what
 /// the copy engine would bring.

@@ -115,12 +115,10 @@ class CrewVerifier {
   // to step s - left. What is said k steps late leaves lead + left - k meetings that may be incomplete.
   void check_turns() {
     std::optional<std::int64_t> lead, left;
-    bool by_threads = false;
     for (const Edge& edge : plan_.edges) {
       if (!edge.at.hands_over) continue;
       auto& least = edge.kind == Edge::Kind::Reused ? left : lead;
       least = std::min(least.value_or(edge.steps), edge.steps);
-      by_threads = by_threads || (edge.kind == Edge::Kind::Filled && edge.wait != Wait::Arrival);
     }
     if (!lead && !left) return;
     if (!lead || !left) return fault(plan_.func, "one crew hands over, and nothing comes back");
@@ -140,11 +138,12 @@ class CrewVerifier {
                               std::to_string(after) + " were begun behind the plane");
       }
     }
+    const bool by_engine = engine_says_all(plan_, plan_.edges);
     for (const Edge& edge : plan_.edges) {
       if (!edge.at.hands_over) continue;
       const bool back = edge.kind == Edge::Kind::Reused;
-      // Where the copy engine alone fills, computing threads do not wait for what is said late.
-      const std::int64_t turns = *lead + *left - (back && !by_threads ? 0 : *late);
+      // Where the copy engine says all, computing threads do not wait for what is said late.
+      const std::int64_t turns = *lead + *left - (back && by_engine ? 0 : *late);
       if (edge.at.turns < turns) {
         fault(name(edge), std::to_string(edge.at.turns) + " barriers in turn, and a crew may be " +
                               std::to_string(turns) + " meetings ahead");

@@ -210,6 +210,51 @@ TEST(CrewsMarch, LeaveTheStagesOfATileToTheTile) {
   }
 }
 
+// The copy engine says of no plane that it is there in steps that read none: computing threads that
+// begin earlier, or end later, must not come to a barrier twice.
+TEST(CrewsMarch, StayTogetherWhereTheCopyEngineSaysNothing) {
+  for (const int reach : {1, 3}) {
+    for (const int of_once : {0, 2}) {
+      SCOPED_TRACE(std::to_string(reach) + ", " + std::to_string(of_once));
+      const ImageParam u(Float(32), 3, "u"), w(Float(32), 3, "w");
+      Func next("next"), once("once");
+      once(x, y, z) = u(x - 4, y, z) * u(x + 4, y, z) + u(x, y, z);
+      next(x, y, z) =
+          once(x, y, z - reach) - once(x, y, z + reach) * 0.5F + w(x - 4, y, z) * w(x + 4, y, z);
+      check({"two_stages", {once, next}, {next}, {u, w}}, {{0, 40}, {0, 12}, {0, 17}},
+            [&](TestPipeline& p) {
+              Func f = p.output(), b = p.func("once");
+              f.gpu_tile("x", "y", 8, 4).march("z", 0);
+              f.stage(p.inputs[1], MemoryType::Shared, LoadPolicy::Bulk).pipeline(p.inputs[1], 1);
+              b.compute_at(f, "z").stage(p.inputs[0], MemoryType::Shared, LoadPolicy::Bulk);
+              b.pipeline(p.inputs[0], 3);
+              if (of_once > 0) f.pipeline(b, of_once);
+              f.warp_split(1);
+            });
+    }
+  }
+}
+
+// A block that marches again fills no place that a step of the march before still reads.
+TEST(CrewsMarch, ComeTogetherBetweenMarches) {
+  for (const LoadPolicy load : {LoadPolicy::TwoStep, LoadPolicy::AsyncCopy}) {
+    const Var c("c"), bx("bx"), by("by"), tx("tx"), ty("ty");
+    const ImageParam u(Float(32), 4, "u");
+    Func next("next");
+    next(x, y, z, c) = u(x - 1, y, z, c) + u(x, y + 1, z, c) * u(x, y, z - 1, c) - u(x, y, z + 1, c);
+    const Box box{{0, 21}, {0, 10}, {-2, 9}, {0, 3}};
+    const auto keep = bind_random(u, {{-1, 23}, {0, 12}, {-3, 11}, {0, 3}}, 5);
+    const auto expected = expected_values({next}, box);
+    next.tile(x, y, bx, by, tx, ty, 8, 4).reorder(tx, ty, z, c, bx, by).gpu_blocks(bx, by);
+    next.gpu_threads(tx, ty).march(z, 0).stage(u, MemoryType::Shared, load).pipeline(u, 2);
+    next.bound(c, 0, 3).warp_split(1);
+    EXPECT_NE(next.print_plan(Target{Backend::Cuda, 0}).find("crews"), std::string::npos);
+    for (const Target& target : all_targets()) {
+      EXPECT_TRUE(run_matches(expected, {next}, box, target));
+    }
+  }
+}
+
 // What is staged need not be an array: a boundary condition, or what is computed of several taps.
 TEST(CrewsMarch, ComputeWhatIsStaged) {
   for (const int ahead : {0, 2}) {

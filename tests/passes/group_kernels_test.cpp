@@ -177,6 +177,27 @@ TEST(GroupKernels, ArrivingInVainIsFoundAtTheEnd) {
                {"comes again to named barrier 2"});
 }
 
+// Whether the other warp has been there before it comes again is up to the device's scheduler.
+TEST(GroupKernels, ComingAgainWithoutKnowingThatTheOthersCameIsFound) {
+  const Expr warp = make_var("thread.x") / 32;
+  const auto come = [](int number, bool waits) {
+    return make_stmt(ir::NamedBarrier{number, 64, waits});
+  };
+  const auto of_warps = [&](const Stmt& second, const Stmt& third) {
+    const Stmt first = ir::make_block({come(1, false), come(2, true), come(1, false)});
+    const Stmt others = make_stmt(ir::If{warp == 1, second, third});
+    Case three{test::pipeline_kernel("three", make_stmt(ir::If{warp == 0, first, others})), 96, {}};
+    three.kernel.block[0] = 96;
+    return three;
+  };
+  const Stmt twice = ir::make_block({come(1, true), come(1, true)});
+  expect_words(fault_of(of_warps(twice, come(2, false))),
+               {"comes to named barrier 1, and does not know whether thread"});
+  const Case sound = of_warps(ir::make_block({come(1, true), come(2, false), come(1, true)}), {});
+  PipelineRun run(kBlocks);
+  EXPECT_EQ(run.fault(sound.kernel, 1, sound.threads), "");
+}
+
 TEST(GroupKernels, ABlocksBarrierDoesNotOrderACluster) {
   const Case sound = ring();
   for (int which = 1; which < group_barriers(sound.kernel); ++which) {

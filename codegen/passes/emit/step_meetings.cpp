@@ -59,7 +59,7 @@ StepMeetings step_meetings(const Handover& handover, const std::string& prefix, 
 
   std::vector<ir::Stmt> ends;
   if (handover.pending) ends.push_back(filling(ir::make_stmt(ir::CopyCommit{})));
-  if (handover.by_threads) {
+  if (handover.says_full) {
     const std::int64_t ahead = handover.lead - handover.late;
     std::vector<ir::Stmt> says;
     if (handover.pending) says.push_back(ir::make_stmt(ir::CopyWait{*handover.pending}));

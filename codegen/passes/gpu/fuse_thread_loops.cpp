@@ -291,6 +291,7 @@ class Fuser {
       return ir::make_block(std::move(stmts));
     }
     if (s.as<ir::Barrier>()) {
+      if (pending == Pending()) return {};
       pending.meet(memories_, Meets::Block);
       return s;
     }
