@@ -31,6 +31,7 @@ ir::Level level_after(std::string_view pass, bool& axes_mapped) {
   };
   static constexpr Step kSteps[] = {
       {"build_loop_nest", ir::Level::Loads, false},
+      {"unify_arrays", ir::Level::Loads, false},
       {"bake_symbols", ir::Level::Loads, false},
       {"simplify_loops", ir::Level::Loads, false},
       {"partition_loops", ir::Level::Loads, false},
