@@ -14,6 +14,7 @@
 #include "codegen/passes/funcs/plan_kernels.h"
 #include "codegen/passes/funcs/split_colors.h"
 #include "codegen/passes/funcs/turn_tiles.h"
+#include "codegen/passes/funcs/unify_arrays.h"
 #include "codegen/passes/gpu/exchange_taps.h"
 #include "codegen/passes/gpu/fence_bulk_copies.h"
 #include "codegen/passes/gpu/fuse_thread_loops.h"
@@ -67,6 +68,7 @@ const std::vector<Pass>& pass_list() {
       {"plan_kernels", passes::plan_kernels},
       // Loops: the schedule is carried out.
       {"build_loop_nest", passes::build_loop_nest},
+      {"unify_arrays", passes::unify_arrays},
       {"bake_symbols", passes::bake_symbols},
       {"simplify_loops", each_nest<passes::simplify>},
       {"partition_loops", passes::partition_loops},

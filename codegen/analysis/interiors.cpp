@@ -107,10 +107,19 @@ Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const 
         if (const auto* inner = s.as<ir::For>()) add_inner(*inner);
         if (const auto* let = s.as<ir::LetStmt>()) unknown_.insert(let->name);
       },
-      nullptr);
+      [&](const Expr& e) {
+        const auto* op = e.as<Binary>();
+        const bool is_quotient = op && op->op == BinaryOp::Div && is_variable(op->a);
+        if (is_quotient && as_int(op->b) == nullptr) divisors_.push_back(op->b);
+      });
   for (const std::string& name : unknown_) {
     if (blocks_) inner_.erase(name);
   }
+}
+
+bool Interior::is_variable(const Expr& e) const {
+  const auto* var = e.as<VarRef>();
+  return var != nullptr && variables_.count(var->name) > 0;
 }
 
 ir::Stmt Interior::run(const ir::Stmt& s) {
@@ -186,7 +195,10 @@ Expr Interior::run_new(const Expr& e, bool coordinate) {
 
 Expr Interior::run_binary(const Expr& e, const Binary& op, bool coordinate) {
   if (op.op == BinaryOp::Mod && coordinate && !follows(op.b) && follows(op.a)) {
-    if (op.a.as<VarRef>() != nullptr) return e;  // of a fused loop, which goes through many periods
+    if (is_variable(op.a) && std::any_of(divisors_.begin(), divisors_.end(),
+                                         [&](const Expr& divisor) { return equal(divisor, op.b); })) {
+      return e;
+    }
     if (near_) {
       const bool near = assume(op.b - 1 + op.b, op.a) && assume(op.a, -op.b);
       return near ? into_period(op.a, op.b) : e;

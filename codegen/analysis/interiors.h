@@ -67,6 +67,7 @@ class Interior {
   bool assume(const Expr& high, const Expr& low);
   bool try_assume(const Expr& high, const Expr& low);
   [[nodiscard]] bool is_known(const Expr& e) const;
+  [[nodiscard]] bool is_variable(const Expr& e) const;
 
   std::set<std::string> variables_;
   bool blocks_, near_;
@@ -74,6 +75,8 @@ class Interior {
   RangeFinder ranges_;
   Scope inner_;                    // loops of constant extents inside this one
   std::set<std::string> unknown_;  // other names that are bound inside
+  /// By which the variable is divided: a loop that was fused goes through many periods of one.
+  std::vector<Expr> divisors_;
   std::vector<Inequality> inequalities_;
   std::size_t tries_ = 0, failures_ = 0;
   RewriteMemo memo_[2];

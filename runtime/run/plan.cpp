@@ -55,6 +55,9 @@ std::string to_string(const Variant& variant) {
   for (std::size_t i = 0; i < variant.chosen.size(); ++i) {
     text += (i == 0 ? " chosen " : ",") + std::to_string(variant.chosen[i]);
   }
+  for (std::size_t i = 0; i < variant.alike.size(); ++i) {
+    text += (i == 0 ? " alike " : ",") + std::to_string(variant.alike[i]);
+  }
   return text + (variant.separate ? "" : " in_place") + (variant.overlapped ? " overlapped" : "");
 }
 

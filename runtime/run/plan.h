@@ -112,12 +112,17 @@ struct Variant {
     friend auto operator<=>(const Inner&, const Inner&) = default;
   };
   std::vector<Inner> inner = {};
+  /// Of each of the plan's buffers and temporaries, the first with the same mins, extents and strides,
+  /// whose symbols stand for its own: of kFewestAlike arrays and more. Empty where there are none.
+  std::vector<std::uint16_t> alike = {};
   /// Which specialization of each of Plan::choices' definitions holds, from 1; 0: none. Empty: none at
   /// all.
   std::vector<std::uint8_t> chosen = {};
   friend auto operator<=>(const Variant&, const Variant&) = default;
 };
 
+/// Arrays of one shape for Variant::alike, at least: of fewer there is little to gain.
+constexpr std::size_t kFewestAlike = 3;
 /// Blocks of a launch for Variant::overlapped, at most: those that a large GPU runs in one or two
 /// rounds. (H200, 512^3: 524,288 blocks of one point a thread take 0.64 ms overlapped, 0.47 ms else.)
 constexpr std::int64_t kMostOverlapped = 2048;

@@ -1,8 +1,12 @@
 // shape_run of runtime/run/run_plan.h: a plan evaluated for arguments of given shapes.
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <map>
+#include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/buffer/buffer_layout.h"
 #include "runtime/export/limits.h"
@@ -152,6 +156,29 @@ class Shaper {
     return known ? all : std::vector<Variant::Inner>();
   }
 
+  /// Variant::alike.
+  [[nodiscard]] std::vector<std::uint16_t> alike_now() const {
+    constexpr std::size_t kMost = std::numeric_limits<std::uint16_t>::max();
+    if (arrays_.size() < kFewestAlike || arrays_.size() > kMost) return {};
+    std::map<std::vector<std::int64_t>, std::vector<std::uint16_t>> shapes;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      std::vector<std::int64_t> shape;
+      for (const BufferDim& dim : arrays_[i].dims) {
+        shape.insert(shape.end(), {dim.min, dim.extent, dim.stride});
+      }
+      shapes[shape].push_back(static_cast<std::uint16_t>(i));
+    }
+    std::vector<std::uint16_t> all(arrays_.size());
+    std::iota(all.begin(), all.end(), std::uint16_t{0});
+    bool any = false;
+    for (const auto& [shape, members] : shapes) {
+      if (members.size() < kFewestAlike || shape.empty()) continue;
+      for (const std::uint16_t i : members) all[i] = members.front();
+      any = true;
+    }
+    return any ? all : std::vector<std::uint16_t>();
+  }
+
   /// Variant::chosen; empty where no condition holds.
   [[nodiscard]] std::vector<std::uint8_t> chosen_now() const {
     std::vector<std::uint8_t> all;
@@ -182,6 +209,7 @@ class Shaper {
     Variant& wanted = out_.wanted;
     wanted = plan_.variant;
     if (bound_.in_place) wanted.separate = false;
+    wanted.alike = alike_now();
     wanted.overlapped = bound_.in_graph && has_few_blocks();
     for (const Array& array : arrays_) {
       if (array.dims.front().stride != 1) wanted.unit_stride = false;

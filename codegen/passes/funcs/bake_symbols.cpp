@@ -6,6 +6,7 @@
 #include "codegen/ir/traverse.h"
 #include "dsl/expr/limits.h"
 #include "dsl/expr/names.h"
+#include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 
 namespace mica::passes {
@@ -90,10 +91,17 @@ void check_baked(const Pipeline& pipeline, const std::map<std::string, std::int6
 
 void bake_symbols(Program& program) {
   check_bounds(program);
-  for (const auto& [symbol, value] : program.options.bake) {
-    for (auto& nest : program.nests) {
-      nest.body = ir::substitute(nest.body, symbol, make_const(Int(32), value));
-    }
+  const auto& baked = program.options.bake;
+  NodeRewriter constants([&](const Expr& e) {  // one for all, so that what is shared stays so
+    const auto* var = e.as<VarRef>();
+    const auto found = var ? baked.find(var->name) : baked.end();
+    return found == baked.end() ? Expr() : make_const(e.type(), found->second);
+  });
+  for (auto& nest : program.nests) {
+    if (!baked.empty())
+      nest.body = ir::map_exprs(nest.body, [&](const Expr& e) { return constants(e); });
+  }
+  for (const auto& [symbol, value] : baked) {
     PlanCheck check;
     check.holds = make_var(symbol) == make_const(Int(32), value);
     check.values = {make_var(symbol)};

@@ -7,6 +7,7 @@
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
+#include "codegen/passes/funcs/unify_arrays.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -87,6 +88,7 @@ class Flattener {
   Flattener(const Plan& plan, const LowerOptions& options, const Nest& nest)
       : origins_(nest.origins),
         bake_(options.bake),
+        alike_(alike_arrays(plan, options.variant)),
         on_device_(nest.on_device),
         keep_logical_(options.target.backend == Backend::GpuEmulator ||
                       options.target.backend == Backend::HostChecked),
@@ -307,7 +309,7 @@ class Flattener {
       }
       std::int64_t constant = form.constant;
       form.constant = 0;
-      const std::string symbol = buffer + ".stride." + std::to_string(d);
+      const std::string symbol = symbol_of_stride(buffer, d);
       if (const auto known = known_stride(buffer, d, symbol)) {
         (is_bounded(form) ? bounded : offset).add(form, *known);
         tail.constant += constant * *known;
@@ -336,6 +338,14 @@ class Flattener {
            });
   }
 
+  /// The array's own symbol where a constant is compiled in for it, else that of the first one like it.
+  [[nodiscard]] std::string symbol_of_stride(const std::string& buffer, std::size_t d) const {
+    std::string own = stride_symbol(buffer, d).as<VarRef>()->name;
+    const auto first = alike_.find(buffer);
+    if (first == alike_.end() || bake_.count(own) > 0) return own;
+    return stride_symbol(first->second, d).as<VarRef>()->name;
+  }
+
   /// The stride of dimension `d`, whose name is `symbol`, if the code is for that one alone.
   [[nodiscard]] std::optional<std::int64_t> known_stride(const std::string& buffer, std::size_t d,
                                                          const std::string& symbol) const {
@@ -362,6 +372,7 @@ class Flattener {
 
   const analysis::Origins& origins_;
   const std::map<std::string, std::int64_t>& bake_;
+  std::map<std::string, std::string> alike_;
   bool on_device_, keep_logical_, wide_, unit_stride_;
   std::map<std::string, Variant::Inner> inner_;
   bool loops_ = false;  // serial ones in the nest
