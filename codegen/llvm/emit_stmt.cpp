@@ -98,7 +98,9 @@ void Emitter::emit_serial(const ir::For& loop) {
   builder_.SetInsertPoint(body);
   llvm::PHINode* index = builder_.CreatePHI(min->getType(), 2, "i");
   index->addIncoming(min, before);
+  ++loops_;
   emit_with(loop.name, index, loop.body);
+  --loops_;
   llvm::Value* next = builder_.CreateNSWAdd(index, llvm::ConstantInt::get(index->getType(), 1));
   index->addIncoming(next, builder_.GetInsertBlock());
   llvm::BranchInst* again = builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, after);
@@ -115,6 +117,7 @@ void Emitter::statement(const ir::Block& block) {
 }
 
 void Emitter::statement(const ir::If& branch) {
+  if (emit_without_branch(branch)) return;
   llvm::BasicBlock* then_block = make_block("then");
   llvm::BasicBlock* else_block = branch.else_case.defined() ? make_block("else") : nullptr;
   llvm::BasicBlock* after = make_block("after");

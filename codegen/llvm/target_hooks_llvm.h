@@ -99,6 +99,9 @@ struct TargetHooks {
       streamed_load;
   std::function<bool(Emitter&, const MemoryAccess&, llvm::Value* pointer, llvm::Value*, int)>
       streamed_store;
+  /// A store of a piece to global memory where a condition (i1) holds, without a branch. Null: there is
+  /// none.
+  std::function<void(Emitter&, llvm::Value* condition, llvm::Value* pointer, llvm::Value*)> store_if;
   /// One element of a texture; `index` (i32) counts from the texture's first. Needed where a binding is
   /// a texture.
   std::function<llvm::Value*(Emitter&, const BufferBinding&, llvm::Value* index)> texture_load;

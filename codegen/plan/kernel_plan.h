@@ -195,6 +195,9 @@ struct Edge {
   std::int64_t steps = 0;          ///< how many steps later
   Wait wait = Wait::Barrier;
   int pending = 0;  ///< Wait::Copies: groups of copies that may still be under way
+  /// Wait::Copies: each step waits for the copies that the next one reads, before its last barrier for
+  /// rows, which then serves both; else it waits for its own, and a barrier follows.
+  bool with_rows = false;
   /// Of a Wait but None. Of Wait::Arrival it is that of blocks where threads copy what the copy engine
   /// brings elsewhere.
   Meeting at = {};

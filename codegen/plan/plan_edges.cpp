@@ -26,6 +26,22 @@ int groups_left(const KernelPlan& plan) {
 
 bool fills_again(const Stage& stage) { return stage.step ? stage.step->dim >= 0 : stage.again; }
 
+// Copies that are begun two steps before they are read, or more, may be waited for in the step before:
+// where rows are passed on, each step has a barrier that all come to after that.
+void wait_with_rows(std::vector<Edge>& edges) {
+  const bool rows = std::any_of(edges.begin(), edges.end(), [](const Edge& edge) {
+    return edge.kind == Edge::Kind::Filled && edge.of == ir::Kept::Rows && !edge.at.hands_over;
+  });
+  const auto is_copied = [](const Edge& edge) {
+    return edge.kind == Edge::Kind::Filled && edge.wait == Wait::Copies && edge.steps > 0;
+  };
+  const bool early = std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+    return !is_copied(edge) || (edge.pending > 0 && !edge.at.hands_over);
+  });
+  if (!rows || !early) return;
+  for (Edge& edge : edges) edge.with_rows = is_copied(edge);
+}
+
 // Do the definitions or loops of a stage in shared memory touch points that others of its own have
 // filled?
 bool follows_itself(const Stage& stage, const Pipeline& pipeline) {
@@ -114,6 +130,7 @@ std::vector<Edge> edges_of(const KernelPlan& plan, const Pipeline& pipeline) {
     }
   }
   assign_meetings(plan, pipeline, edges);
+  wait_with_rows(edges);
   return edges;
 }
 
@@ -126,8 +143,9 @@ std::optional<CopyWaits> copy_waits(const KernelPlan& plan, bool inside) {
     if (edge.wait != Wait::Copies && (!by_engine || inside)) continue;
     const int left =
         by_engine ? static_cast<int>(std::max<std::int64_t>(edge.steps - 1, 0)) : edge.pending;
-    if (!waits) waits = CopyWaits{false, left};
+    if (!waits) waits = CopyWaits{false, left, true};
     waits->in_step = waits->in_step || edge.steps == 0;
+    waits->with_rows = waits->with_rows && edge.with_rows;
     waits->pending = std::min(waits->pending, left);
   }
   return waits;
@@ -154,6 +172,7 @@ MemoryOrder order_of(const KernelPlan& plan, const std::string& stage, ir::Kept 
     std::int64_t& planes = back ? order.reused : order.filled;
     planes = std::min(planes, edge.steps + (back ? before : -before));
     order.copied = order.copied || edge.wait == Wait::Copies || edge.wait == Wait::Arrival;
+    order.arrives_early = order.arrives_early || edge.with_rows;
   }
   return order;
 }

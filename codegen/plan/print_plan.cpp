@@ -218,7 +218,8 @@ std::string wait_text(const Edge& edge) {
     case Wait::None: return "same thread";
     case Wait::Barrier: return meeting_text(edge.at) + late;
     case Wait::Copies:
-      return "group wait " + std::to_string(edge.pending) + ", " + meeting_text(edge.at) + late;
+      return "group wait " + std::to_string(edge.pending) + ", " +
+             (edge.with_rows ? "the rows' barrier of the step before" : meeting_text(edge.at)) + late;
     case Wait::Arrival: return "transaction barrier";
   }
   return {};

@@ -107,6 +107,14 @@ TEST(KernelPlanMutants, CopiesThatAreLeftUnderWayAreFound) {
   EXPECT_FALSE(verify_plan(mutant, sound.pipeline).empty());
 }
 
+TEST(KernelPlanMutants, AWaitAtABarrierThatNobodyHasIsFound) {
+  const Planned sound = planned(copied(2));
+  KernelPlan mutant = sound.plan;
+  for (auto& one : mutant.edges) one.with_rows = one.wait == Wait::Copies;
+  ASSERT_FALSE(mutant == sound.plan);
+  EXPECT_FALSE(verify_plan(mutant, sound.pipeline).empty());
+}
+
 TEST(KernelPlanMutants, AnotherBarrierIsFound) {
   expect_found(edge([](Edge& one) { one.at.barrier = one.at.barrier > 0 ? 0 : 1; }));
   expect_found(edge([](Edge& one) {

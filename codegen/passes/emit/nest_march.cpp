@@ -1,5 +1,8 @@
 // Marched loops — the planes that a block keeps from one step to the next.
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/passes/emit/bulk_fills.h"
@@ -97,9 +100,10 @@ bool reads_one(const FunctionData& reader, const MarchPlan& plan, const Test& te
 
 // The waits for asynchronous copies that the plan's edges ask of a step.
 struct StepCopies {
-  bool made = false;  // by a step, which ends a group of them
-  ir::Stmt at_start;  // the wait for those of earlier steps
-  ir::Stmt at_end;    // the wait for all
+  bool made = false;   // by a step, which ends a group of them
+  ir::Stmt at_start;   // the wait for those of earlier steps
+  ir::Stmt at_end;     // the wait for all
+  ir::Stmt with_rows;  // the wait for those of the next step, where rows are passed on
 };
 StepCopies copies_of(const planning::KernelPlan* kernel, bool whole, const MarchPlan& plan,
                      const Expr& step) {
@@ -109,7 +113,8 @@ StepCopies copies_of(const planning::KernelPlan* kernel, bool whole, const March
   const bool always = plan.warm_up == 0 || computes_while_filling(plan);
   const ir::Stmt wait = guarded(always ? Expr() : step >= 0,
                                 ir::make_stmt(ir::CopyWait{waits->in_step ? 0 : waits->pending}));
-  return waits->in_step ? StepCopies{true, {}, wait} : StepCopies{true, wait, {}};
+  if (waits->with_rows && always) return {true, {}, {}, wait};
+  return waits->in_step ? StepCopies{true, {}, wait, {}} : StepCopies{true, wait, {}, {}};
 }
 // The part before which the step's copies are to have begun: it waits as late as it can.
 std::size_t copies_end_before(const Program& program, const MarchPlan& plan,
@@ -237,15 +242,37 @@ std::vector<ir::Stmt> emit_bulk_waits(const MarchPlan& plan, const Expr& step, c
   return waits;
 }
 
+// The part that takes rows behind the last barrier of a step: some were given since the one before.
+std::size_t last_rows_met(const MarchPlan& plan, const std::vector<Part>& parts,
+                          const std::vector<std::vector<const MarchStage*>>& taken,
+                          const std::function<bool(const MarchStage&)>& gives) {
+  std::set<const MarchStage*> given;
+  for (const MarchStage& stage : plan.stages) {
+    if (stage.newest != stage.ahead && gives(stage)) given.insert(&stage);
+  }
+  std::size_t last = parts.size();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (std::ranges::any_of(taken[i], [&](const auto* stage) { return given.contains(stage); })) {
+      last = i;
+      given.clear();
+    }
+    const MarchStage* stage = parts[i].stage;
+    if (stage != nullptr && stage->newest == stage->ahead && gives(*stage)) given.insert(stage);
+  }
+  return last;
+}
+
 // What stands between the parts of a step.
 struct StepWaits {
   StepCopies copies;
   std::size_t committed = 0, arrived = 0;  // the parts before which copies have begun, or are there
+  std::size_t rows_met = 0;  // the part that takes rows behind a step's last barrier for them
   std::vector<ir::Stmt> arrivals = {};
   std::optional<CrewsMeet> crews = {};
 
   void before(std::size_t part, std::vector<ir::Stmt>& stmts) const {
-    if (part == committed && copies.made) {
+    const bool with_rows = copies.with_rows.defined() && rows_met <= part;
+    if (part == committed && copies.made && !with_rows) {
       stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
       stmts.push_back(copies.at_end);
     }
@@ -253,6 +280,10 @@ struct StepWaits {
   }
   // Before what the part takes of other threads' points.
   void before_taken(std::size_t part, std::vector<ir::Stmt>& stmts) const {
+    if (part == rows_met && copies.with_rows.defined()) {
+      if (committed >= part) stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
+      stmts.push_back(copies.with_rows);
+    }
     if (!crews) return;
     if (part == crews->first_fill) stmts.push_back(crews->says.before_fills);
     if (part == crews->first_read) stmts.push_back(crews->says.before_reads);
@@ -263,9 +294,21 @@ struct StepWaits {
 };
 StepWaits step_waits(const Nesting& nesting, const Nested& frame, const LoopVars::Loop& loop,
                      const MarchPlan& plan, const std::vector<Part>& parts, const Expr& count,
-                     bool whole, const std::vector<std::vector<const MarchStage*>>& taken) {
+                     bool whole, const std::vector<std::vector<const MarchStage*>>& taken,
+                     const std::function<bool(const MarchStage&)>& gives) {
   const Expr step = make_var(loop.name);
   StepWaits waits{copies_of(frame.kernel, whole, plan, step)};
+  waits.rows_met = last_rows_met(plan, parts, taken, gives);
+  const bool begun_after = std::any_of(
+      parts.begin() + static_cast<std::ptrdiff_t>(waits.rows_met), parts.end(), [&](const Part& part) {
+        return part.stage != nullptr &&
+               is_async(*part.stage, nesting.program.placement.at(part.func->name));
+      });
+  if (waits.rows_met == parts.size() || begun_after) {
+    waits.copies.at_start =
+        waits.copies.at_start.defined() ? waits.copies.at_start : std::move(waits.copies.with_rows);
+    waits.copies.with_rows = {};
+  }
   waits.committed = copies_end_before(nesting.program, plan, parts, waits.copies);
   waits.arrived = first_of(parts, [&](const Part& part) {
     return part.stage == nullptr || reads_one(*part.func, plan, [](const auto& s) { return s.bulk; });
@@ -290,7 +333,8 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
   };
   const auto taken = taken_by(parts, marched);
   const StepWaits waits =
-      step_waits(nesting, frame, loop, plan, parts, count, context.copies_whole(), taken);
+      step_waits(nesting, frame, loop, plan, parts, count, context.copies_whole(), taken,
+                 [&](const MarchStage& stage) { return rows(stage).given.defined(); });
   std::vector<ir::Stmt> stmts = {waits.copies.at_start};
   for (const MarchStage& stage : plan.stages) {
     if (stage.newest != stage.ahead) stmts.push_back(once_filled(stage, plan, step, rows(stage).given));

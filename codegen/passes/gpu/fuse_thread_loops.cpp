@@ -94,9 +94,16 @@ class Pending {
     }
     std::erase_if(writes_, [](const auto& entry) { return entry.second.empty(); });
   }
+  // The threads have waited for their copies of a plane that the next step reads: the next barrier shows
+  // it to all, as it does with older ones.
+  void arrive(const Memories& memories) {
+    for (auto& [name, ages] : writes_) {
+      const planning::MemoryOrder& order = memories.at(name).order;
+      if (order.arrives_early && ages.erase(order.filled - 1) > 0) ages.insert(kOldest);
+    }
+  }
   // Another plane is begun.
   void begin_plane(const ir::Produce& plane, const Memories& memories) {
-    constexpr std::int64_t kOldest = 64;  // no ring is longer
     for (auto* accesses : {&reads_, &writes_}) {
       for (auto& [name, ages] : *accesses) {
         const Memory& memory = memories.at(name);
@@ -136,6 +143,7 @@ class Pending {
   }
 
  private:
+  static constexpr std::int64_t kOldest = 64;  // no ring is longer
   using Ages = std::map<std::string, std::set<std::int64_t>>;
   static void keep(Ages& into, const Ages& other) {
     for (const auto& [name, ages] : other) into[name].insert(ages.begin(), ages.end());
@@ -290,6 +298,7 @@ class Fuser {
       for (const auto& child : block->stmts) stmts.push_back(run_block(child, pending));
       return ir::make_block(std::move(stmts));
     }
+    if (s.as<ir::CopyWait>()) pending.arrive(memories_);
     if (s.as<ir::Barrier>()) {
       if (pending == Pending()) return {};
       pending.meet(memories_, Meets::Block);
