@@ -99,7 +99,10 @@ class Stages {
                               : side(box[d], d, func, frame_.march->position));
     }
     stage.kept = {step.per_thread ? Residence::Registers : Residence::Shared};
-    fill(stage, func, box, step.bulk);
+    // What is the same in every plane is filled as the stages of a block are.
+    const bool bulk = step.bulk || (step.dim < 0 && !step.per_thread &&
+                                    copies_in_bulk(program_, func, box, frame_.row));
+    fill(stage, func, box, bulk);
     std::optional<Fold> ring;
     if (step.dim >= 0) ring = Fold{static_cast<std::size_t>(step.dim), step.depth};
     if (step.per_thread) {
@@ -112,7 +115,7 @@ class Stages {
       if (takes_rows(step)) stage.kept.push_back(Residence::Shared);
     } else {
       stage.shared_bytes = storage_shape(program_, func, box, ring, &frame_.row).bytes;
-      if (step.bulk) stage.shared_bytes += kBarrierBytes * step.depth;
+      if (bulk) stage.shared_bytes += kBarrierBytes * step.depth;
     }
     return stage;
   }

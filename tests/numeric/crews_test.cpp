@@ -235,8 +235,8 @@ TEST(CrewsMarch, StayTogetherWhereTheCopyEngineSaysNothing) {
   }
 }
 
-// A block that marches again fills no place that a step of the march before still reads.
-TEST(CrewsMarch, ComeTogetherBetweenMarches) {
+// A march stands around all other loops of its block: what is staged has the planes of every c.
+TEST(CrewsMarch, FillWhatLoopsInsideAStepRead) {
   for (const LoadPolicy load : {LoadPolicy::TwoStep, LoadPolicy::AsyncCopy}) {
     const Var c("c"), bx("bx"), by("by"), tx("tx"), ty("ty");
     const ImageParam u(Float(32), 4, "u");
@@ -251,6 +251,23 @@ TEST(CrewsMarch, ComeTogetherBetweenMarches) {
     EXPECT_NE(next.print_plan(Target{Backend::Cuda, 0}).find("crews"), std::string::npos);
     for (const Target& target : all_targets()) {
       EXPECT_TRUE(run_matches(expected, {next}, box, target));
+    }
+  }
+}
+
+// What is the same in every plane is filled once, before the crews part.
+TEST(CrewsMarch, ReadWhatIsFilledOnce) {
+  for (const LoadPolicy load : {LoadPolicy::TwoStep, LoadPolicy::AsyncCopy, LoadPolicy::Bulk}) {
+    for (const int warps : {0, 1, 2}) {
+      SCOPED_TRACE(to_string(load) + ", " + std::to_string(warps));
+      const ImageParam u(Float(32), 3, "u"), w(Float(32), 2, "w");
+      Func next("next");
+      next(x, y, z) = u(x - 4, y + 1, z - 1) * w(x + 4, y - 1) + u(x + 4, y, z + 1) * w(x - 4, y);
+      check({"filled_once", {next}, {next}, {u, w}}, {{4, 40}, {0, 11}, {-3, 13}}, [&](TestPipeline& p) {
+        p.output().gpu_tile("x", "y", 8, 4).march("z", 6);
+        for (const ImageParam& in : p.inputs) p.output().stage(in, MemoryType::Shared, load);
+        if (warps > 0) p.output().warp_split(warps);
+      });
     }
   }
 }

@@ -50,6 +50,19 @@ TEST(Crews, NoStepWaitsForAllThreads) {
   }
 }
 
+TEST(Crews, PartBehindABarrierForWhatIsFilledOnce) {
+  for (const LoadPolicy load : {LoadPolicy::TwoStep, LoadPolicy::AsyncCopy}) {
+    ImageParam u(Float(32), 3, "u"), w(Float(32), 2, "w");
+    Func next("next");
+    next(x, y, z) = u(x, y + 1, z - 1) + u(x, y, z + 1) * w(x, y - 1) + w(x + 1, y);
+    next.gpu_tile(x, y, 16, 4).march(z, 32).stage(u, MemoryType::Shared, load);
+    next.stage(w, MemoryType::Shared, load).warp_split(2);
+    const BlockBarriers inside = block_barriers(inside_of(next));
+    EXPECT_EQ(inside.in_loops, 0) << to_string(load);
+    EXPECT_EQ(inside.elsewhere, 1) << to_string(load);
+  }
+}
+
 /// How often each crew comes to the barriers of a way, by the first of them: waiting, arriving.
 std::map<int, std::pair<int, int>> meetings(const ir::Stmt& s) {
   std::map<int, std::pair<int, int>> all;
