@@ -465,5 +465,16 @@ TEST(FoundByFuzzing, RegistersFilledFromAPlaneThatTheSameStepCopies) {
   }
 }
 
+TEST(FoundByFuzzing, AnIndexThatSharesItsPartsAndHasNoSchedule) {
+  const Var x("x"), y("y");
+  const ImageParam u(Float(32), 2, "u");
+  const auto memory = bind_random(u, {{0, 16}, {0, 5}}, 1);
+  Expr e = u(x, y);
+  for (int depth = 0; depth < 60; ++depth) e = max(e, 0.5F * e);
+  Func f("f");
+  f(x, y) = u(min(max(cast<std::int32_t>(e) % 16, 0), 15), y);
+  for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{0, 16}, {0, 5}}, target));
+}
+
 }  // namespace
 }  // namespace mica::test

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/compile.h"
 #include "codegen/iterate/iteration.h"
 #include "tests/passes/lowered.h"
 #include "tests/ptx/ptxas.h"
@@ -81,6 +82,20 @@ TEST(TimeTilePtx, AStepOfPlanesHasOneBarrierAndNoBranch) {
   EXPECT_EQ(count(loop, "bra"), 1) << loop;
   EXPECT_EQ(count(loop, "st.global.v4"), kRows) << loop;
   EXPECT_EQ(count(loop, "selp"), 0) << loop;
+}
+
+// Where no point is stored, no element is loaded for it either: it may lie outside of its array.
+TEST(TimeTilePtx, WhatIsLoadedKeepsItsBranch) {
+  const Var x("x"), y("y"), z("z");
+  const ImageParam u(Float(32), 3, "u");
+  Func next("next");
+  next(x, y, z) = u(x, y, z) * 2.0F + 1.0F;
+  next.gpu_tile(x, y, 32, 4).march(z, 16);
+  const std::string ptx = compile_to_ptx(next, 90);
+  EXPECT_GT(count(ptx, "st.global"), 0U);
+  for (std::size_t at = ptx.find("st.global"); at != std::string::npos; at = ptx.find("st.global", at + 1)) {
+    EXPECT_NE(ptx.substr(ptx.rfind('\n', at) + 1, 2), "\t@") << ptx;
+  }
 }
 
 // One warp a block: eight levels, five operations a point and level, a shuffle to either side a vector,
