@@ -438,6 +438,17 @@ TEST(FoundByFuzzing, AnIndexThatWrapsOnItsWay) {
   for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{0, 1}, {0, 3}}, target));
 }
 
+TEST(FoundByFuzzing, ADividendThatWrapsWithinItsFirstPeriod) {
+  const Var x("x");
+  const ImageParam u(Float(32), 1, "u");
+  const auto memory = bind_random(u, {{0, 30}}, 1);
+  for (const int constant : {2147483644, 2147483640, -2147483647, 60, -70}) {
+    Func f("f");
+    f(x) = u((x + constant) % 30);
+    for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{-40, 90}}, target));
+  }
+}
+
 TEST(FoundByFuzzing, WrittenOutPointsOfAColorOfWhichNoneIsLeftBehindTheLastVector) {
   const Var x("x"), y("y");
   Func f("f");

@@ -93,7 +93,8 @@ TEST(TimeTilePtx, WhatIsLoadedKeepsItsBranch) {
   next.gpu_tile(x, y, 32, 4).march(z, 16);
   const std::string ptx = compile_to_ptx(next, 90);
   EXPECT_GT(count(ptx, "st.global"), 0U);
-  for (std::size_t at = ptx.find("st.global"); at != std::string::npos; at = ptx.find("st.global", at + 1)) {
+  for (std::size_t at = ptx.find("st.global"); at != std::string::npos;
+       at = ptx.find("st.global", at + 1)) {
     EXPECT_NE(ptx.substr(ptx.rfind('\n', at) + 1, 2), "\t@") << ptx;
   }
 }
