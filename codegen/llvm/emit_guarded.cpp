@@ -5,8 +5,10 @@
 // A branch would end a basic block. LLVM moves what is used behind the store alone to a block of its own
 // there, and the assembler orders instructions within blocks only, so that none of it fills the waits of
 // a step. What is stored is computed by all threads: its loads must be of a thread's own values, and
-// there must be few.
+// there must be few. What happens where the condition does not hold, such as stores of single points at
+// the end of a row, has a branch: one for all neighbouring statements.
 #include <algorithm>
+#include <utility>
 
 #include "codegen/ir/stmt.h"
 #include "codegen/llvm/emitter_llvm.h"
@@ -51,18 +53,35 @@ bool Emitter::emit_without_branch(const ir::If& branch) {
   store_condition_ = where(condition);
   emit(branch.then_case);
   store_condition_ = around;
-  if (!branch.else_case.defined()) return true;
-  llvm::Value* otherwise = where(builder_.CreateNot(condition));
-  llvm::BasicBlock* else_block = make_block("else");
+  if (branch.else_case.defined()) {
+    otherwise_.emplace_back(where(builder_.CreateNot(condition)), branch.else_case);
+  }
+  if (around == nullptr && !in_block_) emit_otherwise();
+  return true;
+}
+
+void Emitter::emit_otherwise() {
+  if (otherwise_.empty()) return;
+  const auto cases = std::exchange(otherwise_, {});
+  llvm::Value* any = cases.front().first;
+  for (std::size_t i = 1; i < cases.size(); ++i) any = builder_.CreateOr(any, cases[i].first);
+  llvm::BasicBlock* rare = make_block("otherwise");
   llvm::BasicBlock* after = make_block("after");
-  builder_.CreateCondBr(otherwise, else_block, after);
-  builder_.SetInsertPoint(else_block);
-  store_condition_ = nullptr;
-  emit(branch.else_case);
-  store_condition_ = around;
+  builder_.CreateCondBr(any, rare, after);
+  builder_.SetInsertPoint(rare);
+  for (const auto& [condition, stmt] : cases) {
+    llvm::BasicBlock* then = make_block("then");
+    llvm::BasicBlock* next = make_block("next");
+    builder_.CreateCondBr(condition, then, next);
+    builder_.SetInsertPoint(then);
+    const bool in_block = std::exchange(in_block_, false);
+    emit(stmt);
+    in_block_ = in_block;
+    builder_.CreateBr(next);
+    builder_.SetInsertPoint(next);
+  }
   builder_.CreateBr(after);
   builder_.SetInsertPoint(after);
-  return true;
 }
 
 }  // namespace mica::llvm_backend

@@ -58,6 +58,7 @@ llvm::Value* Emitter::frame_memory(llvm::Type* element, std::int64_t count, unsi
 void Emitter::emit_with(const std::string& name, llvm::Value* value, const ir::Stmt& body) {
   names_[name].push_back(value);
   emit(body);
+  if (store_condition_ == nullptr) emit_otherwise();
   names_[name].pop_back();
 }
 
@@ -109,15 +110,20 @@ void Emitter::emit_serial(const ir::For& loop) {
 }
 
 void Emitter::statement(const ir::Block& block) {
+  const bool in_block = std::exchange(in_block_, true);
   for (std::size_t i = 0; i < block.stmts.size();) {
+    if (block.stmts[i].as<ir::If>() == nullptr && store_condition_ == nullptr) emit_otherwise();
     const std::size_t stored = store_interleaved(block.stmts, i);
     if (stored == 0) emit(block.stmts[i]);
     i += std::max<std::size_t>(stored, 1);
   }
+  in_block_ = in_block;
+  if (store_condition_ == nullptr) emit_otherwise();
 }
 
 void Emitter::statement(const ir::If& branch) {
   if (emit_without_branch(branch)) return;
+  emit_otherwise();
   llvm::BasicBlock* then_block = make_block("then");
   llvm::BasicBlock* else_block = branch.else_case.defined() ? make_block("else") : nullptr;
   llvm::BasicBlock* after = make_block("after");
@@ -173,6 +179,7 @@ void Emitter::statement(const ir::Allocate& allocate) {
   const BufferBinding binding = hooks_.allocate(*this, allocate);
   buffers_[allocate.buffer] = binding;
   emit(allocate.body);
+  if (store_condition_ == nullptr) emit_otherwise();
   buffers_.erase(allocate.buffer);
   if (hooks_.release) hooks_.release(*this, allocate, binding);
 }
