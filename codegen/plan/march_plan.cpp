@@ -119,7 +119,8 @@ class Planner {
     for (std::size_t d = 0; in_frame && d < stage.box.size(); ++d) {
       if (static_cast<int>(d) == stage.dim) continue;
       const Interval& own = own_.at(func_.args[d]);
-      stage.box[d] = {simplify(min(stage.box[d].min, own.min)), simplify(max(stage.box[d].max, own.max))};
+      stage.box[d] = {simplify(min(stage.box[d].min, own.min)),
+                      simplify(max(stage.box[d].max, own.max))};
     }
     std::int64_t newest = reads.front().newest, oldest = reads.front().oldest;
     stage.first = reads.front().reader->first + reads.front().oldest - reads.front().reader->ahead;
