@@ -42,10 +42,8 @@ void add_own_order(const FunctionData& func, std::size_t index,
     roots.at(func.args[definition.recurrence->dim]).descends = true;
   }
   if (!definition.coloring) return;
-  // All of a small output is its rim.
-  for (auto& [var, root] : roots) {
-    if (!as_int(root.extent)) root.extent = simplify(max(root.extent, 0));
-  }
+  // All of a small output is its rim. Two extents below 0 would make a fused loop of some iterations.
+  for (auto& [var, root] : roots) root.extent = simplify(max(root.extent, 0));
   const Coloring& coloring = *definition.coloring;
   const auto factors = color_factors(func, coloring);
   const std::size_t d = stepped_dimension(factors, coloring.count);

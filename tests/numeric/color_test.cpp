@@ -60,6 +60,21 @@ TEST(Color, AnOutputThatIsAllRimStays) {
   }
 }
 
+// The same with extents that bound() makes constant: two of them below 0 are a fused loop of none.
+TEST(Color, AConstantBoxThatIsAllRimStays) {
+  const Var w("w");
+  for (const std::int64_t n : {1, 2, 3}) {
+    Func p("p");
+    p(x, y, z, w) = cast<float>(x + 10 * z + 100 * w);
+    p(x, y, z, w) = p(x, y, z - 2, w - 1) + p(x, y, z, w + 1);
+    p.update().color((x - y + z + w) % 2);
+    p.bound(z, 0, n).bound(w, 0, 1);
+    for (const Target& target : all_targets()) {
+      EXPECT_TRUE(matches_oracle({p}, {{0, 9}, {0, 2}, {0, n}, {0, 1}}, target)) << n;
+    }
+  }
+}
+
 TEST(Color, OfAFuncBehindOthersIsWhatALargerBoxWouldGive) {
   const ImageParam u(Float(64), 2, "u");
   Func p("p"), out("out");
