@@ -1,4 +1,6 @@
-// What LLVM takes more than its share of time for in large functions (codegen/llvm/optimize_llvm.h).
+// What LLVM takes more than its share of time for in large functions (codegen/llvm/large/large_functions_llvm.h).
+#include "codegen/llvm/large/large_functions_llvm.h"
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,8 +11,6 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-
-#include "codegen/llvm/optimize_llvm.h"
 
 namespace mica::llvm_backend {
 
