@@ -1,6 +1,4 @@
 // Long blocks in pieces (codegen/llvm/large/cut_blocks_llvm.h).
-#include "codegen/llvm/large/cut_blocks_llvm.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <unordered_map>
@@ -9,6 +7,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
+
+#include "codegen/llvm/large/cut_blocks_llvm.h"
 
 namespace mica::llvm_backend {
 
@@ -149,8 +149,8 @@ class ValuesInMemory {
   }
 
   llvm::Function& function_;
-  std::unordered_map<const llvm::BasicBlock*, std::size_t> places_;      // looked up only
-  std::unordered_map<const llvm::Value*, llvm::AllocaInst*> slots_;      // looked up only
+  std::unordered_map<const llvm::BasicBlock*, std::size_t> places_;       // looked up only
+  std::unordered_map<const llvm::Value*, llvm::AllocaInst*> slots_;       // looked up only
   std::unordered_map<llvm::Type*, std::vector<llvm::AllocaInst*>> free_;  // looked up only
   std::vector<std::vector<llvm::AllocaInst*>> ending_;  // by the piece that uses them last
 };

@@ -1,6 +1,5 @@
-// What LLVM takes more than its share of time for in large functions (codegen/llvm/large/large_functions_llvm.h).
-#include "codegen/llvm/large/large_functions_llvm.h"
-
+// What LLVM takes more than its share of time for in large functions
+// (codegen/llvm/large/large_functions_llvm.h).
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,6 +10,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+
+#include "codegen/llvm/large/large_functions_llvm.h"
 
 namespace mica::llvm_backend {
 

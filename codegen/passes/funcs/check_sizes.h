@@ -2,8 +2,9 @@
 //
 //   f(x) = u(x) + u(x + 1) + ... of 300,000 taps      UserError: at most kMostOperations
 //
-// (dsl/expr/limits.h). Lowering takes time in proportion; machine code of a function more than that, in LLVM as in the GPU's
-// assembler. Requires: inline_funcs. Ensures: nothing changes. UserError at the definition's line.
+// kMostOperations is in dsl/expr/limits.h. Lowering takes time in proportion; machine code of a function
+// more than that, in LLVM as in the GPU's assembler. Requires: inline_funcs. Ensures: nothing changes.
+// UserError at the definition's line.
 #pragma once
 
 #include "codegen/program.h"
