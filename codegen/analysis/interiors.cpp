@@ -1,6 +1,7 @@
 #include "codegen/analysis/interiors.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "codegen/analysis/simplify.h"
@@ -52,14 +53,17 @@ Expr into_period(const Expr& a, const Expr& n) {
 }
 
 /// A dividend of the same remainder, with a constant next to 0: of a constant period, x - 1 is written
-/// x + period - 1.
+/// x + period - 1. Not where what is left is less than the period and the dividend itself wraps around.
 Expr nearest_period(const Expr& a, const Expr& n) {
   const auto* period = as_int(n);
   if (period == nullptr || *period <= 0) return a;
   Linear form = linearize(a);
   std::int64_t constant = ((form.constant % *period) + *period) % *period;
   if (constant > *period / 2) constant -= *period;
-  if (constant == form.constant) return a;
+  const std::int64_t less = form.constant - constant;
+  if (less == 0 || less < std::numeric_limits<std::int32_t>::min() ||
+      less > std::numeric_limits<std::int32_t>::max() - (*period - 1))
+    return a;
   form.constant = constant;
   return to_expr(form);
 }

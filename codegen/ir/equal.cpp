@@ -45,7 +45,8 @@ bool same(const Allocate& a, const Allocate& b) {
 }
 bool same(const Barrier& a, const Barrier& b) { return a.fences_copies == b.fences_copies; }
 bool same(const NamedBarrier& a, const NamedBarrier& b) {
-  return a.number == b.number && a.threads == b.threads && a.waits == b.waits;
+  return a.number == b.number && a.threads == b.threads && a.waits == b.waits &&
+         a.fences_copies == b.fences_copies && a.turns == b.turns && same(a.turn, b.turn);
 }
 bool same(const ClusterBarrier& /*a*/, const ClusterBarrier& /*b*/) { return true; }
 bool same(const Produce& a, const Produce& b) {

@@ -102,8 +102,8 @@ class Writer {
     number(fences_copies ? 1 : 0);
   }
   void payload(const NamedBarrier& op) {
-    const auto& [its_number, threads, waits] = op;
-    numbers({its_number, threads, waits ? 1 : 0});
+    const auto& [its_number, threads, waits, fences_copies, turns, turn] = op;
+    numbers({its_number, threads, waits ? 1 : 0, fences_copies ? 1 : 0, turns, turn.defined() ? 1 : 0});
   }
   void payload(const ClusterBarrier& /*op*/) { static_assert(std::is_empty_v<ClusterBarrier>); }
   void payload(const Produce& op) {

@@ -92,8 +92,10 @@ class Printer {
     line(barrier.fences_copies ? "barrier after a fence" : "barrier");
   }
   void statement(const NamedBarrier& barrier, bool /*last*/) {
-    line((barrier.waits ? "barrier " : "arrive at barrier ") + std::to_string(barrier.number) + " of " +
-         std::to_string(barrier.threads) + " threads");
+    const std::string turn = barrier.turn.defined() ? " + " + mica::to_string(barrier.turn) : "";
+    line((barrier.waits ? "barrier " : "arrive at barrier ") + std::to_string(barrier.number) + turn +
+         " of " + std::to_string(barrier.threads) + " threads" +
+         (barrier.fences_copies ? " after a fence" : ""));
   }
   void statement(const ClusterBarrier& /*barrier*/, bool /*last*/) { line("barrier of the cluster"); }
   void statement(const Produce& produce, bool /*last*/) {

@@ -154,21 +154,25 @@ struct Allocate {
   /// Register memory of a whole block, of which each thread touches its own points only.
   bool per_thread = false;
 };
-/// Every thread of the block waits here for all others; orders shared memory. Made by
-/// fuse_thread_loops only.
+/// Every thread of the block waits here for all others; orders shared memory. Made by build_loop_nest
+/// where the crews of a march part, and else by fuse_thread_loops only.
 struct Barrier {
   /// Before it waits, each thread puts its own writes to shared memory before what bulk copies write
   /// there later, which a barrier alone does not (a fence of the async proxy). Set by fence_bulk_copies.
   bool fences_copies = false;
 };
-/// Threads of a block meet at its barrier `number`, from 1 to 15 (bar.sync, bar.arrive). When `threads`
-/// of them have come, in whole warps, those that wait go on, and see what those that came had done to
-/// memory by then; one that does not wait goes on at once. The barrier may then be used again, with the
-/// same `threads` for all that come.
+/// Threads of a block meet at one of its barriers 1 to 15 (bar.sync, bar.arrive): `number`, or the one
+/// that `turn` counts from there. When `threads` of them have come, in whole warps, those that wait go
+/// on, and see what those that came had done to memory by then; one that does not wait goes on at once.
+/// The barrier may then be used again, with the same `threads` for all that come.
 struct NamedBarrier {
   int number = 1;
   int threads = 32;
   bool waits = true;
+  /// As Barrier::fences_copies.
+  bool fences_copies = false;
+  int turns = 1;   ///< barriers from `number` on, of which `turn` chooses one
+  Expr turn = {};  ///< from 0 to turns - 1; undefined: 0
 };
 /// All threads of the blocks of a cluster wait here for each other, and see what they had done to memory
 /// (barrier.cluster).

@@ -43,9 +43,9 @@ class Rewriter {
 
 /// Statements without expressions or children.
 template <typename Op>
-constexpr bool kHoldsNothing = std::is_same_v<Op, Barrier> || std::is_same_v<Op, CopyCommit> ||
-                               std::is_same_v<Op, CopyWait> || std::is_same_v<Op, BulkInit> ||
-                               std::is_same_v<Op, NamedBarrier> || std::is_same_v<Op, ClusterBarrier>;
+constexpr bool kHoldsNothing =
+    std::is_same_v<Op, Barrier> || std::is_same_v<Op, CopyCommit> || std::is_same_v<Op, CopyWait> ||
+    std::is_same_v<Op, BulkInit> || std::is_same_v<Op, ClusterBarrier>;
 
 /// The statement with children rewritten, or undefined when what is left does nothing.
 template <typename Op>
@@ -100,6 +100,10 @@ Stmt rebuild(const Op& op, Rewriter& rewrite) {
     return make_stmt(BulkExpect{op.barriers, rewrite(op.slot), rewrite(op.bytes)});
   } else if constexpr (std::is_same_v<Op, BulkWait>) {
     return make_stmt(BulkWait{op.barriers, rewrite(op.slot), rewrite(op.parity)});
+  } else if constexpr (std::is_same_v<Op, NamedBarrier>) {
+    NamedBarrier result = op;
+    result.turn = rewrite(op.turn);
+    return make_stmt(std::move(result));
   } else if constexpr (std::is_same_v<Op, Evaluate>) {
     return make_stmt(Evaluate{rewrite(op.value)});
   } else {
@@ -169,6 +173,8 @@ void for_each_child(const Stmt& s, const VisitStmt& on_stmt, const VisitExpr& on
         } else if constexpr (std::is_same_v<Op, BulkWait>) {
           expr(op.slot);
           expr(op.parity);
+        } else if constexpr (std::is_same_v<Op, NamedBarrier>) {
+          expr(op.turn);
         } else if constexpr (std::is_same_v<Op, Evaluate>) {
           expr(op.value);
         } else {

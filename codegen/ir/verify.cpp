@@ -203,10 +203,16 @@ class Verifier {
     require(level_ < Level::BackEnd || mapped_, s, "barrier in host code");
   }
   void statement(const Stmt& s, const NamedBarrier& barrier) {
-    require(barrier.number >= 1 && barrier.number <= kLastNamedBarrier, s,
-            "named barriers have numbers from 1 to " + std::to_string(kLastNamedBarrier));
+    require(barrier.number >= 1 && barrier.turns >= 1 &&
+                barrier.number + barrier.turns - 1 <= kLastNamedBarrier,
+            s, "named barriers have numbers from 1 to " + std::to_string(kLastNamedBarrier));
     require(barrier.threads > 0 && barrier.threads % kWarpThreads == 0, s,
             "barrier of " + std::to_string(barrier.threads) + " threads, which are no whole warps");
+    if (barrier.turn.defined()) scalar(s, barrier.turn);
+    if (const auto* turn = as_int(barrier.turn)) {
+      require(*turn >= 0 && *turn < barrier.turns, s,
+              "turn " + std::to_string(*turn) + " of " + std::to_string(barrier.turns) + " barriers");
+    }
     require(level_ < Level::BackEnd || mapped_, s, "barrier in host code");
   }
   void statement(const Stmt& s, const ClusterBarrier& /*barrier*/) {

@@ -47,13 +47,20 @@ void for_each_row(const AnyBuffer& buffer, char* first, const Visit& visit) {
   }
 }
 
+// JSON is text in UTF-8, and a name may be any bytes: others become U+FFFD.
+std::string as_text(const std::string& name) {
+  return nlohmann::json::parse(
+      nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 nlohmann::json header_of(const std::string& algorithm, std::int64_t steps_done,
                          const std::vector<SavedField>& fields) {
   nlohmann::json list = nlohmann::json::array();
   for (const SavedField& field : fields) {
     nlohmann::json dims = nlohmann::json::array();
     for (const BufferDim& dim : field.buffer.dims()) dims.push_back({dim.min, dim.extent});
-    list.push_back({{"name", field.name}, {"type", to_string(field.buffer.type())}, {"box", dims}});
+    list.push_back(
+        {{"name", as_text(field.name)}, {"type", to_string(field.buffer.type())}, {"box", dims}});
   }
   return {{"algorithm", algorithm}, {"steps", steps_done}, {"fields", list}};
 }

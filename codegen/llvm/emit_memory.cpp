@@ -202,6 +202,10 @@ void Emitter::store_elements(const MemoryAccess& access, Type type, llvm::Value*
         hooks_.streamed_store(*this, access, pointer, piece, aligned)) {
       return;
     }
+    if (store_condition_ != nullptr) {
+      hooks_.store_if(*this, store_condition_, pointer, piece);
+      return;
+    }
     builder_.CreateAlignedStore(piece, pointer, llvm::Align(static_cast<std::uint64_t>(aligned)));
   });
 }

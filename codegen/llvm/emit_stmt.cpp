@@ -58,6 +58,7 @@ llvm::Value* Emitter::frame_memory(llvm::Type* element, std::int64_t count, unsi
 void Emitter::emit_with(const std::string& name, llvm::Value* value, const ir::Stmt& body) {
   names_[name].push_back(value);
   emit(body);
+  if (store_condition_ == nullptr) emit_otherwise();
   names_[name].pop_back();
 }
 
@@ -98,7 +99,9 @@ void Emitter::emit_serial(const ir::For& loop) {
   builder_.SetInsertPoint(body);
   llvm::PHINode* index = builder_.CreatePHI(min->getType(), 2, "i");
   index->addIncoming(min, before);
+  ++loops_;
   emit_with(loop.name, index, loop.body);
+  --loops_;
   llvm::Value* next = builder_.CreateNSWAdd(index, llvm::ConstantInt::get(index->getType(), 1));
   index->addIncoming(next, builder_.GetInsertBlock());
   llvm::BranchInst* again = builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, after);
@@ -107,14 +110,20 @@ void Emitter::emit_serial(const ir::For& loop) {
 }
 
 void Emitter::statement(const ir::Block& block) {
+  const bool in_block = std::exchange(in_block_, true);
   for (std::size_t i = 0; i < block.stmts.size();) {
+    if (block.stmts[i].as<ir::If>() == nullptr && store_condition_ == nullptr) emit_otherwise();
     const std::size_t stored = store_interleaved(block.stmts, i);
     if (stored == 0) emit(block.stmts[i]);
     i += std::max<std::size_t>(stored, 1);
   }
+  in_block_ = in_block;
+  if (store_condition_ == nullptr) emit_otherwise();
 }
 
 void Emitter::statement(const ir::If& branch) {
+  if (emit_without_branch(branch)) return;
+  emit_otherwise();
   llvm::BasicBlock* then_block = make_block("then");
   llvm::BasicBlock* else_block = branch.else_case.defined() ? make_block("else") : nullptr;
   llvm::BasicBlock* after = make_block("after");
@@ -170,6 +179,7 @@ void Emitter::statement(const ir::Allocate& allocate) {
   const BufferBinding binding = hooks_.allocate(*this, allocate);
   buffers_[allocate.buffer] = binding;
   emit(allocate.body);
+  if (store_condition_ == nullptr) emit_otherwise();
   buffers_.erase(allocate.buffer);
   if (hooks_.release) hooks_.release(*this, allocate, binding);
 }
@@ -182,7 +192,10 @@ void Emitter::statement(const ir::Barrier& barrier) {
 
 void Emitter::statement(const ir::NamedBarrier& barrier) {
   if (!hooks_.named_barrier) throw InternalError("a named barrier reached a back end that has none");
-  hooks_.named_barrier(*this, barrier);
+  if (barrier.fences_copies && hooks_.fence_copies) hooks_.fence_copies(*this);
+  llvm::Value* number = builder().getInt32(static_cast<std::uint32_t>(barrier.number));
+  if (barrier.turn.defined()) number = builder().CreateAdd(number, emit(barrier.turn));
+  hooks_.named_barrier(*this, barrier, number);
 }
 
 void Emitter::statement(const ir::ClusterBarrier& /*barrier*/) {

@@ -74,6 +74,17 @@ class Emitter {
   void statement(const ir::Produce& produce);
   void statement(const ir::Evaluate& evaluate);
 
+  // emit_guarded.cpp
+  /// Are these stores to arrays, at most `most` of them, of values that a thread has itself? Subtracts
+  /// them.
+  [[nodiscard]] bool stores_own_values(const ir::Stmt& s, std::size_t& most) const;
+  /// Emits `branch` without one, inside a loop, where the back end has such stores and it holds nothing
+  /// else. False, and nothing is emitted, where it does not.
+  bool emit_without_branch(const ir::If& branch);
+  /// What happens where their conditions do not hold, behind one branch; before any other statement, and
+  /// before names and arrays end that it uses.
+  void emit_otherwise();
+
   // emit_copy.cpp
   void statement(const ir::AsyncCopy& copy);
   void statement(const ir::CopyCommit& commit);
@@ -167,9 +178,13 @@ class Emitter {
   NodeMap<std::pair<Expr, int>> registers_;
   Expr outermost_;  ///< that is emitted; undefined where there are several
   std::optional<StridedTaps> strided_taps_;
-  int depth_ = 0;                  ///< of emit(Expr) calls; the cache lives for the outermost
-  bool keeps_values_ = false;      ///< for the next one, too
-  std::size_t lets_in_order_ = 0;  ///< lets that come next and are emitted one after the other
+  int loops_ = 0;          ///< around what is emitted, that run more than once
+  bool in_block_ = false;  ///< more such branches may come next
+  std::vector<std::pair<llvm::Value*, ir::Stmt>> otherwise_;
+  llvm::Value* store_condition_ = nullptr;  ///< of the stores that are emitted; null: all are made
+  int depth_ = 0;                           ///< of emit(Expr) calls; the cache lives for the outermost
+  bool keeps_values_ = false;               ///< for the next one, too
+  std::size_t lets_in_order_ = 0;           ///< lets that come next and are emitted one after the other
 };
 
 }  // namespace mica::llvm_backend

@@ -14,8 +14,8 @@ using llvm::Value;
 }  // namespace
 
 void ThreadFunction::add_async_hooks() {
-  hooks_.named_barrier = [this](Emitter& e, const ir::NamedBarrier& barrier) {
-    named_barrier(e, barrier);
+  hooks_.named_barrier = [this](Emitter& e, const ir::NamedBarrier& barrier, Value* number) {
+    named_barrier(e, barrier, number);
   };
   hooks_.cluster_barrier = [this](Emitter& e) { cluster_barrier(e); };
   hooks_.cluster_memory = [this](Emitter& e, Value* base, Value* block) {
@@ -48,12 +48,11 @@ void ThreadFunction::add_async_hooks() {
   };
 }
 
-void ThreadFunction::named_barrier(Emitter& emitter, const ir::NamedBarrier& barrier) {
+void ThreadFunction::named_barrier(Emitter& emitter, const ir::NamedBarrier& barrier, Value* number) {
   Builder& b = emitter.builder();
-  Value* good =
-      call(b, "emulator_named_barrier", b.getInt1Ty(),
-           {argument(kThread), b.getInt32(static_cast<std::uint32_t>(barrier.number)),
-            b.getInt32(static_cast<std::uint32_t>(barrier.threads)), b.getInt1(barrier.waits)});
+  Value* good = call(b, "emulator_named_barrier", b.getInt1Ty(),
+                     {argument(kThread), number, b.getInt32(static_cast<std::uint32_t>(barrier.threads)),
+                      b.getInt1(barrier.waits)});
   Builder(unless(emitter, good)).CreateBr(end_);
   if (barrier.waits) suspend_here(emitter);
 }

@@ -66,7 +66,7 @@ class ThreadFunction {
   void bulk_init(Emitter& emitter, const BulkBarrier& first, int count);
   void bulk_expect(Emitter& emitter, const BulkBarrier& barrier, llvm::Value* bytes);
   void bulk_wait(Emitter& emitter, const BulkBarrier& barrier, llvm::Value* parity);
-  void named_barrier(Emitter& emitter, const ir::NamedBarrier& barrier);
+  void named_barrier(Emitter& emitter, const ir::NamedBarrier& barrier, llvm::Value* number);
   void cluster_barrier(Emitter& emitter);
   llvm::Value* cluster_memory(Emitter& emitter, llvm::Value* base, llvm::Value* block);
   llvm::Value* shuffle(Emitter& emitter, Type type, llvm::Value* own, int delta);

@@ -59,12 +59,11 @@ void emit_barrier(Emitter& emitter) {
                                     {emitter.builder().getInt32(0)});
 }
 
-void emit_named_barrier(Emitter& emitter, const ir::NamedBarrier& barrier) {
+void emit_named_barrier(Emitter& emitter, const ir::NamedBarrier& barrier, llvm::Value* number) {
   const llvm::Intrinsic::ID id = barrier.waits ? llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count
                                                : llvm::Intrinsic::nvvm_barrier_cta_arrive_aligned_count;
   Builder& b = emitter.builder();
-  b.CreateIntrinsic(id, {b.getInt32(static_cast<std::uint32_t>(barrier.number)),
-                         b.getInt32(static_cast<std::uint32_t>(barrier.threads))});
+  b.CreateIntrinsic(id, {number, b.getInt32(static_cast<std::uint32_t>(barrier.threads))});
 }
 
 void emit_cluster_barrier(Emitter& emitter) {

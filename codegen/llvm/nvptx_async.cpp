@@ -28,7 +28,7 @@ std::uint64_t bits_of(const llvm::Type* type) { return type->getPrimitiveSizeInB
 
 Value* address_bits(Builder& b, Value* pointer) { return b.CreatePtrToInt(pointer, b.getInt64Ty()); }
 
-// ---- streamed accesses ---------------------------------------------------------------------------
+// ---- streamed accesses, stores under a condition --------------------------------------------------
 
 /// The registers of a piece of at most 16 bytes: `count` integers of `bits`, named `name` in PTX.
 struct Registers {
@@ -90,7 +90,9 @@ Value* load_streamed(Emitter& emitter, const MemoryAccess& access, Value* pointe
   return b.CreateBitCast(whole, type);
 }
 
-void store_streamed(Emitter& emitter, Value* pointer, Value* value) {
+/// `operation` stores `value` at `pointer`; where `condition` holds, unless it is null.
+void store_global(Emitter& emitter, const std::string& operation, Value* condition, Value* pointer,
+                  Value* value) {
   Builder& b = emitter.builder();
   const Registers r = registers_of(value->getType());
   Value* whole = b.CreateBitCast(value, r.type(b.getContext()));
@@ -99,8 +101,14 @@ void store_streamed(Emitter& emitter, Value* pointer, Value* value) {
   for (unsigned i = 0; i < r.count; ++i) {
     arguments.push_back(r.count == 1 ? whole : b.CreateExtractElement(whole, std::uint64_t{i}));
   }
-  call_asm(b, b.getVoidTy(), "st.global.cs" + r.suffix() + " [$0], " + r.operands(1) + ";",
-           "l," + r.constraints(""), arguments, /*memory=*/true);
+  std::string text = operation + r.suffix() + " [$0], " + r.operands(1) + ";";
+  std::string constraints = "l," + r.constraints("");
+  if (condition != nullptr) {
+    text = "@$" + std::to_string(arguments.size()) + " " + text;
+    constraints += ",b";
+    arguments.push_back(condition);
+  }
+  call_asm(b, b.getVoidTy(), text, constraints, arguments, /*memory=*/true);
 }
 
 // ---- textures ------------------------------------------------------------------------------------
@@ -272,8 +280,11 @@ void add_async_hooks(TargetHooks& hooks) {
   hooks.streamed_store = [](Emitter& e, const MemoryAccess& access, Value* pointer, Value* value,
                             int /*alignment*/) {
     const bool global = access.binding.memory == MemoryType::Heap;
-    if (global) store_streamed(e, pointer, value);
+    if (global) store_global(e, "st.global.cs", nullptr, pointer, value);
     return global;
+  };
+  hooks.store_if = [](Emitter& e, Value* condition, Value* pointer, Value* value) {
+    store_global(e, "st.global", condition, pointer, value);
   };
   hooks.texture_load = load_texture;
   hooks.warp_shuffle = warp_shuffle;

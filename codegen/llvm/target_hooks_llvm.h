@@ -75,12 +75,13 @@ struct TargetHooks {
   const char* print_lines = ir::kPrintLines;
   std::function<void(Emitter&)> barrier;
   /// Null where a back end has no such barriers, as `barrier`: InternalError.
-  std::function<void(Emitter&, const ir::NamedBarrier&)> named_barrier;
+  /// `number` is that of the turn.
+  std::function<void(Emitter&, const ir::NamedBarrier&, llvm::Value* number)> named_barrier;
   std::function<void(Emitter&)> cluster_barrier;
   /// The address in another block of the cluster, of this number (i32), of what is at `base` in the
   /// shared memory of the thread's own. Null: InternalError.
   std::function<llvm::Value*(Emitter&, llvm::Value* base, llvm::Value* block)> cluster_memory;
-  /// The fence before a Barrier that fences copies. Null: it needs none.
+  /// The fence before a Barrier or NamedBarrier that fences copies. Null: it needs none.
   std::function<void(Emitter&)> fence_copies;
   /// Parallel, GpuBlock and GpuThread loops. Null: InternalError.
   std::function<void(Emitter&, const ir::For&)> loop;
@@ -98,6 +99,9 @@ struct TargetHooks {
       streamed_load;
   std::function<bool(Emitter&, const MemoryAccess&, llvm::Value* pointer, llvm::Value*, int)>
       streamed_store;
+  /// A store of a piece to global memory where a condition (i1) holds, without a branch. Null: there is
+  /// none.
+  std::function<void(Emitter&, llvm::Value* condition, llvm::Value* pointer, llvm::Value*)> store_if;
   /// One element of a texture; `index` (i32) counts from the texture's first. Needed where a binding is
   /// a texture.
   std::function<llvm::Value*(Emitter&, const BufferBinding&, llvm::Value* index)> texture_load;

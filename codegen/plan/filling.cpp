@@ -51,6 +51,20 @@ const Access* copied_tap(const Program& program, const FunctionData& func) {
   return array ? access : nullptr;
 }
 
+bool is_filled_apart(const Program& program, const FunctionData& func) {
+  const auto load = program.placement.at(func.name).load;
+  if (!load || *load == LoadPolicy::HaloThreads || *load == LoadPolicy::Strided) return false;
+  bool arrays = true;
+  for (const auto& definition : func.definitions) {
+    analysis::for_each_access(definition, [&](const Access& access) {
+      const bool array =
+          program.pipeline.find_input(access.name) != nullptr || program.is_root(access.name);
+      arrays = arrays && array;
+    });
+  }
+  return arrays;
+}
+
 int fill_lanes(const Program& program, const FunctionData& func, const BlockRow& block) {
   const Placement& placement = program.placement.at(func.name);
   if (!program.options.variant.aligned) return 1;

@@ -16,6 +16,9 @@ inline constexpr std::int64_t kBulkBytes = 16;
 /// The read of an array in memory, an input's or a root Func's, that `func` copies point by point; null
 /// if it does anything else.
 const Access* copied_tap(const Program& program, const FunctionData& func);
+/// May warps that compute nothing fill what a march keeps of `func`? It is staged by a LoadPolicy that
+/// deals points to any threads, and reads arrays only.
+bool is_filled_apart(const Program& program, const FunctionData& func);
 /// Elements that one access moves when rows of `func` are filled in whole vectors. Where rows are not
 /// aligned, elements go one by one, those of a warp beside one another.
 int fill_lanes(const Program& program, const FunctionData& func, const BlockRow& block);

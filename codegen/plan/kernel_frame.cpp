@@ -191,7 +191,8 @@ KernelFrame root_frame(const Program& program, const FunctionData& func, std::si
   add_points(frame);
   add_march(frame, func, definition);
   for (const Directive& d : definition.directives) {
-    if (const auto* split = std::get_if<directive::WarpSplit>(&d.op)) frame.filling_warps = split->warps;
+    const auto* split = std::get_if<directive::WarpSplit>(&d.op);
+    if (split != nullptr && program.options.target.is_gpu()) frame.filling_warps = split->warps;
   }
   if (keeps_funcs(program, {func, index, frame.vars}) || exchanges(func)) {
     frame.row = block_row(func, frame.vars);

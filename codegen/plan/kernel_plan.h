@@ -23,7 +23,8 @@
 //            order of one step
 //   lag      by how many planes a stage stands behind the Func of the kernel; negative: it runs ahead
 //   ring     places for planes that are alive at once
-//   crew     the threads that fill a stage
+//   crew     the threads that fill a stage: those of the tile, or further warps (warp_split), which go
+//            through the steps of a march at their own pace
 //   tap      a read of one stage, input or Func at the root by a stage
 //   edge     who must have finished before whom
 //
@@ -69,7 +70,8 @@ struct KernelFrame {
   /// Points that a thread takes at once: lanes of vectors, rows written out.
   std::vector<std::int64_t> own = {};
   std::int64_t threads[3] = {1, 1, 1};  ///< of a block, in x, y, z, that compute its points
-  int filling_warps = 0;                ///< further warps, which fill staged boxes (warp_split)
+  /// Further warps, which fill what a march keeps of arrays (warp_split); on a host none.
+  int filling_warps = 0;
   std::optional<March> march = {};
   BlockRow row = {};
   /// Of threads that read what others hold in registers: blocks overlap.
@@ -128,6 +130,8 @@ struct Stage {
   std::int64_t registers = 0;     ///< of a thread
 
   [[nodiscard]] std::int64_t lag() const { return step ? -step->ahead : 0; }
+  /// Do planes of it come and go along the march?
+  [[nodiscard]] bool is_ring() const { return step && step->dim >= 0; }
   [[nodiscard]] bool is_in(Residence residence) const;
   friend bool operator==(const Stage&, const Stage&) = default;
 };
@@ -168,6 +172,16 @@ enum class Wait : std::uint8_t {
   Arrival,  ///< transaction barriers count the bytes that arrive
 };
 
+/// The barrier of a block at which an edge is kept.
+struct Meeting {
+  int barrier = 0;           ///< 0: of all threads of the block; else named barriers from this one on,
+  int turns = 1;             ///< of which each step takes the next
+  std::int64_t threads = 0;  ///< that come to each; 0: all of the block
+  /// Between crews: those of the edge's start come and go on, and those of its end wait. Else all wait.
+  bool hands_over = false;
+  friend bool operator==(const Meeting&, const Meeting&) = default;
+};
+
 /// `from` has done its part before `to` begins.
 struct Edge {
   enum class Kind : std::uint8_t {
@@ -181,6 +195,14 @@ struct Edge {
   std::int64_t steps = 0;          ///< how many steps later
   Wait wait = Wait::Barrier;
   int pending = 0;  ///< Wait::Copies: groups of copies that may still be under way
+  /// Wait::Copies: each step waits for the copies that the next one reads, before its last barrier for
+  /// rows, which then serves both; else it waits for its own, and a barrier follows.
+  bool with_rows = false;
+  /// Of a Wait but None. Of Wait::Arrival it is that of blocks where threads copy what the copy engine
+  /// brings elsewhere.
+  Meeting at = {};
+  /// at.hands_over, Kind::Filled: by how many steps those that fill run on before they come.
+  std::int64_t late = 0;
   friend bool operator==(const Edge&, const Edge&) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "codegen/analysis/simplify.h"
+#include "codegen/plan/filling.h"
 #include "codegen/program.h"
 #include "dsl/check/tap_text.h"
 #include "dsl/expr/operators.h"
@@ -39,8 +40,8 @@ struct Reads {
 class Planner {
  public:
   Planner(const Program& program, const FunctionData& func, std::string var, const Scope& own,
-          const std::optional<CommonFrame>& frame)
-      : program_(program), func_(func), var_(std::move(var)), own_(own), frame_(frame) {}
+          const std::optional<CommonFrame>& frame, bool split)
+      : program_(program), func_(func), var_(std::move(var)), own_(own), frame_(frame), split_(split) {}
 
   MarchPlan run(const std::vector<const FunctionData*>& placed,
                 const std::vector<const FunctionData*>& inner) {
@@ -104,7 +105,8 @@ class Planner {
       const auto made = program_.pipeline.marched.find(filled.func->name);
       const bool filled_from =
           made != program_.pipeline.marched.end() && made->second.filled_from == f.name;
-      if (!filled_from || is_copied(target) || reads.empty()) continue;
+      const bool apart = split_ && is_filled_apart(program_, *filled.func);
+      if (!filled_from || is_copied(target) || apart || reads.empty()) continue;
       reads.push_back({&reader, filled.ahead, filled.ahead});
     }
     if (reads.empty()) return;
@@ -113,6 +115,13 @@ class Planner {
     if (stage.per_thread) check_own_points(f, reads);
     const bool in_frame = stage.per_thread && frame_ && frame_->kept.count(f.name) > 0;
     if (in_frame) stage.kept = frame_->kept.at(f.name);
+    // Threads of a frame fill their own points, whether all of them are read or not.
+    for (std::size_t d = 0; in_frame && d < stage.box.size(); ++d) {
+      if (static_cast<int>(d) == stage.dim) continue;
+      const Interval& own = own_.at(func_.args[d]);
+      stage.box[d] = {simplify(min(stage.box[d].min, own.min)),
+                      simplify(max(stage.box[d].max, own.max))};
+    }
     std::int64_t newest = reads.front().newest, oldest = reads.front().oldest;
     stage.first = reads.front().reader->first + reads.front().oldest - reads.front().reader->ahead;
     for (const auto& r : reads) {
@@ -299,6 +308,7 @@ class Planner {
   std::string var_;
   const Scope& own_;
   const std::optional<CommonFrame>& frame_;
+  bool split_;
   std::vector<Reader> readers_;
   std::vector<MarchStage> stages_;
   std::vector<std::pair<int, int>> before_;  // (earlier, later) in a step
@@ -309,8 +319,8 @@ class Planner {
 MarchPlan plan_march(const Program& program, const FunctionData& func, const std::string& var,
                      const std::vector<const FunctionData*>& placed,
                      const std::vector<const FunctionData*>& inner, const analysis::Scope& own,
-                     const std::optional<CommonFrame>& frame) {
-  return Planner(program, func, var, own, frame).run(placed, inner);
+                     const std::optional<CommonFrame>& frame, bool split) {
+  return Planner(program, func, var, own, frame, split).run(placed, inner);
 }
 
 }  // namespace mica::planning

@@ -57,12 +57,13 @@ inline constexpr const char* kPlaneSymbol = ".plane";
 
 /// `func` is marched along `var`. `placed` are the Funcs computed at the march loop and `inner` those
 /// computed inside it, in the pipeline's order; `own` gives the intervals of func's variables in one
-/// step, with [plane, plane] for `var`; `frame` is that of func's blocks, if they have one. UserErrors:
+/// step, with [plane, plane] for `var`; `frame` is that of func's blocks, if they have one; `split`:
+/// further warps fill what they can. UserErrors:
 /// a Func read at another place than plane + constant; a Func in registers of no common frame that is
 /// read beside the thread's own points.
 MarchPlan plan_march(const Program& program, const FunctionData& func, const std::string& var,
                      const std::vector<const FunctionData*>& placed,
                      const std::vector<const FunctionData*>& inner, const analysis::Scope& own,
-                     const std::optional<CommonFrame>& frame);
+                     const std::optional<CommonFrame>& frame, bool split);
 
 }  // namespace mica::planning

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "codegen/plan/handover.h"
+
 namespace mica::planning {
 
 namespace {
@@ -16,13 +18,29 @@ bool is_async(const Stage& stage) { return stage.fill.way == Fill::Way::AsyncCop
 int groups_left(const KernelPlan& plan) {
   std::optional<int> prefetch;
   for (const auto& stage : plan.stages) {
-    if (!is_async(stage) || !stage.step || stage.step->dim < 0) continue;
+    if (!is_async(stage) || !stage.is_ring()) continue;
     prefetch = std::min(prefetch.value_or(stage.step->prefetch), stage.step->prefetch);
   }
   return std::max(prefetch.value_or(0) - 1, 0);
 }
 
 bool fills_again(const Stage& stage) { return stage.step ? stage.step->dim >= 0 : stage.again; }
+
+// Copies that are begun two steps before they are read, or more, may be waited for in the step before:
+// where rows are passed on, each step has a barrier that all come to after that.
+void wait_with_rows(std::vector<Edge>& edges) {
+  const bool rows = std::any_of(edges.begin(), edges.end(), [](const Edge& edge) {
+    return edge.kind == Edge::Kind::Filled && edge.of == ir::Kept::Rows && !edge.at.hands_over;
+  });
+  const auto is_copied = [](const Edge& edge) {
+    return edge.kind == Edge::Kind::Filled && edge.wait == Wait::Copies && edge.steps > 0;
+  };
+  const bool early = std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+    return !is_copied(edge) || (edge.pending > 0 && !edge.at.hands_over);
+  });
+  if (!rows || !early) return;
+  for (Edge& edge : edges) edge.with_rows = is_copied(edge);
+}
 
 // Do the definitions or loops of a stage in shared memory touch points that others of its own have
 // filled?
@@ -94,7 +112,7 @@ std::vector<Edge> edges_of(const KernelPlan& plan, const Pipeline& pipeline) {
       }
       const bool shared = !source.is_in(Residence::Registers) && source.is_in(Residence::Shared);
       Edge filled{Edge::Kind::Filled, source.func, reader.func};
-      const bool ring = source.step && source.step->dim >= 0;
+      const bool ring = source.is_ring();
       if (ring) filled.steps = ahead - planes->newest;
       filled.wait = Wait::None;
       if (shared) {
@@ -111,6 +129,8 @@ std::vector<Edge> edges_of(const KernelPlan& plan, const Pipeline& pipeline) {
       edges.push_back(reused);
     }
   }
+  assign_meetings(plan, pipeline, edges);
+  wait_with_rows(edges);
   return edges;
 }
 
@@ -119,12 +139,13 @@ std::optional<CopyWaits> copy_waits(const KernelPlan& plan, bool inside) {
   for (const Edge& edge : plan.edges) {
     const Stage* stage = plan.find(edge.from);
     const bool by_engine = edge.wait == Wait::Arrival;
-    if (edge.kind != Edge::Kind::Filled || !stage->step || stage->step->dim < 0) continue;
+    if (edge.kind != Edge::Kind::Filled || !stage->is_ring() || edge.at.hands_over) continue;
     if (edge.wait != Wait::Copies && (!by_engine || inside)) continue;
     const int left =
         by_engine ? static_cast<int>(std::max<std::int64_t>(edge.steps - 1, 0)) : edge.pending;
-    if (!waits) waits = CopyWaits{false, left};
+    if (!waits) waits = CopyWaits{false, left, true};
     waits->in_step = waits->in_step || edge.steps == 0;
+    waits->with_rows = waits->with_rows && edge.with_rows;
     waits->pending = std::min(waits->pending, left);
   }
   return waits;
@@ -136,12 +157,14 @@ MemoryOrder order_of(const KernelPlan& plan, const std::string& stage, ir::Kept 
   if (source == nullptr) return order;
   order.each = false;
   order.filled = order.reused = kNever;
-  const bool ring = of == ir::Kept::Points && source->step && source->step->dim >= 0;
+  const bool ring = of == ir::Kept::Points && source->is_ring();
   if (ring) order.refilled = source->step->depth;
   if (of == ir::Kept::Rows) order.refilled = kRowPlaces;
   for (const Edge& edge : plan.edges) {
     const bool back = edge.kind == Edge::Kind::Reused;
     if (edge.of != of || (back ? edge.to : edge.from) != stage || edge.wait == Wait::None) continue;
+    order.at = edge.at;
+    if (edge.at.hands_over) continue;
     order.each = order.each || edge.kind == Edge::Kind::Itself;
     // A reader that stands before the stage in the step meets planes with one less begun behind them.
     const Stage* reader = plan.find(back ? edge.from : edge.to);
@@ -149,6 +172,7 @@ MemoryOrder order_of(const KernelPlan& plan, const std::string& stage, ir::Kept 
     std::int64_t& planes = back ? order.reused : order.filled;
     planes = std::min(planes, edge.steps + (back ? before : -before));
     order.copied = order.copied || edge.wait == Wait::Copies || edge.wait == Wait::Arrival;
+    order.arrives_early = order.arrives_early || edge.with_rows;
   }
   return order;
 }

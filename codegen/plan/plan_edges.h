@@ -33,21 +33,25 @@ std::vector<Edge> edges_of(const KernelPlan& plan, const Pipeline& pipeline);
 
 /// Where the steps of a march wait for asynchronous copies.
 struct CopyWaits {
-  bool in_step = false;  ///< behind the copies that a step begins, else before them
-  int pending = 0;       ///< groups that may still be under way
+  bool in_step = false;    ///< behind the copies that a step begins, else before them
+  int pending = 0;         ///< groups that may still be under way
+  bool with_rows = false;  ///< before the step's last barrier for rows: for those of the next step
 };
-/// Empty where no step begins any. Where the copy engine is not asked, as in blocks that are not all
-/// `inside`, threads copy what it would bring.
+/// Empty where no step of the tile's threads begins any. Where the copy engine is not asked, as in
+/// blocks that are not all `inside`, threads copy what it would bring.
 std::optional<CopyWaits> copy_waits(const KernelPlan& plan, bool inside);
 
 /// What the edges say of one memory of a block. Distances are planes that are begun between two
 /// accesses: those that are less far apart touch other planes.
 struct MemoryOrder {
-  bool each = true;           ///< each access waits for what was written before, each write for all
-  std::int64_t filled = 0;    ///< from the write of a plane to its first read
-  std::int64_t reused = 0;    ///< from the last read of a plane to the write in its place
-  std::int64_t refilled = 1;  ///< from one write of a place to the next
-  bool copied = false;        ///< planes that are not read yet may still be under way behind a barrier
+  bool each = true;            ///< each access waits for what was written before, each write for all
+  std::int64_t filled = 0;     ///< from the write of a plane to its first read
+  std::int64_t reused = 0;     ///< from the last read of a plane to the write in its place
+  std::int64_t refilled = 1;   ///< from one write of a place to the next
+  bool copied = false;         ///< planes that are not read yet may still be under way behind a barrier
+  bool arrives_early = false;  ///< but for those of the next step, for which a step waits
+  /// The barrier that orders it. Where crews hand it over, no other does.
+  Meeting at = {};
 };
 /// Of the memory that holds `of` of `stage`; `each` where the plan has no such stage.
 MemoryOrder order_of(const KernelPlan& plan, const std::string& stage, ir::Kept of);

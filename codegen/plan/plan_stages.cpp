@@ -77,7 +77,8 @@ class Stages {
         inner.push_back(f.get());
       }
     }
-    MarchPlan plan = plan_march(program_, func_, frame_.march->dim, placed, inner, own, frame_.common);
+    MarchPlan plan = plan_march(program_, func_, frame_.march->dim, placed, inner, own, frame_.common,
+                                frame_.filling_warps > 0);
     for (auto& stage : plan.stages) {
       stage.bulk = stage.dim > 0 && !stage.per_thread && !frame_.common &&
                    copies_in_bulk(program_, *stage.func, stage.box, frame_.row);
@@ -98,7 +99,10 @@ class Stages {
                               : side(box[d], d, func, frame_.march->position));
     }
     stage.kept = {step.per_thread ? Residence::Registers : Residence::Shared};
-    fill(stage, func, box, step.bulk);
+    // What is the same in every plane is filled as the stages of a block are.
+    const bool bulk = step.bulk || (step.dim < 0 && !step.per_thread &&
+                                    copies_in_bulk(program_, func, box, frame_.row));
+    fill(stage, func, box, bulk);
     std::optional<Fold> ring;
     if (step.dim >= 0) ring = Fold{static_cast<std::size_t>(step.dim), step.depth};
     if (step.per_thread) {
@@ -111,7 +115,7 @@ class Stages {
       if (takes_rows(step)) stage.kept.push_back(Residence::Shared);
     } else {
       stage.shared_bytes = storage_shape(program_, func, box, ring, &frame_.row).bytes;
-      if (step.bulk) stage.shared_bytes += kBarrierBytes * step.depth;
+      if (bulk) stage.shared_bytes += kBarrierBytes * step.depth;
     }
     return stage;
   }
@@ -213,15 +217,17 @@ class Stages {
                    : copied != nullptr                      ? copied->name
                                                             : "";
     const bool by_crew = stage.level != Level::Thread && !is_in_registers(stage);
-    stage.crew = Crew(frame_.threads, by_crew && placement.load ? frame_.filling_warps : 0);
+    const bool apart = by_crew && stage.step && is_filled_apart(program_, func);
+    stage.crew = Crew(frame_.threads, apart ? frame_.filling_warps : 0);
     Fill& fill = stage.fill;
     const bool own_threads = by_crew && take_own_threads(stage.crew, func, box);
     if (by_crew && !own_threads) fill.dealt = placement.load.value_or(LoadPolicy::TwoStep);
-    const bool around = by_crew && copied != nullptr && !is_copied(placement) &&
+    const bool around = by_crew && copied != nullptr && !is_copied(placement) && stage.crew.first == 0 &&
                         made != program_.pipeline.marched.end() && !made->second.filled_from.empty() &&
                         holds_tile(stage, made->second.column);
     if (around) fill.dealt = LoadPolicy::TwoStep;  // of what stands beside the tile
     if (by_crew && fill.dealt == LoadPolicy::HaloThreads) one_thread_a_point(stage);
+    check_stays_in_tile(stage, func);
     if (copied == nullptr) return;
     const int bytes = func.types.front().bytes();
     fill.way = Fill::Way::Loads;
@@ -294,6 +300,20 @@ class Stages {
   }
 
   static bool is_in_registers(const Stage& stage) { return stage.step && stage.step->per_thread; }
+
+  // Threads beside those of the tile are further warps, if there are some.
+  void check_stays_in_tile(const Stage& stage, const FunctionData& func) const {
+    if (frame_.filling_warps == 0 || stage.crew.first > 0) return;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (stage.crew.extents[axis] <= frame_.threads[axis]) continue;
+      throw UserError("warp_split puts further warps behind the threads of the tile, of which " +
+                          func_.name + " has " + std::to_string(frame_.threads[axis]) + " in " +
+                          "xyz"[axis] + ", and " + func.name + " is computed by " +
+                          std::to_string(stage.crew.extents[axis]) +
+                          ": give it at most as many threads, or leave out warp_split",
+                      program_.placement.at(func.name).where);
+    }
+  }
 
   // HaloThreads: the block grows to the box.
   static void one_thread_a_point(Stage& stage) {

@@ -202,11 +202,24 @@ std::vector<std::string> taps_lines(const KernelPlan& plan) {
   return lines;
 }
 
+// "barrier", of the block; else the numbers of those that steps take in turn, and who comes to each.
+std::string meeting_text(const Meeting& at) {
+  if (at.barrier == 0) return "barrier";
+  const std::string first = std::to_string(at.barrier);
+  const std::string last = std::to_string(at.barrier + at.turns - 1);
+  return (at.turns > 1 ? "barriers " + first + " to " + last : "barrier " + first) + " of " +
+         std::to_string(at.threads) + " threads";
+}
+
 std::string wait_text(const Edge& edge) {
+  const std::string late =
+      edge.late > 0 ? ", said " + count_of(edge.late, "step") + " later" : std::string();
   switch (edge.wait) {
     case Wait::None: return "same thread";
-    case Wait::Barrier: return "barrier";
-    case Wait::Copies: return "group wait " + std::to_string(edge.pending) + ", barrier";
+    case Wait::Barrier: return meeting_text(edge.at) + late;
+    case Wait::Copies:
+      return "group wait " + std::to_string(edge.pending) + ", " +
+             (edge.with_rows ? "the rows' barrier of the step before" : meeting_text(edge.at)) + late;
     case Wait::Arrival: return "transaction barrier";
   }
   return {};
@@ -250,6 +263,26 @@ std::vector<std::string> edges_lines(const KernelPlan& plan) {
                     when_text(edge) + "; " + wait_text(edge));
   }
   if (own > 0) lines.push_back(std::to_string(own) + " that each thread keeps by itself");
+  return lines;
+}
+
+// What each crew has to do along the march; none where one crew does all.
+std::vector<std::string> crews_lines(const KernelPlan& plan) {
+  if (plan.frame.filling_warps == 0) return {};
+  std::vector<std::string> lines;
+  for (const bool further : {false, true}) {
+    std::string stages;
+    std::int64_t first = 0, last = 0;
+    for (const auto& stage : plan.stages) {
+      if ((stage.crew.first > 0) != further) continue;
+      stages += (stages.empty() ? "" : ", ") + stage.func;
+      first = stage.crew.first;
+      last = std::max(last, stage.crew.first + stage.crew.count - 1);
+    }
+    if (stages.empty()) continue;
+    lines.push_back("threads " + std::to_string(first) + " to " + std::to_string(last) +
+                    (further ? " fill " : " compute ") + stages);
+  }
   return lines;
 }
 
@@ -314,6 +347,7 @@ std::string to_string(const KernelPlan& plan) {
   add_lines(text, "frame", {frame_text(plan)});
   text += stages_text(plan);
   add_lines(text, "taps", taps_lines(plan));
+  add_lines(text, "crews", crews_lines(plan));
   add_lines(text, "edges", edges_lines(plan));
   add_lines(text, "inside", {inside_text(plan.inside, plan.frame.common.has_value())});
   return text;

@@ -6,6 +6,7 @@
 
 #include "codegen/plan/plan_edges.h"
 #include "codegen/plan/plan_taps.h"
+#include "codegen/plan/verify_crews.h"
 
 namespace mica::planning {
 
@@ -28,6 +29,7 @@ class Verifier {
       }
     }
     check_stray_edges();
+    for (const std::string& fault : crew_faults(plan_)) faults_.push_back(fault);
     return std::move(faults_);
   }
 
@@ -249,8 +251,9 @@ class Verifier {
 
   void check_within(const Stage& stage) {
     if (stage.func == plan_.func) return;
-    for (const Edge& edge : edges_within(stage, pipeline_)) {
+    for (Edge edge : edges_within(stage, pipeline_)) {
       const Edge* found = only_edge(edge.kind, edge.from, edge.to, edge.of);
+      if (found != nullptr) edge.at = found->at;  // crew_faults
       if (found != nullptr && *found == edge) continue;
       fault(stage.func, "its parts touch the same memory, and no edge puts one after the other");
     }
@@ -276,10 +279,23 @@ class Verifier {
                        : source.fill.way == Fill::Way::BulkCopies ? Wait::Arrival
                                                                   : Wait::Barrier;
     if (edge.wait != asked) fault(what, "waited for in another way than it is filled");
+    if (edge.at.hands_over) return;  // crew_faults
+    if (edge.with_rows) check_with_rows(what, edge, steps);
     if (edge.wait == Wait::Copies && edge.pending > std::max<std::int64_t>(steps - 1, 0)) {
       fault(what, std::to_string(edge.pending) +
                       " groups of copies may be left, and the plane is in one " + "of the last " +
                       std::to_string(std::max<std::int64_t>(steps - 1, 0)));
+    }
+  }
+
+  void check_with_rows(const std::string& what, const Edge& edge, std::int64_t steps) {
+    const bool rows = std::any_of(plan_.edges.begin(), plan_.edges.end(), [](const Edge& other) {
+      return other.kind == Edge::Kind::Filled && other.of == ir::Kept::Rows &&
+             other.wait == Wait::Barrier && !other.at.hands_over;
+    });
+    if (!rows) fault(what, "waited for at the barrier for rows, and no rows are passed on");
+    if (edge.wait != Wait::Copies || steps < 1) {
+      fault(what, "waited for in the step before, in which it is not begun");
     }
   }
 

@@ -17,7 +17,16 @@
 //   taps      each access of a stage's definition is served once; a register serves the thread's own
 //   points
 //             only; whatever serves is a residence of the source
-//   crews     the threads that fill a stage are threads of the block, and some
+//   crews     the threads that fill a stage are threads of the block, and some; of a block with further
+//             warps they are threads of the tile, or all of those warps, which read arrays only
+//   meetings  no step of a march waits for all threads of a block that has further warps. An edge
+//   between
+//             crews is kept by named barriers of all threads of both, to which one crew comes and goes
+//             on and at which the other waits; an edge within a crew by one of its own threads. They are
+//             whole warps; no barrier serves two purposes, and there are 15. Steps take as many in turn
+//             as one crew can be ahead of the other, which is as far as the rings let the filling crew
+//             run on; it says that planes are full no later than they are needed, and when its copies of
+//             them are there
 //
 // and within a device:
 //

@@ -336,13 +336,13 @@ class Func : public Stage {
   Func& stream_stores(CallSite at = CallSite::current());
   /// Loads of a 4-byte input through a texture object.
   Func& texture(const ImageParam& source, CallSite at = CallSite::current());
-  /// `warps` further warps fill the staged planes, and the threads of the tile only compute. They stand
-  /// behind the tile in the block's last dimension; one barrier a step keeps the two together, so fills
-  /// and arithmetic overlap where pipeline() lets planes run ahead. With a tile of 32 x 8 and one warp:
+  /// `warps` further warps fill the staged planes at their own pace, and the threads of the tile only
+  /// compute: each of the two waits only for what it needs of the other. With a tile of 32 x 8:
   ///   before  block 32 x 8   step z: all 256 copy a part of plane z + 2, then compute plane z
-  ///   after   block 32 x 9   step z: rows 0-7 compute plane z, row 8 copies plane z + 2
+  ///   after   block 32 x 9   rows 0-7 compute plane z, row 8 copies what the ring has places for
   /// Errors: nothing is staged along a march; LoadPolicy::HaloThreads or Strided, which deal planes to
-  /// the tile's threads; warps that are no whole rows of the block, a tile of no whole warps.
+  /// the tile's threads; warps that are no whole rows of the block, a tile of no whole warps; copies in
+  /// bulk that pipeline() lets be farther ahead than a block has named barriers.
   Func& warp_split(int warps, CallSite at = CallSite::current());
 
   Func& align_storage(VarOrName var, int elements);

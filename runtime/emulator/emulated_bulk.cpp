@@ -67,6 +67,7 @@ CopyFault EmulatedBulk::expect(std::int32_t thread, const BarrierCell& cell, std
   }
   if (bytes < 0) return "expects " + std::to_string(bytes) + " bytes at " + cell.text();
   barrier->expected = bytes;
+  if (clock_.has_partial_barriers()) clock_.add_past(thread, barrier->past);
   if (barrier->begun > bytes) return "has made " + state(*barrier);
   return {};
 }
@@ -116,6 +117,7 @@ bool EmulatedBulk::pass(std::int32_t thread, const BarrierCell& cell, std::int32
     complete(*barrier, fault);
   }
   if (barrier->last_phase != 0) phases_.pass(barrier->last_phase, thread);
+  clock_.learn(thread, barrier->last_past);
   return true;
 }
 
@@ -129,6 +131,8 @@ void EmulatedBulk::complete(Barrier& barrier, CopyFault& fault) {
     shadow_.land_bulk_copy(place.to, place.bytes, barrier.last_phase);
   }
   barrier.copies.clear();
+  barrier.last_past.swap(barrier.past);
+  barrier.past.clear();
   barrier.expected = -1;
   barrier.begun = 0;
 }

@@ -24,10 +24,11 @@ struct BarrierCell {
 
 /// A phase of a transaction barrier is complete when one thread has said how many bytes it waits for and
 /// copies of so many bytes have been begun. The bytes arrive when the first thread passes a wait for the
-/// phase, and not before; until then nobody may touch the places. What is given must outlive it.
+/// phase, and not before; until then nobody may touch the places. Whoever passes knows what the thread
+/// that said how many bytes had done by then. What is given must outlive it.
 class EmulatedBulk {
  public:
-  EmulatedBulk(const LaunchClock& clock, SharedShadow& shadow, BulkPhases& phases, std::byte* shared)
+  EmulatedBulk(LaunchClock& clock, SharedShadow& shadow, BulkPhases& phases, std::byte* shared)
       : clock_(clock), shadow_(shadow), phases_(phases), shared_(shared) {}
 
   /// Forgets everything.
@@ -63,6 +64,7 @@ class EmulatedBulk {
     std::int64_t expected = -1;    ///< bytes of the current phase; -1: nobody has said
     std::int64_t begun = 0;        ///< bytes of the copies of the current phase
     std::vector<Copy> copies;
+    LaunchClock::Past past, last_past;  ///< of those who said how many, and of the phase completed last
     [[nodiscard]] bool is_full() const { return expected >= 0 && begun == expected; }
   };
   /// The barrier that `thread` may use, or null and a fault.
@@ -72,7 +74,7 @@ class EmulatedBulk {
   void complete(Barrier& barrier, CopyFault& fault);
   static std::string state(const Barrier& barrier);
 
-  const LaunchClock& clock_;
+  LaunchClock& clock_;
   SharedShadow& shadow_;
   BulkPhases& phases_;
   std::byte* shared_;

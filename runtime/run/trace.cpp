@@ -52,7 +52,8 @@ std::string Trace::to_json() const {
                       {"pid", 0},
                       {"tid", thread}});
   }
-  return nlohmann::json{{"traceEvents", std::move(events)}}.dump();
+  return nlohmann::json{{"traceEvents", std::move(events)}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);  // of names that are not UTF-8
 }
 
 Trace* process_trace() {

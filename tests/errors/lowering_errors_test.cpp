@@ -292,6 +292,21 @@ TEST_F(MarchedPairs, TwoSplitsOfTheWarps) {
   EXPECT_REFUSED_ON_GPU(f, f.warp_split(2), "the warps are split already (line " + line + ")",
                         "remove one of the two");
 }
+TEST_F(MarchedPairs, ACopyEngineFartherAheadThanBarriersReach) {
+  Func g("g");
+  g(x, y, z) = v(x - 4, y, z) + v(x + 4, y, z) + v(x, y, z - 1) + v(x, y, z + 1);
+  g.gpu_tile(x, y, 32, 2).march(z, 8).stage(v, MemoryType::Shared, LoadPolicy::Bulk).pipeline(v, 12);
+  EXPECT_REFUSED_ON_GPU(g, g.warp_split(1), "may be 12 steps ahead in the march of g",
+                        "15 named barriers", "at most 11: pipeline(..., 11)");
+}
+TEST_F(MarchedPairs, ThreadsOfAStageBesideTheTileOfSplitWarps) {
+  Func inner("inner"), g("g");
+  inner(x, y, z) = v(x, y, z) + 1.0F;
+  g(x, y, z) = inner(x - 1, y, z) + inner(x + 1, y, z) + v(x, y - 1, z);
+  g.gpu_tile(x, y, 32, 2).march(z, 8).stage(v, MemoryType::Shared).warp_split(1);
+  EXPECT_REFUSED_ON_GPU(g, inner.compute_at(g, "z.march").gpu_threads(x, y),
+                        "of which g has 32 in x, and inner is computed by 34", "leave out warp_split");
+}
 TEST_F(MarchedPairs, TwoShufflesOfOneInput) {
   f.shuffle(v, x);
   EXPECT_REFUSED_ON_GPU(f, f.shuffle(v, x), "v is exchanged already", "remove one of the two");

@@ -39,7 +39,7 @@ KINDS = (
     ("verify_plan", r"leaves an unsound plan"),
     ("verify", r"[Uu]nsound"),
     ("emulator", r"race in |uninitialised shared memory|index out of range|asynchronous copy in |bulk copy in |"
-                 r"deadlock in |divergent barrier|incomplete shuffle"),
+                 r"deadlock in |divergent barrier|incomplete shuffle|named barrier in "),
 )
 
 

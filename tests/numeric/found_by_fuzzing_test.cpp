@@ -438,6 +438,17 @@ TEST(FoundByFuzzing, AnIndexThatWrapsOnItsWay) {
   for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{0, 1}, {0, 3}}, target));
 }
 
+TEST(FoundByFuzzing, ADividendThatWrapsWithinItsFirstPeriod) {
+  const Var x("x");
+  const ImageParam u(Float(32), 1, "u");
+  const auto memory = bind_random(u, {{0, 30}}, 1);
+  for (const int constant : {2147483644, 2147483640, -2147483647, 60, -70}) {
+    Func f("f");
+    f(x) = u((x + constant) % 30);
+    for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{-40, 90}}, target));
+  }
+}
+
 TEST(FoundByFuzzing, WrittenOutPointsOfAColorOfWhichNoneIsLeftBehindTheLastVector) {
   const Var x("x"), y("y");
   Func f("f");
@@ -463,6 +474,17 @@ TEST(FoundByFuzzing, RegistersFilledFromAPlaneThatTheSameStepCopies) {
     held.stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
     for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, box, target));
   }
+}
+
+TEST(FoundByFuzzing, AnIndexThatSharesItsPartsAndHasNoSchedule) {
+  const Var x("x"), y("y");
+  const ImageParam u(Float(32), 2, "u");
+  const auto memory = bind_random(u, {{0, 16}, {0, 5}}, 1);
+  Expr e = u(x, y);
+  for (int depth = 0; depth < 60; ++depth) e = max(e, 0.5F * e);
+  Func f("f");
+  f(x, y) = u(min(max(cast<std::int32_t>(e) % 16, 0), 15), y);
+  for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({f}, {{0, 16}, {0, 5}}, target));
 }
 
 }  // namespace

@@ -55,6 +55,8 @@ Apply ahead(int planes) {
 Apply scattered(Partials partials) {
   return [=](Func& f, const ImageParam&) { f.scatter(f.args().back(), partials); };
 }
+/// A warp that fills, while the tile's own computes.
+void split(Func& f, const ImageParam&) { f.warp_split(1); }
 void window(Func& f, const ImageParam& u) { f.register_window(u, f.args().back()); }
 void shuffled(Func& f, const ImageParam& u) { f.shuffle(u, f.args().front()); }
 
@@ -97,6 +99,9 @@ std::vector<GpuCase> rings() {
           marched("strided_ahead_1", 1, {staged(LoadPolicy::Strided), ahead(1)}),
           marched("copies_ahead_1", 1, {staged(LoadPolicy::AsyncCopy), ahead(1)}),
           marched("bulk_ahead_1", 4, {staged(LoadPolicy::Bulk), ahead(1)}, 2),
+          marched("two_step_ahead_1_split", 1, {staged(LoadPolicy::TwoStep), ahead(1), split}),
+          marched("copies_ahead_2_split", 1, {staged(LoadPolicy::AsyncCopy), ahead(2), split}),
+          marched("bulk_ahead_1_split", 4, {staged(LoadPolicy::Bulk), ahead(1), split}),
       },
       {
           marched("two_step_ahead_2", 1, {staged(LoadPolicy::TwoStep), ahead(2)}),

@@ -114,6 +114,20 @@ TEST(TimeTile, LeapfrogWithACoefficientAndTheNumberOfTheStep) {
   }
 }
 
+// Threads hold their own points of it, too, which nobody reads.
+TEST(TimeTile, ACoefficientThatIsReadOnOneSideOnly) {
+  for (const Target& target : all_targets()) {
+    for (const int away : {-1, 1, 2}) {
+      const ImageParam u(Float(32), 2, "u"), c(Float(32), 2, "c");
+      Func next("next");
+      next(x, y) = u(x - 1, y) - u(x, y) * c(x + away, y);
+      Iteration plain({{u, next}}), tiled({{u, next}});
+      const AnyBuffer values = random_over(Float(32), {{-2, 49}, {0, 33}}, 5);
+      expect_same(plain, tiled, {u}, {{c, values}}, {{0, 45}, {0, 33}}, 2, {2, 5}, target);
+    }
+  }
+}
+
 TEST(TimeTile, CoupledFieldsWithEveryBoundaryCondition) {
   for (const Target& target : all_targets()) {
     for (const auto& boundary : std::vector<std::function<Func(const ImageParam&)>>{

@@ -154,6 +154,12 @@ TEST(GroupKernels, AMessageNamesTheBarrierAndHowManyCame) {
   expect_words(fault_of(broken), {"named barrier in kernel warps", "named barrier 1 of", "128", "96"});
 }
 
+TEST(GroupKernels, ATurnBeyondTheLastBarrierIsFound) {
+  const Stmt far = make_stmt(ir::NamedBarrier{14, 64, true, false, 2, make_var("block.x") + 2});
+  const Case broken{test::pipeline_kernel("far", far), test::kPipelineThreads, {}};
+  expect_words(fault_of(broken), {"comes to named barrier 1", "a block has 1 to 15"});
+}
+
 TEST(GroupKernels, HalfAWarpDoesNotCompleteABarrier) {
   const Expr x = make_var("thread.x");
   const Stmt half = make_stmt(ir::If{x % 32 < 16, make_stmt(ir::NamedBarrier{3, 32, true}), {}});
@@ -169,6 +175,27 @@ TEST(GroupKernels, ArrivingInVainIsFoundAtTheEnd) {
   const Stmt twice = make_stmt(ir::If{make_var("thread.x") < 32, ir::make_block({body, body}), {}});
   expect_words(fault_of({test::pipeline_kernel("twice", twice), test::kPipelineThreads, {}}),
                {"comes again to named barrier 2"});
+}
+
+// Whether the other warp has been there before it comes again is up to the device's scheduler.
+TEST(GroupKernels, ComingAgainWithoutKnowingThatTheOthersCameIsFound) {
+  const Expr warp = make_var("thread.x") / 32;
+  const auto come = [](int number, bool waits) {
+    return make_stmt(ir::NamedBarrier{number, 64, waits});
+  };
+  const auto of_warps = [&](const Stmt& second, const Stmt& third) {
+    const Stmt first = ir::make_block({come(1, false), come(2, true), come(1, false)});
+    const Stmt others = make_stmt(ir::If{warp == 1, second, third});
+    Case three{test::pipeline_kernel("three", make_stmt(ir::If{warp == 0, first, others})), 96, {}};
+    three.kernel.block[0] = 96;
+    return three;
+  };
+  const Stmt twice = ir::make_block({come(1, true), come(1, true)});
+  expect_words(fault_of(of_warps(twice, come(2, false))),
+               {"comes to named barrier 1, and does not know whether thread"});
+  const Case sound = of_warps(ir::make_block({come(1, true), come(2, false), come(1, true)}), {});
+  PipelineRun run(kBlocks);
+  EXPECT_EQ(run.fault(sound.kernel, 1, sound.threads), "");
 }
 
 TEST(GroupKernels, ABlocksBarrierDoesNotOrderACluster) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/compile.h"
 #include "codegen/iterate/iteration.h"
 #include "tests/passes/lowered.h"
 #include "tests/ptx/ptxas.h"
@@ -58,6 +59,44 @@ std::string long_loop(const std::string& ptx, int fmas) {
     if (count(loop, "fma.rn") >= fmas) return loop;
   }
   return {};
+}
+
+// The barrier behind which rows are taken shows the next step's copied plane, too; and what is stored or
+// not is no branch, so that the assembler may mix all of a step.
+TEST(TimeTilePtx, AStepOfPlanesHasOneBarrierAndNoBranch) {
+  const Var x("x"), y("y"), z("z");
+  constexpr int kSteps = 3, kRows = 3, kLanes = 4;
+  const ImageParam u(Float(32), 3, "u");
+  Func next("next");
+  next(x, y, z) = 0.4F * u(x, y, z) + 0.1F * u(x - 1, y, z) + 0.11F * u(x + 1, y, z) +
+                  0.12F * u(x, y - 1, z) + 0.13F * u(x, y + 1, z) + 0.14F * u(x, y, z - 1) +
+                  0.15F * u(x, y, z + 1);
+  next.gpu_tile(x, y, 32, 12).vectorize(x, kLanes).unroll(y, kRows).march(z, 52).scatter(z);
+  Iteration heat({{u, next}});
+  heat.time_tile(kSteps);
+  const std::string ptx = heat.compile_to_ptx(90);
+  const std::string loop = long_loop(ptx, kSteps * kRows * kLanes * 6);
+  ASSERT_NE(loop, "");
+  EXPECT_EQ(count(loop, "bar.sync"), 1) << loop;
+  EXPECT_EQ(count(loop, "cp.async.wait_group"), 1) << loop;
+  EXPECT_EQ(count(loop, "bra"), 1) << loop;
+  EXPECT_EQ(count(loop, "st.global.v4"), kRows) << loop;
+  EXPECT_EQ(count(loop, "selp"), 0) << loop;
+}
+
+// Where no point is stored, no element is loaded for it either: it may lie outside of its array.
+TEST(TimeTilePtx, WhatIsLoadedKeepsItsBranch) {
+  const Var x("x"), y("y"), z("z");
+  const ImageParam u(Float(32), 3, "u");
+  Func next("next");
+  next(x, y, z) = u(x, y, z) * 2.0F + 1.0F;
+  next.gpu_tile(x, y, 32, 4).march(z, 16);
+  const std::string ptx = compile_to_ptx(next, 90);
+  EXPECT_GT(count(ptx, "st.global"), 0U);
+  for (std::size_t at = ptx.find("st.global"); at != std::string::npos;
+       at = ptx.find("st.global", at + 1)) {
+    EXPECT_NE(ptx.substr(ptx.rfind('\n', at) + 1, 2), "\t@") << ptx;
+  }
 }
 
 // One warp a block: eight levels, five operations a point and level, a shuffle to either side a vector,

@@ -63,6 +63,8 @@ struct Process {
   std::array<Place<Heat>, kProblems> heats = {};
   std::array<std::atomic<bool>, std::size_t{kProblems}* Blur::kSchedules> compiled = {};
   std::atomic<bool> failed = false;
+  const Clock::time_point begun = Clock::now();
+  std::atomic<std::size_t> leaked = 0;
 
   void fail(const std::string& what) {
     failed = true;
@@ -119,10 +121,16 @@ class Thread {
     figures_.add(Count::Rounds);
     figures_.alive[static_cast<std::size_t>(process_.options.place)].fetch_add(1);
   }
-  static void leak() {
+  /// So much a second that it stands out, however few results a busy machine has in that time.
+  void leak() {
     constexpr std::size_t kBytes = std::size_t{8} << 20;
-    auto* const bytes = static_cast<volatile char*>(std::malloc(kBytes));
-    for (std::size_t i = 0; bytes != nullptr && i < kBytes; i += 4096) bytes[i] = 1;
+    constexpr double kBytesASecond = 400.0 * (1 << 20);
+    const double seconds = std::chrono::duration<double>(Clock::now() - process_.begun).count();
+    while (static_cast<double>(process_.leaked) < seconds * kBytesASecond) {
+      process_.leaked += kBytes;
+      auto* const bytes = static_cast<volatile char*>(std::malloc(kBytes));
+      for (std::size_t i = 0; bytes != nullptr && i < kBytes; i += 4096) bytes[i] = 1;
+    }
   }
 
   /// Under names that all use, or sometimes under one that no other has, which is compiled anew.

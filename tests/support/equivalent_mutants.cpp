@@ -212,10 +212,13 @@ Targets targets_of(const ir::Stmt& s, const ir::Stmt& kernel) {
 
 std::string why_guard(const Mutant& mutant) {
   const auto& branch = *mutant.original.as<ir::If>();
-  const Targets targets = targets_of(branch.then_case, mutant.kernel.body);
-  if (targets.shared) return "";
   const auto uses = [&](const char* name) { return uses_var(branch.condition, name); };
   const bool of_threads = uses("thread.x") || uses("thread.y") || uses("thread.z");
+  if (of_threads && branch.then_case.as<ir::BulkWait>() != nullptr) {
+    return "guards a wait of those who read, in which others may join";
+  }
+  const Targets targets = targets_of(branch.then_case, mutant.kernel.body);
+  if (targets.shared) return "";
   if (!targets.global) return "guards values that a thread needs not, or has from its neighbours";
   return of_threads ? "guards points of other blocks, which would be computed twice" : "";
 }

@@ -22,7 +22,8 @@ Caught by_message(const std::string& message) {
       {"bulk copy in", Caught::CopyRule},
       {"deadlock in", Caught::Stuck},
       {"divergent barrier", Caught::Stuck},
-      {"incomplete shuffle", Caught::Stuck}};
+      {"incomplete shuffle", Caught::Stuck},
+      {"named barrier in", Caught::Stuck}};
   for (const auto& [beginning, caught] : beginnings) {
     if (message.rfind(beginning, 0) == 0) return caught;
   }

@@ -24,7 +24,7 @@ enum class Caught : std::uint8_t {
   Uninitialised,  ///< a read of shared memory that nothing has written
   OutOfRange,
   CopyRule,  ///< misaligned, left under way, wrong numbers of bytes, ...
-  Stuck,     ///< a wait that nothing ends, a barrier that not all reach
+  Stuck,     ///< a wait that nothing ends, a barrier to which not all come, or some twice
   Bits,      ///< the oracle's differ, or memory outside an output is written
 };
 const char* to_string(Caught caught);

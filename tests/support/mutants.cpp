@@ -259,7 +259,9 @@ class Mutator {
   // ---- statements ----------------------------------------------------------------------------------
   /// `s` is `original` with what is below it changed.
   ir::Stmt changed(const ir::Stmt& s, const ir::Stmt& original) {
-    if (s.as<ir::Barrier>() != nullptr) return without(Mutation::DropBarrier, s, original);
+    if (s.as<ir::Barrier>() != nullptr || s.as<ir::NamedBarrier>() != nullptr) {
+      return without(Mutation::DropBarrier, s, original);
+    }
     if (s.as<ir::CopyCommit>() != nullptr) return without(Mutation::DropCommit, s, original);
     if (s.as<ir::BulkInit>() != nullptr) return without(Mutation::DropSetUp, s, original);
     if (const auto* wait = s.as<ir::CopyWait>()) return changed_wait(*wait, s, original);

@@ -58,5 +58,21 @@ TEST(Checkpoint, OfDeeplyNestedWordsIsDamaged) {
   EXPECT_TRUE(fails_with([&] { (void)read(header("1", "[[[]]]")); }, {"is damaged"}));
 }
 
+// A name may be any bytes, and JSON is UTF-8.
+TEST(Checkpoint, OfAFieldWhoseNameIsNoTextIsReadAgain) {
+  const test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "run.mica").string();
+  Buffer<float> u(2);
+  u.fill(3.0F);
+  std::vector<SavedField> fields{
+      {"\xFF"
+       "u",
+       u}};
+  write_checkpoint(path, "mark", 7, fields);
+  u.fill(0.0F);
+  EXPECT_EQ(read_checkpoint(path, "mark", fields, CallSite::current()), 7);
+  EXPECT_EQ(u(1), 3.0F);
+}
+
 }  // namespace
 }  // namespace mica::iterate

@@ -216,9 +216,13 @@ TEST(IrFingerprint, EveryFieldOfACopyAndABarrierCounts) {
   expect_all_count_in_statement<ir::Evaluate>({a}, {{"value", [](auto& s) { s.value = b; }}});
   expect_all_count_in_statement<ir::Barrier>(
       {}, {{"fences_copies", [](auto& s) { s.fences_copies = true; }}});
-  expect_all_count_in_statement<ir::NamedBarrier>({}, {{"number", [](auto& s) { s.number = 2; }},
-                                                       {"threads", [](auto& s) { s.threads = 64; }},
-                                                       {"waits", [](auto& s) { s.waits = false; }}});
+  expect_all_count_in_statement<ir::NamedBarrier>(
+      {}, {{"number", [](auto& s) { s.number = 2; }},
+           {"threads", [](auto& s) { s.threads = 64; }},
+           {"waits", [](auto& s) { s.waits = false; }},
+           {"fences_copies", [](auto& s) { s.fences_copies = true; }},
+           {"turns", [](auto& s) { s.turns = 2; }},
+           {"turn", [](auto& s) { s.turn = a; }}});
   EXPECT_NE(ir::fingerprint(with_body(ir::make_stmt(ir::CopyCommit{}))),
             ir::fingerprint(with_body(ir::make_stmt(ir::ClusterBarrier{}))));
 }

@@ -21,9 +21,16 @@ ir::Stmt named(int number, int threads, bool waits = true) {
   return ir::make_stmt(ir::NamedBarrier{number, threads, waits});
 }
 
+/// The one of barriers 4 to 6 that `turn` counts.
+ir::Stmt in_turn(const Expr& turn) {
+  return ir::make_stmt(ir::NamedBarrier{4, 64, false, true, 3, turn});
+}
+
 TEST(IrGroups, PrintOneLineEach) {
   EXPECT_EQ(to_string(named(1, 64)), "barrier 1 of 64 threads\n");
   EXPECT_EQ(to_string(named(2, 96, false)), "arrive at barrier 2 of 96 threads\n");
+  EXPECT_EQ(to_string(in_turn(make_var("s") % 3)),
+            "arrive at barrier 4 + s % 3 of 64 threads after a fence\n");
   EXPECT_EQ(to_string(ir::make_stmt(ir::ClusterBarrier{})), "barrier of the cluster\n");
   EXPECT_EQ(to_string(store_to(make_var("b") + 1)), "tile[3] of block b + 1 = 1.0\n");
   const std::string head = to_string(test::cluster_ring());
@@ -35,6 +42,8 @@ TEST(IrGroups, EveryPartCounts) {
                                      named(2, 64),
                                      named(1, 96),
                                      named(1, 64, false),
+                                     in_turn(Expr(0)),
+                                     in_turn(Expr(1)),
                                      store_to({}),
                                      store_to(Expr(0)),
                                      store_to(Expr(1)),
@@ -53,6 +62,12 @@ TEST(IrGroups, EveryPartCounts) {
     }
   }
   EXPECT_NE(kernel(all[0]), kernel(all[0], 2));
+}
+
+TEST(IrGroups, TheTurnOfABarrierIsAnExpressionOfIt) {
+  const ir::Stmt before = in_turn(make_var("x") + 1);
+  EXPECT_TRUE(ir::uses_var(before, "x"));
+  EXPECT_TRUE(ir::equal(ir::substitute(before, "x", make_var("y")), in_turn(make_var("y") + 1)));
 }
 
 TEST(IrGroups, TheBlockOfAStoreIsAnExpressionOfIt) {
@@ -80,6 +95,10 @@ TEST(IrGroups, WhatIsUnsoundIsNamed) {
   EXPECT_EQ(fault(when(thread < 32, named(15, 32))), "") << "some warps may meet";
   expect(fault(named(0, 32)), "numbers from 1 to 15");
   expect(fault(named(16, 32)), "numbers from 1 to 15");
+  expect(fault(ir::make_stmt(ir::NamedBarrier{14, 32, true, false, 3, thread % 3})),
+         "numbers from 1 to 15");
+  expect(fault(in_turn(Expr(3))), "turn 3 of 3 barriers");
+  expect(fault(in_turn(Expr(1.0F))), "not a scalar integer");
   expect(fault(named(1, 48)), "48 threads, which are no whole warps");
   expect(fault(named(1, 96)), "a barrier of 96 threads in blocks of 64");
   const ir::Stmt all = ir::make_stmt(ir::ClusterBarrier{});

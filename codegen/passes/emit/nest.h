@@ -163,6 +163,17 @@ void note(const Nesting& nesting, const std::string& text);
 // ---- marches (nest_march.cpp) --------------------------------------------------------------------
 ir::Stmt emit_march(const Nesting& nesting, const Nested& frame, std::size_t position,
                     const Around& context);
+/// `point` at the points that a thread has inside of loop `position`.
+ir::Stmt at_own_points(const Nested& frame, std::size_t position, const ir::Stmt& point);
+/// The plane `box` of `stage`, whose own points the registers of a window hold (nest_window.cpp).
+///
+///        y strip           the tile's own points come from the window; with a star no corner is read
+///     +-----------+
+///   x |   tile    | x
+///     +-----------+
+///        y strip
+ir::Stmt fill_around(const Nesting& nesting, const Nested& frame, std::size_t position,
+                     const MarchStage& stage, const analysis::Box& box, const Around& context);
 /// Both versions of a block: all of its points inside the domain, or some outside.
 ir::Stmt split_block(const Nesting& nesting, const Nested& frame, std::size_t position,
                      const Around& context);

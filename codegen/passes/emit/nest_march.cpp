@@ -1,12 +1,17 @@
 // Marched loops — the planes that a block keeps from one step to the next.
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/passes/emit/bulk_fills.h"
 #include "codegen/passes/emit/clamped_blocks.h"
 #include "codegen/passes/emit/nest.h"
 #include "codegen/passes/emit/shared_rows.h"
+#include "codegen/passes/emit/step_meetings.h"
 #include "codegen/plan/edge_blocks.h"
+#include "codegen/plan/handover.h"
 #include "codegen/plan/kernel_frame.h"
 #include "codegen/plan/own_order.h"
 #include "codegen/plan/plan_edges.h"
@@ -95,9 +100,10 @@ bool reads_one(const FunctionData& reader, const MarchPlan& plan, const Test& te
 
 // The waits for asynchronous copies that the plan's edges ask of a step.
 struct StepCopies {
-  bool made = false;  // by a step, which ends a group of them
-  ir::Stmt at_start;  // the wait for those of earlier steps
-  ir::Stmt at_end;    // the wait for all
+  bool made = false;   // by a step, which ends a group of them
+  ir::Stmt at_start;   // the wait for those of earlier steps
+  ir::Stmt at_end;     // the wait for all
+  ir::Stmt with_rows;  // the wait for those of the next step, where rows are passed on
 };
 StepCopies copies_of(const planning::KernelPlan* kernel, bool whole, const MarchPlan& plan,
                      const Expr& step) {
@@ -107,7 +113,8 @@ StepCopies copies_of(const planning::KernelPlan* kernel, bool whole, const March
   const bool always = plan.warm_up == 0 || computes_while_filling(plan);
   const ir::Stmt wait = guarded(always ? Expr() : step >= 0,
                                 ir::make_stmt(ir::CopyWait{waits->in_step ? 0 : waits->pending}));
-  return waits->in_step ? StepCopies{true, {}, wait} : StepCopies{true, wait, {}};
+  if (waits->with_rows && always) return {true, {}, {}, wait};
+  return waits->in_step ? StepCopies{true, {}, wait, {}} : StepCopies{true, wait, {}, {}};
 }
 // The part before which the step's copies are to have begun: it waits as late as it can.
 std::size_t copies_end_before(const Program& program, const MarchPlan& plan,
@@ -163,77 +170,6 @@ Expr first_read_in(const MarchStage& stage, const Expr& step) {
   return step + constant(stage.warm_up() - stage.newest_lag);
 }
 
-// `point` at the points that a thread has inside of loop `position`.
-ir::Stmt at_own_points(const Nested& frame, std::size_t position, const ir::Stmt& point) {
-  const bool apart = is_atomic(frame.func.definitions[frame.index]) ||
-                     planning::color_condition(frame.func, frame.index).defined();
-  return own_points(frame.vars, position, frame.open, !apart, point);
-}
-
-// The plane of a staged Func whose own points the registers of a window hold.
-//
-//        y strip           the tile's own points come from the window; with a star no corner is read
-//     +-----------+
-//   x |   tile    | x
-//     +-----------+
-//        y strip
-ir::Stmt fill_around(const Nesting& nesting, const Nested& frame, std::size_t position,
-                     const MarchStage& stage, const Box& box, const Around& context) {
-  const FunctionData& func = *stage.func;
-  const planning::Fill& fill = frame.kernel->find(func.name)->fill;
-  const FunctionData& window = find(nesting, fill.window);
-  const std::vector<std::string>& pattern = fill.column;
-  Box tile = box;
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    if (static_cast<int>(d) != stage.dim) tile[d] = frame.vars.interval(pattern[d], frame.open.fixed);
-  }
-  bool corners = false;
-  for (const auto& reader : nesting.program.pipeline.funcs) {
-    for (const auto& definition : reader->definitions) {
-      analysis::for_each_access(definition, [&](const Access& access) {
-        if (access.name != func.name) return;
-        int beside = 0;
-        for (std::size_t d = 0; d < access.args.size(); ++d) {
-          if (static_cast<int>(d) == stage.dim) continue;
-          const auto offset = offset_from(access.args[d], pattern[d]);
-          beside += !offset || *offset != 0 ? 1 : 0;
-        }
-        corners = corners || beside > 1;
-      });
-    }
-  }
-  ir::Store store;
-  store.buffer = storage_name(func.name, 0, func.types.size());
-  Load load;
-  load.buffer = storage_name(window.name, 0, window.types.size());
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    store.index.push_back(static_cast<int>(d) == stage.dim ? box[d].min : frame.vars.value(pattern[d]));
-  }
-  for (const auto& arg : window.args) {
-    const auto d =
-        static_cast<std::size_t>(std::find(pattern.begin(), pattern.end(), arg) - pattern.begin());
-    load.index.push_back(d < pattern.size() ? store.index[d] : frame.vars.value(arg));
-  }
-  store.value = make_expr(func.types.front(), std::move(load));
-  std::vector<ir::Stmt> stmts = {at_own_points(frame, position, ir::make_stmt(std::move(store)))};
-  for (std::size_t d = box.size(); d-- > 0;) {
-    if (static_cast<int>(d) == stage.dim) continue;
-    Box strip = tile;
-    for (std::size_t e = 0; e < d; ++e) strip[e] = corners ? box[e] : tile[e];
-    strip[d] = {box[d].min, simplify(tile[d].min - 1)};
-    if (*analysis::constant_difference(tile[d].min, box[d].min) > 0) {
-      stmts.push_back(
-          fill_box(nesting.program, func, 0, strip, LoadPolicy::TwoStep, fill_place(nesting, context)));
-    }
-    strip[d] = {simplify(tile[d].max + 1), box[d].max};
-    if (*analysis::constant_difference(box[d].max, tile[d].max) > 0) {
-      stmts.push_back(
-          fill_box(nesting.program, func, 0, strip, LoadPolicy::TwoStep, fill_place(nesting, context)));
-    }
-  }
-  return ir::make_block(std::move(stmts));
-}
-
 ir::Stmt emit_stage(const Nesting& nesting, const Nested& frame, std::size_t position,
                     const MarchStage& stage, const Expr& plane, const Around& context) {
   const FunctionData& func = *stage.func;
@@ -263,13 +199,123 @@ ir::Stmt emit_stage(const Nesting& nesting, const Nested& frame, std::size_t pos
   return at_own_points(frame, position, point_stores(nesting.program, func, 0, value_of));
 }
 
-// The wait for the newest plane that the step reads, where an earlier step has begun it.
-ir::Stmt emit_bulk_wait(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
-                        const Expr& count) {
-  const std::int64_t first = stage.newest_lag - stage.warm_up();
-  const std::int64_t beyond = stage.beyond - stage.newest_lag;
-  return guarded(in_steps(plan, step, first, beyond, count),
-                 bulk_wait(*stage.func, first_read_in(stage, step), stage.depth));
+// Where the crews of a march meet in a step: what they say, and the parts around which they do.
+struct CrewsMeet {
+  StepMeetings says;
+  planning::Crew computing;
+  std::size_t first_fill = 0, last_fill = 0, first_read = 0;
+};
+std::optional<CrewsMeet> crews_meet(const Nested& frame, bool whole, const MarchPlan& plan,
+                                    const std::vector<Part>& parts, const std::string& loop,
+                                    const Expr& count,
+                                    const std::vector<std::vector<const MarchStage*>>& taken) {
+  const auto handover = frame.kernel ? planning::handover_of(*frame.kernel, whole) : std::nullopt;
+  if (!handover) return std::nullopt;
+  const auto apart = [&](const MarchStage& stage) {
+    return frame.kernel->find(stage.func->name)->crew.first > 0;
+  };
+  const auto fills = [&](const Part& part) { return part.stage != nullptr && apart(*part.stage); };
+  CrewsMeet meet{step_meetings(*handover, loop, make_var(loop), plan.warm_up, count),
+                 handover->computing};
+  meet.first_fill = first_of(parts, fills);
+  for (std::size_t i = meet.first_fill; i < parts.size(); ++i) {
+    if (fills(parts[i])) meet.last_fill = i;
+  }
+  std::size_t& i = meet.first_read;
+  while (parts[i].stage != nullptr && taken[i].empty() && !reads_one(*parts[i].func, plan, apart)) ++i;
+  return meet;
+}
+
+// The waits for the newest planes that the step reads of what the copy engine brings, where earlier
+// steps have begun it.
+std::vector<ir::Stmt> emit_bulk_waits(const MarchPlan& plan, const Expr& step, const Expr& count,
+                                      const std::optional<CrewsMeet>& crews) {
+  std::vector<ir::Stmt> waits;
+  for (const MarchStage& stage : plan.stages) {
+    if (!stage.bulk) continue;
+    const std::int64_t first = stage.newest_lag - stage.warm_up();
+    const std::int64_t beyond = stage.beyond - stage.newest_lag;
+    ir::Stmt wait = bulk_wait(*stage.func, first_read_in(stage, step), stage.depth);
+    if (crews) wait = crews->computing.around(stage.func->name + ".reading", wait);
+    waits.push_back(guarded(in_steps(plan, step, first, beyond, count), wait));
+  }
+  return waits;
+}
+
+// The part that takes rows behind the last barrier of a step: some were given since the one before.
+std::size_t last_rows_met(const MarchPlan& plan, const std::vector<Part>& parts,
+                          const std::vector<std::vector<const MarchStage*>>& taken,
+                          const std::function<bool(const MarchStage&)>& gives) {
+  std::set<const MarchStage*> given;
+  for (const MarchStage& stage : plan.stages) {
+    if (stage.newest != stage.ahead && gives(stage)) given.insert(&stage);
+  }
+  std::size_t last = parts.size();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (std::ranges::any_of(taken[i], [&](const auto* stage) { return given.contains(stage); })) {
+      last = i;
+      given.clear();
+    }
+    const MarchStage* stage = parts[i].stage;
+    if (stage != nullptr && stage->newest == stage->ahead && gives(*stage)) given.insert(stage);
+  }
+  return last;
+}
+
+// What stands between the parts of a step.
+struct StepWaits {
+  StepCopies copies;
+  std::size_t committed = 0, arrived = 0;  // the parts before which copies have begun, or are there
+  std::size_t rows_met = 0;  // the part that takes rows behind a step's last barrier for them
+  std::vector<ir::Stmt> arrivals = {};
+  std::optional<CrewsMeet> crews = {};
+
+  void before(std::size_t part, std::vector<ir::Stmt>& stmts) const {
+    const bool with_rows = copies.with_rows.defined() && rows_met <= part;
+    if (part == committed && copies.made && !with_rows) {
+      stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
+      stmts.push_back(copies.at_end);
+    }
+    if (part == arrived) stmts.insert(stmts.end(), arrivals.begin(), arrivals.end());
+  }
+  // Before what the part takes of other threads' points.
+  void before_taken(std::size_t part, std::vector<ir::Stmt>& stmts) const {
+    if (part == rows_met && copies.with_rows.defined()) {
+      if (committed >= part) stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
+      stmts.push_back(copies.with_rows);
+    }
+    if (!crews) return;
+    if (part == crews->first_fill) stmts.push_back(crews->says.before_fills);
+    if (part == crews->first_read) stmts.push_back(crews->says.before_reads);
+  }
+  void after(std::size_t part, std::vector<ir::Stmt>& stmts) const {
+    if (crews && part == crews->last_fill) stmts.push_back(crews->says.after_fills);
+  }
+};
+StepWaits step_waits(const Nesting& nesting, const Nested& frame, const LoopVars::Loop& loop,
+                     const MarchPlan& plan, const std::vector<Part>& parts, const Expr& count,
+                     bool whole, const std::vector<std::vector<const MarchStage*>>& taken,
+                     const std::function<bool(const MarchStage&)>& gives) {
+  const Expr step = make_var(loop.name);
+  StepWaits waits{copies_of(frame.kernel, whole, plan, step)};
+  waits.rows_met = last_rows_met(plan, parts, taken, gives);
+  const bool begun_after = std::any_of(
+      parts.begin() + static_cast<std::ptrdiff_t>(waits.rows_met), parts.end(), [&](const Part& part) {
+        return part.stage != nullptr &&
+               is_async(*part.stage, nesting.program.placement.at(part.func->name));
+      });
+  if (waits.rows_met == parts.size() || begun_after) {
+    waits.copies.at_start =
+        waits.copies.at_start.defined() ? waits.copies.at_start : std::move(waits.copies.with_rows);
+    waits.copies.with_rows = {};
+  }
+  waits.committed = copies_end_before(nesting.program, plan, parts, waits.copies);
+  waits.arrived = first_of(parts, [&](const Part& part) {
+    return part.stage == nullptr || reads_one(*part.func, plan, [](const auto& s) { return s.bulk; });
+  });
+  waits.crews = crews_meet(frame, whole, plan, parts, loop.name, count, taken);
+  waits.arrivals = emit_bulk_waits(plan, step, count, waits.crews);
+  return waits;
 }
 
 ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t position,
@@ -282,16 +328,14 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
                      plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
                  "a march goes one plane a step");
   const std::vector<Part> parts = parts_of(plan, frame.func);
-  const StepCopies copies = copies_of(frame.kernel, context.copies_whole(), plan, step);
-  const std::size_t committed = copies_end_before(nesting.program, plan, parts, copies);
-  const std::size_t arrived = first_of(parts, [&](const Part& part) {
-    return part.stage == nullptr || reads_one(*part.func, plan, [](const auto& s) { return s.bulk; });
-  });
   const auto rows = [&](const MarchStage& stage) {
     return exchange_rows(nesting.program, frame.func, frame.vars, stage, plane);
   };
   const auto taken = taken_by(parts, marched);
-  std::vector<ir::Stmt> stmts = {copies.at_start};
+  const StepWaits waits =
+      step_waits(nesting, frame, loop, plan, parts, count, context.copies_whole(), taken,
+                 [&](const MarchStage& stage) { return rows(stage).given.defined(); });
+  std::vector<ir::Stmt> stmts = {waits.copies.at_start};
   for (const MarchStage& stage : plan.stages) {
     if (stage.newest != stage.ahead) stmts.push_back(once_filled(stage, plan, step, rows(stage).given));
   }
@@ -302,16 +346,9 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
         stmts.push_back(once_filled(*stage, plan, step, rows(*stage).taken));
       }
     };
+    waits.before_taken(i, stmts);
     if (part.stage != nullptr) take();
-    if (i == committed && copies.made) {
-      stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
-      stmts.push_back(copies.at_end);
-    }
-    if (i == arrived) {
-      for (const auto& stage : plan.stages) {
-        if (stage.bulk) stmts.push_back(emit_bulk_wait(stage, plan, step, count));
-      }
-    }
+    waits.before(i, stmts);
     if (part.stage == nullptr) {
       take();
       Around inner = context;
@@ -331,7 +368,9 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
     if (part.stage->newest == part.stage->ahead) {
       stmts.push_back(once_filled(*part.stage, plan, step, rows(*part.stage).given));
     }
+    waits.after(i, stmts);
   }
+  if (waits.crews) stmts.push_back(waits.crews->says.after_reads);
   return ir::make_block(std::move(stmts));
 }
 
@@ -418,6 +457,10 @@ ir::Stmt emit_march(const Nesting& nesting, const Nested& around, std::size_t po
   ir::Stmt body =
       ir::make_stmt(ir::For{loop.name, constant(-plan.warm_up), simplify(count + constant(plan.warm_up)),
                             LoopKind::March, emit_step(nesting, frame, position, plan, count, step)});
+  // Crews part here: of all that stands before, everybody sees the end.
+  const bool part =
+      frame.kernel != nullptr && planning::handover_of(*frame.kernel, within.copies_whole());
+  if (part) body = ir::make_block({ir::make_stmt(ir::Barrier{}), body});
   const Expr start = substitute(frame.vars.value(marched), loop.name, constant(0));
   for (auto it = plan.stages.rbegin(); it != plan.stages.rend(); ++it) {
     Box box = it->box;

@@ -89,6 +89,14 @@ void schedule_rows(Definition& definition, const std::string& row,
   if (parallel) add(definition, directive::MarkLoop{cut, LoopKind::Parallel});
 }
 
+/// Is it a few operations on integers, at most `most` of them, written out? Data are none.
+bool is_short(const Expr& index, int& most) {
+  if (--most < 0) return false;
+  if (const auto* op = index.as<Binary>()) return is_short(op->a, most) && is_short(op->b, most);
+  return index.as<IntImm>() != nullptr || index.as<VarRef>() != nullptr ||
+         index.as<ParamRef>() != nullptr || index.as<ImageField>() != nullptr;
+}
+
 /// `index` without what keeps it to a box: u.min + (x + 1 - u.min) % u.extent becomes x + 1.
 Expr unbent(const Expr& index, const std::string& var) {
   if (const auto* op = index.as<Binary>()) {
@@ -103,6 +111,8 @@ Expr unbent(const Expr& index, const std::string& var) {
 /// Is it `var` and a constant, but for what keeps it to a box?
 bool is_near(const Expr& index, const std::string& var) {
   if (offset_from(index, var)) return true;
+  int most = 64;  // of a mirrored index a dozen
+  if (!is_short(index, most)) return false;
   const analysis::Linear form = analysis::linearize(unbent(index, var));
   return form.terms.size() == 1 && form.terms.front().second == 1 &&
          equal(form.terms.front().first, make_var(var));

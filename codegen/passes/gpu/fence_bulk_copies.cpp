@@ -27,6 +27,11 @@ bool mixes_writers(const ir::Stmt& body) {
 
 ir::Stmt with_fences(const ir::Stmt& s) {
   if (s.as<ir::Barrier>()) return ir::make_stmt(ir::Barrier{true});
+  if (const auto* named = s.as<ir::NamedBarrier>()) {
+    ir::NamedBarrier fenced = *named;
+    fenced.fences_copies = true;
+    return ir::make_stmt(std::move(fenced));
+  }
   return ir::map_children(s, with_fences, nullptr);
 }
 

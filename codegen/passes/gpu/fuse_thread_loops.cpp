@@ -59,6 +59,12 @@ struct Memory {
 };
 using Memories = std::map<std::string, Memory>;
 
+// Who waits at a barrier, the fewest first.
+enum class Meets : std::uint8_t { Nobody, Tile, Block };
+
+// Do the threads of the tile alone touch it, in a kernel with further warps?
+bool is_of_tile(const Memory& memory) { return memory.order.at.barrier > 0; }
+
 // Shared arrays that were read and written since the last barrier, each with the ages of the accesses:
 // how many planes of its memory were begun since.
 class Pending {
@@ -72,8 +78,15 @@ class Pending {
     for (const auto& name : effects.writes) writes_[name].insert(0);
   }
   // A barrier orders everything but copies of planes that no code asks for yet: they may still be under
-  // way.
-  void meet(const Memories& memories) {
+  // way. One of the tile's threads alone orders what no further warps touch.
+  void meet(const Memories& memories, Meets meets) {
+    if (meets == Meets::Tile) {
+      for (auto* accesses : {&reads_, &writes_}) {
+        std::erase_if(*accesses,
+                      [&](const auto& entry) { return is_of_tile(memories.at(entry.first)); });
+      }
+      return;
+    }
     reads_.clear();
     for (auto& [name, ages] : writes_) {
       const planning::MemoryOrder& order = memories.at(name).order;
@@ -81,9 +94,16 @@ class Pending {
     }
     std::erase_if(writes_, [](const auto& entry) { return entry.second.empty(); });
   }
+  // The threads have waited for their copies of a plane that the next step reads: the next barrier shows
+  // it to all, as it does with older ones.
+  void arrive(const Memories& memories) {
+    for (auto& [name, ages] : writes_) {
+      const planning::MemoryOrder& order = memories.at(name).order;
+      if (order.arrives_early && ages.erase(order.filled - 1) > 0) ages.insert(kOldest);
+    }
+  }
   // Another plane is begun.
   void begin_plane(const ir::Produce& plane, const Memories& memories) {
-    constexpr std::int64_t kOldest = 64;  // no ring is longer
     for (auto* accesses : {&reads_, &writes_}) {
       for (auto& [name, ages] : *accesses) {
         const Memory& memory = memories.at(name);
@@ -95,28 +115,35 @@ class Pending {
     }
   }
   friend bool operator==(const Pending&, const Pending&) = default;
-  [[nodiscard]] bool conflicts(const Effects& next, const Memories& memories) const {
+  // Who has to meet before `next`.
+  [[nodiscard]] Meets conflicts(const Effects& next, const Memories& memories) const {
     using planning::MemoryOrder;
     const auto meets = [&](const Ages& accesses, const std::string& name,
                            std::int64_t MemoryOrder::*distance) {
       const auto it = accesses.find(name);
       if (it == accesses.end()) return false;
       const MemoryOrder& order = memories.at(name).order;
+      if (order.at.hands_over) return false;  // the crews say so themselves
       return order.each || *it->second.rbegin() >= order.*distance;
     };
+    Meets who = Meets::Nobody;
+    const auto ask = [&](const std::string& name) {
+      who = std::max(who, is_of_tile(memories.at(name)) ? Meets::Tile : Meets::Block);
+    };
     for (const auto& name : next.reads) {
-      if (meets(writes_, name, &MemoryOrder::filled)) return true;
+      if (meets(writes_, name, &MemoryOrder::filled)) ask(name);
     }
     for (const auto* names : {&next.writes, &next.bulk_writes}) {
       for (const auto& name : *names) {
-        if (meets(writes_, name, &MemoryOrder::refilled)) return true;
-        if (meets(reads_, name, &MemoryOrder::reused)) return true;
+        if (meets(writes_, name, &MemoryOrder::refilled)) ask(name);
+        if (meets(reads_, name, &MemoryOrder::reused)) ask(name);
       }
     }
-    return false;
+    return who;
   }
 
  private:
+  static constexpr std::int64_t kOldest = 64;  // no ring is longer
   using Ages = std::map<std::string, std::set<std::int64_t>>;
   static void keep(Ages& into, const Ages& other) {
     for (const auto& [name, ages] : other) into[name].insert(ages.begin(), ages.end());
@@ -271,6 +298,12 @@ class Fuser {
       for (const auto& child : block->stmts) stmts.push_back(run_block(child, pending));
       return ir::make_block(std::move(stmts));
     }
+    if (s.as<ir::CopyWait>()) pending.arrive(memories_);
+    if (s.as<ir::Barrier>()) {
+      if (pending == Pending()) return {};
+      pending.meet(memories_, Meets::Block);
+      return s;
+    }
     if (const auto* alloc = s.as<ir::Allocate>()) {
       ir::Allocate hoisted = *alloc;
       hoisted.body = {};
@@ -299,9 +332,9 @@ class Fuser {
       // A barrier before the branch serves what follows it too, unless the branch waits for copies
       // first.
       ir::Stmt barrier;
-      if (meets_in_order(s, pending)) {
-        pending.meet(memories_);
-        barrier = ir::make_stmt(ir::Barrier{});
+      if (const Meets who = meets_in_order(s, pending); who != Meets::Nobody) {
+        pending.meet(memories_, who);
+        barrier = barrier_of(who);
       }
       Pending other = pending;
       ir::Stmt a = run_block(branch->then_case, pending);
@@ -327,15 +360,16 @@ class Fuser {
 
   /// Does a statement of a branch conflict with what is pending before it? Not if the branch waits for
   /// copies.
-  bool meets_in_order(const ir::Stmt& branch, Pending pending) const {
-    bool meets = false, waits = false;
+  Meets meets_in_order(const ir::Stmt& branch, Pending pending) const {
+    Meets meets = Meets::Nobody;
+    bool waits = false;
     const auto check = [&](const ir::Stmt& s) {
       if (const auto* made = s.as<ir::Produce>()) pending.begin_plane(*made, memories_);
       waits = waits || s.as<ir::CopyWait>() || s.as<ir::BulkWait>();
-      if (!meets) meets = pending.conflicts(in_shared(own_effects(s)), memories_);
+      meets = std::max(meets, pending.conflicts(in_shared(own_effects(s)), memories_));
     };
     ir::walk(branch, check, nullptr);
-    return meets && !waits;
+    return waits ? Meets::Nobody : meets;
   }
 
   // No thread reads what another wrote to global memory in the same kernel.
@@ -348,13 +382,32 @@ class Fuser {
 
   ir::Stmt stage(const ir::Stmt& code, const Effects& all, Pending& pending) const {
     const Effects effects = in_shared(all);
-    if (!pending.conflicts(effects, memories_)) {
+    const Meets who = pending.conflicts(effects, memories_);
+    if (who == Meets::Nobody) {
       pending.add(effects);
       return code;
     }
-    pending.meet(memories_);
+    pending.meet(memories_, who);
     pending.add(effects);
-    return ir::make_block({ir::make_stmt(ir::Barrier{}), code});
+    return ir::make_block({barrier_of(who), code});
+  }
+
+  // The named barrier of the tile's threads is the same for all memory that they alone touch.
+  [[nodiscard]] ir::Stmt barrier_of(Meets who) const {
+    if (who == Meets::Block) return ir::make_stmt(ir::Barrier{});
+    const auto own = std::find_if(memories_.begin(), memories_.end(), [](const auto& entry) {
+      return is_of_tile(entry.second) && !entry.second.order.at.hands_over;
+    });
+    const planning::Meeting& at = own->second.order.at;
+    const ir::Stmt meet = ir::make_stmt(ir::NamedBarrier{at.barrier, static_cast<int>(at.threads)});
+    Expr condition;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::int64_t threads = plan_->frame.threads[axis];
+      if (threads == block_[axis]) continue;
+      const Expr in_tile = make_var(axis_name(axis)) < make_const(Int(32), threads);
+      condition = condition.defined() ? condition && in_tile : in_tile;
+    }
+    return ir::make_stmt(ir::If{condition, meet, {}});
   }
 
   ir::Stmt thread_code(const std::vector<const ir::For*>& nest, const ir::Stmt& inside) const {
