@@ -12,12 +12,11 @@
 
 namespace mica {
 
-/// Where the search for `node` begins in a table of a power of two of places. Neighbours in memory,
-/// which are met one after the other, stand in neighbouring places.
+/// Where the search for `node` begins in a table of a power of two of places. Neighbours in memory are
+/// set far apart: side by side they would make long runs without a free place.
 inline std::size_t first_place(const ExprNode* node, std::size_t places) {
-  const auto address = reinterpret_cast<std::uintptr_t>(node);
-  const std::uint64_t page = (address >> 12) * 0x9e3779b97f4a7c15U;
-  return static_cast<std::size_t>((page >> 20) + (address >> 6)) & (places - 1);
+  const std::uint64_t mixed = (reinterpret_cast<std::uintptr_t>(node) >> 4) * 0x9e3779b97f4a7c15U;
+  return static_cast<std::size_t>(mixed >> 24) & (places - 1);
 }
 
 /// A set of nodes, which others keep alive.
