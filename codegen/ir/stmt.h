@@ -161,6 +161,8 @@ struct Barrier {
   /// there later, which a barrier alone does not (a fence of the async proxy). Set by fence_bulk_copies.
   bool fences_copies = false;
 };
+/// Named barriers of a block; number 0 is that of all its threads.
+inline constexpr int kNamedBarriers = 15;
 /// Threads of a block meet at one of its barriers 1 to 15 (bar.sync, bar.arrive): `number`, or the one
 /// that `turn` counts from there. When `threads` of them have come, in whole warps, those that wait go
 /// on, and see what those that came had done to memory by then; one that does not wait goes on at once.

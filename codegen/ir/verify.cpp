@@ -16,7 +16,6 @@ namespace mica::ir {
 
 namespace {
 
-constexpr int kLastNamedBarrier = 15;
 constexpr int kWarpThreads = 32;
 
 bool is_axis_of_thread(const std::string& name) {
@@ -204,8 +203,8 @@ class Verifier {
   }
   void statement(const Stmt& s, const NamedBarrier& barrier) {
     require(barrier.number >= 1 && barrier.turns >= 1 &&
-                barrier.number + barrier.turns - 1 <= kLastNamedBarrier,
-            s, "named barriers have numbers from 1 to " + std::to_string(kLastNamedBarrier));
+                barrier.number + barrier.turns - 1 <= kNamedBarriers,
+            s, "named barriers have numbers from 1 to " + std::to_string(kNamedBarriers));
     require(barrier.threads > 0 && barrier.threads % kWarpThreads == 0, s,
             "barrier of " + std::to_string(barrier.threads) + " threads, which are no whole warps");
     if (barrier.turn.defined()) scalar(s, barrier.turn);

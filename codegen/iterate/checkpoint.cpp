@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dsl/expr/names.h"
 #include "dsl/schedule/json_depth.h"
 #include "runtime/cache/sha256.h"
 
@@ -47,12 +48,6 @@ void for_each_row(const AnyBuffer& buffer, char* first, const Visit& visit) {
   }
 }
 
-// JSON is text in UTF-8, and a name may be any bytes: others become U+FFFD.
-std::string as_text(const std::string& name) {
-  return nlohmann::json::parse(
-      nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
-
 nlohmann::json header_of(const std::string& algorithm, std::int64_t steps_done,
                          const std::vector<SavedField>& fields) {
   nlohmann::json list = nlohmann::json::array();
@@ -60,7 +55,7 @@ nlohmann::json header_of(const std::string& algorithm, std::int64_t steps_done,
     nlohmann::json dims = nlohmann::json::array();
     for (const BufferDim& dim : field.buffer.dims()) dims.push_back({dim.min, dim.extent});
     list.push_back(
-        {{"name", as_text(field.name)}, {"type", to_string(field.buffer.type())}, {"box", dims}});
+        {{"name", as_utf8(field.name)}, {"type", to_string(field.buffer.type())}, {"box", dims}});
   }
   return {{"algorithm", algorithm}, {"steps", steps_done}, {"fields", list}};
 }

@@ -4,9 +4,10 @@
 //
 // A branch would end a basic block. LLVM moves what is used behind the store alone to a block of its own
 // there, and the assembler orders instructions within blocks only, so that none of it fills the waits of
-// a step. What is stored is computed by all threads: its loads must be of a thread's own values, and
-// there must be few. What happens where the condition does not hold, such as stores of single points at
-// the end of a row, has a branch: one for all neighbouring statements.
+// a step. Where and what is stored is worked out by all threads: from values that a thread has itself,
+// since an element may lie outside of its array where the condition does not hold. What happens there,
+// such as stores of single points at the end of a row, has a branch: one for all neighbouring
+// statements.
 #include <algorithm>
 #include <utility>
 
@@ -16,22 +17,9 @@
 
 namespace mica::llvm_backend {
 
-bool Emitter::stores_own_values(const ir::Stmt& s, std::size_t& most) const {
-  if (!s.defined()) return true;
-  if (const auto* block = s.as<ir::Block>()) {
-    return std::ranges::all_of(block->stmts,
-                               [&](const ir::Stmt& child) { return stores_own_values(child, most); });
-  }
-  if (const auto* produce = s.as<ir::Produce>()) return stores_own_values(produce->body, most);
-  if (const auto* branch = s.as<ir::If>()) return stores_own_values(branch->then_case, most);
-  const auto* store = s.as<ir::Store>();
-  if (store == nullptr || store->streamed || store->atomic || store->block.defined() || most == 0)
-    return false;
-  --most;
-  const BufferBinding* to = find_buffer(store->buffer);
-  if (to == nullptr || to->memory != MemoryType::Heap || store->value.type().is_bool()) return false;
+bool Emitter::has_own_values(const Expr& e) const {
   bool own = true;
-  walk(store->value, [&](const Expr& node) {
+  walk(e, [&](const Expr& node) {
     if (const auto* load = node.as<Load>()) {
       const BufferBinding* from = find_buffer(load->buffer);
       own = own && from != nullptr &&
@@ -42,41 +30,72 @@ bool Emitter::stores_own_values(const ir::Stmt& s, std::size_t& most) const {
   return own;
 }
 
-bool Emitter::emit_without_branch(const ir::If& branch) {
-  std::size_t most = 8;  // stores
-  if (!hooks_.store_if || loops_ == 0 || !stores_own_values(branch.then_case, most)) return false;
-  llvm::Value* around = store_condition_;
+bool Emitter::stores_own_values(const ir::Stmt& s, int& most) const {
+  if (!s.defined()) return true;
+  if (const auto* block = s.as<ir::Block>()) {
+    return std::ranges::all_of(block->stmts,
+                               [&](const ir::Stmt& child) { return stores_own_values(child, most); });
+  }
+  if (const auto* produce = s.as<ir::Produce>()) return stores_own_values(produce->body, most);
+  if (const auto* branch = s.as<ir::If>()) {
+    return has_own_values(branch->condition) && stores_own_values(branch->then_case, most);
+  }
+  const auto* store = s.as<ir::Store>();
+  if (store == nullptr || store->streamed || store->atomic || store->block.defined() || --most < 0)
+    return false;
+  const BufferBinding* to = find_buffer(store->buffer);
+  if (to == nullptr || to->memory != MemoryType::Heap || store->value.type().is_bool()) return false;
+  return has_own_values(store->value) &&
+         std::ranges::all_of(store->index, [&](const Expr& index) { return has_own_values(index); });
+}
+
+bool Emitter::is_guarded(const ir::If& branch) const {
+  int most = 8;  // stores
+  return hooks_.store_if && loops_ > 0 && stores_own_values(branch.then_case, most);
+}
+
+void Emitter::store_where(const ir::Stmt& s, llvm::Value* condition, std::vector<Case>& otherwise) {
+  if (!s.defined()) return;
+  if (const auto* block = s.as<ir::Block>()) {
+    for (const ir::Stmt& child : block->stmts) store_where(child, condition, otherwise);
+  } else if (const auto* produce = s.as<ir::Produce>()) {
+    store_where(produce->body, condition, otherwise);
+  } else if (const auto* branch = s.as<ir::If>()) {
+    store_where(*branch, condition, otherwise);
+  } else {
+    store_condition_ = condition;
+    emit(s);
+    store_condition_ = nullptr;
+  }
+}
+
+void Emitter::store_where(const ir::If& branch, llvm::Value* around, std::vector<Case>& otherwise) {
   llvm::Value* condition = emit(branch.condition);
   const auto where = [&](llvm::Value* own) {
     return around == nullptr ? own : builder_.CreateAnd(around, own);
   };
-  store_condition_ = where(condition);
-  emit(branch.then_case);
-  store_condition_ = around;
+  store_where(branch.then_case, where(condition), otherwise);
   if (branch.else_case.defined()) {
-    otherwise_.emplace_back(where(builder_.CreateNot(condition)), branch.else_case);
+    otherwise.emplace_back(where(builder_.CreateNot(condition)), branch.else_case);
   }
-  if (around == nullptr && !in_block_) emit_otherwise();
-  return true;
 }
 
-void Emitter::emit_otherwise() {
-  if (otherwise_.empty()) return;
-  const auto cases = std::exchange(otherwise_, {});
-  llvm::Value* any = cases.front().first;
-  for (std::size_t i = 1; i < cases.size(); ++i) any = builder_.CreateOr(any, cases[i].first);
+void Emitter::emit_guarded(const std::vector<const ir::If*>& branches) {
+  std::vector<Case> otherwise;
+  for (const ir::If* branch : branches) store_where(*branch, nullptr, otherwise);
+  if (otherwise.empty()) return;
+  llvm::Value* any = otherwise.front().first;
+  for (std::size_t i = 1; i < otherwise.size(); ++i) any = builder_.CreateOr(any, otherwise[i].first);
   llvm::BasicBlock* rare = make_block("otherwise");
   llvm::BasicBlock* after = make_block("after");
   builder_.CreateCondBr(any, rare, after);
   builder_.SetInsertPoint(rare);
-  for (const auto& [condition, stmt] : cases) {
+  for (const auto& [condition, stmt] : otherwise) {
     llvm::BasicBlock* then = make_block("then");
     llvm::BasicBlock* next = make_block("next");
     builder_.CreateCondBr(condition, then, next);
     builder_.SetInsertPoint(then);
-    const bool in_block = std::exchange(in_block_, false);
     emit(stmt);
-    in_block_ = in_block;
     builder_.CreateBr(next);
     builder_.SetInsertPoint(next);
   }

@@ -79,7 +79,6 @@ bool Emitter::emit_in_few_registers(const ir::LetStmt& first) {
   for (std::size_t i = 0; i < names.size(); ++i) names_[names[i]].push_back(value_of(few->values[i]));
   --depth_;
   emit(*body);
-  if (store_condition_ == nullptr) emit_otherwise();
   for (const std::string& name : names) names_[name].pop_back();
   return true;
 }

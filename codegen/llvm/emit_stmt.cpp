@@ -58,7 +58,6 @@ llvm::Value* Emitter::frame_memory(llvm::Type* element, std::int64_t count, unsi
 void Emitter::emit_with(const std::string& name, llvm::Value* value, const ir::Stmt& body) {
   names_[name].push_back(value);
   emit(body);
-  if (store_condition_ == nullptr) emit_otherwise();
   names_[name].pop_back();
 }
 
@@ -110,20 +109,23 @@ void Emitter::emit_serial(const ir::For& loop) {
 }
 
 void Emitter::statement(const ir::Block& block) {
-  const bool in_block = std::exchange(in_block_, true);
-  for (std::size_t i = 0; i < block.stmts.size();) {
-    if (block.stmts[i].as<ir::If>() == nullptr && store_condition_ == nullptr) emit_otherwise();
-    const std::size_t stored = store_interleaved(block.stmts, i);
-    if (stored == 0) emit(block.stmts[i]);
+  const auto& stmts = block.stmts;
+  for (std::size_t i = 0; i < stmts.size();) {
+    std::vector<const ir::If*> guarded;
+    for (std::size_t k = i; k < stmts.size(); ++k) {
+      const auto* branch = stmts[k].as<ir::If>();
+      if (branch == nullptr || !is_guarded(*branch)) break;
+      guarded.push_back(branch);
+    }
+    if (!guarded.empty()) emit_guarded(guarded);
+    const std::size_t stored = guarded.empty() ? store_interleaved(stmts, i) : guarded.size();
+    if (stored == 0) emit(stmts[i]);
     i += std::max<std::size_t>(stored, 1);
   }
-  in_block_ = in_block;
-  if (store_condition_ == nullptr) emit_otherwise();
 }
 
 void Emitter::statement(const ir::If& branch) {
-  if (emit_without_branch(branch)) return;
-  emit_otherwise();
+  if (is_guarded(branch)) return emit_guarded({&branch});
   llvm::BasicBlock* then_block = make_block("then");
   llvm::BasicBlock* else_block = branch.else_case.defined() ? make_block("else") : nullptr;
   llvm::BasicBlock* after = make_block("after");
@@ -179,7 +181,6 @@ void Emitter::statement(const ir::Allocate& allocate) {
   const BufferBinding binding = hooks_.allocate(*this, allocate);
   buffers_[allocate.buffer] = binding;
   emit(allocate.body);
-  if (store_condition_ == nullptr) emit_otherwise();
   buffers_.erase(allocate.buffer);
   if (hooks_.release) hooks_.release(*this, allocate, binding);
 }

@@ -75,15 +75,19 @@ class Emitter {
   void statement(const ir::Evaluate& evaluate);
 
   // emit_guarded.cpp
-  /// Are these stores to arrays, at most `most` of them, of values that a thread has itself? Subtracts
-  /// them.
-  [[nodiscard]] bool stores_own_values(const ir::Stmt& s, std::size_t& most) const;
-  /// Emits `branch` without one, inside a loop, where the back end has such stores and it holds nothing
-  /// else. False, and nothing is emitted, where it does not.
-  bool emit_without_branch(const ir::If& branch);
-  /// What happens where their conditions do not hold, behind one branch; before any other statement, and
-  /// before names and arrays end that it uses.
-  void emit_otherwise();
+  /// Does `e` read nothing but what a thread has itself, and do nothing?
+  [[nodiscard]] bool has_own_values(const Expr& e) const;
+  /// Are these stores to arrays, at most `most` of them, of such values at such places? Subtracts them.
+  [[nodiscard]] bool stores_own_values(const ir::Stmt& s, int& most) const;
+  /// Does `branch` stand in a loop and guard nothing else, and has the back end stores under a
+  /// condition?
+  [[nodiscard]] bool is_guarded(const ir::If& branch) const;
+  /// What happens where a condition holds.
+  using Case = std::pair<llvm::Value*, ir::Stmt>;
+  void store_where(const ir::Stmt& s, llvm::Value* condition, std::vector<Case>& otherwise);
+  void store_where(const ir::If& branch, llvm::Value* around, std::vector<Case>& otherwise);
+  /// Emits neighbouring statements, all of them guarded, without branches, then what otherwise happens.
+  void emit_guarded(const std::vector<const ir::If*>& branches);
 
   // emit_copy.cpp
   void statement(const ir::AsyncCopy& copy);
@@ -178,9 +182,7 @@ class Emitter {
   NodeMap<std::pair<Expr, int>> registers_;
   Expr outermost_;  ///< that is emitted; undefined where there are several
   std::optional<StridedTaps> strided_taps_;
-  int loops_ = 0;          ///< around what is emitted, that run more than once
-  bool in_block_ = false;  ///< more such branches may come next
-  std::vector<std::pair<llvm::Value*, ir::Stmt>> otherwise_;
+  int loops_ = 0;                           ///< around what is emitted, that run more than once
   llvm::Value* store_condition_ = nullptr;  ///< of the stores that are emitted; null: all are made
   int depth_ = 0;                           ///< of emit(Expr) calls; the cache lives for the outermost
   bool keeps_values_ = false;               ///< for the next one, too

@@ -8,7 +8,7 @@ namespace {
 
 // Loads and stores end with their step, so what they fill is handed over at once; but so many barriers
 // there are for two turns, one barrier of the computing crew aside.
-constexpr std::int64_t kMostTurns = (kNamedBarriers - 1) / 2;
+constexpr std::int64_t kMostTurns = (ir::kNamedBarriers - 1) / 2;
 
 // The stage that is filled and the one that reads it.
 struct Ends {
@@ -41,37 +41,48 @@ void keep_least(std::optional<std::int64_t>& least, std::int64_t steps) {
 // The first step in which a stage reads what is filled.
 std::int64_t first_step(const Stage& reader) { return reader.is_ring() ? -reader.step->warm_up() : 0; }
 
+// How far apart the crews' edges let them be; empty where there are none.
+struct Distances {
+  std::optional<std::int64_t> lead, left, first;
+  bool copied = false;     // by threads or by the engine: under way for some steps
+  bool by_engine = false;  // all of it
+};
+Distances distances_of(const KernelPlan& plan, const std::vector<Edge>& edges) {
+  Distances all;
+  bool others = false;
+  for (const Edge& edge : edges) {
+    if (!crosses_step_by_step(plan, edge)) continue;
+    if (edge.kind != Edge::Kind::Filled) {
+      keep_least(all.left, edge.steps);
+      continue;
+    }
+    keep_least(all.lead, edge.steps);
+    keep_least(all.first, first_step(*ends_of(plan, edge).reader));
+    all.copied = all.copied || edge.wait == Wait::Copies || edge.wait == Wait::Arrival;
+    others = others || edge.wait != Wait::Arrival;
+  }
+  all.by_engine = all.lead && !others;
+  return all;
+}
+
 }  // namespace
 
 bool are_apart(const Stage& a, const Stage& b) { return (a.crew.first > 0) != (b.crew.first > 0); }
 
 bool engine_says_all(const KernelPlan& plan, const std::vector<Edge>& edges) {
-  std::optional<std::int64_t> lead, left, first;
-  for (const Edge& edge : edges) {
-    if (!crosses_step_by_step(plan, edge)) continue;
-    keep_least(edge.kind == Edge::Kind::Filled ? lead : left, edge.steps);
-    if (edge.kind != Edge::Kind::Filled) continue;
-    if (edge.wait != Wait::Arrival) return false;
-    keep_least(first, first_step(*ends_of(plan, edge).reader));
+  const auto [lead, left, first, copied, by_engine] = distances_of(plan, edges);
+  if (!by_engine || !left) return false;
+  for (const Stage& stage : plan.stages) {
+    if (stage.crew.first == 0 || !stage.is_ring() || stage.step->newest_lag != *lead) continue;
+    if (*lead - stage.step->warm_up() <= *first && stage.step->beyond - *lead <= *left) return true;
   }
-  if (!lead || !left) return false;
-  return std::any_of(plan.stages.begin(), plan.stages.end(), [&](const Stage& stage) {
-    if (stage.crew.first == 0 || !stage.is_ring() || stage.step->newest_lag != *lead) return false;
-    return *lead - stage.step->warm_up() <= *first && stage.step->beyond - *lead <= *left;
-  });
+  return false;
 }
 
 void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vector<Edge>& edges) {
   if (plan.frame.filling_warps == 0) return;
   const Crew tile(plan.frame.threads, 0), further(plan.frame.threads, plan.frame.filling_warps);
-  std::optional<std::int64_t> lead, left;
-  bool copied = false;
-  for (const Edge& edge : edges) {
-    if (!crosses_step_by_step(plan, edge)) continue;
-    keep_least(edge.kind == Edge::Kind::Filled ? lead : left, edge.steps);
-    if (edge.kind != Edge::Kind::Filled) continue;
-    copied = copied || edge.wait == Wait::Copies || edge.wait == Wait::Arrival;
-  }
+  const auto [lead, left, first, copied, by_engine] = distances_of(plan, edges);
   int free = 1;
   const auto take = [&](std::int64_t turns, std::int64_t threads, bool hands_over) {
     const Meeting meeting{free, static_cast<int>(turns), threads, hands_over};
@@ -88,12 +99,12 @@ void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vect
     empty = take(engine_says_all(plan, edges) ? ahead : ahead - late, tile.count + further.count, true);
   }
   const Meeting own = take(1, tile.count, false);
-  if (own.barrier > kNamedBarriers) {
-    const std::int64_t most = *lead - (own.barrier - kNamedBarriers);
+  if (own.barrier > ir::kNamedBarriers) {
+    const std::int64_t most = *lead - (own.barrier - ir::kNamedBarriers);
     throw UserError(
         "the copy engine may be " + std::to_string(*lead) + " steps ahead in the march of " + plan.func +
             ", and each step that warp_split lets it be ahead takes one of the " +
-            std::to_string(kNamedBarriers) + " named barriers of a block; legal are at most " +
+            std::to_string(ir::kNamedBarriers) + " named barriers of a block; legal are at most " +
             std::to_string(most) + ": pipeline(..., " + std::to_string(most) + ")",
         split_at(plan, pipeline));
   }
@@ -112,28 +123,23 @@ void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vect
 }
 
 std::optional<Handover> handover_of(const KernelPlan& plan, bool inside) {
-  std::optional<std::int64_t> lead, left, first, pending;
+  const auto [lead, left, first, copied, by_engine] = distances_of(plan, plan.edges);
+  if (!lead || !left) return std::nullopt;
   Handover handover;
+  std::optional<std::int64_t> pending;
   for (const Edge& edge : plan.edges) {
     if (!edge.at.hands_over) continue;
     if (edge.kind == Edge::Kind::Reused) {
       handover.empty = edge.at;
-      keep_least(left, edge.steps);
       continue;
     }
     handover.full = edge.at;
     handover.late = edge.late;
-    keep_least(lead, edge.steps);
-    keep_least(first, first_step(*ends_of(plan, edge).reader));
     handover.by_engine = handover.by_engine || (edge.wait == Wait::Arrival && inside);
-  }
-  if (!lead || !left) return std::nullopt;
-  handover.says_full = !inside || !engine_says_all(plan, plan.edges);
-  for (const Edge& edge : plan.edges) {
-    if (!edge.at.hands_over || edge.kind == Edge::Kind::Reused) continue;
     if (edge.wait == Wait::Copies) keep_least(pending, edge.pending);
     if (edge.wait == Wait::Arrival && !inside) keep_least(pending, edge.steps - *lead + edge.late);
   }
+  handover.says_full = !inside || !engine_says_all(plan, plan.edges);
   handover.computing = Crew(plan.frame.threads, 0);
   handover.filling = Crew(plan.frame.threads, plan.frame.filling_warps);
   handover.lead = *lead;

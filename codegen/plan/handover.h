@@ -23,9 +23,6 @@
 
 namespace mica::planning {
 
-/// Named barriers of a block; number 0 is that of all its threads.
-inline constexpr int kNamedBarriers = 15;
-
 /// Do other threads fill `a` than `b`?
 bool are_apart(const Stage& a, const Stage& b);
 

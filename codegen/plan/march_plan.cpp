@@ -116,11 +116,10 @@ class Planner {
     const bool in_frame = stage.per_thread && frame_ && frame_->kept.count(f.name) > 0;
     if (in_frame) stage.kept = frame_->kept.at(f.name);
     // Threads of a frame fill their own points, whether all of them are read or not.
-    for (std::size_t d = 0; in_frame && d < stage.box.size(); ++d) {
-      if (static_cast<int>(d) == stage.dim) continue;
-      const Interval& own = own_.at(func_.args[d]);
-      stage.box[d] = {simplify(min(stage.box[d].min, own.min)),
-                      simplify(max(stage.box[d].max, own.max))};
+    if (in_frame) {
+      Box own;
+      for (const std::string& arg : func_.args) own.push_back(own_.at(arg));
+      unite(stage.box, without_plane(own, stage.dim));
     }
     std::int64_t newest = reads.front().newest, oldest = reads.front().oldest;
     stage.first = reads.front().reader->first + reads.front().oldest - reads.front().reader->ahead;

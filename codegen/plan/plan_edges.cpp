@@ -26,19 +26,34 @@ int groups_left(const KernelPlan& plan) {
 
 bool fills_again(const Stage& stage) { return stage.step ? stage.step->dim >= 0 : stage.again; }
 
-// Copies that are begun two steps before they are read, or more, may be waited for in the step before:
-// where rows are passed on, each step has a barrier that all come to after that.
-void wait_with_rows(std::vector<Edge>& edges) {
-  const bool rows = std::any_of(edges.begin(), edges.end(), [](const Edge& edge) {
-    return edge.kind == Edge::Kind::Filled && edge.of == ir::Kept::Rows && !edge.at.hands_over;
-  });
+bool gives_rows(const Edge& edge, const Stage& stage) {
+  return edge.kind == Edge::Kind::Filled && edge.of == ir::Kept::Rows && edge.from == stage.func &&
+         !edge.at.hands_over;
+}
+
+// Where rows are passed on in the step that fills them, each step has a barrier that all come to, behind
+// the copies if these are begun first: copies of a step before may be waited for there, for the next
+// step. Not where the steps that fill rings compute nothing yet, and so have no such barrier.
+void wait_with_rows(const KernelPlan& plan, std::vector<Edge>& edges) {
   const auto is_copied = [](const Edge& edge) {
     return edge.kind == Edge::Kind::Filled && edge.wait == Wait::Copies && edge.steps > 0;
   };
   const bool early = std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
     return !is_copied(edge) || (edge.pending > 0 && !edge.at.hands_over);
   });
-  if (!rows || !early) return;
+  const bool computes = std::any_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+    return edge.kind == Edge::Kind::Filled && edge.of == ir::Kept::Points && edge.to != plan.func;
+  });
+  if (!early || !computes) return;
+  bool rows = false;
+  for (const Stage& stage : plan.stages) {
+    const bool gives = std::any_of(edges.begin(), edges.end(),
+                                   [&](const Edge& edge) { return gives_rows(edge, stage); });
+    if (gives && stage.step->newest != stage.step->ahead) return;
+    if (rows && is_async(stage) && stage.is_ring()) return;
+    rows = rows || gives;
+  }
+  if (!rows) return;
   for (Edge& edge : edges) edge.with_rows = is_copied(edge);
 }
 
@@ -130,7 +145,7 @@ std::vector<Edge> edges_of(const KernelPlan& plan, const Pipeline& pipeline) {
     }
   }
   assign_meetings(plan, pipeline, edges);
-  wait_with_rows(edges);
+  wait_with_rows(plan, edges);
   return edges;
 }
 

@@ -100,9 +100,9 @@ class CrewVerifier {
         fault(name(edge), "kept at another barrier than its like");
       }
       for (int number = edge.at.barrier; number < edge.at.barrier + edge.at.turns; ++number) {
-        if (number < 1 || number > kNamedBarriers) {
+        if (number < 1 || number > ir::kNamedBarriers) {
           fault(name(edge),
-                "barrier " + std::to_string(number) + " of " + std::to_string(kNamedBarriers));
+                "barrier " + std::to_string(number) + " of " + std::to_string(ir::kNamedBarriers));
         } else if (owners.try_emplace(number, purpose).first->second != purpose) {
           fault(name(edge), "barrier " + std::to_string(number) + " serves another edge");
         }

@@ -280,7 +280,7 @@ class Verifier {
                                                                   : Wait::Barrier;
     if (edge.wait != asked) fault(what, "waited for in another way than it is filled");
     if (edge.at.hands_over) return;  // crew_faults
-    if (edge.with_rows) check_with_rows(what, edge, steps);
+    if (edge.with_rows) check_with_rows(what, source, edge, steps);
     if (edge.wait == Wait::Copies && edge.pending > std::max<std::int64_t>(steps - 1, 0)) {
       fault(what, std::to_string(edge.pending) +
                       " groups of copies may be left, and the plane is in one " + "of the last " +
@@ -288,11 +288,17 @@ class Verifier {
     }
   }
 
-  void check_with_rows(const std::string& what, const Edge& edge, std::int64_t steps) {
-    const bool rows = std::any_of(plan_.edges.begin(), plan_.edges.end(), [](const Edge& other) {
-      return other.kind == Edge::Kind::Filled && other.of == ir::Kept::Rows &&
-             other.wait == Wait::Barrier && !other.at.hands_over;
-    });
+  void check_with_rows(const std::string& what, const Stage& source, const Edge& edge,
+                       std::int64_t steps) {
+    bool rows = false, behind = false;
+    for (const Edge& other : plan_.edges) {
+      const bool given = other.kind == Edge::Kind::Filled && other.of == ir::Kept::Rows &&
+                         other.wait == Wait::Barrier && !other.at.hands_over;
+      const Stage* giver = given ? plan_.find(other.from) : nullptr;
+      rows = rows || giver != nullptr;
+      behind = behind || (giver != nullptr && place(*giver) < place(source));
+    }
+    if (behind) fault(what, "begun behind rows at whose barrier it is waited for");
     if (!rows) fault(what, "waited for at the barrier for rows, and no rows are passed on");
     if (edge.wait != Wait::Copies || steps < 1) {
       fault(what, "waited for in the step before, in which it is not begun");

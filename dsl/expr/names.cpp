@@ -138,6 +138,16 @@ std::string word_of(const std::string& text) {
   return word;
 }
 
+std::string as_utf8(const std::string& text) {
+  std::string known;
+  for (std::size_t at = 0; at < text.size();) {
+    const Character c = character_at(text, at);
+    known += c.code < 0 ? kUnknown : c.bytes;
+    at += c.bytes.size();
+  }
+  return known;
+}
+
 std::string loop_name(const std::string& func, const std::string& dim) { return func + kLoopMark + dim; }
 
 std::string printed(const std::string& name) {

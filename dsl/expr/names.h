@@ -27,6 +27,8 @@ bool is_identifier(const std::string& word);
 /// braces; these become the characters that look most like them, as '.' the middle dot: "u·x". What
 /// cannot be printed becomes a symbol for it.
 std::string word_of(const std::string& text);
+/// The text in UTF-8, as JSON is: bytes that are none become the symbol that they are in a word.
+std::string as_utf8(const std::string& text);
 
 /// The name of the loop over `dim`, a dimension or what splits and the like made of it, of `func`. No
 /// word and no other name has what stands between the two, so that loop "tx" of f is not the "f.tx" that

@@ -52,8 +52,7 @@ std::string Trace::to_json() const {
                       {"pid", 0},
                       {"tid", thread}});
   }
-  return nlohmann::json{{"traceEvents", std::move(events)}}.dump(
-      -1, ' ', false, nlohmann::json::error_handler_t::replace);  // of names that are not UTF-8
+  return nlohmann::json{{"traceEvents", std::move(events)}}.dump();
 }
 
 Trace* process_trace() {

@@ -14,6 +14,7 @@
 #include <sqlite3.h>
 
 #include "codegen/llvm/backend.h"
+#include "dsl/expr/names.h"
 #include "dsl/schedule/json_depth.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/gpu_facts.h"
@@ -258,7 +259,7 @@ std::string TuneStore::to_json(const std::string& filter) const {
     all.push_back({{"algorithm", hex(e.key.algorithm)},
                    {"device", e.key.device},
                    {"extents", e.key.extents},
-                   {"name", e.name},
+                   {"name", as_utf8(e.name)},
                    {"version", e.version},
                    {"recipe", e.best.recipe},
                    {"parameters", e.best.parameters},

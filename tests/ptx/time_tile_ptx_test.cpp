@@ -61,6 +61,16 @@ std::string long_loop(const std::string& ptx, int fmas) {
   return {};
 }
 
+/// How many stores stand under a condition of their own.
+int predicated_stores(const std::string& ptx) {
+  std::istringstream text(ptx);
+  int stores = 0;
+  for (std::string line; std::getline(text, line);) {
+    stores += line.starts_with("\t@") && line.find("st.global") != std::string::npos ? 1 : 0;
+  }
+  return stores;
+}
+
 // The barrier behind which rows are taken shows the next step's copied plane, too; and what is stored or
 // not is no branch, so that the assembler may mix all of a step.
 TEST(TimeTilePtx, AStepOfPlanesHasOneBarrierAndNoBranch) {
@@ -80,7 +90,7 @@ TEST(TimeTilePtx, AStepOfPlanesHasOneBarrierAndNoBranch) {
   EXPECT_EQ(count(loop, "bar.sync"), 1) << loop;
   EXPECT_EQ(count(loop, "cp.async.wait_group"), 1) << loop;
   EXPECT_EQ(count(loop, "bra"), 1) << loop;
-  EXPECT_EQ(count(loop, "st.global.v4"), kRows) << loop;
+  EXPECT_EQ(predicated_stores(loop), kRows) << loop;
   EXPECT_EQ(count(loop, "selp"), 0) << loop;
 }
 
@@ -93,10 +103,22 @@ TEST(TimeTilePtx, WhatIsLoadedKeepsItsBranch) {
   next.gpu_tile(x, y, 32, 4).march(z, 16);
   const std::string ptx = compile_to_ptx(next, 90);
   EXPECT_GT(count(ptx, "st.global"), 0U);
-  for (std::size_t at = ptx.find("st.global"); at != std::string::npos;
-       at = ptx.find("st.global", at + 1)) {
-    EXPECT_NE(ptx.substr(ptx.rfind('\n', at) + 1, 2), "\t@") << ptx;
-  }
+  EXPECT_EQ(predicated_stores(ptx), 0) << ptx;
+}
+
+// Nor to find its place.
+TEST(TimeTilePtx, PlacesThatAreLoadedKeepTheirBranch) {
+  const Var x("x"), y("y"), block("block"), in_block("in_block"), quad("quad"), one("one");
+  const ImageParam place(Int(32), 1, "place");
+  Func f("f");
+  f(y, x) = 0.0F;
+  f(clamp(place(x), 0, 15), x) = 1.0F;
+  f.gpu_tile(y, x, 16, 4);
+  f.update(0).split(x, block, in_block, 64, TailStrategy::GuardWithIf);
+  f.update(0).split(in_block, quad, one, 4, TailStrategy::GuardWithIf).unroll(one).gpu_blocks(block);
+  const std::string ptx = compile_to_ptx(f, 90);
+  EXPECT_EQ(count(ptx, "ld.global"), 4U) << ptx;
+  EXPECT_EQ(predicated_stores(ptx), 0) << ptx;
 }
 
 // One warp a block: eight levels, five operations a point and level, a shuffle to either side a vector,

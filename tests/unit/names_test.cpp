@@ -53,6 +53,11 @@ TEST(Words, OfBytesThatAreNoUtf8AreMarked) {
             "\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd");
 }
 
+TEST(Names, AreUtf8ForJson) {
+  EXPECT_EQ(as_utf8("u.\"\u00e9\u4e2d\x01"), "u.\"\u00e9\u4e2d\x01");
+  EXPECT_EQ(as_utf8("\xffu\xc3(\x80"), "\ufffdu\ufffd(\ufffd");
+}
+
 TEST(Names, OfALoopIsReadWithADotAndIsNoOtherName) {
   EXPECT_EQ(printed(loop_name("f", "tx")), "f.tx");
   EXPECT_NE(loop_name("f", "tx"), "f.tx");

@@ -141,6 +141,20 @@ TEST_F(Store, ExportsImportsAndForgets) {
   EXPECT_EQ(store.list().size(), 2U);
 }
 
+// A Func's name may be any bytes, and JSON is UTF-8.
+TEST_F(Store, ExportsNamesThatAreNoText) {
+  TuneStore store(path_);
+  TunedEntry named = entry({512, 512});
+  named.name =
+      "\xFF"
+      "next";
+  store.keep(named);
+  const std::string text = store.to_json("next");
+  EXPECT_EQ(store.forget("next"), 1U);
+  EXPECT_EQ(store.from_json(text), 1U);
+  EXPECT_EQ(store.list("next").size(), 1U);
+}
+
 // ---- files -----------------------------------------------------------------------------------------
 
 TEST_F(Store, SaysThatAFileIsNone) {

@@ -1,8 +1,7 @@
 // Marched loops — the planes that a block keeps from one step to the next.
 #include <algorithm>
-#include <functional>
+#include <map>
 #include <set>
-#include <utility>
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/passes/emit/bulk_fills.h"
@@ -98,12 +97,15 @@ bool reads_one(const FunctionData& reader, const MarchPlan& plan, const Test& te
   });
 }
 
-// The waits for asynchronous copies that the plan's edges ask of a step.
+// The wait for asynchronous copies that the plan's edges ask of a step.
 struct StepCopies {
-  bool made = false;   // by a step, which ends a group of them
-  ir::Stmt at_start;   // the wait for those of earlier steps
-  ir::Stmt at_end;     // the wait for all
-  ir::Stmt with_rows;  // the wait for those of the next step, where rows are passed on
+  enum class When : std::uint8_t {
+    AtStart,   // for those of earlier steps
+    AtEnd,     // for all
+    WithRows,  // for those that the next step reads, where rows are passed on
+  };
+  When when = When::AtStart;
+  ir::Stmt wait;  // undefined: the step makes none
 };
 StepCopies copies_of(const planning::KernelPlan* kernel, bool whole, const MarchPlan& plan,
                      const Expr& step) {
@@ -111,10 +113,12 @@ StepCopies copies_of(const planning::KernelPlan* kernel, bool whole, const March
   if (!waits) return {};
   // The steps before step 0 only start copies, one after the other, unless they compute with them.
   const bool always = plan.warm_up == 0 || computes_while_filling(plan);
-  const ir::Stmt wait = guarded(always ? Expr() : step >= 0,
-                                ir::make_stmt(ir::CopyWait{waits->in_step ? 0 : waits->pending}));
-  if (waits->with_rows && always) return {true, {}, {}, wait};
-  return waits->in_step ? StepCopies{true, {}, wait, {}} : StepCopies{true, wait, {}, {}};
+  internal_check(always || !waits->with_rows, "rows are passed on in all steps");
+  const auto when = waits->with_rows ? StepCopies::When::WithRows
+                    : waits->in_step ? StepCopies::When::AtEnd
+                                     : StepCopies::When::AtStart;
+  return {when, guarded(always ? Expr() : step >= 0,
+                        ir::make_stmt(ir::CopyWait{waits->in_step ? 0 : waits->pending}))};
 }
 // The part before which the step's copies are to have begun: it waits as late as it can.
 std::size_t copies_end_before(const Program& program, const MarchPlan& plan,
@@ -125,9 +129,9 @@ std::size_t copies_end_before(const Program& program, const MarchPlan& plan,
   return first_of(parts, [&](const Part& part) {
     if (part.stage == nullptr) return true;
     const bool filled = !is_copied(*part.stage) && !part.stage->bulk && !part.stage->per_thread;
-    return filled || (copies.at_end.defined() && reads_one(*part.func, plan, [&](const auto& stage) {
-                        return stage.dim >= 0 && is_copied(stage);
-                      }));
+    return filled || (copies.when == StepCopies::When::AtEnd &&
+                      reads_one(*part.func, plan,
+                                [&](const auto& stage) { return stage.dim >= 0 && is_copied(stage); }));
   });
 }
 
@@ -242,22 +246,23 @@ std::vector<ir::Stmt> emit_bulk_waits(const MarchPlan& plan, const Expr& step, c
   return waits;
 }
 
+// What threads of a common frame pass to one another: for each stage, and the stages of which a part is
+// the first to take some.
+struct StepRows {
+  std::map<const MarchStage*, GivenRows> of;
+  std::vector<std::vector<const MarchStage*>> taken;
+};
 // The part that takes rows behind the last barrier of a step: some were given since the one before.
-std::size_t last_rows_met(const MarchPlan& plan, const std::vector<Part>& parts,
-                          const std::vector<std::vector<const MarchStage*>>& taken,
-                          const std::function<bool(const MarchStage&)>& gives) {
+std::size_t last_rows_met(const std::vector<Part>& parts, const StepRows& rows) {
   std::set<const MarchStage*> given;
-  for (const MarchStage& stage : plan.stages) {
-    if (stage.newest != stage.ahead && gives(stage)) given.insert(&stage);
-  }
   std::size_t last = parts.size();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (std::ranges::any_of(taken[i], [&](const auto* stage) { return given.contains(stage); })) {
+    if (std::ranges::any_of(rows.taken[i], [&](const auto* stage) { return given.contains(stage); })) {
       last = i;
       given.clear();
     }
     const MarchStage* stage = parts[i].stage;
-    if (stage != nullptr && stage->newest == stage->ahead && gives(*stage)) given.insert(stage);
+    if (stage != nullptr && rows.of.at(stage).given.defined()) given.insert(stage);
   }
   return last;
 }
@@ -270,20 +275,18 @@ struct StepWaits {
   std::vector<ir::Stmt> arrivals = {};
   std::optional<CrewsMeet> crews = {};
 
+  void commit(std::vector<ir::Stmt>& stmts) const {
+    stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
+    if (copies.when != StepCopies::When::AtStart) stmts.push_back(copies.wait);
+  }
   void before(std::size_t part, std::vector<ir::Stmt>& stmts) const {
-    const bool with_rows = copies.with_rows.defined() && rows_met <= part;
-    if (part == committed && copies.made && !with_rows) {
-      stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
-      stmts.push_back(copies.at_end);
-    }
+    const bool own = copies.wait.defined() && copies.when != StepCopies::When::WithRows;
+    if (own && part == committed) commit(stmts);
     if (part == arrived) stmts.insert(stmts.end(), arrivals.begin(), arrivals.end());
   }
   // Before what the part takes of other threads' points.
   void before_taken(std::size_t part, std::vector<ir::Stmt>& stmts) const {
-    if (part == rows_met && copies.with_rows.defined()) {
-      if (committed >= part) stmts.push_back(ir::make_stmt(ir::CopyCommit{}));
-      stmts.push_back(copies.with_rows);
-    }
+    if (copies.when == StepCopies::When::WithRows && part == rows_met) commit(stmts);
     if (!crews) return;
     if (part == crews->first_fill) stmts.push_back(crews->says.before_fills);
     if (part == crews->first_read) stmts.push_back(crews->says.before_reads);
@@ -294,26 +297,17 @@ struct StepWaits {
 };
 StepWaits step_waits(const Nesting& nesting, const Nested& frame, const LoopVars::Loop& loop,
                      const MarchPlan& plan, const std::vector<Part>& parts, const Expr& count,
-                     bool whole, const std::vector<std::vector<const MarchStage*>>& taken,
-                     const std::function<bool(const MarchStage&)>& gives) {
+                     bool whole, const StepRows& rows) {
   const Expr step = make_var(loop.name);
   StepWaits waits{copies_of(frame.kernel, whole, plan, step)};
-  waits.rows_met = last_rows_met(plan, parts, taken, gives);
-  const bool begun_after = std::any_of(
-      parts.begin() + static_cast<std::ptrdiff_t>(waits.rows_met), parts.end(), [&](const Part& part) {
-        return part.stage != nullptr &&
-               is_async(*part.stage, nesting.program.placement.at(part.func->name));
-      });
-  if (waits.rows_met == parts.size() || begun_after) {
-    waits.copies.at_start =
-        waits.copies.at_start.defined() ? waits.copies.at_start : std::move(waits.copies.with_rows);
-    waits.copies.with_rows = {};
-  }
+  waits.rows_met = last_rows_met(parts, rows);
+  internal_check(waits.copies.when != StepCopies::When::WithRows || waits.rows_met < parts.size(),
+                 "a step that waits with rows takes some");
   waits.committed = copies_end_before(nesting.program, plan, parts, waits.copies);
   waits.arrived = first_of(parts, [&](const Part& part) {
     return part.stage == nullptr || reads_one(*part.func, plan, [](const auto& s) { return s.bulk; });
   });
-  waits.crews = crews_meet(frame, whole, plan, parts, loop.name, count, taken);
+  waits.crews = crews_meet(frame, whole, plan, parts, loop.name, count, rows.taken);
   waits.arrivals = emit_bulk_waits(plan, step, count, waits.crews);
   return waits;
 }
@@ -328,22 +322,23 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
                      plane, substitute(plane, loop.name, constant(0)) + step) == std::int64_t{0},
                  "a march goes one plane a step");
   const std::vector<Part> parts = parts_of(plan, frame.func);
-  const auto rows = [&](const MarchStage& stage) {
-    return exchange_rows(nesting.program, frame.func, frame.vars, stage, plane);
-  };
-  const auto taken = taken_by(parts, marched);
-  const StepWaits waits =
-      step_waits(nesting, frame, loop, plan, parts, count, context.copies_whole(), taken,
-                 [&](const MarchStage& stage) { return rows(stage).given.defined(); });
-  std::vector<ir::Stmt> stmts = {waits.copies.at_start};
+  StepRows rows{{}, taken_by(parts, marched)};
   for (const MarchStage& stage : plan.stages) {
-    if (stage.newest != stage.ahead) stmts.push_back(once_filled(stage, plan, step, rows(stage).given));
+    rows.of[&stage] = exchange_rows(nesting.program, frame.func, frame.vars, stage, plane);
+  }
+  const StepWaits waits =
+      step_waits(nesting, frame, loop, plan, parts, count, context.copies_whole(), rows);
+  std::vector<ir::Stmt> stmts;
+  if (waits.copies.when == StepCopies::When::AtStart) stmts.push_back(waits.copies.wait);
+  for (const MarchStage& stage : plan.stages) {
+    if (stage.newest == stage.ahead) continue;
+    stmts.push_back(once_filled(stage, plan, step, rows.of.at(&stage).given));
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     const auto take = [&] {
-      for (const MarchStage* stage : taken[i]) {
-        stmts.push_back(once_filled(*stage, plan, step, rows(*stage).taken));
+      for (const MarchStage* stage : rows.taken[i]) {
+        stmts.push_back(once_filled(*stage, plan, step, rows.of.at(stage).taken));
       }
     };
     waits.before_taken(i, stmts);
@@ -366,7 +361,7 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
     const Expr in_time = in_steps(plan, step, -part.stage->warm_up(), part.stage->beyond, count);
     stmts.push_back(ir::make_stmt(ir::Produce{part.func->name, guarded(in_time, made), true}));
     if (part.stage->newest == part.stage->ahead) {
-      stmts.push_back(once_filled(*part.stage, plan, step, rows(*part.stage).given));
+      stmts.push_back(once_filled(*part.stage, plan, step, rows.of.at(part.stage).given));
     }
     waits.after(i, stmts);
   }
