@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "codegen/analysis/equal_nodes.h"
 #include "dsl/expr/deep_stack.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
 
@@ -129,7 +129,7 @@ class GraphBuilder {
 
   const std::vector<std::string>& names_;
   Graph graph_;
-  std::unordered_map<const ExprNode*, Parts> parts_;
+  NodeMap<Parts> parts_;
   std::map<std::string, int> arrays_;
 };
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "codegen/analysis/linear.h"
 #include "codegen/analysis/value_ranges.h"
 #include "codegen/ir/stmt.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
@@ -81,7 +81,7 @@ class Interior {
   std::size_t tries_ = 0, failures_ = 0;
   RewriteMemo memo_[2];
   // Keyed by address for lookup only; the Expr of a value keeps the node alive.
-  std::unordered_map<const ExprNode*, std::pair<Expr, bool>> follows_;
+  NodeMap<std::pair<Expr, bool>> follows_;
 };
 
 }  // namespace mica::analysis

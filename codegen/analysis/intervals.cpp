@@ -5,9 +5,9 @@
 #include <functional>
 #include <optional>
 #include <set>
-#include <unordered_map>
 
 #include "codegen/analysis/simplify.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -380,8 +380,8 @@ class IntervalFinder {
 
   const Scope& scope_;
   // By node, of expressions that outlive this.
-  std::unordered_map<const ExprNode*, Interval> done_;
-  std::unordered_map<const ExprNode*, bool> varies_;
+  NodeMap<Interval> done_;
+  NodeMap<bool> varies_;
   passes::SharedSimplifier simplify_;
   Ranges none_;
   RangeFinder constants_{none_};

@@ -1,9 +1,9 @@
 #include "codegen/analysis/linear.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -58,7 +58,7 @@ class Accumulator {
     add(op->b, op->op == BinaryOp::Sub ? times(-1, factor) : factor, form);
   }
 
-  std::unordered_map<const ExprNode*, Linear> shared_;  // nodes of the expression at hand
+  NodeMap<Linear> shared_;  // nodes of the expression at hand
 };
 
 void reduce(Linear& form, Type type) {

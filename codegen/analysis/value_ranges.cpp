@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 
 #include "dsl/expr/constant_math.h"
 #include "dsl/expr/limits.h"
 #include "dsl/expr/names.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
@@ -16,7 +16,7 @@ namespace mica::analysis {
 /// What has been found, by node; the first Expr of an entry keeps the node alive.
 struct RangeFinder::Known {
   template <typename T>
-  using Of = std::unordered_map<const ExprNode*, std::pair<Expr, T>>;
+  using Of = NodeMap<std::pair<Expr, T>>;
   const Ranges& given;
   Of<Ranges::Range> of[3] = {};  // by From
   Of<bool> exact = {}, data = {};

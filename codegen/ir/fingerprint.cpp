@@ -2,9 +2,9 @@
 
 #include <bit>
 #include <type_traits>
-#include <unordered_map>
 
 #include "codegen/ir/traverse.h"
+#include "dsl/expr/node_map.h"
 
 namespace mica::ir {
 
@@ -225,7 +225,7 @@ class Writer {
   }
 
   std::string text_;
-  std::unordered_map<const ExprNode*, std::size_t> seen_;
+  NodeMap<std::size_t> seen_;
 };
 
 }  // namespace

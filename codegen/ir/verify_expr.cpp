@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <type_traits>
-#include <unordered_set>
 #include <variant>
 
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::ir {
@@ -25,7 +25,7 @@ class ExprVerifier {
       found_.emplace_back("an undefined expression");
       return;
     }
-    if (!visited_.insert(&e.node()).second) return;
+    if (!visited_.insert(&e.node())) return;
     bool complete = true;
     for_each_child(e, [&](const Expr& child) { complete = complete && child.defined(); });
     if (!complete) {
@@ -35,10 +35,10 @@ class ExprVerifier {
     if (const Let* let = e.as<Let>()) {
       check(let->value);
       scope_.names[let->name].push_back({let->value.type(), scope_.divergent(let->value)});
-      std::unordered_set<const ExprNode*> outside;
-      outside.swap(visited_);
+      NodeSet outside;
+      std::swap(outside, visited_);
       check(let->body);
-      outside.swap(visited_);
+      std::swap(outside, visited_);
       scope_.names[let->name].pop_back();
       require(e, let->body.type() == e.type(), "let of another type than its body");
       return;
@@ -227,7 +227,7 @@ class ExprVerifier {
   Scope& scope_;
   std::vector<std::string>& found_;
   /// Nodes seen with the names that are visible now: a shared node is checked once.
-  std::unordered_set<const ExprNode*> visited_;
+  NodeSet visited_;
 };
 
 }  // namespace

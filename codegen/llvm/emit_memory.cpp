@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <unordered_map>
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
@@ -16,6 +15,7 @@
 #include "codegen/llvm/index/lane_index.h"
 #include "codegen/llvm/index/split_index.h"
 #include "codegen/llvm/types_llvm.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/traverse.h"
 #include "runtime/run/plan.h"
 
@@ -58,7 +58,7 @@ const BufferBinding& Emitter::buffer(const std::string& name) const {
 
 /// A scalar index in 64 bits; may_be_widened has to hold.
 llvm::Value* Emitter::emit_wide(const Expr& index) {
-  std::unordered_map<const ExprNode*, llvm::Value*> known;
+  NodeMap<llvm::Value*> known;
   const std::function<llvm::Value*(const Expr&)> widened = [&](const Expr& e) -> llvm::Value* {
     const auto found = known.find(&e.node());
     if (found != known.end()) return found->second;

@@ -1,10 +1,10 @@
 // The order in which the parts of an expression are computed.
 #include <algorithm>
 #include <functional>
-#include <unordered_set>
 
 #include "codegen/analysis/evaluation_order.h"
 #include "codegen/llvm/emitter_llvm.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::llvm_backend {
@@ -33,11 +33,11 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::values_of(const Expr& a, const Ex
 void Emitter::load_first(const Expr& e) {
   constexpr std::int64_t kRegisterBytes = 4;
   if (hooks_.facts.load_registers == 0) return;
-  std::unordered_set<const ExprNode*> met;
+  NodeSet met;
   std::vector<Expr> loads;
   std::int64_t registers = 0;
   const std::function<void(const Expr&)> find = [&](const Expr& at) {
-    if (!met.insert(&at.node()).second) return;
+    if (!met.insert(&at.node())) return;
     if (at.as<Let>() != nullptr) return;  // its body has names that are not bound yet
     if (at.as<Load>() != nullptr) {
       loads.push_back(at);

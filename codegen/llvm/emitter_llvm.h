@@ -16,6 +16,7 @@
 #include "codegen/llvm/index/lane_index.h"
 #include "codegen/llvm/index/strided_taps.h"
 #include "codegen/llvm/target_hooks_llvm.h"
+#include "dsl/expr/node_map.h"
 
 namespace mica::llvm_backend {
 
@@ -178,7 +179,7 @@ class Emitter {
   std::string producing_;
   Cache cache_;
   std::vector<const ExprNode*> cached_;  ///< the cache's keys in the order they came
-  std::unordered_map<const ExprNode*, std::pair<Expr, int>> registers_;
+  NodeMap<std::pair<Expr, int>> registers_;
   Expr outermost_;  ///< that is emitted; undefined where there are several
   std::optional<StridedTaps> strided_taps_;
   int loops_ = 0;                           ///< around what is emitted, that run more than once

@@ -24,6 +24,8 @@
 #include "codegen/llvm/host_jit_llvm.h"
 #include "codegen/llvm/host_llvm.h"
 #include "codegen/llvm/kernel_function_llvm.h"
+#include "codegen/llvm/large/cut_blocks_llvm.h"
+#include "codegen/llvm/large/large_functions_llvm.h"
 #include "codegen/llvm/optimize_llvm.h"
 #include "dsl/expr/deep_stack.h"
 #include "runtime/cpu/checked_run.h"
@@ -146,9 +148,14 @@ void prepare(llvm::Module& module, llvm::TargetMachine& machine, std::optional<A
   tabulate_numbers(module);
   if (guarded) guard_addresses(module, machine);
   // The back end's time grows with the square of what is unrolled.
+  bool is_cut = false;
   for (llvm::Function& f : module) {
-    if (f.getInstructionCount() > kMostOptimized || has_deep_integers(f)) keep_as_is(f);
+    const bool is_large = f.getInstructionCount() > kMostOptimized;
+    if (is_large || has_deep_integers(f)) keep_as_is(f);
+    if (is_large) cut_long_blocks(f, Handing::Memory);
+    is_cut = is_cut || is_large;
   }
+  if (is_cut) check_module(module);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
+#include "codegen/llvm/large/large_functions_llvm.h"
 #include "codegen/llvm/optimize_llvm.h"
 #include "dsl/expr/diagnostics.h"
 #include "dsl/expr/traverse.h"

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "dsl/check/tap_text.h"
 #include "dsl/expr/names.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/promote.h"
@@ -68,7 +67,7 @@ class TypeDecider {
 
   /// The type that operands other than undecided reads give `value`.
   [[nodiscard]] MaybeType type_of_value(const Expr& value, bool with_literals) const {
-    std::unordered_map<const ExprNode*, MaybeType> types;
+    NodeMap<MaybeType> types;
     const auto of = [&](const Expr& e) { return types.at(e.ptr().get()); };
     NodeRewriter visit([&](const Expr& e) -> Expr {
       MaybeType type;
@@ -93,7 +92,7 @@ class TypeDecider {
   }
 
   std::vector<Expr> with_types(const std::vector<Expr>& values) {
-    std::unordered_set<const ExprNode*> changed;
+    NodeSet changed;
     std::vector<Expr> alive;
     NodeRewriter rewrite([&](const Expr& e) -> Expr {
       const auto* access = e.as<Access>();

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <exception>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <pthread.h>
+
+#include "dsl/expr/node_map.h"
 
 namespace mica {
 namespace {
@@ -35,7 +36,7 @@ void* carry_out(void* argument) {
 }  // namespace
 
 std::int64_t depth_of(const std::vector<Expr>& roots) {
-  std::unordered_map<const ExprNode*, std::int64_t> depths;
+  NodeMap<std::int64_t> depths;
   std::vector<std::pair<const Expr*, bool>> left;
   std::int64_t deepest = 0;
   for (const Expr& root : roots) {

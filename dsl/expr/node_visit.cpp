@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "dsl/expr/constant_math.h"
 #include "dsl/expr/limits.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/promote.h"
 #include "dsl/expr/traverse.h"
@@ -31,13 +31,13 @@ bool integer_fits(const Expr& literal, Type type) {
 }  // namespace
 
 void visit_nodes(const std::vector<Expr>& roots, const std::function<void(const Expr&)>& visit) {
-  std::unordered_set<const ExprNode*> seen;
+  NodeSet seen;
   std::vector<const Expr*> left, children;
   for (auto root = roots.rbegin(); root != roots.rend(); ++root) left.push_back(&*root);
   while (!left.empty()) {
     const Expr& at = *left.back();
     left.pop_back();
-    if (!at.defined() || !seen.insert(at.ptr().get()).second) continue;
+    if (!at.defined() || !seen.insert(at.ptr().get())) continue;
     visit(at);
     children.clear();
     for_each_child(at, [&](const Expr& child) { children.push_back(&child); });

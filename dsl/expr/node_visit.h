@@ -3,11 +3,11 @@
 
 #include <functional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "dsl/expr/expr.h"
+#include "dsl/expr/node_map.h"
 
 namespace mica {
 
@@ -24,7 +24,7 @@ class NodeRewriter {
  private:
   std::function<Expr(const Expr&)> replace_;
   // Keyed by address for lookup only; the first Expr of a value keeps the node alive.
-  std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> done_;
+  NodeMap<std::pair<Expr, Expr>> done_;
 };
 
 /// `value` if it is of `type`; a literal converted to `type` when it can hold it (an integer exactly,

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -125,10 +124,10 @@ class RoundingFixer {
  public:
   RoundingFixer(const Expr& value, const std::string& slowest, const IsParam& is_param)
       : slowest_(slowest), is_param_(is_param) {
-    std::unordered_set<const ExprNode*> met;
+    NodeSet met;
     visit_nodes({value}, [&](const Expr& e) {
       for_each_child(e, [&](const Expr& child) {
-        if (!met.insert(child.ptr().get()).second) shared_.insert(child.ptr().get());
+        if (!met.insert(child.ptr().get())) shared_.insert(child.ptr().get());
       });
     });
   }
@@ -331,13 +330,13 @@ class RoundingFixer {
 
   const std::string& slowest_;
   const IsParam& is_param_;
-  std::unordered_set<const ExprNode*> shared_;  // by several nodes of the value
-  const ExprNode* whole_ = nullptr;             // the sum being opened
+  NodeSet shared_;                   // by several nodes of the value
+  const ExprNode* whole_ = nullptr;  // the sum being opened
   RewriteMemo fixed_;
   std::vector<Expr> made_;  // keeps nodes whose address is a key below
-  std::unordered_map<const ExprNode*, bool> uniform_;
-  std::unordered_map<const ExprNode*, Varying> varying_;
-  std::unordered_map<const ExprNode*, double> offsets_;
+  NodeMap<bool> uniform_;
+  NodeMap<Varying> varying_;
+  NodeMap<double> offsets_;
 };
 
 }  // namespace

@@ -4,11 +4,10 @@
 #include <memory>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "dsl/expr/expr.h"
+#include "dsl/expr/node_map.h"
 
 namespace mica {
 
@@ -51,16 +50,16 @@ class RewriteMemo {
 
  private:
   // Keyed by address for lookup only; the first Expr of a value keeps the node alive.
-  std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> done_;
+  NodeMap<std::pair<Expr, Expr>> done_;
 };
 /// Which shared nodes a recursive visit has met.
 class VisitedNodes {
  public:
   /// True the first time `e` is met.
-  bool enter(const Expr& e) { return e.ptr().use_count() <= 1 || seen_.insert(e.ptr().get()).second; }
+  bool enter(const Expr& e) { return e.ptr().use_count() <= 1 || seen_.insert(e.ptr().get()); }
 
  private:
-  std::unordered_set<const ExprNode*> seen_;
+  NodeSet seen_;
 };
 
 /// Calls `visit` on each direct child of `e`, in evaluation order.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dsl/expr/deep_stack.h"
+#include "dsl/expr/limits.h"
 #include "dsl/expr/node_visit.h"
 
 namespace mica {
@@ -218,6 +219,23 @@ FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& output
   }
   GraphCollector collector(graph);
   for (const auto& output : outputs) collector.enter_output(output);
+  return graph;
+}
+
+FuncGraph collect_graph_to_compile(const std::vector<std::shared_ptr<FunctionData>>& outputs) {
+  FuncGraph graph = collect_graph(outputs);
+  for (const auto& f : graph.funcs) {
+    for (const Definition& definition : f->definitions) {
+      std::int64_t nodes = 0;
+      visit_nodes(definition.values, [&](const Expr& /*e*/) { ++nodes; });
+      if (nodes <= kMostNodes) continue;
+      throw UserError(fmt::format("{} is defined by an expression of {} nodes; at most {} are compiled: "
+                                  "define parts of it as Funcs of their own with compute_root(), or "
+                                  "write what repeats as a sum over an RDom",
+                                  f->name, nodes, kMostNodes),
+                      definition.where);
+    }
+  }
   return graph;
 }
 

@@ -51,6 +51,8 @@ struct FuncGraph {
 };
 /// UserErrors: no output, one given twice, an undefined Func, a Func that reads itself through others.
 FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& outputs);
+/// The same of a pipeline that is to be compiled. UserError: a definition of more nodes than kMostNodes.
+FuncGraph collect_graph_to_compile(const std::vector<std::shared_ptr<FunctionData>>& outputs);
 /// How deep an expression may become when every Func is computed inline (dsl/expr/deep_stack.h).
 std::int64_t depth_of(const FuncGraph& graph);
 

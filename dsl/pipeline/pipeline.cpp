@@ -28,7 +28,7 @@ class PipelineMaker {
  public:
   PipelineMaker(const std::vector<std::shared_ptr<FunctionData>>& outputs,
                 const std::vector<std::uint8_t>& chosen)
-      : graph_(collect_graph(outputs)), specialized_(graph_, chosen) {}
+      : graph_(collect_graph_to_compile(outputs)), specialized_(graph_, chosen) {}
 
   Pipeline run() {
     return made_with_stack_for(depth_, [this] { return make(); });

@@ -1,7 +1,6 @@
 #include "dsl/pipeline/recurrence.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "dsl/check/self_reads.h"
 #include "dsl/check/tap_text.h"
 #include "dsl/expr/names.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -67,8 +67,8 @@ std::vector<Step> steps_of(const FunctionData& f, const std::vector<std::string>
 }
 
 /// The nodes of `values` that read the Func itself, or have such a node below them.
-std::unordered_set<const ExprNode*> nodes_that_read_itself(const std::vector<Expr>& values) {
-  std::unordered_set<const ExprNode*> nodes;
+NodeSet nodes_that_read_itself(const std::vector<Expr>& values) {
+  NodeSet nodes;
   NodeRewriter from_below([&](const Expr& e) -> Expr {
     const auto* access = e.as<Access>();
     bool reads = access != nullptr && access->is_self;

@@ -2,11 +2,11 @@
 
 #include <bit>
 #include <map>
-#include <unordered_map>
 #include <variant>
 
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/mix.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
 
@@ -109,7 +109,7 @@ class Marker {
 
   std::map<const void*, std::uint64_t> numbers_;  // for lookup only
   std::map<std::string, std::uint64_t> vars_;
-  std::unordered_map<const ExprNode*, std::uint64_t> known_;
+  NodeMap<std::uint64_t> known_;
 };
 
 }  // namespace

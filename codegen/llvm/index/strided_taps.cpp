@@ -2,10 +2,10 @@
 
 #include <functional>
 #include <optional>
-#include <unordered_set>
 
 #include "codegen/llvm/index/lane_index.h"
 #include "codegen/llvm/index/split_index.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::llvm_backend {
@@ -26,9 +26,9 @@ void share(std::map<std::int64_t, std::int64_t>& taps, std::int64_t stride) {
 }  // namespace
 
 StridedTaps::StridedTaps(const Expr& e) {
-  std::unordered_set<const ExprNode*> met;
+  NodeSet met;
   const std::function<void(const Expr&)> find = [&](const Expr& at) {
-    if (!met.insert(&at.node()).second || at.as<Let>() != nullptr) return;
+    if (!met.insert(&at.node()) || at.as<Let>() != nullptr) return;
     if (const auto* select = at.as<Select>()) return find(select->condition);
     for_each_child(at, find);
     const auto* load = at.as<Load>();

@@ -1,10 +1,10 @@
 #include "codegen/passes/emit/slide_plan.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "codegen/analysis/simplify.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -71,7 +71,7 @@ class Trends {
 
   const std::string& loop_;
   // Keyed by address for lookup only; the Expr of a value keeps the node alive.
-  std::unordered_map<const ExprNode*, std::pair<Expr, Trend>> known_;
+  NodeMap<std::pair<Expr, Trend>> known_;
 };
 
 bool goes_up(const Expr& e, const std::string& loop) {

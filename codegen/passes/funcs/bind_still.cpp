@@ -2,9 +2,9 @@
 
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "codegen/ir/traverse.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -76,7 +76,7 @@ class Binder {
   const ir::For& loop_;
   std::set<std::string> bound_;
   RewriteMemo rewritten_;
-  std::unordered_map<const ExprNode*, bool> still_;  // of nodes that the loop keeps alive
+  NodeMap<bool> still_;  // of nodes that the loop keeps alive
   std::map<Expr, Expr, Order> names_;
   std::vector<std::pair<std::string, Expr>> values_;
 };

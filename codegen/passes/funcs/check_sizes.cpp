@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "dsl/expr/limits.h"
 #include "dsl/expr/node_visit.h"
 
 namespace mica::passes {
@@ -9,7 +10,7 @@ namespace mica::passes {
 void check_sizes(Program& program) {
   for (const auto& func : program.pipeline.funcs) {
     for (const Definition& definition : func->definitions) {
-      std::size_t operations = 0;
+      std::int64_t operations = 0;
       visit_nodes(definition.values, [&](const Expr& e) {
         const bool leaf = e.as<IntImm>() || e.as<FloatImm>() || e.as<VarRef>() || e.as<ParamRef>();
         operations += leaf ? 0 : 1;

@@ -2,18 +2,14 @@
 //
 //   f(x) = u(x) + u(x + 1) + ... of 300,000 taps      UserError: at most kMostOperations
 //
-// Lowering takes time in proportion; machine code of a function more than that, in LLVM as in the GPU's
-// assembler. Requires: inline_funcs. Ensures: nothing changes. UserError at the definition's line.
+// kMostOperations is in dsl/expr/limits.h. Lowering takes time in proportion; machine code of a function
+// more than that, in LLVM as in the GPU's assembler. Requires: inline_funcs. Ensures: nothing changes.
+// UserError at the definition's line.
 #pragma once
-
-#include <cstddef>
 
 #include "codegen/program.h"
 
 namespace mica::passes {
-
-/// Distinct operations, selects, casts, calls and reads of a definition, all that is inline taken in.
-constexpr std::size_t kMostOperations = 131'072;
 
 void check_sizes(Program& program);
 

@@ -1,31 +1,70 @@
 #include "codegen/passes/funcs/inline_funcs.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "dsl/expr/limits.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::passes {
 namespace {
 
+// Folding may leave fewer of them.
+constexpr std::int64_t kMostInlined = 2 * kMostOperations;
+
+bool is_leaf(const Expr& e) {
+  return e.as<IntImm>() || e.as<FloatImm>() || e.as<VarRef>() || e.as<ParamRef>();
+}
+
 class Inliner {
  public:
-  explicit Inliner(const std::map<std::string, const FunctionData*>& inlined) : inlined_(inlined) {}
+  Inliner(const std::map<std::string, const FunctionData*>& inlined, const FunctionData& func)
+      : inlined_(inlined), func_(func) {}
 
+  void run(Definition& definition) {
+    operations_ = 0;
+    where_ = definition.where;
+    for (Expr& e : definition.values) e = run(e);
+    for (Expr& e : definition.args) e = run(e);
+  }
+
+ private:
   Expr run(const Expr& e) {
     auto seen = done_.find(e.ptr().get());
     if (seen != done_.end()) return seen->second.second;
     Expr r = map_children(e, [this](const Expr& child) { return run(child); });
-    if (const auto* access = r.as<Access>()) {
-      auto it = inlined_.find(access->name);
-      if (it != inlined_.end()) r = known_call(*it->second, r);
+    const auto* access = r.as<Access>();
+    const auto it = access == nullptr ? inlined_.end() : inlined_.find(access->name);
+    if (it != inlined_.end()) {
+      r = known_call(*it->second, r);
+    } else if (!is_leaf(e) && ++operations_ > kMostInlined && !counts_.empty()) {
+      refuse();
     }
     done_.emplace(e.ptr().get(), std::pair(e, r));
     return r;
   }
 
- private:
+  /// Each turn of a chain of Funcs may read the one before at more points: what comes out is never made.
+  [[noreturn]] void refuse() const {
+    const auto most = std::max_element(counts_.begin(), counts_.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    throw UserError(
+        fmt::format(
+            "{} has more than {} operations a point, with all that is computed inline in it ({} at "
+            "{} points); at most {} are compiled: compute {}, or another Func on the way, with "
+            "compute_root()",
+            func_.name, kMostInlined, most->first, most->second, kMostOperations, most->first),
+        where_);
+  }
+
   // Equal calls become one node: f(x) written twice is computed once, and a chain of Funcs that each
   // read the one before twice grows with its length. What the callee reads is inlined in its place, so
   // that each body is opened once a call.
@@ -34,6 +73,7 @@ class Inliner {
     for (const auto& [known, value] : calls_[hash]) {
       if (equal(known, e)) return value;
     }
+    ++counts_[callee.name];
     const Expr value = run(call(callee, *e.as<Access>()));
     calls_[hash].emplace_back(e, value);
     return value;
@@ -52,8 +92,12 @@ class Inliner {
   }
 
   const std::map<std::string, const FunctionData*>& inlined_;
+  const FunctionData& func_;           // that all is inlined in
+  SourceLocation where_;               // of the definition at hand
+  std::int64_t operations_ = 0;        // of it, so far
+  std::map<std::string, int> counts_;  // calls of each Func
   // Keyed by identity, the key kept alive beside the result; never iterated.
-  std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> done_;
+  NodeMap<std::pair<Expr, Expr>> done_;
   std::unordered_map<std::size_t, std::vector<std::pair<Expr, Expr>>> calls_;  // by their hashes
 };
 
@@ -78,11 +122,8 @@ void inline_funcs(Program& program) {
       continue;
     }
     auto copy = std::make_shared<FunctionData>(*func);
-    Inliner inliner(inlined);
-    for (auto& definition : copy->definitions) {
-      for (auto& e : definition.values) e = inliner.run(e);
-      for (auto& e : definition.args) e = inliner.run(e);
-    }
+    Inliner inliner(inlined, *func);
+    for (auto& definition : copy->definitions) inliner.run(definition);
     kept.push_back(copy);
   }
   for (const auto& [name, func] : inlined) program.placement.erase(name);

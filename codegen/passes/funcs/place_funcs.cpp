@@ -5,11 +5,11 @@
 #include <functional>
 #include <limits>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/analysis/simplify.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/schedule/compute_place.h"
@@ -124,7 +124,7 @@ class StrideFinder {
   }
 
   const analysis::Scope& scope_;
-  std::unordered_map<const ExprNode*, double> done_;
+  NodeMap<double> done_;
 };
 
 /// The variables that an index follows, other than through data.

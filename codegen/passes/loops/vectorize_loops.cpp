@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/equal.h"
 #include "codegen/ir/traverse.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -224,7 +224,7 @@ class Lanes {
   Expr min_;
   int lanes_;
   std::set<std::string> widened_;
-  mutable std::unordered_map<const ExprNode*, std::pair<Expr, bool>> depends_;
+  mutable NodeMap<std::pair<Expr, bool>> depends_;
   RewriteMemo memo_;
   mutable std::set<std::string> met_;  ///< names in what the two know
   /// The vector LetStmts around the statement at hand with their scalar values, outermost first.

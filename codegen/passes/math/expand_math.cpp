@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/math/math_binary.h"
 #include "codegen/passes/math/math_f32.h"
 #include "codegen/passes/math/math_f64.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::passes {
@@ -83,7 +83,7 @@ class Expander {
     return done_.emplace(e.ptr().get(), std::move(result)).first->second;
   }
 
-  std::unordered_map<const ExprNode*, Expanded> done_;
+  NodeMap<Expanded> done_;
 };
 
 }  // namespace

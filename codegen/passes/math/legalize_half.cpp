@@ -1,9 +1,9 @@
 #include "codegen/passes/math/legalize_half.h"
 
-#include <unordered_map>
 #include <utility>
 
 #include "codegen/ir/traverse.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::passes {
@@ -64,7 +64,7 @@ class Legalizer {
   }
 
   /// The handle keeps the node alive, since its address is the key.
-  std::unordered_map<const ExprNode*, std::pair<Expr, Expr>> done_;
+  NodeMap<std::pair<Expr, Expr>> done_;
 };
 
 }  // namespace

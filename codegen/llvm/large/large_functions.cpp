@@ -1,4 +1,5 @@
-// What LLVM takes more than its share of time for in large functions (codegen/llvm/optimize_llvm.h).
+// What LLVM takes more than its share of time for in large functions
+// (codegen/llvm/large/large_functions_llvm.h).
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,7 +11,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
-#include "codegen/llvm/optimize_llvm.h"
+#include "codegen/llvm/large/large_functions_llvm.h"
 
 namespace mica::llvm_backend {
 
