@@ -8,6 +8,7 @@
 #include <string>
 
 #include <omp.h>
+#include <unistd.h>
 
 #include "bench/halide/local_laplacian.h"
 #include "bench/halide/peers.h"
@@ -234,6 +235,12 @@ int main(int argc, char** argv) {
   if (rounds < 1 || threads < 0) {
     std::fprintf(stderr, "usage: %s [rounds >= 1] [threads, 0: all] [words of names]\n", argv[0]);
     return 2;
+  }
+  // Idle threads of OpenMP wait as those of the others do. In a loop, as they would by default, they take a
+  // processor from whoever runs next, and are awake when it is their turn.
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+    setenv("OMP_WAIT_POLICY", "passive", 1);
+    execv("/proc/self/exe", argv);  // the library has read its settings: once more from the start
   }
   if (threads > 0) {
     setenv("HL_NUM_THREADS", std::to_string(threads).c_str(), 1);
