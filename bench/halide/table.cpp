@@ -236,8 +236,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s [rounds >= 1] [threads, 0: all] [words of names]\n", argv[0]);
     return 2;
   }
-  // Idle threads of OpenMP wait as those of the others do. In a loop, as they would by default, they take a
-  // processor from whoever runs next, and are awake when it is their turn.
+  // Idle threads of OpenMP wait as those of the others do. In a loop, as they would by default, they
+  // take a processor from whoever runs next, and are awake when it is their turn.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
     setenv("OMP_WAIT_POLICY", "passive", 1);
     execv("/proc/self/exe", argv);  // the library has read its settings: once more from the start

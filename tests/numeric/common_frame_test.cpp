@@ -70,6 +70,18 @@ TEST(CommonFrame, OfTwoStepsScattered) {
   });
 }
 
+// The number of a chunk's planes is known before the launch, whether chunks divide it or not.
+TEST(CommonFrame, OfExtentsThatAreConstants) {
+  for (const int chunk : {4, 5}) {
+    Chain chain(3);
+    expect_oracles_bits(chain, {{-3, 240}, {2, 24}, {0, 12}}, [&](Chain& c) {
+      c.next().bound(x, -3, 240).bound(y, 2, 24).bound(z, 0, 12);
+      c.next().gpu_tile(x, y, 32, 4).vectorize(x, 4).unroll(y, 2).march(z, chunk);
+      c.keep_in_registers(true);
+    });
+  }
+}
+
 TEST(CommonFrame, OfThreeStepsWithAStagedInput) {
   Chain chain(3);
   expect_oracles_bits(chain, {{-3, 251}, {2, 41}, {0, 13}}, [](Chain& c) {

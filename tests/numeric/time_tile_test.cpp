@@ -212,6 +212,33 @@ TEST(TimeTile, ABoxThatTheUserGave) {
 }
 
 // Nothing bounds it, so a read beyond the input is refused as any other, in a frame too.
+// Chunks at the ends of the march, in which blocks run the planes that lie inside without tests: boxes
+// that leave a rim of several planes at either end, one of a single plane, and far reads along z.
+TEST(TimeTile, PlanesAtTheEndsOfAMarch) {
+  struct Case {
+    int reach, chunk;
+    Box over;
+  };
+  const std::vector<Case> cases{{1, 2, {{1, 132}, {1, 10}, {1, 25}}},
+                                {1, 16, {{1, 132}, {1, 10}, {2, 24}}},
+                                {2, 5, {{7, 110}, {3, 5}, {9, 11}}},
+                                {2, 16, {{1, 132}, {1, 10}, {2, 1}}}};
+  for (const Case& c : cases) {
+    const ImageParam u(Float(32), 3, "u");
+    Func next("next");
+    next(x, y, z) = 0.5F * u(x, y, z) + 0.1F * u(x - 1, y, z) + 0.07F * u(x + 1, y, z) +
+                    0.09F * u(x, y - 1, z) + 0.12F * u(x, y + 1, z) + 0.08F * u(x, y, z - c.reach) +
+                    0.14F * u(x, y, z + c.reach);
+    next.gpu_tile(x, y, 32, 4).vectorize(x, 4).unroll(y, 2).march(z, c.chunk).scatter(z);
+    Iteration plain({{u, next}}), tiled({{u, next}});
+    plain.over(c.over);
+    tiled.over(c.over);
+    for (const Target& target : gpu_targets()) {
+      expect_same(plain, tiled, {u}, {}, {{0, 134}, {0, 12}, {0, 27}}, 3, {7}, target);
+    }
+  }
+}
+
 TEST(TimeTile, ABoundaryConditionWithoutRangesKeepsNoBox) {
   const ImageParam u(Float(32), 3, "u");
   const Func copy = BoundaryConditions::repeat_edge(u, {{}, {}, {}});

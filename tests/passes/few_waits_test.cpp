@@ -66,7 +66,7 @@ TEST(FewWaits, StepsAndPlanesThatAreNeverLeftAreNotWritten) {
       f.pipeline(u, ahead);
     });
     const std::string whole = inside(text);
-    return whole.substr(whole.rfind("for next.z.march.turn"));
+    return whole.substr(whole.rfind("for next.z.march.left"));
   };
   EXPECT_EQ(count(end_of(0), "  next["), 2) << end_of(0);
   EXPECT_EQ(count(end_of(1), "  next["), 4) << end_of(1);

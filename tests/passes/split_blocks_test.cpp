@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,9 +35,14 @@ struct Chain {
   }
 };
 
-/// The marches in `text`, each with what stands behind it.
+/// What stands before the first `line` in `text`, and behind it.
+std::pair<std::string, std::string> cut(const std::string& text, const std::string& line) {
+  const std::size_t at = text.find(line);
+  return {text.substr(0, at), at == std::string::npos ? "" : text.substr(at + line.size())};
+}
+/// The main loops of the marches in `text`, each with what stands behind it.
 std::vector<std::string> marches(const std::string& text) {
-  const std::string word = "march next.";
+  const std::string word = "for next.y.march.turn in";
   std::vector<std::string> parts;
   for (std::size_t at = text.find(word); at != std::string::npos;) {
     const std::size_t end = text.find(word, at + 1);
@@ -48,6 +54,18 @@ std::vector<std::string> marches(const std::string& text) {
 /// Of a march that has no tests with another branch.
 std::string without_branches(const std::string& march) { return march.substr(0, march.find("else:")); }
 
+/// The marches of blocks inside, of those inside along x, and of the others.
+struct Marches {
+  std::string inside, across, edge;
+  explicit Marches(const std::string& text) {
+    std::string rest;
+    std::tie(inside, rest) = cut(text.substr(text.find("if cast<i64>")), "\n      else:\n");
+    std::tie(across, edge) = cut(rest, "\n        else:\n");
+    inside = inside.substr(inside.find('\n'));  // behind the conditions
+    across = across.substr(across.find('\n'));
+  }
+};
+
 TEST(SplitBlocks, MarchInsideWithoutTestsAndClamps) {
   const Param<std::int32_t> rim("rim");
   const Expr margin = clamp(Expr(rim), 0, 1 << 20);
@@ -55,32 +73,35 @@ TEST(SplitBlocks, MarchInsideWithoutTestsAndClamps) {
     return x >= u.dim(0).min() + margin && x <= u.dim(0).max() - margin &&
            y >= u.dim(1).min() + margin && y <= u.dim(1).max() - margin;
   });
-  const std::vector<std::string> parts = marches(chain.text());
-  ASSERT_EQ(parts.size(), 4U);
-  const std::string inside = without_branches(parts.front()), edge = parts.back();
+  const Marches parts(chain.text());
   for (const char* test : {"select", "max(", "min("}) {
-    EXPECT_EQ(count(inside, test), 0) << test << "\n" << inside;
-    EXPECT_GT(count(edge, test), 0) << test << "\n" << edge;
+    EXPECT_EQ(count(parts.inside, test), 0) << test << "\n" << parts.inside;
+    EXPECT_GT(count(parts.edge, test), 0) << test << "\n" << parts.edge;
   }
-  EXPECT_EQ(count(inside, "vectorized"), 2) << inside;
-  EXPECT_EQ(count(inside, "unrolled"), 0) << inside;
+  // The first two planes of t; three steps a turn, and two that may be left.
+  EXPECT_EQ(count(parts.inside, "vectorized"), 2 + 2 * (3 + 2)) << parts.inside;
+  EXPECT_EQ(count(parts.inside, "unrolled"), 0) << parts.inside;
 }
 
-// Marches of blocks at one edge test along one dimension.
-TEST(SplitBlocks, AtOneEdgeTestAlongItAlone) {
+// Blocks inside along x ask along y, and only in steps whose planes may lie outside.
+TEST(SplitBlocks, AcrossTheMarchTestItsEndsAlone) {
   const Chain chain([](const ImageParam& u) {
     return x >= u.dim(0).min() && x <= u.dim(0).max() && y >= u.dim(1).min() && y <= u.dim(1).max();
   });
-  const std::vector<std::string> parts = marches(chain.text());
-  ASSERT_EQ(parts.size(), 4U);
+  const Marches parts(chain.text());
   const auto tested = [](const std::string& part) {
     const std::size_t select = part.find("select(");
     return part.substr(select, part.find("u[", select) - select);
   };
-  EXPECT_NE(tested(parts[1]).find("y.block"), std::string::npos) << parts[1];
-  EXPECT_EQ(tested(parts[1]).find("x.block"), std::string::npos) << parts[1];
-  EXPECT_NE(tested(parts[2]).find("x.block"), std::string::npos) << parts[2];
-  EXPECT_EQ(tested(parts[2]).find("y.block"), std::string::npos) << parts[2];
+  EXPECT_NE(tested(parts.across).find("y.block"), std::string::npos) << parts.across;
+  EXPECT_EQ(tested(parts.across).find("x.block"), std::string::npos) << parts.across;
+  const std::vector<std::string> across = marches(parts.across), edge = marches(parts.edge);
+  ASSERT_EQ(across.size(), 2U);
+  EXPECT_EQ(count(across[0], "select"), 0) << across[0];
+  EXPECT_EQ(count(cut(across[1], "for next.y.march.left").first, "select"), 3) << across[1];
+  ASSERT_EQ(edge.size(), 2U);
+  EXPECT_NE(tested(edge[0]).find("x.block"), std::string::npos) << edge[0];
+  EXPECT_EQ(tested(edge[0]).find("y.block"), std::string::npos) << edge[0];
 }
 
 // A block of 16 rows asks t for one more on each side.
@@ -117,7 +138,7 @@ TEST(SplitBlocks, NeedAFrame) {
   Func next("next");
   next(x, y) = select(x >= 5, u(x, y - 1) + u(x, y + 1), 0.0F);
   next.gpu_tile(x, 32).march(y, 16).register_window(u, y);
-  EXPECT_EQ(code(next, Backend::Cuda, "split_blocks"), code(next, Backend::Cuda, "split_interiors"));
+  EXPECT_EQ(code(next, Backend::Cuda, "split_blocks"), code(next, Backend::Cuda, "unroll_marches"));
 }
 
 /// Seven points of a field that is read through `boundary`, in plain tiles.
@@ -130,11 +151,6 @@ std::string tiles(Func (*boundary)(const ImageParam&)) {
                   b(x, y, z + 1);
   next.gpu_tile(x, y, z, 32, 8, 1).vectorize(x, 4).unroll(z, 4);
   return code(next, Backend::Cuda, "split_blocks");
-}
-/// What stands before the first `line` in `text`, and behind it.
-std::pair<std::string, std::string> cut(const std::string& text, const std::string& line) {
-  const std::size_t at = text.find(line);
-  return {text.substr(0, at), at == std::string::npos ? "" : text.substr(at + line.size())};
 }
 
 TEST(SplitBlocks, OfTilesHaveRemaindersWhereNothingElseServes) {

@@ -1,5 +1,6 @@
 #include "codegen/passes/gpu/split_blocks.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -56,6 +57,41 @@ ir::Stmt rolled(const ir::Stmt& s, bool vectors) {
   return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, LoopKind::Serial, loop->body, true});
 }
 
+/// Of a march (unroll_marches) the loop over the turns that do not ask how many are left: the first.
+const ir::For* main_loop(const ir::Stmt& s) {
+  const ir::For* found = nullptr;
+  ir::walk(
+      s,
+      [&](const ir::Stmt& child) {
+        const auto* loop = child.as<ir::For>();
+        if (found == nullptr && loop != nullptr && loop->kind == LoopKind::March) found = loop;
+      },
+      nullptr);
+  return found;
+}
+
+/// Is it a march, with its first and last steps?
+bool is_march(const ir::Stmt& s) {
+  const auto is_loop = [](const ir::Stmt& child) {
+    const auto* loop = child.as<ir::For>();
+    return loop != nullptr && loop->kind == LoopKind::March;
+  };
+  const auto* block = s.as<ir::Block>();
+  return block == nullptr ? is_loop(s) : std::any_of(block->stmts.begin(), block->stmts.end(), is_loop);
+}
+
+/// `s` with `chosen` in the place of its loop `main`, and serial loops for marches.
+ir::Stmt without_marches(const ir::Stmt& s, const ir::For* main, const ir::Stmt& chosen) {
+  const auto* loop = s.as<ir::For>();
+  if (loop != nullptr && loop == main) return chosen;
+  const ir::Stmt r = ir::map_children(
+      s, [&](const ir::Stmt& child) { return without_marches(child, main, chosen); }, nullptr);
+  if (loop == nullptr || loop->kind != LoopKind::March) return r;
+  const auto& march = *r.as<ir::For>();
+  return ir::make_stmt(
+      ir::For{march.name, march.min, march.extent, LoopKind::Serial, march.body, march.rolled});
+}
+
 class Splitter {
  public:
   /// `frame`: the kernel's marches stand in a common frame; else only blocks without marches are split.
@@ -68,6 +104,7 @@ class Splitter {
       ranges_.pop();
       return body.same_as(let->body) ? s : ir::make_stmt(ir::LetStmt{let->name, let->value, body});
     }
+    if (is_march(s)) return split(s);
     const auto* loop = s.as<ir::For>();
     const bool is_block = loop != nullptr && loop->kind == LoopKind::GpuBlock;
     if (!frame_ && !is_block && !blocks_.empty()) return split_threads(s);
@@ -75,7 +112,6 @@ class Splitter {
       return ir::map_children(
           s, [this](const ir::Stmt& child) { return run(child); }, nullptr);
     }
-    if (loop->kind == LoopKind::March) return split(s);
     analysis::push_loop(ranges_, loop->name, loop->min, loop->extent);
     if (loop->kind == LoopKind::GpuBlock) blocks_.insert(loop->name);
     const ir::Stmt body = run(loop->body);
@@ -86,27 +122,83 @@ class Splitter {
   }
 
  private:
-  // Blocks that lie inside along every dimension; of two dimensions, then those that do along one: they
-  // are most of the others. With three the code of five marches costs more than it saves.
-  ir::Stmt split(const ir::Stmt& march) const {
-    const std::size_t nodes = size_of(march);
-    if (blocks_.empty() || nodes > kLargestSplitMarch) return march;
-    ir::Stmt result = near(march);
-    const bool edges = blocks_.size() == 2 && nodes <= kLargestSplitEdges;
-    for (const std::string& edge : edges ? blocks_ : std::set<std::string>()) {
-      std::set<std::string> others = blocks_;
-      others.erase(edge);
-      result = apart(march, others, result);
+  // Of a march, apart from the others, that of blocks which lie inside along the dimensions across it;
+  // and of each, the turns of its main loop whose planes lie inside.
+  [[nodiscard]] ir::Stmt split(const ir::Stmt& march) const {
+    const ir::For& main = *main_loop(march);
+    if (blocks_.empty() || size_of(main.body) > kLargestSplitMarch) {
+      return without_marches(march, nullptr, {});
     }
-    return apart(march, blocks_, result);
-  }
-
-  // `march`, and apart from it that of blocks of which no point is more than a period outside:
-  // remainders are choices there.
-  [[nodiscard]] ir::Stmt near(const ir::Stmt& march) const {
+    // Turns whose number is a constant are not told apart.
+    const auto* turns = main.extent.as<VarRef>();
+    const bool is_short = turns != nullptr && size_of(main.body) <= kLargestSplitPlanes;
+    const std::set<std::string> along = is_short ? blocks_along(main) : std::set<std::string>();
+    std::set<std::string> across = blocks_;
+    std::erase_if(across, [&](const std::string& block) { return along.count(block) > 0; });
+    // Where no point is more than a period outside, remainders are choices.
     analysis::Interior near = analysis::Interior::within_a_period(blocks_, march, ranges_);
     const ir::Stmt chosen = near.run(march);
-    return where(near, chosen, march);
+    ir::Stmt result = with_planes_inside(chosen, along);
+    if (is_short && !across.empty()) {
+      analysis::Interior interior = analysis::Interior::of_blocks(across, chosen, ranges_);
+      const ir::Stmt inside = interior.run(chosen);
+      result = where(interior, with_planes_inside(inside, along), result);
+    }
+    if (!near.inequalities().empty()) {
+      result = where(near, result, without_marches(march, nullptr, {}));
+    }
+    // In two dimensions chunks have many first steps, which without tests are worth another copy.
+    if (!is_short || (blocks_.size() == 2 && !along.empty())) {
+      analysis::Interior interior = analysis::Interior::of_blocks(blocks_, march, ranges_);
+      const ir::Stmt inside = interior.run(march);
+      result = where(interior, without_marches(inside, nullptr, {}), result);
+    }
+    return result;
+  }
+
+  // The loops over blocks that say which planes a march's `main` loop walks.
+  [[nodiscard]] std::set<std::string> blocks_along(const ir::For& main) const {
+    const ir::Stmt loop = ir::make_stmt(main);
+    analysis::Interior planes = analysis::Interior::of_blocks(blocks_, loop, ranges_);
+    planes.run(loop);
+    std::set<std::string> along;
+    for (analysis::Inequality holds : planes.inequalities()) {
+      if (holds.rest.take(main.extent.as<VarRef>()->name) >= 0) continue;
+      for (const auto& term : holds.rest.terms) {
+        const auto* var = term.first.as<VarRef>();
+        if (var != nullptr && blocks_.count(var->name) > 0) along.insert(var->name);
+      }
+    }
+    return along;
+  }
+
+  // In the turns of the main loop of `march` whose planes lie inside nothing asks whether they do.
+  [[nodiscard]] ir::Stmt with_planes_inside(const ir::Stmt& march,
+                                            const std::set<std::string>& along) const {
+    if (along.empty()) return without_marches(march, nullptr, {});
+    const ir::For& main = *main_loop(march);
+    const std::string& turns = main.extent.as<VarRef>()->name;
+    const ir::Stmt loop = ir::make_stmt(main);
+    analysis::Interior planes = analysis::Interior::of_blocks(along, loop, ranges_);
+    const ir::Stmt inside = planes.run(loop);
+    if (planes.inequalities().empty()) return without_marches(march, nullptr, {});
+    const Expr none = make_const(Int(64), 0);
+    Expr count = cast(Int(64), main.extent);
+    for (analysis::Inequality holds : planes.inequalities()) {
+      const std::int64_t each = -holds.rest.take(turns);
+      const Expr rest = analysis::to_wide_expr(holds.rest);
+      count =
+          each > 0 ? min(count, rest / make_const(Int(64), each)) : select(rest >= none, count, none);
+    }
+    const Expr first = make_var(main.name + ".inside");
+    const auto part = [&](const Expr& from, const Expr& extent, const ir::Stmt& body) {
+      return ir::make_stmt(ir::For{main.name, from, extent, LoopKind::Serial, body, main.rolled});
+    };
+    const ir::Stmt both = ir::make_block({part(main.min, first, simplify(inside.as<ir::For>()->body)),
+                                          part(first, main.extent - first, main.body)});
+    return without_marches(march, &main,
+                           ir::make_stmt(ir::LetStmt{main.name + ".inside",
+                                                     simplify(cast(Int(32), max(count, none))), both}));
   }
 
   // Blocks that lie inside; those of which no point is more than a period outside, where remainders are
@@ -121,14 +213,6 @@ class Splitter {
     analysis::Interior interior = analysis::Interior::of_blocks(blocks_, work, ranges_);
     const ir::Stmt inside = interior.run(work);
     return bends_of(inside) < bends ? where(interior, inside, result) : result;
-  }
-
-  // `march` where blocks lie inside along the dimensions of `blocks`, `otherwise` elsewhere.
-  [[nodiscard]] ir::Stmt apart(const ir::Stmt& march, const std::set<std::string>& blocks,
-                               const ir::Stmt& otherwise) const {
-    analysis::Interior interior = analysis::Interior::of_blocks(blocks, march, ranges_);
-    const ir::Stmt inside = interior.run(march);
-    return where(interior, inside, otherwise);
   }
 
   // `inside` where what `interior` takes for granted holds.

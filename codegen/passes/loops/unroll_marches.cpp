@@ -92,30 +92,34 @@ class Unroller {
           ir::make_stmt(ir::For{loop.name, constant(0), planes, LoopKind::Serial, loop.body}));
       return ir::make_block(std::move(stmts));
     }
-    const std::string turn = loop.name + ".turn";
+    const std::string turn = loop.name + ".turn", left = loop.name + ".left";
     const std::string whole = loop.name + ".whole";
-    auto at = [&](std::int64_t k) { return make_var(turn) * constant(steps_a_turn) + constant(k); };
+    const auto at = [&](const std::string& of, std::int64_t k) {
+      return make_var(of) * constant(steps_a_turn) + constant(k);
+    };
     std::vector<ir::Stmt> steps;
     for (std::int64_t k = 0; k < steps_a_turn; ++k) {
-      steps.push_back(ir::substitute(undisturbed, loop.name, at(k)));
+      steps.push_back(ir::substitute(undisturbed, loop.name, at(turn, k)));
     }
-    stmts.push_back(ir::make_stmt(ir::For{turn, constant(0), make_var(whole), LoopKind::Serial,
-                                          ir::make_block(std::move(steps))}));
+    const bool splits = on_device_ && plan_ != nullptr && plan_->frame.common.has_value();
+    const LoopKind kind = splits ? LoopKind::March : LoopKind::Serial;  // for split_blocks
+    stmts.push_back(ir::make_stmt(
+        ir::For{turn, constant(0), make_var(whole), kind, ir::make_block(std::move(steps))}));
     // Fewer than steps_a_turn + beyond steps are left.
     const std::int64_t most_left = steps_a_turn - 1 + beyond;
     ir::Stmt rest;
     for (std::int64_t k = std::min(steps_a_turn, most_left); k-- > 0;) {
       const ir::Stmt last =
-          ir::substitute(never(loop.body, step, planes, most_left - k), loop.name, at(k));
+          ir::substitute(never(loop.body, step, planes, most_left - k), loop.name, at(left, k));
       if (steps_a_turn == 1) {  // every turn left is one step
         rest = last;
         break;
       }
-      rest = ir::make_stmt(ir::If{at(k) < planes, ir::make_block({last, rest}), {}});
+      rest = ir::make_stmt(ir::If{at(left, k) < planes, ir::make_block({last, rest}), {}});
     }
     const Expr turns = (planes + constant(steps_a_turn - 1)) / constant(steps_a_turn);
-    stmts.push_back(ir::make_stmt(
-        ir::For{turn, make_var(whole), simplify(turns - make_var(whole)), LoopKind::Serial, rest}));
+    stmts.push_back(
+        ir::make_stmt(ir::For{left, make_var(whole), simplify(turns - make_var(whole)), kind, rest}));
     const Expr undisturbed_turns = max(planes - constant(beyond), constant(0)) / constant(steps_a_turn);
     return ir::make_stmt(
         ir::LetStmt{whole, simplify(undisturbed_turns), ir::make_block(std::move(stmts))});

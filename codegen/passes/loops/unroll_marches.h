@@ -7,9 +7,9 @@
 //           for f.z.march.turn in [0, (planes - 2)/3):       steps 3*turn, 3*turn + 1, 3*turn + 2, in
 //           which
 //             ...                                            nothing needs a condition
-//           for f.z.march.turn in [(planes - 2)/3, (planes + 2)/3):
-//             if 3*turn < planes: step 3*turn                what may be left, with its conditions
-//               if 3*turn + 1 < planes: ...
+//           for f.z.march.left in [(planes - 2)/3, (planes + 2)/3):
+//             if 3*left < planes: step 3*left                what may be left, with its conditions
+//               if 3*left + 1 < planes: ...
 //
 // The period is the least common multiple of the depths of the rings in registers, so that index mod
 // depth is known in each step; a scalar per place remains when stack memory is promoted. A ring in
@@ -19,7 +19,8 @@
 // partial sums on an H200, 0.342 ms against 0.337.) Nests for the host keep one step per turn: their
 // rings are arrays. Steps of a block are the same for all its threads, so barriers may stand in them.
 //
-// Requires: build_loop_nest. Ensures: no March loop is left.
+// Requires: build_loop_nest. Ensures: no March loop is left but, in kernels whose blocks overlap, those
+// two of turns, which split_blocks knows by it.
 #pragma once
 
 #include "codegen/program.h"
