@@ -1,11 +1,12 @@
 #include "codegen/analysis/intervals.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <functional>
 #include <optional>
 #include <set>
 
+#include "codegen/analysis/float_intervals.h"
 #include "codegen/analysis/simplify.h"
 #include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
@@ -260,8 +261,14 @@ class IntervalFinder {
     return tidy(Interval{min(a.min, zero), max(a.max, zero)});
   }
 
-  // A mask that is not negative clears the sign.
+  // A mask that is not negative clears the sign; a negative one clears bits alone.
   Interval of_mask(const Interval& a, const Interval& b) {
+    for (const auto& [mask, value] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+      const auto k = number_of(*mask);
+      if (!k || *k >= 0 || !value->bounded()) continue;
+      if (low_bits(~*k) != ~*k) return tidy(Interval{value->min + (*k + 1), value->max});
+      return tidy(Interval{value->min & mask->min, value->max & mask->min});
+    }
     Interval result;
     for (const Interval& side : {a, b}) {
       const auto* least = side.bounded() ? as_int(side.min) : nullptr;
@@ -272,12 +279,27 @@ class IntervalFinder {
     return result;
   }
 
-  // Setting or flipping bits of a number k >= 0 moves a value by at most k.
+  // Setting or flipping bits of a number k >= 0 changes the bits up to its highest alone; of one that is
+  // no constant it moves a value by at most k.
   Interval of_set_bits(Interval a, Interval b, bool flips) {
     const auto least = [](const Interval& i) { return i.bounded() ? as_int(i.min) : nullptr; };
     if (!least(b) || *least(b) < 0) std::swap(a, b);
+    if (number_of(a) && *number_of(a) >= 0) std::swap(a, b);
     if (!least(b) || *least(b) < 0 || !a.bounded()) return {};
+    if (const auto k = number_of(b)) {
+      const Expr low = constant(low_bits(*k), a.min.type());
+      return tidy(Interval{flips ? a.min & ~low : a.min, a.max | low});
+    }
     return tidy(Interval{flips ? a.min - b.max : a.min, a.max + b.max});
+  }
+  static std::optional<std::int64_t> number_of(const Interval& i) {
+    const auto* number = i.bounded() ? as_int(i.min) : nullptr;
+    const auto* other = i.bounded() ? as_int(i.max) : nullptr;
+    return number && other && *number == *other ? std::optional(*number) : std::nullopt;
+  }
+  /// The bits of k >= 0 up to its highest, all set.
+  static std::int64_t low_bits(std::int64_t k) {
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(k) + 1) - 1);
   }
 
   Interval of_abs(const Interval& a) {
@@ -311,71 +333,14 @@ class IntervalFinder {
     if (e.as<FloatImm>()) return point(e);
     const auto* op = e.as<Binary>();
     if (op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max)) return of_min_max(*op);
-    if (const Interval line = of_line(e); line.bounded()) return line;
+    if (const Interval whole = evaluated(e); whole.bounded()) return whole;
     if (const auto* select = e.as<Select>()) {
       const Interval a = run(select->if_true), b = run(select->if_false);
-      return a.bounded() && b.bounded() ? Interval{min(a.min, b.min), max(a.max, b.max)} : Interval{};
-    }
-    // Rounding to an integer is monotone.
-    if (const auto* unary = e.as<Unary>()) {
-      const bool rounds =
-          unary->op == UnaryOp::Floor || unary->op == UnaryOp::Ceil || unary->op == UnaryOp::Round;
-      if (rounds) {
-        const Interval a = run(unary->a);
-        const auto side = [&](const Expr& x) {
-          return x.defined() ? make_expr(e.type(), Unary{unary->op, x}) : Expr();
-        };
-        return {side(a.min), side(a.max)};
-      }
+      return a.bounded() && b.bounded() ? hull(a, b) : Interval{};
     }
     if (const auto* strict = e.as<Strict>()) return run(strict->value);
     if (const auto* print = e.as<Print>()) return run(print->value);
-    return evaluated(e);
-  }
-
-  // Of a float times, divided by or plus a constant: rounding is monotone.
-  Interval of_line(const Expr& e) {
-    const auto number = [](const Expr& part) -> std::optional<double> {
-      const auto* imm = part.as<FloatImm>();
-      if (!imm || !std::isfinite(imm->value)) return std::nullopt;
-      return imm->value;
-    };
-    const auto over = [&](const Expr& varying, bool falls,
-                          const std::function<Expr(const Expr&)>& line) {
-      const Interval a = run(varying);
-      if (!a.bounded()) return Interval{};
-      return falls ? Interval{line(a.max), line(a.min)} : Interval{line(a.min), line(a.max)};
-    };
-    if (const auto* op = e.as<Fma>()) {
-      if (!number(op->c)) return {};
-      const bool left = number(op->a).has_value();
-      const auto factor = left ? number(op->a) : number(op->b);
-      if (!factor) return {};
-      return over(left ? op->b : op->a, *factor < 0, [&](const Expr& end) {
-        return make_expr(e.type(), left ? Fma{op->a, end, op->c} : Fma{end, op->b, op->c});
-      });
-    }
-    const auto* op = e.as<Binary>();
-    if (!op) return {};
-    const auto right = number(op->b), first = number(op->a);
-    const auto with = [&](bool at_right) {
-      return [&, at_right](const Expr& end) {
-        return make_expr(e.type(), at_right ? Binary{op->op, end, op->b} : Binary{op->op, op->a, end});
-      };
-    };
-    switch (op->op) {
-      case BinaryOp::Add:
-        if (right) return over(op->a, false, with(true));
-        return first ? over(op->b, false, with(false)) : Interval{};
-      case BinaryOp::Sub:
-        if (right) return over(op->a, false, with(true));
-        return first ? over(op->b, true, with(false)) : Interval{};
-      case BinaryOp::Mul:
-        if (right) return over(op->a, *right < 0, with(true));
-        return first ? over(op->b, *first < 0, with(false)) : Interval{};
-      case BinaryOp::Div: return right && *right != 0 ? over(op->a, *right < 0, with(true)) : Interval{};
-      default: return {};
-    }
+    return monotone_interval(e, [this](const Expr& part) { return run(part); });
   }
 
   const Scope& scope_;

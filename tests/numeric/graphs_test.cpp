@@ -143,6 +143,23 @@ TEST_F(Graphs, AreFreedWhateverTheirDepth) {
   EXPECT_TRUE(innermost.expired());
 }
 
+TEST_F(Graphs, AnIndexThatLeaves32BitsIsNamedInShort) {
+  Expr e = x_;
+  for (int i = 0; i < 40; ++i) e = max(e * e, e + 1);
+  Func f("f");
+  f(x_) = u_(clamp(e, 0, 3));
+  const auto memory = bind_random(u_, {{0, 4}}, 1);
+  Buffer<float> out(4);
+  std::string message;
+  try {
+    f.realize(out, Target::host());
+  } catch (const UserError& error) {
+    message = error.what();
+  }
+  EXPECT_NE(message.find("indices are computed in 32 bits"), std::string::npos) << message;
+  EXPECT_LT(message.size(), 1000U) << "written out it has 10^12 parts";
+}
+
 TEST_F(Graphs, BeyondTheDeepestAreRefused) {
   // Each is small enough to be defined; computed inline they stand inside one another.
   Func f("f");

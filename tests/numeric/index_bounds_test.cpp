@@ -1,6 +1,7 @@
 // Indices of every operator that bounds its value: what they may read is known at the launch.
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -131,9 +132,15 @@ TEST_F(IndexBounds, OfShiftsAndBitsOfACoordinate) {
   expect_right(x_ >> 1, 0, 19);
   expect_right((x_ - 7) >> 2, -2, 8);
   expect_right(x_ << 1, 0, 78);
-  expect_right(x_ ^ 1, -1, 40);
-  expect_right(x_ | 1, 0, 40);
+  expect_right(x_ ^ 1, 0, 39);
+  expect_right((x_ - 5) ^ 2, -8, 35);
+  expect_right(x_ | 1, 0, 39);
+  expect_right((x_ - 5) | 6, -5, 39);
   expect_right(x_ & 3, 0, 3);
+  expect_right(x_ & ~1, 0, 38);
+  expect_right(x_ & ~5, -5, 39);
+  p_.set(9);
+  expect_right((x_ & 7) ^ p_, -9, 16);
 }
 
 TEST_F(IndexBounds, OfProductsAndQuotientsWithAParam) {
@@ -159,6 +166,36 @@ TEST_F(IndexBounds, OfClampedFloats) {
   Param<float> top("top");
   top.set(11.5F);
   expect_right(cast(Int(32), clamp(real_(x_), 0.0F, top)), 0, 11);
+}
+
+TEST_F(IndexBounds, OfFloatsComputedFromBoundedOnes) {
+  const auto index = [](const Expr& e) { return cast(Int(32), e); };
+  const Expr unit = clamp(real_(x_), 0.0F, 1.0F);
+  expect_right(index(cast(Float(32), x_) * 0.5F), 0, 19);
+  expect_right(index(cast(Float(32), byte_(x_)) / 255.0F * 15.0F + 0.5F), 0, 15);
+  expect_right(index(cast(Float(64), byte_(x_)) * -0.1), -25, 0);
+  expect_right(index(sqrt(cast(Float(32), byte_(x_)))), 0, 15);
+  expect_right(index(abs(clamp(real_(x_), -7.5F, 3.0F))), 0, 7);
+  expect_right(index(-clamp(real_(x_), -7.5F, 3.0F)), -3, 7);
+  expect_right(index(sin(real_(x_)) * 4.0F), -4, 4);
+  expect_right(index(tanh(real_(x_)) * 3.5F + 3.5F), 0, 7);
+  expect_right(index(exp(-abs(real_(x_))) * 7.0F), 0, 7);
+  expect_right(index(fmod(real_(x_), 8.0F)), -8, 8);
+  expect_right(index(atan2(real_(x_), 2.0F)), -3, 3);
+  // By a factor whose sign the launch knows.
+  Param<float> scale("scale");
+  for (const float by : {5.5F, -5.5F}) {
+    scale.set(by);
+    expect_right(index(floor(unit * scale + 0.5F)), by > 0 ? 0 : -5, by > 0 ? 6 : 0);
+    expect_right(index(cast(Float(32), x_) * scale), by > 0 ? 0 : -214, by > 0 ? 214 : 0);
+  }
+  scale.set(std::numeric_limits<float>::infinity());
+  const ImageParam lut(Float(32), 1, "lut");
+  const auto memory = bind_random(lut, {{0, 8}}, 4);
+  Func f("f");
+  f(x_) = lut(index(unit * scale));
+  Buffer<float> out(40);
+  EXPECT_TRUE(fails_with([&] { f.realize(out, Target::host()); }, {"lut starts at"}));
 }
 
 TEST_F(IndexBounds, OfClampsByUniformValues) {

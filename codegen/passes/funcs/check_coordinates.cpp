@@ -1,9 +1,12 @@
 #include "codegen/passes/funcs/check_coordinates.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <set>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -70,7 +73,13 @@ class CoordinateChecks {
 
   void add(const Interval& interval, std::int64_t low, std::int64_t high, std::string message,
            const SourceLocation& where) {
-    if (!seen_.insert({to_string(interval.min), to_string(interval.max)}).second) return;
+    std::vector<Interval>& alike = seen_[interval.min.node().hash ^ (3 * interval.max.node().hash)];
+    if (std::any_of(alike.begin(), alike.end(), [&](const Interval& known) {
+          return equal(known.min, interval.min) && equal(known.max, interval.max);
+        })) {
+      return;
+    }
+    alike.push_back(interval);
     PlanCheck check;
     const Type type = interval.min.type();
     check.holds = interval.min >= make_const(type, low) && interval.max <= make_const(type, high);
@@ -87,7 +96,7 @@ class CoordinateChecks {
       add(operand, kLowest32, kHighest32,
           fmt::format("the index {} of {} in {} computes values from {{0}} to {{1}}, but indices are "
                       "computed in 32 bits ({} to {}): clamp the values before, or cast them to Int(64)",
-                      to_string(index), array, func.name, kLowest32, kHighest32),
+                      brief(index), array, func.name, kLowest32, kHighest32),
           where);
     }
   }
@@ -111,7 +120,7 @@ class CoordinateChecks {
   Program& program_;
   bool domains_of_runs_ = false;
   Expr nothing_;  // holds where what is looked at is not carried out
-  std::set<std::pair<std::string, std::string>> seen_;  // what the same launch has checked
+  std::unordered_map<std::size_t, std::vector<Interval>> seen_;  // has been checked; by their hashes
 };
 
 }  // namespace
