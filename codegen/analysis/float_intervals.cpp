@@ -46,12 +46,14 @@ Interval of_fma(const Expr& e, const Fma& op, const Of& of) {
   const Interval a = of(op.a), b = of(op.b), c = of(op.c);
   if (!is_point(c)) return {};
   if (is_point(a)) {
-    return along(b, falls_with(a),
-                 [&](const Expr& end) { return make_expr(e.type(), Fma{a.min, end, c.min}); });
+    return along(b, falls_with(a), [&](const Expr& end) {
+      return make_expr(e.type(), Fma{a.min, end, c.min});
+    });
   }
   if (!is_point(b)) return {};
-  return along(a, falls_with(b),
-               [&](const Expr& end) { return make_expr(e.type(), Fma{end, b.min, c.min}); });
+  return along(a, falls_with(b), [&](const Expr& end) {
+    return make_expr(e.type(), Fma{end, b.min, c.min});
+  });
 }
 
 Interval of_binary(const Expr& e, const Binary& op, const Of& of) {
@@ -104,8 +106,7 @@ Interval of_unary(const Expr& e, const Unary& op, const Of& of) {
       };
       return {negated(a.max), negated(a.min)};
     }
-    case UnaryOp::Abs:
-      return {number(0), a.bounded() ? max(side(a.min), side(a.max)) : Expr()};
+    case UnaryOp::Abs: return {number(0), a.bounded() ? max(side(a.min), side(a.max)) : Expr()};
     case UnaryOp::Sqrt: return {number(0), a.max.defined() ? side(max(a.max, number(0))) : Expr()};
     case UnaryOp::Exp: {
       const auto* most = a.max.defined() ? a.max.as<FloatImm>() : nullptr;

@@ -323,6 +323,30 @@ TEST(DefaultSchedule, OfTheHostTakesPlanesAtOnceWhereTheyShare) {
   }
 }
 
+// Vectors of points neither stride through the rows that are summed, nor come back to memory for each
+// point of a small domain.
+TEST(DefaultSchedule, OfUpdatesOnTheHost) {
+  const Var x("x"), y("y");
+  const ImageParam u(Float(32), 2, "u");
+  const RDom row({{0, 1000}}), box({{-2, 5}, {-2, 5}});
+  Func sums("sums"), filter("filter"), product("product");
+  sums(y) = 0.0F;
+  sums(y) += u(row, y);
+  filter(x, y) = 0.0F;
+  filter(x, y) += u(x + box.x, y + box.y);
+  product(x, y) = 0.0F;
+  product(x, y) += u(row, y) * u(x, row);
+  const auto update_of = [](const Func& f) {
+    const std::string text = f.print_loop_nest(Target::host());
+    return text.substr(text.rfind("produce"));
+  };
+  EXPECT_EQ(count(update_of(sums), "vectorized"), 0) << update_of(sums);
+  EXPECT_EQ(count(update_of(sums), "parallel"), 1) << update_of(sums);
+  const std::string taps = update_of(filter);
+  EXPECT_LT(taps.find("vectorized"), taps.find("for filter.u1.")) << "the domain is inside:\n" << taps;
+  EXPECT_GT(count(update_of(product), "vectorized"), 0) << update_of(product);
+}
+
 // A loop inside of the test: once a row is seldom enough.
 TEST(PartitionLoops, LeavesTestsAroundLoops) {
   Row r(1);

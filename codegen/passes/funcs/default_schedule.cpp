@@ -177,6 +177,47 @@ void schedule_planes(Definition& definition, int lanes) {
   add(definition, directive::MarkLoop{task, LoopKind::Parallel});
 }
 
+/// Does the domain, and no row of the Func, run along the rows of what an update reads? Vectors of
+/// points would then stride through memory: f(y) += u(r, y).
+bool sums_rows(const Definition& definition, const std::string& row) {
+  bool along = false, across = false;
+  const std::vector<std::string> domain = domain_of(definition);
+  analysis::for_each_access(definition, [&](const Access& access) {
+    if (access.is_self || access.args.empty()) return;
+    const Expr& first = access.args.front();
+    const bool in_row = uses_var(first, row);
+    along = along || (!in_row && std::any_of(domain.begin(), domain.end(),
+                                             [&](const std::string& r) { return uses_var(first, r); }));
+    across = across || in_row;
+  });
+  return along && !across;
+}
+
+/// Is the domain of a few points, as of a filter? Each vector of points then takes all of them, and
+/// stays in registers.
+bool has_few_points(const Definition& definition) {
+  constexpr std::int64_t kFew = 64;
+  std::int64_t points = 1;
+  for (const auto& dim : definition.domain->dims) {
+    const std::int64_t extent = dim.constant_extent();
+    if (extent <= 0 || extent > kFew) return false;
+    points *= extent;
+  }
+  return points <= kFew;
+}
+
+/// The domain's loops inside of those over points, which are in vectors if `lanes` are more than one.
+void schedule_domain_inside(Definition& definition, int lanes, bool parallel) {
+  const std::vector<std::string> vars = definition.pure_vars;
+  std::vector<std::string> order = domain_of(definition);
+  order.insert(order.end(), vars.begin(), vars.end());
+  add(definition, directive::Reorder{order});
+  if (lanes > 1) add(definition, directive::Vectorize{vars.front(), lanes, {}});
+  if (parallel && (vars.size() > 1 || lanes <= 1)) {
+    add(definition, directive::MarkLoop{vars.back(), LoopKind::Parallel});
+  }
+}
+
 // `whole`: other Funcs are computed at loops of this one, which keep the order that their users know.
 void schedule_host(Definition& definition, const FunctionData& func, bool parallel, bool whole) {
   const auto& vars = definition.pure_vars;
@@ -185,6 +226,14 @@ void schedule_host(Definition& definition, const FunctionData& func, bool parall
   const bool has_rows = vars.front() == func.args.front() && !whole;
   if (has_rows && definition.recurrence && definition.recurrence->dim > 0) {
     schedule_rows(definition, vars.front(), {func.args[definition.recurrence->dim]}, lanes, parallel);
+    return;
+  }
+  if (definition.domain && has_rows && sums_rows(definition, vars.front())) {
+    schedule_domain_inside(definition, 1, parallel);
+    return;
+  }
+  if (definition.domain && has_rows && vars.size() > 1 && has_few_points(definition)) {
+    schedule_domain_inside(definition, lanes, parallel);
     return;
   }
   if (definition.domain && has_rows) {
