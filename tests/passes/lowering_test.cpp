@@ -347,6 +347,21 @@ TEST(DefaultSchedule, OfUpdatesOnTheHost) {
   EXPECT_GT(count(update_of(product), "vectorized"), 0) << update_of(product);
 }
 
+// The value before waits for no memory where a row is walked from its start; where rows are walked side
+// by side, memory is what holds them.
+TEST(Recurrences, OfRowsOnTheHostStandInARegister) {
+  const Var x("x"), y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func rows("rows"), columns("columns"), parts("parts");
+  rows(x, y) = select(x == 0, u(x, y), u(x, y) + 0.5F * rows(x - 1, y));
+  columns(x, y) = select(y == 0, u(x, y), u(x, y) + 0.5F * columns(x, y - 1));
+  parts(x, y) = select(x == 0, u(x, y), u(x, y) + 0.5F * parts(x - 1, y));
+  parts.split("x", "xo", "xi", 4).reorder("xi", "y", "xo");
+  EXPECT_GT(count(code(rows, Backend::Host, "build_loop_nest"), ".carried0"), 0);
+  EXPECT_EQ(count(code(columns, Backend::Host, "build_loop_nest"), ".carried0"), 0);
+  EXPECT_EQ(count(code(parts, Backend::Host, "build_loop_nest"), ".carried0"), 0);
+}
+
 // A loop inside of the test: once a row is seldom enough.
 TEST(PartitionLoops, LeavesTestsAroundLoops) {
   Row r(1);

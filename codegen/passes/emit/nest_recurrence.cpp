@@ -1,5 +1,6 @@
 // Definitions that read their own Func. A recurrence walks its dimension from its start, in
-// registers where a thread walks a column of its own; an update with colors takes each step-th point.
+// registers where a thread walks a column of its own, on a CPU a row; an update with colors takes each
+// step-th point.
 //
 //   a thread of c(x, z) = b(x, z) - a(x, z) * c(x, z - 1), with c.reorder(z, x).gpu_tile(x, 128)
 //     c.carried0[0] = 0
@@ -30,7 +31,12 @@ std::optional<Carried> carried_at(const Nested& frame, std::size_t position, con
   const auto& loops = frame.vars.loops();
   const Recurrence* recurrence = recurrence_of(frame.func);
   if (recurrence == nullptr || frame.index > 0 || frame.carried) return std::nullopt;
-  if (!context.on_gpu || !context.in_thread || !loops[position].recurs) return std::nullopt;
+  if (!loops[position].recurs || (context.on_gpu && !context.in_thread)) return std::nullopt;
+  // On the host one loop that walks a row from its start; loops around others keep rows in the caches.
+  const auto walks = [](const LoopVars::Loop& loop) { return loop.recurs; };
+  if (!context.on_gpu && (position > 0 || std::count_if(loops.begin(), loops.end(), walks) > 1)) {
+    return std::nullopt;
+  }
   for (std::size_t i = 0; i < position; ++i) {
     // emit_loops writes out the serial ones.
     const bool written_out = loops[i].kind == LoopKind::Vectorized ||
