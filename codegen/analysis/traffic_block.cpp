@@ -1,7 +1,7 @@
 // What one block has and does: its points, its arrays in shared memory and registers, its steady step.
 #include <algorithm>
 
-#include "codegen/analysis/traffic_kernel.h"
+#include "codegen/analysis/traffic/traffic_kernel.h"
 #include "codegen/ir/kernel.h"
 
 namespace mica::analysis {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/analysis/traffic_kernel.h"
+#include "codegen/analysis/traffic/traffic_kernel.h"
 
 namespace mica::analysis {
 

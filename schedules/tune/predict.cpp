@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "codegen/analysis/traffic.h"
+#include "codegen/analysis/traffic/traffic.h"
 #include "codegen/iterate/time_levels.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/gpu_facts.h"

@@ -1,6 +1,6 @@
 // How long a candidate should take: a model, good enough to rank.
 //
-// On a GPU, of each kernel from the figures of its loops (codegen/analysis/traffic.h):
+// On a GPU, of each kernel from the figures of its loops (codegen/analysis/traffic/traffic.h):
 //
 //   t = |dram / B_dram * waiting, l2 / B_l2, shared / B_shared, instructions / rate, latency|_1.36 *
 //   tail
@@ -25,7 +25,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "codegen/analysis/traffic.h"
+#include "codegen/analysis/traffic/traffic.h"
 #include "runtime/run/device.h"
 #include "schedules/tune/subject.h"
 

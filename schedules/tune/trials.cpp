@@ -4,7 +4,7 @@
 #include <atomic>
 #include <utility>
 
-#include "codegen/analysis/usual_symbols.h"
+#include "codegen/analysis/traffic/usual_symbols.h"
 #include "codegen/compile.h"
 #include "runtime/run/gpu_timer.h"
 #include "schedules/tune/trial_data.h"

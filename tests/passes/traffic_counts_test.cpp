@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/analysis/traffic.h"
+#include "codegen/analysis/traffic/traffic.h"
 #include "fuzz/random_schedules.h"
 #include "runtime/run/evaluate.h"
 #include "tests/passes/lowered.h"

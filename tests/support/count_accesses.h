@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/analysis/traffic.h"
+#include "codegen/analysis/traffic/traffic.h"
 #include "codegen/program.h"
 
 namespace mica::test {

@@ -1,5 +1,5 @@
 // A schedule's exact figures: those that can be worked out by hand, and those that the documents give.
-#include "codegen/analysis/traffic.h"
+#include "codegen/analysis/traffic/traffic.h"
 
 #include <cmath>
 #include <string>

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "codegen/analysis/traffic.h"
+#include "codegen/analysis/traffic/traffic.h"
 #include "codegen/compile.h"
 #include "codegen/plan/kernel_frame.h"
 #include "codegen/planned.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/algorithms.h"
-#include "codegen/analysis/traffic.h"
+#include "codegen/analysis/traffic/traffic.h"
 #include "schedules/registry.h"
 
 namespace mica::tools {

@@ -5,11 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "codegen/analysis/traffic.h"
+#include "codegen/analysis/traffic/traffic.h"
 
 namespace mica::tools {
 
-/// Everything in `traffic`, with the names of codegen/analysis/traffic.h.
+/// Everything in `traffic`, with the names of codegen/analysis/traffic/traffic.h.
 nlohmann::ordered_json to_json(const Traffic& traffic);
 /// What tools/measure_traffic.sh compares with counters: one flat object a kernel, in bytes, the kernels
 /// named as they are launched.

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/analysis/affine_form.h"
+#include "codegen/analysis/traffic/affine_form.h"
 #include "codegen/ir/stmt.h"
 
 namespace mica::analysis {

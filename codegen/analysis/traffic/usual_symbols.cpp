@@ -1,4 +1,4 @@
-#include "codegen/analysis/usual_symbols.h"
+#include "codegen/analysis/traffic/usual_symbols.h"
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/lower.h"

@@ -1,4 +1,4 @@
-#include "codegen/analysis/affine_form.h"
+#include "codegen/analysis/traffic/affine_form.h"
 
 #include <algorithm>
 #include <cstdlib>

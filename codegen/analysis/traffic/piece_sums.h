@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/analysis/access_pieces.h"
-#include "codegen/analysis/index_sets.h"
+#include "codegen/analysis/traffic/access_pieces.h"
+#include "codegen/analysis/traffic/index_sets.h"
 
 namespace mica::analysis {
 

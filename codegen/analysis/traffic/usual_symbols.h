@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/analysis/affine_form.h"
+#include "codegen/analysis/traffic/affine_form.h"
 #include "dsl/func/func.h"
 #include "runtime/run/target.h"
 

@@ -1,4 +1,4 @@
-#include "codegen/analysis/index_sets.h"
+#include "codegen/analysis/traffic/index_sets.h"
 
 #include <algorithm>
 #include <map>

@@ -4,8 +4,8 @@
 #include <set>
 #include <string>
 
-#include "codegen/analysis/piece_sums.h"
-#include "codegen/analysis/traffic.h"
+#include "codegen/analysis/traffic/piece_sums.h"
+#include "codegen/analysis/traffic/traffic.h"
 
 namespace mica::analysis {
 

@@ -1,4 +1,4 @@
-#include "codegen/analysis/access_pieces.h"
+#include "codegen/analysis/traffic/access_pieces.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/analysis/affine_form.h"
+#include "codegen/analysis/traffic/affine_form.h"
 
 namespace mica::analysis {
 

@@ -1,4 +1,4 @@
-#include "codegen/analysis/piece_sums.h"
+#include "codegen/analysis/traffic/piece_sums.h"
 
 #include <algorithm>
 #include <cstdlib>

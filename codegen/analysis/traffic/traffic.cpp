@@ -1,12 +1,12 @@
-#include "codegen/analysis/traffic.h"
+#include "codegen/analysis/traffic/traffic.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "codegen/analysis/traffic_kernel.h"
-#include "codegen/analysis/usual_symbols.h"
+#include "codegen/analysis/traffic/traffic_kernel.h"
+#include "codegen/analysis/traffic/usual_symbols.h"
 #include "codegen/lower.h"
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/float_mode.h"
