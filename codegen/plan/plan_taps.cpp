@@ -162,14 +162,16 @@ class Taps {
   // Of a vector along the dimension, the unit of an exchange.
   [[nodiscard]] std::int64_t width_of(int dim) const { return dim == 0 ? plan_.frame.row.lanes : 1; }
 
+  // An update at constants or along a reduction has no loop in some dimensions, and no neighbours there.
   [[nodiscard]] bool has_neighbours(int dim) const {
+    const std::string& along = func_.args[static_cast<std::size_t>(dim)];
+    if (plan_.frame.vars.roots().count(along) == 0) return false;
     const auto& loops = plan_.frame.vars.loops();
     const auto thread = std::find_if(loops.begin(), loops.end(), [](const LoopVars::Loop& loop) {
       return loop.kind == LoopKind::GpuThread;
     });
     if (thread == loops.end()) return false;
-    const Expr value = plan_.frame.vars.value(func_.args[static_cast<std::size_t>(dim)]);
-    return analysis::linearize(value).coefficient(thread->name) == width_of(dim);
+    return analysis::linearize(plan_.frame.vars.value(along)).coefficient(thread->name) == width_of(dim);
   }
 
   const Program& program_;
