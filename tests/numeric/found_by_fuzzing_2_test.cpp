@@ -26,5 +26,25 @@ TEST(FoundByFuzzing, ShufflesOfAFuncWithAnUpdateThatHasNoLoopAlongTheLanes) {
   }
 }
 
+TEST(FoundByFuzzing, CopiesForAFuncThatIsComputedEarlyAreWaitedForWhereItReadsThem) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  Func g("g");
+  f(x, y) = u(x, y - 1) + u(x + 1, y);
+  g(x, y) = f(x, y) - f(x + 1, y - 1);
+  for (const int early : {1, 2, 3}) {
+    for (const LoadPolicy load : {LoadPolicy::AsyncCopy, LoadPolicy::Bulk}) {
+      g.clear_schedule();
+      g.gpu_tile(x, 8).march(y).pipeline(f, early);
+      f.compute_at(g, y).stage(u, MemoryType::Shared, load);
+      const Box box{{-3, 21}, {1, 9}};
+      const auto memory = bind_demanded({g}, box, {u}, 1);
+      for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({g}, box, target)) << early;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mica::test
