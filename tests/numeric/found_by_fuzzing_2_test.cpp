@@ -46,5 +46,36 @@ TEST(FoundByFuzzing, CopiesForAFuncThatIsComputedEarlyAreWaitedForWhereItReadsTh
   }
 }
 
+TEST(FoundByFuzzing, LanesThatWalkAnotherDimensionThanTheFirstOrHaveTheirPointsWrittenOut) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func before("before");
+  Func next("next");
+  before(x, y) = u(x, y) + 0.5F * u(x + 1, y);
+  next(x, y) = before(x, y) - 0.3F * before(x - 1, y) + 0.2F * before(x + 1, y + 1) +
+               0.7F * before(x, y - 2) - 0.9F * before(x - 2, y - 1);
+  const Box box{{-3, 68}, {1, 71}};
+  const auto memory = bind_demanded({next}, box, {u}, 1);
+  const std::vector<AnyBuffer> expected = expected_values({next}, box);
+  const auto expect_bits = [&](const char* loop) {
+    before.compute_at(next, loop).store_in(MemoryType::Register);
+    for (const Target& target : all_targets()) EXPECT_TRUE(run_matches(expected, {next}, box, target));
+    next.clear_schedule();
+    before.clear_schedule();
+  };
+  next.gpu_tile(y, 32).vectorize(y, 2).march(x, 4);
+  expect_bits("x.march");
+  next.gpu_tile(y, 32).unroll(y, 2).march(x, 4);
+  expect_bits("x.march");
+  next.gpu_tile(x, 32).unroll(x, 2).march(y, 4);
+  expect_bits("y.march");
+  // A GPU asks for threads (tests/errors); on a host nobody is beside anybody.
+  const Var outer("outer"), inner("inner");
+  next.split(x, outer, inner, 8).gpu_blocks(outer).march(y);
+  before.compute_at(next, y).store_in(MemoryType::Register);
+  EXPECT_TRUE(run_matches(expected, {next}, box, Target::host()));
+}
+
 }  // namespace
 }  // namespace mica::test
