@@ -13,15 +13,20 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 2;
 
 bool is_async(const Stage& stage) { return stage.fill.way == Fill::Way::AsyncCopies; }
 
-// Groups of copies that may still be under way when a step waits: a group a step, and the stage that is
-// asked for latest decides for all.
-int groups_left(const KernelPlan& plan) {
-  std::optional<int> prefetch;
-  for (const auto& stage : plan.stages) {
-    if (!is_async(stage) || !stage.is_ring()) continue;
-    prefetch = std::min(prefetch.value_or(stage.step->prefetch), stage.step->prefetch);
+// A step waits once for all rings of copies: the plane that is read soonest after it is begun says how
+// many groups, one a step, may still be under way.
+void leave_groups(const KernelPlan& plan, std::vector<Edge>& edges) {
+  std::optional<std::int64_t> soonest;
+  const auto waits = [&](const Edge& edge) {
+    return edge.wait == Wait::Copies && plan.find(edge.from)->is_ring();
+  };
+  for (const Edge& edge : edges) {
+    if (waits(edge)) soonest = std::min(soonest.value_or(edge.steps), edge.steps);
   }
-  return std::max(prefetch.value_or(0) - 1, 0);
+  const std::int64_t pending = std::max<std::int64_t>(soonest.value_or(0) - 1, 0);
+  for (Edge& edge : edges) {
+    if (waits(edge)) edge.pending = static_cast<int>(pending);
+  }
 }
 
 bool fills_again(const Stage& stage) { return stage.step ? stage.step->dim >= 0 : stage.again; }
@@ -135,7 +140,6 @@ std::vector<Edge> edges_of(const KernelPlan& plan, const Pipeline& pipeline) {
                       : source.fill.way == Fill::Way::BulkCopies ? Wait::Arrival
                                                                  : Wait::Barrier;
       }
-      if (filled.wait == Wait::Copies && ring) filled.pending = groups_left(plan);
       edges.push_back(filled);
       if (!fills_again(source)) continue;
       Edge reused{Edge::Kind::Reused, reader.func, source.func};
@@ -144,6 +148,7 @@ std::vector<Edge> edges_of(const KernelPlan& plan, const Pipeline& pipeline) {
       edges.push_back(reused);
     }
   }
+  leave_groups(plan, edges);
   assign_meetings(plan, pipeline, edges);
   wait_with_rows(plan, edges);
   return edges;

@@ -129,14 +129,15 @@ class Stages {
     const std::int64_t lanes = d == 0 ? frame_.row.lanes : 1;
     return (before + lanes - 1) / lanes * lanes + own + after;
   }
-  // The dimension beside whose rows other warps hold those that a thread reads.
+  // The dimension beside whose rows other warps hold those that a thread reads; without threads any, for
+  // which shared_rows asks for some.
   [[nodiscard]] std::optional<std::size_t> column(const MarchStage& step) const {
     const auto& loops = frame_.vars.loops();
     const auto lane = std::find_if(loops.begin(), loops.end(),
                                    [](const auto& l) { return l.kind == LoopKind::GpuThread; });
-    for (std::size_t d = 0; lane != loops.end() && d < step.kept.beside.size(); ++d) {
+    for (std::size_t d = 0; d < step.kept.beside.size(); ++d) {
       if (step.kept.beside[d] == Around()) continue;
-      if (!uses_var(frame_.vars.value(frame_.dims[d]), lane->name)) return d;
+      if (lane == loops.end() || !uses_var(frame_.vars.value(frame_.dims[d]), lane->name)) return d;
     }
     return std::nullopt;
   }

@@ -328,6 +328,17 @@ TEST_F(MarchErrors, AFuncInRegistersReadBesideThePointsOfAShortRow) {
   EXPECT_REFUSED(f, line, "read up to 1 points beside a thread's own along x",
                  "a row of the block has 16 threads, and must have 32", "MemoryType::Shared");
 }
+TEST_F(MarchErrors, AFuncInRegistersReadBesideThePointsOfABlockWithoutThreads) {
+  const Var outer("outer"), inner("inner");
+  Func b("b"), f("f");
+  b(x, y, z) = u(x, y, z) * 2.0F;
+  f(x, y, z) = b(x, y, z - 1) + b(x + 1, y, z + 1);
+  f.split(x, outer, inner, 4).gpu_blocks(outer).gpu_blocks(y).march(z);
+  const int line = __LINE__ + 1;
+  b.compute_at(f, z).store_in(MemoryType::Register);
+  EXPECT_REFUSED(f, line, "read up to 1 points beside a thread's own along x",
+                 "no thread loop walks x: add gpu_tile over it", "MemoryType::Shared");
+}
 TEST_F(MarchErrors, AFuncInRegistersReadFartherThanTheNextThread) {
   for (const bool in_row : {true, false}) {
     Func b("b"), f("f");

@@ -1,0 +1,81 @@
+// Programs and schedules that random search found to go wrong, made small: further ones.
+#include <gtest/gtest.h>
+
+#include "tests/support/check_targets.h"
+
+namespace mica::test {
+namespace {
+
+TEST(FoundByFuzzing, ShufflesOfAFuncWithAnUpdateThatHasNoLoopAlongTheLanes) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  const RDom r({{0, 2}}, "r");
+  Func rows("rows");
+  Func column("column");
+  rows(x, y) = u(x - 1, y) + u(x, y);
+  rows(r, y) = u(r, y) + u(r + 1, y);
+  column(x, y) = u(x - 1, y) + u(x, y);
+  column(3, y) = u(3, y) + u(4, y);
+  column(x, y) += u(x, y) - u(x + 1, y);
+  const Box box{{-3, 39}, {-2, 5}};
+  for (Func& func : std::vector<Func>{rows, column}) {
+    func.gpu_tile(x, y, 32, 2).shuffle(u, x);
+    const auto memory = bind_demanded({func}, box, {u}, 1);
+    for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({func}, box, target));
+  }
+}
+
+TEST(FoundByFuzzing, CopiesForAFuncThatIsComputedEarlyAreWaitedForWhereItReadsThem) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  Func g("g");
+  f(x, y) = u(x, y - 1) + u(x + 1, y);
+  g(x, y) = f(x, y) - f(x + 1, y - 1);
+  for (const int early : {1, 2, 3}) {
+    for (const LoadPolicy load : {LoadPolicy::AsyncCopy, LoadPolicy::Bulk}) {
+      g.clear_schedule();
+      g.gpu_tile(x, 8).march(y).pipeline(f, early);
+      f.compute_at(g, y).stage(u, MemoryType::Shared, load);
+      const Box box{{-3, 21}, {1, 9}};
+      const auto memory = bind_demanded({g}, box, {u}, 1);
+      for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({g}, box, target)) << early;
+    }
+  }
+}
+
+TEST(FoundByFuzzing, LanesThatWalkAnotherDimensionThanTheFirstOrHaveTheirPointsWrittenOut) {
+  const Var x("x");
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func before("before");
+  Func next("next");
+  before(x, y) = u(x, y) + 0.5F * u(x + 1, y);
+  next(x, y) = before(x, y) - 0.3F * before(x - 1, y) + 0.2F * before(x + 1, y + 1) +
+               0.7F * before(x, y - 2) - 0.9F * before(x - 2, y - 1);
+  const Box box{{-3, 68}, {1, 71}};
+  const auto memory = bind_demanded({next}, box, {u}, 1);
+  const std::vector<AnyBuffer> expected = expected_values({next}, box);
+  const auto expect_bits = [&](const char* loop) {
+    before.compute_at(next, loop).store_in(MemoryType::Register);
+    for (const Target& target : all_targets()) EXPECT_TRUE(run_matches(expected, {next}, box, target));
+    next.clear_schedule();
+    before.clear_schedule();
+  };
+  next.gpu_tile(y, 32).vectorize(y, 2).march(x, 4);
+  expect_bits("x.march");
+  next.gpu_tile(y, 32).unroll(y, 2).march(x, 4);
+  expect_bits("x.march");
+  next.gpu_tile(x, 32).unroll(x, 2).march(y, 4);
+  expect_bits("y.march");
+  // A GPU asks for threads (tests/errors); on a host nobody is beside anybody.
+  const Var outer("outer"), inner("inner");
+  next.split(x, outer, inner, 8).gpu_blocks(outer).march(y);
+  before.compute_at(next, y).store_in(MemoryType::Register);
+  EXPECT_TRUE(run_matches(expected, {next}, box, Target::host()));
+}
+
+}  // namespace
+}  // namespace mica::test
