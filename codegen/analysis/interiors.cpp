@@ -1,6 +1,7 @@
 #include "codegen/analysis/interiors.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <map>
 
@@ -13,6 +14,35 @@ namespace mica::analysis {
 namespace {
 
 constexpr std::size_t kMostTries = 1000;  // to find inequalities in one loop
+
+// A constant bound further up than any stencil reaches is where something ends.
+constexpr std::int64_t kFarUp = 32;
+
+/// What stands for a number of points: an array's extent, and such a number in parts or at least 1.
+bool is_extent(const Expr& e) {
+  if (const auto* var = e.as<VarRef>()) return is_array_symbol(var->name, "extent");
+  const auto* op = e.as<Binary>();
+  if (op == nullptr) return false;
+  const auto grows = [](const Expr& part) {
+    const Linear form = linearize(part);
+    return std::any_of(form.terms.begin(), form.terms.end(),
+                       [](const auto& term) { return term.second > 0 && is_extent(term.first); });
+  };
+  switch (op->op) {
+    case BinaryOp::Div: return as_int(op->b) != nullptr && *as_int(op->b) > 0 && grows(op->a);
+    case BinaryOp::Max: {
+      const auto *a = as_int(op->a), *b = as_int(op->b);
+      return (a != nullptr && *a > 0) || (b != nullptr && *b > 0) || grows(op->a) || grows(op->b);
+    }
+    case BinaryOp::Min: return grows(op->a) || grows(op->b);
+    default: return false;
+  }
+}
+
+bool reaches_up(const Linear& form) {
+  return std::any_of(form.terms.begin(), form.terms.end(),
+                     [](const auto& term) { return term.second > 0 && is_extent(term.first); });
+}
 
 bool reaches_up(const Expr& bound) {
   const Linear form = linearize(bound);
@@ -68,6 +98,21 @@ Expr nearest_period(const Expr& a, const Expr& n) {
   return to_expr(form);
 }
 
+/// `s` with a constant for a name in what its loops walk: those of no iterations are gone.
+ir::Stmt with_bound(const ir::Stmt& s, const std::string& name, const Expr& value) {
+  const auto* loop = s.as<ir::For>();
+  if (loop != nullptr && (uses_var(loop->min, name) || uses_var(loop->extent, name))) {
+    const auto bound = [&](const Expr& e) { return passes::simplify(substitute(e, name, value)); };
+    const Expr min = bound(loop->min), extent = bound(loop->extent);
+    if (const auto* count = as_int(extent); count != nullptr && *count <= 0) return {};
+    return with_bound(
+        ir::make_stmt(ir::For{loop->name, min, extent, loop->kind, loop->body, loop->rolled}), name,
+        value);
+  }
+  return ir::map_children(
+      s, [&](const ir::Stmt& child) { return with_bound(child, name, value); }, nullptr);
+}
+
 /// `ranges` and those of the variables of all loops in `body`.
 Ranges with_loops_of(const ir::Stmt& body, Ranges ranges) {
   std::map<std::string, const ir::For*> known;
@@ -103,22 +148,32 @@ Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const 
     : variables_(std::move(variables)),
       blocks_(of != Of::Loop),
       near_(of == Of::BlocksWithinAPeriod),
-      known_(blocks_ ? with_loops_of(body, ranges) : ranges),
+      known_(with_inner(body, ranges)),
       ranges_(known_) {
-  ir::walk(
-      body,
-      [&](const ir::Stmt& s) {
-        if (const auto* inner = s.as<ir::For>()) add_inner(*inner);
-        if (const auto* let = s.as<ir::LetStmt>()) unknown_.insert(let->name);
-      },
-      [&](const Expr& e) {
-        const auto* op = e.as<Binary>();
-        const bool is_quotient = op && op->op == BinaryOp::Div && is_variable(op->a);
-        if (is_quotient && as_int(op->b) == nullptr) divisors_.push_back(op->b);
-      });
-  for (const std::string& name : unknown_) {
-    if (blocks_) inner_.erase(name);
+  ir::walk(body, nullptr, [&](const Expr& e) {
+    const auto* op = e.as<Binary>();
+    const bool is_quotient = op && op->op == BinaryOp::Div && is_variable(op->a);
+    if (is_quotient && as_int(op->b) == nullptr) divisors_.push_back(op->b);
+  });
+}
+
+Ranges Interior::with_inner(const ir::Stmt& body, const Ranges& ranges) {
+  Ranges around = ranges;
+  find_inner(body, around);
+  for (const std::string& name : unknown_) inner_.erase(name);
+  if (blocks_) return with_loops_of(body, ranges);
+  Ranges known = ranges;
+  for (const auto& [name, walked] : inner_) {
+    const auto *min = as_int(walked.min), *max = as_int(walked.max);
+    if (min != nullptr && max != nullptr) known.push(name, {*min, *max});
   }
+  return known;
+}
+
+std::int64_t Interior::stride() const {
+  std::int64_t most = 1;
+  for (const Inequality& one : inequalities_) most = std::max(most, std::abs(one.factor));
+  return most;
 }
 
 bool Interior::is_variable(const Expr& e) const {
@@ -138,12 +193,7 @@ ir::Stmt Interior::run(const ir::Stmt& s) {
     }
     return same ? s : ir::make_stmt(std::move(copy));
   }
-  if (const auto* let = s.as<ir::LetStmt>()) {
-    const Expr value = run(let->value, false);
-    const ir::Stmt body = run(let->body);
-    if (value.same_as(let->value) && body.same_as(let->body)) return s;
-    return ir::make_stmt(ir::LetStmt{let->name, value, body});
-  }
+  if (const auto* let = s.as<ir::LetStmt>()) return run_let(s, *let);
   const auto below = [this](const ir::Stmt& child) { return run(child); };
   if (blocks_ && s.as<ir::If>()) {
     return ir::map_children(s, below, [this](const Expr& e) { return run(e, false); });
@@ -154,22 +204,75 @@ ir::Stmt Interior::run(const ir::Stmt& s) {
   return ir::map_children(s, below, nullptr);
 }
 
-void Interior::add_inner(const ir::For& inner) {
+ir::Stmt Interior::run_let(const ir::Stmt& s, const ir::LetStmt& let) {
+  Expr value = run(let.value, false);
+  ir::Stmt body = let.body;
+  if (!blocks_ && !value.same_as(let.value)) {
+    // Of a tile that is whole all vectors are, and nothing is left behind them.
+    value = passes::simplify(value);
+    if (as_int(value) != nullptr) body = with_bound(body, let.name, value);
+    if (!body.defined()) return body;
+  }
+  body = run(body);
+  if (value.same_as(let.value) && body.same_as(let.body)) return s;
+  if (!body.defined()) return body;
+  return ir::make_stmt(ir::LetStmt{let.name, value, body});
+}
+
+void Interior::find_inner(const ir::Stmt& s, Ranges& ranges) {
+  const auto below = [&](const ir::Stmt& child) {
+    find_inner(child, ranges);
+    return child;
+  };
+  const auto* inner = s.as<ir::For>();
+  const auto* let = s.as<ir::LetStmt>();
+  if (inner != nullptr) {
+    add_inner(*inner, ranges);
+    push_loop(ranges, inner->name, inner->min, inner->extent);
+  }
+  if (let != nullptr) {
+    unknown_.insert(let->name);
+    push_let(ranges, let->name, let->value);
+  }
+  ir::map_children(s, below, nullptr);
+  if (inner != nullptr || let != nullptr) ranges.pop();
+}
+
+void Interior::add_inner(const ir::For& inner, const Ranges& ranges) {
   const auto* extent = as_int(inner.extent);
   if (const auto* least = inner.extent.as<Binary>();
       blocks_ && least != nullptr && least->op == BinaryOp::Min) {
     extent = as_int(least->a) != nullptr ? as_int(least->a) : as_int(least->b);
   }
   const bool planes = blocks_ && inner.kind == LoopKind::March && is_known(inner.extent);
-  if (!planes && (extent == nullptr || *extent <= 0)) {
+  Interval walked;
+  if (planes || (extent != nullptr && *extent > 0)) {
+    const Expr last = planes ? inner.extent - 1 : make_const(Int(32), *extent - 1);
+    walked = {inner.min, is_const(inner.min, 0) ? last : passes::simplify(inner.min + last)};
+  } else if (!blocks_) {
+    // Whole vectors of a tile and what is behind them: each at most all of it.
+    const auto first = range_of(inner.min, ranges).min;
+    const auto end = range_of(passes::simplify(inner.min + inner.extent), ranges).max;
+    if (first && end && *end > *first) {
+      walked = {make_const(Int(32), *first), make_const(Int(32), *end - 1)};
+    } else if (first && end) {
+      return;  // of no iterations
+    }
+  }
+  if (!walked.bounded()) {
     unknown_.insert(inner.name);
     return;
   }
-  const Expr last = planes ? inner.extent - 1 : make_const(Int(32), *extent - 1);
-  const Interval walked{inner.min, is_const(inner.min, 0) ? last : passes::simplify(inner.min + last)};
+  if (inner.kind == LoopKind::Serial || inner.kind == LoopKind::Parallel) serial_.insert(inner.name);
   const auto [known, is_new] = inner_.try_emplace(inner.name, walked);
-  if (!blocks_) known->second = walked;
   if (is_new || (equal(known->second.min, walked.min) && equal(known->second.max, walked.max))) return;
+  const auto *min = as_int(known->second.min), *max = as_int(known->second.max);
+  const auto *other_min = as_int(walked.min), *other_max = as_int(walked.max);
+  if (!blocks_ && min && max && other_min && other_max) {
+    known->second = {make_const(Int(32), std::min(*min, *other_min)),
+                     make_const(Int(32), std::max(*max, *other_max))};
+    return;
+  }
   // Loops of one name that walk other values.
   unknown_.insert(inner.name);
 }
@@ -218,8 +321,9 @@ Expr Interior::run_binary(const Expr& e, const Binary& op, bool coordinate) {
   if (!follows(op.a) && !follows(op.b)) return e;
   // Of two that follow, the one that an extent pushes up is the bound.
   const bool both = follows(op.a) && follows(op.b);
-  if (both && (op.op == BinaryOp::Max || reaches_up(op.a) == reaches_up(op.b))) return e;
-  const bool first = both ? reaches_up(op.b) : follows(op.a);
+  if (both && (op.op == BinaryOp::Max || is_late(op.a, op.b) == is_late(op.b, op.a))) return e;
+  bool first = both ? is_late(op.b, op.a) : follows(op.a);
+  if (!both && falls_late(op.op, first ? op.a : op.b, first ? op.b : op.a)) first = !first;
   const Expr& moving = first ? op.a : op.b;
   const Expr& still = first ? op.b : op.a;
   const bool holds = op.op == BinaryOp::Min ? assume(still, moving) : assume(moving, still);
@@ -243,7 +347,7 @@ Expr Interior::run_compare(const Expr& e, const Compare& op) {
   const Expr& still = follows(low) ? high : low;
   // Elsewhere than at the ends of arrays both sides may be as long, and blocks pay for a test only.
   if (blocks_ && !is_of_array(still) && !reaches_up(follows(low) ? low : high)) return e;
-  const bool late = reaches_up(still);
+  const bool late = is_late(still, follows(low) ? low : high);
   // `low` follows: true before the bound. `high` follows: true after it.
   const bool holds = follows(low) ? late : !late;
   const bool assumed =
@@ -259,6 +363,42 @@ bool Interior::follows(const Expr& e) {
   for_each_child(e, [&](const Expr& child) { result = result || follows(child); });
   follows_.emplace(e.ptr().get(), std::pair(e, result));
   return result;
+}
+
+bool Interior::is_late(const Linear& bound, const Expr& beside) {
+  if (blocks_) return reaches_up(to_expr(bound));
+  if (reaches_up(bound)) return true;
+  const std::string& variable = *variables_.begin();
+  Linear form = bound, passing = linearize(beside);
+  const std::int64_t slope = std::abs(passing.take(variable));
+  form.take(variable);
+  const auto last = known_.find(variable).max;
+  const std::int64_t far = last && slope > 0 ? *last * slope / 2 : kFarUp;
+  return form.constant - passing.constant > far;
+}
+
+/// Is a bound that falls along the loop, as what is left of a row does, beyond the other one until late,
+/// or one that rises below it?
+bool Interior::falls_late(BinaryOp op, const Expr& moving, const Expr& still) {
+  if (blocks_) return false;
+  Linear difference = linearize(moving);
+  difference.add(linearize(still), -1);
+  const std::int64_t slope = difference.coefficient(*variables_.begin());
+  if (op == BinaryOp::Min) return slope < 0 && is_late(difference, still);
+  return slope > 0 && is_late(difference.scaled(-1), still);
+}
+
+// An iteration of this loop goes as far as all of a loop inside together.
+void Interior::find_tiles(const Expr& high, const Expr& low) {
+  Linear form = linearize(high);
+  form.add(linearize(low), -1);
+  const std::int64_t step = std::abs(form.coefficient(*variables_.begin()));
+  for (const std::string& name : serial_) {
+    const auto found = inner_.find(name);
+    const auto* last = found == inner_.end() ? nullptr : as_int(found->second.max);
+    const std::int64_t inner = std::abs(form.coefficient(name));
+    if (last != nullptr && inner != 0 && inner * (*last + 1) == step) tiles_.insert(name);
+  }
 }
 
 // Takes low <= high for granted, for all iterations of the inner loops, if that can be said by an
@@ -285,7 +425,10 @@ bool Interior::try_assume(const Expr& high, const Expr& low) {
     if (!own && (follows(term.first) || !is_known(term.first))) return false;
   }
   if (!among) return false;
-  if (!blocks_) found.factor = found.rest.take(*variables_.begin());
+  if (!blocks_) {
+    found.factor = found.rest.take(*variables_.begin());
+    find_tiles(high, low);
+  }
   add_inequality(inequalities_, std::move(found));
   return true;
 }

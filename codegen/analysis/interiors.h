@@ -52,18 +52,30 @@ class Interior {
 
   ir::Stmt run(const ir::Stmt& s);
   [[nodiscard]] const std::vector<Inequality>& inequalities() const { return inequalities_; }
+  /// The largest factor of the loop's variable in them: the points of an iteration.
+  [[nodiscard]] std::int64_t stride() const;
+  /// The loops inside that walk what an iteration of this one leaves out: of a tile, the tile's.
+  [[nodiscard]] const std::set<std::string>& tiles() const { return tiles_; }
   /// How many expressions follow the loops, but are no inequality in their variables.
   [[nodiscard]] std::size_t failures() const { return failures_; }
 
  private:
   enum class Of : std::uint8_t { Loop, Blocks, BlocksWithinAPeriod };
   Interior(std::set<std::string> variables, const ir::Stmt& body, const Ranges& ranges, Of of);
-  void add_inner(const ir::For& inner);
+  Ranges with_inner(const ir::Stmt& body, const Ranges& ranges);
+  void find_inner(const ir::Stmt& s, Ranges& ranges);
+  void add_inner(const ir::For& inner, const Ranges& ranges);
+  void find_tiles(const Expr& high, const Expr& low);
+  ir::Stmt run_let(const ir::Stmt& s, const ir::LetStmt& let);
   Expr run(const Expr& e, bool coordinate);
   Expr run_new(const Expr& e, bool coordinate);
   Expr run_binary(const Expr& e, const Binary& op, bool coordinate);
   Expr run_compare(const Expr& e, const Compare& op);
   bool follows(const Expr& e);
+  /// Is a bound passed late in the loop? `beside` is what passes it.
+  bool is_late(const Linear& bound, const Expr& beside);
+  bool is_late(const Expr& bound, const Expr& beside) { return is_late(linearize(bound), beside); }
+  bool falls_late(BinaryOp op, const Expr& moving, const Expr& still);
   bool assume(const Expr& high, const Expr& low);
   bool try_assume(const Expr& high, const Expr& low);
   [[nodiscard]] bool is_known(const Expr& e) const;
@@ -71,10 +83,12 @@ class Interior {
 
   std::set<std::string> variables_;
   bool blocks_, near_;
-  Ranges known_;  ///< of the names around and, of blocks, of the loops inside
-  RangeFinder ranges_;
-  Scope inner_;                    // loops of constant extents inside this one
+  Scope inner_;                   // loops inside this one of at most a constant extent
+  std::set<std::string> serial_;  // those of them that a schedule has not made vectors of
+  std::set<std::string> tiles_;
   std::set<std::string> unknown_;  // other names that are bound inside
+  Ranges known_;                   ///< of the names around and of the loops inside
+  RangeFinder ranges_;
   /// By which the variable is divided: a loop that was fused goes through many periods of one.
   std::vector<Expr> divisors_;
   std::vector<Inequality> inequalities_;

@@ -1,4 +1,6 @@
 // Host loops with boundary conditions: the interior has none.
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,7 @@ std::string code(const Func& f) { return to_string(lowered(f, Backend::Host, "sp
 int plain_stores(const std::string& text) {
   int plain = 0;
   for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string line = text.substr(begin, end - begin);
     const bool stores = line.find("f[") != std::string::npos && line.find(" = ") != std::string::npos;
     const auto has = [&](const char* word) { return line.find(word) != std::string::npos; };
@@ -62,6 +64,88 @@ TEST_F(SplitInteriors, OfAFewIterationsDoNotExist) {
   define(BoundaryConditions::repeat_edge(u_));
   f_.bound(x, 0, 32).bound(y, 0, 32);
   EXPECT_EQ(code(f_).find("inside"), std::string::npos);
+}
+
+// The first line that stores in the loop's interior.
+std::string first_store_inside(const std::string& text, const std::string& loop) {
+  const std::string test =
+      "if " + loop + ".inside <= " + loop + " && " + loop + " < " + loop + ".outside";
+  const std::size_t inside = text.find(test);
+  if (inside == std::string::npos) return {};
+  const std::size_t store = text.find("f[", inside), line = text.rfind('\n', store) + 1;
+  return text.substr(line, text.find('\n', store) + 1 - line);
+}
+
+TEST_F(SplitInteriors, OfTilesHaveNoneOfTheCondition) {
+  using namespace BoundaryConditions;
+  const Var xo("xo"), yo("yo"), xi("xi"), yi("yi"), t("t");
+  const std::vector<std::function<void(Func&)>> schedules = {
+      [&](Func& f) { f.tile(x, y, xo, yo, xi, yi, 64, 32).vectorize(xi, 16); },
+      [&](Func& f) { f.tile(x, y, xo, yo, xi, yi, 64, 32); },
+      [&](Func& f) { f.tile(x, y, xo, yo, xi, yi, 64, 32).vectorize(xi, 16).parallel(yo); },
+      [&](Func& f) { f.split(x, xo, xi, 64).vectorize(xi, 16); },
+      [&](Func& f) { f.split(x, xo, xi, 64, TailStrategy::ShiftInwards).vectorize(xi, 16); },
+      [&](Func& f) { f.split(x, xo, xi, 64, TailStrategy::GuardWithIf).vectorize(xi, 16); },
+      [&](Func& f) {
+        f.bound(x, 0, 1536).bound(y, 0, 1024).tile(x, y, xo, yo, xi, yi, 64, 32).vectorize(xi, 16);
+      },
+  };
+  for (const Func& b : {repeat_edge(u_), repeat_image(u_), mirror_image(u_), mirror_interior(u_),
+                        constant_exterior(u_, 2.0F)}) {
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+      Func f("f");
+      f(x, y) = b(x - 1, y) + b(x + 1, y) + b(x, y - 1);
+      schedules[i](f);
+      const std::string text = to_string(lowered(f, Backend::Host, "simplify_unrolled"));
+      const std::string store = first_store_inside(text, "f.xo");
+      EXPECT_EQ(plain_stores(store), 1) << b.name() << ", schedule " << i << "\n" << store;
+    }
+  }
+}
+
+// Not the last tile alone, of which fewer vectors are whole.
+TEST_F(SplitInteriors, OfTilesAreAllButThoseAtTheEnds) {
+  const Var xo("xo"), xi("xi");
+  define(BoundaryConditions::repeat_edge(u_));
+  f_.split(x, xo, xi, 64).vectorize(xi, 16);
+  const std::string text = code(f_);
+  EXPECT_NE(text.find("let f.xo.inside = cast<i32>(min(max(cast<i64>(0), (63 - (-1 + "),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(SplitInteriors, OfTilesAtAnEdgeAreSplitAgain) {
+  const Var xo("xo"), yo("yo"), xi("xi"), yi("yi");
+  define(BoundaryConditions::mirror_image(u_));
+  f_.tile(x, y, xo, yo, xi, yi, 64, 32).vectorize(xi, 16);
+  const std::string text = code(f_);
+  EXPECT_NE(text.find("f.xi.vec >= f.xi.point.cut0"), std::string::npos) << text;
+  EXPECT_EQ(text.find("f.yi.inside"), std::string::npos) << "rows cost few operations";
+}
+
+TEST_F(SplitInteriors, OfRowsOfKnownLengthExist) {
+  define(BoundaryConditions::repeat_image(u_));
+  f_.bound(x, 0, 1024).vectorize(x, 16);
+  EXPECT_GE(plain_stores(to_string(lowered(f_, Backend::Host, "simplify_unrolled"))), 1);
+}
+
+// Of a constant or a Param, which becomes max(width, 1), it is known as well that it is the upper end.
+TEST_F(SplitInteriors, OfRangesThatAreGivenHaveNoneOfTheCondition) {
+  using namespace BoundaryConditions;
+  const Param<std::int32_t> width("width", 1536), height("height", 1024);
+  for (const BoundaryRanges& list :
+       {BoundaryRanges{{0, 1536}, {0, 1024}}, BoundaryRanges{{0, width}, {0, height}},
+        BoundaryRanges{{u_.dim(0).min(), u_.width()}, {u_.dim(1).min(), u_.height()}}}) {
+    for (const Func& b : {repeat_edge(u_, list), repeat_image(u_, list), mirror_image(u_, list),
+                          mirror_interior(u_, list), constant_exterior(u_, 2.0F, list)}) {
+      Func f("f");
+      f(x, y) = b(x - 1, y) + b(x + 1, y) + b(x, y - 1);
+      const std::string text = to_string(lowered(f, Backend::Host, "simplify_unrolled"));
+      EXPECT_GE(plain_stores(text), 1) << b.name() << "\n" << text;
+      EXPECT_EQ(text.find("2.0 + 2.0"), std::string::npos)
+          << "a test of the upper end that fails inside";
+    }
+  }
 }
 
 TEST_F(SplitInteriors, OfDataDoNotExist) {

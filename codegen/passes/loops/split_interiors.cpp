@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -77,6 +79,7 @@ class Splitter {
   ir::Stmt run_row(const ir::For& loop, const ir::For& tail) {
     const Expr points = points_of_row(loop, tail);
     if (!points.defined() || !may_split(loop)) return {};
+    if (is_short(loop, *as_int(loop.body.as<ir::For>()->extent))) return {};
     const std::size_t grown = size_ + 2 * size_of(loop.body);
     if (!fewest_copies_ && grown > kLargestSplit) return {};
     const StillDivisions still = fewest_copies_ ? bind_still(loop) : StillDivisions{loop.body, {}};
@@ -89,7 +92,7 @@ class Splitter {
       return {};
     }
     size_ = grown;
-    return with_values(still, split_line(row, *line, fewest_copies_));
+    return with_values(still, split_line(row, *line, fewest_copies_ || tiles_.count(loop.name) > 0));
   }
 
   static ir::Stmt with_values(const StillDivisions& still, ir::Stmt loop) {
@@ -99,17 +102,30 @@ class Splitter {
     return loop;
   }
 
-  bool may_split(const ir::For& loop) const {
+  static bool may_split(const ir::For& loop) {
+    return (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) && !allocates(loop.body);
+  }
+  // A loop over so few points that it stays whole, if it is not the innermost one of a tile at an edge.
+  bool is_short(const ir::For& loop, std::int64_t points_each) const {
     const auto count = analysis::range_of(loop.extent, ranges_).max;
-    return (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) &&
-           !(count && *count <= few_) && !allocates(loop.body);
+    if (!count || *count * points_each > few_) return false;
+    return tiles_.count(loop.name) == 0 || has_tiles(loop.body);
+  }
+  bool has_tiles(const ir::Stmt& body) const {
+    bool found = false;
+    ir::walk(
+        body,
+        [&](const ir::Stmt& s) {
+          const auto* loop = s.as<ir::For>();
+          found = found || (loop && tiles_.count(loop->name) > 0);
+        },
+        nullptr);
+    return found;
   }
 
   ir::Stmt run_loop(const ir::Stmt& s, const ir::For& loop) {
-    const bool innermost = is_innermost(loop.body);
     const bool may_split = this->may_split(loop);
-    const bool splits = may_split && (innermost || !fewest_copies_);
-    if (may_split && fewest_copies_) {
+    if (may_split && fewest_copies_ && !is_short(loop, 1)) {
       // The conditions of outer loops are the copies' own.
       const StillDivisions still = bind_still(loop);
       if (!still.values.empty()) {
@@ -117,21 +133,13 @@ class Splitter {
                                                             still.body, loop.rolled})));
       }
     }
-    if (splits) {
+    if (may_split) {
       Interior interior(loop.name, loop.body, ranges_);
       const ir::Stmt inside = interior.run(loop.body);
-      const auto line =
-          separate_ ? line_of(loop, {}, simplify(loop.min + loop.extent), ranges_) : std::nullopt;
-      const std::size_t copies = line ? 3 : innermost && !fewest_copies_ ? 4 : 1;
-      const std::size_t grown = size_ + copies * size_of(loop.body);
-      const bool fits = fewest_copies_ || grown <= kLargestSplit;
-      if (fits && line && !line->inequalities.empty()) {
-        size_ = grown;
-        return split_line(loop, *line, fewest_copies_);
-      }
-      if (fits && !interior.inequalities().empty()) {
-        size_ = grown;
-        return split(loop, inside, ends_of(loop, interior.inequalities()));
+      if (!is_short(loop, interior.stride())) {
+        tiles_.insert(interior.tiles().begin(), interior.tiles().end());
+        const ir::Stmt parts = run_long(loop, inside, interior);
+        if (parts.defined()) return parts;
       }
     }
     const ir::Stmt body = run(loop.body);
@@ -139,12 +147,32 @@ class Splitter {
     return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body, loop.rolled});
   }
 
-  ir::Stmt split(const ir::For& loop, const ir::Stmt& inside, const std::pair<Expr, Expr>& ends) {
+  // The parts of a loop; undefined where it has none.
+  ir::Stmt run_long(const ir::For& loop, const ir::Stmt& inside, const Interior& interior) {
+    const bool innermost = is_innermost(loop.body) && interior.tiles().empty();
+    if (fewest_copies_ && !innermost) return {};
+    const auto line =
+        separate_ ? line_of(loop, {}, simplify(loop.min + loop.extent), ranges_) : std::nullopt;
+    const bool shared_edges = fewest_copies_ || tiles_.count(loop.name) > 0;
+    const std::size_t copies = line || (innermost && shared_edges) ? 3 : innermost ? 4 : 1;
+    const std::size_t grown = size_ + copies * size_of(loop.body);
+    if (!fewest_copies_ && grown > kLargestSplit) return {};
+    if (line && !line->inequalities.empty()) {
+      size_ = grown;
+      return split_line(loop, *line, shared_edges);
+    }
+    if (interior.inequalities().empty()) return {};
+    size_ = grown;
+    return split(loop, inside, ends_of(loop, interior.inequalities()), innermost, shared_edges);
+  }
+
+  ir::Stmt split(const ir::For& loop, const ir::Stmt& inside, const std::pair<Expr, Expr>& ends,
+                 bool innermost, bool shared_edges) {
     const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop)), at = make_var(loop.name);
     const auto with_ends = [&](const ir::Stmt& body) { return let_ends(loop, ends, body); };
-    if (fewest_copies_ || (loop.kind == LoopKind::Serial && is_innermost(loop.body))) {
+    if (fewest_copies_ || (loop.kind == LoopKind::Serial && innermost)) {
       const ir::Stmt points = points_of(loop.body);
-      return with_ends(in_parts(loop, inside, simplify(loop.min + loop.extent), fewest_copies_,
+      return with_ends(in_parts(loop, inside, simplify(loop.min + loop.extent), shared_edges,
                                 [&](const Expr&) { return points; }));
     }
     const ir::Stmt chosen = ir::make_stmt(ir::If{begin <= at && at < end, run(inside), run(loop.body)});
@@ -160,7 +188,7 @@ class Splitter {
     return points;
   }
 
-  // No loop inside takes more than a few iterations.
+  // No loop inside is over more than a few points.
   static bool is_innermost(const ir::Stmt& body) {
     bool innermost = true;
     ir::walk(
@@ -168,7 +196,10 @@ class Splitter {
         [&](const ir::Stmt& s) {
           const auto* loop = s.as<ir::For>();
           const auto* extent = loop ? as_int(loop->extent) : nullptr;
-          if (loop && !(extent && *extent <= kFewIterations)) innermost = false;
+          const auto* vector = loop ? loop->body.as<ir::For>() : nullptr;
+          const bool lanes = vector && vector->kind == LoopKind::Vectorized;
+          const std::int64_t points = lanes ? *as_int(vector->extent) : 1;
+          if (loop && !(extent && *extent * points <= kFewIterations)) innermost = false;
         },
         nullptr);
     return innermost;
@@ -191,7 +222,8 @@ class Splitter {
   Ranges ranges_;
   std::size_t size_;
   bool fewest_copies_, separate_;
-  std::int64_t few_ = kFewIterations;  // loops of no more iterations stay whole
+  std::int64_t few_ = kFewIterations;  // loops over no more points stay whole
+  std::set<std::string> tiles_;        // the loops inside of tiles that have an interior
 };
 
 // A nest with room for the copies that two or three nested loops make; a larger one has edges in its
