@@ -77,5 +77,19 @@ TEST(FoundByFuzzing, LanesThatWalkAnotherDimensionThanTheFirstOrHaveTheirPointsW
   EXPECT_TRUE(run_matches(expected, {next}, box, Target::host()));
 }
 
+// A window of rows goes on from the points that it holds.
+TEST(FoundByFuzzing, ARecurrenceAlongRowsInAWindowOnTheHost) {
+  const Var x("x"), y("y"), yo("yo"), yi("yi");
+  const ImageParam u(Float(32), 2, "u");
+  const Box box{{0, 14}, {0, 5}};
+  Func sums("sums"), f("f");
+  sums(x, y) = select(x == 1, u(x, y), 0.5F * sums(x - 1, y) + u(x, y));
+  f(x, y) = sums(x + 1, y);
+  const auto memory = bind_demanded({f}, box, {u}, 1);
+  sums.compute_at(f, "x").store_at(f, "yo");
+  f.split(y, yo, yi, 2);
+  EXPECT_TRUE(matches_oracle({f}, box, Target::host()));
+}
+
 }  // namespace
 }  // namespace mica::test

@@ -125,7 +125,8 @@ FillPlace fill_place(const Nesting& nesting, const Around& context);
 // ---- Funcs that read themselves (nest_recurrence.cpp) --------------------------------------------
 /// The registers that carry the recurrence of `frame` along loop `position`, if that is where a thread
 /// begins to walk its column, and they are few.
-std::optional<Carried> carried_at(const Nested& frame, std::size_t position, const Around& context);
+std::optional<Carried> carried_at(const Nesting& nesting, const Nested& frame, std::size_t position,
+                                  const Around& context);
 /// The walk along loop `position`, with the values that it carries in registers.
 ir::Stmt emit_carried(const Nesting& nesting, const Nested& frame, std::size_t position,
                       const Around& context, const Carried& carried);

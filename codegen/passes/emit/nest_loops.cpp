@@ -224,7 +224,7 @@ ir::Stmt emit_loops(const Nesting& nesting, const Nested& frame, std::size_t out
   if (by_lanes) return emit_vector_loop(nesting, frame, position, context);
   if (loop.kind == LoopKind::March) return emit_march(nesting, frame, position, context);
 
-  if (const auto carried = carried_at(frame, position, context)) {
+  if (const auto carried = carried_at(nesting, frame, position, context)) {
     return emit_carried(nesting, frame, position, context, *carried);
   }
   if (loop.recurs && loop.kind == LoopKind::Unrolled && context.on_gpu) {

@@ -27,14 +27,17 @@ Expr number(std::int64_t value) { return make_const(Int(32), value); }
 
 }  // namespace
 
-std::optional<Carried> carried_at(const Nested& frame, std::size_t position, const Around& context) {
+std::optional<Carried> carried_at(const Nesting& nesting, const Nested& frame, std::size_t position,
+                                  const Around& context) {
   const auto& loops = frame.vars.loops();
   const Recurrence* recurrence = recurrence_of(frame.func);
   if (recurrence == nullptr || frame.index > 0 || frame.carried) return std::nullopt;
   if (!loops[position].recurs || (context.on_gpu && !context.in_thread)) return std::nullopt;
-  // On the host one loop that walks a row from its start; loops around others keep rows in the caches.
+  // On the host one loop that walks a whole row from its start: inside of others' loops it may go on
+  // from points that are stored. Loops around others keep rows in the caches.
   const auto walks = [](const LoopVars::Loop& loop) { return loop.recurs; };
-  if (!context.on_gpu && (position > 0 || std::count_if(loops.begin(), loops.end(), walks) > 1)) {
+  if (!context.on_gpu && (position > 0 || !nesting.program.is_root(frame.func.name) ||
+                          std::count_if(loops.begin(), loops.end(), walks) > 1)) {
     return std::nullopt;
   }
   for (std::size_t i = 0; i < position; ++i) {
