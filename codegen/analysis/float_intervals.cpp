@@ -15,10 +15,8 @@ using Line = std::function<Expr(const Expr&)>;
 // Functions are computed with an error in the last places.
 constexpr double kBeyond = 1e-5;
 
-bool is_point(const Interval& i) { return i.bounded() && i.min.same_as(i.max); }
-
 std::optional<double> number_of(const Interval& i) {
-  const auto* imm = is_point(i) ? i.min.as<FloatImm>() : nullptr;
+  const auto* imm = i.is_point() ? i.min.as<FloatImm>() : nullptr;
   if (imm == nullptr || !std::isfinite(imm->value)) return std::nullopt;
   return imm->value;
 }
@@ -44,13 +42,13 @@ std::optional<bool> falls_with(const Interval& factor) {
 
 Interval of_fma(const Expr& e, const Fma& op, const Of& of) {
   const Interval a = of(op.a), b = of(op.b), c = of(op.c);
-  if (!is_point(c)) return {};
-  if (is_point(a)) {
+  if (!c.is_point()) return {};
+  if (a.is_point()) {
     return along(b, falls_with(a), [&](const Expr& end) {
       return make_expr(e.type(), Fma{a.min, end, c.min});
     });
   }
-  if (!is_point(b)) return {};
+  if (!b.is_point()) return {};
   return along(a, falls_with(b), [&](const Expr& end) {
     return make_expr(e.type(), Fma{end, b.min, c.min});
   });
@@ -66,8 +64,8 @@ Interval of_binary(const Expr& e, const Binary& op, const Of& of) {
     const auto divisor = number_of(b);
     return divisor ? both(std::abs(*divisor)) : Interval{};
   }
-  const bool at_right = is_point(b);
-  if (!at_right && !is_point(a)) return {};
+  const bool at_right = b.is_point();
+  if (!at_right && !a.is_point()) return {};
   const Line line = [&](const Expr& end) {
     return make_expr(e.type(), at_right ? Binary{op.op, end, b.min} : Binary{op.op, a.min, end});
   };

@@ -18,16 +18,23 @@ constexpr std::size_t kMostTries = 1000;  // to find inequalities in one loop
 // A constant bound further up than any stencil reaches is where something ends.
 constexpr std::int64_t kFarUp = 32;
 
+bool is_array_extent(const Expr& e) {
+  const auto* var = e.as<VarRef>();
+  return var != nullptr && is_array_symbol(var->name, "extent");
+}
+
+/// Does one of the numbers that `is_end` knows push it up?
+bool reaches_up(const Linear& form, bool (*is_end)(const Expr&)) {
+  return std::any_of(form.terms.begin(), form.terms.end(),
+                     [&](const auto& term) { return term.second > 0 && is_end(term.first); });
+}
+
 /// What stands for a number of points: an array's extent, and such a number in parts or at least 1.
 bool is_extent(const Expr& e) {
-  if (const auto* var = e.as<VarRef>()) return is_array_symbol(var->name, "extent");
+  if (is_array_extent(e)) return true;
   const auto* op = e.as<Binary>();
   if (op == nullptr) return false;
-  const auto grows = [](const Expr& part) {
-    const Linear form = linearize(part);
-    return std::any_of(form.terms.begin(), form.terms.end(),
-                       [](const auto& term) { return term.second > 0 && is_extent(term.first); });
-  };
+  const auto grows = [](const Expr& part) { return reaches_up(linearize(part), is_extent); };
   switch (op->op) {
     case BinaryOp::Div: return as_int(op->b) != nullptr && *as_int(op->b) > 0 && grows(op->a);
     case BinaryOp::Max: {
@@ -37,19 +44,6 @@ bool is_extent(const Expr& e) {
     case BinaryOp::Min: return grows(op->a) || grows(op->b);
     default: return false;
   }
-}
-
-bool reaches_up(const Linear& form) {
-  return std::any_of(form.terms.begin(), form.terms.end(),
-                     [](const auto& term) { return term.second > 0 && is_extent(term.first); });
-}
-
-bool reaches_up(const Expr& bound) {
-  const Linear form = linearize(bound);
-  return std::any_of(form.terms.begin(), form.terms.end(), [](const auto& term) {
-    const auto* var = term.first.template as<VarRef>();
-    return term.second > 0 && var && is_array_symbol(var->name, "extent");
-  });
 }
 
 // Is it made of where an array begins or ends?
@@ -98,19 +92,30 @@ Expr nearest_period(const Expr& a, const Expr& n) {
   return to_expr(form);
 }
 
-/// `s` with a constant for a name in what its loops walk: those of no iterations are gone.
+/// `s` with a constant for a name in what its loops walk: those of no iterations are gone, and what
+/// stands around nothing else. Undefined: nothing is left.
 ir::Stmt with_bound(const ir::Stmt& s, const std::string& name, const Expr& value) {
-  const auto* loop = s.as<ir::For>();
-  if (loop != nullptr && (uses_var(loop->min, name) || uses_var(loop->extent, name))) {
+  ir::Stmt at = s;
+  if (const auto* loop = s.as<ir::For>();
+      loop != nullptr && (uses_var(loop->min, name) || uses_var(loop->extent, name))) {
     const auto bound = [&](const Expr& e) { return passes::simplify(substitute(e, name, value)); };
-    const Expr min = bound(loop->min), extent = bound(loop->extent);
+    const Expr extent = bound(loop->extent);
     if (const auto* count = as_int(extent); count != nullptr && *count <= 0) return {};
-    return with_bound(
-        ir::make_stmt(ir::For{loop->name, min, extent, loop->kind, loop->body, loop->rolled}), name,
-        value);
+    at = ir::make_stmt(
+        ir::For{loop->name, bound(loop->min), extent, loop->kind, loop->body, loop->rolled});
   }
-  return ir::map_children(
-      s, [&](const ir::Stmt& child) { return with_bound(child, name, value); }, nullptr);
+  bool is_leaf = true, is_left = false;
+  at = ir::map_children(
+      at,
+      [&](const ir::Stmt& child) {
+        if (!child.defined()) return child;
+        ir::Stmt rest = with_bound(child, name, value);
+        is_leaf = false;
+        is_left = is_left || rest.defined();
+        return rest;
+      },
+      nullptr);
+  return is_leaf || is_left ? at : ir::Stmt();
 }
 
 /// `ranges` and those of the variables of all loops in `body`.
@@ -160,6 +165,13 @@ Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const 
 Ranges Interior::with_inner(const ir::Stmt& body, const Ranges& ranges) {
   Ranges around = ranges;
   find_inner(body, around);
+  ir::walk(
+      body,
+      [&](const ir::Stmt& s) {
+        const auto* loop = s.as<ir::For>();
+        if (loop != nullptr && inner_.count(loop->name) == 0) unknown_.insert(loop->name);
+      },
+      nullptr);
   for (const std::string& name : unknown_) inner_.erase(name);
   if (blocks_) return with_loops_of(body, ranges);
   Ranges known = ranges;
@@ -256,7 +268,7 @@ void Interior::add_inner(const ir::For& inner, const Ranges& ranges) {
     if (first && end && *end > *first) {
       walked = {make_const(Int(32), *first), make_const(Int(32), *end - 1)};
     } else if (first && end) {
-      return;  // of no iterations
+      return;  // of no iterations: others of its name say what it is, or nothing does
     }
   }
   if (!walked.bounded()) {
@@ -346,7 +358,9 @@ Expr Interior::run_compare(const Expr& e, const Compare& op) {
   }
   const Expr& still = follows(low) ? high : low;
   // Elsewhere than at the ends of arrays both sides may be as long, and blocks pay for a test only.
-  if (blocks_ && !is_of_array(still) && !reaches_up(follows(low) ? low : high)) return e;
+  if (blocks_ && !is_of_array(still) &&
+      !reaches_up(linearize(follows(low) ? low : high), is_array_extent))
+    return e;
   const bool late = is_late(still, follows(low) ? low : high);
   // `low` follows: true before the bound. `high` follows: true after it.
   const bool holds = follows(low) ? late : !late;
@@ -366,8 +380,8 @@ bool Interior::follows(const Expr& e) {
 }
 
 bool Interior::is_late(const Linear& bound, const Expr& beside) {
-  if (blocks_) return reaches_up(to_expr(bound));
-  if (reaches_up(bound)) return true;
+  if (blocks_) return reaches_up(bound, is_array_extent);
+  if (reaches_up(bound, is_extent)) return true;
   const std::string& variable = *variables_.begin();
   Linear form = bound, passing = linearize(beside);
   const std::int64_t slope = std::abs(passing.take(variable));

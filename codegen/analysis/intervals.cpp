@@ -19,7 +19,6 @@ namespace {
 Expr constant(std::int64_t value, Type type = Int(32)) { return make_const(type, value); }
 
 Interval point(const Expr& e) { return {e, e}; }
-bool is_point(const Interval& i) { return i.bounded() && i.min.same_as(i.max); }
 
 // What holds the values of both.
 Interval hull(const Interval& a, const Interval& b) {
@@ -200,7 +199,7 @@ class IntervalFinder {
       case BinaryOp::Mul: return of_corners(a, b, [](const Expr& x, const Expr& y) { return x * y; });
       case BinaryOp::Div: return of_quotient(a, b);
       case BinaryOp::Shr:
-        if (!is_point(b)) return of_nearer_to_0(a);
+        if (!b.is_point()) return of_nearer_to_0(a);
         return of_corners(a, b, [](const Expr& x, const Expr& y) { return x >> y; });
       case BinaryOp::Shl:
         if (!as_int(op.b)) return {};
@@ -231,13 +230,13 @@ class IntervalFinder {
 
   Interval of_quotient(const Interval& a, const Interval& b) {
     const auto quotient = [](const Expr& x, const Expr& y) { return x / y; };
-    if (const auto* k = b.bounded() ? as_int(b.min) : nullptr; k && is_point(b)) {
+    if (const auto* k = b.bounded() ? as_int(b.min) : nullptr; k && b.is_point()) {
       if (*k == 0) return b;
       const auto side = [&](const Expr& x) { return x.defined() ? tidy(x / b.min) : x; };
       return *k > 0 ? Interval{side(a.min), side(a.max)} : Interval{side(a.max), side(a.min)};
     }
     // By one value, whatever its sign: monotone. By many: nothing grows.
-    if (is_point(b)) return of_corners(a, b, quotient);
+    if (b.is_point()) return of_corners(a, b, quotient);
     if (!a.bounded()) return {};
     const Expr most = max(max(a.max, -a.min), constant(0, a.min.type()));
     return tidy(Interval{-most, most});

@@ -18,6 +18,8 @@ namespace mica::analysis {
 struct Interval {
   Expr min, max;
   [[nodiscard]] bool bounded() const { return min.defined() && max.defined(); }
+  /// Both ends are one expression.
+  [[nodiscard]] bool is_point() const { return bounded() && min.same_as(max); }
 };
 /// Intervals of variables in scope; variables that are not listed stand for themselves.
 using Scope = std::map<std::string, Interval>;

@@ -187,6 +187,17 @@ bool LoopVars::is_marched() const {
                      [](const Loop& loop) { return loop.kind == LoopKind::March; });
 }
 
+const LoopVars::Loop* LoopVars::lanes() const {
+  const auto found = std::find_if(loops_.begin(), loops_.end(),
+                                  [](const Loop& loop) { return loop.kind == LoopKind::GpuThread; });
+  return found == loops_.end() ? nullptr : &*found;
+}
+
+bool LoopVars::walks_lanes(const std::string& dim) const {
+  const Loop* thread = lanes();
+  return thread != nullptr && uses_var(value(dim), thread->name);
+}
+
 int LoopVars::step_of(const std::string& dim, int from) const {
   for (int i = from; i < static_cast<int>(spec_.steps.size()); ++i) {
     const auto& step = spec_.steps[static_cast<std::size_t>(i)];

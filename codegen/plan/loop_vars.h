@@ -56,6 +56,10 @@ class LoopVars {
   [[nodiscard]] std::vector<std::pair<std::string, Expr>> fused_extents() const;
   /// One of the loops is a march.
   [[nodiscard]] bool is_marched() const;
+  /// The innermost loop over threads, which are a warp's lanes; null: none.
+  [[nodiscard]] const Loop* lanes() const;
+  /// Do the lanes of a warp stand beside one another along the dimension?
+  [[nodiscard]] bool walks_lanes(const std::string& dim) const;
   /// How blocks overlap along a dimension: each has `points`, of which the first `before` and the last
   /// `after` are others' own; whole vectors, where the dimension has vectors.
   struct Overlap {

@@ -132,12 +132,8 @@ class Stages {
   // The dimension beside whose rows other warps hold those that a thread reads; without threads any, for
   // which shared_rows asks for some.
   [[nodiscard]] std::optional<std::size_t> column(const MarchStage& step) const {
-    const auto& loops = frame_.vars.loops();
-    const auto lane = std::find_if(loops.begin(), loops.end(),
-                                   [](const auto& l) { return l.kind == LoopKind::GpuThread; });
     for (std::size_t d = 0; d < step.kept.beside.size(); ++d) {
-      if (step.kept.beside[d] == Around()) continue;
-      if (lane == loops.end() || !uses_var(frame_.vars.value(frame_.dims[d]), lane->name)) return d;
+      if (step.kept.beside[d] != Around() && !frame_.vars.walks_lanes(frame_.dims[d])) return d;
     }
     return std::nullopt;
   }

@@ -6,7 +6,6 @@
 
 #include "codegen/analysis/linear.h"
 #include "codegen/plan/placed_funcs.h"
-#include "dsl/expr/traverse.h"
 #include "dsl/pipeline/march_taps.h"
 
 namespace mica::planning {
@@ -91,7 +90,7 @@ class Taps {
       const bool of_thread = !source.step || !source.step->kept.is_beside();
       const bool plane = source.step && source.step->dim == static_cast<int>(d);
       if (of_thread || plane || tap.at[d].offset == 0 || tap.server == Server::Shared) continue;
-      const bool row = walks_lanes(d);
+      const bool row = plan_.frame.vars.walks_lanes(func_.args[d]);
       tap.server = row ? Server::Lane : Server::Shared;
       tap.lanes = !row ? 0 : tap.at[d].offset < 0 ? -1 : 1;
       tap.along = row ? static_cast<int>(d) : -1;
@@ -163,25 +162,11 @@ class Taps {
   // Of a vector along the dimension, the unit of an exchange.
   [[nodiscard]] std::int64_t width_of(int dim) const { return dim == 0 ? plan_.frame.row.lanes : 1; }
 
-  // The loop over the threads of a row, which are a warp's lanes; null: none.
-  [[nodiscard]] const LoopVars::Loop* lanes() const {
-    const auto& loops = plan_.frame.vars.loops();
-    const auto thread = std::find_if(loops.begin(), loops.end(), [](const LoopVars::Loop& loop) {
-      return loop.kind == LoopKind::GpuThread;
-    });
-    return thread == loops.end() ? nullptr : &*thread;
-  }
-  // Do the lanes of a warp stand beside one another along the dimension, with any number of points each?
-  [[nodiscard]] bool walks_lanes(std::size_t dim) const {
-    const LoopVars::Loop* thread = lanes();
-    return thread != nullptr && uses_var(plan_.frame.vars.value(func_.args[dim]), thread->name);
-  }
-
   // Does the next lane hold the next vector? An update at constants or along a reduction has no loop in
   // some dimensions, and no neighbours there.
   [[nodiscard]] bool has_neighbours(int dim) const {
     const std::string& along = func_.args[static_cast<std::size_t>(dim)];
-    const LoopVars::Loop* thread = lanes();
+    const LoopVars::Loop* thread = plan_.frame.vars.lanes();
     if (thread == nullptr || plan_.frame.vars.roots().count(along) == 0) return false;
     const Expr value = plan_.frame.vars.value(along);
     return analysis::linearize(value).coefficient(thread->name) == width_of(dim);

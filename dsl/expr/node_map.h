@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "dsl/expr/expr.h"
+#include "dsl/expr/mix.h"
 
 namespace mica {
 
 /// Where the search for `node` begins in a table of a power of two of places. Neighbours in memory are
 /// set far apart: side by side they would make long runs without a free place.
 inline std::size_t first_place(const ExprNode* node, std::size_t places) {
-  const std::uint64_t mixed = (reinterpret_cast<std::uintptr_t>(node) >> 4) * 0x9e3779b97f4a7c15U;
+  const std::uint64_t mixed = (reinterpret_cast<std::uintptr_t>(node) >> 4) * kMixStep;
   return static_cast<std::size_t>(mixed >> 24) & (places - 1);
 }
 

@@ -329,9 +329,14 @@ TEST(DefaultSchedule, OfUpdatesOnTheHost) {
   const Var x("x"), y("y");
   const ImageParam u(Float(32), 2, "u");
   const RDom row({{0, 1000}}), box({{-2, 5}, {-2, 5}});
-  Func sums("sums"), filter("filter"), product("product");
+  const ImageParam v(Float(32), 1, "v");
+  Func sums("sums"), weighted("weighted"), filter("filter"), product("product"), taps("taps");
   sums(y) = 0.0F;
   sums(y) += u(row, y);
+  weighted(y) = 0.0F;
+  weighted(y) += u(row, y) * v(y);
+  taps(x) = 0.0F;
+  taps(x) += v(row) * v(x + row);
   filter(x, y) = 0.0F;
   filter(x, y) += u(x + box.x, y + box.y);
   product(x, y) = 0.0F;
@@ -340,11 +345,13 @@ TEST(DefaultSchedule, OfUpdatesOnTheHost) {
     const std::string text = f.print_loop_nest(Target::host());
     return text.substr(text.rfind("produce"));
   };
-  EXPECT_EQ(count(update_of(sums), "vectorized"), 0) << update_of(sums);
-  EXPECT_EQ(count(update_of(sums), "parallel"), 1) << update_of(sums);
-  const std::string taps = update_of(filter);
-  EXPECT_LT(taps.find("vectorized"), taps.find("for filter.u1.r.")) << "the domain is inside:\n" << taps;
-  EXPECT_GT(count(update_of(product), "vectorized"), 0) << update_of(product);
+  for (const Func& f : {sums, weighted}) {
+    EXPECT_EQ(count(update_of(f), "vectorized"), 0) << update_of(f);
+    EXPECT_EQ(count(update_of(f), "parallel"), 1) << update_of(f);
+  }
+  const std::string box_inside = update_of(filter);
+  EXPECT_LT(box_inside.find("vectorized"), box_inside.find("for filter.u1.r.")) << box_inside;
+  for (const Func& f : {product, taps}) EXPECT_GT(count(update_of(f), "vectorized"), 0) << update_of(f);
 }
 
 // The value before waits for no memory where a row is walked from its start; where rows are walked side

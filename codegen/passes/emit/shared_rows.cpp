@@ -65,12 +65,10 @@ class Neighbours {
         func_(*stage.func),
         copied_(copied),
         where_(where) {
-    const auto& loops = vars.loops();
-    const auto first = std::find_if(loops.begin(), loops.end(),
-                                    [](const auto& l) { return l.kind == LoopKind::GpuThread; });
+    const LoopVars::Loop* first = vars.lanes();
     for (std::size_t d = 0; d < func_.args.size(); ++d) {
       const Line line = line_of(marched, vars, d);
-      const bool of_warp = first != loops.end() && line.thread == first->name;
+      const bool of_warp = first != nullptr && line.thread == first->name;
       if (of_warp) row_ = line;
       if (stage.kept.beside[d] == Around()) continue;
       check(line, of_warp);

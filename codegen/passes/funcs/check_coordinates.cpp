@@ -1,15 +1,13 @@
 #include "codegen/passes/funcs/check_coordinates.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <unordered_map>
+#include <set>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
+#include "codegen/analysis/equal_nodes.h"
 #include "dsl/expr/limits.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -73,13 +71,8 @@ class CoordinateChecks {
 
   void add(const Interval& interval, std::int64_t low, std::int64_t high, std::string message,
            const SourceLocation& where) {
-    std::vector<Interval>& alike = seen_[interval.min.node().hash ^ (3 * interval.max.node().hash)];
-    if (std::any_of(alike.begin(), alike.end(), [&](const Interval& known) {
-          return equal(known.min, interval.min) && equal(known.max, interval.max);
-        })) {
-      return;
-    }
-    alike.push_back(interval);
+    const auto one = [this](const Expr& end) { return nodes_(end).ptr().get(); };
+    if (!seen_.insert({one(interval.min), one(interval.max)}).second) return;
     PlanCheck check;
     const Type type = interval.min.type();
     check.holds = interval.min >= make_const(type, low) && interval.max <= make_const(type, high);
@@ -120,7 +113,8 @@ class CoordinateChecks {
   Program& program_;
   bool domains_of_runs_ = false;
   Expr nothing_;  // holds where what is looked at is not carried out
-  std::unordered_map<std::size_t, std::vector<Interval>> seen_;  // has been checked; by their hashes
+  analysis::EqualNodes nodes_;
+  std::set<std::pair<const ExprNode*, const ExprNode*>> seen_;  // what the same launch has checked
 };
 
 }  // namespace

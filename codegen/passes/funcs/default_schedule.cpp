@@ -177,18 +177,22 @@ void schedule_planes(Definition& definition, int lanes) {
   add(definition, directive::MarkLoop{task, LoopKind::Parallel});
 }
 
-/// Does the domain, and no row of the Func, run along the rows of what an update reads? Vectors of
-/// points would then stride through memory: f(y) += u(r, y).
+/// Does the domain, and no row of the Func, run along the rows of what an update reads in the domain?
+/// Vectors of points would then stride through memory: f(y) += u(r, y) * v(y).
 bool sums_rows(const Definition& definition, const std::string& row) {
   bool along = false, across = false;
   const std::vector<std::string> domain = domain_of(definition);
+  const auto in_domain = [&](const Expr& index) {
+    return std::any_of(domain.begin(), domain.end(),
+                       [&](const std::string& r) { return uses_var(index, r); });
+  };
   analysis::for_each_access(definition, [&](const Access& access) {
     if (access.is_self || access.args.empty()) return;
-    const Expr& first = access.args.front();
-    const bool in_row = uses_var(first, row);
-    along = along || (!in_row && std::any_of(domain.begin(), domain.end(),
-                                             [&](const std::string& r) { return uses_var(first, r); }));
-    across = across || in_row;
+    if (!uses_var(access.args.front(), row)) {
+      along = along || in_domain(access.args.front());
+    } else {
+      across = across || std::any_of(access.args.begin(), access.args.end(), in_domain);
+    }
   });
   return along && !across;
 }

@@ -80,8 +80,8 @@ bool is_march(const ir::Stmt& s) {
   return block == nullptr ? is_loop(s) : std::any_of(block->stmts.begin(), block->stmts.end(), is_loop);
 }
 
-/// `s` with `chosen` in the place of its loop `main`, and serial loops for marches.
-ir::Stmt without_marches(const ir::Stmt& s, const ir::For* main, const ir::Stmt& chosen) {
+/// `s` with serial loops for marches, and `chosen` in the place of its loop `main`.
+ir::Stmt without_marches(const ir::Stmt& s, const ir::For* main = nullptr, const ir::Stmt& chosen = {}) {
   const auto* loop = s.as<ir::For>();
   if (loop != nullptr && loop == main) return chosen;
   const ir::Stmt r = ir::map_children(
@@ -127,7 +127,7 @@ class Splitter {
   [[nodiscard]] ir::Stmt split(const ir::Stmt& march) const {
     const ir::For& main = *main_loop(march);
     if (blocks_.empty() || size_of(main.body) > kLargestSplitMarch) {
-      return without_marches(march, nullptr, {});
+      return without_marches(march);
     }
     // Turns whose number is a constant are not told apart.
     const auto* turns = main.extent.as<VarRef>();
@@ -135,24 +135,21 @@ class Splitter {
     const std::set<std::string> along = is_short ? blocks_along(main) : std::set<std::string>();
     std::set<std::string> across = blocks_;
     std::erase_if(across, [&](const std::string& block) { return along.count(block) > 0; });
+    // `from` where blocks lie inside along the dimensions of `blocks`.
+    const auto apart = [&](const std::set<std::string>& blocks, const ir::Stmt& from,
+                           const std::set<std::string>& planes, const ir::Stmt& otherwise) {
+      analysis::Interior interior = analysis::Interior::of_blocks(blocks, from, ranges_);
+      const ir::Stmt inside = interior.run(from);
+      return where(interior, with_planes_inside(inside, planes), otherwise);
+    };
     // Where no point is more than a period outside, remainders are choices.
     analysis::Interior near = analysis::Interior::within_a_period(blocks_, march, ranges_);
     const ir::Stmt chosen = near.run(march);
     ir::Stmt result = with_planes_inside(chosen, along);
-    if (is_short && !across.empty()) {
-      analysis::Interior interior = analysis::Interior::of_blocks(across, chosen, ranges_);
-      const ir::Stmt inside = interior.run(chosen);
-      result = where(interior, with_planes_inside(inside, along), result);
-    }
-    if (!near.inequalities().empty()) {
-      result = where(near, result, without_marches(march, nullptr, {}));
-    }
+    if (is_short && !across.empty()) result = apart(across, chosen, along, result);
+    if (!near.inequalities().empty()) result = where(near, result, without_marches(march));
     // In two dimensions chunks have many first steps, which without tests are worth another copy.
-    if (!is_short || (blocks_.size() == 2 && !along.empty())) {
-      analysis::Interior interior = analysis::Interior::of_blocks(blocks_, march, ranges_);
-      const ir::Stmt inside = interior.run(march);
-      result = where(interior, without_marches(inside, nullptr, {}), result);
-    }
+    if (!is_short || (blocks_.size() == 2 && !along.empty())) result = apart(blocks_, march, {}, result);
     return result;
   }
 
@@ -175,13 +172,13 @@ class Splitter {
   // In the turns of the main loop of `march` whose planes lie inside nothing asks whether they do.
   [[nodiscard]] ir::Stmt with_planes_inside(const ir::Stmt& march,
                                             const std::set<std::string>& along) const {
-    if (along.empty()) return without_marches(march, nullptr, {});
+    if (along.empty()) return without_marches(march);
     const ir::For& main = *main_loop(march);
     const std::string& turns = main.extent.as<VarRef>()->name;
     const ir::Stmt loop = ir::make_stmt(main);
     analysis::Interior planes = analysis::Interior::of_blocks(along, loop, ranges_);
     const ir::Stmt inside = planes.run(loop);
-    if (planes.inequalities().empty()) return without_marches(march, nullptr, {});
+    if (planes.inequalities().empty()) return without_marches(march);
     const Expr none = make_const(Int(64), 0);
     Expr count = cast(Int(64), main.extent);
     for (analysis::Inequality holds : planes.inequalities()) {

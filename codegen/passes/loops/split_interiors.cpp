@@ -133,7 +133,7 @@ class Splitter {
                                                             still.body, loop.rolled})));
       }
     }
-    if (may_split) {
+    if (may_split && (!fewest_copies_ || is_innermost(loop.body))) {
       Interior interior(loop.name, loop.body, ranges_);
       const ir::Stmt inside = interior.run(loop.body);
       if (!is_short(loop, interior.stride())) {
