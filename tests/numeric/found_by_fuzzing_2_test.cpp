@@ -6,13 +6,12 @@
 namespace mica::test {
 namespace {
 
+const Var x("x"), y("y");
+
 TEST(FoundByFuzzing, ShufflesOfAFuncWithAnUpdateThatHasNoLoopAlongTheLanes) {
-  const Var x("x");
-  const Var y("y");
   const ImageParam u(Float(32), 2, "u");
   const RDom r({{0, 2}}, "r");
-  Func rows("rows");
-  Func column("column");
+  Func rows("rows"), column("column");
   rows(x, y) = u(x - 1, y) + u(x, y);
   rows(r, y) = u(r, y) + u(r + 1, y);
   column(x, y) = u(x - 1, y) + u(x, y);
@@ -21,17 +20,13 @@ TEST(FoundByFuzzing, ShufflesOfAFuncWithAnUpdateThatHasNoLoopAlongTheLanes) {
   const Box box{{-3, 39}, {-2, 5}};
   for (Func& func : std::vector<Func>{rows, column}) {
     func.gpu_tile(x, y, 32, 2).shuffle(u, x);
-    const auto memory = bind_demanded({func}, box, {u}, 1);
-    for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({func}, box, target));
+    EXPECT_TRUE(matches_oracle({func}, box, {u}, gpu_targets()));
   }
 }
 
 TEST(FoundByFuzzing, CopiesForAFuncThatIsComputedEarlyAreWaitedForWhereItReadsThem) {
-  const Var x("x");
-  const Var y("y");
   const ImageParam u(Float(32), 2, "u");
-  Func f("f");
-  Func g("g");
+  Func f("f"), g("g");
   f(x, y) = u(x, y - 1) + u(x + 1, y);
   g(x, y) = f(x, y) - f(x + 1, y - 1);
   for (const int early : {1, 2, 3}) {
@@ -39,19 +34,14 @@ TEST(FoundByFuzzing, CopiesForAFuncThatIsComputedEarlyAreWaitedForWhereItReadsTh
       g.clear_schedule();
       g.gpu_tile(x, 8).march(y).pipeline(f, early);
       f.compute_at(g, y).stage(u, MemoryType::Shared, load);
-      const Box box{{-3, 21}, {1, 9}};
-      const auto memory = bind_demanded({g}, box, {u}, 1);
-      for (const Target& target : gpu_targets()) EXPECT_TRUE(matches_oracle({g}, box, target)) << early;
+      EXPECT_TRUE(matches_oracle({g}, {{-3, 21}, {1, 9}}, {u}, gpu_targets())) << early;
     }
   }
 }
 
 TEST(FoundByFuzzing, LanesThatWalkAnotherDimensionThanTheFirstOrHaveTheirPointsWrittenOut) {
-  const Var x("x");
-  const Var y("y");
   const ImageParam u(Float(32), 2, "u");
-  Func before("before");
-  Func next("next");
+  Func before("before"), next("next");
   before(x, y) = u(x, y) + 0.5F * u(x + 1, y);
   next(x, y) = before(x, y) - 0.3F * before(x - 1, y) + 0.2F * before(x + 1, y + 1) +
                0.7F * before(x, y - 2) - 0.9F * before(x - 2, y - 1);
@@ -79,16 +69,14 @@ TEST(FoundByFuzzing, LanesThatWalkAnotherDimensionThanTheFirstOrHaveTheirPointsW
 
 // A window of rows goes on from the points that it holds.
 TEST(FoundByFuzzing, ARecurrenceAlongRowsInAWindowOnTheHost) {
-  const Var x("x"), y("y"), yo("yo"), yi("yi");
+  const Var yo("yo"), yi("yi");
   const ImageParam u(Float(32), 2, "u");
-  const Box box{{0, 14}, {0, 5}};
   Func sums("sums"), f("f");
   sums(x, y) = select(x == 1, u(x, y), 0.5F * sums(x - 1, y) + u(x, y));
   f(x, y) = sums(x + 1, y);
-  const auto memory = bind_demanded({f}, box, {u}, 1);
   sums.compute_at(f, "x").store_at(f, "yo");
   f.split(y, yo, yi, 2);
-  EXPECT_TRUE(matches_oracle({f}, box, Target::host()));
+  EXPECT_TRUE(matches_oracle({f}, {{0, 14}, {0, 5}}, {u}, {Target::host()}));
 }
 
 }  // namespace

@@ -116,6 +116,18 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
   return run_matches(expected_values(outputs, box), outputs, box, target);
 }
 
+::testing::AssertionResult matches_oracle(const std::vector<Func>& outputs, const Box& box,
+                                          const std::vector<ImageParam>& inputs,
+                                          const std::vector<Target>& targets) {
+  const auto memory = bind_demanded(outputs, box, inputs, 1);
+  const std::vector<AnyBuffer> expected = expected_values(outputs, box);
+  for (const Target& target : targets) {
+    const ::testing::AssertionResult matches = run_matches(expected, outputs, box, target);
+    if (!matches) return matches;
+  }
+  return ::testing::AssertionSuccess();
+}
+
 void schedule_plain_gpu(Func& func) {
   std::vector<std::string> vars = func.function()->args;
   const Recurrence* recurrence = recurrence_of(*func.function());

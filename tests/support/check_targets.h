@@ -37,6 +37,10 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
 /// The same with the oracle's values.
 ::testing::AssertionResult matches_oracle(const std::vector<Func>& outputs, const Box& box,
                                           const Target& target);
+/// The same on each of `targets`, of random inputs that hold what is read of them.
+::testing::AssertionResult matches_oracle(const std::vector<Func>& outputs, const Box& box,
+                                          const std::vector<ImageParam>& inputs,
+                                          const std::vector<Target>& targets);
 
 /// Gives `func` one thread a point: blocks of 32, 16x4 or 8x4x2 threads over its first dimensions,
 /// further dimensions and a recurrence's serial in each thread; updates the same over their pure
