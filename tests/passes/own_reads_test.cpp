@@ -77,7 +77,7 @@ TEST(OwnReads, AnUpdateWithColorsStepsFromPointToPoint) {
 
 TEST(OwnReads, AnUpdateWithoutDirectivesReadsRowByRow) {
   const ImageParam u(Float(32), 3, "u");
-  const RDom r({{0, 70}});  // more than the points of a filter
+  const RDom r({{0, 17}});  // more rows than a filter has
   Func f("f");
   f(x, y) = 0.0F;
   f(x, y) += u(x, y, r);
