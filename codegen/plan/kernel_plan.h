@@ -122,6 +122,9 @@ struct Stage {
   /// By the Func's dimensions; of Level::Thread from the thread's first point. In the marched dimension
   /// of a stage with a ring: the plane of a step. Empty: not known (inside another stage's loops).
   std::vector<Side> box = {};
+  /// Of a stage that does not march: points of the kernel's Func, in its dimensions, for which it is
+  /// filled once. Its loop may stand inside loops that the frame has as points of a thread or block.
+  std::vector<std::optional<std::int64_t>> serves = {};
   std::vector<Residence> kept = {};  ///< empty: the Func of the kernel, which is stored
   Crew crew = {};
   Fill fill = {};

@@ -167,6 +167,7 @@ class Stages {
     for (std::size_t d = 0; d < box.size() && !nested; ++d) {
       stage.box.push_back(side(box[d], d, func, position));
     }
+    if (!nested) stage.serves = points_inside(position);
     const bool bulk = !threads && copies_in_bulk(program_, func, box, frame_.row);
     fill(stage, func, box, bulk);
     std::size_t stored = position;
@@ -332,6 +333,18 @@ class Stages {
     const auto& loops = frame_.vars.loops();
     for (std::size_t i = position; i < loops.size(); ++i) names.insert(loops[i].name);
     return names;
+  }
+
+  // Points of the kernel's Func in what stands inside loop `position`; empty: of no constant number, or
+  // an update has no loop there.
+  [[nodiscard]] std::vector<std::optional<std::int64_t>> points_inside(std::size_t position) const {
+    std::vector<std::optional<std::int64_t>> points(frame_.dims.size());
+    const std::set<std::string> fixed = around(position);
+    for (std::size_t e = 0; e < points.size(); ++e) {
+      if (frame_.vars.roots().count(frame_.dims[e]) == 0) continue;
+      points[e] = analysis::constant_extent(frame_.vars.interval(frame_.dims[e], fixed));
+    }
+    return points;
   }
 
   [[nodiscard]] bool in_thread(std::size_t position) const {

@@ -100,14 +100,17 @@ class Verifier {
     }
     if (read.dim < 0 || read.dim != held.dim || !read.points || !held.points) return;
     const auto e = static_cast<std::size_t>(read.dim);
-    const bool own = reader.func == plan_.func;
-    if (source.level == Level::Thread) {
-      // From the thread's first point: what one iteration of its loops reads may be less.
-      if (own) read.points = 1;
-    } else if (reader.level == Level::Thread && !own) {
-      const auto& block = plan_.frame.block.at(e);
-      if (!block) return;
-      read.points = *read.points + *block - plan_.frame.own.at(e);
+    if (!source.serves.empty()) {
+      // While the source keeps its values, the reader's first point moves on.
+      const auto& all = source.serves.at(e);
+      if (!all) return;
+      if (reader.func == plan_.func) {
+        read.points = *all;
+      } else if (!reader.serves.empty()) {
+        const auto& once = reader.serves.at(e);
+        if (!once) return;
+        read.points = *read.points + *all - *once;
+      }
     }
     const std::int64_t first = read.first + index.offset, end = first + *read.points;
     if (first >= held.first && end <= *held.end()) return;
