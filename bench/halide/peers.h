@@ -139,7 +139,8 @@ template <typename In, typename Out, typename Make>
 void compare(const char* name, const Memory& in, const Memory& shape, int schedules, int rounds,
              bool same_bits, Make make, const PlainLoops& plain = nullptr) {
   std::vector<Contender> contenders;
-  // All write the same array: which pages an array has makes up to 5 % of a time.
+  // All write the same array: with one of its own a contender took 0.51 to 0.53 ms where others took
+  // 0.41 to 0.43.
   const Memory result = shape;
   for (int s = 0; s < schedules; ++s) {
     HalideLanguage halide;
