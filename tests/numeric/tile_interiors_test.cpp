@@ -156,5 +156,35 @@ TEST(TileInteriorsOfThreeDimensions, HaveTheOraclesBits) {
   }
 }
 
+// Planes together in vectors, strips of rows and blocks of planes in one loop: the schedule of a star
+// that has none, and loops that were fused of three.
+TEST(PlaneInteriors, HaveTheOraclesBits) {
+  const ImageParam u(Float(32), 3, "u");
+  const Var zo("zo"), zi("zi"), all("all");
+  const std::vector<Directives> schedules = {
+      [](Func&) {}, [&](Func& g) { g.vectorize(x, 16).fuse(y, z, t).parallel(t); },
+      [&](Func& g) {
+        g.split(z, zo, zi, 3).reorder(zi, x, y, zo).unroll(zi).vectorize(x, 8).parallel(zo);
+      },
+      [&](Func& g) { g.tile(x, y, xo, yo, xi, yi, 8, 4).fuse(xo, yo, t).fuse(t, z, all).parallel(all); },
+      [&](Func& g) {
+        g.tile(x, y, xo, yo, xi, yi, 8, 4).vectorize(xi, 8).fuse(xo, yo, t).fuse(t, z, all);
+      }};
+  for (const Box& box : {Box{{0, 35}, {0, 70}, {0, 9}}, Box{{0, 64}, {0, 33}, {0, 8}},
+                         Box{{0, 3}, {0, 2}, {0, 1}}, Box{{0, 16}, {0, 5}, {0, 5}}}) {
+    const auto memory = bind_random(u, box, 11);
+    Box wider = box;
+    wider[0] = {-2, box[0].second + 5};
+    wider[2] = {-1, box[2].second + 3};
+    for (const Func& b : all_conditions(u)) {
+      Func f("f");
+      f(x, y, z) = b(x - 1, y, z) + b(x + 1, y, z) * b(x, y - 1, z) + b(x, y + 2, z) + b(x, y, z - 1) -
+                   b(x, y, z + 1) * b(x, y, z);
+      check(f, box, Target::host(), schedules);
+      check(f, wider, Target::host_checked(), {schedules[0], schedules[2]});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mica::test

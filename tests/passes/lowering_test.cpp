@@ -309,13 +309,19 @@ TEST(DefaultSchedule, OfTheHostTakesPlanesAtOnceWhereTheyShare) {
     f(x, y, z) = value;
     return f.print_loop_nest(Target::host());
   };
-  const std::string planes = nest(u(x, y, z - 1) + u(x + 1, y, z));
-  EXPECT_NE(planes.find("unrolled f.z.plane in [0, 4)"), std::string::npos) << planes;
-  EXPECT_NE(planes.find("for f.y.row in [0, min(32,"), std::string::npos) << planes;
-  const Func edge = BoundaryConditions::repeat_edge(u);
+  using namespace BoundaryConditions;
+  const Func edge = repeat_edge(u), image = repeat_image(u), mirror = mirror_image(u),
+             interior = mirror_interior(u);
+  for (const Expr& value : {u(x, y, z - 1) + u(x + 1, y, z), edge(x, y, z - 1) + edge(x, y, z),
+                            image(x, y, z) + image(x, y, z - 2), mirror(x, y, z - 1) + mirror(x, y, z),
+                            interior(x, y, z - 1) + interior(x, y, z)}) {
+    const std::string planes = nest(value);
+    EXPECT_NE(planes.find("unrolled f.z.plane in [0, 4)"), std::string::npos) << planes;
+    EXPECT_NE(planes.find("for f.y.row in [0, min(32,"), std::string::npos) << planes;
+  }
   Expr wide = u(x, y, z - 20);
   for (int i = -19; i < 20; ++i) wide += u(x, y, z + i);
-  for (const Expr& value : {u(x, y, z) + u(x, y + 1, z), edge(x, y, z - 1) + edge(x, y, z), wide,
+  for (const Expr& value : {u(x, y, z) + u(x, y + 1, z), edge(x, y, z) + edge(x, y + 1, z), wide,
                             u(x, y, z - 1) + u(x, z, y)}) {
     const std::string rows = nest(value);
     EXPECT_EQ(rows.find("plane"), std::string::npos) << rows;

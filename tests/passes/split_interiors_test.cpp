@@ -123,6 +123,32 @@ TEST_F(SplitInteriors, OfTilesAtAnEdgeAreSplitAgain) {
   EXPECT_EQ(text.find("f.yi.inside"), std::string::npos) << "rows cost few operations";
 }
 
+TEST_F(SplitInteriors, OfFusedTilesHaveNoneOfTheCondition) {
+  const Var xo("xo"), yo("yo"), xi("xi"), yi("yi"), t("t");
+  define(BoundaryConditions::mirror_image(u_));
+  f_.tile(x, y, xo, yo, xi, yi, 64, 32).vectorize(xi, 16).fuse(xo, yo, t).parallel(t);
+  const std::string text = to_string(lowered(f_, Backend::Host, "simplify_unrolled"));
+  EXPECT_GE(plain_stores(text), 1) << text;
+  EXPECT_NE(text.find("let f.t.outer = f.t/"), std::string::npos) << text;
+}
+
+// The schedule of a star that has none: planes together, blocks of them and strips of rows fused.
+TEST(SplitInteriorsOfPlanes, HaveNoneOfTheCondition) {
+  using namespace BoundaryConditions;
+  const Var z("z");
+  const ImageParam u(Float(32), 3, "u");
+  for (const Func& b : {repeat_edge(u), repeat_image(u), mirror_image(u), mirror_interior(u),
+                        constant_exterior(u, 2.0F)}) {
+    Func f("f");
+    f(x, y, z) = b(x - 1, y, z) + b(x + 1, y, z) + b(x, y - 1, z) + b(x, y, z - 1) + b(x, y, z + 1);
+    const std::string text = to_string(lowered(f, Backend::Host, "simplify_unrolled"));
+    EXPECT_GE(plain_stores(text), 4) << b.name() << "\n" << text;
+    EXPECT_NE(text.find("let f.z.task.outer = "), std::string::npos) << b.name() << "\n" << text;
+    // Planes are in the lanes of a vector whose taps stick out.
+    EXPECT_NE(text.find("f.x.point.cut0"), std::string::npos) << b.name() << "\n" << text;
+  }
+}
+
 TEST_F(SplitInteriors, OfRowsOfKnownLengthExist) {
   define(BoundaryConditions::repeat_image(u_));
   f_.bound(x, 0, 1024).vectorize(x, 16);

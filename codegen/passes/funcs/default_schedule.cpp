@@ -97,33 +97,52 @@ bool is_short(const Expr& index, int& most) {
          index.as<ParamRef>() != nullptr || index.as<ImageField>() != nullptr;
 }
 
-/// `index` without what keeps it to a box: u.min + (x + 1 - u.min) % u.extent becomes x + 1.
+/// `index` without what keeps it to a box: u.min + (x + 1 - u.min) % u.extent becomes x + 1. A mirrored
+/// one, min(i, 2n - 1 - i), becomes what it is before the mirror.
 Expr unbent(const Expr& index, const std::string& var) {
   if (const auto* op = index.as<Binary>()) {
-    const bool bends = op->op == BinaryOp::Min || op->op == BinaryOp::Max || op->op == BinaryOp::Mod;
-    if (bends && uses_var(op->a, var) != uses_var(op->b, var)) {
-      return unbent(uses_var(op->a, var) ? op->a : op->b, var);
+    const bool is_end = op->op == BinaryOp::Min || op->op == BinaryOp::Max;
+    const bool first = uses_var(op->a, var), second = uses_var(op->b, var);
+    if ((is_end || op->op == BinaryOp::Mod) && first != second) {
+      return unbent(first ? op->a : op->b, var);
+    }
+    if (is_end && first) {
+      const Expr a = unbent(op->a, var), b = unbent(op->b, var);
+      const auto slope = [&](const Expr& e) { return analysis::linearize(e).coefficient(var); };
+      if (slope(a) == 1 && slope(b) == -1) return a;
+      if (slope(a) == -1 && slope(b) == 1) return b;
     }
   }
   return map_children(index, [&](const Expr& child) { return unbent(child, var); });
 }
 
-/// Is it `var` and a constant, but for what keeps it to a box?
-bool is_near(const Expr& index, const std::string& var) {
-  if (offset_from(index, var)) return true;
+/// The constant, if the index is `var` and one, but for what keeps it to a box.
+std::optional<std::int64_t> near_offset(const Expr& index, const std::string& var) {
+  if (const auto offset = offset_from(index, var)) return offset;
   int most = 64;  // of a mirrored index a dozen
-  if (!is_short(index, most)) return false;
+  if (!is_short(index, most)) return std::nullopt;
   const analysis::Linear form = analysis::linearize(unbent(index, var));
-  return form.terms.size() == 1 && form.terms.front().second == 1 &&
-         equal(form.terms.front().first, make_var(var));
+  const bool is_near = form.terms.size() == 1 && form.terms.front().second == 1 &&
+                       equal(form.terms.front().first, make_var(var));
+  return is_near ? std::optional(form.constant) : std::nullopt;
+}
+
+/// Is it a number that goes back along `var` where it reaches an end?
+bool is_mirrored(const Expr& index, const std::string& var) {
+  bool mirrored = false;
+  walk(index, [&](const Expr& e) {
+    const auto* op = e.as<Binary>();
+    mirrored = mirrored || (op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max) &&
+                            uses_var(op->a, var) && uses_var(op->b, var));
+  });
+  return mirrored;
 }
 
 struct NearTaps {
   std::size_t count = 0;
-  bool bent_rows = false;  ///< along dimension 0 some keep to a box
-  bool bent = false;       ///< along any
-  /// Distances along the last dimension, of those that do not keep to a box.
-  std::set<std::int64_t> planes;
+  bool bent_rows = false;         ///< along dimension 0 some keep to a box
+  bool mirrored = false;          ///< along any, at its ends
+  std::set<std::int64_t> planes;  ///< distances along the last dimension
 };
 /// What the definition reads, if it does nothing but combine points at constant distances from its own,
 /// within a box or not; nothing where an index is another.
@@ -135,27 +154,29 @@ std::optional<NearTaps> near_taps(const Definition& definition, const FunctionDa
     if (access == nullptr || !near) return;
     near = access->args.size() == func.args.size();
     for (std::size_t d = 0; near && d < access->args.size(); ++d) {
-      near = is_near(access->args[d], func.args[d]);
-    }
-    for (std::size_t d = 0; near && d < access->args.size(); ++d) {
-      const std::optional<std::int64_t> offset = offset_from(access->args[d], func.args[d]);
-      taps.bent = taps.bent || !offset;
-      taps.bent_rows = taps.bent_rows || (d == 0 && !offset);
-      if (offset && d + 1 == access->args.size()) taps.planes.insert(*offset);
+      const std::optional<std::int64_t> offset = near_offset(access->args[d], func.args[d]);
+      near = offset.has_value();
+      const bool bent = !offset_from(access->args[d], func.args[d]);
+      taps.bent_rows = taps.bent_rows || (d == 0 && bent);
+      taps.mirrored = taps.mirrored || (bent && near && is_mirrored(access->args[d], func.args[d]));
+      if (near && d + 1 == access->args.size()) taps.planes.insert(*offset);
     }
     ++taps.count;
   });
   return near ? std::optional(taps) : std::nullopt;
 }
 
-/// Is it a stencil of few taps in three dimensions that reads planes beside its own?
+/// Is it a stencil of few taps in three dimensions that reads planes beside its own? Not where boundary
+/// conditions make it so long that partition_loops makes no copy without the tests of planes.
 bool shares_planes(const Definition& definition, const FunctionData& func) {
-  constexpr std::size_t kMostTaps = 32;
+  constexpr std::size_t kMostTaps = 32, kMostNodes = 800;
   if (func.args.size() != 3 || definition.recurrence || definition.domain || definition.coloring) {
     return false;
   }
   const std::optional<NearTaps> taps = near_taps(definition, func);
-  return taps && !taps->bent && taps->count <= kMostTaps && taps->planes.size() > 1;
+  std::size_t nodes = 0;
+  for (const Expr& value : definition.values) visit_nodes({value}, [&](const Expr&) { ++nodes; });
+  return taps && taps->count <= kMostTaps && taps->planes.size() > 1 && nodes <= kMostNodes;
 }
 
 /// Planes at once share what they read of each other's: with four, 7 to 27 points of f32 take 0.69 to
@@ -293,7 +314,7 @@ bool widen_threads(Definition& definition, const FunctionData& func) {
   constexpr std::size_t kMostTaps = 32, kFewTaps = 8;
   if (definition.recurrence || definition.domain || definition.coloring) return false;
   const std::optional<NearTaps> taps = near_taps(definition, func);
-  if (!taps || taps->count > kMostTaps) return false;
+  if (!taps || taps->count > kMostTaps || taps->mirrored) return false;  // mirrored: not measured
   const int load_bytes = taps->bent_rows ? kBentBytes : kLoadBytes;
   const int bytes = widest_bytes(func.types), lanes = std::min(load_bytes / bytes, kMostLanes);
   const std::size_t rank = func.args.size();

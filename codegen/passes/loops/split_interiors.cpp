@@ -1,6 +1,7 @@
 #include "codegen/passes/loops/split_interiors.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "codegen/passes/funcs/bind_still.h"
 #include "codegen/passes/loops/loop_parts.h"
 #include "codegen/passes/loops/vector_line.h"
+#include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -24,12 +26,66 @@ using analysis::Ranges;
 
 constexpr std::int64_t kFewIterations = 64;
 constexpr std::size_t kMostCopies = 15;
+constexpr std::size_t kMostFusedCopies = 7;   // a half, which is what is left of whole planes, has few
 constexpr std::size_t kLargestMoved = 4'000;  // nodes of a body that has a copy for a row's last vector
+
+/// Does a loop or a name in `body` stand for a part of `e`?
+bool binds_any_of(const ir::Stmt& body, const Expr& e) {
+  bool found = false;
+  ir::walk(
+      body,
+      [&](const ir::Stmt& s) {
+        const auto* loop = s.as<ir::For>();
+        const auto* let = s.as<ir::LetStmt>();
+        found = found || (loop && uses_var(e, loop->name)) || (let && uses_var(e, let->name));
+      },
+      nullptr);
+  return found;
+}
 
 std::size_t size_of(const ir::Stmt& s) {
   std::size_t nodes = 0;
   ir::walk(s, nullptr, [&](const Expr&) { ++nodes; });
   return nodes;
+}
+
+/// A loop that was fused of two.
+struct Fused {
+  Expr outer, inner;                   ///< how many iterations the two have; outer undefined: unknown
+  std::string outer_name, inner_name;  ///< of the two loops' places
+  ir::Stmt body;                       ///< in those
+};
+
+/// Nothing where `body` asks for more of `name` than its quotient and remainder by one number.
+std::optional<Fused> fused_of(const std::string& name, const Expr& extent, const ir::Stmt& body) {
+  Fused fused{{}, {}, name + ".outer", name + ".inner", {}};
+  const auto is_place = [&](const Binary* op) {
+    const auto* var = op ? op->a.as<VarRef>() : nullptr;
+    return var != nullptr && var->name == name && (op->op == BinaryOp::Div || op->op == BinaryOp::Mod);
+  };
+  ir::walk(body, nullptr, [&](const Expr& e) {
+    const auto* op = e.as<Binary>();
+    if (!fused.inner.defined() && is_place(op)) fused.inner = op->b;
+  });
+  if (!fused.inner.defined() || uses_var(fused.inner, name) || binds_any_of(body, fused.inner))
+    return {};
+  NodeRewriter places([&](const Expr& e) {
+    const auto* op = e.as<Binary>();
+    if (!is_place(op) || !equal(op->b, fused.inner)) return Expr();
+    return make_var(op->op == BinaryOp::Div ? fused.outer_name : fused.inner_name);
+  });
+  if (const auto* both = extent.defined() ? extent.as<Binary>() : nullptr;
+      both != nullptr && both->op == BinaryOp::Mul) {
+    if (equal(both->b, fused.inner)) fused.outer = both->a;
+    if (equal(both->a, fused.inner)) fused.outer = both->b;
+  }
+  fused.body = ir::map_exprs(body, [&](const Expr& e) { return places(e); });
+  bool is_left = false;
+  ir::walk(fused.body, nullptr, [&](const Expr& e) {
+    const auto* var = e.as<VarRef>();
+    is_left = is_left || (var != nullptr && var->name == name);
+  });
+  return is_left ? std::nullopt : std::optional(fused);
 }
 
 class Splitter {
@@ -76,12 +132,11 @@ class Splitter {
 
   // A loop over vectors and the points that are left behind it, as one line; undefined where they are
   // none.
-  ir::Stmt run_row(const ir::For& loop, const ir::For& tail) {
+  ir::Stmt run_row(const ir::For& around, const ir::For& behind) {
+    const ir::For loop = with_lanes_around(around), tail = with_lanes_around(behind);
     const Expr points = points_of_row(loop, tail);
     if (!points.defined() || !may_split(loop)) return {};
     if (is_short(loop, *as_int(loop.body.as<ir::For>()->extent))) return {};
-    const std::size_t grown = size_ + 2 * size_of(loop.body);
-    if (!fewest_copies_ && grown > kLargestSplit) return {};
     const StillDivisions still = fewest_copies_ ? bind_still(loop) : StillDivisions{loop.body, {}};
     const ir::For row{loop.name, loop.min, loop.extent, loop.kind, still.body, loop.rolled};
     analysis::push_loop(ranges_, loop.name, loop.min, loop.extent);
@@ -91,8 +146,9 @@ class Splitter {
     if (!line || (line->inequalities.empty() ? size_of(loop.body) > kLargestMoved : !line->edge)) {
       return {};
     }
-    size_ = grown;
-    return with_values(still, split_line(row, *line, fewest_copies_ || tiles_.count(loop.name) > 0));
+    const bool shared_edges = !has_room_for(2, loop.body) || tiles_.count(loop.name) > 0;
+    size_ += 2 * size_of(loop.body);
+    return with_values(still, split_line(row, *line, shared_edges));
   }
 
   static ir::Stmt with_values(const StillDivisions& still, ir::Stmt loop) {
@@ -102,6 +158,9 @@ class Splitter {
     return loop;
   }
 
+  [[nodiscard]] bool has_room_for(std::size_t copies, const ir::Stmt& body) const {
+    return !fewest_copies_ && size_ + copies * size_of(body) <= kLargestSplit;
+  }
   static bool may_split(const ir::For& loop) {
     return (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) && !allocates(loop.body);
   }
@@ -125,6 +184,12 @@ class Splitter {
 
   ir::Stmt run_loop(const ir::Stmt& s, const ir::For& loop) {
     const bool may_split = this->may_split(loop);
+    if (const auto fused =
+            may_split && !fewest_copies_ ? fused_of(loop.name, loop.extent, loop.body) : std::nullopt) {
+      const ir::Stmt body =
+          run_fused(loop.name, *fused, [this](const ir::Stmt& each) { return run(each); });
+      return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body, loop.rolled});
+    }
     if (may_split && fewest_copies_ && !is_short(loop, 1)) {
       // The conditions of outer loops are the copies' own.
       const StillDivisions still = bind_still(loop);
@@ -147,22 +212,67 @@ class Splitter {
     return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body, loop.rolled});
   }
 
+  // Of a loop that was fused of two, or of more, each asks on its own whether it is inside:
+  //
+  //   let task.outer = task / n, task.inner = task % n
+  //   if outer is inside: if inner is inside: ... else: ...
+  //   else: ...
+  using Next = std::function<ir::Stmt(const ir::Stmt&)>;
+  ir::Stmt run_fused(const std::string& name, const Fused& fused, const Next& next) {
+    const Expr at = make_var(name), outer = at / fused.inner, inner = at % fused.inner;
+    if (fused.outer.defined()) {
+      analysis::push_loop(ranges_, fused.outer_name, Expr(0), fused.outer);
+    } else {
+      analysis::push_let(ranges_, fused.outer_name, outer);
+    }
+    analysis::push_loop(ranges_, fused.inner_name, Expr(0), fused.inner);
+    const ir::Stmt body = run_place(
+        fused.outer_name, fused.outer, fused.body,
+        [&](const ir::Stmt& each) { return run_place(fused.inner_name, fused.inner, each, next); });
+    ranges_.pop();
+    ranges_.pop();
+    return let(fused.outer_name, outer, let(fused.inner_name, inner, body));
+  }
+
+  ir::Stmt run_place(const std::string& name, const Expr& extent, const ir::Stmt& body,
+                     const Next& next) {
+    if (const auto fused = fused_of(name, extent, body)) return run_fused(name, *fused, next);
+    // Whole vectors and planes, and what is left behind them.
+    if (const auto* whole = body.as<ir::If>(); whole && uses_var(whole->condition, name)) {
+      const ir::Stmt rest = whole->else_case.defined() ? run(whole->else_case) : ir::Stmt();
+      return ir::make_stmt(
+          ir::If{whole->condition, run_place(name, extent, whole->then_case, next), rest});
+    }
+    Interior interior(name, body, ranges_);
+    const ir::Stmt inside = interior.run(body);
+    const std::size_t grown = size_ + size_of(body);
+    if (interior.inequalities().empty() || grown > kLargestSplit) return next(body);
+    size_ = grown;
+    tiles_.insert(interior.tiles().begin(), interior.tiles().end());
+    Expr holds;
+    for (const auto& [factor, rest] : interior.inequalities()) {
+      const Expr one = wide(make_var(name)) * wide(factor) + wide(rest) >= wide(0);
+      holds = holds.defined() ? holds && one : one;
+    }
+    const ir::Stmt within = next(inside);
+    return ir::make_stmt(ir::If{holds, within, run(body)});
+  }
+
   // The parts of a loop; undefined where it has none.
   ir::Stmt run_long(const ir::For& loop, const ir::Stmt& inside, const Interior& interior) {
+    // An innermost loop is split even where there is no room: as the whole condition costs vectors.
     const bool innermost = is_innermost(loop.body) && interior.tiles().empty();
-    if (fewest_copies_ && !innermost) return {};
+    const bool tight = !has_room_for(innermost ? 4 : 1, loop.body);
+    if (tight && !innermost) return {};
+    const ir::For lanes = with_lanes_around(loop);
     const auto line =
-        separate_ ? line_of(loop, {}, simplify(loop.min + loop.extent), ranges_) : std::nullopt;
-    const bool shared_edges = fewest_copies_ || tiles_.count(loop.name) > 0;
+        separate_ ? line_of(lanes, {}, simplify(loop.min + loop.extent), ranges_) : std::nullopt;
+    const bool shared_edges = tight || tiles_.count(loop.name) > 0;
     const std::size_t copies = line || (innermost && shared_edges) ? 3 : innermost ? 4 : 1;
-    const std::size_t grown = size_ + copies * size_of(loop.body);
-    if (!fewest_copies_ && grown > kLargestSplit) return {};
-    if (line && !line->inequalities.empty()) {
-      size_ = grown;
-      return split_line(loop, *line, shared_edges);
-    }
-    if (interior.inequalities().empty()) return {};
-    size_ = grown;
+    const bool is_line = line && !line->inequalities.empty();
+    if (!is_line && interior.inequalities().empty()) return {};
+    size_ += copies * size_of(loop.body);
+    if (is_line) return split_line(lanes, *line, shared_edges);
     return split(loop, inside, ends_of(loop, interior.inequalities()), innermost, shared_edges);
   }
 
@@ -228,7 +338,17 @@ class Splitter {
 
 // A nest with room for the copies that two or three nested loops make; a larger one has edges in its
 // innermost loops only, where they cost vectors: in outer loops they cost a few operations a row.
-bool has_room(std::size_t size) { return size * kMostCopies <= kLargestSplit; }
+bool has_room(const ir::Stmt& body, std::size_t size) {
+  bool fused = false;
+  ir::walk(
+      body,
+      [&](const ir::Stmt& s) {
+        const auto* loop = s.as<ir::For>();
+        fused = fused || (loop && fused_of(loop->name, loop->extent, loop->body));
+      },
+      nullptr);
+  return size * (fused ? kMostFusedCopies : kMostCopies) <= kLargestSplit;
+}
 
 }  // namespace
 
@@ -236,7 +356,8 @@ void split_interiors(Program& program) {
   for (auto& nest : program.nests) {
     if (nest.on_device) continue;
     const std::size_t size = size_of(nest.body);
-    nest.body = Splitter(size, !has_room(size), program.options.variant.separate).run(nest.body);
+    nest.body =
+        Splitter(size, !has_room(nest.body, size), program.options.variant.separate).run(nest.body);
   }
 }
 

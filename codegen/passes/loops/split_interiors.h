@@ -16,9 +16,10 @@
 // the row's end, where there is a condition and where there is none. Of moved vectors some points are
 // computed twice (vector_line). Loops over a few points stay whole. The loop over tiles asks `if a <= xo
 // < b`: tiles inside are whole and have no condition; in those at an edge, the innermost loop is split
-// again. In a nest so large that the copies would come to more than kLargestSplit nodes, only innermost
-// loops are split, and both of their edges share one copy of the code: the conditions of outer loops
-// cost a few operations a row.
+// again. A loop that was fused of two asks whether either is inside, one after the other: blocks of
+// planes and strips of rows. In a nest so large that the copies would come to more than kLargestSplit
+// nodes, only innermost loops are split, and both of their edges share one copy of the code: the
+// conditions of outer loops cost a few operations a row.
 //
 // Requires: simplify_loops; a vector's tail is a loop of its own (partition_loops). Ensures: the same
 // values; the same iterations in the same order, but for the vectors that were moved.

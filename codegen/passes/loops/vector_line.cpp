@@ -43,8 +43,10 @@ bool is_repeatable(const ir::Stmt& body) {
       [&](const ir::Stmt& s) {
         const auto* store = s.as<ir::Store>();
         if (store) stored.insert(store->buffer);
-        plain = plain &&
-                (store ? !store->streamed && !store->atomic : s.as<ir::Block>() || s.as<ir::LetStmt>());
+        const auto* loop = s.as<ir::For>();
+        const bool holds = s.as<ir::Block>() || s.as<ir::LetStmt>() ||
+                           (loop != nullptr && loop->kind == LoopKind::Unrolled);
+        plain = plain && (store ? !store->streamed && !store->atomic : holds);
       },
       [&](const Expr& e) {
         if (const auto* load = e.as<Load>()) loaded.insert(load->buffer);
@@ -146,6 +148,41 @@ std::vector<Inequality> Line::of_vectors(std::vector<Inequality> all) const {
     if (step < 0) one.rest.constant += step * (width - 1);
   }
   return all;
+}
+
+ir::For with_lanes_around(const ir::For& loop) {
+  std::vector<const ir::For*> written_out;
+  const auto* inner = loop.body.as<ir::For>();
+  for (; inner && inner->kind == LoopKind::Unrolled; inner = inner->body.as<ir::For>()) {
+    written_out.push_back(inner);
+  }
+  const bool lanes = inner && (inner->kind == LoopKind::Vectorized || inner->kind == LoopKind::Serial);
+  if (written_out.empty() || !lanes) return loop;
+  const auto follows = [&](const Expr& e) {
+    return std::any_of(written_out.begin(), written_out.end(),
+                       [&](const ir::For* of) { return uses_var(e, of->name); });
+  };
+  bool apart = !follows(inner->min) && !follows(inner->extent);
+  const auto judge = [&](const std::vector<Expr>& index) {
+    for (const Expr& e : index) apart = apart && !(uses_var(e, inner->name) && follows(e));
+  };
+  ir::walk(
+      inner->body,
+      [&](const ir::Stmt& s) {
+        if (const auto* store = s.as<ir::Store>()) judge(store->index);
+      },
+      [&](const Expr& e) {
+        if (const auto* load = e.as<Load>()) judge(load->index);
+      });
+  if (!apart) return loop;
+  ir::Stmt body = inner->body;
+  for (auto it = written_out.rbegin(); it != written_out.rend(); ++it) {
+    const ir::For& of = **it;
+    body = ir::make_stmt(ir::For{of.name, of.min, of.extent, of.kind, body, of.rolled});
+  }
+  body =
+      ir::make_stmt(ir::For{inner->name, inner->min, inner->extent, inner->kind, body, inner->rolled});
+  return {loop.name, loop.min, loop.extent, loop.kind, body, loop.rolled};
 }
 
 Expr points_of_row(const ir::For& loop, const ir::For& tail) {
