@@ -82,13 +82,13 @@ std::map<std::string, std::int64_t> with_array_names(const std::map<std::string,
 }
 
 Expr min_symbol(const std::string& buffer, std::size_t d) {
-  return make_var(buffer + ".min." + std::to_string(d));
+  return make_symbol(buffer, BufferField::Min, d);
 }
 Expr extent_symbol(const std::string& buffer, std::size_t d) {
-  return make_var(buffer + ".extent." + std::to_string(d));
+  return make_symbol(buffer, BufferField::Extent, d);
 }
 Expr stride_symbol(const std::string& buffer, std::size_t d) {
-  return make_var(buffer + ".stride." + std::to_string(d));
+  return make_symbol(buffer, BufferField::Stride, d);
 }
 
 }  // namespace mica

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "dsl/expr/names.h"
 #include "dsl/func/function.h"
 
 namespace mica::test {
@@ -47,10 +48,7 @@ class Compiler {
     return named(op.domain->dims.at(static_cast<std::size_t>(op.index)).name, type);
   }
   Step make(const ImageField& op, Type type) {
-    const char* const field = op.field == BufferField::Min      ? ".min."
-                              : op.field == BufferField::Extent ? ".extent."
-                                                                : ".stride.";
-    return named(op.image->name + field + std::to_string(op.dimension), type);
+    return named(symbol_name(op.image->name, op.field, static_cast<std::size_t>(op.dimension)), type);
   }
 
   Step make(const Cast& op, Type type) {

@@ -20,7 +20,7 @@ constexpr std::int64_t kFarUp = 32;
 
 bool is_array_extent(const Expr& e) {
   const auto* var = e.as<VarRef>();
-  return var != nullptr && is_array_symbol(var->name, "extent");
+  return var != nullptr && var->field == BufferField::Extent;
 }
 
 /// Does one of the numbers that `is_end` knows push it up?
@@ -51,8 +51,8 @@ bool is_of_array(const Expr& e) {
   bool found = false;
   mica::walk(e, [&](const Expr& node) {
     const auto* var = node.as<VarRef>();
-    found = found || (var != nullptr &&
-                      (is_array_symbol(var->name, "extent") || is_array_symbol(var->name, "min")));
+    found = found ||
+            (var != nullptr && (var->field == BufferField::Extent || var->field == BufferField::Min));
   });
   return found;
 }

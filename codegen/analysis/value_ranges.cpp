@@ -260,8 +260,7 @@ Range unclipped(const Expr& e, Known& ranges, From from) {
     return {*value, *value};
   }
   if (const auto* var = e.as<VarRef>()) {
-    return from == From::Limits ? ranges.given.limits(var->name, e.type())
-                                : ranges.given.find(var->name);
+    return from == From::Limits ? ranges.given.limits(*var, e.type()) : ranges.given.find(*var);
   }
   if (is_sum(e)) {
     const auto of_form = [&](const Linear& form) {
@@ -383,15 +382,19 @@ const Ranges::Entry* Ranges::entry(const std::string& name) const {
 }
 
 Ranges::Range Ranges::find(const std::string& name) const {
-  if (const Entry* found = entry(name)) return found->known;
-  if (is_array_symbol(name, "extent")) return {0, std::nullopt};
-  return {};
+  const Entry* found = entry(name);
+  return found ? found->known : Range{};
 }
 
-Ranges::Range Ranges::limits(const std::string& name, Type type) const {
-  if (const Entry* found = entry(name)) return found->limits;
-  if (is_array_symbol(name, "extent")) return {0, kLargestExtent};
-  if (is_array_symbol(name, "min")) return {-kLargestMin, kLargestMin};
+Ranges::Range Ranges::find(const VarRef& var) const {
+  if (const Entry* found = entry(var.name)) return found->known;
+  return var.field == BufferField::Extent ? Range{0, std::nullopt} : Range{};
+}
+
+Ranges::Range Ranges::limits(const VarRef& var, Type type) const {
+  if (const Entry* found = entry(var.name)) return found->limits;
+  if (var.field == BufferField::Extent) return {0, kLargestExtent};
+  if (var.field == BufferField::Min) return {-kLargestMin, kLargestMin};
   return of_type(type.element());
 }
 

@@ -35,9 +35,11 @@ class Ranges {
   void push(std::string name, Range known, Range limits);
   void push(std::string name, Range known) { push(std::move(name), known, known); }
   void pop() { entries_.pop_back(); }
+  /// Of a name that was pushed; nothing is known of others.
   [[nodiscard]] Range find(const std::string& name) const;
+  [[nodiscard]] Range find(const VarRef& var) const;
   /// Both sides of an i32 variable are known.
-  [[nodiscard]] Range limits(const std::string& name, Type type) const;
+  [[nodiscard]] Range limits(const VarRef& var, Type type) const;
 
  private:
   struct Entry {

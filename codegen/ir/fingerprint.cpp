@@ -169,7 +169,7 @@ class Writer {
     number(std::bit_cast<std::int64_t>(value));
   }
   void payload(const VarRef& op) {
-    const auto& [its_name, unnamed] = op;
+    const auto& [its_name, unnamed, field] = op;  // the name says which field it is
     name(its_name);
   }
   void payload(const Let& op) {

@@ -345,8 +345,8 @@ void verify_sizes(const Kernel& kernel, std::vector<std::string>& found) {
 void Environment::add_buffer(const std::string& name, Type type, int dimensions, bool writable) {
   buffers[name] = {type, dimensions, writable};
   for (int d = 0; d < dimensions; ++d) {
-    for (const char* field : {".min.", ".extent.", ".stride."}) {
-      symbols[name + field + std::to_string(d)] = std::nullopt;
+    for (const auto field : {BufferField::Min, BufferField::Extent, BufferField::Stride}) {
+      symbols[symbol_name(name, field, static_cast<std::size_t>(d))] = std::nullopt;
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "codegen/passes/funcs/infer_bounds.h"
 #include "codegen/program.h"
 #include "dsl/expr/deep_stack.h"
+#include "dsl/expr/names.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
 #include "runtime/run/evaluate.h"
@@ -26,8 +27,8 @@ struct Need {
 
 void set_box(Symbols& symbols, const std::string& array, const Ranges& ranges) {
   for (std::size_t d = 0; d < ranges.size(); ++d) {
-    symbols[array + ".min." + std::to_string(d)] = ranges[d].first;
-    symbols[array + ".extent." + std::to_string(d)] = ranges[d].second;
+    symbols[symbol_name(array, BufferField::Min, d)] = ranges[d].first;
+    symbols[symbol_name(array, BufferField::Extent, d)] = ranges[d].second;
   }
 }
 
@@ -146,7 +147,7 @@ std::vector<Ranges> StepReads::inside(std::vector<Ranges> boxes, const std::vect
     limits[image] = ranges_of(buffer);
     set_box(symbols, found->second, limits[image]);
     for (std::size_t d = 0; d < buffer.dims().size(); ++d) {
-      symbols[found->second + ".stride." + std::to_string(d)] = buffer.dims()[d].stride;
+      symbols[symbol_name(found->second, BufferField::Stride, d)] = buffer.dims()[d].stride;
     }
   }
   for (const auto& scalar : parts_->program.pipeline.params) {

@@ -32,7 +32,7 @@ bool starts_whole(const Expr& first, std::int64_t lanes,
   return std::all_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
     if (term.second % lanes == 0) return true;
     const auto* var = term.first.template as<VarRef>();
-    return var && term.second == 1 && is_array_symbol(var->name, "min");
+    return var && term.second == 1 && var->field == BufferField::Min;
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "dsl/expr/constant_math.h"
 #include "dsl/expr/float_mode.h"
+#include "dsl/expr/names.h"
 
 namespace mica {
 namespace {
@@ -62,6 +63,9 @@ Expr make_const(Type type, double value) {
 }
 
 Expr make_var(const std::string& name, Type type) { return make_expr(type, VarRef{name}); }
+Expr make_symbol(const std::string& array, BufferField field, std::size_t d, Type type) {
+  return make_expr(type, VarRef{symbol_name(array, field, d), {}, field});
+}
 
 const std::int64_t* as_int(const Expr& e) {
   if (const auto* imm = e.as<IntImm>()) return &imm->value;

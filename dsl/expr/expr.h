@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -124,12 +125,16 @@ struct IntImm {
 struct FloatImm {
   double value = 0;
 };
+/// What is known of a dimension of an array.
+enum class BufferField : std::uint8_t { Min, Extent, Stride };
 /// A named scalar: a Var of a definition, a loop variable, a let-bound name, or a symbol that the
 /// launch supplies ("u.min.0", "u.extent.1", "u.stride.2", a Param's name).
 struct VarRef {
   std::string name;
   /// Keeps the name of a Var without one from being given to another.
   std::shared_ptr<const void> unnamed = {};
+  /// What an array's symbol says of it ("u.extent.1").
+  std::optional<BufferField> field = {};
 };
 /// A run-time scalar of the user's.
 struct ParamRef {
@@ -140,7 +145,6 @@ struct RVarRef {
   std::shared_ptr<const RDomData> domain;
   int index = 0;
 };
-enum class BufferField : std::uint8_t { Min, Extent, Stride };
 /// A dimension's min, extent or stride of an input as the user names it: `u.dim(0).min()`.
 struct ImageField {
   std::shared_ptr<const ImageData> image;
@@ -300,6 +304,8 @@ Expr make_const(Type type, I value) {
 }
 /// A scalar variable reference, i32 unless told.
 Expr make_var(const std::string& name, Type type = Int(32));
+/// What a launch knows of dimension `d` of an array (symbol_name, dsl/expr/names.h).
+Expr make_symbol(const std::string& array, BufferField field, std::size_t d, Type type = Int(32));
 /// The value of an integer constant (through Broadcast), as IntImm holds it, or null.
 const std::int64_t* as_int(const Expr& e);
 /// True if `e` is the integer constant `value`.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "dsl/expr/expr.h"
+
 namespace mica {
 
 namespace {
@@ -156,11 +158,11 @@ std::string printed(const std::string& name) {
   return text;
 }
 
-bool is_array_symbol(const std::string& name, const std::string& field) {
-  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-  const std::string tail = "." + field + ".";
-  return digits < name.size() && digits > tail.size() &&
-         name.compare(digits - tail.size(), tail.size(), tail) == 0;
+std::string symbol_name(const std::string& array, BufferField field, std::size_t d) {
+  const char* const word = field == BufferField::Min      ? ".min."
+                           : field == BufferField::Extent ? ".extent."
+                                                          : ".stride.";
+  return array + word + std::to_string(d);
 }
 
 std::string UniqueNames::claim(const std::string& wanted) {

@@ -6,12 +6,16 @@
 // loops over a Func's dimensions, "f.x", have a name that nothing else has (loop_name).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace mica {
+
+enum class BufferField : std::uint8_t;  // dsl/expr/expr.h
 
 /// "x, y, z"; "none" for an empty list.
 std::string joined(const std::vector<std::string>& names);
@@ -37,8 +41,8 @@ std::string loop_name(const std::string& func, const std::string& dim);
 /// A name as people read it: the loop "x" of "f" is "f.x".
 std::string printed(const std::string& name);
 
-/// Is `name` that of an array's min, extent or stride ("u.stride.1"), as `field` says?
-bool is_array_symbol(const std::string& name, const std::string& field);
+/// The name of what a launch knows of an array's dimension: "u.stride.1".
+std::string symbol_name(const std::string& array, BufferField field, std::size_t d);
 
 /// Gives out names that were not given out before: a second "f" is "f·2".
 class UniqueNames {

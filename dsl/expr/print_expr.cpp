@@ -11,7 +11,6 @@
 #include "dsl/expr/names.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/func/function.h"
-#include "dsl/pipeline/graph_names.h"
 
 namespace mica {
 namespace {
@@ -209,7 +208,9 @@ class Printer {
   void print_op(Type, const RVarRef& op, Strength) {
     text(op.domain->dims.at(static_cast<std::size_t>(op.index)).name);
   }
-  void print_op(Type, const ImageField& op, Strength) { text(field_symbol(op.image->name, op)); }
+  void print_op(Type, const ImageField& op, Strength) {
+    text(symbol_name(op.image->name, op.field, static_cast<std::size_t>(op.dimension)));
+  }
   void print_op(Type type, const Cast& op, Strength) {
     call("cast<" + to_string(type) + ">", {&op.value});
   }

@@ -85,21 +85,4 @@ std::string GraphNames::of_text(const std::string& text) const {
   return unique.claim(word_of(text));
 }
 
-namespace {
-
-const char* field_word(BufferField field) {
-  switch (field) {
-    case BufferField::Min: return "min";
-    case BufferField::Extent: return "extent";
-    case BufferField::Stride: return "stride";
-  }
-  return "";
-}
-
-}  // namespace
-
-std::string field_symbol(const std::string& array, const ImageField& field) {
-  return array + "." + field_word(field.field) + "." + std::to_string(field.dimension);
-}
-
 }  // namespace mica

@@ -57,7 +57,4 @@ class GraphNames {
   std::unordered_map<std::string, std::string> by_text_;
 };
 
-/// The symbol of a field of the array `array`: "u.min.0", "u.extent.1", "u.stride.2".
-std::string field_symbol(const std::string& array, const ImageField& field);
-
 }  // namespace mica

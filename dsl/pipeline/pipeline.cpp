@@ -383,7 +383,8 @@ class PipelineMaker {
       return make_var(word_of_dimension(*rvar->domain, static_cast<std::size_t>(rvar->index)));
     }
     if (const auto* field = e.as<ImageField>()) {
-      return make_var(field_symbol(names_->of(field->image.get()), *field), e.type());
+      return make_symbol(names_->of(field->image.get()), field->field,
+                         static_cast<std::size_t>(field->dimension), e.type());
     }
     return {};
   }

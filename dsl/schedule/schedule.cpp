@@ -27,12 +27,6 @@ std::string quoted(const std::string& text) {
 /// A Var, which the text takes to be named as the loop is, or the loop's name.
 std::string var_or_name(const std::string& name) { return is_identifier(name) ? name : quoted(name); }
 
-/// The consumer that a wrapper named "source.in.consumer" belongs to; empty for another name.
-std::string consumer_of(const std::string& wrapper, const std::string& source) {
-  const std::string prefix = source + ".in.";
-  return wrapper.rfind(prefix, 0) == 0 ? wrapper.substr(prefix.size()) : "";
-}
-
 /// A variable that could hold the Func or input of this name.
 std::string handle(const std::string& name) {
   std::string word;
@@ -81,9 +75,6 @@ struct DirectiveText {
     const bool takes_some = std::tuple_size_v<decltype(D::fields())> > 0;
     const std::string none = takes_some ? "{}" : "";  // no loops, in a list, or nothing at all
     return fmt::format(".{}({})", member, arguments.empty() ? none : joined(arguments));
-  }
-  std::string operator()(const directive::In& d) const {
-    return fmt::format("{}.in({})", name_of(d.source), name_of(consumer_of(d.wrapper, d.source)));
   }
 
  private:
@@ -134,18 +125,26 @@ using HandleOf = std::function<std::string(const std::string&)>;
 std::string schedule_text(const Schedule& schedule, const HandleOf& handle_of,
                           std::string (*loop)(const std::string&)) {
   // How C++ names a Func: wrappers through their sources, others by a variable.
-  std::map<std::string, const directive::In*> wrappers;
+  struct Wrapper {
+    std::string source, consumer;
+  };
+  std::map<std::string, Wrapper> wrappers;
   for (const auto& stage : schedule.stages) {
     for (const auto& directive : stage.directives) {
       const auto* in = std::get_if<directive::In>(&directive.op);
-      if (in && !consumer_of(in->wrapper, in->source).empty()) wrappers[in->wrapper] = in;
+      if (in) wrappers[in->wrapper] = {in->source, stage.func};
     }
   }
+  constexpr int kNested = 8;  // a damaged file's wrappers may wrap themselves
+  int nested = 0;
   std::function<std::string(const std::string&)> name_of = [&](const std::string& name) {
     const auto it = wrappers.find(name);
-    if (it == wrappers.end()) return handle_of(name);
-    const directive::In& in = *it->second;
-    return fmt::format("{}.in({})", name_of(in.source), name_of(consumer_of(in.wrapper, in.source)));
+    if (it == wrappers.end() || nested == kNested) return handle_of(name);
+    ++nested;
+    std::string text =
+        fmt::format("{}.in({})", name_of(it->second.source), name_of(it->second.consumer));
+    --nested;
+    return text;
   };
   const DirectiveText<HandleOf> text{name_of, loop};
 
@@ -157,7 +156,7 @@ std::string schedule_text(const Schedule& schedule, const HandleOf& handle_of,
         const bool scheduled =
             std::any_of(schedule.stages.begin(), schedule.stages.end(),
                         [&](const DefinitionSchedule& s) { return s.func == in->wrapper; });
-        if (!scheduled) result += text(*in) + ";\n";
+        if (!scheduled) result += name_of(in->wrapper) + ";\n";
         continue;
       }
       chain += (chain.empty() ? "" : "\n    ") + std::visit(text, directive.op);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dsl/expr/float_mode.h"
+#include "dsl/expr/names.h"
 #include "runtime/run/trace.h"
 
 namespace mica {
@@ -15,8 +16,8 @@ namespace {
 int add_array(SymbolTable& symbols, const std::string& name, int dimensions) {
   const int first = symbols.size();
   for (int d = 0; d < dimensions; ++d) {
-    for (const char* field : {".min.", ".extent.", ".stride."}) {
-      symbols.add(name + field + std::to_string(d), Int(64));
+    for (const auto field : {BufferField::Min, BufferField::Extent, BufferField::Stride}) {
+      symbols.add(symbol_name(name, field, static_cast<std::size_t>(d)), Int(64));
     }
   }
   return first;

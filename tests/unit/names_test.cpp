@@ -64,14 +64,10 @@ TEST(Names, OfALoopIsReadWithADotAndIsNoOtherName) {
   EXPECT_NE(loop_name("u.window", "block"), loop_name("u", "window.block"));
 }
 
-TEST(Names, OfArraysSymbolsAreToldByTheirLastTwoParts) {
-  EXPECT_TRUE(is_array_symbol("u.stride.1", "stride"));
-  EXPECT_TRUE(is_array_symbol("f.in.stride.0.stride.12", "stride"));
-  EXPECT_FALSE(is_array_symbol("u.in.stride.min.0", "stride"));
-  EXPECT_FALSE(is_array_symbol("u.stride.x", "stride"));
-  EXPECT_FALSE(is_array_symbol(".stride.1", "stride"));
-  EXPECT_FALSE(is_array_symbol("stride.1", "stride"));
-  EXPECT_FALSE(is_array_symbol("u.strides.1", "stride"));
+TEST(Names, OfArraysSymbols) {
+  EXPECT_EQ(symbol_name("u", BufferField::Min, 0), "u.min.0");
+  EXPECT_EQ(symbol_name("f.1", BufferField::Extent, 12), "f.1.extent.12");
+  EXPECT_EQ(symbol_name("u", BufferField::Stride, 1), "u.stride.1");
 }
 
 TEST(PipelineNames, AreWordsOfTheUsersTextsAndTellThemApart) {

@@ -72,6 +72,14 @@ TEST(Schedule, WrappersPrintThroughTheirSource) {
   EXPECT_EQ(to_string(p.next.schedule()), "u.in(b);\nu.in(next).compute_at(next, y);\n");
 }
 
+TEST(Schedule, AWrapperThatWrapsItselfPrints) {
+  Schedule damaged;
+  damaged.stages.push_back({"w", 0, {{directive::In{"w", "w"}, {}}, {directive::ComputeRoot{}, {}}}});
+  const std::string text = to_string(damaged);
+  EXPECT_NE(text.find("w.in(w)"), std::string::npos) << text;
+  EXPECT_LT(text.size(), 4000U);
+}
+
 TEST(Schedule, ListsFuncsFromInputsToOutputsAndLeavesOutTheUnscheduled) {
   TwoStage p;
   p.next.vectorize(x, 8);

@@ -264,7 +264,7 @@ class Clamp {
     return place.constant % lanes == 0 &&
            std::all_of(place.terms.begin(), place.terms.end(), [&](const auto& term) {
              const auto* var = term.first.template as<VarRef>();
-             const bool origin = var != nullptr && term.second == 1 && is_array_symbol(var->name, "min");
+             const bool origin = var != nullptr && term.second == 1 && var->field == BufferField::Min;
              return origin || term.second % lanes == 0;
            });
   }
@@ -276,13 +276,13 @@ class Clamp {
     analysis::Linear place = analysis::linearize(first);
     const bool apart = std::any_of(place.terms.begin(), place.terms.end(), [&](const auto& term) {
       const auto* var = term.first.template as<VarRef>();
-      const bool launch = var != nullptr && is_symbol(var->name);
+      const bool launch = var != nullptr && is_symbol(*var);
       return !launch && term.second % lanes != 0;
     });
     if (apart) return std::nullopt;
     std::erase_if(place.terms, [](const auto& term) {
       const auto* var = term.first.template as<VarRef>();
-      return var == nullptr || !is_symbol(var->name);
+      return var == nullptr || !is_symbol(*var);
     });
     return analysis::to_expr(place);
   }
@@ -362,7 +362,7 @@ class Clamp {
     bool varies = false, grows = true;
     for (const auto& [atom, factor] : analysis::linearize(index).terms) {
       if (const auto* var = atom.as<VarRef>()) {
-        const bool same = fixed_.count(var->name) > 0 || is_symbol(var->name);
+        const bool same = fixed_.count(var->name) > 0 || is_symbol(*var);
         varies = varies || !same;
         grows = grows && (same || factor > 0);
       } else {
@@ -375,7 +375,7 @@ class Clamp {
   /// Is `e` where in a box a thread fills a point, counted from 0?
   [[nodiscard]] bool counts(const Expr& e) const {
     if (const auto* value = as_int(e)) return *value >= 0;
-    if (const auto* var = e.as<VarRef>()) return !is_symbol(var->name) && loops_.count(var->name) == 0;
+    if (const auto* var = e.as<VarRef>()) return !is_symbol(*var) && loops_.count(var->name) == 0;
     const auto* op = e.as<Binary>();
     if (op == nullptr || !counts(op->a)) return false;
     const bool by = op->op == BinaryOp::Div || op->op == BinaryOp::Mod;
@@ -383,8 +383,9 @@ class Clamp {
     if (by) return divisor != nullptr && *divisor > 0;
     return (op->op == BinaryOp::Add || op->op == BinaryOp::Mul) && counts(op->b);
   }
-  static bool is_symbol(const std::string& name) {
-    return is_array_symbol(name, "min") || is_array_symbol(name, "extent");
+
+  static bool is_symbol(const VarRef& var) {
+    return var.field == BufferField::Min || var.field == BufferField::Extent;
   }
 
   std::set<std::string> fixed_, loops_;

@@ -175,7 +175,7 @@ class Aligner {
           while (unit > 1 && k % unit != 0) unit /= 2;
           continue;
         }
-        if (is_stride(var->name)) continue;
+        if (var->field == BufferField::Stride) continue;
         if (!parameter || k != 1) return 1;
         origin = origin.defined() ? origin + *bare : *bare;
         continue;
@@ -187,14 +187,13 @@ class Aligner {
     return unit;
   }
 
-  static bool is_stride(const std::string& name) { return is_array_symbol(name, "stride"); }
   // A coordinate times a stride: a whole number of rows.
   static bool is_row_offset(const Expr& atom) {
     const auto* product = atom.as<Binary>();
     if (!product || product->op != BinaryOp::Mul) return false;
     for (const Expr* factor : {&product->a, &product->b}) {
       const auto* var = factor->as<VarRef>();
-      if (var && is_stride(var->name)) return true;
+      if (var && var->field == BufferField::Stride) return true;
     }
     return false;
   }

@@ -8,6 +8,7 @@
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/funcs/unify_arrays.h"
+#include "dsl/expr/names.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -309,13 +310,13 @@ class Flattener {
       }
       std::int64_t constant = form.constant;
       form.constant = 0;
-      const std::string symbol = symbol_of_stride(buffer, d);
-      if (const auto known = known_stride(buffer, d, symbol)) {
+      const std::string& array = array_with_stride(buffer, d);
+      if (const auto known = known_stride(buffer, d, array)) {
         (is_bounded(form) ? bounded : offset).add(form, *known);
         tail.constant += constant * *known;
         continue;
       }
-      const Expr stride = make_var(symbol, type);
+      const Expr stride = make_symbol(array, BufferField::Stride, d, type);
       if (!form.is_constant()) {
         Expr product = make_expr(type, Binary{BinaryOp::Mul, analysis::to_expr(form, type), stride});
         (is_of_block(form) ? rows : offset).add_term(product, 1);
@@ -338,23 +339,24 @@ class Flattener {
            });
   }
 
-  /// The array's own symbol where a constant is compiled in for it, else that of the first one like it.
-  [[nodiscard]] std::string symbol_of_stride(const std::string& buffer, std::size_t d) const {
-    std::string own = stride_symbol(buffer, d).as<VarRef>()->name;
+  /// Whose stride stands for this one's: its own where a constant is compiled in for it, else that of
+  /// the first array like it.
+  [[nodiscard]] const std::string& array_with_stride(const std::string& buffer, std::size_t d) const {
     const auto first = alike_.find(buffer);
-    if (first == alike_.end() || bake_.count(own) > 0) return own;
-    return stride_symbol(first->second, d).as<VarRef>()->name;
+    const bool own =
+        first == alike_.end() || bake_.count(symbol_name(buffer, BufferField::Stride, d)) > 0;
+    return own ? buffer : first->second;
   }
 
-  /// The stride of dimension `d`, whose name is `symbol`, if the code is for that one alone.
+  /// The stride of dimension `d`, which is also that of `array`, if the code is for that one alone.
   [[nodiscard]] std::optional<std::int64_t> known_stride(const std::string& buffer, std::size_t d,
-                                                         const std::string& symbol) const {
+                                                         const std::string& array) const {
     if (d == 0 && unit_stride_) return 1;
     if (const auto inner = inner_.find(buffer); inner != inner_.end()) {
       if (d == 0 && inner->second.stride > 0) return inner->second.stride;
       if (d > 0 && inner->second.unit == d) return 1;
     }
-    const auto baked = bake_.find(symbol);
+    const auto baked = bake_.find(symbol_name(array, BufferField::Stride, d));
     return baked == bake_.end() ? std::nullopt : std::optional(baked->second);
   }
 
@@ -388,7 +390,7 @@ class Flattener {
 std::set<std::string> min_symbols(const Plan& plan) {
   std::set<std::string> symbols;
   const auto add = [&](const std::string& array, std::size_t rank) {
-    for (std::size_t d = 0; d < rank; ++d) symbols.insert(min_symbol(array, d).as<VarRef>()->name);
+    for (std::size_t d = 0; d < rank; ++d) symbols.insert(symbol_name(array, BufferField::Min, d));
   };
   for (const auto& b : plan.buffers) add(b.name, static_cast<std::size_t>(b.dimensions));
   for (const auto& t : plan.temporaries) add(t.name, t.extents.size());
