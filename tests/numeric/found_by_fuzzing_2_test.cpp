@@ -1,6 +1,7 @@
 // Programs and schedules that random search found to go wrong, made small: further ones.
 #include <gtest/gtest.h>
 
+#include "tests/support/check_schedules.h"
 #include "tests/support/check_targets.h"
 
 namespace mica::test {
@@ -77,6 +78,38 @@ TEST(FoundByFuzzing, ARecurrenceAlongRowsInAWindowOnTheHost) {
   sums.compute_at(f, "x").store_at(f, "yo");
   f.split(y, yo, yi, 2);
   EXPECT_TRUE(matches_oracle({f}, {{0, 14}, {0, 5}}, {u}, {Target::host()}));
+}
+
+// What is computed inside of a loop that is written out, outside of the threads: it is filled again for
+// each of that loop's points, and holds what one of them reads.
+TEST(FoundByFuzzing, BoxesOfFuncsThatWrittenOutLoopsFillAgain) {
+  const ImageParam u(Float(32), 2, "u");
+  const Var bx("bx"), tx("tx"), yi("yi"), xi("xi");
+  Func g("g"), f("f");
+  g(x, y) = u(x, y) + 0.5F * u(x + 1, y);
+  f(x, y) = g(x - 1, y) + g(x + 1, y - 1) * g(x, y + 1);
+  const std::vector<Directives> schedules = {
+      [&](Func&) {
+        f.split(y, y, yi, 4).split(x, bx, tx, 32).reorder(tx, yi, bx, y).unroll(yi);
+        f.gpu_blocks(bx, y).gpu_threads(tx);
+        g.compute_at(f, yi).store_in(MemoryType::Shared);
+      },
+      [&](Func&) {
+        f.split(y, y, yi, 4).split(x, bx, tx, 32).split(bx, bx, xi, 2).reorder(tx, xi, yi, bx, y);
+        f.unroll(xi).unroll(yi).gpu_blocks(bx, y).gpu_threads(tx);
+        g.compute_at(f, xi).store_in(MemoryType::Shared);
+      },
+      [&](Func&) {
+        f.split(y, y, yi, 4).split(x, bx, tx, 32).split(bx, bx, xi, 2).reorder(tx, xi, yi, bx, y);
+        f.unroll(xi).unroll(yi).gpu_blocks(bx, y).gpu_threads(tx);
+        g.compute_at(f, yi).store_in(MemoryType::Shared);
+      }};
+  for (const Directives& schedule : schedules) {
+    f.clear_schedule();
+    g.clear_schedule();
+    schedule(f);
+    EXPECT_TRUE(matches_oracle({f}, {{-3, 70}, {1, 21}}, {u}, gpu_targets())) << to_string(f.schedule());
+  }
 }
 
 }  // namespace
