@@ -34,26 +34,35 @@ bool is_on_line(const ir::Stmt& s, const std::string& x, const std::string& lane
   return same;
 }
 
-/// Nothing but stores that may be repeated: of arrays that nothing here reads, and without lines.
-bool is_repeatable(const ir::Stmt& body) {
-  std::set<std::string> stored, loaded;
+/// Nothing but stores: no atomic ones, none past the caches, and no lines to print.
+bool is_plain(const ir::Stmt& body) {
   bool plain = true;
   ir::walk(
       body,
       [&](const ir::Stmt& s) {
         const auto* store = s.as<ir::Store>();
-        if (store) stored.insert(store->buffer);
         const auto* loop = s.as<ir::For>();
         const bool holds = s.as<ir::Block>() || s.as<ir::LetStmt>() ||
                            (loop != nullptr && loop->kind == LoopKind::Unrolled);
         plain = plain && (store ? !store->streamed && !store->atomic : holds);
       },
+      [&](const Expr& e) { plain = plain && e.as<Print>() == nullptr; });
+  return plain;
+}
+
+/// May its stores be repeated, as nothing here reads what they store to?
+bool is_repeatable(const ir::Stmt& body) {
+  std::set<std::string> stored, loaded;
+  ir::walk(
+      body,
+      [&](const ir::Stmt& s) {
+        if (const auto* store = s.as<ir::Store>()) stored.insert(store->buffer);
+      },
       [&](const Expr& e) {
         if (const auto* load = e.as<Load>()) loaded.insert(load->buffer);
-        plain = plain && e.as<Print>() == nullptr;
       });
-  return plain && std::none_of(stored.begin(), stored.end(),
-                               [&](const std::string& name) { return loaded.count(name) > 0; });
+  return std::none_of(stored.begin(), stored.end(),
+                      [&](const std::string& name) { return loaded.count(name) > 0; });
 }
 
 /// A point as one of the vector that begins at the line's number `point`.
@@ -205,9 +214,11 @@ Expr points_of_row(const ir::For& loop, const ir::For& tail) {
 std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr& stop, Ranges& ranges) {
   const auto* vector = loop.body.as<ir::For>();
   if (loop.kind != LoopKind::Serial || !vector || vector->kind != LoopKind::Vectorized ||
-      !is_const(loop.min, 0) || !is_const(vector->min, 0) || !is_repeatable(vector->body)) {
+      !is_const(loop.min, 0) || !is_const(vector->min, 0) || !is_plain(vector->body)) {
     return {};
   }
+  const bool repeatable = is_repeatable(vector->body);
+  if (!repeatable && points.defined()) return {};
   Interior vectors(loop.name, loop.body, ranges);
   vectors.run(loop.body);
   Line line;
@@ -238,7 +249,7 @@ std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr&
     ranges.pop();
   }
   ranges.pop();
-  return legal ? std::optional(line) : std::nullopt;
+  return legal && (repeatable || line.edge) ? std::optional(line) : std::nullopt;
 }
 
 ir::Stmt split_line(const ir::For& loop, const Line& line, bool shared_edges) {

@@ -39,7 +39,8 @@ ir::For with_lanes_around(const ir::For& loop);
 /// one row.
 Expr points_of_row(const ir::For& loop, const ir::For& tail);
 /// The line of a loop over vectors, of so many points and vectors; `points` is undefined where nothing
-/// is left behind whole ones. Nothing where vectors must not be moved, or need not.
+/// is left behind whole ones. Nothing where vectors must not be moved, or need not; those that read what
+/// they store are not moved, but choose their taps.
 std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr& stop,
                             analysis::Ranges& ranges);
 /// Vectors inside; beside them, vectors whose taps that stick out are chosen lane by lane, or a vector
