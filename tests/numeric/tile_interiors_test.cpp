@@ -79,6 +79,17 @@ TEST_F(TileInteriors, LoadNothingOutsideTheImage) {
   }
 }
 
+// Rows written out inside of a vector, each of which sticks out at points of its own.
+TEST_F(TileInteriors, OfRowsThatPlanesMove) {
+  const auto memory = bind_random(u_, {{0, 70}, {0, 15}}, 13);
+  for (const Func& b : all_conditions(u_)) {
+    Func f("f");
+    f(x, y) = b(x + y, y) - b(x - 1, y + 1) + b(x - y, y);
+    check(f, {{0, 70}, {0, 15}}, Target::host_checked(),
+          {[](Func& g) { g.split(y, yo, yi, 4).reorder(yi, x, yo).unroll(yi).vectorize(x, 8); }});
+  }
+}
+
 // Less than a tile, less than a vector, an image that is shorter than what a stencil reaches.
 TEST_F(TileInteriors, OfAFewPoints) {
   for (const std::int64_t width : {1, 5, 16, 17}) {

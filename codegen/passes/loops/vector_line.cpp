@@ -171,19 +171,7 @@ ir::For with_lanes_around(const ir::For& loop) {
     return std::any_of(written_out.begin(), written_out.end(),
                        [&](const ir::For* of) { return uses_var(e, of->name); });
   };
-  bool apart = !follows(inner->min) && !follows(inner->extent);
-  const auto judge = [&](const std::vector<Expr>& index) {
-    for (const Expr& e : index) apart = apart && !(uses_var(e, inner->name) && follows(e));
-  };
-  ir::walk(
-      inner->body,
-      [&](const ir::Stmt& s) {
-        if (const auto* store = s.as<ir::Store>()) judge(store->index);
-      },
-      [&](const Expr& e) {
-        if (const auto* load = e.as<Load>()) judge(load->index);
-      });
-  if (!apart) return loop;
+  if (follows(inner->min) || follows(inner->extent)) return loop;
   ir::Stmt body = inner->body;
   for (auto it = written_out.rbegin(); it != written_out.rend(); ++it) {
     const ir::For& of = **it;

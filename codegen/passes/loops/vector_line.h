@@ -32,8 +32,7 @@ struct Line {
 
 /// A loop whose loops that are written out stand inside of each lane, not around the vector or the
 /// points behind the last one, as in `unrolled plane: vectorized lane: f[x*16 + lane, plane]`: planes
-/// share what a lane is. The loop itself where it has none such, or what goes along the lanes follows
-/// them, too.
+/// share what a lane is. The loop itself where it has none such.
 ir::For with_lanes_around(const ir::For& loop);
 /// How many points a loop over whole vectors and the one behind it have, undefined where they are not of
 /// one row.
