@@ -76,7 +76,8 @@ Expr maximum(const RDom& domain, Expr value, CallSite at = CallSite::current());
 /// Where in `domain` `value` is least / greatest, the first of several, and what it is there:
 /// argmin(r, e)[0] is the coordinate along r.x, the last element the value. A NaN is neither; over no
 /// points, the domain's mins and minimum's / maximum's value. A Func "argmin" / "argmax" of the Vars in
-/// `value`; errors as of sum.
+/// `value`; where it depends on none, of more than 4,096 points, cut into parts as a sum is. Errors as
+/// of sum.
 Tuple argmin(const RDom& domain, Expr value, CallSite at = CallSite::current());
 Tuple argmax(const RDom& domain, Expr value, CallSite at = CallSite::current());
 

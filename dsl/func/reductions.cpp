@@ -183,7 +183,30 @@ class ReductionFunc {
   std::vector<Expr> outer_, parameters_;
 };
 
-// ---- one value of a whole domain ---------------------------------------------------------------------
+// ---- what a whole domain has together ----------------------------------------------------------------
+
+using Values = std::vector<Expr>;
+
+/// How the values of two parts are put together, and what there is before the first.
+struct Combination {
+  const char* name;
+  std::function<Values(const Values&, const Values&)> combine;
+  Values start;
+};
+
+void define(FuncRef at, const Values& values) {
+  if (values.size() == 1) {
+    at = values.front();
+  } else {
+    at = Tuple(values);
+  }
+}
+
+Values select_each(const Expr& condition, const Values& yes, const Values& no) {
+  Values chosen;
+  for (std::size_t i = 0; i < yes.size(); ++i) chosen.push_back(select(condition, yes[i], no[i]));
+  return chosen;
+}
 
 constexpr int kLanes = 256;  // points along the first dimension that are neighbours' work
 constexpr int kRows = 64;  // of the second dimension, or turns of the lanes if there is none, in a part
@@ -200,8 +223,8 @@ Expr divided_up(const Expr& a, int by) { return (a + (by - 1)) / by; }
 ///   the value          lanes(0) + lanes(1) + ...
 class ParallelReduction {
  public:
-  ParallelReduction(const RDomData& domain, const Reduction& reduction, CallSite at)
-      : domain_(domain), reduction_(reduction), at_(at) {
+  ParallelReduction(const RDomData& domain, Combination reduction, CallSite at)
+      : domain_(domain), reduction_(std::move(reduction)), at_(at) {
     const std::size_t dimensions = domain.dims.size();
     const Expr points = domain.dims[0].count();
     counts_ = {dimensions == 1 ? divided_up(points, kLanes * kRows)
@@ -209,12 +232,12 @@ class ParallelReduction {
     for (std::size_t d = 2; d < dimensions; ++d) counts_.push_back(domain.dims[d].count());
   }
 
-  Expr run(const Expr& value) {
-    const Func groups = make_groups(make_parts(value));
+  Values run(const Values& point) {
+    const Func groups = make_groups(make_parts(point));
     Func lanes = func("lanes");
     const Var l("lane");
-    lanes(l, at_) = combined(kGroups, [&](int g) { return Expr(groups(l, g, at_)); });
-    return combined(kLanes, [&](int i) { return Expr(lanes(i, at_)); });
+    define(lanes(l, at_), combined(kGroups, [&](int g) { return values_of(groups(l, g, at_)); }));
+    return combined(kLanes, [&](int i) { return values_of(lanes(i, at_)); });
   }
 
  private:
@@ -224,14 +247,21 @@ class ParallelReduction {
     return f;
   }
 
+  [[nodiscard]] Values values_of(const FuncRef& ref) const {
+    if (reduction_.start.size() == 1) return {Expr(ref)};
+    Values values;
+    for (std::size_t i = 0; i < reduction_.start.size(); ++i) values.push_back(ref[static_cast<int>(i)]);
+    return values;
+  }
+
   template <typename Term>
-  Expr combined(int count, Term term) const {
-    Expr total = term(0);
+  Values combined(int count, Term term) const {
+    Values total = term(0);
     for (int i = 1; i < count; ++i) total = reduction_.combine(total, term(i));
     return total;
   }
 
-  [[nodiscard]] Func make_parts(const Expr& value) const {
+  [[nodiscard]] Func make_parts(const Values& point) const {
     static constexpr const char* kNames[] = {"lane", "part", "plane", "volume", "d4", "d5"};
     static_assert(std::size(kNames) == kMaxDimensions);
     std::vector<Expr> vars;
@@ -256,9 +286,11 @@ class ParallelReduction {
     });
     if (domain_.condition.defined()) is_inside = is_inside && at_point(domain_.condition);
     Func parts = func("parts");
-    parts(vars, at_) = reduction_.start(value.type());
-    const Expr before = parts(vars, at_);
-    parts(vars, at_) = select(is_inside, reduction_.combine(before, at_point(value)), before);
+    define(parts(vars, at_), reduction_.start);
+    const Values before = values_of(parts(vars, at_));
+    Values here;
+    for (const Expr& value : point) here.push_back(at_point(value));
+    define(parts(vars, at_), select_each(is_inside, reduction_.combine(before, here), before));
     return parts;
   }
 
@@ -276,14 +308,15 @@ class ParallelReduction {
     }
     args.push_back(min(rest, counts_.back() - 1));
     Func groups = func("groups");
-    groups(l, g, at_) = reduction_.start(parts.types().front());
-    const Expr before = groups(l, g, at_);
-    groups(l, g, at_) = select(number < count, reduction_.combine(before, parts(args, at_)), before);
+    define(groups(l, g, at_), reduction_.start);
+    const Values before = values_of(groups(l, g, at_));
+    define(groups(l, g, at_),
+           select_each(number < count, reduction_.combine(before, values_of(parts(args, at_))), before));
     return groups;
   }
 
   const RDomData& domain_;
-  const Reduction& reduction_;
+  Combination reduction_;
   CallSite at_;
   std::vector<Expr> counts_;  // of parts along each of their dimensions but the lanes
 };
@@ -305,7 +338,14 @@ Expr reduce_here(const RDom& domain, const Expr& value, CallSite at, const Reduc
     }
   }
   ReductionFunc func(domain, value, reduction.name, at);
-  if (func.is_single()) return ParallelReduction(*domain.data(), reduction, at).run(value);
+  if (func.is_single()) {
+    const Combination each{reduction.name,
+                           [&](const Values& a, const Values& b) {
+                             return Values{reduction.combine(a.front(), b.front())};
+                           },
+                           {reduction.start(value.type())}};
+    return ParallelReduction(*domain.data(), each, at).run({value}).front();
+  }
   func.own() = reduction.start(value.type());
   func.own() = reduction.combine(func.own(), func.inside(value));
   return func.read();
@@ -324,6 +364,15 @@ Expr extreme(Type type, bool largest) {
   return make_const(type, largest ? highest_of(type) : lowest_of(type));
 }
 
+/// Of two points, coordinates and value, the better one; of two that are as good, that which comes first
+/// in the domain, whose last dimension is the slowest.
+Values better_point(const Values& a, const Values& b, bool largest) {
+  Expr earlier = make_const(Bool(), 0);
+  for (std::size_t d = 0; d + 1 < a.size(); ++d) earlier = b[d] < a[d] || (b[d] == a[d] && earlier);
+  const Expr better = largest ? b.back() > a.back() : b.back() < a.back();
+  return select_each(better || (b.back() == a.back() && earlier), b, a);
+}
+
 /// The coordinates and the value of the first point at which `better(value, the best so far)`.
 Tuple best_point(const RDom& domain, const Expr& value, const char* name, bool largest, CallSite at) {
   check_value(value, name, at);
@@ -332,6 +381,16 @@ Tuple best_point(const RDom& domain, const Expr& value, const char* name, bool l
   std::vector<Expr> start;
   for (const auto& dim : domain.data()->dims) start.push_back(dim.min);
   start.push_back(extreme(value.type(), !largest));
+  if (func.is_single() && !few_points(*domain.data())) {
+    const Combination better{
+        name, [=](const Values& a, const Values& b) { return better_point(a, b, largest); }, start};
+    Values point;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      point.push_back(make_expr(Int(32), RVarRef{domain.data(), static_cast<int>(d)}));
+    }
+    point.push_back(value);
+    return Tuple(ParallelReduction(*domain.data(), better, at).run(point));
+  }
   func.own() = Tuple(start);
   const Expr here = func.inside(value), best = func.own()[static_cast<int>(dimensions)];
   const Expr better = largest ? here > best : here < best;

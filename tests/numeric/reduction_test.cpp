@@ -212,6 +212,52 @@ TEST(Reduction, OfAllNaNsIsNowhere) {
   EXPECT_EQ((Buffer<float>(found[1])(0)), std::numeric_limits<float>::infinity());
 }
 
+// Of a whole field: cut into parts, the first of several that are as good wherever those are.
+TEST(Reduction, FindsTheFirstPlaceOfAWholeField) {
+  ImageParam u(Float(32), 3, "u");
+  const RDom r(u);
+  Func least("least"), greatest("greatest");
+  least() = argmin(r, u(r.x, r.y, r.z));
+  greatest() = argmax(r, u(r.x, r.y, r.z));
+  for (const Box& box : {Box{{-3, 300}, {2, 70}, {0, 3}}, Box{{0, 1}, {5, 1}, {-1, 1}}}) {
+    const auto memory = bind_random(u, box, 5);
+    EXPECT_TRUE(check_all_targets(least, {{0, 1}}));
+    EXPECT_TRUE(check_all_targets(greatest, {{0, 1}}));
+  }
+  Buffer<float> field(300, 70, 3);
+  field.fill(2.0F);
+  u.set(field);
+  const auto place = [](Func& f) {
+    Realization found = f.realize(Target::host());
+    std::vector<int> at;
+    for (int d = 0; d < 3; ++d) at.push_back(Buffer<std::int32_t>(found[d])(0));
+    return at;
+  };
+  EXPECT_EQ(place(least), (std::vector{0, 0, 0}));
+  // As good, from the last in the order of the domain to the first: each is found once it is there.
+  for (const std::vector<int>& at :
+       {std::vector{1, 1, 2}, std::vector{299, 69, 1}, std::vector{257, 69, 1}, std::vector{1, 69, 1},
+        std::vector{299, 64, 1}, std::vector{0, 0, 1}, std::vector{299, 69, 0},
+        std::vector{298, 3, 0}}) {
+    field(at[0], at[1], at[2]) = 1.0F;
+    EXPECT_EQ(place(least), at);
+  }
+  field.fill(std::numeric_limits<float>::quiet_NaN());
+  EXPECT_EQ(place(greatest), (std::vector{0, 0, 0}));
+  field(7, 6, 2) = -1.0F;
+  EXPECT_EQ(place(greatest), (std::vector{7, 6, 2}));
+}
+
+TEST(Reduction, OfAWholeFieldsPlaceIsManyThreads) {
+  const ImageParam u(Float(32), 2, "u");
+  const RDom r(u);
+  Func least("least");
+  least() = argmin(r, u(r.x, r.y));
+  const std::string loops = least.print_loop_nest(gpu_targets().front());
+  EXPECT_NE(loops.find("argmin.parts"), std::string::npos) << loops;
+  EXPECT_EQ(loops.find("one thread"), std::string::npos) << loops;
+}
+
 TEST(SingleValue, IsAFuncWithoutArguments) {
   const ImageParam u(Float(64), 2, "u");
   const RDom r(u);
