@@ -22,6 +22,7 @@
 #include "codegen/passes/gpu/split_blocks.h"
 #include "codegen/passes/loops/align_vector_loads.h"
 #include "codegen/passes/loops/flatten_storage.h"
+#include "codegen/passes/loops/name_values.h"
 #include "codegen/passes/loops/partition_loops.h"
 #include "codegen/passes/loops/split_host_device.h"
 #include "codegen/passes/loops/split_interiors.h"
@@ -92,6 +93,7 @@ const std::vector<Pass>& pass_list() {
       {"expand_math", each_nest<passes::expand_math>},
       // Kernels and the plan that launches them.
       {"split_host_device", passes::split_host_device},
+      {"name_values", passes::name_values},
   };
   return list;
 }

@@ -49,6 +49,7 @@ bool is_launch_value(const Plan& plan, const Expr& e) {
   };
   for (const auto& b : plan.buffers) add(b.name, static_cast<std::size_t>(b.dimensions));
   for (const auto& t : plan.temporaries) add(t.name, t.extents.size());
+  for (const auto& value : plan.values) known.insert(value.name);
   for (const auto& scalar : plan.scalars) known.insert(scalar.name);
   bool result = true;
   visit_nodes({e}, [&](const Expr& node) {

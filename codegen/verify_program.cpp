@@ -18,6 +18,7 @@ ir::Environment environment_of(const Program& program) {
   for (const auto& t : program.plan.temporaries) {
     environment.add_buffer(t.name, t.type, static_cast<int>(t.extents.size()));
   }
+  for (const auto& v : program.plan.values) environment.symbols[v.name] = v.value.type();
   for (const auto& s : program.plan.scalars) environment.symbols[s.name] = s.param->type;
   return environment;
 }
@@ -40,7 +41,7 @@ ir::Level level_after(std::string_view pass, bool& axes_mapped) {
       {"fuse_thread_loops", ir::Level::Flat, false},   {"map_gpu_axes", ir::Level::Flat, true},
       {"fence_bulk_copies", ir::Level::Flat, true},    {"simplify", ir::Level::Flat, true},
       {"legalize_half", ir::Level::Flat, true},        {"expand_math", ir::Level::BackEnd, true},
-      {"split_host_device", ir::Level::BackEnd, true},
+      {"split_host_device", ir::Level::BackEnd, true}, {"name_values", ir::Level::BackEnd, true},
   };
   for (const auto& step : kSteps) {
     if (step.pass != pass) continue;

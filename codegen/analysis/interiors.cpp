@@ -24,37 +24,22 @@ bool is_array_extent(const Expr& e) {
 }
 
 /// Does one of the numbers that `is_end` knows push it up?
-bool reaches_up(const Linear& form, bool (*is_end)(const Expr&)) {
+template <typename IsEnd>
+bool reaches_up(const Linear& form, const IsEnd& is_end) {
   return std::any_of(form.terms.begin(), form.terms.end(),
                      [&](const auto& term) { return term.second > 0 && is_end(term.first); });
 }
 
-/// What stands for a number of points: an array's extent, and such a number in parts or at least 1.
-bool is_extent(const Expr& e) {
-  if (is_array_extent(e)) return true;
-  const auto* op = e.as<Binary>();
-  if (op == nullptr) return false;
-  const auto grows = [](const Expr& part) { return reaches_up(linearize(part), is_extent); };
-  switch (op->op) {
-    case BinaryOp::Div: return as_int(op->b) != nullptr && *as_int(op->b) > 0 && grows(op->a);
-    case BinaryOp::Max: {
-      const auto *a = as_int(op->a), *b = as_int(op->b);
-      return (a != nullptr && *a > 0) || (b != nullptr && *b > 0) || grows(op->a) || grows(op->b);
-    }
-    case BinaryOp::Min: return grows(op->a) || grows(op->b);
-    default: return false;
-  }
-}
-
-// Is it made of where an array begins or ends?
-bool is_of_array(const Expr& e) {
-  bool found = false;
-  mica::walk(e, [&](const Expr& node) {
-    const auto* var = node.as<VarRef>();
-    found = found ||
-            (var != nullptr && (var->field == BufferField::Extent || var->field == BufferField::Min));
-  });
-  return found;
+// Is one of its nodes what `is` says? Asked of each node once, since expressions of a body share parts.
+template <typename Is>
+bool has_node(const Expr& e, NodeMap<std::pair<Expr, bool>>& known, const Is& is) {
+  if (is(e)) return true;
+  if (e.as<VarRef>() || e.as<IntImm>()) return false;
+  if (const auto found = known.find(e.ptr().get()); found != known.end()) return found->second.second;
+  bool result = false;
+  for_each_child(e, [&](const Expr& child) { result = result || has_node(child, known, is); });
+  known.emplace(e.ptr().get(), std::pair(e, result));
+  return result;
 }
 
 bool same_terms(const Linear& a, const Linear& b) {
@@ -154,7 +139,8 @@ Interior::Interior(std::set<std::string> variables, const ir::Stmt& body, const 
       blocks_(of != Of::Loop),
       near_(of == Of::BlocksWithinAPeriod),
       known_(with_inner(body, ranges)),
-      ranges_(known_) {
+      ranges_(known_),
+      intervals_(inner_) {
   ir::walk(body, nullptr, [&](const Expr& e) {
     const auto* op = e.as<Binary>();
     const bool is_quotient = op && op->op == BinaryOp::Div && is_variable(op->a);
@@ -173,6 +159,7 @@ Ranges Interior::with_inner(const ir::Stmt& body, const Ranges& ranges) {
       },
       nullptr);
   for (const std::string& name : unknown_) inner_.erase(name);
+  inside_.clear();
   if (blocks_) return with_loops_of(body, ranges);
   Ranges known = ranges;
   for (const auto& [name, walked] : inner_) {
@@ -256,6 +243,7 @@ void Interior::add_inner(const ir::For& inner, const Ranges& ranges) {
       blocks_ && least != nullptr && least->op == BinaryOp::Min) {
     extent = as_int(least->a) != nullptr ? as_int(least->a) : as_int(least->b);
   }
+  inside_.clear();  // since the last loop more names are known to be bound inside
   const bool planes = blocks_ && inner.kind == LoopKind::March && is_known(inner.extent);
   Interval walked;
   if (planes || (extent != nullptr && *extent > 0)) {
@@ -370,18 +358,46 @@ Expr Interior::run_compare(const Expr& e, const Compare& op) {
 }
 
 bool Interior::follows(const Expr& e) {
-  if (const auto* var = e.as<VarRef>()) return variables_.count(var->name) > 0;
-  const auto found = follows_.find(e.ptr().get());
-  if (found != follows_.end()) return found->second.second;
-  bool result = false;
-  for_each_child(e, [&](const Expr& child) { result = result || follows(child); });
-  follows_.emplace(e.ptr().get(), std::pair(e, result));
+  return has_node(e, follows_, [this](const Expr& node) { return is_variable(node); });
+}
+
+bool Interior::is_of_array(const Expr& e) {
+  return has_node(e, of_arrays_, [](const Expr& node) {
+    const auto* var = node.as<VarRef>();
+    return var != nullptr && (var->field == BufferField::Extent || var->field == BufferField::Min);
+  });
+}
+
+bool Interior::is_extent(const Expr& e) {
+  if (is_array_extent(e)) return true;
+  const auto* op = e.as<Binary>();
+  if (op == nullptr) return false;
+  if (const auto found = extents_.find(e.ptr().get()); found != extents_.end()) {
+    return found->second.second;
+  }
+  const bool result = is_extent(*op);
+  extents_.emplace(e.ptr().get(), std::pair(e, result));
   return result;
+}
+
+bool Interior::is_extent(const Binary& op) {
+  const auto grows = [this](const Expr& part) {
+    return reaches_up(linearize(part), [this](const Expr& atom) { return is_extent(atom); });
+  };
+  switch (op.op) {
+    case BinaryOp::Div: return as_int(op.b) != nullptr && *as_int(op.b) > 0 && grows(op.a);
+    case BinaryOp::Max: {
+      const auto *a = as_int(op.a), *b = as_int(op.b);
+      return (a != nullptr && *a > 0) || (b != nullptr && *b > 0) || grows(op.a) || grows(op.b);
+    }
+    case BinaryOp::Min: return grows(op.a) || grows(op.b);
+    default: return false;
+  }
 }
 
 bool Interior::is_late(const Linear& bound, const Expr& beside) {
   if (blocks_) return reaches_up(bound, is_array_extent);
-  if (reaches_up(bound, is_extent)) return true;
+  if (reaches_up(bound, [this](const Expr& atom) { return is_extent(atom); })) return true;
   const std::string& variable = *variables_.begin();
   Linear form = bound, passing = linearize(beside);
   const std::int64_t slope = std::abs(passing.take(variable));
@@ -425,8 +441,8 @@ bool Interior::assume(const Expr& high, const Expr& low) {
 
 bool Interior::try_assume(const Expr& high, const Expr& low) {
   if (++tries_ > kMostTries) return false;
-  const Interval above = interval_of(high, inner_);
-  const Interval below = interval_of(low, inner_);
+  const Interval above = intervals_(high);
+  const Interval below = intervals_(low);
   if (!above.min.defined() || !below.max.defined()) return false;
   Inequality found;
   found.rest = linearize(above.min);
@@ -448,14 +464,11 @@ bool Interior::try_assume(const Expr& high, const Expr& low) {
 }
 
 // Has the expression a value before the loop begins?
-bool Interior::is_known(const Expr& e) const {
-  bool known = true;
-  mica::walk(e, [&](const Expr& node) {
+bool Interior::is_known(const Expr& e) {
+  return !has_node(e, inside_, [this](const Expr& node) {
     const auto* var = node.as<VarRef>();
-    if (node.as<Load>() || (var && (unknown_.count(var->name) || inner_.count(var->name))))
-      known = false;
+    return node.as<Load>() || (var && (unknown_.count(var->name) || inner_.count(var->name)));
   });
-  return known;
 }
 
 }  // namespace mica::analysis

@@ -78,7 +78,12 @@ class Interior {
   bool falls_late(BinaryOp op, const Expr& moving, const Expr& still);
   bool assume(const Expr& high, const Expr& low);
   bool try_assume(const Expr& high, const Expr& low);
-  [[nodiscard]] bool is_known(const Expr& e) const;
+  bool is_known(const Expr& e);
+  /// Is it made of where an array begins or ends?
+  bool is_of_array(const Expr& e);
+  /// Does it stand for a number of points: an array's extent, or such a number in parts or at least 1?
+  bool is_extent(const Expr& e);
+  bool is_extent(const Binary& op);
   [[nodiscard]] bool is_variable(const Expr& e) const;
 
   std::set<std::string> variables_;
@@ -87,15 +92,18 @@ class Interior {
   std::set<std::string> serial_;  // those of them that a schedule has not made vectors of
   std::set<std::string> tiles_;
   std::set<std::string> unknown_;  // other names that are bound inside
-  Ranges known_;                   ///< of the names around and of the loops inside
+  // What has no value before the loop begins: as follows_.
+  NodeMap<std::pair<Expr, bool>> inside_;
+  Ranges known_;  ///< of the names around and of the loops inside
   RangeFinder ranges_;
   /// By which the variable is divided: a loop that was fused goes through many periods of one.
   std::vector<Expr> divisors_;
   std::vector<Inequality> inequalities_;
   std::size_t tries_ = 0, failures_ = 0;
   RewriteMemo memo_[2];
+  SharedIntervals intervals_;  // in inner_
   // Keyed by address for lookup only; the Expr of a value keeps the node alive.
-  NodeMap<std::pair<Expr, bool>> follows_;
+  NodeMap<std::pair<Expr, bool>> follows_, of_arrays_, extents_;
 };
 
 }  // namespace mica::analysis

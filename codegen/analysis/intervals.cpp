@@ -4,7 +4,7 @@
 #include <bit>
 #include <functional>
 #include <optional>
-#include <set>
+#include <utility>
 
 #include "codegen/analysis/float_intervals.h"
 #include "codegen/analysis/simplify.h"
@@ -56,9 +56,9 @@ class IntervalFinder {
   // Of an integer, or of a float as far as it is clamped.
   Interval run(const Expr& e) {
     const auto found = done_.find(e.ptr().get());
-    if (found != done_.end()) return found->second;
+    if (found != done_.end()) return found->second.second;
     Interval result = e.type().is_float() ? of_float(e) : of_integer(e);
-    done_.emplace(e.ptr().get(), result);
+    done_.emplace(e.ptr().get(), std::pair(e, result));
     return result;
   }
 
@@ -343,9 +343,9 @@ class IntervalFinder {
   }
 
   const Scope& scope_;
-  // By node, of expressions that outlive this.
-  NodeMap<Interval> done_;
-  NodeMap<bool> varies_;
+  // By node, which the Expr of an entry keeps alive.
+  NodeMap<std::pair<Expr, Interval>> done_;
+  NodeMap<bool> varies_;  // of nodes inside of those
   passes::SharedSimplifier simplify_;
   Ranges none_;
   RangeFinder constants_{none_};
@@ -353,16 +353,16 @@ class IntervalFinder {
 
 class OperandFinder {
  public:
-  explicit OperandFinder(const Scope& scope) : scope_(scope), intervals_(scope) {}
+  explicit OperandFinder(IntervalFinder& intervals) : intervals_(intervals) {}
 
   std::vector<Interval> run(const Expr& e) {
     visit(e);
-    return std::move(found_);
+    return std::exchange(found_, {});
   }
 
  private:
   void visit(const Expr& e) {
-    if (!e.type().is_index() || !seen_.insert(e.ptr().get()).second) return;
+    if (!e.type().is_index() || !seen_.insert(e.ptr().get())) return;
     if (const auto* op = e.as<Binary>()) return visit_binary(*op);
     if (const auto* op = e.as<Unary>()) {
       if (op->op != UnaryOp::Neg) add(op->a);
@@ -400,12 +400,15 @@ class OperandFinder {
   void add(const Expr& operand) {
     if (as_int(operand) || operand.as<VarRef>() || !operand.type().is_index()) return;
     Interval i = intervals_.run(operand);
-    if (i.bounded() && !stays_in_32_bits(i)) found_.push_back(std::move(i));
+    if (i.bounded() && !(ranges_.never_wraps(i.min) && ranges_.never_wraps(i.max))) {
+      found_.push_back(std::move(i));
+    }
   }
 
-  const Scope& scope_;
-  IntervalFinder intervals_;
-  std::set<const ExprNode*> seen_;
+  IntervalFinder& intervals_;
+  Ranges none_;
+  RangeFinder ranges_{none_};
+  NodeSet seen_;  // of expressions that outlive this
   std::vector<Interval> found_;
 };
 
@@ -414,16 +417,14 @@ class OperandFinder {
 struct SharedIntervals::State {
   explicit State(const Scope& scope) : finder(scope) {}
   IntervalFinder finder;
+  OperandFinder operands{finder};
 };
 SharedIntervals::SharedIntervals(const Scope& scope) : state_(std::make_unique<State>(scope)) {}
 SharedIntervals::~SharedIntervals() = default;
 Interval SharedIntervals::operator()(const Expr& e) { return state_->finder.run(e); }
+std::vector<Interval> SharedIntervals::operands(const Expr& e) { return state_->operands.run(e); }
 
 Interval interval_of(const Expr& e, const Scope& scope) { return IntervalFinder(scope).run(e); }
-
-std::vector<Interval> operands_of(const Expr& e, const Scope& scope) {
-  return OperandFinder(scope).run(e);
-}
 
 bool stays_in_32_bits(const Interval& interval) {
   const Ranges none;

@@ -25,18 +25,15 @@ struct Interval {
 using Scope = std::map<std::string, Interval>;
 
 /// The values that an integer expression can take when scope variables range over their intervals, if no
-/// operand of operands_of leaves 32 bits.
+/// operand of SharedIntervals::operands leaves 32 bits.
 Interval interval_of(const Expr& e, const Scope& scope);
-/// The intervals of those sums in `e` from which interval_of takes order or quotient, so that they must
-/// not wrap: operands of min, max, abs, divisions and divisors. Those without a bound are left out.
-std::vector<Interval> operands_of(const Expr& e, const Scope& scope);
 /// True if nothing in the interval's ends can leave 32 bits within the limits of a launch.
 bool stays_in_32_bits(const Interval& interval);
 /// The smallest interval that holds both.
 Interval unite(const Interval& a, const Interval& b);
 
 /// interval_of of several expressions that share their parts: what it has found of a node it does not
-/// look for again. The scope and the expressions must outlive it.
+/// look for again. The scope must outlive it.
 class SharedIntervals {
  public:
   explicit SharedIntervals(const Scope& scope);
@@ -44,6 +41,11 @@ class SharedIntervals {
   SharedIntervals(const SharedIntervals&) = delete;
   SharedIntervals& operator=(const SharedIntervals&) = delete;
   Interval operator()(const Expr& e);
+  /// The intervals of those sums in `e` from which its interval takes order or quotient, so that they
+  /// must not wrap: operands of min, max, abs, divisions and divisors. Left out are those without a
+  /// bound, those that are proven to stay in 32 bits, and what stands in an expression asked for before.
+  /// `e` must outlive this.
+  std::vector<Interval> operands(const Expr& e);
 
  private:
   struct State;

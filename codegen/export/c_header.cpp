@@ -131,6 +131,7 @@ class HeaderWriter {
         " * element that it shows, 0 if there are none. The code is for runs that are " +
         to_string(facts_.variants.front()) + ".\n *\n";
     Plan launches;
+    launches.values = plan_.values;
     launches.temporaries = plan_.temporaries;
     launches.checks = plan_.checks;
     launches.alignments = plan_.alignments;

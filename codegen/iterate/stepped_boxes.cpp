@@ -8,6 +8,7 @@
 #include "codegen/program.h"
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/names.h"
+#include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
 #include "runtime/run/evaluate.h"
@@ -117,8 +118,17 @@ StepReads::StepReads(const std::vector<Func>& outputs) {
   for (std::size_t o = 0; o < pipeline.outputs.size(); ++o) {
     parts->needs.push_back({pipeline.outputs[o], nullptr, o, {}});
   }
+  // In full: they are evaluated for many boxes of the outputs, which decide the plan's values.
+  std::map<std::string, Expr> values;
+  NodeRewriter in_full([&](const Expr& e) {
+    const auto* var = e.as<VarRef>();
+    const auto found = var ? values.find(var->name) : values.end();
+    return found == values.end() ? Expr() : found->second;
+  });
+  for (const PlanValue& value : program.plan.values) values[value.name] = in_full(value.value);
   for (Need& need : parts->needs) {
     need.box = analysis::read_box(pipeline, program.required, need.array);
+    for (analysis::Interval& along : need.box) along = {in_full(along.min), in_full(along.max)};
   }
   parts_ = std::move(parts);
 }

@@ -94,6 +94,8 @@ class VariantWriter {
                          write_inner(),
                          write_chosen(),
                          data_.i64(prepared_.first_scalar_slot),
+                         data_.i64(prepared_.first_value_slot),
+                         prepared_.values.empty() ? data_.null() : function(prepared_.values),
                          data_.i64(prepared_.symbols.size()),
                          data_.i64(static_cast<std::int64_t>(temporaries.size())),
                          data_.list(temporaries),

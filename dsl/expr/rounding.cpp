@@ -23,73 +23,104 @@ struct Affine {
   std::int64_t divisor = 1;
 };
 
-std::optional<Affine> affine_in(const Expr& e, const std::string& v);
-
-std::optional<Affine> affine_sum(const Binary& op, const std::string& v, std::int64_t sign) {
-  std::optional<Affine> a = affine_in(op.a, v);
-  std::optional<Affine> b = affine_in(op.b, v);
-  if (!a || !b) return std::nullopt;
-  if (a->divisor != b->divisor) {
-    if (a->divisor != 1 && b->divisor != 1) return std::nullopt;
-    Affine& whole = a->divisor == 1 ? *a : *b;
-    const std::int64_t divisor = a->divisor * b->divisor;
-    whole = {whole.factor * divisor, whole.offset * divisor, divisor};
-  }
-  return Affine{a->factor + sign * b->factor, a->offset + sign * b->offset, a->divisor};
+std::optional<std::int64_t> exact_product(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
 }
 
-// The form of an integer expression in `v` and constants; empty for any other expression.
-std::optional<Affine> affine_in(const Expr& e, const std::string& v) {
-  if (const auto* imm = e.as<IntImm>()) return Affine{0, imm->value, 1};
-  if (const auto* var = e.as<VarRef>()) {
-    return var->name == v ? std::optional(Affine{1, 0, 1}) : std::nullopt;
+// The forms of integer expressions in one variable and constants; empty for any other expression. Each
+// node is looked at once, since indices may be graphs that use their parts again and again.
+class AffineFinder {
+ public:
+  explicit AffineFinder(const std::string& variable) : variable_(variable) {}
+
+  std::optional<Affine> operator()(const Expr& e) {
+    if (const auto* imm = e.as<IntImm>()) return Affine{0, imm->value, 1};
+    if (e.as<VarRef>()) return uses_variable(e) ? std::optional(Affine{1, 0, 1}) : std::nullopt;
+    if (const auto known = forms_.find(e.ptr().get()); known != forms_.end()) return known->second;
+    return forms_.emplace(e.ptr().get(), form_of(e)).first->second;
   }
-  if (const auto* op = e.as<Unary>(); op != nullptr && op->op == UnaryOp::Neg) {
-    std::optional<Affine> a = affine_in(op->a, v);
-    if (a) *a = {-a->factor, -a->offset, a->divisor};
-    return a;
+
+ private:
+  std::optional<Affine> form_of(const Expr& e) {
+    if (const auto* op = e.as<Unary>(); op != nullptr && op->op == UnaryOp::Neg) {
+      return scaled((*this)(op->a), -1);
+    }
+    const auto* op = e.as<Binary>();
+    if (op == nullptr) return std::nullopt;
+    switch (op->op) {
+      case BinaryOp::Add: return sum((*this)(op->a), (*this)(op->b));
+      case BinaryOp::Sub: return sum((*this)(op->a), scaled((*this)(op->b), -1));
+      case BinaryOp::Mul: {
+        const std::int64_t* factor = as_int(op->a);
+        const Expr& other = factor != nullptr ? op->b : op->a;
+        if (factor == nullptr) factor = as_int(op->b);
+        return factor != nullptr ? scaled((*this)(other), *factor) : std::nullopt;
+      }
+      case BinaryOp::Div: {
+        const std::int64_t* divisor = as_int(op->b);
+        if (divisor == nullptr || *divisor <= 0) return std::nullopt;
+        const std::optional<Affine> a = (*this)(op->a);
+        const auto all = a ? exact_product(a->divisor, *divisor) : std::nullopt;
+        return all ? std::optional(Affine{a->factor, a->offset, *all}) : std::nullopt;
+      }
+      case BinaryOp::Min:
+      case BinaryOp::Max: {
+        if (!uses_variable(op->b)) return (*this)(op->a);
+        if (!uses_variable(op->a)) return (*this)(op->b);
+        return std::nullopt;
+      }
+      case BinaryOp::Mod:
+      case BinaryOp::Pow:
+      case BinaryOp::Atan2:
+      case BinaryOp::Fmod:
+      case BinaryOp::And:
+      case BinaryOp::Or:
+      case BinaryOp::BitAnd:
+      case BinaryOp::BitOr:
+      case BinaryOp::BitXor:
+      case BinaryOp::Shl:
+      case BinaryOp::Shr: return std::nullopt;
+    }
+    return std::nullopt;
   }
-  const auto* op = e.as<Binary>();
-  if (op == nullptr) return std::nullopt;
-  switch (op->op) {
-    case BinaryOp::Add: return affine_sum(*op, v, 1);
-    case BinaryOp::Sub: return affine_sum(*op, v, -1);
-    case BinaryOp::Mul: {
-      const std::int64_t* factor = as_int(op->a);
-      const Expr& other = factor != nullptr ? op->b : op->a;
-      if (factor == nullptr) factor = as_int(op->b);
-      if (factor == nullptr) return std::nullopt;
-      std::optional<Affine> a = affine_in(other, v);
-      if (a) *a = {a->factor * *factor, a->offset * *factor, a->divisor};
-      return a;
-    }
-    case BinaryOp::Div: {
-      const std::int64_t* divisor = as_int(op->b);
-      if (divisor == nullptr || *divisor <= 0) return std::nullopt;
-      std::optional<Affine> a = affine_in(op->a, v);
-      if (a) a->divisor *= *divisor;
-      return a;
-    }
-    case BinaryOp::Min:
-    case BinaryOp::Max: {
-      if (!uses_var(op->b, v)) return affine_in(op->a, v);
-      if (!uses_var(op->a, v)) return affine_in(op->b, v);
-      return std::nullopt;
-    }
-    case BinaryOp::Mod:
-    case BinaryOp::Pow:
-    case BinaryOp::Atan2:
-    case BinaryOp::Fmod:
-    case BinaryOp::And:
-    case BinaryOp::Or:
-    case BinaryOp::BitAnd:
-    case BinaryOp::BitOr:
-    case BinaryOp::BitXor:
-    case BinaryOp::Shl:
-    case BinaryOp::Shr: return std::nullopt;
+
+  // Forms of numbers beyond 64 bits are none.
+  static std::optional<Affine> scaled(const std::optional<Affine>& a, std::int64_t by) {
+    const auto factor = a ? exact_product(a->factor, by) : std::nullopt;
+    const auto offset = a ? exact_product(a->offset, by) : std::nullopt;
+    return factor && offset ? std::optional(Affine{*factor, *offset, a->divisor}) : std::nullopt;
   }
-  return std::nullopt;
-}
+  static std::optional<Affine> sum(std::optional<Affine> a, std::optional<Affine> b) {
+    if (!a || !b) return std::nullopt;
+    if (a->divisor != b->divisor) {
+      if (a->divisor != 1 && b->divisor != 1) return std::nullopt;
+      std::optional<Affine>& whole = a->divisor == 1 ? a : b;
+      const std::int64_t divisor = a->divisor == 1 ? b->divisor : a->divisor;
+      whole = scaled(whole, divisor);
+      if (!whole) return std::nullopt;
+      whole->divisor = divisor;
+    }
+    Affine both{0, 0, a->divisor};
+    const bool fits = !__builtin_add_overflow(a->factor, b->factor, &both.factor) &&
+                      !__builtin_add_overflow(a->offset, b->offset, &both.offset);
+    return fits ? std::optional(both) : std::nullopt;
+  }
+
+  bool uses_variable(const Expr& e) {
+    if (const auto* var = e.as<VarRef>()) return var->name == variable_;
+    if (const auto known = uses_.find(e.ptr().get()); known != uses_.end()) return known->second;
+    bool uses = false;
+    for_each_child(e, [&](const Expr& child) { uses = uses || uses_variable(child); });
+    uses_.emplace(e.ptr().get(), uses);
+    return uses;
+  }
+
+  const std::string& variable_;
+  // By node, of expressions that outlive this.
+  NodeMap<std::optional<Affine>> forms_;
+  NodeMap<bool> uses_;
+};
 
 constexpr double kNoTap = -std::numeric_limits<double>::infinity();
 
@@ -123,7 +154,7 @@ const Binary* as_binary(const Expr& e, BinaryOp op) {
 class RoundingFixer {
  public:
   RoundingFixer(const Expr& value, const std::string& slowest, const IsParam& is_param)
-      : slowest_(slowest), is_param_(is_param) {
+      : affine_(slowest), is_param_(is_param) {
     NodeSet met;
     visit_nodes({value}, [&](const Expr& e) {
       for_each_child(e, [&](const Expr& child) {
@@ -272,7 +303,7 @@ class RoundingFixer {
     for_each_child(e, [&](const Expr& child) { largest = std::max(largest, largest_offset(child)); });
     if (const auto* access = e.as<Access>(); access != nullptr && !access->is_self) {
       for (const Expr& arg : access->args) {
-        const std::optional<Affine> form = affine_in(arg, slowest_);
+        const std::optional<Affine> form = affine_(arg);
         if (!form || form->factor == 0) continue;
         const double offset = static_cast<double>(form->offset) / static_cast<double>(form->factor);
         largest = std::max(largest, offset);
@@ -328,7 +359,7 @@ class RoundingFixer {
     return {factors.front(), factors.size() > 1 ? product(factors, 1) : Expr()};
   }
 
-  const std::string& slowest_;
+  AffineFinder affine_;  // in the slowest dimension
   const IsParam& is_param_;
   NodeSet shared_;                   // by several nodes of the value
   const ExprNode* whole_ = nullptr;  // the sum being opened

@@ -92,6 +92,8 @@ typedef struct Variant {
   const Inner* inner;     // of each of the pipeline's arrays; null: all strides are unknown
   const int64_t* chosen;  // of each choice; null: any will do
   int64_t first_scalar;   // symbol
+  int64_t first_value;    // symbol of the first PlanValue
+  Evaluate values;        // writes them there one after the other; null: there are none
   int64_t symbol_count;
   int64_t temporary_count;
   const Temporary* temporaries;

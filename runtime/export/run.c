@@ -218,6 +218,7 @@ static int choose_variant(Run* run, bool in_place) {
       why = "what its specialization stands for (chosen)";
       continue;
     }
+    if (variant->values) variant->values(run->symbols, run->symbols + variant->first_value);
     for (int64_t t = 0; t < variant->temporary_count; ++t) {
       const int result = size_temporary(run, &variant->temporaries[t]);
       if (result != MICA_OK) return result;

@@ -139,7 +139,7 @@ std::vector<RunLauncher::Realization> RunLauncher::traced() const {
 std::string RunLauncher::box_text(int array) const {
   const std::vector<int>& slots = run_.plan->first_slot;
   const auto number = static_cast<std::size_t>(array);
-  const int end = number + 1 < slots.size() ? slots[number + 1] : run_.plan->first_scalar_slot;
+  const int end = number + 1 < slots.size() ? slots[number + 1] : run_.plan->first_value_slot;
   std::string text;
   for (int slot = slots[number]; slot < end; slot += 3) {  // min, extent, stride
     const HostValue* symbol = run_.symbols.data() + slot;

@@ -70,6 +70,9 @@ std::string to_string(const Plan& plan) {
   for (const Plan::Scalar& scalar : plan.scalars) {
     text += "scalar " + scalar.name + ": " + to_string(scalar.param->type) + "\n";
   }
+  for (const PlanValue& value : plan.values) {
+    text += "value " + value.name + " = " + to_string(value.value) + "\n";
+  }
   for (const PlanTemporary& temporary : plan.temporaries) {
     text += "temporary " + temporary.name + ": " + to_string(temporary.type) + ", mins " +
             list(temporary.mins) + ", extents " + list(temporary.extents) + "\n";

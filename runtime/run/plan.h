@@ -25,6 +25,13 @@ struct PlanBuffer {
   std::string why_type = {};               ///< outputs: what a wide type comes from, or nothing
 };
 
+/// A number that a run works out once and other expressions of the plan name, kernels' arguments
+/// included: an end of a box that would otherwise stand in them as a large expression.
+struct PlanValue {
+  std::string name;
+  Expr value;  ///< i32 or i64; of symbols of buffers, scalars and values before it
+};
+
 /// Memory of a Func computed at root, made anew each run from the pool. It has the same symbols as
 /// a PlanBuffer: mins and extents as given here, strides dense (dimension 0 fastest) after padding
 /// extent d to a multiple of `align[d]`.
@@ -156,6 +163,7 @@ struct Plan {
     std::shared_ptr<const ParamData> param;
   };
   std::vector<Scalar> scalars;
+  std::vector<PlanValue> values;
   std::vector<PlanTemporary> temporaries;
   std::vector<PlanLaunch> launches;
   std::vector<PlanCheck> checks;
@@ -167,8 +175,8 @@ struct Plan {
 /// "index32 aligned grid3 unit_stride", or the words of the assumptions that are off; and "in_place"
 /// where an output may share memory with an input.
 std::string to_string(const Variant& variant);
-/// One line an array, scalar, check, alignment, pair that may share memory, and launch, in the plan's
-/// order.
+/// One line an array, scalar, value, check, alignment, pair that may share memory, and launch, in the
+/// plan's order.
 std::string to_string(const Plan& plan);
 
 }  // namespace mica

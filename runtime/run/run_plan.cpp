@@ -31,6 +31,7 @@ class PlanPreparer {
 
   void prepare() {
     add_symbols();
+    for (const PlanValue& value : plan_.values) out_.values.push_back(shape_program(value.value));
     for (const PlanTemporary& temporary : plan_.temporaries) {
       internal_check(temporary.mins.size() == temporary.extents.size(),
                      "a temporary has as many mins as extents");
@@ -63,6 +64,8 @@ class PlanPreparer {
       const int dimensions = static_cast<int>(temporary.extents.size());
       out_.first_slot.push_back(add_array(out_.symbols, temporary.name, dimensions));
     }
+    out_.first_value_slot = out_.symbols.size();
+    for (const PlanValue& value : plan_.values) out_.symbols.add(value.name, Int(64));
     out_.first_scalar_slot = out_.symbols.size();
     for (const Plan::Scalar& scalar : plan_.scalars) out_.symbols.add(scalar.name, scalar.param->type);
     out_.sides.resize(out_.first_slot.size());

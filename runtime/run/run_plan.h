@@ -71,9 +71,11 @@ struct PreparedPlan {
   Variant variant;
   SymbolTable symbols;
   std::vector<int> first_slot;  ///< of array k: symbols min, extent, stride of dimension 0, 1, ...
+  int first_value_slot = 0;     ///< of the plan's values
   int first_scalar_slot = 0;
   std::vector<int> shape_scalars;  ///< the plan's scalars that shapes, grids or checks depend on
   std::vector<Sides> sides;        ///< by array
+  std::vector<HostProgram> values;
   std::vector<Check> checks;
   std::vector<std::vector<HostProgram>> choices;  ///< the conditions of each
   std::vector<Alignment> alignments;

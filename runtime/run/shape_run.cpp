@@ -67,6 +67,9 @@ class Shaper {
       out_.wanted.chosen = std::move(chosen);
       return;
     }
+    for (std::size_t v = 0; v < plan_.values.size(); ++v) {
+      out_.symbols[static_cast<std::size_t>(plan_.first_value_slot) + v].i = value(plan_.values[v]);
+    }
     for (std::size_t t = 0; t < plan_.temporaries.size(); ++t) size_temporary(t);
     check_conditions(plan_, out_.symbols.data());
     const std::size_t buffers = plan_.plan().buffers.size();

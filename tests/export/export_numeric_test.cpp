@@ -71,6 +71,22 @@ TEST(Export, BoundariesHalvesAndMath) {
   EXPECT_TRUE(exported_matches({f}, {{0, 21}, {0, 11}}, {.baseline_cpu = true}));
 }
 
+// Their boxes are made of values that each variant works out one after the other.
+TEST(Export, FuncsReadAtClampedPointsOfOneAnother) {
+  const ImageParam u(Float(32), 1, "u");
+  const Param<int> width("width", 30);
+  Func f("f");
+  f(x) = u(x);
+  for (int i = 0; i < 60; ++i) {
+    f.compute_root();
+    Func next("f");
+    next(x) = 0.5F * f(clamp(x - 1, 1, width - 1)) - f(clamp(x + 1, 2, Expr(width)));
+    f = next;
+  }
+  const auto memory = bind_random(u, {{0, 40}}, 5);
+  EXPECT_TRUE(exported_matches({f}, {{-3, 37}}));
+}
+
 TEST(Export, ScalarsOfEveryType) {
   const ImageParam u(Float(32), 1, "u");
   const Param<std::uint64_t> a("a", 0xfedcba9876543210U);

@@ -3,6 +3,7 @@
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/print.h"
+#include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "tests/passes/lowered.h"
@@ -417,6 +418,57 @@ TEST(Lower, TheSameProgramGivesTheSameText) {
   a.f.gpu_tile(a.x, a.y, 32, 8);
   b.f.gpu_tile(b.x, b.y, 32, 8);
   EXPECT_EQ(code(a.f, Backend::Cuda), code(b.f, Backend::Cuda));
+}
+
+/// The plan of a chain of Funcs at the root that read one another at clamped points.
+Plan plan_of_clamped(int funcs) {
+  const Var x("x");
+  const ImageParam u(Float(32), 1, "u");
+  const Param<std::int32_t> width("width");
+  Func f("f");
+  f(x) = u(x);
+  for (int i = 1; i < funcs; ++i) {
+    f.compute_root();
+    Func next("f");
+    next(x) = f(clamp(x - 1, 0, width - 1)) + f(clamp(x + 1, 0, Expr(width)));
+    f = next;
+  }
+  return test::lowered(f, Backend::Host).plan;
+}
+
+std::size_t size_of(const Plan& plan) {
+  std::size_t nodes = 0;
+  const auto add = [&](const std::vector<Expr>& exprs) {
+    for (const Expr& e : exprs) visit_nodes({e}, [&](const Expr&) { ++nodes; });
+  };
+  for (const PlanValue& value : plan.values) add({value.value});
+  for (const PlanCheck& check : plan.checks) add({check.holds});
+  for (const PlanTemporary& temporary : plan.temporaries) add(temporary.mins), add(temporary.extents);
+  return nodes;
+}
+
+TEST(InferBounds, BoxesOfAChainTakeRoomInProportionToItsLength) {
+  const Plan few = plan_of_clamped(3), many = plan_of_clamped(50), most = plan_of_clamped(200);
+  EXPECT_TRUE(few.values.empty());
+  EXPECT_FALSE(many.values.empty());
+  EXPECT_LE(size_of(most), 6 * size_of(many));
+}
+
+// The checks on a deep index would each hold all that is inside.
+TEST(NameValues, ChecksOfADeepIndexTakeRoomInProportionToItsDepth) {
+  const auto size = [](int depth) {
+    const Var x("x");
+    const ImageParam u(Float(32), 1, "u");
+    const Param<std::int32_t> p("p"), width("width");
+    Expr e = x;
+    for (int i = 0; i < depth; ++i) e = max(min(e * p, Expr(width)), i - 3);
+    Func f("f");
+    f(x) = u(e);
+    const Plan plan = test::lowered(f, Backend::Host).plan;
+    EXPECT_GE(plan.checks.size(), static_cast<std::size_t>(depth));
+    return size_of(plan);
+  };
+  EXPECT_LE(size(400), 10 * size(50));
 }
 
 }  // namespace

@@ -230,11 +230,36 @@ TEST(Growth, OfLoweringIsSteadyInFuncsAtTheRoot) {
 // The box of each is a larger expression of the Param than that of the Func that reads it.
 TEST(Growth, OfLoweringIsSteadyInFuncsThatAreReadAtClampedPoints) {
   const Param<std::int32_t> width("width");
-  expect_steady("clamped", 10, [&](int n) {
+  expect_steady("clamped", 50, [&](int n) {
     lower_chain(n, [&](const Func& before) {
       return before(clamp(x - 1, 0, width - 1)) + before(clamp(x + 1, 0, Expr(width)));
     });
   });
+}
+
+// Ends of intervals are expressions of the Params, and those of one level are parts of the next one's.
+TEST(Growth, OfLoweringIsSteadyInTheDepthOfIndices) {
+  const Param<std::int32_t> p("p"), width("width");
+  const Expr size = width;
+  using Next = std::function<Expr(const Expr&, int)>;
+  const std::vector<std::pair<const char*, Next>> all = {
+      {"clamped", [&](const Expr& e, int i) { return clamp(e + p + i, 0, size); }},
+      {"least", [&](const Expr& e, int i) { return min(e, p + i); }},
+      {"scaled", [&](const Expr& e, int i) { return max(min(e * p, size), i - 3); }},
+      {"used twice", [&](const Expr& e, int i) { return max(min(e + p, size), min(e - 1, p + i)); }},
+      {"both follow", [&](const Expr& e, int i) { return min(max(e + p, i), max(e - 1, p)); }},
+      {"halved", [&](const Expr& e, int i) { return clamp(e / 2 + e, -5, size + i); }},
+      {"chosen", [&](const Expr& e, int i) { return select(e > p + i, e - 1, min(e + 1, size)); }},
+      {"of Params", [&](const Expr& e, int i) { return i == 1 ? size : min(max(e, p * i), size); }},
+  };
+  for (const auto& [name, next] : all) {
+    const ImageParam u(Float(32), 1, "u");
+    expect_steady(name, 100, [&](int n) {
+      Func f("f");
+      f(x) = u(clamp(chain(x, n, next), 0, size)) + u(clamp(chain(x, n, next) + 1, 0, size));
+      (void)compile(f, Target::host());
+    });
+  }
 }
 
 // A first run makes the machine code.

@@ -41,6 +41,9 @@ UsualSymbols::UsualSymbols(const Program& program, std::vector<std::int64_t> ext
       set(input.name, d, "extent", usual_extent(d));
     }
   }
+  for (const auto& value : program.plan.values) {
+    if (const auto number = value_of(value.value, symbols_)) symbols_.emplace(value.name, *number);
+  }
   for (const auto& temporary : program.plan.temporaries) {
     for (std::size_t d = 0; d < temporary.mins.size(); ++d) {
       set(temporary.name, d, "min", value_of(temporary.mins[d], symbols_));

@@ -9,6 +9,7 @@
 
 #include "codegen/analysis/equal_nodes.h"
 #include "dsl/expr/limits.h"
+#include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -39,13 +40,14 @@ class CoordinateChecks {
       if (!program_.is_root(func->name)) check_box(*func, box->second);
       for (const auto& definition : func->definitions) {
         const auto scope = analysis::definition_scope(*func, definition, box->second);
+        analysis::SharedIntervals intervals(scope);
         nothing_ = either(no_points(definition), domains_of_runs_ ? no_points(box->second) : Expr());
         analysis::for_each_access(definition, [&](const Access& access) {
           for (const Expr& index : access.args)
-            check_index(*func, access.name, index, scope, access.where);
+            check_index(*func, access.name, index, intervals, access.where);
         });
         for (const Expr& index : definition.args) {
-          check_index(*func, func->name, index, scope, definition.where);
+          check_index(*func, func->name, index, intervals, definition.where);
         }
       }
     }
@@ -71,7 +73,7 @@ class CoordinateChecks {
 
   void add(const Interval& interval, std::int64_t low, std::int64_t high, std::string message,
            const SourceLocation& where) {
-    const auto one = [this](const Expr& end) { return nodes_(end).ptr().get(); };
+    const auto one = [this](const Expr& end) { return one_of_equals_(end).ptr().get(); };
     if (!seen_.insert({one(interval.min), one(interval.max)}).second) return;
     PlanCheck check;
     const Type type = interval.min.type();
@@ -84,8 +86,8 @@ class CoordinateChecks {
   }
 
   void check_index(const FunctionData& func, const std::string& array, const Expr& index,
-                   const analysis::Scope& scope, const SourceLocation& where) {
-    for (const Interval& operand : analysis::operands_of(index, scope)) {
+                   analysis::SharedIntervals& intervals, const SourceLocation& where) {
+    for (const Interval& operand : intervals.operands(index)) {
       add(operand, kLowest32, kHighest32,
           fmt::format("the index {} of {} in {} computes values from {{0}} to {{1}}, but indices are "
                       "computed in 32 bits ({} to {}): clamp the values before, or cast them to Int(64)",
@@ -114,6 +116,8 @@ class CoordinateChecks {
   bool domains_of_runs_ = false;
   Expr nothing_;  // holds where what is looked at is not carried out
   analysis::EqualNodes nodes_;
+  // From the leaves up, so that no node is compared with another level by level.
+  NodeRewriter one_of_equals_{[this](const Expr& e) { return nodes_(e); }};
   std::set<std::pair<const ExprNode*, const ExprNode*>> seen_;  // what the same launch has checked
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "codegen/analysis/recurrences.h"
@@ -10,6 +11,7 @@
 #include "dsl/expr/limits.h"
 #include "dsl/expr/mix.h"
 #include "dsl/expr/names.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/recurrence.h"
@@ -114,30 +116,44 @@ class Readers {
   std::map<std::string, std::vector<Reader>> readers_;
 };
 
-// Does the box that is realized decide `e`? Not where `bound` or a domain of constants does.
-bool follows_outputs(const Program& program, const Expr& e) {
+using Names = std::set<std::string>;
+
+bool uses_any(const Expr& e, const Names& names) {
   bool found = false;
+  walk(e, [&](const Expr& node) {
+    const auto* var = node.as<VarRef>();
+    found = found || (var != nullptr && names.count(var->name) > 0);
+  });
+  return found;
+}
+
+// What the boxes that are realized decide. Not what `bound` or a domain of constants does.
+Names names_of_outputs(const Program& program) {
+  Names names;
   for (const auto& name : program.pipeline.outputs) {
     const FunctionData& output = *program.pipeline.find(name);
     const std::string array = storage_name(name, 0, output.types.size());
     for (std::size_t d = 0; d < output.args.size(); ++d) {
       for (const Expr& symbol : {min_symbol(array, d), extent_symbol(array, d)}) {
-        found = found || uses_var(e, symbol.as<VarRef>()->name);
+        names.insert(symbol.as<VarRef>()->name);
       }
     }
   }
-  return found;
+  for (const PlanValue& value : program.plan.values) {
+    if (uses_any(value.value, names)) names.insert(value.name);
+  }
+  return names;
 }
 
 // What a user can do about an input, which is all that a halo can be asked for.
-std::string advice_for_input(const Program& program, const std::string& input, const Expr& reach) {
+std::string advice_for_input(const Names& of_outputs, const std::string& input, const Expr& reach) {
   const std::string crop =
-      follows_outputs(program, reach) ? "Realize onto an interior crop, give " : "Give ";
+      uses_any(reach, of_outputs) ? "Realize onto an interior crop, give " : "Give ";
   return crop + input + " a wider halo, or read it through a boundary condition";
 }
 
-void emit_checks(Program& program, const std::string& array, bool is_input, std::size_t d,
-                 const Faces& faces) {
+void emit_checks(Program& program, const Names& of_outputs, const std::string& array, bool is_input,
+                 std::size_t d, const Faces& faces) {
   const bool low = faces.low();
   Expr min = min_symbol(array, d), max = simplify(min + extent_symbol(array, d) - 1);
   for (const auto& face : faces.list()) {
@@ -151,7 +167,7 @@ void emit_checks(Program& program, const std::string& array, bool is_input, std:
                     (is_input ? "input " : "output ") + array +
                     (low ? " starts at {1}" : " ends at {1}") + ": on its " + (low ? "low" : "high") +
                     " side it is short by {2}. " +
-                    (is_input ? advice_for_input(program, array, face.reach)
+                    (is_input ? advice_for_input(of_outputs, array, face.reach)
                               : "Realize " + array + " over a box that is larger by that");
     program.plan.checks.push_back(std::move(check));
   }
@@ -166,8 +182,8 @@ bool is_held(const FunctionData& consumer, const Access& access) {
 }
 
 // `name` is the Func or input as accesses call it, `array` its (first) buffer.
-void check_array(Program& program, const Readers& readers, const std::string& name,
-                 const std::string& array, bool is_input, std::size_t dims) {
+void check_array(Program& program, const Readers& readers, const Names& of_outputs,
+                 const std::string& name, const std::string& array, bool is_input, std::size_t dims) {
   std::vector<Faces> low(dims, Faces(true)), high(dims, Faces(false));
   for (const auto& reader : readers.of(name)) {
     const FunctionData& consumer = *reader.func;
@@ -187,8 +203,8 @@ void check_array(Program& program, const Readers& readers, const std::string& na
     }
   }
   for (std::size_t d = 0; d < dims; ++d) {
-    emit_checks(program, array, is_input, d, low[d]);
-    emit_checks(program, array, is_input, d, high[d]);
+    emit_checks(program, of_outputs, array, is_input, d, low[d]);
+    emit_checks(program, of_outputs, array, is_input, d, high[d]);
   }
 }
 
@@ -210,6 +226,31 @@ void apply_bounds(Program& program, const FunctionData& func, Box& box) {
     check.where = directive.where;
     if (!is_const(check.holds, 1)) program.plan.checks.push_back(std::move(check));
     box[d] = range;
+  }
+}
+
+bool is_large(const Expr& e, NodeSet& met) {
+  constexpr std::size_t kMost = 256;  // nodes: boxes of stencils and tiled steps are smaller
+  if (!met.insert(e.ptr().get())) return false;
+  bool large = met.size() > kMost;
+  for_each_child(e, [&](const Expr& child) { large = large || is_large(child, met); });
+  return large;
+}
+
+// Where a Func is read at clamped points, its box is a larger expression than that of its reader. Ends
+// that have become large get names, so that a chain of such Funcs takes time in proportion to its
+// length.
+void name_large_ends(Program& program, const FunctionData& func, Box& box) {
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    const auto name_end = [&](Expr& end, const char* which) {
+      NodeSet met;
+      if (!is_large(end, met)) return;
+      const std::string name = func.name + which + std::to_string(d);
+      program.plan.values.push_back({name, end});
+      end = make_var(name, end.type());
+    };
+    name_end(box[d].min, ".low.");
+    name_end(box[d].max, ".high.");
   }
 }
 
@@ -338,21 +379,23 @@ void infer_bounds(Program& program) {
       if (box.empty()) continue;  // nothing reads it
       box = with_updates(func, analysis::with_start(program.pipeline, func, box));
       if (program.is_root(func.name)) apply_bounds(program, func, box);
+      name_large_ends(program, func, box);
     }
     program.required[func.name] = box;
     check_domains(program, func);
   }
+  const Names of_outputs = names_of_outputs(program);
   for (const auto& func : funcs) {
     if (!program.pipeline.is_output(func->name)) continue;
     const std::string array = storage_name(func->name, 0, func->types.size());
     // First, so that f(i) += v beyond the buffer is called what it is, a write.
     check_writes(program, *func, array);
-    check_array(program, readers, func->name, array, false,
+    check_array(program, readers, of_outputs, func->name, array, false,
                 static_cast<std::size_t>(func->dimensions()));
     check_start(program, *func, array);
   }
   for (const auto& input : program.pipeline.inputs) {
-    check_array(program, readers, input.name, input.name, true,
+    check_array(program, readers, of_outputs, input.name, input.name, true,
                 static_cast<std::size_t>(input.image->dimensions));
   }
 }

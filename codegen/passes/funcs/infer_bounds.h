@@ -4,8 +4,9 @@
 //   after   required: f = [f.min.0, f.min.0 + f.extent.0 - 1], b and u = one more on either side
 //
 // Also writes the plan's checks that every access of an input lies inside it, with the consumer, tap
-// and missing halo in the message. Requires: inlining is done. Ensures: `required` has a bounded box
-// for every Func and input; UserError for an index whose range nothing bounds.
+// and missing halo in the message. An end of a box that is a large expression becomes a value of the
+// plan (PlanValue), which `required` has by name. Requires: inlining is done. Ensures: `required` has a
+// bounded box for every Func and input; UserError for an index whose range nothing bounds.
 #pragma once
 
 #include "codegen/program.h"
