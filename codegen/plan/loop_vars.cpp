@@ -78,6 +78,18 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
   }
 }
 
+namespace {
+
+std::string cannot_overlap(const std::string& func, const std::string& dim, bool has_blocks) {
+  return "the blocks of " + func + " would have to overlap along " + dim +
+         ", since a Func that its threads keep in registers is read beside a thread's own points "
+         "there, and " +
+         (has_blocks ? "a split of it does not divide" : "no block loop walks " + dim) +
+         ": add gpu_tile over " + dim + ", or keep the Func in MemoryType::Shared";
+}
+
+}  // namespace
+
 // Blocks of 12 points of which 2 on either side are others':
 //
 //   before  x = block*12 + inner          inside: x < n
@@ -108,13 +120,7 @@ void LoopVars::add_overlap(const std::string& dim, const Root& root) {
     return is_of_dim(guard) && !analysis::same(guard.extent, root.extent);
   });
   if (overlap.points <= 0 || foreign != guards_.end()) {
-    throw UserError(
-        "the blocks of " + prefix_ + " would have to overlap along " + dim +
-            ", since a Func that its threads keep in registers is read beside a thread's own points "
-            "there, and " +
-            (overlap.points <= 0 ? "no block loop walks " + dim : "a split of it does not divide") +
-            ": add gpu_tile over " + dim + ", or keep the Func in MemoryType::Shared",
-        root.overlaps);
+    throw UserError(cannot_overlap(prefix_, dim, overlap.points > 0), root.overlaps);
   }
   overlap.before = whole(root.before, lanes);
   overlap.after = whole(root.after, lanes);

@@ -74,21 +74,57 @@ class Planner {
   }
 
   void add_stage(const FunctionData& f) {
-    if (recurrence_of(f)) {
-      throw UserError(f.name + " reads itself point by point, and a Func kept along the march of " +
-                          func_.name + " over " + var_ +
-                          " is computed plane by plane: compute it at the root",
-                      program_.placement.at(f.name).where);
-    }
-    if (f.definitions.size() > 1) {
-      throw UserError(f.name + " has updates, and a Func kept along the march of " + func_.name +
-                          " over " + var_ +
-                          " is computed plane by plane by one definition: compute it "
-                          "at the root, or inside the step",
-                      program_.placement.at(f.name).where);
-    }
+    check_definition(f);
     MarchStage stage;
     stage.func = &f;
+    const std::vector<Reads> reads = reads_of(f, stage);
+    if (reads.empty()) return;
+    const Placement& placement = program_.placement.at(f.name);
+    stage.per_thread = placement.memory == MemoryType::Register;
+    if (stage.per_thread) check_own_points(f, reads);
+    const bool in_frame = stage.per_thread && frame_ && frame_->kept.count(f.name) > 0;
+    // Threads of a frame fill their own points, whether all of them are read or not.
+    if (in_frame) {
+      stage.kept = frame_->kept.at(f.name);
+      Box own;
+      for (const std::string& arg : func_.args) own.push_back(own_.at(arg));
+      unite(stage.box, without_plane(own, stage.dim));
+    }
+    const bool filled_late = set_planes(stage, reads, placement);
+    const int index = static_cast<int>(stages_.size());
+    for (const auto& r : reads) {
+      if (filled_late) {
+        before_.emplace_back(r.reader->stage, index);
+      } else {
+        before_.emplace_back(index, r.reader->stage);
+      }
+    }
+    Scope scope = analysis::definition_scope(f, f.definitions.front(), with_plane(stage));
+    for (std::size_t d = 0; in_frame && d < f.args.size(); ++d) {
+      if (static_cast<int>(d) != stage.dim) scope[f.args[d]] = own_.at(func_.args[d]);
+    }
+    stages_.push_back(stage);
+    readers_.push_back({&f, &f.definitions.front(), scope, stage.ahead, stage.first, stage.prefetch,
+                        stage.beyond, index});
+  }
+
+  void check_definition(const FunctionData& f) const {
+    const std::string kept = ", and a Func kept along the march of " + func_.name + " over " + var_ +
+                             " is computed plane by plane";
+    const SourceLocation& where = program_.placement.at(f.name).where;
+    if (recurrence_of(f)) {
+      throw UserError(f.name + " reads itself point by point" + kept + ": compute it at the root",
+                      where);
+    }
+    if (f.definitions.size() > 1) {
+      throw UserError(f.name + " has updates" + kept +
+                          " by one definition: compute it at the root, or inside the step",
+                      where);
+    }
+  }
+
+  // What reads planes of `f`; the stage's dimension and box are those of it all.
+  std::vector<Reads> reads_of(const FunctionData& f, MarchStage& stage) const {
     std::vector<Reads> reads;
     for (const auto& reader : readers_) {
       Box box = box_of(reader, f.name);
@@ -109,18 +145,11 @@ class Planner {
       if (!filled_from || is_copied(target) || apart || reads.empty()) continue;
       reads.push_back({&reader, filled.ahead, filled.ahead});
     }
-    if (reads.empty()) return;
-    const Placement& placement = program_.placement.at(f.name);
-    stage.per_thread = placement.memory == MemoryType::Register;
-    if (stage.per_thread) check_own_points(f, reads);
-    const bool in_frame = stage.per_thread && frame_ && frame_->kept.count(f.name) > 0;
-    if (in_frame) stage.kept = frame_->kept.at(f.name);
-    // Threads of a frame fill their own points, whether all of them are read or not.
-    if (in_frame) {
-      Box own;
-      for (const std::string& arg : func_.args) own.push_back(own_.at(arg));
-      unite(stage.box, without_plane(own, stage.dim));
-    }
+    return reads;
+  }
+
+  // Which planes a stage holds, and when it gets them: in a step after what reads it there, if true.
+  bool set_planes(MarchStage& stage, const std::vector<Reads>& reads, const Placement& placement) const {
     std::int64_t newest = reads.front().newest, oldest = reads.front().oldest;
     stage.first = reads.front().reader->first + reads.front().oldest - reads.front().reader->ahead;
     for (const auto& r : reads) {
@@ -138,11 +167,10 @@ class Planner {
     std::int64_t needed = reads.front().newest - reads.front().reader->beyond;
     for (const auto& r : reads) needed = std::max(needed, r.newest - r.reader->beyond);
     stage.beyond = stage.ahead - needed;
-    const bool lagged = stage.ahead > newest;
-    const bool asynchronous = is_copied(placement);
+    const bool lagged = stage.ahead > newest, filled_late = lagged && !is_copied(placement);
     // Registers filled after all reads of the step may take the place of the oldest plane.
     stage.depth = stage.ahead - oldest + (stage.per_thread && lagged ? 0 : 1);
-    const std::int64_t begun = stage.ahead - (lagged && !asynchronous ? 1 : 0);
+    const std::int64_t begun = stage.ahead - (filled_late ? 1 : 0);
     stage.newest_lag = begun - newest;
     stage.oldest_lag = begun - oldest;
     if (stage.dim < 0) {
@@ -150,22 +178,7 @@ class Planner {
       stage.prefetch = 0;
       stage.depth = 1;
     }
-    const int index = static_cast<int>(stages_.size());
-    for (const auto& r : reads) {
-      if (lagged && !asynchronous) {
-        before_.emplace_back(r.reader->stage, index);
-      } else {
-        before_.emplace_back(index, r.reader->stage);
-      }
-    }
-    const Box computed = with_plane(stage);
-    Scope scope = analysis::definition_scope(f, f.definitions.front(), computed);
-    for (std::size_t d = 0; in_frame && d < f.args.size(); ++d) {
-      if (static_cast<int>(d) != stage.dim) scope[f.args[d]] = own_.at(func_.args[d]);
-    }
-    stages_.push_back(stage);
-    readers_.push_back({&f, &f.definitions.front(), scope, stage.ahead, stage.first, stage.prefetch,
-                        stage.beyond, index});
+    return filled_late;
   }
 
   // How far ahead of the step's plane a Func of the march is computed.

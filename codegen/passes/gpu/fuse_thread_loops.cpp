@@ -328,20 +328,7 @@ class Fuser {
     if (const auto* let = s.as<ir::LetStmt>()) {
       return ir::make_stmt(ir::LetStmt{let->name, let->value, run_block(let->body, pending)});
     }
-    if (const auto* branch = s.as<ir::If>()) {
-      // A barrier before the branch serves what follows it too, unless the branch waits for copies
-      // first.
-      ir::Stmt barrier;
-      if (const Meets who = meets_in_order(s, pending); who != Meets::Nobody) {
-        pending.meet(memories_, who);
-        barrier = barrier_of(who);
-      }
-      Pending other = pending;
-      ir::Stmt a = run_block(branch->then_case, pending);
-      ir::Stmt b = run_block(branch->else_case, other);
-      pending.add(other);
-      return ir::make_block({barrier, ir::make_stmt(ir::If{branch->condition, a, b})});
-    }
+    if (const auto* branch = s.as<ir::If>()) return run_branch(s, *branch, pending);
     const auto* loop = s.as<ir::For>();
     internal_check(loop != nullptr, "a loop is left among block statements");
     // What one iteration leaves pending meets the next iteration's start.
@@ -356,6 +343,20 @@ class Fuser {
     ir::Stmt body = run_block(loop->body, start);
     pending.add(start);
     return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body, loop->rolled});
+  }
+
+  // A barrier before the branch serves what follows it too, unless the branch waits for copies first.
+  ir::Stmt run_branch(const ir::Stmt& s, const ir::If& branch, Pending& pending) {
+    ir::Stmt barrier;
+    if (const Meets who = meets_in_order(s, pending); who != Meets::Nobody) {
+      pending.meet(memories_, who);
+      barrier = barrier_of(who);
+    }
+    Pending other = pending;
+    ir::Stmt a = run_block(branch.then_case, pending);
+    ir::Stmt b = run_block(branch.else_case, other);
+    pending.add(other);
+    return ir::make_block({barrier, ir::make_stmt(ir::If{branch.condition, a, b})});
   }
 
   /// Does a statement of a branch conflict with what is pending before it? Not if the branch waits for

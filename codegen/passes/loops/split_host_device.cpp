@@ -184,88 +184,98 @@ void make_texture(Nest& nest, PlanLaunch& launch, const SourceLocation& where) {
   launch.arguments.push_back(argument);
 }
 
+void add_array(const Program& program, Nest& nest, PlanLaunch& launch, const FreeNames::Array& array,
+               const KernelHints& hints) {
+  ir::KernelParam param;
+  param.name = array.name;
+  param.type = array.type;
+  param.is_pointer = true;
+  param.is_written = array.written;
+  param.read_only = hints.read_only.count(array.name) > 0;
+  param.shared = may_be_shared(program, array.name);
+  nest.kernel.params.push_back(param);
+  KernelArgument argument;
+  argument.kind = KernelArgument::Kind::Pointer;
+  argument.name = argument.buffer = array.name;
+  argument.type = array.type;
+  argument.written = array.written;
+  if (const auto folded = nest.origins.find(array.name); folded != nest.origins.end()) {
+    argument.at = folded->second;
+  }
+  launch.arguments.push_back(argument);
+}
+
+/// Where coordinates are checked against every array's box.
+void add_boxes(const Program& program, Nest& nest, PlanLaunch& launch, const FreeNames& names) {
+  for (const auto& array : names.arrays) {
+    for (std::size_t d = 0; d < kind_of(program.plan, array.name).rank; ++d) {
+      add_scalar(nest, launch, symbol_name(array.name, BufferField::Min, d), Int(32));
+      add_scalar(nest, launch, symbol_name(array.name, BufferField::Extent, d), Int(32));
+    }
+  }
+}
+
+void size_blocks(const Program& program, const Nest& nest, PlanLaunch& launch,
+                 const SourceLocation& where) {
+  launch.grid = nest.grid;
+  for (int i = 0; i < 3; ++i) launch.block[i] = nest.kernel.block[i];
+  const std::int64_t shared_bytes = ir::shared_bytes(nest.kernel);
+  if (shared_bytes > program.options.limits.shared_bytes) {
+    throw UserError("a block of " + nest.func + " needs " + std::to_string(shared_bytes) +
+                        " bytes of shared memory, and the device allows " +
+                        std::to_string(program.options.limits.shared_bytes) + ": " +
+                        analysis::shared_arrays(nest.body) +
+                        "; use smaller tiles, fewer planes ahead, or stage fewer arrays",
+                    where);
+  }
+  launch.shared_bytes = static_cast<int>(shared_bytes);
+  if (const std::int64_t own = ir::thread_bytes(nest.body); own > kMostThreadBytes) {
+    throw UserError("a thread of " + nest.func + " keeps " + std::to_string(own) +
+                        " bytes for itself, and a GPU's thread has at most " +
+                        std::to_string(kMostThreadBytes) + ": " + analysis::thread_arrays(nest.body) +
+                        "; compute fewer points a thread, or in shared memory for the whole block",
+                    where);
+  }
+}
+
+PlanLaunch launch_of(const Program& program, Nest& nest) {
+  const FunctionData& func = *program.pipeline.find(nest.func);
+  const KernelHints hints = kernel_hints(func);
+  nest.kernel.on_device = nest.on_device;
+  nest.kernel.body = nest.body;
+  nest.kernel.min_blocks = hints.min_blocks;
+  nest.kernel.overlapped = nest.on_device && program.options.variant.overlapped;
+  nest.kernel.max_registers =
+      std::min(hints.max_registers, registers_of_thread(nest.kernel.block, program.options.limits));
+
+  FreeNames names;
+  names.run(nest.body);
+  PlanLaunch launch;
+  launch.kernel = nest.kernel.name;
+  launch.on_device = nest.on_device;
+  for (const auto& array : names.arrays) {
+    add_array(program, nest, launch, array, hints);
+    if (nest.on_device && nest.textures.count(array.name)) make_texture(nest, launch, func.where);
+  }
+  for (const auto& [name, type] : names.scalars) add_scalar(nest, launch, name, type);
+  const bool on_cpu = !nest.on_device || program.options.target.backend == Backend::GpuEmulator;
+  if (on_cpu && prints(nest.body)) add_print_lines(nest, launch);
+  const Backend checked = nest.on_device ? Backend::GpuEmulator : Backend::HostChecked;
+  if (program.options.target.backend == checked) add_boxes(program, nest, launch, names);
+  if (nest.on_device) size_blocks(program, nest, launch, func.where);
+  // Nothing to do for an empty box.
+  const std::string array = storage_name(func.name, 0, func.types.size());
+  for (std::size_t d = 0; d < func.args.size(); ++d) {
+    Expr some = extent_symbol(array, d) > 0;
+    launch.when = launch.when.defined() ? launch.when && some : some;
+  }
+  return launch;
+}
+
 }  // namespace
 
 void split_host_device(Program& program) {
-  for (auto& nest : program.nests) {
-    const FunctionData& func = *program.pipeline.find(nest.func);
-    const KernelHints hints = kernel_hints(func);
-    nest.kernel.on_device = nest.on_device;
-    nest.kernel.body = nest.body;
-    nest.kernel.min_blocks = hints.min_blocks;
-    nest.kernel.overlapped = nest.on_device && program.options.variant.overlapped;
-    nest.kernel.max_registers =
-        std::min(hints.max_registers, registers_of_thread(nest.kernel.block, program.options.limits));
-
-    FreeNames names;
-    names.run(nest.body);
-    PlanLaunch launch;
-    launch.kernel = nest.kernel.name;
-    launch.on_device = nest.on_device;
-    for (const auto& array : names.arrays) {
-      ir::KernelParam param;
-      param.name = array.name;
-      param.type = array.type;
-      param.is_pointer = true;
-      param.is_written = array.written;
-      param.read_only = hints.read_only.count(array.name) > 0;
-      param.shared = may_be_shared(program, array.name);
-      nest.kernel.params.push_back(param);
-      KernelArgument argument;
-      argument.kind = KernelArgument::Kind::Pointer;
-      argument.name = argument.buffer = array.name;
-      argument.type = array.type;
-      argument.written = array.written;
-      if (const auto folded = nest.origins.find(array.name); folded != nest.origins.end()) {
-        argument.at = folded->second;
-      }
-      launch.arguments.push_back(argument);
-      if (nest.on_device && nest.textures.count(array.name)) make_texture(nest, launch, func.where);
-    }
-    for (const auto& [name, type] : names.scalars) add_scalar(nest, launch, name, type);
-    const bool on_cpu = !nest.on_device || program.options.target.backend == Backend::GpuEmulator;
-    if (on_cpu && prints(nest.body)) add_print_lines(nest, launch);
-    const Backend checked = nest.on_device ? Backend::GpuEmulator : Backend::HostChecked;
-    if (program.options.target.backend == checked) {
-      // Coordinates are checked against every array's box.
-      for (const auto& array : names.arrays) {
-        for (std::size_t d = 0; d < kind_of(program.plan, array.name).rank; ++d) {
-          const std::string tail = "." + std::to_string(d);
-          add_scalar(nest, launch, array.name + ".min" + tail, Int(32));
-          add_scalar(nest, launch, array.name + ".extent" + tail, Int(32));
-        }
-      }
-    }
-    if (nest.on_device) {
-      launch.grid = nest.grid;
-      for (int i = 0; i < 3; ++i) launch.block[i] = nest.kernel.block[i];
-      const std::int64_t shared_bytes = ir::shared_bytes(nest.kernel);
-      if (shared_bytes > program.options.limits.shared_bytes) {
-        throw UserError("a block of " + nest.func + " needs " + std::to_string(shared_bytes) +
-                            " bytes of shared memory, and the device allows " +
-                            std::to_string(program.options.limits.shared_bytes) + ": " +
-                            analysis::shared_arrays(nest.body) +
-                            "; use smaller tiles, fewer planes ahead, or stage fewer arrays",
-                        func.where);
-      }
-      launch.shared_bytes = static_cast<int>(shared_bytes);
-      if (const std::int64_t own = ir::thread_bytes(nest.body); own > kMostThreadBytes) {
-        throw UserError("a thread of " + nest.func + " keeps " + std::to_string(own) +
-                            " bytes for itself, and a GPU's thread has at most " +
-                            std::to_string(kMostThreadBytes) + ": " +
-                            analysis::thread_arrays(nest.body) +
-                            "; compute fewer points a thread, or in shared memory for the whole block",
-                        func.where);
-      }
-    }
-    // Nothing to do for an empty box.
-    const std::string array = storage_name(func.name, 0, func.types.size());
-    for (std::size_t d = 0; d < func.args.size(); ++d) {
-      Expr some = extent_symbol(array, d) > 0;
-      launch.when = launch.when.defined() ? launch.when && some : some;
-    }
-    program.plan.launches.push_back(std::move(launch));
-  }
+  for (auto& nest : program.nests) program.plan.launches.push_back(launch_of(program, nest));
 }
 
 }  // namespace mica::passes
