@@ -7,6 +7,7 @@
 #include "codegen/analysis/shared_arrays.h"
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
+#include "dsl/expr/names.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/schedule/kernel_hints.h"
