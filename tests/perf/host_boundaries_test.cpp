@@ -176,7 +176,7 @@ TEST(HostBoundaries, OfCoupledFieldsCostLittle) {
     const std::string name = std::to_string(fields) + " fields";
     expect_costs(
         name.c_str(), [&](const MakeFunc& make, int halo) { return coupled(fields, make, halo); }, 300,
-        1.3, 1.6);
+        1.2, 1.2);
   }
 }
 
