@@ -59,6 +59,24 @@ TEST_F(LargeBounds, FollowTheParamsOfEachRun) {
   }
 }
 
+// Nothing else in the plan names the Param.
+TEST_F(LargeBounds, FollowAParamThatOnlyTheyHave) {
+  Expr e = low_;
+  for (int i = 0; i < 400; ++i) e = max(min(e + i % 3, 2 * low_ + i % 5), low_ - i % 2);
+  Func held("held"), f("f");
+  held(x) = u_(x) * 2.0F;
+  held.compute_root();
+  f(x) = held(clamp(x, e, e + 5));
+  const auto memory = bind_random(u_, {{0, 80}}, 7);
+  Executable run = compile(f, Target::host_checked());
+  for (const int low : {1, 19, 4}) {
+    low_.set(low);
+    Buffer<float> out(50);
+    run.run(out);
+    EXPECT_TRUE(same_bits(out, expected_values({f}, {{0, 50}}).front())) << low;
+  }
+}
+
 TEST_F(LargeBounds, HoldWhereAFuncIsComputedInsideAnother) {
   Func before = chain(kMany);
   const auto memory = bind_random(u_, {{0, 40}}, 3);
