@@ -70,19 +70,8 @@ class AffineFinder {
         if (!uses_variable(op->a)) return (*this)(op->b);
         return std::nullopt;
       }
-      case BinaryOp::Mod:
-      case BinaryOp::Pow:
-      case BinaryOp::Atan2:
-      case BinaryOp::Fmod:
-      case BinaryOp::And:
-      case BinaryOp::Or:
-      case BinaryOp::BitAnd:
-      case BinaryOp::BitOr:
-      case BinaryOp::BitXor:
-      case BinaryOp::Shl:
-      case BinaryOp::Shr: return std::nullopt;
+      default: return std::nullopt;
     }
-    return std::nullopt;
   }
 
   // Forms of numbers beyond 64 bits are none.

@@ -86,7 +86,7 @@ void run(const Choice& choice) {
   for (std::size_t value = 0; value < values; ++value) {
     const std::string element = values > 1 ? "." + std::to_string(value) : "";
     for (std::size_t d = 0; d < choice.extents.size(); ++d) {
-      options.bake[algorithm.output.name() + element + ".extent." + std::to_string(d)] =
+      options.bake[symbol_name(algorithm.output.name() + element, BufferField::Extent, d)] =
           choice.extents[d];
     }
   }

@@ -37,8 +37,8 @@ UsualSymbols::UsualSymbols(const Program& program, std::vector<std::int64_t> ext
   for (const auto& name : program.pipeline.outputs) add_output(*program.pipeline.find(name));
   for (const auto& input : program.pipeline.inputs) {
     for (std::size_t d = 0; d < static_cast<std::size_t>(input.image->dimensions); ++d) {
-      set(input.name, d, "min", 0);
-      set(input.name, d, "extent", usual_extent(d));
+      set(input.name, BufferField::Min, d, 0);
+      set(input.name, BufferField::Extent, d, usual_extent(d));
     }
   }
   for (const auto& value : program.plan.values) {
@@ -46,15 +46,15 @@ UsualSymbols::UsualSymbols(const Program& program, std::vector<std::int64_t> ext
   }
   for (const auto& temporary : program.plan.temporaries) {
     for (std::size_t d = 0; d < temporary.mins.size(); ++d) {
-      set(temporary.name, d, "min", value_of(temporary.mins[d], symbols_));
-      set(temporary.name, d, "extent", value_of(temporary.extents[d], symbols_));
+      set(temporary.name, BufferField::Min, d, value_of(temporary.mins[d], symbols_));
+      set(temporary.name, BufferField::Extent, d, value_of(temporary.extents[d], symbols_));
     }
   }
 }
 
-void UsualSymbols::set(const std::string& name, std::size_t d, const char* what,
+void UsualSymbols::set(const std::string& array, BufferField field, std::size_t d,
                        std::optional<std::int64_t> value) {
-  if (value) symbols_.emplace(name + "." + what + "." + std::to_string(d), *value);
+  if (value) symbols_.emplace(symbol_name(array, field, d), *value);
 }
 
 std::int64_t UsualSymbols::usual_extent(std::size_t d) const {
@@ -70,8 +70,8 @@ void UsualSymbols::add_output(const FunctionData& func) {
   for (std::size_t i = 0; i < func.types.size(); ++i) {
     const std::string name = storage_name(func.name, static_cast<int>(i), func.types.size());
     for (std::size_t d = 0; d < func.args.size(); ++d) {
-      set(name, d, "min", 0);
-      set(name, d, "extent", usual_extent(d));
+      set(name, BufferField::Min, d, 0);
+      set(name, BufferField::Extent, d, usual_extent(d));
     }
   }
 }
@@ -91,15 +91,17 @@ std::vector<InputBox> input_boxes(const std::vector<Func>& outputs,
     const analysis::Box read = analysis::read_box(program.pipeline, program.required, input.name);
     InputBox box{input.image, {}, {}};
     for (std::size_t d = 0; d < static_cast<std::size_t>(input.image->dimensions); ++d) {
-      const std::string side = "." + std::to_string(d);
+      const auto usual = [&](BufferField field) {
+        return table.symbols().at(symbol_name(input.name, field, d));
+      };
       std::optional<std::int64_t> min, max;
       if (d < read.size() && read[d].bounded()) {
         min = analysis::value_of(read[d].min, table.symbols());
         max = analysis::value_of(read[d].max, table.symbols());
       }
       const bool known = min && max && *min <= *max;
-      box.mins.push_back(known ? *min : table.symbols().at(input.name + ".min" + side));
-      box.extents.push_back(known ? *max - *min + 1 : table.symbols().at(input.name + ".extent" + side));
+      box.mins.push_back(known ? *min : usual(BufferField::Min));
+      box.extents.push_back(known ? *max - *min + 1 : usual(BufferField::Extent));
     }
     boxes.push_back(std::move(box));
   }

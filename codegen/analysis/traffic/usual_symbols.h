@@ -33,7 +33,8 @@ class UsualSymbols {
   [[nodiscard]] const Symbols& symbols() const { return symbols_; }
 
  private:
-  void set(const std::string& name, std::size_t d, const char* what, std::optional<std::int64_t> value);
+  void set(const std::string& array, BufferField field, std::size_t d,
+           std::optional<std::int64_t> value);
   [[nodiscard]] std::int64_t usual_extent(std::size_t d) const;
   void add_output(const FunctionData& func);
 

@@ -111,14 +111,14 @@ Expr unbent(const Expr& index, const std::string& var) {
       const auto slope = [&](const Expr& e) { return analysis::linearize(e).coefficient(var); };
       if (slope(a) == 1 && slope(b) == -1) return a;
       if (slope(a) == -1 && slope(b) == 1) return b;
+      return make_expr(index.type(), Binary{op->op, a, b});
     }
   }
   return map_children(index, [&](const Expr& child) { return unbent(child, var); });
 }
 
 /// The constant, if the index is `var` and one, but for what keeps it to a box.
-std::optional<std::int64_t> near_offset(const Expr& index, const std::string& var) {
-  if (const auto offset = offset_from(index, var)) return offset;
+std::optional<std::int64_t> bent_offset(const Expr& index, const std::string& var) {
   int most = 64;  // of a mirrored index a dozen
   if (!is_short(index, most)) return std::nullopt;
   const analysis::Linear form = analysis::linearize(unbent(index, var));
@@ -154,9 +154,10 @@ std::optional<NearTaps> near_taps(const Definition& definition, const FunctionDa
     if (access == nullptr || !near) return;
     near = access->args.size() == func.args.size();
     for (std::size_t d = 0; near && d < access->args.size(); ++d) {
-      const std::optional<std::int64_t> offset = near_offset(access->args[d], func.args[d]);
+      const std::optional<std::int64_t> plain = offset_from(access->args[d], func.args[d]);
+      const bool bent = !plain;
+      const auto offset = bent ? bent_offset(access->args[d], func.args[d]) : plain;
       near = offset.has_value();
-      const bool bent = !offset_from(access->args[d], func.args[d]);
       taps.bent_rows = taps.bent_rows || (d == 0 && bent);
       taps.mirrored = taps.mirrored || (bent && near && is_mirrored(access->args[d], func.args[d]));
       if (near && d + 1 == access->args.size()) taps.planes.insert(*offset);

@@ -57,6 +57,7 @@ struct Fused {
 };
 
 /// Nothing where `body` asks for more of `name` than its quotient and remainder by one number.
+/// `extent`: of a loop from 0; undefined for another one.
 std::optional<Fused> fused_of(const std::string& name, const Expr& extent, const ir::Stmt& body) {
   Fused fused{{}, {}, name + ".outer", name + ".inner", {}};
   const auto is_place = [&](const Binary* op) {
@@ -86,6 +87,10 @@ std::optional<Fused> fused_of(const std::string& name, const Expr& extent, const
     is_left = is_left || (var != nullptr && var->name == name);
   });
   return is_left ? std::nullopt : std::optional(fused);
+}
+
+std::optional<Fused> fused_of(const ir::For& loop) {
+  return fused_of(loop.name, is_const(loop.min, 0) ? loop.extent : Expr(), loop.body);
 }
 
 class Splitter {
@@ -184,8 +189,7 @@ class Splitter {
 
   ir::Stmt run_loop(const ir::Stmt& s, const ir::For& loop) {
     const bool may_split = this->may_split(loop);
-    if (const auto fused =
-            may_split && !fewest_copies_ ? fused_of(loop.name, loop.extent, loop.body) : std::nullopt) {
+    if (const auto fused = may_split && !fewest_copies_ ? fused_of(loop) : std::nullopt) {
       const ir::Stmt body =
           run_fused(loop.name, *fused, [this](const ir::Stmt& each) { return run(each); });
       return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body, loop.rolled});
@@ -344,7 +348,7 @@ bool has_room(const ir::Stmt& body, std::size_t size) {
       body,
       [&](const ir::Stmt& s) {
         const auto* loop = s.as<ir::For>();
-        fused = fused || (loop && fused_of(loop->name, loop->extent, loop->body));
+        fused = fused || (loop && fused_of(*loop));
       },
       nullptr);
   return size * (fused ? kMostFusedCopies : kMostCopies) <= kLargestSplit;
