@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -34,6 +35,18 @@ class LargeBounds : public ::testing::Test {
     return f;
   }
 
+  /// One compiled program for all values of a Param.
+  static void expect_bits_of_runs(const Func& f, Param<std::int32_t>& param,
+                                  const std::vector<int>& values) {
+    Executable run = compile(f, Target::host_checked());
+    for (const int value : values) {
+      param.set(value);
+      Buffer<float> out(50);
+      run.run(out);
+      EXPECT_TRUE(same_bits(out, expected_values({f}, {{0, 50}}).front())) << value;
+    }
+  }
+
   ImageParam u_{Float(32), 1, "u"};
   Param<std::int32_t> width_{"width", 30}, low_{"low", 1};
 };
@@ -50,17 +63,10 @@ TEST_F(LargeBounds, OfAChainOfFuncsAreRightOnEveryTarget) {
 TEST_F(LargeBounds, FollowTheParamsOfEachRun) {
   Func f = chain(kMany);
   const auto memory = bind_random(u_, {{0, 80}}, 2);
-  Executable run = compile(f, Target::host());
-  for (const int width : {30, 70, 6}) {
-    width_.set(width);
-    Buffer<float> out(50);
-    run.run(out);
-    EXPECT_TRUE(same_bits(out, expected_values({f}, {{0, 50}}).front())) << width;
-  }
+  expect_bits_of_runs(f, width_, {30, 70, 6});
 }
 
-// Nothing else in the plan names the Param.
-TEST_F(LargeBounds, FollowAParamThatOnlyTheyHave) {
+TEST_F(LargeBounds, FollowTheParamOfAFuncsEnds) {
   Expr e = low_;
   for (int i = 0; i < 400; ++i) e = max(min(e + i % 3, 2 * low_ + i % 5), low_ - i % 2);
   Func held("held"), f("f");
@@ -68,13 +74,7 @@ TEST_F(LargeBounds, FollowAParamThatOnlyTheyHave) {
   held.compute_root();
   f(x) = held(clamp(x, e, e + 5));
   const auto memory = bind_random(u_, {{0, 80}}, 7);
-  Executable run = compile(f, Target::host_checked());
-  for (const int low : {1, 19, 4}) {
-    low_.set(low);
-    Buffer<float> out(50);
-    run.run(out);
-    EXPECT_TRUE(same_bits(out, expected_values({f}, {{0, 50}}).front())) << low;
-  }
+  expect_bits_of_runs(f, low_, {1, 19, 4});
 }
 
 TEST_F(LargeBounds, HoldWhereAFuncIsComputedInsideAnother) {
