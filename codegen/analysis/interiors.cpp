@@ -17,6 +17,7 @@ constexpr std::size_t kMostTries = 1000;  // to find inequalities in one loop
 
 // A constant bound further up than any stencil reaches is where something ends.
 constexpr std::int64_t kFarUp = 32;
+constexpr std::int64_t kShortPeriod = 16;  // points that no periodic domain worth an interior has
 
 bool is_array_extent(const Expr& e) {
   const auto* var = e.as<VarRef>();
@@ -306,6 +307,7 @@ Expr Interior::run_binary(const Expr& e, const Binary& op, bool coordinate) {
                                          [&](const Expr& divisor) { return equal(divisor, op.b); })) {
       return e;
     }
+    if (repeats(op)) return e;
     if (near_) {
       const bool near = assume(op.b - 1 + op.b, op.a) && assume(op.a, -op.b);
       return near ? into_period(op.a, op.b) : e;
@@ -328,6 +330,16 @@ Expr Interior::run_binary(const Expr& e, const Binary& op, bool coordinate) {
   const Expr& still = first ? op.b : op.a;
   const bool holds = op.op == BinaryOp::Min ? assume(still, moving) : assume(moving, still);
   return holds ? moving : e;
+}
+
+// Of short periods, as that of a colour, a loop goes through many: none is its interior.
+bool Interior::repeats(const Binary& mod) {
+  const auto* period = as_int(mod.b);
+  if (blocks_ || period == nullptr) return false;
+  const std::string& variable = *variables_.begin();
+  const std::int64_t slope = std::abs(linearize(mod.a).coefficient(variable));
+  const auto last = known_.find(variable).max;
+  return *period <= std::max(kShortPeriod, 4 * slope) && (!last || *last * slope >= *period);
 }
 
 // A bound that an extent pushes up is passed late in the loop, another one early: the longer part is

@@ -70,6 +70,7 @@ class Interior {
   Expr run(const Expr& e, bool coordinate);
   Expr run_new(const Expr& e, bool coordinate);
   Expr run_binary(const Expr& e, const Binary& op, bool coordinate);
+  bool repeats(const Binary& mod);
   Expr run_compare(const Expr& e, const Compare& op);
   bool follows(const Expr& e);
   /// Is a bound passed late in the loop? `beside` is what passes it.

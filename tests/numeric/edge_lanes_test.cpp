@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dsl/func/rdom.h"
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/test_types.h"
@@ -79,6 +80,43 @@ TEST(EdgeLanesChecked, OfArraysThatNothingSticksOutOf) {
   f(x) = u(max(x - 1, 0)) + u(min(x + 1, 900)) + BoundaryConditions::repeat_image(v)(x - 1);
   EXPECT_TRUE(matches_oracle({f}, {{5, 29}}, Target::host()));
   EXPECT_TRUE(matches_oracle({f}, {{5, 29}}, Target::host_checked()));
+}
+
+// The taps of a sum over a box around the point, each of which sticks out as far as it lies.
+TEST(EdgeLanesChecked, OfSumsOverABox) {
+  for (const int width : {1, 16, 17, 35}) {
+    const ImageParam u(Int(32), 2, "u");
+    const auto memory = bind_random(u, {{0, width}, {0, 7}}, 5);
+    for (const Func& b : all_conditions(u)) {
+      const RDom r({{-2, 5}, {-1, 3}}), wide({{-5, 11}, {0, 7}});
+      Func f("f");
+      f(x, y) = 1;
+      f(x, y) += b(x + r.x, y + r.y) * (r.x + 3);
+      f(x, y) += b(x - wide.x, y + wide.y);
+      EXPECT_TRUE(matches_oracle({f}, {{0, width}, {0, 7}}, Target::host())) << b.name() << width;
+      EXPECT_TRUE(matches_oracle({f}, {{-3, width + 5}, {-1, 8}}, Target::host_checked())) << b.name();
+    }
+  }
+}
+
+// In place, colour by colour: the first point of a row follows it.
+TEST(EdgeLanesChecked, OfColours) {
+  const int width = 37, height = 9;
+  const ImageParam u(Float(32), 2, "u"), v(Float(32), 2, "v");
+  const auto memory = bind_random(u, {{0, width}, {0, height}}, 5),
+             start = bind_random(v, {{0, width}, {0, height}}, 6);
+  for (const Func& b : all_conditions(u)) {
+    Func f("f");
+    f(x, y) = v(x, y);
+    f(x, y) = select(x > 0 && x < width - 1 && y > 0 && y < height - 1,
+                     0.25F * (f(x - 1, y) + f(x + 1, y) + f(x, y - 1) + f(x, y + 1)) + b(x - 1, y) +
+                         b(x + 2, y) - b(x, y - 1),
+                     f(x, y));
+    f.update().color((x + y) % 2);
+    f.bound(x, 0, width).bound(y, 0, height);
+    EXPECT_TRUE(matches_oracle({f}, {{0, width}, {0, height}}, Target::host())) << b.name();
+    EXPECT_TRUE(matches_oracle({f}, {{0, width}, {0, height}}, Target::host_checked())) << b.name();
+  }
 }
 
 // Eight fields: too many for more than one copy of the code at the ends.

@@ -130,6 +130,44 @@ TEST_F(TileInteriors, OfRangesThatAreConstantsAndParams) {
   }
 }
 
+// A Func that is computed inside of a tile: its box follows the tile, and reads beyond it.
+TEST_F(TileInteriors, OfAFuncThatIsComputedInside) {
+  const std::vector<std::function<void(Func&, Func&)>> schedules = {
+      [](Func& f, Func& g) {
+        f.tile(x, y, xo, yo, xi, yi, 16, 4).vectorize(xi, 8).parallel(yo);
+        g.compute_at(f, xo).vectorize(x, 8);
+      },
+      [](Func& f, Func& g) {
+        f.tile(x, y, xo, yo, xi, yi, 16, 4).fuse(xo, yo, t).parallel(t);
+        g.compute_at(f, t);
+      },
+      [](Func& f, Func& g) {
+        f.tile(x, y, xo, yo, xi, yi, 16, 4).vectorize(xi, 4);
+        g.compute_at(f, yo).vectorize(x, 4);
+      },
+      [](Func& f, Func& g) {
+        f.tile(x, y, xo, yo, xi, yi, 16, 4, TailStrategy::ShiftInwards).vectorize(xi, 8);
+        g.compute_at(f, xo).split(x, xm, x, 6).vectorize(x, 2);
+      },
+      [](Func& f, Func& g) {
+        f.split(y, yo, yi, 4).vectorize(x, 8);
+        g.store_at(f, yo).compute_at(f, yi).vectorize(x, 8);
+      }};
+  const Box box{{0, 67}, {0, 18}};
+  const auto memory = bind_random(u_, box, 14);
+  for (const Func& b : all_conditions(u_)) {
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+      Func g("g"), f("f");
+      g(x, y) = b(x - 2, y) + b(x + 1, y) * b(x, y - 1);
+      f(x, y) = g(x, y - 1) + g(x + 1, y + 1) + b(x, y);
+      schedules[i](f, g);
+      EXPECT_TRUE(matches_oracle({f}, box, Target::host())) << b.name() << ", schedule " << i;
+      EXPECT_TRUE(matches_oracle({f}, {{-3, 40}, {1, 9}}, Target::host_checked()))
+          << b.name() << ", schedule " << i;
+    }
+  }
+}
+
 // Vectors whose end is moved to that of a row: of a tile of its own.
 TEST_F(TileInteriors, OfTilesThatAreMoved) {
   const auto memory = bind_random(u_, {{0, 70}, {0, 15}}, 9);

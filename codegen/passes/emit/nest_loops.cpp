@@ -76,22 +76,22 @@ ir::Stmt build_definition(const Nesting& nesting, const FunctionData& func, std:
   for (const auto& var : definition.pure_vars) {
     auto d =
         static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), var) - func.args.begin());
-    Interval range = box[d];
-    const Interval& need = needed[d];
+    const Interval &range = box[d], &need = needed[d];
     unclipped[var] = {range.min, analysis::extent_of(range)};
+    roots[var] = unclipped[var];
+    const auto bound = analysis::constant_extent(range);
     if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
       const std::string loop = loop_name(prefix, var);
+      roots[var] = {make_var(loop + ".low"), make_var(loop + ".points")};
       Expr high = min(range.max, need.max);
-      if (context.parts.count(d) > 0) high = max(high, make_var(loop + ".low") - 1);
+      if (context.parts.count(d) > 0) high = max(high, roots[var].base - 1);
+      const Expr points = high - roots[var].base + 1;
       lets.emplace_back(loop + ".low", simplify(max(range.min, need.min)));
-      lets.emplace_back(loop + ".high", simplify(high));
-      range = {make_var(loop + ".low"), make_var(loop + ".high")};
+      lets.emplace_back(loop + ".points",
+                        simplify(bound ? min(points, make_const(Int(32), *bound)) : points));
+    } else if (bound && context.in_block) {
+      roots[var].extent = make_const(Int(32), *bound);
     }
-    Expr extent = analysis::extent_of(range);
-    if (!as_int(extent) && context.in_block) {
-      if (auto bound = analysis::constant_extent(range)) extent = make_const(Int(32), *bound);
-    }
-    roots[var] = {range.min, extent};
   }
   planning::add_other_roots(definition, spec, roots);
   planning::add_other_roots(definition, spec, unclipped);

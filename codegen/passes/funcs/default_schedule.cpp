@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "codegen/analysis/equal_nodes.h"
 #include "codegen/analysis/linear.h"
 #include "dsl/check/update_order.h"
 #include "dsl/expr/node_visit.h"
@@ -175,8 +176,13 @@ bool shares_planes(const Definition& definition, const FunctionData& func) {
     return false;
   }
   const std::optional<NearTaps> taps = near_taps(definition, func);
+  // As the loops will have them: coordinates of taps once each.
+  analysis::EqualNodes equal_nodes;
+  NodeRewriter unite([&](const Expr& e) { return equal_nodes(e); });
+  std::vector<Expr> values;
+  for (const Expr& value : definition.values) values.push_back(unite(value));
   std::size_t nodes = 0;
-  for (const Expr& value : definition.values) visit_nodes({value}, [&](const Expr&) { ++nodes; });
+  visit_nodes(values, [&](const Expr&) { ++nodes; });
   return taps && taps->count <= kMostTaps && taps->planes.size() > 1 && nodes <= kMostNodes;
 }
 

@@ -79,6 +79,11 @@ class Beyond {
   /// What has to hold of numbers that no point changes.
   [[nodiscard]] const std::vector<Linear>& still() const { return still_; }
   [[nodiscard]] bool is_linear() const { return linear_; }
+  /// Is the tap of the nearest lane outside not beside the one that would be inside?
+  [[nodiscard]] bool is_far(const Expr& outside, const Expr& inside) const {
+    const auto between = nearest(analysis::linearize(outside - inside));
+    return !between || !between->is_constant();
+  }
 
  private:
   bool follows(const Expr& e) const { return uses_var(e, point_) || uses_var(e, lane_); }
@@ -133,8 +138,13 @@ class Beyond {
 class Finder {
  public:
   Finder(const ir::Stmt& body, std::string point, std::string lane, std::int64_t lanes,
-         const Ranges& ranges)
-      : body_(body), point_(std::move(point)), lane_(std::move(lane)), lanes_(lanes), ranges_(ranges) {}
+         const Ranges& ranges, RowEnds at)
+      : body_(body),
+        point_(std::move(point)),
+        lane_(std::move(lane)),
+        lanes_(lanes),
+        ranges_(ranges),
+        at_(at) {}
 
   std::optional<EdgeLanes> run() {
     ir::walk(
@@ -152,7 +162,7 @@ class Finder {
     NodeRewriter comparisons([this](const Expr& e) { return e.as<Compare>() ? of_compare(e) : Expr(); });
     const ir::Stmt with_cuts = ir::map_exprs(with_taps, [&](const Expr& e) { return comparisons(e); });
     Interior interior(point_, with_cuts, ranges_);
-    EdgeLanes result{interior.run(with_cuts), interior.inequalities()};
+    EdgeLanes result{interior.run(with_cuts), interior.inequalities(), far_};
     for (const Inequality& one : required_) add_inequality(result.inequalities, one);
     if (!legal_) return {};
     for (auto end = ends_.rbegin(); end != ends_.rend(); ++end) {
@@ -227,6 +237,7 @@ class Finder {
     offset.add(analysis::linearize(stored_), -1);
     if (!offset.is_constant() || offset.constant == 0) return Expr();
     const std::int64_t slope = offset.constant < 0 ? 1 : -1;
+    if (at_ != RowEnds::Both && (at_ == RowEnds::Left) != (slope > 0)) return Expr();
     std::vector<Linear> failing;
     for (const Inequality& one : inequalities) {
       const Linear form = whole(one);
@@ -246,6 +257,7 @@ class Finder {
     for (const Linear& form : beyond.still()) require_of(form);
     const std::int64_t steps = analysis::linearize(outside).coefficient(lane_);
     if (steps < -1 || steps > 1) return give_up();
+    far_ = far_ || beyond.is_far(outside, inside);
     const auto tap = [&](const Expr& index) {
       Load copy = load;
       copy.index[static_cast<std::size_t>(at - load.index.begin())] = index;
@@ -307,18 +319,19 @@ class Finder {
   std::string point_, lane_;
   std::int64_t lanes_;
   const Ranges& ranges_;
+  RowEnds at_;
   Expr stored_;
   std::vector<End> ends_;
   std::vector<Inequality> required_;
-  bool legal_ = true;
+  bool legal_ = true, far_ = false;
 };
 
 }  // namespace
 
 std::optional<EdgeLanes> find_edge_lanes(const ir::Stmt& body, const std::string& point,
                                          const std::string& lane, std::int64_t lanes,
-                                         const Ranges& ranges) {
-  return Finder(body, point, lane, lanes, ranges).run();
+                                         const Ranges& ranges, RowEnds ends) {
+  return Finder(body, point, lane, lanes, ranges, ends).run();
 }
 
 }  // namespace mica::passes

@@ -29,13 +29,19 @@ struct EdgeLanes {
   ir::Stmt body;
   /// ... where these hold, in `point`, for all lanes.
   std::vector<analysis::Inequality> inequalities;
+  /// Some tap that sticks out is taken from afar, as from the other end of a periodic row.
+  bool far = false;
 };
 
+/// The ends of a row at which a vector's taps may stick out.
+enum class RowEnds { Both, Left, Right };
+
 /// `body` is a point, that of number point + lane, of a row: it stores to it and does nothing else.
-/// `lanes` is the number of a vector's lanes; `ranges` has both names. Nothing where a tap that sticks
-/// out, as one does that lies to the left or the right of the point, is none of those above.
+/// `lanes` is the number of a vector's lanes; `ranges` has both names. At an end that is not among
+/// `ends` no tap may stick out, which the inequalities say. Nothing where a tap that sticks out, as one
+/// does that lies to the left or the right of the point, is none of those above, or where none does.
 std::optional<EdgeLanes> find_edge_lanes(const ir::Stmt& body, const std::string& point,
                                          const std::string& lane, std::int64_t lanes,
-                                         const analysis::Ranges& ranges);
+                                         const analysis::Ranges& ranges, RowEnds ends);
 
 }  // namespace mica::passes

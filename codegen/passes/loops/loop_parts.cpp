@@ -1,6 +1,7 @@
 #include "codegen/passes/loops/loop_parts.h"
 
 #include "codegen/analysis/simplify.h"
+#include "codegen/ir/traverse.h"
 #include "dsl/expr/operators.h"
 
 namespace mica::passes {
@@ -20,6 +21,12 @@ Expr extreme(BinaryOp op, std::vector<Expr> of) {
 }
 
 }  // namespace
+
+std::size_t size_of(const ir::Stmt& s) {
+  std::size_t nodes = 0;
+  ir::walk(s, nullptr, [&](const Expr&) { ++nodes; });
+  return nodes;
+}
 
 Expr wide(const Expr& e) { return cast(Int(64), e); }
 Expr wide(std::int64_t value) { return make_const(Int(64), value); }

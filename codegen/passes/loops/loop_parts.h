@@ -2,6 +2,7 @@
 // split_interiors.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,6 +14,9 @@
 #include "codegen/ir/stmt.h"
 
 namespace mica::passes {
+
+/// Nodes of its expressions.
+std::size_t size_of(const ir::Stmt& s);
 
 /// In 64 bits.
 Expr wide(const Expr& e);

@@ -13,6 +13,7 @@
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/funcs/bind_still.h"
 #include "codegen/passes/loops/loop_parts.h"
+#include "codegen/passes/loops/spread_ends.h"
 #include "codegen/passes/loops/vector_line.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
@@ -41,12 +42,6 @@ bool binds_any_of(const ir::Stmt& body, const Expr& e) {
       },
       nullptr);
   return found;
-}
-
-std::size_t size_of(const ir::Stmt& s) {
-  std::size_t nodes = 0;
-  ir::walk(s, nullptr, [&](const Expr&) { ++nodes; });
-  return nodes;
 }
 
 /// A loop that was fused of two.
@@ -144,16 +139,17 @@ class Splitter {
     if (is_short(loop, *as_int(loop.body.as<ir::For>()->extent))) return {};
     const StillDivisions still = fewest_copies_ ? bind_still(loop) : StillDivisions{loop.body, {}};
     const ir::For row{loop.name, loop.min, loop.extent, loop.kind, still.body, loop.rolled};
+    const bool shared_edges = beside_ || !has_room_for(4, loop.body);
     analysis::push_loop(ranges_, loop.name, loop.min, loop.extent);
-    const auto line =
-        separate_ ? line_of(row, points, simplify(tail.min + tail.extent), ranges_) : std::nullopt;
+    const auto line = separate_
+                          ? line_of(row, points, simplify(tail.min + tail.extent), shared_edges, ranges_)
+                          : std::nullopt;
     ranges_.pop();
     if (!line || (line->inequalities.empty() ? size_of(loop.body) > kLargestMoved : !line->edge)) {
       return {};
     }
-    const bool shared_edges = !has_room_for(2, loop.body) || tiles_.count(loop.name) > 0;
-    size_ += 2 * size_of(loop.body);
-    return with_values(still, split_line(row, *line, shared_edges));
+    size_ += (line->left ? 4 : 2) * size_of(loop.body);
+    return with_values(still, split_line(row, *line));
   }
 
   static ir::Stmt with_values(const StillDivisions& still, ir::Stmt loop) {
@@ -167,10 +163,11 @@ class Splitter {
     return !fewest_copies_ && size_ + copies * size_of(body) <= kLargestSplit;
   }
   static bool may_split(const ir::For& loop) {
-    return (loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel) && !allocates(loop.body);
+    return loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel;
   }
   // A loop over so few points that it stays whole, if it is not the innermost one of a tile at an edge.
   bool is_short(const ir::For& loop, std::int64_t points_each) const {
+    if (rows_.count(loop.name) > 0) return false;
     const auto count = analysis::range_of(loop.extent, ranges_).max;
     if (!count || *count * points_each > few_) return false;
     return tiles_.count(loop.name) == 0 || has_tiles(loop.body);
@@ -249,6 +246,10 @@ class Splitter {
     }
     Interior interior(name, body, ranges_);
     const ir::Stmt inside = interior.run(body);
+    if (are_rows_of(name, body, interior)) {
+      rows_.insert(body.as<ir::For>()->name);
+      return next(body);
+    }
     const std::size_t grown = size_ + size_of(body);
     if (interior.inequalities().empty() || grown > kLargestSplit) return next(body);
     size_ = grown;
@@ -259,7 +260,32 @@ class Splitter {
       holds = holds.defined() ? holds && one : one;
     }
     const ir::Stmt within = next(inside);
-    return ir::make_stmt(ir::If{holds, within, run(body)});
+    return ir::make_stmt(ir::If{holds, within, run_beside(body)});
+  }
+
+  // Of what is beside the interior of an outer loop there is little: it may take longer, not much code.
+  ir::Stmt run_beside(const ir::Stmt& body) {
+    const bool before = std::exchange(beside_, true);
+    const ir::Stmt result = run(body);
+    beside_ = before;
+    return result;
+  }
+
+  // Rows of a block at that place, of which each asks on its own whether it is inside: else all rows of
+  // the first and the last block would have the condition.
+  bool are_rows_of(const std::string& name, const ir::Stmt& body, const Interior& whole) {
+    const auto* rows = body.as<ir::For>();
+    if (rows == nullptr || !may_split(*rows) || is_innermost(rows->body)) return false;
+    if (whole.tiles().size() > whole.tiles().count(rows->name)) return false;
+    analysis::push_loop(ranges_, rows->name, rows->min, rows->extent);
+    Interior interior(rows->name, rows->body, ranges_);
+    interior.run(rows->body);
+    ranges_.pop();
+    const auto follows = [&](const analysis::Inequality& one) {
+      return std::any_of(one.rest.terms.begin(), one.rest.terms.end(),
+                         [&](const auto& term) { return uses_var(term.first, name); });
+    };
+    return std::any_of(interior.inequalities().begin(), interior.inequalities().end(), follows);
   }
 
   // The parts of a loop; undefined where it has none.
@@ -269,14 +295,18 @@ class Splitter {
     const bool tight = !has_room_for(innermost ? 4 : 1, loop.body);
     if (tight && !innermost) return {};
     const ir::For lanes = with_lanes_around(loop);
-    const auto line =
-        separate_ ? line_of(lanes, {}, simplify(loop.min + loop.extent), ranges_) : std::nullopt;
-    const bool shared_edges = tight || tiles_.count(loop.name) > 0;
-    const std::size_t copies = line || (innermost && shared_edges) ? 3 : innermost ? 4 : 1;
+    const bool shared_edges = beside_ || tight || tiles_.count(loop.name) > 0;
+    const auto line = separate_
+                          ? line_of(lanes, {}, simplify(loop.min + loop.extent), shared_edges, ranges_)
+                          : std::nullopt;
+    const std::size_t copies = line && line->left                    ? 5
+                               : line || (innermost && shared_edges) ? 3
+                               : innermost                           ? 4
+                                                                     : 1;
     const bool is_line = line && !line->inequalities.empty();
     if (!is_line && interior.inequalities().empty()) return {};
     size_ += copies * size_of(loop.body);
-    if (is_line) return split_line(lanes, *line, shared_edges);
+    if (is_line) return split_line(lanes, *line);
     return split(loop, inside, ends_of(loop, interior.inequalities()), innermost, shared_edges);
   }
 
@@ -289,7 +319,9 @@ class Splitter {
       return with_ends(in_parts(loop, inside, simplify(loop.min + loop.extent), shared_edges,
                                 [&](const Expr&) { return points; }));
     }
-    const ir::Stmt chosen = ir::make_stmt(ir::If{begin <= at && at < end, run(inside), run(loop.body)});
+    const ir::Stmt within = run(inside);
+    const ir::Stmt chosen =
+        ir::make_stmt(ir::If{begin <= at && at < end, within, run_beside(loop.body)});
     return ir::make_stmt(
         ir::For{loop.name, loop.min, loop.extent, loop.kind, with_ends(chosen), loop.rolled});
   }
@@ -326,18 +358,14 @@ class Splitter {
     return ir::make_stmt(
         ir::For{loop->name, loop->min, loop->extent, LoopKind::Serial, loop->body, loop->rolled});
   }
-  static bool allocates(const ir::Stmt& body) {
-    bool found = false;
-    ir::walk(
-        body, [&](const ir::Stmt& s) { found = found || s.as<ir::Allocate>(); }, nullptr);
-    return found;
-  }
 
   Ranges ranges_;
   std::size_t size_;
   bool fewest_copies_, separate_;
   std::int64_t few_ = kFewIterations;  // loops over no more points stay whole
+  bool beside_ = false;                // the interior of an outer loop
   std::set<std::string> tiles_;        // the loops inside of tiles that have an interior
+  std::set<std::string> rows_;         // the loops over the rows of a block
 };
 
 // A nest with room for the copies that two or three nested loops make; a larger one has edges in its
@@ -359,6 +387,9 @@ bool has_room(const ir::Stmt& body, std::size_t size) {
 void split_interiors(Program& program) {
   for (auto& nest : program.nests) {
     if (nest.on_device) continue;
+    if (const ir::Stmt spread = spread_ends(nest.body); !spread.same_as(nest.body)) {
+      nest.body = simplify(spread);
+    }
     const std::size_t size = size_of(nest.body);
     nest.body =
         Splitter(size, !has_room(nest.body, size), program.options.variant.separate).run(nest.body);

@@ -1,6 +1,7 @@
 #include "codegen/passes/loops/vector_line.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -19,6 +20,9 @@ using analysis::Inequality;
 using analysis::Interior;
 using analysis::Linear;
 using analysis::Ranges;
+
+constexpr std::int64_t kMostWrittenOut = 64;  // points of a reduction's box
+constexpr std::int64_t kMostNodesWrittenOut = 8'000;
 
 /// Does every expression of the statement depend on width*x + lane only?
 bool is_on_line(const ir::Stmt& s, const std::string& x, const std::string& lane, std::int64_t width) {
@@ -42,12 +46,39 @@ bool is_plain(const ir::Stmt& body) {
       [&](const ir::Stmt& s) {
         const auto* store = s.as<ir::Store>();
         const auto* loop = s.as<ir::For>();
-        const bool holds = s.as<ir::Block>() || s.as<ir::LetStmt>() ||
-                           (loop != nullptr && loop->kind == LoopKind::Unrolled);
+        const bool few = loop != nullptr && as_int(loop->extent) != nullptr &&
+                         (loop->kind == LoopKind::Unrolled || loop->kind == LoopKind::Serial);
+        const bool holds = s.as<ir::Block>() || s.as<ir::LetStmt>() || few;
         plain = plain && (store ? !store->streamed && !store->atomic : holds);
       },
       [&](const Expr& e) { plain = plain && e.as<Print>() == nullptr; });
   return plain;
+}
+
+/// With its loops written out, undefined where they are over too many points together.
+ir::Stmt written_out(const ir::Stmt& s) {
+  bool few = true;
+  const std::function<ir::Stmt(const ir::Stmt&, std::int64_t)> run = [&](const ir::Stmt& child,
+                                                                         std::int64_t left) {
+    const auto* loop = child.as<ir::For>();
+    const auto* count = loop != nullptr ? as_int(loop->extent) : nullptr;
+    if (loop == nullptr) {
+      return ir::map_children(
+          child, [&](const ir::Stmt& c) { return run(c, left); }, [](const Expr& e) { return e; });
+    }
+    few = few && count != nullptr && *count <= left;
+    if (!few) return child;
+    const ir::Stmt body = run(loop->body, left / std::max<std::int64_t>(*count, 1));
+    std::vector<ir::Stmt> all;
+    for (std::int64_t i = 0; few && i < *count; ++i) {
+      all.push_back(ir::substitute(body, loop->name, loop->min + make_const(Int(32), i)));
+    }
+    return ir::make_block(std::move(all));
+  };
+  const auto nodes = static_cast<std::int64_t>(size_of(s));
+  const ir::Stmt all =
+      run(s, std::min(kMostWrittenOut, kMostNodesWrittenOut / std::max<std::int64_t>(nodes, 1)));
+  return few ? all : ir::Stmt();
 }
 
 /// May its stores be repeated, as nothing here reads what they store to?
@@ -105,10 +136,10 @@ ir::Stmt points_of_vector(const ir::For& loop, const Line& line) {
 }
 
 /// The first and last point at which a vector may begin that chooses its taps.
-std::pair<Expr, Expr> points_of_edges(const Line& line) {
+std::pair<Expr, Expr> points_of_edges(const Line& line, const EdgeLanes& edge) {
   constexpr std::int64_t kLast = std::numeric_limits<std::int32_t>::max();
   const auto [first, last] =
-      range_where(line.of_vectors(line.edge->inequalities), wide(0), wide(kLast), wide(-1));
+      range_where(line.of_vectors(edge.inequalities), wide(0), wide(kLast), wide(-1));
   return {cast(Int(32), min(first, wide(kLast))), cast(Int(32), max(last, wide(-1)))};
 }
 
@@ -148,6 +179,63 @@ ir::Stmt edge_of_line(const ir::For& loop, const Line& line, const Expr& left) {
              let(cut_name, select(near, cut_of(loop, line, left), select(left, lanes, Expr(0))),
                  ir::make_block({points, ir::make_stmt(ir::If{near, beside, {}})})));
 }
+
+/// A row whose vectors beside the interior choose their taps.
+class ChoosingRow {
+ public:
+  ChoosingRow(const ir::For& loop, const Line& line) : loop_(loop), line_(line) {}
+
+  /// Both edges by the same code, which chooses at either end.
+  [[nodiscard]] ir::Stmt shared() const {
+    const auto [from, to] = points_of_edges(line_, *line_.edge);
+    const Expr first = make_var(loop_.name + ".first"), last = make_var(loop_.name + ".last");
+    const Expr nearest = select(begin_ > loop_.min, at(loop_.min), at(end_));
+    const Expr furthest = select(end_ < line_.stop, at(line_.stop - 1), at(begin_ - 1));
+    const Expr fits =
+        (begin_ <= loop_.min && end_ >= line_.stop) || (first <= nearest && furthest <= last);
+    const ir::Stmt edge = vector_at_point(loop_, line_, line_.edge->body);
+    const ir::Stmt parts = in_parts(loop_, vector(line_, line_.inside), line_.stop,
+                                    /*shared_edges=*/true, [&](const Expr&) { return edge; });
+    return let(loop_.name + ".first", from,
+               let(loop_.name + ".last", to, ir::make_stmt(ir::If{fits, parts, points()})));
+  }
+
+  /// Each edge chooses at its own end, unless the row is so short that a vector sticks out at both.
+  [[nodiscard]] ir::Stmt apart() const {
+    const auto [from, last] = points_of_edges(line_, *line_.left);
+    const auto [first, to] = points_of_edges(line_, *line_.right);
+    const Expr left = begin_ <= loop_.min || (from <= at(loop_.min) && at(begin_ - 1) <= last);
+    const Expr right = end_ >= line_.stop || (first <= at(end_) && at(line_.stop - 1) <= to);
+    const ir::Stmt at_left =
+        part(loop_, loop_.min, begin_, vector_at_point(loop_, line_, line_.left->body));
+    const ir::Stmt interior = part(loop_, begin_, end_, vector(line_, line_.inside));
+    const ir::Stmt at_right =
+        part(loop_, end_, line_.stop, vector_at_point(loop_, line_, line_.right->body));
+    // The left end of a periodic row reads the right one, which is in the cache once it was computed.
+    const bool left_last = line_.repeatable && line_.left->far;
+    const ir::Stmt parts = left_last ? ir::make_block({interior, at_right, at_left})
+                                     : ir::make_block({at_left, interior, at_right});
+    return ir::make_stmt(ir::If{left && right, parts, short_row()});
+  }
+
+ private:
+  [[nodiscard]] Expr at(const Expr& x) const { return start_of(line_, x); }
+  [[nodiscard]] ir::Stmt points() const {
+    return part(loop_, loop_.min, line_.stop, points_of_vector(loop_, line_));
+  }
+  /// Every vector chooses at both ends.
+  [[nodiscard]] ir::Stmt short_row() const {
+    const auto [from, to] = points_of_edges(line_, *line_.edge);
+    const Expr fits = from <= at(loop_.min) && at(line_.stop - 1) <= to;
+    const ir::Stmt vectors =
+        part(loop_, loop_.min, line_.stop, vector_at_point(loop_, line_, line_.edge->body));
+    return ir::make_stmt(ir::If{fits, vectors, points()});
+  }
+
+  const ir::For& loop_;
+  const Line& line_;
+  Expr begin_ = make_var(first_of(loop_)), end_ = make_var(last_of(loop_));
+};
 
 }  // namespace
 
@@ -199,7 +287,8 @@ Expr points_of_row(const ir::For& loop, const ir::For& tail) {
   return uses_var(points, loop.name) ? Expr() : points;
 }
 
-std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr& stop, Ranges& ranges) {
+std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr& stop, bool shared_edges,
+                            Ranges& ranges) {
   const auto* vector = loop.body.as<ir::For>();
   if (loop.kind != LoopKind::Serial || !vector || vector->kind != LoopKind::Vectorized ||
       !is_const(loop.min, 0) || !is_const(vector->min, 0) || !is_plain(vector->body)) {
@@ -215,6 +304,8 @@ std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr&
   line.points = points;
   line.stop = stop;
   line.point = loop.name + ".point";
+  line.shared_edges = shared_edges;
+  line.repeatable = repeatable;
   analysis::push_loop(ranges, vector->name, vector->min, vector->extent);
   Interior inside(loop.name, vector->body, ranges);
   line.inside = inside.run(vector->body);
@@ -232,15 +323,23 @@ std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr&
   if (legal && !line.inequalities.empty()) {
     const Expr all = points.defined() ? points : simplify(stop * vector->extent);
     analysis::push_loop(ranges, line.point, Expr(0), all);
-    line.edge =
-        find_edge_lanes(from_point(line, loop, vector->body), line.point, line.lane, line.width, ranges);
+    const ir::Stmt point = written_out(from_point(line, loop, vector->body));
+    const auto edge_at = [&](RowEnds ends) {
+      return point.defined() ? find_edge_lanes(point, line.point, line.lane, line.width, ranges, ends)
+                             : std::nullopt;
+    };
+    line.edge = edge_at(RowEnds::Both);
+    if (line.edge && !shared_edges) {
+      line.left = edge_at(RowEnds::Left);
+      line.right = edge_at(RowEnds::Right);
+    }
     ranges.pop();
   }
   ranges.pop();
   return legal && (repeatable || line.edge) ? std::optional(line) : std::nullopt;
 }
 
-ir::Stmt split_line(const ir::For& loop, const Line& line, bool shared_edges) {
+ir::Stmt split_line(const ir::For& loop, const Line& line) {
   const auto with_ends = [&](const ir::Stmt& body) {
     return let_ends(loop, ends_of(loop, line.of_vectors(line.inequalities)), body);
   };
@@ -256,21 +355,10 @@ ir::Stmt split_line(const ir::For& loop, const Line& line, bool shared_edges) {
                                                    behind(points_of_vector(loop, line))})});
   }
   if (line.edge) {
-    const auto [from, to] = points_of_edges(line);
-    const std::string first = loop.name + ".first", last = loop.name + ".last";
-    const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop));
-    const Expr nearest = select(begin > loop.min, start_of(line, loop.min), start_of(line, end));
-    const Expr furthest =
-        select(end < line.stop, start_of(line, line.stop - 1), start_of(line, begin - 1));
-    const Expr fits = (begin <= loop.min && end >= line.stop) ||
-                      (make_var(first) <= nearest && furthest <= make_var(last));
-    const ir::Stmt edge = vector_at_point(loop, line, line.edge->body);
-    const ir::Stmt parts = in_parts(loop, vector(line, line.inside), line.stop, /*shared_edges=*/true,
-                                    [&](const Expr&) { return edge; });
-    const ir::Stmt points = part(loop, loop.min, line.stop, points_of_vector(loop, line));
-    return let(first, from, let(last, to, with_ends(ir::make_stmt(ir::If{fits, parts, points}))));
+    const ChoosingRow row(loop, line);
+    return with_ends(line.left && line.right ? row.apart() : row.shared());
   }
-  return with_ends(in_parts(loop, vector(line, line.inside), line.stop, shared_edges,
+  return with_ends(in_parts(loop, vector(line, line.inside), line.stop, line.shared_edges,
                             [&](const Expr& left) { return edge_of_line(loop, line, left); }));
 }
 

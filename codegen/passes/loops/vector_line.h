@@ -23,7 +23,11 @@ struct Line {
   std::string point;                               ///< the number of a vector's first point
   Expr points;                         ///< how many the line has; its last vectors are moved to its end
   Expr stop;                           ///< the number of vectors, moved ones among them
+  bool shared_edges = false;           ///< both edges by the same code
+  bool repeatable = false;             ///< nothing in it reads what it stores
   std::optional<EdgeLanes> edge = {};  ///< beside the interior, or at the end of a line
+  /// At the one end of a line, where nothing sticks out at the other; none with shared edges.
+  std::optional<EdgeLanes> left = {}, right = {};
 
   /// What asks for the same of a whole vector.
   [[nodiscard]] std::vector<analysis::Inequality> of_vectors(
@@ -40,10 +44,10 @@ Expr points_of_row(const ir::For& loop, const ir::For& tail);
 /// The line of a loop over vectors, of so many points and vectors; `points` is undefined where nothing
 /// is left behind whole ones. Nothing where vectors must not be moved, or need not; those that read what
 /// they store are not moved, but choose their taps.
-std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr& stop,
+std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr& stop, bool shared_edges,
                             analysis::Ranges& ranges);
 /// Vectors inside; beside them, vectors whose taps that stick out are chosen lane by lane, or a vector
 /// that is moved until it is inside; what is left, point by point.
-ir::Stmt split_line(const ir::For& loop, const Line& line, bool shared_edges);
+ir::Stmt split_line(const ir::For& loop, const Line& line);
 
 }  // namespace mica::passes
