@@ -119,19 +119,44 @@ RVar::RVar(std::shared_ptr<const RDomData> domain, int index, CallSite at)
                   at);
 }
 
-RDom::RDom(std::initializer_list<std::pair<Expr, Expr>> ranges, std::string name, CallSite at)
-    : data_(make_domain(ranges, std::move(name), at)),
+RDom::RDom(std::shared_ptr<const RDomData> data)
+    : data_(std::move(data)),
       x(dimension_or_last(data_, 0)),
       y(dimension_or_last(data_, 1)),
       z(dimension_or_last(data_, 2)),
       w(dimension_or_last(data_, 3)) {}
 
+RDom::RDom(std::initializer_list<std::pair<Expr, Expr>> ranges, std::string name, CallSite at)
+    : RDom(make_domain(ranges, std::move(name), at)) {}
+
 RDom::RDom(const ImageParam& input, std::string name, CallSite at)
-    : data_(make_domain(ranges_of(input), std::move(name), at)),
-      x(dimension_or_last(data_, 0)),
-      y(dimension_or_last(data_, 1)),
-      z(dimension_or_last(data_, 2)),
-      w(dimension_or_last(data_, 3)) {}
+    : RDom(make_domain(ranges_of(input), std::move(name), at)) {}
+
+std::shared_ptr<const RDomData> RDom::points_of(const Func& func, std::string name, const CallSite& at) {
+  const FunctionData& data = *func.function();
+  if (data.definitions.empty()) {
+    throw UserError(
+        fmt::format("RDom {} over all points of {}, which has no definition yet", name, data.name), at);
+  }
+  std::vector<std::pair<Expr, Expr>> ranges;
+  for (const std::string& arg : data.args) {
+    const directive::Bound* of_arg = nullptr;
+    for (const auto& each : data.definitions.front().directives) {
+      const auto* bound = std::get_if<directive::Bound>(&each.op);
+      if (bound != nullptr && bound->var == arg) of_arg = bound;
+    }
+    if (of_arg == nullptr) {
+      throw UserError(
+          fmt::format("RDom {} over all points of {}, which has no bound along {}: without one its "
+                      "readers decide where it is computed; say {}.bound({}, min, extent) before, or "
+                      "give the domain its own bounds",
+                      name, data.name, arg, data.name, arg),
+          at);
+    }
+    ranges.emplace_back(make_const(Int(32), of_arg->min), make_const(Int(32), of_arg->extent));
+  }
+  return make_domain(ranges, std::move(name), at);
+}
 
 RDom& RDom::where(const Expr& condition, CallSite at) {
   if (!condition.defined() || !condition.type().is_bool()) {

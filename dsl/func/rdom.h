@@ -1,6 +1,7 @@
 // RDom: what is summed or iterated over, and reductions as expressions. Part of dsl/func/func.h.
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -39,6 +40,11 @@ class RDom {
        CallSite at = CallSite::current());
   /// All points of an input.
   explicit RDom(const ImageParam& input, std::string name = "r", CallSite at = CallSite::current());
+  /// All points of a Func, each of whose dimensions has a bound(x, min, extent) by now. UserError where
+  /// one has none: what such a Func is computed over its readers decide, and the schedule.
+  template <std::same_as<Func> F>
+  explicit RDom(const F& func, std::string name = "r", CallSite at = CallSite::current())
+      : RDom(points_of(func, std::move(name), at)) {}
   RDom(const RDom&) = default;
   RDom& operator=(const RDom&) = default;
   /// Only the points at which `condition`, of its dimensions and whatever else, holds: later definitions
@@ -51,6 +57,9 @@ class RDom {
   [[nodiscard]] const std::shared_ptr<const RDomData>& data() const { return data_; }
 
  private:
+  explicit RDom(std::shared_ptr<const RDomData> data);
+  static std::shared_ptr<const RDomData> points_of(const Func& func, std::string name,
+                                                   const CallSite& at);
   std::shared_ptr<const RDomData> data_;
 
  public:

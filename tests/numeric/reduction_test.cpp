@@ -62,6 +62,24 @@ TEST(Reduction, HasBoundsOfAnInput) {
 }
 
 // What only an empty domain asks for is neither computed nor looked at.
+// Under every schedule of the Func that is summed the same points.
+TEST(Reduction, HasBoundsOfAFunc) {
+  const ImageParam u(Int(32), 2, "u");
+  const auto memory = bind_random(u, {{0, 40}, {0, 9}}, 3);
+  for (const bool root : {false, true}) {
+    Func g("g"), f("f");
+    g(x, y) = u(x, y) % 16 + x;
+    g.bound(x, 2, 30).bound(y, 1, 7);
+    const RDom r(g);
+    f(x) = 0;
+    f(x) += g(r.x, r.y) * (x + r.y);
+    if (root) g.compute_root();
+    for (const Target& target : {Target::host(), Target::emulator()}) {
+      EXPECT_TRUE(matches_oracle({f}, {{0, 5}}, target)) << root;
+    }
+  }
+}
+
 TEST(Reduction, OverNoPointsNeedsNothing) {
   const ImageParam u(Float(32), 1, "u");
   const Param<std::int32_t> first("first"), count("count");

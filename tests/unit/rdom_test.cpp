@@ -44,6 +44,19 @@ TEST(RDom, ASumOverOneDomainLeavesAnotherAlone) {
             "u(0, 0) + u(1, 0) + (u(0, 1) + u(1, 1)) + (u(0, 2) + u(1, 2)) + (u(0, 3) + u(1, 3))");
 }
 
+TEST(RDom, OfAFuncIsWhatItIsBoundTo) {
+  Func g("g");
+  g(x, y) = x + y;
+  g.bound(y, -2, 5).bound(x, 3, 7);
+  const RDom r(g, "points");
+  EXPECT_EQ(r.dimensions(), 2);
+  EXPECT_EQ(r.x.name(), "points.x");
+  EXPECT_EQ(to_string(r.data()->dims[0].min), "3");
+  EXPECT_EQ(r.data()->dims[0].constant_extent(), 7);
+  EXPECT_EQ(to_string(r.data()->dims[1].min), "-2");
+  EXPECT_EQ(r.data()->dims[1].constant_extent(), 5);
+}
+
 TEST(RDom, ASumOf4096TermsIsTheLargestThatIsWrittenOut) {
   ImageParam u(Int(32), 1, "u");
   RDom r({{0, 64}, {0, 64}});

@@ -14,6 +14,7 @@
 #include "schedules/tune/predict.h"
 #include "schedules/tune/ranking.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/source_root.h"
 
 namespace mica {
 namespace {
@@ -49,7 +50,7 @@ TuneCandidate candidate_of(const std::string& text) {
 
 /// Every `stride`th candidate that was measured on an H200.
 std::vector<Measured> measured(std::size_t stride) {
-  std::ifstream in(MICA_SOURCE_DIR "/bench/results/2026-11-23-h200-tune.csv");
+  std::ifstream in(test::source_root() / "bench/results/2026-11-23-h200-tune.csv");
   std::vector<Measured> all;
   std::string line;
   std::getline(in, line);
