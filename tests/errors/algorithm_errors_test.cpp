@@ -140,11 +140,12 @@ TEST(AlgorithmErrors, TwoDomainsInOneUpdate) {
 TEST(AlgorithmErrors, ReductionDomains) {
   EXPECT_FAILS(RDom({{0, 3}, {0, 0}}), "dimension 1 of RDom r", "{0, 0}", "at least 1");
   EXPECT_FAILS(RDom({}), "RDom r has 0 dimensions");
-  Func g("g");
-  EXPECT_FAILS(RDom(g, "r"), "RDom r over all points of g", "no definition yet");
-  g(x, y) = x + y;
-  g.bound(x, 0, 8);
-  EXPECT_FAILS(RDom(g, "r"), "all points of g, which has no bound along y", "g.bound(y, min, extent)");
+  Func points("points");
+  EXPECT_FAILS(RDom(points, "r"), "RDom r over all points of points", "no definition yet");
+  points(x, y) = x + y;
+  points.bound(x, 0, 8);
+  EXPECT_FAILS(RDom(points, "r"), "all points of points, which has no bound along y",
+               "points.bound(y, min, extent)");
   EXPECT_FAILS(RDom({{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}}),
                "RDom r has 7 dimensions; legal are 1 to 6");
   EXPECT_FAILS(RDom({{-(std::int64_t{1} << 31), std::int64_t{1} << 31}}),
