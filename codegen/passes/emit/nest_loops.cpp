@@ -82,13 +82,14 @@ ir::Stmt build_definition(const Nesting& nesting, const FunctionData& func, std:
     const auto bound = analysis::constant_extent(range);
     if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
       const std::string loop = loop_name(prefix, var);
-      roots[var] = {make_var(loop + ".low"), make_var(loop + ".points")};
+      const Interval named{make_var(loop + ".low"), make_var(loop + ".high")};
       Expr high = min(range.max, need.max);
-      if (context.parts.count(d) > 0) high = max(high, roots[var].base - 1);
-      const Expr points = high - roots[var].base + 1;
+      if (context.parts.count(d) > 0) high = max(high, named.min - 1);
       lets.emplace_back(loop + ".low", simplify(max(range.min, need.min)));
-      lets.emplace_back(loop + ".points",
-                        simplify(bound ? min(points, make_const(Int(32), *bound)) : points));
+      lets.emplace_back(loop + ".high", simplify(high));
+      const Expr points = analysis::extent_of(named);
+      // What is said twice is that there are few: names do not show it.
+      roots[var] = {named.min, bound ? min(points, make_const(Int(32), *bound)) : points};
     } else if (bound && context.in_block) {
       roots[var].extent = make_const(Int(32), *bound);
     }

@@ -128,21 +128,9 @@ std::optional<std::int64_t> bent_offset(const Expr& index, const std::string& va
   return is_near ? std::optional(form.constant) : std::nullopt;
 }
 
-/// Is it a number that goes back along `var` where it reaches an end?
-bool is_mirrored(const Expr& index, const std::string& var) {
-  bool mirrored = false;
-  walk(index, [&](const Expr& e) {
-    const auto* op = e.as<Binary>();
-    mirrored = mirrored || (op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max) &&
-                            uses_var(op->a, var) && uses_var(op->b, var));
-  });
-  return mirrored;
-}
-
 struct NearTaps {
   std::size_t count = 0;
   bool bent_rows = false;         ///< along dimension 0 some keep to a box
-  bool mirrored = false;          ///< along any, at its ends
   std::set<std::int64_t> planes;  ///< distances along the last dimension
 };
 /// What the definition reads, if it does nothing but combine points at constant distances from its own,
@@ -160,7 +148,6 @@ std::optional<NearTaps> near_taps(const Definition& definition, const FunctionDa
       const auto offset = bent ? bent_offset(access->args[d], func.args[d]) : plain;
       near = offset.has_value();
       taps.bent_rows = taps.bent_rows || (d == 0 && bent);
-      taps.mirrored = taps.mirrored || (bent && near && is_mirrored(access->args[d], func.args[d]));
       if (near && d + 1 == access->args.size()) taps.planes.insert(*offset);
     }
     ++taps.count;
@@ -315,13 +302,14 @@ std::vector<std::string> free_domain(Definition& definition, const FunctionData&
 /// stencil. (bench/results/2026-11-23-h200-defaults.txt has the times of other choices: 7 points in f32
 /// take 94 % of a copy's rate with the planes, 82 without, 55 point by point; 27 points 80 %, 48 without
 /// planes. 2026-11-24-h200-boundaries.txt: where rows wrap around, vectors of 8 bytes take 0.097 ms of
-/// 256^3 points, of 16 bytes 0.151; of 512^3 points 0.66 and 0.73.)
+/// 256^3 points, of 16 bytes 0.151; of 512^3 points 0.66 and 0.73. 2026-11-25-h100-mirrors.txt: mirrors
+/// take 1.0 to 1.1 of a halo's time so, 2.7 to 2.8 point by point; 27 points 1.2 to 1.6, 3.0 to 3.2.)
 bool widen_threads(Definition& definition, const FunctionData& func) {
   constexpr int kLoadBytes = 16, kBentBytes = 8, kMostLanes = 8, kPlanes = 4, kRows = 2;
   constexpr std::size_t kMostTaps = 32, kFewTaps = 8;
   if (definition.recurrence || definition.domain || definition.coloring) return false;
   const std::optional<NearTaps> taps = near_taps(definition, func);
-  if (!taps || taps->count > kMostTaps || taps->mirrored) return false;  // mirrored: not measured
+  if (!taps || taps->count > kMostTaps) return false;
   const int load_bytes = taps->bent_rows ? kBentBytes : kLoadBytes;
   const int bytes = widest_bytes(func.types), lanes = std::min(load_bytes / bytes, kMostLanes);
   const std::size_t rank = func.args.size();

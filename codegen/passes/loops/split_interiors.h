@@ -13,15 +13,15 @@
 // Beside the interior of a loop over vectors, taps that stick out are chosen lane by lane (edge_lanes),
 // each end of a row by its own code, which chooses nothing for the other one; a row of hardly more than
 // a vector chooses at both. Where that cannot be, a vector is moved until it is inside, so that only the
-// points that need the condition are computed with it. The last vector of a row that has no whole number of them is moved to
-// the row's end, where there is a condition and where there is none. Of moved vectors some points are
-// computed twice (vector_line). Loops over a few points stay whole. The loop over tiles asks `if a <= xo
-// < b`: tiles inside are whole and have no condition; in those at an edge, the innermost loop is split
-// again. A loop that was fused of two asks whether either is inside, one after the other: blocks of
-// planes and strips of rows; of a strip each row asks on its own. What is beside the interior of an
-// outer loop shares the code of its rows' ends. In a nest so large that the copies would come to more than kLargestSplit
-// nodes, only innermost loops are split, and both of their edges share one copy of the code: the
-// conditions of outer loops cost a few operations a row.
+// points that need the condition are computed with it. The last vector of a row that has no whole number
+// of them is moved to the row's end, where there is a condition and where there is none. Of moved
+// vectors some points are computed twice (vector_line). Loops over a few points stay whole. The loop
+// over tiles asks `if a <= xo < b`: tiles inside are whole and have no condition; in those at an edge,
+// the innermost loop is split again. A loop that was fused of two asks whether either is inside, one
+// after the other: blocks of planes and strips of rows; of a strip each row asks on its own. What is
+// beside the interior of an outer loop shares the code of its rows' ends. In a nest so large that the
+// copies would come to more than kLargestSplit nodes, only innermost loops are split, and both of their
+// edges share one copy of the code: the conditions of outer loops cost a few operations a row.
 //
 // Requires: simplify_loops; a vector's tail is a loop of its own (partition_loops). Ensures: the same
 // values; the same iterations in the same order, but for the vectors that were moved.
