@@ -53,6 +53,23 @@ TEST(Recurrence, ForwardAlongTheSlowestDimension) {
                   });
 }
 
+// Found by fuzzing: loops over a piece of the dimension inside of other rows' go on from stored points.
+TEST(Recurrence, InPiecesInsideOfOtherRows) {
+  const ImageParam u(Float(32), 3, "u");
+  Func f("f"), g("g");
+  f(x, y, z) = u(x, y, z) - f(x - 1, y, z);
+  g(x, y, z) = u(x, y, z) - g(x + 1, y, z) * 0.5F;
+  const auto memory = bind_random(u, kBox, 1);
+  for (const Func& func : {f, g}) {
+    check_schedules(
+        func, kBox,
+        {[](Func& h) { h.split(x, "xo", "xi", 4).reorder("xi", y, "xo", z).gpu_single_thread(); },
+         [](Func& h) { h.gpu_tile(z, 1).split(x, "xo", "xi", 2).reorder("xi", "z.thread", "xo", y); },
+         [](Func& h) { h.gpu_tile(z, 2).split(x, "xo", "xi", 4).reorder("xi", "xo", "z.thread", y); },
+         [](Func& h) { h.split(x, "xo", "xi", 4).reorder("xi", y, "xo", z); }});
+  }
+}
+
 TEST(Recurrence, BackwardFromTheLastPoint) {
   const ImageParam a(Float(64), 3, "a"), b(Float(64), 3, "b");
   Func d("d");

@@ -40,6 +40,9 @@ std::optional<Carried> carried_at(const Nesting& nesting, const Nested& frame, s
                           std::count_if(loops.begin(), loops.end(), walks) > 1)) {
     return std::nullopt;
   }
+  // A loop around that walks the dimension, too, comes back to a row that has begun.
+  const auto outer = loops.begin() + static_cast<std::ptrdiff_t>(position) + 1;
+  if (std::any_of(outer, loops.end(), walks)) return std::nullopt;
   for (std::size_t i = 0; i < position; ++i) {
     // emit_loops writes out the serial ones.
     const bool written_out = loops[i].kind == LoopKind::Vectorized ||

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "codegen/analysis/equal_nodes.h"
 #include "codegen/ir/traverse.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
@@ -38,8 +39,12 @@ void unify_arrays(Program& program) {
     const auto found = var ? symbols.find(var->name) : symbols.end();
     return found == symbols.end() ? Expr() : found->second;
   });
+  // Coordinates of taps of several arrays have become equal.
+  analysis::EqualNodes known;
+  NodeRewriter united([&](const Expr& e) { return known(e); });
   for (auto& nest : program.nests) {
-    nest.body = ir::map_exprs(nest.body, [&](const Expr& e) { return unified(e); });
+    nest.body = ir::map_exprs(
+        nest.body, [&](const Expr& e) { return nest.on_device ? unified(e) : united(unified(e)); });
   }
 }
 

@@ -14,6 +14,7 @@
 #include "codegen/passes/funcs/bind_still.h"
 #include "codegen/passes/loops/loop_parts.h"
 #include "codegen/passes/loops/spread_ends.h"
+#include "codegen/passes/loops/unroll_loops.h"
 #include "codegen/passes/loops/vector_line.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
@@ -137,7 +138,11 @@ class Splitter {
     const Expr points = points_of_row(loop, tail);
     if (!points.defined() || !may_split(loop)) return {};
     if (is_short(loop, *as_int(loop.body.as<ir::For>()->extent))) return {};
-    const StillDivisions still = fewest_copies_ ? bind_still(loop) : StillDivisions{loop.body, {}};
+    // Divisions of planes that are written out are theirs.
+    const auto still_of = [](const ir::For& of) {
+      return bind_still({of.name, of.min, of.extent, of.kind, unroll_loops(of.body), of.rolled});
+    };
+    const StillDivisions still = fewest_copies_ ? still_of(loop) : StillDivisions{loop.body, {}};
     const ir::For row{loop.name, loop.min, loop.extent, loop.kind, still.body, loop.rolled};
     const bool shared_edges = beside_ || !has_room_for(4, loop.body);
     analysis::push_loop(ranges_, loop.name, loop.min, loop.extent);
