@@ -313,6 +313,16 @@ TEST(LoopExtents, OfTheLargestFactorAreRight) {
   EXPECT_TRUE(matches_everywhere(g, {{-3, 24}, {0, 5}}));
 }
 
+// Found by fuzzing: values that have names, as a recurrence's and a Tuple's do, are no coordinates.
+TEST(LoopExtents, ValuesOfPointsAreNone) {
+  const Var x("x");
+  Func recurrence("recurrence"), pair("pair");
+  const Expr wraps = max(x, x - kMost);
+  recurrence(x) = select(x % 3 != 0, wraps, recurrence(x - 1));
+  pair(x) = Tuple(wraps, min(x, x + kMost) + wraps);
+  for (const Func& f : {recurrence, pair}) EXPECT_TRUE(matches_everywhere(f, {{-11, 23}})) << f.name();
+}
+
 TEST(LoopExtents, AtTheEndsOfTheCoordinatesAreRight) {
   const ImageParam u(Int(32), 1, "u");
   const Var x("x");

@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 
-#include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
@@ -38,6 +37,14 @@ bool is_simple(const Expr& e) {
   return sums && bends <= 1 && nodes <= kMostNodes;
 }
 
+/// A name around loops is of their ends; one around stores alone is a value, which may wrap.
+bool holds_loop(const ir::Stmt& body) {
+  bool found = false;
+  ir::walk(
+      body, [&](const ir::Stmt& s) { found = found || s.as<ir::For>() != nullptr; }, nullptr);
+  return found;
+}
+
 class Spreader {
  public:
   explicit Spreader(std::map<std::string, Expr> ends) : ends_(std::move(ends)) {}
@@ -49,10 +56,10 @@ class Spreader {
           s, [this](const ir::Stmt& child) { return run(child); },
           [this](const Expr& e) { return rewrite_(e); });
     }
-    const Expr value = simplify(rewrite_(let->value));
+    const Expr value = rewrite_(let->value);
     std::map<std::string, Expr> ends = ends_;
     ends.erase(let->name);
-    if (is_simple(value)) {
+    if (is_simple(value) && holds_loop(let->body)) {
       ends.emplace(let->name, value);
       return Spreader(std::move(ends)).run(let->body);
     }

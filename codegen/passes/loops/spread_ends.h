@@ -12,7 +12,7 @@
 
 namespace mica::passes {
 
-/// Without the LetStmts of sums of names and constants that have at most one min or max.
+/// Without the LetStmts around loops of sums of names and constants that have at most one min or max.
 ir::Stmt spread_ends(const ir::Stmt& s);
 
 }  // namespace mica::passes
