@@ -60,6 +60,23 @@ TEST(EdgeLanesChecked, LoadNothingOutsideTheirArrays) {
   }
 }
 
+// The vector at one end fits a short row, the one at the other sticks out at both.
+TEST(EdgeLanesChecked, OfShortRowsThatReachFurtherToOneSide) {
+  for (const int width : {17, 18, 20, 21}) {
+    const ImageParam u(Float(32), 2, "u");
+    const auto memory = bind_random(u, {{0, width}, {0, 3}}, 8);
+    for (const Func& b : all_conditions(u)) {
+      Func right("right"), left("left");
+      right(x, y) = b(x - 1, y) + b(x + 5, y);
+      left(x, y) = b(x - 5, y) + b(x + 1, y);
+      for (const Func& f : {right, left}) {
+        EXPECT_TRUE(matches_oracle({f}, {{0, width}, {0, 3}}, Target::host_checked()))
+            << b.name() << ", " << f.name() << ", " << width;
+      }
+    }
+  }
+}
+
 // A row whose end is not its image's: the vectors there are moved, and nothing sticks out.
 TEST(EdgeLanesChecked, OfRowsWithoutConditionsAreMovedToTheEnd) {
   for (const int width : {1, 15, 16, 17, 31, 40}) {
