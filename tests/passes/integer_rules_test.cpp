@@ -152,6 +152,19 @@ TEST(IntegerRules, EveryValueLiesInItsInterval) {
   });
 }
 
+TEST(IntegerRules, FlippedBitsTakeAwayAsWellAsAdd) {
+  const Expr a = make_var("a"), b = make_var("b");
+  const analysis::Interval interval =
+      analysis::interval_of(a ^ b, {{"a", {Expr(5), Expr(7)}}, {"b", {Expr(0), Expr(3)}}});
+  ASSERT_TRUE(interval.bounded());
+  for (int i = 5; i <= 7; ++i) {
+    for (int j = 0; j <= 3; ++j) {
+      EXPECT_LE(evaluate_int(interval.min, {}), i ^ j);
+      EXPECT_GE(evaluate_int(interval.max, {}), i ^ j);
+    }
+  }
+}
+
 TEST(IntegerRules, TheSmallerSideOfAMinimumBoundsAnExtent) {
   const Expr x = make_var("x");
   EXPECT_EQ(analysis::constant_extent({x, min(x + 3, x + 9)}), 4);
