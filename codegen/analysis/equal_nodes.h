@@ -6,12 +6,18 @@
 #include <vector>
 
 #include "dsl/expr/expr.h"
+#include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::analysis {
 
 class EqualNodes {
  public:
+  EqualNodes() = default;
+  EqualNodes(const EqualNodes&) = delete;
+  EqualNodes& operator=(const EqualNodes&) = delete;
+  /// `e` and all of its parts, from the leaves up, so that none is compared with another level by level.
+  Expr whole(const Expr& e) { return rewrite_(e); }
   /// The first node that was equal to `e`, which is most often `e` itself. Quick where the children of
   /// `e` come from here, too.
   Expr operator()(const Expr& e) {
@@ -24,6 +30,7 @@ class EqualNodes {
   }
 
  private:
+  NodeRewriter rewrite_{[this](const Expr& e) { return (*this)(e); }};
   std::unordered_map<std::size_t, std::vector<Expr>> nodes_;  // by their hashes; never iterated
 };
 

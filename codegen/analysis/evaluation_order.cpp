@@ -39,8 +39,7 @@ class GraphBuilder {
 
   Graph build(const std::vector<Expr>& values) {
     EqualNodes known;
-    NodeRewriter unite([&](const Expr& e) { return known(e); });
-    for (const Expr& value : values) graph_.values.push_back(unite(value));
+    for (const Expr& value : values) graph_.values.push_back(known.whole(value));
     for (const Expr& value : graph_.values) {
       const Parts& parts = parts_of(value);
       if (!parts.late && is_node(value)) graph_.roots.push_back(parts.nodes.front());

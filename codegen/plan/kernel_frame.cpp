@@ -8,6 +8,7 @@
 #include "dsl/expr/names.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/schedule/loop_dims.h"
 
 namespace mica::planning {
 
@@ -23,11 +24,9 @@ Box whole_box(const FunctionData& func) {
   Box box;
   for (std::size_t d = 0; d < func.args.size(); ++d) {
     Expr min = min_symbol(array, d), extent = extent_symbol(array, d);
-    for (const auto& directive : func.definitions.front().directives) {
-      const auto* bound = std::get_if<directive::Bound>(&directive.op);
-      if (!bound || bound->var != func.args[d]) continue;
-      min = constant(bound->min);
-      extent = constant(bound->extent);
+    if (const auto [first, points] = bounded_range(func, func.args[d]); points > 0) {
+      min = constant(first);
+      extent = constant(points);
     }
     box.push_back({min, simplify(min + extent - 1)});
   }

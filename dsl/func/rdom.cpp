@@ -9,6 +9,7 @@
 #include "dsl/expr/names.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/schedule/loop_dims.h"
 
 namespace mica {
 
@@ -140,20 +141,16 @@ std::shared_ptr<const RDomData> RDom::points_of(const Func& func, std::string na
   }
   std::vector<std::pair<Expr, Expr>> ranges;
   for (const std::string& arg : data.args) {
-    const directive::Bound* of_arg = nullptr;
-    for (const auto& each : data.definitions.front().directives) {
-      const auto* bound = std::get_if<directive::Bound>(&each.op);
-      if (bound != nullptr && bound->var == arg) of_arg = bound;
-    }
-    if (of_arg == nullptr) {
+    const auto [min, extent] = bounded_range(data, arg);
+    if (extent == 0) {
       throw UserError(
-          fmt::format("RDom {} over all points of {}, which has no bound along {}: without one its "
-                      "readers decide where it is computed; say {}.bound({}, min, extent) before, or "
-                      "give the domain its own bounds",
+          fmt::format("RDom {} over all points of {}, which has no bound along {} (of a point or more): "
+                      "without one its readers decide where it is computed; say {}.bound({}, min, "
+                      "extent) before, or give the domain its own bounds",
                       name, data.name, arg, data.name, arg),
           at);
     }
-    ranges.emplace_back(make_const(Int(32), of_arg->min), make_const(Int(32), of_arg->extent));
+    ranges.emplace_back(make_const(Int(32), min), make_const(Int(32), extent));
   }
   return make_domain(ranges, std::move(name), at);
 }

@@ -10,6 +10,7 @@
 #include "dsl/func/rdom.h"
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
+#include "tests/support/test_pipelines.h"
 #include "tests/support/test_types.h"
 
 namespace mica::test {
@@ -124,14 +125,7 @@ TEST(EdgeLanesChecked, OfColours) {
   const auto memory = bind_random(u, {{0, width}, {0, height}}, 5),
              start = bind_random(v, {{0, width}, {0, height}}, 6);
   for (const Func& b : all_conditions(u)) {
-    Func f("f");
-    f(x, y) = v(x, y);
-    f(x, y) = select(x > 0 && x < width - 1 && y > 0 && y < height - 1,
-                     0.25F * (f(x - 1, y) + f(x + 1, y) + f(x, y - 1) + f(x, y + 1)) + b(x - 1, y) +
-                         b(x + 2, y) - b(x, y - 1),
-                     f(x, y));
-    f.update().color((x + y) % 2);
-    f.bound(x, 0, width).bound(y, 0, height);
+    const Func f = coloured_relaxation(b, v, width, height);
     EXPECT_TRUE(matches_oracle({f}, {{0, width}, {0, height}}, Target::host())) << b.name();
     EXPECT_TRUE(matches_oracle({f}, {{0, width}, {0, height}}, Target::host_checked())) << b.name();
   }

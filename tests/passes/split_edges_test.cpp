@@ -13,12 +13,7 @@ namespace {
 const Var x("x"), y("y"), z("z");
 
 std::string code(const Func& f, const char* pass = "split_interiors") {
-  return to_string(lowered(f, Backend::Host, pass));
-}
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
+  return test::code(f, Backend::Host, pass);
 }
 /// From the first `begin` to the next `end`.
 std::string between(const std::string& text, const std::string& begin, const std::string& end) {
@@ -39,15 +34,15 @@ TEST_F(SplitEdges, ChooseAtTheirOwnEndOnly) {
   const std::string text = code(f_);
   const std::string left = between(text, "for f.x in [0, f.x.inside):", "for f.x in [f.x.inside");
   const std::string right = between(text, "for f.x in [f.x.outside, ", "else:");
-  EXPECT_EQ(count(left, "select(f.x.vec >="), 1U) << text;
-  EXPECT_EQ(count(left, "select(f.x.vec <="), 0U) << text;
-  EXPECT_EQ(count(right, "select(f.x.vec <="), 1U) << text;
-  EXPECT_EQ(count(right, "select(f.x.vec >="), 0U) << text;
+  EXPECT_EQ(count(left, "select(f.x.vec >="), 1) << text;
+  EXPECT_EQ(count(left, "select(f.x.vec <="), 0) << text;
+  EXPECT_EQ(count(right, "select(f.x.vec <="), 1) << text;
+  EXPECT_EQ(count(right, "select(f.x.vec >="), 0) << text;
   // A row of one vector chooses at both.
   const std::string other = text.substr(text.find(right) + right.size());
   const std::string both = between(other, "for f.x in [0, (f.extent.0 + 15)/16):", "else:");
-  EXPECT_EQ(count(both, "select(f.x.vec <="), 1U) << text;
-  EXPECT_EQ(count(both, "select(f.x.vec >="), 1U) << text;
+  EXPECT_EQ(count(both, "select(f.x.vec <="), 1) << text;
+  EXPECT_EQ(count(both, "select(f.x.vec >="), 1) << text;
 }
 
 // The left end of a periodic row is computed last: it reads the right one.
@@ -119,8 +114,8 @@ TEST_F(SplitEdges, OfSumsOverABoxAreVectors) {
   const std::string text = code(f_);
   const std::string left =
       between(text, "for f.u1.x in [0, f.u1.x.inside):", "for f.u1.x in [f.u1.x.inside");
-  EXPECT_EQ(count(left, "f[f.min.0"), 18U) << "nine stores, and what they add to\n" << left;
-  EXPECT_EQ(count(left, "select(f.u1.x.vec >= f.u1.x.point.cut0"), 3U) << left;
+  EXPECT_EQ(count(left, "f[f.min.0"), 18) << "nine stores, and what they add to\n" << left;
+  EXPECT_EQ(count(left, "select(f.u1.x.vec >= f.u1.x.point.cut0"), 3) << left;
 }
 
 // One of 9 x 9 points is too large to be written out.

@@ -156,6 +156,19 @@ TestPipeline accumulate() {
   return {"accumulate", {acc, half}, {half}, {u, v}};
 }
 
+Func coloured_relaxation(const Func& b, const ImageParam& start, int width, int height) {
+  const Var x("x");
+  const Var y("y");
+  Func f("f");
+  f(x, y) = start(x, y);
+  f(x, y) = select(x > 0 && x < width - 1 && y > 0 && y < height - 1,
+                   0.25F * (f(x - 1, y) + f(x + 1, y) + f(x, y - 1) + f(x, y + 1)) + b(x - 1, y) +
+                       b(x + 2, y) - b(x, y - 1),
+                   f(x, y));
+  f.update().color((x + y) % 2);
+  return f.bound(x, 0, width).bound(y, 0, height);
+}
+
 TestPipeline mixed_types() {
   const Var x("x");
   const Var y("y");

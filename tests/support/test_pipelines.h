@@ -34,6 +34,9 @@ TestPipeline down_up();
 TestPipeline tuple_stats();
 /// f32, 2-D: `acc` starts from u and adds taps of v over a reduction domain, then is halved.
 TestPipeline accumulate();
+/// f32, 2-D: in place over width x height points from `start`, black and white in turn, the mean of a
+/// point's four neighbours and taps of `b` up to 2 points away; points at the rim stay.
+Func coloured_relaxation(const Func& b, const ImageParam& start, int width, int height);
 /// f32 from u8 and i16 inputs and an f64 one.
 TestPipeline mixed_types();
 

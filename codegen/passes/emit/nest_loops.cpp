@@ -88,7 +88,7 @@ ir::Stmt build_definition(const Nesting& nesting, const FunctionData& func, std:
       lets.emplace_back(loop + ".low", simplify(max(range.min, need.min)));
       lets.emplace_back(loop + ".high", simplify(high));
       const Expr points = analysis::extent_of(named);
-      // What is said twice is that there are few: names do not show it.
+      // Of the box's own few points: what the names stand for is not looked at.
       roots[var] = {named.min, bound ? min(points, make_const(Int(32), *bound)) : points};
     } else if (bound && context.in_block) {
       roots[var].extent = make_const(Int(32), *bound);

@@ -36,8 +36,7 @@ std::optional<Carried> carried_at(const Nesting& nesting, const Nested& frame, s
   // On the host one loop that walks a whole row from its start: inside of others' loops it may go on
   // from points that are stored. Loops around others keep rows in the caches.
   const auto walks = [](const LoopVars::Loop& loop) { return loop.recurs; };
-  if (!context.on_gpu && (position > 0 || !nesting.program.is_root(frame.func.name) ||
-                          std::count_if(loops.begin(), loops.end(), walks) > 1)) {
+  if (!context.on_gpu && (position > 0 || !nesting.program.is_root(frame.func.name))) {
     return std::nullopt;
   }
   // A loop around that walks the dimension, too, comes back to a row that has begun.

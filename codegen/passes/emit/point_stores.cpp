@@ -125,13 +125,12 @@ ir::Stmt point_stores(const Program& program, const FunctionData& func, std::siz
   // One for all values, which have parts in common. On a GPU the loads of a kernel keep their places.
   const bool unites = !program.options.target.is_gpu();
   analysis::EqualNodes known;
-  // From the leaves up: the indices of loads, which are simplified one by one, have equal parts.
-  NodeRewriter unite([&](const Expr& e) { return known(e); });
   NodeRewriter to_loads([&](const Expr& e) {
     if (const auto* var = e.as<VarRef>()) return value(var->name);
     const Expr load = to_load(program, e);
     if (!unites) return load;
-    return load.defined() ? unite(load) : known(e);
+    // The indices of loads, which are simplified one by one, have equal parts.
+    return load.defined() ? known.whole(load) : known(e);
   });
   auto resolve = [&](const Expr& e) { return to_loads(recurs ? read_itself(e) : e); };
   const auto places = [&](const std::vector<Expr>& args) {

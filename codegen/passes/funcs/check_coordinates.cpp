@@ -73,7 +73,7 @@ class CoordinateChecks {
 
   void add(const Interval& interval, std::int64_t low, std::int64_t high, std::string message,
            const SourceLocation& where) {
-    const auto one = [this](const Expr& end) { return one_of_equals_(end).ptr().get(); };
+    const auto one = [this](const Expr& end) { return nodes_.whole(end).ptr().get(); };
     if (!seen_.insert({one(interval.min), one(interval.max)}).second) return;
     PlanCheck check;
     const Type type = interval.min.type();
@@ -116,8 +116,6 @@ class CoordinateChecks {
   bool domains_of_runs_ = false;
   Expr nothing_;  // holds where what is looked at is not carried out
   analysis::EqualNodes nodes_;
-  // From the leaves up, so that no node is compared with another level by level.
-  NodeRewriter one_of_equals_{[this](const Expr& e) { return nodes_(e); }};
   std::set<std::pair<const ExprNode*, const ExprNode*>> seen_;  // what the same launch has checked
 };
 

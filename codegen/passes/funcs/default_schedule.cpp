@@ -165,9 +165,8 @@ bool shares_planes(const Definition& definition, const FunctionData& func) {
   const std::optional<NearTaps> taps = near_taps(definition, func);
   // As the loops will have them: coordinates of taps once each.
   analysis::EqualNodes equal_nodes;
-  NodeRewriter unite([&](const Expr& e) { return equal_nodes(e); });
   std::vector<Expr> values;
-  for (const Expr& value : definition.values) values.push_back(unite(value));
+  for (const Expr& value : definition.values) values.push_back(equal_nodes.whole(value));
   std::size_t nodes = 0;
   visit_nodes(values, [&](const Expr&) { ++nodes; });
   return taps && taps->count <= kMostTaps && taps->planes.size() > 1 && nodes <= kMostNodes;

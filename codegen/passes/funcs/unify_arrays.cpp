@@ -41,10 +41,9 @@ void unify_arrays(Program& program) {
   });
   // Coordinates of taps of several arrays have become equal.
   analysis::EqualNodes known;
-  NodeRewriter united([&](const Expr& e) { return known(e); });
   for (auto& nest : program.nests) {
     nest.body = ir::map_exprs(
-        nest.body, [&](const Expr& e) { return nest.on_device ? unified(e) : united(unified(e)); });
+        nest.body, [&](const Expr& e) { return nest.on_device ? unified(e) : known.whole(unified(e)); });
   }
 }
 

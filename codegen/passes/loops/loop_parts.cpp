@@ -66,19 +66,21 @@ ir::Stmt part(const ir::For& loop, const Expr& from, const Expr& to, const ir::S
   return ir::make_stmt(ir::For{loop.name, from, simplify(to - from), loop.kind, body, loop.rolled});
 }
 
-ir::Stmt in_parts(const ir::For& loop, const ir::Stmt& inside, const Expr& stop, bool shared_edges,
+ir::Stmt in_parts(const ir::For& loop, const ir::Stmt& inside, const Expr& stop, Edges edges,
                   const std::function<ir::Stmt(const Expr& left)>& edge) {
   const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop));
   const ir::Stmt interior = part(loop, begin, end, inside);
-  if (!shared_edges) {
-    return ir::make_block({part(loop, loop.min, begin, edge(make_const(Bool(), 1))), interior,
-                           part(loop, end, stop, edge(make_const(Bool(), 0)))});
+  if (edges != Edges::Shared) {
+    const ir::Stmt at_left = part(loop, loop.min, begin, edge(make_const(Bool(), 1)));
+    const ir::Stmt at_right = part(loop, end, stop, edge(make_const(Bool(), 0)));
+    return edges == Edges::LeftLast ? ir::make_block({interior, at_right, at_left})
+                                    : ir::make_block({at_left, interior, at_right});
   }
   const std::string name = loop.name + ".part";
   const Expr left = make_var(name) == 0, is_interior = make_var(name) == 1;
-  const ir::Stmt edges = part(loop, select(left, loop.min, end), select(left, begin, stop), edge(left));
+  const ir::Stmt beside = part(loop, select(left, loop.min, end), select(left, begin, stop), edge(left));
   return ir::make_stmt(ir::For{name, Expr(0), Expr(3), LoopKind::Serial,
-                               ir::make_stmt(ir::If{is_interior, interior, edges})});
+                               ir::make_stmt(ir::If{is_interior, interior, beside})});
 }
 
 }  // namespace mica::passes

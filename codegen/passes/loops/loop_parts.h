@@ -40,10 +40,11 @@ ir::Stmt let_ends(const ir::For& loop, const std::pair<Expr, Expr>& ends, const 
 
 /// The iterations [from, to), of such a body.
 ir::Stmt part(const ir::For& loop, const Expr& from, const Expr& to, const ir::Stmt& body);
+/// Left edge, interior and right edge in this order; the left edge last; both edges by the same code.
+enum class Edges { Apart, LeftLast, Shared };
 /// The parts one after the other, with the names of the ends; `stop` is behind the last iteration.
-/// `edge(left)` is the body at the left edge where that Expr holds, else at the right one: with shared
-/// edges, both by the same code.
-ir::Stmt in_parts(const ir::For& loop, const ir::Stmt& inside, const Expr& stop, bool shared_edges,
+/// `edge(left)` is the body at the left edge where that Expr holds, else at the right one.
+ir::Stmt in_parts(const ir::For& loop, const ir::Stmt& inside, const Expr& stop, Edges edges,
                   const std::function<ir::Stmt(const Expr& left)>& edge);
 
 }  // namespace mica::passes

@@ -321,7 +321,8 @@ class Splitter {
     const auto with_ends = [&](const ir::Stmt& body) { return let_ends(loop, ends, body); };
     if (fewest_copies_ || (loop.kind == LoopKind::Serial && innermost)) {
       const ir::Stmt points = points_of(loop.body);
-      return with_ends(in_parts(loop, inside, simplify(loop.min + loop.extent), shared_edges,
+      return with_ends(in_parts(loop, inside, simplify(loop.min + loop.extent),
+                                shared_edges ? Edges::Shared : Edges::Apart,
                                 [&](const Expr&) { return points; }));
     }
     const ir::Stmt within = run(inside);
@@ -376,6 +377,8 @@ class Splitter {
 // A nest with room for the copies that two or three nested loops make; a larger one has edges in its
 // innermost loops only, where they cost vectors: in outer loops they cost a few operations a row.
 bool has_room(const ir::Stmt& body, std::size_t size) {
+  if (size * kMostCopies <= kLargestSplit) return true;
+  if (size * kMostFusedCopies > kLargestSplit) return false;
   bool fused = false;
   ir::walk(
       body,
@@ -384,7 +387,7 @@ bool has_room(const ir::Stmt& body, std::size_t size) {
         fused = fused || (loop && fused_of(*loop));
       },
       nullptr);
-  return size * (fused ? kMostFusedCopies : kMostCopies) <= kLargestSplit;
+  return fused;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "codegen/passes/loops/vector_line.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <set>
 
@@ -9,6 +8,7 @@
 #include "codegen/ir/equal.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/loops/loop_parts.h"
+#include "codegen/passes/loops/unroll_loops.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -55,30 +55,32 @@ bool is_plain(const ir::Stmt& body) {
   return plain;
 }
 
+/// Its loops, which are all of a constant number of points, as ones that are written out; `copies`
+/// becomes how many copies of a store there are then.
+ir::Stmt to_write_out(const ir::Stmt& s, std::int64_t& copies) {
+  std::int64_t most = 1;
+  const auto child = [&](const ir::Stmt& of) {
+    std::int64_t own = 1;
+    ir::Stmt result = to_write_out(of, own);
+    most = std::max(most, own);
+    return result;
+  };
+  ir::Stmt result = ir::map_children(s, child, [](const Expr& e) { return e; });
+  const auto* loop = result.as<ir::For>();
+  copies = most * (loop != nullptr ? std::min(*as_int(loop->extent), kMostWrittenOut + 1) : 1);
+  copies = std::min(copies, kMostWrittenOut + 1);
+  if (loop == nullptr) return result;
+  return ir::make_stmt(
+      ir::For{loop->name, loop->min, loop->extent, LoopKind::Unrolled, loop->body, loop->rolled});
+}
+
 /// With its loops written out, undefined where they are over too many points together.
 ir::Stmt written_out(const ir::Stmt& s) {
-  bool few = true;
-  const std::function<ir::Stmt(const ir::Stmt&, std::int64_t)> run = [&](const ir::Stmt& child,
-                                                                         std::int64_t left) {
-    const auto* loop = child.as<ir::For>();
-    const auto* count = loop != nullptr ? as_int(loop->extent) : nullptr;
-    if (loop == nullptr) {
-      return ir::map_children(
-          child, [&](const ir::Stmt& c) { return run(c, left); }, [](const Expr& e) { return e; });
-    }
-    few = few && count != nullptr && *count <= left;
-    if (!few) return child;
-    const ir::Stmt body = run(loop->body, left / std::max<std::int64_t>(*count, 1));
-    std::vector<ir::Stmt> all;
-    for (std::int64_t i = 0; few && i < *count; ++i) {
-      all.push_back(ir::substitute(body, loop->name, loop->min + make_const(Int(32), i)));
-    }
-    return ir::make_block(std::move(all));
-  };
+  std::int64_t copies = 1;
+  const ir::Stmt loops = to_write_out(s, copies);
   const auto nodes = static_cast<std::int64_t>(size_of(s));
-  const ir::Stmt all =
-      run(s, std::min(kMostWrittenOut, kMostNodesWrittenOut / std::max<std::int64_t>(nodes, 1)));
-  return few ? all : ir::Stmt();
+  const bool few = copies == 1 || (copies <= kMostWrittenOut && copies * nodes <= kMostNodesWrittenOut);
+  return few ? unroll_loops(loops) : ir::Stmt();
 }
 
 /// May its stores be repeated, as nothing here reads what they store to?
@@ -194,8 +196,8 @@ class ChoosingRow {
     const Expr fits =
         (begin_ <= loop_.min && end_ >= line_.stop) || (first <= nearest && furthest <= last);
     const ir::Stmt edge = vector_at_point(loop_, line_, line_.edge->body);
-    const ir::Stmt parts = in_parts(loop_, vector(line_, line_.inside), line_.stop,
-                                    /*shared_edges=*/true, [&](const Expr&) { return edge; });
+    const ir::Stmt parts = in_parts(loop_, vector(line_, line_.inside), line_.stop, Edges::Shared,
+                                    [&](const Expr&) { return edge; });
     return let(loop_.name + ".first", from,
                let(loop_.name + ".last", to, ir::make_stmt(ir::If{fits, parts, points()})));
   }
@@ -206,15 +208,13 @@ class ChoosingRow {
     const auto [first, to] = points_of_edges(line_, *line_.right);
     const Expr left = begin_ <= loop_.min || (from <= at(loop_.min) && at(begin_ - 1) <= last);
     const Expr right = end_ >= line_.stop || (first <= at(end_) && at(line_.stop - 1) <= to);
-    const ir::Stmt at_left =
-        part(loop_, loop_.min, begin_, vector_at_point(loop_, line_, line_.left->body));
-    const ir::Stmt interior = part(loop_, begin_, end_, vector(line_, line_.inside));
-    const ir::Stmt at_right =
-        part(loop_, end_, line_.stop, vector_at_point(loop_, line_, line_.right->body));
     // The left end of a periodic row reads the right one, which is in the cache once it was computed.
     const bool left_last = line_.repeatable && line_.left->far;
-    const ir::Stmt parts = left_last ? ir::make_block({interior, at_right, at_left})
-                                     : ir::make_block({at_left, interior, at_right});
+    const ir::Stmt parts = in_parts(
+        loop_, vector(line_, line_.inside), line_.stop, left_last ? Edges::LeftLast : Edges::Apart,
+        [&](const Expr& is_left) {
+          return vector_at_point(loop_, line_, (is_const(is_left, 1) ? line_.left : line_.right)->body);
+        });
     return ir::make_stmt(ir::If{left && right, parts, short_row()});
   }
 
@@ -358,7 +358,8 @@ ir::Stmt split_line(const ir::For& loop, const Line& line) {
     const ChoosingRow row(loop, line);
     return with_ends(line.left && line.right ? row.apart() : row.shared());
   }
-  return with_ends(in_parts(loop, vector(line, line.inside), line.stop, line.shared_edges,
+  return with_ends(in_parts(loop, vector(line, line.inside), line.stop,
+                            line.shared_edges ? Edges::Shared : Edges::Apart,
                             [&](const Expr& left) { return edge_of_line(loop, line, left); }));
 }
 
