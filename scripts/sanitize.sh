@@ -58,7 +58,9 @@ done
 for log in "$results"/*.log; do
   part=${log%.log}
   # The outcomes of the part's tests, as the results have them; none after a crash.
-  attribute() { sed -n "/<testsuites /s/.* $1=\"\([0-9]*\)\".*/\1/p" "$part.xml" 2>/dev/null | head -n 1; }
+  attribute() {
+    [[ ! -f $part.xml ]] || sed -n "/<testsuites /s/.* $1=\"\([0-9]*\)\".*/\1/p" "$part.xml" | head -n 1
+  }
   tests=$(attribute tests) failures=$(attribute failures)
   skips=$(grep -c 'result="skipped"' "$part.xml" 2>/dev/null || true)
   # A report makes the program fail, even one that comes after the last test.
