@@ -1,7 +1,9 @@
 #include "codegen/compile.h"
 
+#include <cstdlib>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "codegen/ir/fingerprint.h"
 #include "codegen/llvm/backend.h"
@@ -58,7 +60,8 @@ llvm_backend::LoadedKernels load_cuda(const ir::Module& module, std::int64_t dep
 
 ir::Module lower_variant(const Pipeline& pipeline, const Target& target, const CompileOptions& options,
                          const Variant& variant) {
-  return to_module(lower(pipeline, {target, variant, options.bake, device_limits(target)}));
+  const bool line_info = options.line_info && target.backend == Backend::Cuda;
+  return to_module(lower(pipeline, {target, variant, options.bake, device_limits(target), line_info}));
 }
 
 CompiledVariant::Kernels load_kernels(const ir::Module& module, std::int64_t depth, const Target& target,
@@ -97,6 +100,11 @@ std::shared_ptr<const CompiledVariant> variant_of(const std::shared_ptr<const ir
 
 }  // namespace
 
+bool line_info_from_environment() {
+  const char* const value = std::getenv("MICA_LINE_INFO");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
 Executable compile(const std::vector<Func>& outputs, const Target& target,
                    const CompileOptions& options) {
   const DefaultFloatMode mode;
@@ -127,14 +135,14 @@ Executable compile(const Func& output, const Target& target, const CompileOption
 
 Executable compile(const Func& output) { return compile(output, Target::best()); }
 
-std::string compile_to_ptx(const Func& output, int sm, int ptx_version) {
-  return compile_to_ptx(std::vector<Func>{output}, sm, ptx_version);
+std::string compile_to_ptx(const Func& output, int sm, int ptx_version, bool line_info) {
+  return compile_to_ptx(std::vector<Func>{output}, sm, ptx_version, line_info);
 }
 
-std::string compile_to_ptx(const std::vector<Func>& outputs, int sm, int ptx_version) {
+std::string compile_to_ptx(const std::vector<Func>& outputs, int sm, int ptx_version, bool line_info) {
   const DefaultFloatMode mode;
   const Target target{Backend::Cuda, 0};  // nothing of a device is asked for
-  LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
+  const LowerOptions options{target, Variant{}, {}, DeviceLimits{}, line_info};
   const Pipeline pipeline = pipeline_of(outputs);
   ir::Module module = to_module(lower(pipeline, options));
   ir::Module device = part_of(module, true);
@@ -194,7 +202,7 @@ std::string code_after_pass(const Func& output, const Target& target, const std:
 std::string code_after_pass(const std::vector<Func>& outputs, const Target& target,
                             const std::string& pass) {
   const DefaultFloatMode mode;
-  LowerOptions options{target, Variant{}, {}, DeviceLimits{}};
+  const LowerOptions options{target, Variant{}, {}, DeviceLimits{}, line_info_from_environment()};
   return to_string(lower(pipeline_of(outputs), options, pass));
 }
 

@@ -12,6 +12,9 @@
 
 namespace mica {
 
+/// Is the environment variable MICA_LINE_INFO 1?
+bool line_info_from_environment();
+
 /// How a pipeline is compiled: `compile(f, target, {.bake = {{"u.extent.0", 512}}})`.
 struct CompileOptions {
   /// Mins, extents and strides of inputs and outputs that are compiled in as constants: symbol -> value,
@@ -22,6 +25,11 @@ struct CompileOptions {
   std::map<std::string, std::int64_t> bake;
   /// Use and fill the disk cache of machine code.
   bool use_cache = true;
+  /// The code of GPU kernels says which line of the user's program it comes from (.loc of PTX), for
+  /// profilers and tools: Nsight Compute shows the counters of each line, compute-sanitizer names it. A
+  /// load has the line of its tap, an operation that of the taps below it if they have one, all else
+  /// that of the definition. The machine code is the same.
+  bool line_info = line_info_from_environment();
 };
 
 /// Compiles for Target::best() or `target`. UserErrors name the directive or definition at fault.
@@ -31,10 +39,13 @@ Executable compile(const Func& output, const Target& target, const CompileOption
 Executable compile(const std::vector<Func>& outputs, const Target& target,
                    const CompileOptions& options = {});
 
-/// PTX of the device kernels of the default variant, without a GPU at hand. UserError if no kernel is on
-/// the GPU.
-std::string compile_to_ptx(const Func& output, int sm = 90, int ptx_version = 0);
-std::string compile_to_ptx(const std::vector<Func>& outputs, int sm = 90, int ptx_version = 0);
+/// PTX of the device kernels of the default variant, without a GPU at hand. `sm`: the compute capability
+/// times ten; `ptx_version`: times ten, 0: the lowest that serves; `line_info`: as CompileOptions has
+/// it. UserError if no kernel is on the GPU.
+std::string compile_to_ptx(const Func& output, int sm = 90, int ptx_version = 0,
+                           bool line_info = line_info_from_environment());
+std::string compile_to_ptx(const std::vector<Func>& outputs, int sm = 90, int ptx_version = 0,
+                           bool line_info = line_info_from_environment());
 /// The scheduled loops of a pipeline of several outputs as text, as Func::print_loop_nest has those of
 /// one.
 std::string print_loop_nest(const std::vector<Func>& outputs, const Target& target);

@@ -31,6 +31,7 @@ struct LowerOptions {
   Variant variant;
   std::map<std::string, std::int64_t> bake;
   DeviceLimits limits;
+  bool line_info = false;  ///< stores and loads have the user's lines
 };
 
 /// Where a Func is computed and kept.

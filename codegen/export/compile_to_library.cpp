@@ -38,7 +38,10 @@ int shared_bytes_of(int sm) {
 class Lowering {
  public:
   Lowering(const std::vector<Func>& outputs, const Target& target, const ExportOptions& options)
-      : pipelines_(pipelines_of(outputs)), target_(target), bake_(options.bake) {
+      : pipelines_(pipelines_of(outputs)),
+        target_(target),
+        bake_(options.bake),
+        line_info_(options.line_info && target.is_gpu()) {
     if (target.is_gpu()) limits_.shared_bytes = shared_bytes_of(options.sm);
   }
 
@@ -54,7 +57,7 @@ class Lowering {
     }
     llvm_backend::ExportedVariant exported;
     auto module = std::make_shared<const ir::Module>(
-        to_module(lower(pipeline->second, {target_, variant, bake_, limits_})));
+        to_module(lower(pipeline->second, {target_, variant, bake_, limits_, line_info_})));
     auto compiled = std::make_shared<CompiledVariant>();
     compiled->plan = module->plan;
     compiled->load = [] { return CompiledVariant::Kernels(); };  // nothing is launched here
@@ -67,6 +70,7 @@ class Lowering {
   const Pipelines pipelines_;
   const Target target_;
   const std::map<std::string, std::int64_t> bake_;
+  const bool line_info_;
   DeviceLimits limits_;
 };
 

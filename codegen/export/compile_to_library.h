@@ -27,6 +27,8 @@ struct ExportOptions {
   bool baseline_cpu = false;
   /// CUDA: the compute capability times ten. The code runs on newer GPUs too, by way of PTX.
   int sm = 90;
+  /// CUDA: as CompileOptions::line_info.
+  bool line_info = false;
   /// Makes STEM.so, too, by the system's C compiler; UserError if there is none.
   bool shared = false;
 };

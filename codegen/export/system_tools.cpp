@@ -131,9 +131,10 @@ std::string assemble(const std::string& ptx, int sm) {
   if (ptxas.empty() || folder.path().empty()) return "";
   const fs::path source = folder.path() / "kernels.ptx", code = folder.path() / "kernels.cubin";
   write_file(source.string(), ptx, source.string());
-  const int status =
-      run_program({ptxas, "-arch=sm_" + std::to_string(sm), source.string(), "-o", code.string()},
-                  folder.path() / "log");
+  // Lines that the PTX does not have cost nothing.
+  const int status = run_program(
+      {ptxas, "-lineinfo", "-arch=sm_" + std::to_string(sm), source.string(), "-o", code.string()},
+      folder.path() / "log");
   return status == 0 ? read_file(code).value_or("") : "";
 }
 

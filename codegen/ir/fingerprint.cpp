@@ -36,6 +36,10 @@ class Writer {
     count(s.size());
     text_ += s;
   }
+  void line(const SourceLocation& where) {
+    name(where.file);
+    number(where.line);
+  }
   void type(Type t) { numbers({static_cast<int>(t.code), t.bits, t.lanes}); }
 
   void stmt(const Stmt& s) {
@@ -63,12 +67,13 @@ class Writer {
     numbers({static_cast<int>(kind), rolled ? 1 : 0});
   }
   void payload(const Store& op) {
-    const auto& [buffer, index, value, logical, alignment, streamed, block, atomic] = op;
+    const auto& [buffer, index, value, logical, alignment, streamed, block, atomic, where] = op;
     name(buffer);
     count(index.size());
     count(logical.size());
     numbers(
         {alignment, streamed ? 1 : 0, block.defined() ? 1 : 0, atomic ? static_cast<int>(*atomic) : -1});
+    line(where);
   }
   void payload(const Block& op) {
     const auto& [stmts] = op;
@@ -189,11 +194,12 @@ class Writer {
     number(static_cast<int>(which));
   }
   void payload(const Load& op) {
-    const auto& [buffer, index, logical, alignment, streamed] = op;
+    const auto& [buffer, index, logical, alignment, streamed, where] = op;
     name(buffer);
     count(index.size());
     count(logical.size());
     numbers({alignment, streamed ? 1 : 0});
+    line(where);
   }
   void payload(const WarpShuffle& op) {
     const auto& [value, delta] = op;

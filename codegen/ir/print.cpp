@@ -58,10 +58,11 @@ class Printer {
     std::string head = (store.streamed ? "streamed " : "") + place(store.buffer, store.index);
     if (store.alignment > 1) head += "@" + std::to_string(store.alignment);
     if (store.block.defined()) head += " of block " + mica::to_string(store.block);
-    if (!store.atomic) return line(head + " = " + mica::to_string(store.value));
+    const std::string where = store.where.known() ? "  // " + mica::to_string(store.where) : "";
+    if (!store.atomic) return line(head + " = " + mica::to_string(store.value) + where);
     const Expr before = make_var(head, store.value.type());
     const Expr after = make_expr(before.type(), Binary{*store.atomic, before, store.value});
-    line("atomic " + head + " = " + mica::to_string(after));
+    line("atomic " + head + " = " + mica::to_string(after) + where);
   }
   void statement(const Block& block, bool last) {
     for (std::size_t i = 0; i < block.stmts.size(); ++i) {

@@ -59,6 +59,8 @@ struct Store {
   /// so that it still does.
   Expr block = {};
   std::optional<BinaryOp> atomic = {};  ///< Add, Sub, Min, Max, BitAnd, BitOr or BitXor
+  /// The user's line that defines the value, where lines are asked for (CompileOptions::line_info).
+  SourceLocation where = {};
 };
 /// The fewest bytes of an AsyncCopy.
 inline constexpr int kNarrowestCopy = 4;

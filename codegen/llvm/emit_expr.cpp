@@ -27,15 +27,20 @@ void Emitter::forget_values() {
   cache_.clear();
   cached_.clear();
   registers_.clear();
+  read_lines_.clear();
 }
 
 llvm::Value* Emitter::value_of(const Expr& e) {
   const ExprNode* key = &e.node();
   if (const auto found = cache_.find(key); found != cache_.end()) return found->second.second;
-  llvm::Value* value = std::visit([&](const auto& op) { return node(e.type(), op); }, key->op);
+  llvm::Value* value = hooks_.lines != nullptr ? value_at_line(e) : value_of_node(e);
   cache_.emplace(key, std::pair(e, value));
   cached_.push_back(key);
   return value;
+}
+
+llvm::Value* Emitter::value_of_node(const Expr& e) {
+  return std::visit([&](const auto& op) { return node(e.type(), op); }, e.node().op);
 }
 
 template <typename Op>

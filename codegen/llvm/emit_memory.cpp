@@ -420,6 +420,10 @@ std::size_t Emitter::store_interleaved(const std::vector<ir::Stmt>& stmts, std::
 }
 
 void Emitter::statement(const ir::Store& store) {
+  of_statement(store.where, [&] { make_store(store); });
+}
+
+void Emitter::make_store(const ir::Store& store) {
   BufferBinding to = buffer(store.buffer);
   if (store.block.defined()) {
     if (!hooks_.cluster_memory) throw InternalError("a cluster reached a back end that has none");

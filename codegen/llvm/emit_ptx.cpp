@@ -2,6 +2,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include <llvm/ADT/SmallString.h>
@@ -136,6 +137,12 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const PtxTarget& target) {
       llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
+bool has_lines(const ir::Module& module) {
+  return std::any_of(module.kernels.begin(), module.kernels.end(), [](const ir::Kernel& kernel) {
+    return kernel.on_device && first_line(kernel.body).known();
+  });
+}
+
 std::string print_assembly(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream out(text);
@@ -172,6 +179,8 @@ std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
   llvm::Module code(module.name, context);
   code.setTargetTriple(machine->getTargetTriple());
   code.setDataLayout(machine->createDataLayout());
+  std::optional<SourceLines> lines;
+  if (has_lines(module)) lines.emplace(code);
   std::set<std::string> known;
   const std::vector<std::string> names = ptx_names(module);
   auto name = names.begin();
@@ -181,8 +190,9 @@ std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
       throw InternalError("two device kernels are named " + kernel.name);
     }
     check_kernel(kernel);
-    add_nvptx_kernel(code, kernel, *name++, target.sm);
+    add_nvptx_kernel(code, kernel, *name++, target.sm, lines ? &*lines : nullptr);
   }
+  if (lines) lines->finish();
   check_module(code);
   optimize_for_gpu(code, *machine);
   avoid_ptxas_faults(code);

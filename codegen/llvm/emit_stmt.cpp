@@ -206,7 +206,7 @@ void Emitter::statement(const ir::ClusterBarrier& /*barrier*/) {
 
 void Emitter::statement(const ir::Produce& produce) {
   const std::string around = std::exchange(producing_, produce.func);
-  if (produce.body.defined()) emit(produce.body);
+  emit_body(produce.body);
   producing_ = around;
 }
 

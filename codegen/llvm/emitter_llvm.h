@@ -31,6 +31,8 @@ class Emitter {
   Emitter& operator=(const Emitter&) = delete;
 
   void emit(const ir::Stmt& s);
+  /// The same of a kernel's whole body, which begins with the line of its first store.
+  void emit_body(const ir::Stmt& body);
   /// The value at the insertion point, held as register_type says.
   llvm::Value* emit(const Expr& e);
 
@@ -63,6 +65,7 @@ class Emitter {
   // emit_stmt.cpp
   void statement(const ir::For& loop);
   void statement(const ir::Store& store);
+  void make_store(const ir::Store& store);
   void statement(const ir::Block& block);
   void statement(const ir::If& branch);
   void statement(const ir::LetStmt& let);
@@ -105,12 +108,44 @@ class Emitter {
 
   // emit_expr.cpp
   llvm::Value* value_of(const Expr& e);
+  llvm::Value* value_of_node(const Expr& e);
   void forget_values();
   template <typename Op>
   llvm::Value* node(Type type, const Op& op);
   llvm::Value* let_value(const Let& let);
   llvm::Value* select_value(const Select& select, Type type);
   llvm::Value* shuffle(Type type, const Shuffle& s);
+
+  // emit_lines.cpp
+  /// Gives what is emitted in its life the line, if the code has lines and this one is known.
+  class AtLine {
+   public:
+    AtLine(Emitter& emitter, const SourceLocation& where);
+    ~AtLine() { builder_.SetCurrentDebugLocation(before_); }
+    AtLine(const AtLine&) = delete;
+    AtLine& operator=(const AtLine&) = delete;
+
+   private:
+    Builder& builder_;
+    llvm::DebugLoc before_;
+  };
+  /// What `emit_it` emits has the line of a statement, if it is known; else that around it.
+  template <typename Emit>
+  void of_statement(const SourceLocation& where, const Emit& emit_it) {
+    const SourceLocation around = statement_line_;
+    if (where.known()) statement_line_ = where;
+    const AtLine at(*this, statement_line_);
+    emit_it();
+    statement_line_ = around;
+  }
+  /// Where the elements that a value is made of are read: on one line, on several, or on none.
+  struct ReadLine {
+    const SourceLocation* where = nullptr;
+    bool several = false;
+  };
+  ReadLine read_line_of(const Expr& e);
+  /// The line that reads all its elements; else that of the statement.
+  llvm::Value* value_at_line(const Expr& e);
 
   // emit_lanes.cpp
   /// Is the condition a comparison of where a lane stands with one number for all, where
@@ -180,6 +215,8 @@ class Emitter {
   Cache cache_;
   std::vector<const ExprNode*> cached_;  ///< the cache's keys in the order they came
   NodeMap<std::pair<Expr, int>> registers_;
+  NodeMap<std::pair<Expr, ReadLine>> read_lines_;
+  SourceLocation statement_line_;
   Expr outermost_;  ///< that is emitted; undefined where there are several
   std::optional<StridedTaps> strided_taps_;
   int loops_ = 0;                           ///< around what is emitted, that run more than once

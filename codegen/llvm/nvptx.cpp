@@ -171,7 +171,8 @@ std::string ptx_name(const std::string& kernel) {
   return ptx_names(std::vector<std::string>{kernel}).front();
 }
 
-void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std::string& name, int sm) {
+void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std::string& name, int sm,
+                      SourceLines* lines) {
   std::vector<FunctionParam> params = params_of(kernel);
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (kernel.params[i].texture) params[i] = {params[i].name, UInt(64), false, false, {}};
@@ -192,7 +193,8 @@ void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std:
                                                 std::to_string(kernel.cluster[2]));
   }
   const std::vector<ir::SharedSlot> layout = ir::shared_layout(kernel);
-  const TargetHooks hooks = make_hooks(kernel, layout);
+  TargetHooks hooks = make_hooks(kernel, layout);
+  hooks.lines = lines;
   auto* entry = llvm::BasicBlock::Create(module.getContext(), "entry", function);
   Emitter emitter(*function, *entry, hooks);
   if (kernel.overlapped && sm >= kOverlapSm) {
@@ -206,7 +208,7 @@ void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std:
     emitter.bind(p.name, BufferBinding{emitter.find(p.name), p.type, true, MemoryType::Heap,
                                        emitter.find(ir::texture_origin(p.name))});
   }
-  emitter.emit(kernel.body);
+  emitter.emit_body(kernel.body);
   emitter.builder().CreateRetVoid();
 }
 

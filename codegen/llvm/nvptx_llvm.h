@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include "codegen/ir/kernel.h"
+#include "codegen/llvm/source_lines_llvm.h"
 
 namespace mica::llvm_backend {
 
@@ -26,6 +27,8 @@ inline constexpr int kOverlapSm = 90;
 /// Pointers are global addresses; nvvm.maxntid is always set, nvvm.minctasm and nvvm.maxnreg where
 /// the kernel asks for them; Shared Allocates lie in one dynamic array as ir::shared_layout says;
 /// Stack and Register Allocates are frame memory, which SROA turns into registers.
-void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std::string& name, int sm);
+/// Its code gets `lines`, where they are not null.
+void add_nvptx_kernel(llvm::Module& module, const ir::Kernel& kernel, const std::string& name, int sm,
+                      SourceLines* lines = nullptr);
 
 }  // namespace mica::llvm_backend

@@ -13,6 +13,7 @@
 namespace mica::llvm_backend {
 
 class Emitter;
+class SourceLines;
 
 /// A buffer as the code at hand sees it.
 struct BufferBinding {
@@ -67,6 +68,7 @@ struct BulkBarrier {
 /// they may move the insertion point to another block.
 struct TargetHooks {
   TargetFacts facts;
+  SourceLines* lines = nullptr;  ///< that the code gets; null: none
   /// The value of a name that nothing binds ("thread.x"), or null where there is none such.
   std::function<llvm::Value*(Emitter&, const std::string& name)> axis;
   /// The function that prints a line, of a format as printf has it, the address of its arguments, 8

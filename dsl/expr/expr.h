@@ -228,6 +228,8 @@ struct Load {
   int alignment = 1;
   /// The element is not read again soon: a load that passes by the caches (ld.global.cs).
   bool streamed = false;
+  /// The user's line that reads it, where lines are asked for (CompileOptions::line_info).
+  SourceLocation where = {};
 };
 /// `value` as the thread `delta` further along the warp has it (shfl.sync over 32 threads that are
 /// neighbours in thread.x); the thread's own where there is none. All threads of the warp get here.

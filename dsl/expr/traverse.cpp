@@ -229,8 +229,8 @@ Expr map_children(const Expr& e, Rewrite rewrite) {
             if (!index_changed && !logical_changed) return e;
             if (!index_changed) index = op.index;
             if (!logical_changed) logical = op.logical;
-            return make_expr(
-                type, Load{op.buffer, std::move(index), std::move(logical), op.alignment, op.streamed});
+            return make_expr(type, Load{op.buffer, std::move(index), std::move(logical), op.alignment,
+                                        op.streamed, op.where});
           },
           [&](const Ramp& op) { return two(op, &Ramp::base, &Ramp::stride); },
           [&](const Broadcast& op) {

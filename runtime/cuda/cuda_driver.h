@@ -87,6 +87,7 @@ enum JitOption : int {
   kJitInfoLogBufferBytes = 4,
   kJitErrorLogBuffer = 5,
   kJitErrorLogBufferBytes = 6,
+  kJitGenerateLineInfo = 13,
 };
 
 /// CUjitInputType.

@@ -51,14 +51,17 @@ std::string explain(const CudaContext& context, const std::string& ptx, cuda::Re
 /// A linker invocation of the driver's; destroying it frees the machine code that it made.
 class Link {
  public:
-  explicit Link(const cuda::Driver& driver) : driver_(driver) {
+  Link(const cuda::Driver& driver, bool has_lines) : driver_(driver) {
     // Options travel as void*: a buffer's address, or a number in its place.
-    std::array<int, 4> options = {cuda::kJitErrorLogBuffer, cuda::kJitErrorLogBufferBytes,
-                                  cuda::kJitInfoLogBuffer, cuda::kJitInfoLogBufferBytes};
-    void* const log_bytes = std::bit_cast<void*>(std::uintptr_t{kLogBytes});
-    std::array<void*, 4> values = {errors_.data(), log_bytes, notes_.data(), log_bytes};
-    driver_.call(driver_.cuLinkCreate_v2, static_cast<unsigned>(options.size()), options.data(),
-                 values.data(), &handle_);
+    std::array<int, 5> options = {cuda::kJitErrorLogBuffer, cuda::kJitErrorLogBufferBytes,
+                                  cuda::kJitInfoLogBuffer, cuda::kJitInfoLogBufferBytes,
+                                  cuda::kJitGenerateLineInfo};
+    const auto number = [](std::uintptr_t value) { return std::bit_cast<void*>(value); };
+    std::array<void*, 5> values = {errors_.data(), number(kLogBytes), notes_.data(), number(kLogBytes),
+                                   number(1)};
+    const std::size_t count = options.size() - (has_lines ? 0 : 1);  // the last one tells of lines
+    driver_.call(driver_.cuLinkCreate_v2, static_cast<unsigned>(count), options.data(), values.data(),
+                 &handle_);
   }
   ~Link() { (void)driver_.cuLinkDestroy(handle_); }
   Link(const Link&) = delete;
@@ -94,7 +97,7 @@ class Link {
 std::string link_ptx(const CudaContext& context, const std::string& ptx) {
   const TraceScope trace("assemble PTX");
   const CudaContext::Scope scope(context);
-  Link link(context.driver());
+  Link link(context.driver(), ptx.find("\n\t.loc\t") != std::string::npos);
   std::string cubin;
   const char* call = "cuLinkAddData_v2";
   cuda::Result result = link.add_ptx(ptx);

@@ -99,6 +99,7 @@ Result cuLinkCreate_v2(unsigned options, int* names, void** values, cuda::LinkHa
     if (names[i] == cuda::kJitErrorLogBufferBytes) {
       made->error_log_bytes = reinterpret_cast<std::size_t>(values[i]);
     }
+    if (names[i] == cuda::kJitGenerateLineInfo) made->keeps_lines = values[i] != nullptr;
   }
   *link = reinterpret_cast<cuda::LinkHandle>(add<void*>(state().links, std::move(made)));
   return cuda::kSuccess;
@@ -119,6 +120,10 @@ Result cuLinkAddData_v2(cuda::LinkHandle link, int kind, void* data, std::size_t
       ptx.find("syntax error") != std::string::npos) {
     return refuse(*found, cuda::kErrorInvalidPtx,
                   std::string("ptxas ") + name + ", line 3; fatal   : Parsing error near 'syntax'");
+  }
+  // The driver would forget them without a word.
+  if (found->keeps_lines != (ptx.find("\t.loc\t") != std::string::npos)) {
+    return refuse(*found, cuda::kErrorInvalidPtx, "lines are kept where there are some, and only there");
   }
   // PTX 8.x came with CUDA 12, 9.x with CUDA 13.
   if (major > state().driver_version / 1000 - 4) {

@@ -40,6 +40,7 @@ struct Link {
   std::string code;
   char* error_log = nullptr;
   std::size_t error_log_bytes = 0;
+  bool keeps_lines = false;
 };
 struct GraphLaunch {
   cuda::KernelNode node;

@@ -62,6 +62,13 @@ TEST_F(CudaModules, LoadTheKernelsInTheOrderAskedFor) {
   EXPECT_FALSE(x.from_cache);
 }
 
+// The stand-in's assembler refuses lines that it is not told to keep.
+TEST_F(CudaModules, KeepTheUsersLines) {
+  const std::string ptx = fake_ptx({"next"}, 2, "") + "\n\t.loc\t1 12 0\n";
+  const LoadedKernels kernels = load_kernels(open(), KernelCache({}), ptx, {{"next", 0}}, key());
+  EXPECT_EQ(info_of(kernels, 0).ptx, ptx);
+}
+
 TEST_F(CudaModules, LaunchWithTheGridBlockMemoryAndArgumentsGiven) {
   SeenLaunch seen;
   fake_->on_launch(

@@ -75,6 +75,13 @@ void expect_all_count_in_expression(Type type, const Op& op, const Changes<Op>& 
       op, changes, [type](const Op& o) { return with_body(test::store("out", 0, make_expr(type, o))); });
 }
 
+SourceLocation place(const char* file, int line) {
+  SourceLocation where;
+  where.file = file;
+  where.line = line;
+  return where;
+}
+
 const Expr a = make_var("a"), b = make_var("b");
 const ir::Stmt first = test::store("out", 0, 1.0F), second = test::store("out", 1, 1.0F);
 
@@ -155,7 +162,10 @@ TEST(IrFingerprint, EveryFieldOfAStoreAndAnAllocationCounts) {
                                             {"atomic", [](auto& s) { s.atomic = BinaryOp::Add; }},
                                             {"operation", [](auto& s) { s.atomic = BinaryOp::Max; }},
                                             {"block", [](auto& s) { s.block = a; }},
-                                            {"another block", [](auto& s) { s.block = b; }}});
+                                            {"another block", [](auto& s) { s.block = b; }},
+                                            {"line", [](auto& s) { s.where = place("a.cpp", 3); }},
+                                            {"another", [](auto& s) { s.where = place("a.cpp", 4); }},
+                                            {"file", [](auto& s) { s.where = place("b.cpp", 3); }}});
   expect_all_count_in_statement<ir::Allocate>(
       {"m", Float(32), MemoryType::Shared, {a, a}, {a, a}, {1, 8}, first},
       {{"buffer", [](auto& s) { s.buffer = "n"; }},
@@ -268,7 +278,10 @@ TEST(IrFingerprint, EveryFieldOfAnExpressionCounts) {
                                         {"logical", [](auto& e) { e.logical = {b}; }},
                                         {"no logical", [](auto& e) { e.logical = {}; }},
                                         {"alignment", [](auto& e) { e.alignment = 4; }},
-                                        {"streamed", [](auto& e) { e.streamed = true; }}});
+                                        {"streamed", [](auto& e) { e.streamed = true; }},
+                                        {"line", [](auto& e) { e.where = place("a.cpp", 3); }},
+                                        {"another", [](auto& e) { e.where = place("a.cpp", 4); }},
+                                        {"file", [](auto& e) { e.where = place("b.cpp", 3); }}});
   expect_all_count_in_expression<WarpShuffle>(
       i32, {a, 1}, {{"value", [](auto& e) { e.value = b; }}, {"delta", [](auto& e) { e.delta = -1; }}});
   expect_all_count_in_expression<Print>(i32, {a, a < 1, {a}, {"x ", ""}},

@@ -30,6 +30,7 @@ Expr to_load(const Program& program, const Expr& r) {
   load.buffer =
       callee ? storage_name(access->name, access->value_index, callee->types.size()) : access->name;
   for (const auto& arg : access->args) load.index.push_back(simplify(arg));
+  if (program.options.line_info) load.where = access->where;
   return make_expr(r.type(), std::move(load));
 }
 
@@ -115,6 +116,7 @@ ir::Stmt point_stores(const Program& program, const FunctionData& func, std::siz
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) values[dim.name] = value_of(dim.name);
   }
+  const SourceLocation where = program.options.line_info ? definition.where : SourceLocation();
   const bool recurs = definition.recurrence.has_value();
   NodeRewriter read_itself([&](const Expr& node) { return own_read(program, func, node, carried); });
   const auto value = [&](const std::string& name) {
@@ -151,6 +153,7 @@ ir::Stmt point_stores(const Program& program, const FunctionData& func, std::siz
       store.index = at;
       store.value = resolve(values_of_point[i].operand);
       store.atomic = values_of_point[i].op;
+      store.where = where;
       ir::Stmt update = ir::make_stmt(std::move(store));
       const Expr& condition = values_of_point[i].condition;
       updates.push_back(condition.defined() ? ir::make_stmt(ir::If{resolve(condition), update, {}})
@@ -167,6 +170,7 @@ ir::Stmt point_stores(const Program& program, const FunctionData& func, std::siz
     store.index = definition.places.empty() ? at : places(definition.places[i]);
     store.value = named ? make_var(func.name + ".value" + std::to_string(i), func.types[i])
                         : resolve(definition.values[i]);
+    store.where = where;
     stores.push_back(ir::make_stmt(std::move(store)));
   }
   if (carried != nullptr) {

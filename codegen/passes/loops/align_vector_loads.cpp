@@ -290,6 +290,7 @@ class Aligner {
     one.buffer = load.buffer;
     one.alignment = size;
     one.streamed = load.streamed;
+    one.where = load.where;
     one.index = {size == 1
                      ? base
                      : make_expr(type.with_lanes(size), Ramp{base, make_const(type, std::int64_t{1})})};
