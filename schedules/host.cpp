@@ -1,11 +1,19 @@
 // host/*: loops of the CPU.
+#include <algorithm>
+#include <set>
+#include <variant>
+
+#include "codegen/passes/funcs/repeated_work.h"
+#include "dsl/expr/node_visit.h"
+#include "dsl/pipeline/func_graph.h"
+#include "dsl/pipeline/march_taps.h"
 #include "schedules/families.h"
 
 namespace mica::schedules {
 namespace {
 
 /// Where the Funcs behind the output are computed.
-enum Place : std::int64_t { kUsual = 0, kRoot = 1, kStrip = 2, kSlid = 3 };
+enum Place : std::int64_t { kUsual = 0, kRoot = 1, kStrip = 2, kSlid = 3, kRow = 4 };
 
 int lanes(const Func& f, const Parameters& p) {
   constexpr int kVectorBytes = 64;
@@ -19,9 +27,13 @@ struct Loops {
   std::string strip, row;
 };
 
-/// In each task `chunk` iterations of the slowest dimension, in strips of tile_y x tile_x points.
-Loops rows_of(Func& f, const Parameters& p) {
-  const std::vector<Var> v = f.args();
+/// In each task `chunk` iterations of the slowest dimension, in strips of tile_y x tile_x points. The
+/// `channels` of a point, along the last dimension, are computed one after the other; 0: it is one as
+/// others.
+Loops rows_of(Func& f, const Parameters& p, std::int64_t channels = 0) {
+  std::vector<Var> v = f.args();
+  const Var channel = v.back();
+  if (channels > 0) v.pop_back();
   const int vec = lanes(f, p);
   const auto part = [&](const Var& var, const char* end) { return new_loop(f, var.name() + end); };
   const auto size = [&](const char* name) { return static_cast<int>(p.at(name)); };
@@ -48,8 +60,18 @@ Loops rows_of(Func& f, const Parameters& p) {
     outer.push_back(block);
   }
   const std::string task = part(v.back(), ".task"), step = part(v.back(), ".step");
-  f.split(slow, task, step, size("chunk"));
+  const int planes = v.size() > 2 ? size("planes") : 1;
+  f.split(slow, task, step, (size("chunk") + planes - 1) / planes * planes);
   if (v.size() == 2) y = step;
+  if (planes > 1) {
+    const std::string plane = part(v.back(), ".plane");
+    f.split(step, step, plane, planes).unroll(plane);
+    order.push_back(plane);
+  }
+  if (channels > 0) {
+    f.bound(channel, 0, channels).unroll(channel);
+    order.push_back(channel.name());
+  }
   order.push_back(x);
   order.push_back(y);
   for (std::size_t d = 2; d + 1 < v.size(); ++d) order.push_back(v[d].name());
@@ -70,23 +92,93 @@ Loops rows_of(Func& f, const Parameters& p) {
   return {strip, v.size() == 2 ? y : step};
 }
 
+/// Those that the compiler would compute ahead of `f` if nothing were said are. None where it would
+/// compile nothing, such as a Func whose realizations are traced and that is inline.
+void compute_the_usual_ahead(Func& f) {
+  Schedule usual;
+  try {
+    usual = f.schedule_for(Target::host());
+  } catch (const UserError&) {
+    return;
+  }
+  std::erase_if(usual.stages, [&](const DefinitionSchedule& s) { return s.func == f.name(); });
+  for (DefinitionSchedule& s : usual.stages) {
+    std::erase_if(s.directives, [](const Directive& d) {
+      return !std::holds_alternative<directive::ComputeRoot>(d.op);
+    });
+  }
+  f.apply(usual);
+}
+
+std::vector<Directive>& directives_of(const Func& f) {
+  return f.function()->definitions.front().directives;
+}
+
+/// Do the Func's values read `callee` at the point, moved by constants, alone?
+bool reads_in_place(const FunctionData& reader, const FunctionData* callee) {
+  bool in_place = reader.definitions.size() == 1;
+  visit_nodes(reader.definitions.front().values, [&](const Expr& e) {
+    const auto* access = e.as<Access>();
+    if (access == nullptr || access->function.get() != callee) return;
+    in_place = in_place && access->args.size() == reader.args.size();
+    for (std::size_t d = 0; in_place && d < access->args.size(); ++d) {
+      in_place = offset_from(access->args[d], reader.args[d]).has_value();
+    }
+  });
+  return in_place;
+}
+
+/// Those of `producers` that `f`'s strips may have, readers first: nothing reads them but `f`, others of
+/// them and what is part of these. One that would be computed ahead is among them where it is read near
+/// the point alone. A Func that only moves values is not worth a place.
+std::vector<Func> for_strips(const Func& f, const std::vector<Func>& producers) {
+  std::vector<Func> found;
+  std::set<const FunctionData*> elsewhere;  // read by a Func that is computed ahead
+  std::set<const FunctionData*> far;        // not in place
+  const auto read = [&](const Func& reader, bool inside) {
+    for (const Source& source : sources_of(*reader.function(), reader.function()->wrappers)) {
+      if (!source.function) continue;
+      if (!inside) elsewhere.insert(source.function.get());
+      if (!reads_in_place(*reader.function(), source.function.get())) far.insert(source.function.get());
+    }
+  };
+  read(f, true);
+  for (auto producer = producers.rbegin(); producer != producers.rend(); ++producer) {
+    const FunctionData* const func = producer->function().get();
+    const bool ahead = !directives_of(*producer).empty() || func->definitions.size() > 1;
+    const bool inside = elsewhere.count(func) == 0 && !(ahead && far.count(func) > 0) &&
+                        func->definitions.size() == 1 && producer->dimensions() == f.dimensions();
+    read(*producer, inside || (!ahead && elsewhere.count(func) == 0));
+    if (inside && !passes::only_moves(*func)) found.push_back(*producer);
+  }
+  return found;
+}
+
 void rows(Func& f, const Parameters& p) {
-  const Loops loops = rows_of(f, p);
+  const std::vector<Func> producers = producers_of(f);
+  if (!producers.empty()) compute_the_usual_ahead(f);
+  const Loops loops = rows_of(f, p, f.dimensions() > 2 ? p.at("channels") : 0);
+  if (p.at("stream") != 0) f.stream_stores();
   const std::int64_t place = p.at("place");
-  for (auto& producer : producers_of(f)) {
-    if (place == kUsual) continue;
-    if (place == kRoot || producer.dimensions() != f.dimensions()) {
-      producer.compute_root();
+  if (place == kRoot) {
+    for (Func producer : producers) {
+      if (passes::only_moves(*producer.function())) continue;
+      if (directives_of(producer).empty()) producer.compute_root();
       if (producer.dimensions() > 0 && producer.function()->definitions.size() == 1)
         rows_of(producer, p);
-      continue;
     }
-    if (place == kSlid) {
-      producer.store_at(f, loops.strip).compute_at(f, loops.row);
-    } else {
-      producer.compute_at(f, loops.strip);
+  } else if (place != kUsual) {
+    for (Func producer : for_strips(f, producers)) {
+      directives_of(producer).clear();
+      if (place == kSlid) {
+        producer.store_at(f, loops.strip).compute_at(f, loops.row);
+      } else if (place == kRow) {
+        producer.compute_at(f, loops.row);
+      } else {
+        producer.compute_at(f, loops.strip);
+      }
+      producer.vectorize(producer.args()[0], lanes(producer, p));
     }
-    producer.vectorize(producer.args()[0], lanes(producer, p));
   }
 }
 
@@ -105,10 +197,17 @@ std::vector<Recipe> host_family() {
         {"rows", 1, 1, 16, "rows (of planes, in 3-D) computed together"},
         {"tile_x", 0, 0, 1 << 20, "points of x in a strip; 0: all"},
         {"tile_y", 0, 0, 1 << 20, "points of y in a strip; 0: all"},
+        {"planes", 1, 1, 16, "planes (in 3-D and more) computed together"},
+        {"stream", 0, 0, 1, "1: stores pass by the caches"},
         {"chunk", 4, 1, 1 << 20, "of the slowest dimension, points a task takes"},
-        {"place", 0, 0, 3,
-         "the Funcs before: 0 where they are by themselves, 1 ahead of it, 2 in each strip, 3 along "
-         "the rows of a strip, each row once"}},
+        {"channels", 0, 0, 16,
+         "points of the last of three dimensions or more, where they lie beside each other in memory; "
+         "0: it "
+         "is the slowest"},
+        {"place", 0, 0, 4,
+         "the Funcs before, but for those that only move values: 0 where they are by themselves, 1 "
+         "ahead "
+         "of it, 2 in each strip, 3 along the rows of a strip, each row once, 4 for each row"}},
        rows}};
 }
 

@@ -65,6 +65,7 @@ class LocalLaplacian {
   /// Schedules 0 and 1: every level at root, by rows. 2 and 3: the finer levels of the output in strips
   /// of rows. Vectors of 8 or 16.
   Func scheduled(int s, bool parallel) {
+    if (s == kNoSchedule) return result_;
     const int lanes = s % 2 ? 16 : 8;
     const auto root = [&](Func& f, int rows) {
       Var outer;

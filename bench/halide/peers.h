@@ -133,6 +133,34 @@ struct Contender {
 /// The same as plain loops, for the compiler of this program: g++ -O3 -march=native -fopenmp.
 using PlainLoops = std::function<void(const Memory& in, const Memory& out)>;
 
+/// The number of no schedule at all.
+inline constexpr int kNoSchedule = -1;
+
+/// What a search finds for a program without a schedule, and what the compiler chooses for it.
+template <typename In, typename Out, typename Make>
+void add_tuned(const Memory& in, const Memory& result, Make make, std::vector<Contender>& contenders) {
+  for (const bool searched : {false, true}) {
+    MicaLanguage language;
+    auto u = MicaLanguage::image<In>(static_cast<int>(in.extents.size()));
+    mica::Func f = make(language, u, kNoSchedule);
+    u.set(mica_buffer<In>(in));
+    mica::Buffer<Out> out = mica_buffer<Out>(result);
+    std::string found = "no schedule";
+    if (searched) {
+      mica::TuneOptions options;
+      options.target = mica::Target::host();
+      options.extents.assign(result.extents.begin(), result.extents.end());
+      options.keep = false;
+      options.outputs = {out};
+      const mica::TuneResult tuned = mica::tune(f, options);
+      f.apply(tuned.schedule);
+      found = tuned.best.text();
+    }
+    mica::Executable executable = mica::compile(f, mica::Target::host());
+    contenders.push_back({found, [executable, out]() mutable { executable.run(out); }});
+  }
+}
+
 /// A program in both languages: make(language, input, schedule) gives the output Func for a schedule's
 /// number. `same_bits`: the results of the two languages should agree to the bit.
 template <typename In, typename Out, typename Make>
@@ -167,6 +195,7 @@ void compare(const char* name, const Memory& in, const Memory& shape, int schedu
         {"Mica " + std::to_string(s), [executable, out]() mutable { executable.run(out); }});
   }
   const std::size_t last = contenders.size() - 1;
+  add_tuned<In, Out>(in, result, make, contenders);
   if (plain) contenders.push_back({"plain loops", [&in, &result, plain] { plain(in, result); }});
   const auto bytes_of = [&](std::size_t contender) {
     std::memset(result.data<std::uint8_t>(), 0xff, result.bytes.size());
@@ -196,6 +225,11 @@ void compare(const char* name, const Memory& in, const Memory& shape, int schedu
     const double loops = contenders.back().best;
     std::printf("  %.2f of plain loops' %.3f ms", mica->best / loops, loops);
   }
+  const Contender& usual = contenders[last + 1];
+  const Contender& tuned = contenders[last + 2];
+  std::printf("\n%-22s tuned %8.3f ms  %.2f of Halide's  (%s)  no schedule %8.3f ms  %.2f", "",
+              tuned.best, tuned.best / halide->best, tuned.name.c_str(), usual.best,
+              usual.best / halide->best);
   std::printf("   [");
   for (const auto& c : contenders) std::printf(" %.3f", c.best);
   std::printf(" ]\n");

@@ -21,6 +21,7 @@ using namespace peers;
 /// Schedules of one Func: by rows, in parallel or not, with vectors of several widths.
 template <typename Func, typename Var>
 void schedule_rows(Func& f, const Var& x, const Var& rows, int s, bool parallel) {
+  if (s == kNoSchedule) return;
   f.vectorize(x, s == 0 ? 8 : s == 1 ? 16 : 32);
   if (parallel) f.parallel(rows);
 }
@@ -87,7 +88,7 @@ void point_cases(int rounds, bool parallel, int argc, char** argv) {
           typename L::Var x("x"), y("y"), c("c");
           typename L::Func f("f");
           f(x, y, c) = cast<std::uint8_t>((cast<std::uint16_t>(u(x, y, c)) * 3 + u(x, y, 1)) / 4);
-          f.reorder(c, x, y).bound(c, 0, 3).unroll(c);
+          if (s != kNoSchedule) f.reorder(c, x, y).bound(c, 0, 3).unroll(c);
           schedule_rows(f, x, y, s, parallel);
           return f;
         });
@@ -134,6 +135,7 @@ void image_cases(int rounds, bool parallel, int argc, char** argv) {
       const E sxy = box([&](E a, E b) -> E { return E(ix(a, b)) * E(iy(a, b)); });
       const E trace = sxx + syy;
       f(x, y) = sxx * syy - sxy * sxy - 0.04f * trace * trace;
+      if (s == kNoSchedule) return f;
       f.split(y, y, yi, s < 2 ? 32 : 64).vectorize(x, s % 2 ? 16 : 8);
       if (parallel) f.parallel(y);
       ix.store_at(f, y).compute_at(f, yi).vectorize(x, s % 2 ? 16 : 8);
@@ -153,6 +155,7 @@ void image_cases(int rounds, bool parallel, int argc, char** argv) {
                                        k[2] * (down(x - 2, y) + down(x + 2, y)) +
                                        k[3] * (down(x - 3, y) + down(x + 3, y));
       f(x, y) = 2.0f * edge(x, y) - blurred;
+      if (s == kNoSchedule) return f;
       f.split(y, y, yi, s < 2 ? 32 : 64).vectorize(x, s % 2 ? 16 : 8);
       if (parallel) f.parallel(y);
       down.compute_at(f, yi).vectorize(x, s % 2 ? 16 : 8);
@@ -210,6 +213,7 @@ void stencil_cases(int rounds, bool parallel, int argc, char** argv) {
             }
           }
           f(x, y, z) = e;
+          if (s == kNoSchedule) return f;
           if (s >= 4) {  // two or four planes at once, which share what they read
             f.split(z, z, zi, s == 4 ? 2 : 4).vectorize(x, 16).reorder(zi, x, y, z).unroll(zi);
             if (s == 6) L::past_the_caches(f);

@@ -4,22 +4,15 @@
 #include <cmath>
 #include <vector>
 
-#include <unistd.h>
-
 #include "codegen/analysis/traffic/traffic.h"
 #include "codegen/iterate/time_levels.h"
-#include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/gpu_facts.h"
 #include "runtime/run/gpu_timer.h"
 #include "schedules/tune/occupancy.h"
+#include "schedules/tune/predict_host.h"
 
 namespace mica::tuning {
 namespace {
-
-std::int64_t parameter(const TuneCandidate& candidate, const char* name, std::int64_t otherwise) {
-  const auto found = candidate.parameters.find(name);
-  return found == candidate.parameters.end() ? otherwise : found->second;
-}
 
 // ---- GPUs ------------------------------------------------------------------------------------------
 
@@ -136,7 +129,7 @@ Effort effort_of_levels(const Subject& subject, const TuneCandidate& candidate,
   const double levels = candidate.steps();
   const std::size_t march = subject.extents().size() - 1;
   const auto reach = static_cast<double>(features.reach(march));
-  const auto rows = static_cast<double>(march == 1 ? 1 : parameter(candidate, "rows", 4));
+  const auto rows = static_cast<double>(march == 1 ? 1 : candidate.parameter("rows", 4));
   const double points = static_cast<double>(kernel.lanes) * rows;
   // The first level runs ahead of the last, and so many planes earlier.
   const double lead = reach * (levels - 1);
@@ -242,201 +235,11 @@ double gpu_seconds(const Subject& subject, const TuneCandidate& candidate, const
   return seconds / candidate.steps();
 }
 
-// ---- the CPU ---------------------------------------------------------------------------------------
-
-/// The strips and tasks of host/rows on a grid.
-struct Shape {
-  double x = 1, y = 1,
-         planes = 1;   ///< points of a strip along the first, the second, the last dimension
-  double between = 1;  ///< along those in between
-  double tasks = 1;
-  double vector = 1, rows = 1;
-};
-
-Shape shape_of(const Subject& subject, const TuneCandidate& candidate) {
-  const auto& n = subject.extents();
-  const auto cut = [](std::int64_t tile, std::int64_t all) {
-    return static_cast<double>(tile > 0 ? std::min(tile, all) : all);
-  };
-  Shape shape;
-  const std::int64_t usual_vector = std::max(1, 64 / subject.features().widest);
-  shape.vector = static_cast<double>(parameter(candidate, "vec", usual_vector));
-  shape.rows = static_cast<double>(parameter(candidate, "rows", 1));
-  // Without a schedule the slowest dimension is dealt to the threads plane by plane.
-  const std::int64_t chunk = candidate.recipe.empty() ? 1 : parameter(candidate, "chunk", 4);
-  const std::int64_t tile_x = parameter(candidate, "tile_x", 0),
-                     tile_y = parameter(candidate, "tile_y", 0);
-  if (n.size() == 1) {
-    shape.x = cut(candidate.recipe.empty() ? 0 : tile_x, n[0]);
-    shape.tasks = std::ceil(static_cast<double>(n[0]) / shape.x);
-    return shape;
-  }
-  shape.x = cut(tile_x, n.front());
-  shape.planes = cut(chunk, n.back());
-  shape.y = n.size() > 2 ? cut(tile_y, n[1]) : shape.planes;
-  for (std::size_t d = 2; d + 1 < n.size(); ++d) shape.between *= static_cast<double>(n[d]);
-  shape.tasks = std::ceil(static_cast<double>(n.back()) / shape.planes);
-  const bool strips_are_tasks = parameter(candidate, "place", 0) < 2;
-  if (strips_are_tasks && n.size() > 2 && tile_y > 0)
-    shape.tasks *= std::ceil(static_cast<double>(n[1]) / shape.y);
-  else if (strips_are_tasks && tile_x > 0)
-    shape.tasks *= std::ceil(static_cast<double>(n[0]) / shape.x);
-  return shape;
-}
-
-/// Cycles of a core a point: loads and arithmetic on vectors, what is left of a row point by point, and
-/// the loop around the rows.
-double cycles_a_point(const Features& features, const Shape& shape, const Rates& rates) {
-  const double native = static_cast<double>(rates.vector_bytes) / features.widest;
-  const double lanes = std::min(shape.vector, native);
-  double loads = 0;
-  for (const Reads& reads : features.inputs) {
-    // Rows that are computed together share what they read of the rows between them.
-    const double rows = static_cast<double>(reads.rows), taps = static_cast<double>(reads.taps);
-    loads += taps / rows * (rows + shape.rows - 1) / shape.rows;
-  }
-  const double work = features.operations / 2 + loads / 2 + 1;
-  const double whole = std::floor(shape.x / shape.vector) * shape.vector;
-  const double left = shape.x - whole;
-  // Sums of more vectors than there are registers go through memory.
-  const double held = shape.rows * std::max(1.0, shape.vector / native);
-  const double spilled = held > 8 ? 0.5 * (held - 8) / 8 : 0;
-  constexpr double kRow = 20;
-  return (work * (whole / lanes * (1 + spilled) + left) + kRow) / shape.x;
-}
-
-/// A tile of several steps (codegen/iterate/schedule_levels.cpp), and how often points are computed for
-/// each that is wanted.
-struct Tiles {
-  Shape shape;
-  double again = 1;
-};
-Tiles tiles_of(const Subject& subject, int steps) {
-  const auto& n = subject.extents();
-  const std::size_t last = n.size() - 1;
-  std::vector<double> tile, share;
-  const iterate::HostTile sizes = iterate::host_tile(static_cast<int>(n.size()));
-  Tiles tiles;
-  tiles.shape.vector = std::max(1, 64 / subject.features().widest);
-  for (std::size_t d = 0; d < n.size(); ++d) {
-    const std::int64_t size = d == last ? sizes.slowest : d == 0 ? sizes.x : d == 1 ? sizes.y : 0;
-    const auto points = static_cast<double>(size > 0 ? std::min(size, n[d]) : n[d]);
-    tile.push_back(points);
-    if (size == 0) continue;
-    // Half of the levels' reach lies beside a tile, on the average over them.
-    const auto reach = static_cast<double>(subject.features().reach(d));
-    tiles.again *= 1 + reach * (steps - 1) / 2 / points;
-    tiles.shape.tasks *= std::ceil(static_cast<double>(n[d]) / points);
-  }
-  tiles.shape.x = tile.front();
-  tiles.shape.planes = tile.back();
-  tiles.shape.y = n.size() > 2 ? tile[1] : tile.back();
-  return tiles;
-}
-
-/// Of a step, where several are taken at once: fields are read and written once for all of them, and
-/// each level keeps the planes that the next one reads.
-double host_tile_seconds(const Subject& subject, int steps, const Rates& rates) {
-  const Features& features = subject.features();
-  const auto [shape, again] = tiles_of(subject, steps);
-  const auto points = static_cast<double>(subject.points());
-  double read = 0, kept = 0;
-  for (const Reads& reads : features.inputs) {
-    const std::size_t last = reads.reach.size() - 1;
-    read += reads.bytes;
-    kept += features.written_bytes * static_cast<double>(reads.reach[last] + 1) * shape.x *
-            (reads.reach.size() > 2 ? shape.y : 1.0) * steps;
-  }
-  const double bytes = points * again * (read + 2.0 * features.written_bytes) / steps;
-  const double all = points * (read + features.written_bytes);
-  const double memory_rate =
-      all < 0.75 * static_cast<double>(rates.last_cache) ? rates.l2 : rates.memory;
-  // Levels that no cache of a core holds come from the last one.
-  const double levels = kept > 0.75 * static_cast<double>(rates.own_cache)
-                            ? points * again * (read + features.written_bytes) / rates.l2
-                            : 0;
-  const double compute = points * again * cycles_a_point(features, shape, rates) / rates.instructions;
-  const double moved = bytes / memory_rate + levels;
-  const double rounds = shape.tasks / rates.units;
-  return (std::max(moved, compute) + 0.5 * std::min(moved, compute)) * std::ceil(rounds) / rounds;
-}
-
-double host_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates) {
-  if (candidate.steps() > 1) return host_tile_seconds(subject, candidate.steps(), rates);
-  const Features& features = subject.features();
-  const Shape shape = shape_of(subject, candidate);
-  const auto points = static_cast<double>(subject.points());
-  const std::int64_t place = parameter(candidate, "place", 0);
-
-  // What a strip must find again from plane to plane, or row to row.
-  double kept = static_cast<double>(features.written_bytes) * shape.x * shape.y, read = 0, again = 0;
-  for (const Reads& reads : features.inputs) {
-    const std::size_t last = reads.reach.size() - 1;
-    const auto reach = [&](std::size_t d) {
-      return static_cast<double>(d <= last ? reads.reach[d] : 0);
-    };
-    const bool deep = reads.reach.size() > 2;
-    const double planes = reach(last) + 1;
-    kept += reads.bytes * (shape.x + reach(0)) * (deep ? (shape.y + reach(1)) * planes : planes);
-    const double halo = (1 + reach(0) / shape.x) * (deep ? 1 + reach(1) / shape.y : 1) *
-                        (1 + reach(last) / shape.planes);
-    read += reads.bytes * (1 + (halo - 1) / 2);  // half of it is still in the last cache
-    again += reads.bytes * reach(last);
-  }
-  double memory = read + 2.0 * features.written_bytes, last_level = memory;
-  if (kept > 0.75 * static_cast<double>(rates.own_cache)) last_level += again;
-  if (kept * rates.units > 0.75 * static_cast<double>(rates.last_cache)) memory += again;
-  double cycles = cycles_a_point(features, shape, rates);
-  const auto producers = static_cast<double>(features.producers);
-  if (place == 1) memory += 3 * producers * features.widest;
-  if (place == 2) cycles *= 1 + 0.05 * producers;
-
-  const double all = points * (read + features.written_bytes);
-  const double memory_rate =
-      all < 0.75 * static_cast<double>(rates.last_cache) ? rates.l2 : rates.memory;
-  const double rounds = shape.tasks / rates.units;
-  const double filled = std::ceil(rounds) / rounds;
-  constexpr double kTask = 1e-6;
-  const double compute = points * cycles / rates.instructions;
-  const double moved = std::max(points * memory / memory_rate, points * last_level / rates.l2);
-  // Part of the one is hidden behind the other.
-  return (std::max(moved, compute) + 0.5 * std::min(moved, compute)) * filled +
-         shape.tasks * kTask / rates.units;
-}
-
-int vector_bytes() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return 64;
-  if (__builtin_cpu_supports("avx2")) return 32;
-#endif
-  return 16;
-}
-
-std::int64_t cache_bytes(int name, std::int64_t otherwise) {
-  const long bytes = sysconf(name);
-  return bytes > 0 ? bytes : otherwise;
-}
-
 }  // namespace
 
 Rates rates_of(const Target& target, bool measure) {
+  if (!target.is_gpu()) return host_rates(measure);
   Rates rates;
-  if (!target.is_gpu()) {
-    rates.units = host_threads();
-    const double threads = rates.units;
-    rates.vector_bytes = vector_bytes();
-    constexpr std::size_t kBytes = std::size_t{64} << 20;
-    // What is written is read before, which a copy does not count.
-    rates.copy = measure ? host_copy_bandwidth(kBytes, 3) : 10e9 / 1.5 * threads;
-    rates.memory = 1.5 * rates.copy;
-    rates.l2 = 4 * rates.memory;
-    rates.instructions = 3e9 * threads;
-    constexpr double kFmas = 2;  // begun in a cycle
-    rates.arithmetic = rates.instructions * kFmas * 2 * rates.vector_bytes / 4;
-    rates.own_cache = cache_bytes(_SC_LEVEL2_CACHE_SIZE, rates.own_cache);
-    rates.last_cache = cache_bytes(_SC_LEVEL3_CACHE_SIZE, rates.own_cache * rates.units);
-    return rates;
-  }
   const GpuFacts gpu = gpu_facts(target);
   rates.units = gpu.multiprocessors;
   const double h200 = rates.units / 132.0, clocks = rates.units * kClock;

@@ -18,8 +18,7 @@
 // multiprocessors; they and the other constants are those that fit 8,000 candidates of 17 algorithms
 // best (bench/results/2026-11-23-h200-tune.csv): half of them to 9 %.
 //
-// On the CPU from the shape of the algorithm: vectors, loads, what the caches keep of a strip, and
-// how tasks fill the threads.
+// On the CPU from the shape of the algorithm: schedules/tune/predict_host.h.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +44,8 @@ struct Rates {
   std::int64_t own_cache = 1 << 20, last_cache = 16 << 20;  ///< bytes, of a core and of all
 };
 
-/// Of the target's machine. `measure`: the memory's rate is measured, in some tens of milliseconds;
-/// otherwise an H200's, or 10 GB/s a thread.
+/// Of the target's machine. `measure`: rates are measured, in some tens of milliseconds; otherwise an
+/// H200's, or those of host_rates.
 Rates rates_of(const Target& target, bool measure);
 
 /// What the candidate's kernels move and compute on the subject's grid, with the caches of its target.

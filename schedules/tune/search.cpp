@@ -107,7 +107,7 @@ TuneResult ranked_only(const Wanted& wanted, const TuneOptions& options) {
 class Memory {
  public:
   Memory(const Wanted& wanted, const TuneOptions& options, const Target& target) : wanted_(wanted) {
-    if (!options.keep) return;
+    if (!options.keep || wanted.subject.is_interleaved()) return;
     try {
       const std::filesystem::path path = TuneStore::path_from_environment();
       if (path.empty()) return;
@@ -281,10 +281,13 @@ class Search {
     constexpr std::chrono::milliseconds kMoment{5};
     for (;;) {
       compile_ahead();
+      const bool is_last = pool_.under_way() == 0;
       if (alone_) pool_.wait_for_all();
       collect();
       const bool late = one || seconds_since(begun_) > options_.seconds / 3;
-      if (pool_.under_way() == 0 || is_over()) return;
+      if (is_last || is_over()) return;
+      // Where all that was compiled is refused, there may be others.
+      if (pool_.under_way() == 0 && !compiled_.empty()) return;
       if (compiled_.size() >= (late ? 1 : many) && !awaits_better()) return;
       pool_.wait(kMoment);
     }

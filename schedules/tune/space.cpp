@@ -189,8 +189,11 @@ std::vector<Family> host_families(const Subject& subject) {
     family.axes.push_back({"tile_x", below({0, 64, 128, 256, 512, 1024, 2048}, n[0])});
     if (n.size() > 2) family.axes.push_back({"tile_y", below({0, 8, 16, 32, 64, 128}, n[1])});
     family.axes.push_back({"chunk", below({1, 2, 4, 8, 16, 32, 64}, n.back() + 1)});
+    if (n.size() > 2) family.axes.push_back({"planes", below({1, 2, 4}, n.back() + 1)});
   }
-  if (features.producers > 0 && is_single(subject)) family.axes.push_back({"place", {0, 1, 2, 3}});
+  family.axes.push_back({"stream", {0, 1}});
+  if (subject.is_interleaved()) family.axes.push_back({"channels", {0, n.back()}});
+  if (features.producers > 0 && is_single(subject)) family.axes.push_back({"place", {0, 1, 2, 3, 4}});
   std::vector<Family> families{family};
   const Values steps = steps_at_once(subject);
   if (!steps.empty() && features.dimensions <= 4) {

@@ -4,6 +4,9 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "codegen/iterate/copy_funcs.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/node_visit.h"
@@ -14,7 +17,8 @@ namespace mica::tuning {
 namespace {
 
 Reads reads_of(const schedules::InputTaps& taps, int dimensions, int bytes) {
-  Reads reads{taps.name, bytes, taps.offsets.size(), 0, {}, taps.in_column};
+  Reads reads{taps.name, bytes, taps.offsets.size(), 0, {}, taps.in_column, {}};
+  reads.offsets.assign(taps.offsets.begin(), taps.offsets.end());
   std::set<std::vector<std::int64_t>> rows;
   std::vector<std::int64_t> low(static_cast<std::size_t>(dimensions)), high = low;
   bool first = true;
@@ -160,6 +164,33 @@ std::int64_t Subject::points() const {
   std::int64_t points = 1;
   for (const std::int64_t n : extents_) points *= n;
   return points;
+}
+
+void Subject::set_outputs(const std::vector<AnyBuffer>& outputs, const CallSite& at) {
+  constexpr std::int64_t kFew = 4;
+  if (outputs.empty()) return;
+  std::vector<Type> types;
+  for (const Func& output : outputs_) {
+    types.insert(types.end(), output.types().begin(), output.types().end());
+  }
+  if (outputs.size() != types.size()) {
+    throw UserError("tune: " + counted(outputs.size(), "output array") + " for " +
+                        counted(types.size(), "value") + "; give one for each value, or none",
+                    at);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::vector<std::int64_t> extents;
+    for (const BufferDim& dim : outputs[i].dims()) extents.push_back(dim.extent);
+    if (extents != extents_ || outputs[i].type() != types[i]) {
+      throw UserError(fmt::format("tune: output array {} has {} points of {}; the output has {} of {}",
+                                  i, fmt::join(extents, " x "), to_string(outputs[i].type()),
+                                  fmt::join(extents_, " x "), to_string(types[i])),
+                      at);
+    }
+    const BufferDim& last = outputs[i].dims().back();
+    is_interleaved_ = is_interleaved_ || (extents_.size() > 2 && last.stride == 1 && last.extent > 1 &&
+                                          last.extent <= kFew);
+  }
 }
 
 std::vector<Func> Subject::scheduled(const TuneCandidate& candidate) const {

@@ -25,7 +25,8 @@ struct Reads {
   std::size_t rows = 1;  ///< different rows: taps that differ in more than dimension 0
   /// Along each dimension, how far the taps reach from the least to the largest offset.
   std::vector<std::int64_t> reach;
-  bool in_column = false;  ///< as InputTaps
+  bool in_column = false;                               ///< as InputTaps
+  std::vector<std::vector<std::int64_t>> offsets = {};  ///< of the taps
 };
 
 /// What the values of the outputs, with all Funcs behind them taken in, are made of.
@@ -77,6 +78,10 @@ class Subject {
   [[nodiscard]] const Target& target() const { return target_; }
   [[nodiscard]] std::size_t outputs() const { return outputs_.size(); }
   [[nodiscard]] std::int64_t points() const;
+  /// Do the outputs' arrays have the few points of the last dimension beside each other in memory?
+  [[nodiscard]] bool is_interleaved() const { return is_interleaved_; }
+  /// Arrays of outputs as runs will write, one for each value. UserErrors: others than the outputs'.
+  void set_outputs(const std::vector<AnyBuffer>& outputs, const CallSite& at);
   /// Of an Iteration's step; null: there is none.
   [[nodiscard]] const Stepping* stepping() const { return stepping_ ? &*stepping_ : nullptr; }
   /// A copy of the algorithm, of its own, with that schedule. UserErrors of schedules::apply and of
@@ -90,6 +95,7 @@ class Subject {
   std::vector<std::int64_t> extents_;
   Target target_;
   Features features_;
+  bool is_interleaved_ = false;
   std::optional<Stepping> stepping_;
 };
 

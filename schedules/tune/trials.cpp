@@ -141,6 +141,13 @@ FuncTrials::FuncTrials(const Subject& subject, const TuneOptions& options) : sub
     fill_random(array, seed);
     own.inputs.emplace_back(ImageParam(box.image), array);
   }
+  for (const AnyBuffer& like : options.outputs) {
+    std::vector<BufferDim> dims = like.dims();
+    for (BufferDim& dim : dims) dim.min = 0;
+    arrays_.outputs.emplace_back(like.type(), dims);
+    poison(arrays_.outputs.back());
+  }
+  if (!options.outputs.empty()) return;
   for (const Func& output : plain) {
     for (const Type type : output.types()) {
       arrays_.outputs.push_back(AnyBuffer::with_halo(

@@ -18,9 +18,11 @@ std::string TuneCandidate::text() const {
   return text;
 }
 
-int TuneCandidate::steps() const {
-  const auto found = parameters.find(schedules::kStepsAtOnce);
-  return found == parameters.end() ? 1 : static_cast<int>(found->second);
+int TuneCandidate::steps() const { return static_cast<int>(parameter(schedules::kStepsAtOnce, 1)); }
+
+std::int64_t TuneCandidate::parameter(const std::string& name, std::int64_t otherwise) const {
+  const auto found = parameters.find(name);
+  return found == parameters.end() ? otherwise : found->second;
 }
 
 std::vector<TuneCandidate> TuneResult::in_order() const {
@@ -72,7 +74,8 @@ TuneResult tune(const Func& output, const TuneOptions& options, CallSite at) {
 
 TuneResult tune(const std::vector<Func>& outputs, const TuneOptions& options, CallSite at) {
   const Target target = options.target ? *options.target : Target::best();
-  const tuning::Subject subject(outputs, options.extents, target, at);
+  tuning::Subject subject(outputs, options.extents, target, at);
+  subject.set_outputs(options.outputs, at);
   const tuning::Wanted wanted{
       .subject = subject,
       .mark = tuning::graph_mark(outputs),

@@ -40,6 +40,8 @@ struct TuneCandidate {
   [[nodiscard]] std::string text() const;
   /// Of an Iteration's step: how many are taken at once.
   [[nodiscard]] int steps() const;
+  /// The value of a parameter; `otherwise` where there is none of the name.
+  [[nodiscard]] std::int64_t parameter(const std::string& name, std::int64_t otherwise) const;
   /// The better founded of the two.
   [[nodiscard]] double seconds() const { return settled > 0 ? settled : measured; }
 };
@@ -59,6 +61,12 @@ struct TuneOptions {
   /// large enough, arrays of random values are made.
   std::vector<RunInput> inputs = {};
   std::vector<RunParam> params = {};
+  /// Arrays as those that runs will write, one for each value of each output: those of the tuner's own
+  /// are laid out like them. They are not written. Empty: rows as Mica aligns them. Where one of them
+  /// has another dimension than the first beside each other in memory (colours of a picture), schedules
+  /// for that are tried, and the store, whose schedules are for other arrays, takes no part. UserError:
+  /// of other extents or types.
+  std::vector<AnyBuffer> outputs = {};
   /// Take what the store of tuned schedules (schedules/tune/store.h) knows of this search, and keep
   /// there what it finds, for later searches and for realize.
   bool keep = true;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/cuda/gpu_facts.h"
+#include "schedules/tune/predict_host.h"
 #include "schedules/tune/ranking.h"
 
 namespace mica::tuning {
@@ -125,6 +126,45 @@ void add_strips(const Subject& subject, std::vector<TuneCandidate>& all) {
   }
 }
 
+/// On the CPU: whole rows in vectors as wide as registers, several planes or rows together, in chunks
+/// that a core's cache holds; with Funcs behind the output their rows in a strip, each once or all at a
+/// time.
+void add_rows(const Subject& subject, std::vector<TuneCandidate>& all) {
+  const auto& n = subject.extents();
+  const Features& features = subject.features();
+  const std::int64_t vec = std::max<std::int64_t>(1, host_vector_bytes() / features.widest);
+  const auto add = [&](std::int64_t rows, std::int64_t tile_x, std::int64_t tile_y, std::int64_t chunk,
+                       std::int64_t planes, std::int64_t stream, std::int64_t place) {
+    schedules::Parameters parameters{
+        {"vec", vec}, {"rows", rows}, {"tile_x", tile_x}, {"chunk", chunk}, {"stream", stream}};
+    if (n.size() > 2) parameters.insert({{"tile_y", tile_y}, {"planes", planes}});
+    if (features.producers > 0) parameters.insert({"place", place});
+    if (subject.is_interleaved()) parameters.insert({"channels", n.back()});
+    all.push_back(candidate("host/rows", parameters));
+  };
+  constexpr std::int64_t kAlone = 0, kStrip = 2, kSlid = 3, kRow = 4;
+  if (subject.is_interleaved()) {
+    for (const std::int64_t stream : {1, 0}) add(1, 0, 0, 32, 1, stream, kAlone);
+    return;
+  }
+  if (features.producers > 0) {
+    const bool deep = n.size() > 2;
+    add(2, 0, 16, deep ? 2 : 32, 1, 0, kAlone);
+    for (const std::int64_t place : {kStrip, kSlid}) add(2, 512, 0, deep ? 1 : 64, 1, 0, place);
+    for (const std::int64_t place : {kRow, kStrip, kSlid}) add(1, 0, 0, deep ? 1 : 64, 1, 0, place);
+    return;
+  }
+  for (const std::int64_t stream : {1, 0}) {
+    if (n.size() > 2) {
+      add(1, 0, 0, 4, 4, stream, kAlone);
+      add(1, 0, 32, 32, 4, stream, kAlone);
+    } else {
+      add(1, 0, 0, 32, 1, stream, kAlone);
+      add(4, 0, 0, 32, 1, stream, kAlone);
+    }
+  }
+}
+
 /// What a candidate is taken to need beside no schedule. The model has marches of sums that reach far
 /// for 12 to 28 % slower than they were (bench/results/2026-11-24-h200-chosen.txt), as it guesses their
 /// registers.
@@ -141,7 +181,9 @@ std::vector<TuneCandidate> usual_candidates(const Subject& subject) {
   std::vector<TuneCandidate> all;
   const Features& features = subject.features();
   const std::size_t rank = subject.extents().size();
-  if (!subject.target().is_gpu() || !features.plain || subject.outputs() > 1 || rank < 2 || rank > 3) {
+  if (!features.plain || subject.outputs() > 1 || rank < 2 || rank > 3) return all;
+  if (!subject.target().is_gpu()) {
+    add_rows(subject, all);
     return all;
   }
   const std::int64_t units = gpu_facts(subject.target()).multiprocessors;
@@ -164,7 +206,7 @@ Choice chosen(const Subject& subject) {
   // What the model is wrong by, most often.
   constexpr double kClearly = 0.93;
   Choice choice;
-  if (!is_worth_choosing(subject.extents())) return choice;
+  if (!subject.target().is_gpu() || !is_worth_choosing(subject.extents())) return choice;
   std::vector<TuneCandidate> all = usual_candidates(subject);
   if (all.empty()) return choice;
   all.emplace_back();

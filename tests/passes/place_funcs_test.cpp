@@ -98,6 +98,60 @@ TEST_F(PlaceFuncs, CountThroughOtherInlineFuncs) {
   EXPECT_FALSE(is_inline(f_, "light"));
 }
 
+// A picture's luminance in a pyramid of several intensities: it takes long, and is the same for each.
+TEST_F(PlaceFuncs, ThatTakeLongAndAreTheSameForManyPointsAreComputedOnce) {
+  const Var k("k");
+  Func dear("dear"), cheap("cheap"), levels("f");
+  dear(x, y) = exp(u_(x, y)) * exp(u_(x + 1, y));
+  cheap(x, y) = u_(x, y) * 0.5F + u_(x + 1, y);
+  levels(x, y, k) = dear(x, y) * cast<float>(k) + cheap(x, y);
+  EXPECT_FALSE(is_inline(levels, "dear"));
+  EXPECT_TRUE(is_inline(levels, "cheap"));
+  EXPECT_NE(levels.print_loop_nest(Target::host())
+                .find("// dear is computed ahead: inline it would be computed again for each k of f"),
+            std::string::npos);
+  Func same("f");
+  same(x, y) = dear(x, y) + cheap(x, y);
+  EXPECT_TRUE(is_inline(same, "dear"));
+}
+
+TEST_F(PlaceFuncs, OfATableThatDataChooseFromAreComputedOnce) {
+  const auto table_of = [](const Expr& value) {
+    Func table("table");
+    table(x) = value;
+    return table;
+  };
+  const Expr fx = cast<float>(x) / 256.0F;
+  const Expr index = cast<int>(u_(x, y) * 256.0F);
+  const auto reader_of = [&](const Func& table, int last) {
+    Func reader("f");
+    reader(x, y) = table(clamp(index, 0, last)) + u_(x, y);
+    return reader;
+  };
+  const Func dear = table_of(fx * exp(-fx * fx / 2.0F));
+  EXPECT_FALSE(is_inline(reader_of(dear, 1023), "table"));
+  EXPECT_NE(reader_of(dear, 1023).print_loop_nest(Target::host()).find("data choose from 1024 values"),
+            std::string::npos);
+  EXPECT_TRUE(is_inline(reader_of(dear, 1 << 20), "table"));  // more than a picture may have
+  EXPECT_TRUE(is_inline(reader_of(table_of(fx * fx), 1023), "table"));
+  Func by_place("f");  // its neighbours are other values
+  by_place(x, y) = dear(x) + dear(y);
+  EXPECT_FALSE(is_inline(by_place, "table"));
+}
+
+// Who schedules one Func expects the others in it, and GPUs compute faster than they read.
+TEST_F(PlaceFuncs, ThatAreTheSameForManyPointsStayInlineWhereSomethingIsScheduled) {
+  const Var k("k");
+  Func dear("dear"), levels("f");
+  dear(x, y) = exp(u_(x, y)) * exp(u_(x + 1, y));
+  levels(x, y, k) = dear(x, y) * cast<float>(k);
+  const LowerOptions gpu{Target::gpu_emulator(), Variant{}, {}, DeviceLimits{}};
+  const Program program = lower(make_pipeline({levels.function()}), gpu, "place_funcs");
+  EXPECT_EQ(program.placement.at("dear").level, Placement::Level::Inline);
+  levels.parallel(k);
+  EXPECT_TRUE(is_inline(levels, "dear"));
+}
+
 TEST_F(PlaceFuncs, WithoutBoundsAreInline) {
   Func table("table");
   table(x) = 2.0F * cast<float>(x);

@@ -217,6 +217,63 @@ TEST(Tune, OfAChainOfTwentyThousandTerms) {
   EXPECT_GT(tuning::predicted_seconds(subject, {}, rates), 0);
 }
 
+// Each Func reads the one before at two points: there are 2^40 ways to the input, which has 41 taps.
+TEST(Tune, OfAChainOfFuncsThatAreReadTwice) {
+  const Var x("x"), y("y");
+  ImageParam u(Float(32), 2, "u");
+  Func last("f0");
+  last(x, y) = u(x, y);
+  for (int i = 1; i <= 40; ++i) {
+    Func next("f" + std::to_string(i));
+    next(x, y) = last(x, y) + last(x + 1, y);
+    last = next;
+  }
+  const tuning::Subject subject(last, {64, 64}, Target::host(), CallSite::current());
+  ASSERT_EQ(subject.features().inputs.size(), 1U);
+  EXPECT_EQ(subject.features().inputs[0].taps, 41U);
+  EXPECT_EQ(subject.features().inputs[0].reach, (std::vector<std::int64_t>{40, 0}));
+}
+
+// Taps of helpers are those at their own places in the reader, whatever their variables are called.
+TEST(Tune, CountsTapsThroughFuncsOfOtherVariables) {
+  const Var x("x"), y("y"), a("a"), b("b"), k("k");
+  ImageParam u(Float(32), 2, "u"), v(Float(32), 3, "v");
+  Func turned("turned"), plane("plane"), far("far"), f("f");
+  turned(a, b) = u(b + 1, a);  // turned(y, x - 2) is u(x - 1, y)
+  plane(x, y) = v(x, y, 3);    // no place of f's
+  far(x, y) = u(2 * x, y);
+  f(x, y) = turned(y, x - 2) + turned(y + 1, x) + plane(x, y) + far(x, y);
+  const tuning::Subject subject(f, {64, 64}, Target::host(), CallSite::current());
+  ASSERT_EQ(subject.features().inputs.size(), 1U);
+  EXPECT_EQ(subject.features().inputs[0].offsets,
+            (std::vector<std::vector<std::int64_t>>{{-1, 0}, {1, 1}}));
+}
+
+// Colours beside each other in memory: schedules for that are tried and win by a factor.
+TEST(Tune, OfOutputsThatAreInterleaved) {
+  constexpr int kWidth = 640, kHeight = 480;
+  const Var x("x"), y("y"), c("c");
+  ImageParam u(UInt(8), 3, "u");
+  Func f("f");
+  f(x, y, c) = cast<std::uint8_t>((cast<std::uint16_t>(u(x, y, c)) * 3 + u(x, y, 1)) / 4);
+  const AnyBuffer picture(UInt(8), {{0, kWidth, 3}, {0, kHeight, 3 * kWidth}, {0, 3, 1}});
+  TuneOptions options = on_host({kWidth, kHeight, 3}, 4);
+  options.outputs = {picture};
+  const TuneResult found = tune(f, options);
+  EXPECT_EQ(found.best.parameter("channels", 0), 3) << found.report();
+  EXPECT_TRUE(fails_with(
+      [&] {
+        tune(f, [&] {
+          TuneOptions other = options;
+          other.extents = {kWidth, kHeight, 4};
+          return other;
+        }());
+      },
+      {"640 x 480 x 3", "640 x 480 x 4", "u8"}));
+  options.outputs = {picture, picture};
+  EXPECT_TRUE(fails_with([&] { tune(f, options); }, {"2 output arrays", "1 value"}));
+}
+
 TEST(Tune, OfOneFuncFromSeveralThreads) {
   Star star;
   std::vector<std::jthread> threads;

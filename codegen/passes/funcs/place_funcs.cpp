@@ -9,6 +9,7 @@
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/analysis/simplify.h"
+#include "codegen/passes/funcs/repeated_work.h"
 #include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
@@ -144,7 +145,7 @@ std::set<std::string> variables_of(const Expr& index) {
 /// what is not inlined reads.
 class CallCounter {
  public:
-  explicit CallCounter(Program& program) : program_(program) {}
+  explicit CallCounter(Program& program) : program_(program), is_free_(is_free(program)) {}
 
   void run() {
     count_operations();
@@ -188,9 +189,31 @@ class CallCounter {
       much = std::to_string(std::lround(count)) + " times, in more than " +
              std::to_string(kMostInlineOperations) + " operations,";
     }
+    if (!much.empty()) {
+      much += " for a point of what reads it";
+    } else if (is_free_ && efforts_.at(func.name) >= kDear) {
+      for (const Call& call : calls.all) {
+        const auto repeated = repeated_for(call.args, *call.definition, call.reader->name);
+        if (!repeated) continue;
+        much = "again for each " + *repeated;
+        break;
+      }
+    }
     if (much.empty()) return;
     placement.level = Placement::Level::Root;
-    placement.reason = "inline it would be computed " + much + " for a point of what reads it";
+    placement.reason = "inline it would be computed " + much;
+  }
+
+  // Is nothing said of where and how anything is computed, on a CPU? Elsewhere who schedules one Func
+  // expects the others in it.
+  static bool is_free(const Program& program) {
+    const auto plain = [](const Definition& d) {
+      return d.directives.empty() && d.specializations.empty();
+    };
+    return !program.options.target.is_gpu() &&
+           std::ranges::all_of(program.pipeline.funcs, [&](const auto& func) {
+             return std::ranges::all_of(func->definitions, plain);
+           });
   }
 
   // Funcs that read, themselves or through others that are inline, what exists inside another Func's
@@ -214,7 +237,7 @@ class CallCounter {
   // this Func alone would have computed ahead, as decide() does, counts as a read.
   void count_operations() {
     for (const auto& func : program_.pipeline.funcs) {
-      double operations = 0;
+      double operations = 0, effort = 0;
       struct Reads {
         double count = 0, points = 1;
       };
@@ -222,6 +245,7 @@ class CallCounter {
       const Definition& definition = func->definitions.front();
       visit_nodes(definition.values, [&](const Expr& e) {
         if (e.as<Binary>() || e.as<Unary>() || e.as<Fma>() || e.as<Select>()) ++operations;
+        effort += effort_of(e);
         const auto* access = e.as<Access>();
         if (!access || access->is_self) return;
         Reads& of = reads[access->name];
@@ -233,27 +257,16 @@ class CallCounter {
         const double each = is_inline(name) ? operations_.at(name) : 1, times = of.count / of.points;
         const bool ahead = times > 1 && times * each > static_cast<double>(kMostInlineOperations);
         operations += ahead ? of.count : of.count * each;
+        effort += ahead || !is_inline(name) ? of.count : of.count * efforts_.at(name);
       }
       operations_[func->name] = operations;
+      efforts_[func->name] = effort;
     }
   }
 
   bool is_inline(const std::string& func) const {
     const auto placed = program_.placement.find(func);
     return placed != program_.placement.end() && placed->second.level == Placement::Level::Inline;
-  }
-
-  // Does the Func compute nothing: is its value one tap, whatever it depends on?
-  static bool only_moves(const FunctionData& func) {
-    int taps = 0;
-    bool computes = false;
-    visit_nodes(func.definitions.front().values, [&](const Expr& e) {
-      if (e.as<Access>()) ++taps;
-      const auto* op = e.as<Binary>();
-      const bool chooses = op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max);
-      if (e.type().is_float() && ((op && !chooses) || e.as<Unary>() || e.as<Fma>())) computes = true;
-    });
-    return taps <= 1 && !computes;
   }
 
   // The calls that `func` makes where it is computed.
@@ -347,8 +360,9 @@ class CallCounter {
   }
 
   Program& program_;
+  const bool is_free_;
   std::set<std::string> bound_;  // see find_bound_to_loops
-  std::map<std::string, double> operations_;
+  std::map<std::string, double> operations_, efforts_;
   std::map<std::string, Calls> calls_;
 };
 

@@ -4,7 +4,9 @@
 //   outputs, Funcs with updates      at the root
 //   any other without a directive    inline, unless that would compute it more than kMostInlineCalls
 //   times
-//                                    for a point of what reads it: then at the root, before its readers
+//                                    for a point of what reads it: then at the root, before its readers.
+//                                    On a CPU, where nothing at all is scheduled, also one that takes
+//                                    long and is the same for many of those points (repeated_work.h)
 //
 //   before  b = sum of 27 taps of u     f = sum of 27 taps of b     g = sum of 27 taps of f
 //   after   b inline (27 times for a point of f), f at the root (with b in g it would be 125 times)

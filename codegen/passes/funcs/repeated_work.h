@@ -1,0 +1,31 @@
+// When a value that is computed inline is the same for many points of what reads it: a Func that does
+// not follow one of the reader's variables (a picture's luminance, in a pyramid of several intensities),
+// and a table that data choose from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/program.h"
+
+namespace mica::passes {
+
+/// Efforts from which a value is dear: to load it takes less.
+inline constexpr double kDear = 32;
+/// Entries of the largest table that is computed whole, whatever part of it is read.
+inline constexpr std::int64_t kLargestTable = 4096;
+
+/// Does the Func compute nothing: is its value one tap, whatever it depends on?
+bool only_moves(const FunctionData& func);
+
+/// About how many times an addition's time an operation takes, on vectors of a CPU; 0 for what is none.
+double effort_of(const Expr& node);
+
+/// What the value of a Func at `args` is the same for, where `definition` of a Func `reader`, in whose
+/// variables they are, reads it: "k of g", or, of a table, "point of g, where data choose from 1793
+/// values". Nothing where it follows all variables.
+std::optional<std::string> repeated_for(const std::vector<Expr>& args, const Definition& definition,
+                                        const std::string& reader);
+
+}  // namespace mica::passes
