@@ -114,18 +114,21 @@ std::vector<Directive>& directives_of(const Func& f) {
   return f.function()->definitions.front().directives;
 }
 
-/// Do the Func's values read `callee` at the point, moved by constants, alone?
-bool reads_in_place(const FunctionData& reader, const FunctionData* callee) {
-  bool in_place = reader.definitions.size() == 1;
-  visit_nodes(reader.definitions.front().values, [&](const Expr& e) {
-    const auto* access = e.as<Access>();
-    if (access == nullptr || access->function.get() != callee) return;
-    in_place = in_place && access->args.size() == reader.args.size();
-    for (std::size_t d = 0; in_place && d < access->args.size(); ++d) {
-      in_place = offset_from(access->args[d], reader.args[d]).has_value();
-    }
-  });
-  return in_place;
+/// What `reader` reads elsewhere than at the point, moved by constants.
+std::set<const FunctionData*> read_far_by(const FunctionData& reader) {
+  std::set<const FunctionData*> far;
+  for (const Definition& definition : reader.definitions) {
+    visit_nodes(definition.values, [&](const Expr& e) {
+      const auto* access = e.as<Access>();
+      if (access == nullptr || !access->function) return;
+      bool near = reader.definitions.size() == 1 && access->args.size() == reader.args.size();
+      for (std::size_t d = 0; near && d < access->args.size(); ++d) {
+        near = offset_from(access->args[d], reader.args[d]).has_value();
+      }
+      if (!near) far.insert(access->function.get());
+    });
+  }
+  return far;
 }
 
 /// Those of `producers` that `f`'s strips may have, readers first: nothing reads them but `f`, others of
@@ -139,8 +142,8 @@ std::vector<Func> for_strips(const Func& f, const std::vector<Func>& producers) 
     for (const Source& source : sources_of(*reader.function(), reader.function()->wrappers)) {
       if (!source.function) continue;
       if (!inside) elsewhere.insert(source.function.get());
-      if (!reads_in_place(*reader.function(), source.function.get())) far.insert(source.function.get());
     }
+    far.merge(read_far_by(*reader.function()));
   };
   read(f, true);
   for (auto producer = producers.rbegin(); producer != producers.rend(); ++producer) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dsl/expr/node_visit.h"
+#include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/march_taps.h"
 
@@ -27,6 +28,24 @@ void add(Places& places, const std::string& input, const Place& place) {
   known->second.insert(place);
 }
 
+/// Without what keeps an index inside of an array: limits, remainders, and what is added beside a
+/// remainder.
+Expr inside(const Expr& e, const std::vector<std::string>& vars) {
+  const auto follows = [&](const Expr& part) {
+    return std::ranges::any_of(vars, [&](const std::string& v) { return uses_var(part, v); });
+  };
+  Expr at = e;
+  while (const auto* op = at.as<Binary>()) {
+    const bool limits = op->op == BinaryOp::Min || op->op == BinaryOp::Max || op->op == BinaryOp::Mod;
+    const bool adds = op->op == BinaryOp::Add || op->op == BinaryOp::Sub;
+    const bool constant = op->b.as<IntImm>() != nullptr || op->a.as<IntImm>() != nullptr;
+    if ((!limits && !adds) || (adds && constant) || follows(op->a) == follows(op->b)) break;
+    if (op->op == BinaryOp::Sub && follows(op->b)) break;
+    at = follows(op->a) ? op->a : op->b;
+  }
+  return at;
+}
+
 std::optional<std::pair<std::size_t, std::int64_t>> from_variable(const Expr& e,
                                                                   const std::vector<std::string>& vars) {
   for (std::size_t v = 0; v < vars.size(); ++v) {
@@ -39,6 +58,8 @@ std::optional<std::pair<std::size_t, std::int64_t>> from_variable(const Expr& e,
 /// to write its value out would grow with the number of ways to an input.
 class PlacesOf {
  public:
+  explicit PlacesOf(Boundaries boundaries) : boundaries_(boundaries) {}
+
   const Places& operator()(const FunctionData& func, int element) const {
     static const Places kNone;
     const auto found = known_.find({&func, element});
@@ -58,7 +79,9 @@ class PlacesOf {
  private:
   void add_those_of(const Access& access, const std::vector<std::string>& vars, Places& places) const {
     std::vector<std::optional<std::pair<std::size_t, std::int64_t>>> args;
-    for (const Expr& arg : access.args) args.push_back(from_variable(arg, vars));
+    for (const Expr& arg : access.args) {
+      args.push_back(from_variable(boundaries_ == Boundaries::Inside ? inside(arg, vars) : arg, vars));
+    }
     const auto is_known = [](const auto& arg) { return arg.has_value(); };
     if (access.image && std::all_of(args.begin(), args.end(), is_known)) {
       Place place;
@@ -79,6 +102,7 @@ class PlacesOf {
     }
   }
 
+  const Boundaries boundaries_;
   std::map<std::pair<const FunctionData*, int>, Places> known_;
 };
 
@@ -89,8 +113,8 @@ bool is_taken_in(const FunctionData& f) {
 
 }  // namespace
 
-std::vector<InputTaps> input_taps_of(const Func& func) {
-  PlacesOf places_of;
+std::vector<InputTaps> input_taps_of(const Func& func, Boundaries boundaries) {
+  PlacesOf places_of(boundaries);
   for (const auto& f : collect_graph({func.function()}).funcs) {
     if (f == func.function() || is_taken_in(*f)) places_of.find(*f);
   }

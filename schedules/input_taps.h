@@ -17,7 +17,10 @@ struct InputTaps {
   bool in_column = false;                         ///< several of them at the point's own column
 };
 
+/// Is a tap that a boundary condition keeps inside of an array counted at its place inside?
+enum class Boundaries : std::uint8_t { NotCounted, Inside };
+
 /// The inputs with taps at constant offsets from the point, those of most taps first.
-std::vector<InputTaps> input_taps_of(const Func& func);
+std::vector<InputTaps> input_taps_of(const Func& func, Boundaries boundaries = Boundaries::NotCounted);
 
 }  // namespace mica::schedules

@@ -82,7 +82,9 @@ Taps taps_together(const Reads& reads, const Shape& shape, bool deep) {
   return taps;
 }
 
-double cycles_a_point(const Features& features, const Shape& shape, const Rates& rates) {
+/// `placed`: the Funcs behind the output are computed by themselves, each point once.
+double cycles_a_point(const Features& features, const Shape& shape, const Rates& rates,
+                      bool placed = false) {
   constexpr double kBeside = 1.5, kOperation = 0.3, kStore = 0.25, kLoop = 1, kRow = 28;
   constexpr double kHeld = 28, kSpilled = 3, kLine = 64;
   const double native = static_cast<double>(rates.vector_bytes) / features.widest;
@@ -94,10 +96,13 @@ double cycles_a_point(const Features& features, const Shape& shape, const Rates&
     loads += taps.all + kBeside * taps.beside * std::min(width / kLine, 1.0);
   }
   const auto rows = static_cast<double>(shape.rows * shape.together);
+  // What is stored on the way is loaded again, every second time beside its column.
+  if (placed) loads = rows * features.accesses * (1 + kBeside / 2 * std::min(width / kLine, 1.0));
+  const double operations = placed ? features.operations : features.inlined_operations;
   const double sums = rows * registers;
   const double spilling = 1 + kSpilled * std::max(0.0, sums - kHeld) / kHeld;
   const double group =
-      loads * registers / 2 + kOperation * features.operations * sums * spilling + kStore * sums + kLoop;
+      loads * registers / 2 + kOperation * operations * sums * spilling + kStore * sums + kLoop;
   // The last vector of a row is moved to its end.
   const double whole = std::ceil(shape.x / shape.vector) * shape.vector / shape.x;
   return group / (rows * shape.vector) * whole + kRow / (shape.x * rows);
@@ -275,10 +280,10 @@ double host_seconds(const Subject& subject, const TuneCandidate& candidate, cons
   if (candidate.steps() > 1) return tile_seconds(subject, candidate.steps(), rates);
   const Features& features = subject.features();
   const Shape shape = shape_of(subject, candidate);
-  double cycles = cycles_a_point(features, shape, rates);
-  Moved moved = moved_of(subject, shape, rates);
   const auto producers = static_cast<double>(features.producers);
   const std::int64_t place = candidate.parameter("place", 0);
+  double cycles = cycles_a_point(features, shape, rates, producers > 0 && place > 0);
+  Moved moved = moved_of(subject, shape, rates);
   if (place == 1) moved.memory += 3 * producers * features.widest;
   if (place == 2) cycles *= 1 + 0.05 * producers;
   return seconds_of(subject, shape, rates, cycles, moved);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "codegen/iterate/copy_funcs.h"
+#include "codegen/passes/funcs/place_funcs.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
@@ -48,10 +50,11 @@ std::vector<std::shared_ptr<FunctionData>> functions_of(const std::vector<Func>&
 }
 
 /// The inputs of all outputs with the taps of each, those of most taps first.
-std::vector<schedules::InputTaps> taps_of(const std::vector<Func>& outputs) {
+std::vector<schedules::InputTaps> taps_of(const std::vector<Func>& outputs,
+                                          schedules::Boundaries boundaries) {
   std::vector<schedules::InputTaps> all;
   for (const Func& output : outputs) {
-    for (schedules::InputTaps& taps : schedules::input_taps_of(output)) {
+    for (schedules::InputTaps& taps : schedules::input_taps_of(output, boundaries)) {
       const auto known = std::find_if(all.begin(), all.end(),
                                       [&](const auto& other) { return other.name == taps.name; });
       if (known == all.end()) {
@@ -67,7 +70,58 @@ std::vector<schedules::InputTaps> taps_of(const std::vector<Func>& outputs) {
   return all;
 }
 
-Features features_of(const std::vector<Func>& outputs) {
+/// What a Func reads for a point, equal reads once.
+std::vector<Expr> reads_by(const FunctionData& func) {
+  std::vector<Expr> reads;
+  std::unordered_map<std::size_t, std::vector<Expr>> known;  // by their hashes
+  for (const Definition& definition : func.definitions) {
+    visit_nodes(definition.values, [&](const Expr& e) {
+      if (e.as<Access>() == nullptr) return;
+      std::vector<Expr>& alike = known[e.node().hash];
+      if (std::ranges::any_of(alike, [&](const Expr& other) { return equal(e, other); })) return;
+      alike.push_back(e);
+      reads.push_back(e);
+    });
+  }
+  return reads;
+}
+
+/// Arithmetic of a point of a Func, with what it is computed of: `known` has that of the Funcs that it
+/// reads, 0 of one that is computed ahead. Each call is taken for another point.
+double operations_of(const FunctionData& func, const std::map<const FunctionData*, double>& known) {
+  double operations = 0;
+  for (const Definition& definition : func.definitions) {
+    visit_nodes(definition.values, [&](const Expr& e) { operations += is_arithmetic(e) ? 1 : 0; });
+  }
+  for (const Expr& read : reads_by(func)) {
+    const auto callee = known.find(read.as<Access>()->function.get());
+    if (callee != known.end()) operations += callee->second;
+  }
+  return operations;
+}
+
+/// See Features::inlined_operations.
+double inlined_operations_of(const FuncGraph& graph) {
+  std::map<const FunctionData*, std::size_t> readers;
+  for (const auto& func : graph.funcs) {
+    for (const Expr& read : reads_by(*func)) ++readers[read.as<Access>()->function.get()];
+  }
+  std::map<const FunctionData*, double> known;
+  double all = 0;
+  for (const auto& func : graph.funcs) {
+    const double operations = operations_of(*func, known);
+    const auto calls = static_cast<double>(readers[func.get()]);
+    const bool ahead = calls > 1 && calls * operations > passes::kMostInlineOperations;
+    if (ahead || calls == 0) all += operations;
+    known[func.get()] = ahead ? 0 : operations;
+  }
+  return all;
+}
+
+/// On a CPU what a boundary condition costs lies at the edges; marches of a GPU are not made for it.
+Features features_of(const std::vector<Func>& outputs, const Target& target) {
+  const auto boundaries =
+      target.is_gpu() ? schedules::Boundaries::NotCounted : schedules::Boundaries::Inside;
   Features features;
   features.dimensions = outputs.front().dimensions();
   for (const Func& output : outputs) {
@@ -84,7 +138,9 @@ Features features_of(const std::vector<Func>& outputs) {
     }
   }
   visit_nodes(values, [&](const Expr& e) { features.operations += is_arithmetic(e) ? 1 : 0; });
-  for (const auto& taps : taps_of(outputs)) {
+  for (const auto& func : graph.funcs) features.accesses += static_cast<double>(reads_by(*func).size());
+  features.inlined_operations = inlined_operations_of(graph);
+  for (const auto& taps : taps_of(outputs, boundaries)) {
     int bytes = 4;
     for (const auto& image : graph.images)
       bytes = image->name == taps.name ? image->type.bytes() : bytes;
@@ -157,7 +213,7 @@ Subject::Subject(std::vector<Func> outputs, std::vector<std::int64_t> extents, c
       throw UserError("tune: an extent is " + std::to_string(n) + ", and must be 1 at least", at);
     }
   }
-  features_ = features_of(without_schedule(outputs_));
+  features_ = features_of(without_schedule(outputs_), target_);
 }
 
 std::int64_t Subject::points() const {

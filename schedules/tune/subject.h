@@ -35,7 +35,11 @@ struct Features {
   int widest = 1;         ///< bytes of the widest value
   int written_bytes = 0;  ///< a point, all values
   std::vector<Reads> inputs;
-  double operations = 0;      ///< arithmetic a point
+  double operations = 0;  ///< arithmetic a point, of each Func once
+  /// The same where a Func is computed for each of its readers' points, unless it is then computed ahead
+  /// (codegen/passes/funcs/place_funcs.h).
+  double inlined_operations = 0;
+  double accesses = 0;        ///< elements that are read for it, of each Func once
   std::size_t producers = 0;  ///< Funcs behind the outputs
   /// All Funcs have one definition, without a recurrence: the schedules of the registry are made for
   /// such.
