@@ -139,6 +139,18 @@ TEST_F(PlaceFuncs, OfATableThatDataChooseFromAreComputedOnce) {
   EXPECT_FALSE(is_inline(by_place, "table"));
 }
 
+// Computed ahead they would be refused, or be computed at many points that nothing reads.
+TEST_F(PlaceFuncs, ThatAreTheSameForManyPointsStayInlineWhereTheirBoxHasNoBounds) {
+  Func dear("dear"), f("f"), far("f"), wide("f");
+  dear(x) = exp(cast<float>(x)) * exp(cast<float>(x + 1));
+  f(x, y) = dear(cast<int>(u_(x, 0)));
+  EXPECT_TRUE(is_inline(f, "dear"));
+  far(x, y) = dear(1000 * x) + u_(x, y);
+  EXPECT_TRUE(is_inline(far, "dear"));
+  wide(x, y) = dear(clamp(cast<int>(u_(x, y)), 0, 99) + 1000 * x);
+  EXPECT_TRUE(is_inline(wide, "dear"));
+}
+
 // Who schedules one Func expects the others in it, and GPUs compute faster than they read.
 TEST_F(PlaceFuncs, ThatAreTheSameForManyPointsStayInlineWhereSomethingIsScheduled) {
   const Var k("k");

@@ -193,7 +193,7 @@ class CallCounter {
       much += " for a point of what reads it";
     } else if (is_free_ && efforts_.at(func.name) >= kDear) {
       for (const Call& call : calls.all) {
-        const auto repeated = repeated_for(call.args, *call.definition, call.reader->name);
+        const auto repeated = repeated_for(call.args, *call.definition, call.reader->name, calls.points);
         if (!repeated) continue;
         much = "again for each " + *repeated;
         break;

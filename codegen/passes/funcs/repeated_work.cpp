@@ -60,17 +60,18 @@ std::int64_t chosen_by_data(const Expr& index) {
 }  // namespace
 
 std::optional<std::string> repeated_for(const std::vector<Expr>& args, const Definition& definition,
-                                        const std::string& reader) {
+                                        const std::string& reader, double points) {
+  constexpr double kFewPoints = 4;  // every second one, in two dimensions
   std::set<std::string> followed;
   visit_nodes(args, [&](const Expr& e) {
     if (const auto* var = e.as<VarRef>()) followed.insert(var->name);
   });
   for (const std::string& var : definition.pure_vars) {
-    if (followed.count(var) == 0) return var + " of " + reader;
+    if (followed.count(var) == 0 && points <= kFewPoints) return var + " of " + reader;
   }
   if (args.size() != 1 || definition.pure_vars.size() < 2) return std::nullopt;
   const std::int64_t values = chosen_by_data(args.front());
-  if (values == 0) return std::nullopt;
+  if (static_cast<double>(values) < points) return std::nullopt;
   return "point of " + reader + ", where data choose from " + std::to_string(values) + " values";
 }
 

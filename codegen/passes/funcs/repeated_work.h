@@ -24,8 +24,10 @@ double effort_of(const Expr& node);
 
 /// What the value of a Func at `args` is the same for, where `definition` of a Func `reader`, in whose
 /// variables they are, reads it: "k of g", or, of a table, "point of g, where data choose from 1793
-/// values". Nothing where it follows all variables.
+/// values". Nothing where it follows all variables, or where far more would be computed than is read:
+/// `points` are those of the Func's box for a point of its readers, at most; infinite where nothing
+/// bounds the box.
 std::optional<std::string> repeated_for(const std::vector<Expr>& args, const Definition& definition,
-                                        const std::string& reader);
+                                        const std::string& reader, double points);
 
 }  // namespace mica::passes
