@@ -202,7 +202,8 @@ std::string code_after_pass(const Func& output, const Target& target, const std:
 std::string code_after_pass(const std::vector<Func>& outputs, const Target& target,
                             const std::string& pass) {
   const DefaultFloatMode mode;
-  const LowerOptions options{target, Variant{}, {}, DeviceLimits{}, line_info_from_environment()};
+  const bool line_info = target.backend == Backend::Cuda && line_info_from_environment();
+  const LowerOptions options{target, Variant{}, {}, DeviceLimits{}, line_info};
   return to_string(lower(pipeline_of(outputs), options, pass));
 }
 

@@ -198,19 +198,17 @@ std::vector<Recipe> host_family() {
        false,
        {{"vec", 0, 0, 64, "points of x in one vector, a power of two; 0: 64 bytes"},
         {"rows", 1, 1, 16, "rows (of planes, in 3-D) computed together"},
-        {"tile_x", 0, 0, 1 << 20, "points of x in a strip; 0: all"},
+        {"tile_x", 0, 0, 1 << 20, "points of x in a strip; 0: all, in one dimension 16384"},
         {"tile_y", 0, 0, 1 << 20, "points of y in a strip; 0: all"},
         {"planes", 1, 1, 16, "planes (in 3-D and more) computed together"},
         {"stream", 0, 0, 1, "1: stores pass by the caches"},
         {"chunk", 4, 1, 1 << 20, "of the slowest dimension, points a task takes"},
         {"channels", 0, 0, 16,
          "points of the last of three dimensions or more, where they lie beside each other in memory; "
-         "0: it "
-         "is the slowest"},
+         "0: it is the slowest"},
         {"place", 0, 0, 4,
          "the Funcs before, but for those that only move values: 0 where they are by themselves, 1 "
-         "ahead "
-         "of it, 2 in each strip, 3 along the rows of a strip, each row once, 4 for each row"}},
+         "ahead of it, 2 in each strip, 3 along the rows of a strip, each row once, 4 for each row"}},
        rows}};
 }
 

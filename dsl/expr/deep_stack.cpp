@@ -14,11 +14,14 @@ namespace {
 
 // Of the deepest recursion, in bytes a level, unoptimised builds included. Around each local value the
 // address sanitizer keeps bytes of its own: up to 7,500 a level were seen.
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::size_t kBytesPerLevel = 16384;
+#ifdef __has_feature
+constexpr bool kSanitized = __has_feature(address_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
 #else
-constexpr std::size_t kBytesPerLevel = 4096;
+constexpr bool kSanitized = false;
 #endif
+constexpr std::size_t kBytesPerLevel = kSanitized ? 16384 : 4096;
 constexpr std::size_t kBytesBeside = std::size_t{16} << 20;
 // What an ordinary stack of 8 MiB certainly holds.
 constexpr std::int64_t kShallow = 500;

@@ -30,7 +30,13 @@ double cut(std::int64_t tile, std::int64_t all) {
 }
 
 Shape shape_of(const Subject& subject, const TuneCandidate& candidate) {
-  const auto& n = subject.extents();
+  std::vector<std::int64_t> n = subject.extents();
+  // Channels are part of a point.
+  const bool channels = candidate.parameter("channels", 0) > 0 && n.size() == 3;
+  if (channels) {
+    n.front() *= n.back();
+    n.pop_back();
+  }
   Shape shape;
   const std::int64_t usual_vector = std::max(1, 64 / subject.features().widest);
   // Without a schedule four planes are computed together and dealt to the threads, or a row.
@@ -66,8 +72,14 @@ struct Taps {
   double all = 0, beside = 0;
 };
 Taps taps_together(const Reads& reads, const Shape& shape, bool deep) {
+  constexpr std::size_t kMost = 1000;  // of so many none is shared that counts
   std::set<std::vector<std::int64_t>> met;
   Taps taps;
+  if (reads.offsets.size() > kMost) {
+    taps.all =
+        static_cast<double>(reads.offsets.size()) * static_cast<double>(shape.rows * shape.together);
+    return taps;
+  }
   for (std::int64_t row = 0; row < shape.rows; ++row) {
     for (std::int64_t plane = 0; plane < shape.together; ++plane) {
       for (std::vector<std::int64_t> at : reads.offsets) {
@@ -91,7 +103,7 @@ double cycles_a_point(const Features& features, const Shape& shape, const Rates&
   const double registers = std::max(1.0, shape.vector / native);  // of a vector
   const double width = std::min(shape.vector, native) * features.widest;
   double loads = 0;
-  for (const Reads& reads : features.inputs) {
+  for (const Reads& reads : placed ? std::vector<Reads>() : features.inputs) {
     const Taps taps = taps_together(reads, shape, features.dimensions > 2);
     loads += taps.all + kBeside * taps.beside * std::min(width / kLine, 1.0);
   }

@@ -107,7 +107,7 @@ TuneResult ranked_only(const Wanted& wanted, const TuneOptions& options) {
 class Memory {
  public:
   Memory(const Wanted& wanted, const TuneOptions& options, const Target& target) : wanted_(wanted) {
-    if (!options.keep || wanted.subject.is_interleaved()) return;
+    if (!options.keep || wanted.subject.is_other_layout()) return;
     try {
       const std::filesystem::path path = TuneStore::path_from_environment();
       if (path.empty()) return;

@@ -182,7 +182,12 @@ std::vector<Family> host_families(const Subject& subject) {
     if (v > 0) vectors.push_back(v);
   }
   Family family{"host/rows", {{"vec", vectors}}};
-  if (n.size() == 1) {
+  if (subject.is_interleaved()) {
+    family.axes.push_back({"channels", {n.back()}});
+    family.axes.push_back({"rows", below({1, 2, 4}, n[1] + 1)});
+    family.axes.push_back({"tile_x", below({0, 512, 1024, 2048}, n[0])});
+    family.axes.push_back({"chunk", below({1, 2, 4, 8, 16, 32, 64}, n[1] + 1)});
+  } else if (n.size() == 1) {
     family.axes.push_back({"tile_x", {1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16}});
   } else {
     family.axes.push_back({"rows", below({1, 2, 4, 8}, n[1] + 1)});
@@ -192,7 +197,6 @@ std::vector<Family> host_families(const Subject& subject) {
     if (n.size() > 2) family.axes.push_back({"planes", below({1, 2, 4}, n.back() + 1)});
   }
   family.axes.push_back({"stream", {0, 1}});
-  if (subject.is_interleaved()) family.axes.push_back({"channels", {0, n.back()}});
   if (features.producers > 0 && is_single(subject)) family.axes.push_back({"place", {0, 1, 2, 3, 4}});
   std::vector<Family> families{family};
   const Values steps = steps_at_once(subject);

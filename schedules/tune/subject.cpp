@@ -243,9 +243,18 @@ void Subject::set_outputs(const std::vector<AnyBuffer>& outputs, const CallSite&
                                   fmt::join(extents_, " x "), to_string(types[i])),
                       at);
     }
+    for (const BufferDim& dim : outputs[i].dims()) {
+      if (dim.stride > 0) continue;
+      throw UserError(
+          fmt::format("tune: output array {} has a stride of {}; give one of positive strides, "
+                      "whose layout is the same otherwise",
+                      i, dim.stride),
+          at);
+    }
     const BufferDim& last = outputs[i].dims().back();
-    is_interleaved_ = is_interleaved_ || (extents_.size() > 2 && last.stride == 1 && last.extent > 1 &&
-                                          last.extent <= kFew);
+    is_other_ = is_other_ || outputs[i].dims().front().stride != 1;
+    is_interleaved_ = is_interleaved_ || (extents_.size() == 3 && last.stride == 1 && last.min == 0 &&
+                                          last.extent > 1 && last.extent <= kFew);
   }
 }
 

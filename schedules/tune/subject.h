@@ -36,8 +36,8 @@ struct Features {
   int written_bytes = 0;  ///< a point, all values
   std::vector<Reads> inputs;
   double operations = 0;  ///< arithmetic a point, of each Func once
-  /// The same where a Func is computed for each of its readers' points, unless it is then computed ahead
-  /// (codegen/passes/funcs/place_funcs.h).
+  /// The same where a Func is computed for each of its readers' points, unless that is many operations:
+  /// about as the compiler places Funcs (codegen/passes/funcs/place_funcs.h).
   double inlined_operations = 0;
   double accesses = 0;        ///< elements that are read for it, of each Func once
   std::size_t producers = 0;  ///< Funcs behind the outputs
@@ -82,7 +82,9 @@ class Subject {
   [[nodiscard]] const Target& target() const { return target_; }
   [[nodiscard]] std::size_t outputs() const { return outputs_.size(); }
   [[nodiscard]] std::int64_t points() const;
-  /// Do the outputs' arrays have the few points of the last dimension beside each other in memory?
+  /// Have the outputs' arrays other points beside each other in memory than those of dimension 0?
+  [[nodiscard]] bool is_other_layout() const { return is_other_; }
+  /// Those of the last of three dimensions, from 0 on, of which there are 2 to 4?
   [[nodiscard]] bool is_interleaved() const { return is_interleaved_; }
   /// Arrays of outputs as runs will write, one for each value. UserErrors: others than the outputs'.
   void set_outputs(const std::vector<AnyBuffer>& outputs, const CallSite& at);
@@ -99,7 +101,7 @@ class Subject {
   std::vector<std::int64_t> extents_;
   Target target_;
   Features features_;
-  bool is_interleaved_ = false;
+  bool is_interleaved_ = false, is_other_ = false;
   std::optional<Stepping> stepping_;
 };
 

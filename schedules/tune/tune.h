@@ -62,10 +62,11 @@ struct TuneOptions {
   std::vector<RunInput> inputs = {};
   std::vector<RunParam> params = {};
   /// Arrays as those that runs will write, one for each value of each output: those of the tuner's own
-  /// are laid out like them. They are not written. Empty: rows as Mica aligns them. Where one of them
-  /// has another dimension than the first beside each other in memory (colours of a picture), schedules
-  /// for that are tried, and the store, whose schedules are for other arrays, takes no part. UserError:
-  /// of other extents or types.
+  /// are laid out like them. They are not written. Empty: rows as Mica aligns them. Where another
+  /// dimension than the first has its points beside each other in memory, the store, whose schedules are
+  /// for other arrays, takes no part; where it is the last of three (2 to 4 colours of a picture),
+  /// schedules for that are tried on the CPU. UserErrors: of other extents or types, strides that are
+  /// not positive, for an Iteration.
   std::vector<AnyBuffer> outputs = {};
   /// Take what the store of tuned schedules (schedules/tune/store.h) knows of this search, and keep
   /// there what it finds, for later searches and for realize.

@@ -95,6 +95,12 @@ TuneResult tune_steps(Iteration::State& state, const std::vector<RunInput>& fiel
         "computes: leave them out, or say another box with over",
         at);
   }
+  if (!options.outputs.empty()) {
+    throw UserError(
+        "tune: output arrays were given, but a step of an Iteration writes its fields: leave "
+        "them out",
+        at);
+  }
   const Target target = options.target ? *options.target : Target::best();
   const std::shared_ptr<Iteration::State> plain = bare(state);
   std::vector<RunInput> given = fields;

@@ -137,9 +137,12 @@ void add_rows(const Subject& subject, std::vector<TuneCandidate>& all) {
                        std::int64_t planes, std::int64_t stream, std::int64_t place) {
     schedules::Parameters parameters{
         {"vec", vec}, {"rows", rows}, {"tile_x", tile_x}, {"chunk", chunk}, {"stream", stream}};
-    if (n.size() > 2) parameters.insert({{"tile_y", tile_y}, {"planes", planes}});
+    if (subject.is_interleaved()) {
+      parameters.insert({"channels", n.back()});
+    } else if (n.size() > 2) {
+      parameters.insert({{"tile_y", tile_y}, {"planes", planes}});
+    }
     if (features.producers > 0) parameters.insert({"place", place});
-    if (subject.is_interleaved()) parameters.insert({"channels", n.back()});
     all.push_back(candidate("host/rows", parameters));
   };
   constexpr std::int64_t kAlone = 0, kStrip = 2, kSlid = 3, kRow = 4;

@@ -134,9 +134,11 @@ TEST_F(PlaceFuncs, OfATableThatDataChooseFromAreComputedOnce) {
             std::string::npos);
   EXPECT_TRUE(is_inline(reader_of(dear, 1 << 20), "table"));  // more than a picture may have
   EXPECT_TRUE(is_inline(reader_of(table_of(fx * fx), 1023), "table"));
-  Func by_place("f");  // its neighbours are other values
-  by_place(x, y) = dear(x) + dear(y);
-  EXPECT_FALSE(is_inline(by_place, "table"));
+  Func row("f"), both("f");
+  row(x, y) = (dear(x) + dear(x + 1)) * u_(x, y);
+  EXPECT_FALSE(is_inline(row, "table"));
+  both(x, y) = dear(x) * dear(y);  // how far rows are from columns only the launch knows
+  EXPECT_TRUE(is_inline(both, "table"));
 }
 
 // Computed ahead they would be refused, or be computed at many points that nothing reads.
@@ -149,6 +151,12 @@ TEST_F(PlaceFuncs, ThatAreTheSameForManyPointsStayInlineWhereTheirBoxHasNoBounds
   EXPECT_TRUE(is_inline(far, "dear"));
   wide(x, y) = dear(clamp(cast<int>(u_(x, y)), 0, 99) + 1000 * x);
   EXPECT_TRUE(is_inline(wide, "dear"));
+  Func ends("f"), large("f");
+  ends(x, y) = dear(x) + dear(x + 10000000) * u_(x, y);
+  EXPECT_TRUE(is_inline(ends, "dear"));
+  const Var c("c");
+  large(x, y, c) = dear(clamp(cast<int>(u_(x, y)), 0, (1 << 24) - 1)) * cast<float>(c);
+  EXPECT_TRUE(is_inline(large, "dear"));
 }
 
 // Who schedules one Func expects the others in it, and GPUs compute faster than they read.

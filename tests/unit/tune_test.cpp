@@ -272,6 +272,9 @@ TEST(Tune, OfOutputsThatAreInterleaved) {
       {"640 x 480 x 3", "640 x 480 x 4", "u8"}));
   options.outputs = {picture, picture};
   EXPECT_TRUE(fails_with([&] { tune(f, options); }, {"2 output arrays", "1 value"}));
+  options.outputs = {
+      AnyBuffer(UInt(8), {{0, kWidth, 1}, {0, kHeight, -kWidth}, {0, 3, kWidth * kHeight}})};
+  EXPECT_TRUE(fails_with([&] { tune(f, options); }, {"a stride of -640"}));
 }
 
 TEST(Tune, OfOneFuncFromSeveralThreads) {

@@ -192,16 +192,27 @@ class CallCounter {
     if (!much.empty()) {
       much += " for a point of what reads it";
     } else if (is_free_ && efforts_.at(func.name) >= kDear) {
-      for (const Call& call : calls.all) {
-        const auto repeated = repeated_for(call.args, *call.definition, call.reader->name, calls.points);
-        if (!repeated) continue;
-        much = "again for each " + *repeated;
-        break;
-      }
+      much = repeated(calls);
     }
     if (much.empty()) return;
     placement.level = Placement::Level::Root;
     placement.reason = "inline it would be computed " + much;
+  }
+
+  // For what the same value would be computed again; empty: for nothing, or it is better so.
+  static std::string repeated(const Calls& calls) {
+    std::map<const Definition*, std::pair<const FunctionData*, Reads>> reads;
+    for (const Call& call : calls.all) {
+      auto& of = reads[call.definition];
+      of.first = call.reader;
+      of.second.push_back(&call.args);
+    }
+    std::optional<std::string> found;
+    for (const auto& [definition, of] : reads) {
+      if (!is_close(of.second)) return {};
+      if (!found) found = repeated_for(of.second, *definition, of.first->name, calls.points);
+    }
+    return found ? "again for each " + *found : "";
   }
 
   // Is nothing said of where and how anything is computed, on a CPU? Elsewhere who schedules one Func

@@ -1,11 +1,14 @@
 #include "codegen/passes/funcs/repeated_work.h"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/analysis/simplify.h"
 #include "dsl/expr/constant_math.h"
 #include "dsl/expr/node_visit.h"
+#include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
 namespace mica::passes {
@@ -45,34 +48,87 @@ bool only_moves(const FunctionData& func) {
 
 namespace {
 
-/// How many values of an index data choose from; 0: any number, or no data do.
-std::int64_t chosen_by_data(const Expr& index) {
+bool reads_data(const Expr& index) {
   bool reads = false;
   visit_nodes({index}, [&](const Expr& e) { reads = reads || e.as<Access>() != nullptr; });
-  if (!reads) return 0;
-  // At one point: what variables add to it moves the table.
+  return reads;
+}
+
+/// The entries of a table that data choose from at one point of the reader; none where they are not
+/// known.
+std::optional<std::pair<std::int64_t, std::int64_t>> entries_of(const Expr& index) {
+  // What variables add to it moves the table.
   const Expr at_one =
       simplify(substitute(index, [](const std::string&) { return make_const(Int(32), 0); }));
-  const std::optional<std::int64_t> count = analysis::constant_extent(analysis::interval_of(at_one, {}));
-  return count && *count <= kLargestTable ? *count : 0;
+  const analysis::Interval range = analysis::interval_of(at_one, {});
+  if (!range.bounded()) return std::nullopt;
+  const Expr low = simplify(range.min), high = simplify(range.max);
+  const auto* first = as_int(low);
+  const auto* last = as_int(high);
+  if (first == nullptr || last == nullptr) return std::nullopt;
+  return std::pair(*first, *last);
+}
+
+/// How many points the reads' indices along one dimension are apart, those that data choose counted
+/// whole; 0: no one knows.
+std::int64_t spread_of(const Reads& reads, std::size_t dim) {
+  Expr first;
+  std::int64_t low = 0, high = 0;
+  bool any = false;
+  for (const std::vector<Expr>* read : reads) {
+    const Expr& index = read->at(dim);
+    std::pair<std::int64_t, std::int64_t> at;
+    if (reads_data(index)) {
+      const auto entries = entries_of(index);
+      if (!entries) return 0;
+      at = *entries;
+    } else {
+      if (!first.defined()) first = index;
+      const Expr apart = simplify(index - first);
+      const auto* offset = as_int(apart);
+      if (offset == nullptr) return 0;
+      at = {*offset, *offset};
+    }
+    low = any ? std::min(low, at.first) : at.first;
+    high = any ? std::max(high, at.second) : at.second;
+    any = true;
+  }
+  return high - low + 1;
 }
 
 }  // namespace
 
-std::optional<std::string> repeated_for(const std::vector<Expr>& args, const Definition& definition,
+bool is_close(const Reads& reads) {
+  std::int64_t points = 1;
+  for (std::size_t d = 0; d < reads.front()->size(); ++d) {
+    const std::int64_t spread = spread_of(reads, d);
+    if (spread == 0 || spread * points > kLargestTable) return false;
+    points *= spread;
+  }
+  return true;
+}
+
+std::optional<std::string> repeated_for(const Reads& reads, const Definition& definition,
                                         const std::string& reader, double points) {
   constexpr double kFewPoints = 4;  // every second one, in two dimensions
   std::set<std::string> followed;
-  visit_nodes(args, [&](const Expr& e) {
-    if (const auto* var = e.as<VarRef>()) followed.insert(var->name);
-  });
+  bool by_data = false;
+  for (const std::vector<Expr>* read : reads) {
+    visit_nodes(*read, [&](const Expr& e) {
+      if (const auto* var = e.as<VarRef>()) followed.insert(var->name);
+      by_data = by_data || e.as<Access>() != nullptr;
+    });
+  }
+  if (by_data) {
+    const bool is_table = reads.front()->size() == 1 && definition.pure_vars.size() > 1;
+    const std::int64_t values = is_table ? spread_of(reads, 0) : 0;
+    if (static_cast<double>(values) < points) return std::nullopt;
+    return "point of " + reader + ", where data choose from " + std::to_string(values) + " values";
+  }
   for (const std::string& var : definition.pure_vars) {
     if (followed.count(var) == 0 && points <= kFewPoints) return var + " of " + reader;
   }
-  if (args.size() != 1 || definition.pure_vars.size() < 2) return std::nullopt;
-  const std::int64_t values = chosen_by_data(args.front());
-  if (static_cast<double>(values) < points) return std::nullopt;
-  return "point of " + reader + ", where data choose from " + std::to_string(values) + " values";
+  return std::nullopt;
 }
 
 }  // namespace mica::passes

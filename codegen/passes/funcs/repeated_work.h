@@ -11,9 +11,10 @@
 
 namespace mica::passes {
 
-/// Efforts from which a value is dear: to load it takes less.
+/// Efforts, those of its indices counted in, from which a value is dear: to load it takes less.
 inline constexpr double kDear = 32;
-/// Entries of the largest table that is computed whole, whatever part of it is read.
+/// Entries of the largest table that is computed whole, whatever part of it is read; and points, at
+/// most, of the box around reads of one point.
 inline constexpr std::int64_t kLargestTable = 4096;
 
 /// Does the Func compute nothing: is its value one tap, whatever it depends on?
@@ -22,12 +23,17 @@ bool only_moves(const FunctionData& func);
 /// About how many times an addition's time an operation takes, on vectors of a CPU; 0 for what is none.
 double effort_of(const Expr& node);
 
-/// What the value of a Func at `args` is the same for, where `definition` of a Func `reader`, in whose
-/// variables they are, reads it: "k of g", or, of a table, "point of g, where data choose from 1793
-/// values". Nothing where it follows all variables, or where far more would be computed than is read:
-/// `points` are those of the Func's box for a point of its readers, at most; infinite where nothing
-/// bounds the box.
-std::optional<std::string> repeated_for(const std::vector<Expr>& args, const Definition& definition,
+/// The arguments of one definition's reads of a Func, in the definition's variables.
+using Reads = std::vector<const std::vector<Expr>*>;
+
+/// Do they lie so close to each other that the Func's box around them is hardly more than what is read?
+bool is_close(const Reads& reads);
+
+/// What the values that `definition` of a Func `reader` reads are the same for: "k of g", or, of a
+/// table, "point of g, where data choose from 1793 values". Nothing where they follow all variables, or
+/// where far more would be computed than is read: `points` are those of the Func's box for a point of
+/// its readers, at most; infinite where nothing bounds the box.
+std::optional<std::string> repeated_for(const Reads& reads, const Definition& definition,
                                         const std::string& reader, double points);
 
 }  // namespace mica::passes
