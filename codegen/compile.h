@@ -25,10 +25,10 @@ struct CompileOptions {
   std::map<std::string, std::int64_t> bake;
   /// Use and fill the disk cache of machine code.
   bool use_cache = true;
-  /// The code of GPU kernels says which line of the user's program it comes from (.loc of PTX), for
-  /// profilers and tools: Nsight Compute shows the counters of each line, compute-sanitizer names it. A
-  /// load has the line of its tap, an operation that of the taps below it if they have one, all else
-  /// that of the definition. The machine code is the same.
+  /// The code of GPU kernels says which line of the user's program it comes from (.loc of PTX, and the
+  /// table of lines that ptxas makes of it), for profilers and debuggers that read what nvcc -lineinfo
+  /// makes. A load has the line of its tap, an operation that of the taps below it if they have one, all
+  /// else that of the definition. The instructions are the same.
   bool line_info = line_info_from_environment();
 };
 

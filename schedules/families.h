@@ -1,6 +1,11 @@
 // The families of named schedules, one file each.
 #pragma once
 
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "schedules/registry.h"
 
 namespace mica::schedules {
@@ -34,6 +39,10 @@ inline constexpr const char* kDocumentFiniteDifference =
 
 /// The Funcs that `func` is computed from, inputs' side first, without itself.
 std::vector<Func> producers_of(const Func& func);
+/// Those Funcs behind the outputs that the compiler computes ahead on the CPU where nothing at all is
+/// scheduled, as nothing is here. None where it then compiles nothing, such as a Func that is inline and
+/// whose realizations are traced.
+std::set<const FunctionData*> computed_ahead_of(const std::vector<Func>& outputs);
 /// Names of the inputs that `func`'s own definitions read, in order met.
 std::vector<std::string> inputs_of(const Func& func);
 /// Names of the Funcs that `func`'s own definitions read, in order met.
@@ -56,6 +65,10 @@ void prefetch_source(Func& func, const std::string& source, std::int64_t depth);
 void scatter_sum_of(Func& func, Partials partials);
 /// The dimension that march_gpu walks: the third, or the last of fewer.
 Var marched_var(const Func& func);
+
+/// Where host/rows computes the Funcs behind the output, its parameter "place": as the compiler would,
+/// ahead of it, in each strip, along the rows of a strip each row once, for each row.
+enum HostPlace : std::int64_t { kUsual = 0, kRoot = 1, kStrip = 2, kSlid = 3, kRow = 4 };
 
 struct MarchTile {
   std::int64_t threads_x = 32, threads_y = 8, chunk = 64, vec = 1, rows = 1;

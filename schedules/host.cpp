@@ -1,19 +1,20 @@
 // host/*: loops of the CPU.
 #include <algorithm>
+#include <memory>
 #include <set>
-#include <variant>
 
+#include "codegen/lower.h"
 #include "codegen/passes/funcs/repeated_work.h"
+#include "dsl/expr/float_mode.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/pipeline/func_graph.h"
+#include "dsl/pipeline/graph_names.h"
 #include "dsl/pipeline/march_taps.h"
+#include "dsl/pipeline/pipeline.h"
 #include "schedules/families.h"
 
 namespace mica::schedules {
 namespace {
-
-/// Where the Funcs behind the output are computed.
-enum Place : std::int64_t { kUsual = 0, kRoot = 1, kStrip = 2, kSlid = 3, kRow = 4 };
 
 int lanes(const Func& f, const Parameters& p) {
   constexpr int kVectorBytes = 64;
@@ -92,28 +93,6 @@ Loops rows_of(Func& f, const Parameters& p, std::int64_t channels = 0) {
   return {strip, v.size() == 2 ? y : step};
 }
 
-/// Those that the compiler would compute ahead of `f` if nothing were said are. None where it would
-/// compile nothing, such as a Func whose realizations are traced and that is inline.
-void compute_the_usual_ahead(Func& f) {
-  Schedule usual;
-  try {
-    usual = f.schedule_for(Target::host());
-  } catch (const UserError&) {
-    return;
-  }
-  std::erase_if(usual.stages, [&](const DefinitionSchedule& s) { return s.func == f.name(); });
-  for (DefinitionSchedule& s : usual.stages) {
-    std::erase_if(s.directives, [](const Directive& d) {
-      return !std::holds_alternative<directive::ComputeRoot>(d.op);
-    });
-  }
-  f.apply(usual);
-}
-
-std::vector<Directive>& directives_of(const Func& f) {
-  return f.function()->definitions.front().directives;
-}
-
 /// What `reader` reads elsewhere than at the point, moved by constants.
 std::set<const FunctionData*> read_far_by(const FunctionData& reader) {
   std::set<const FunctionData*> far;
@@ -132,9 +111,10 @@ std::set<const FunctionData*> read_far_by(const FunctionData& reader) {
 }
 
 /// Those of `producers` that `f`'s strips may have, readers first: nothing reads them but `f`, others of
-/// them and what is part of these. One that would be computed ahead is among them where it is read near
-/// the point alone. A Func that only moves values is not worth a place.
-std::vector<Func> for_strips(const Func& f, const std::vector<Func>& producers) {
+/// them and what is part of these. One of those that are to be computed `ahead` is among them where it
+/// is read near the point alone. A Func that only moves values is not worth a place.
+std::vector<Func> for_strips(const Func& f, const std::vector<Func>& producers,
+                             const std::set<const FunctionData*>& ahead) {
   std::vector<Func> found;
   std::set<const FunctionData*> elsewhere;  // read by a Func that is computed ahead
   std::set<const FunctionData*> far;        // not in place
@@ -148,44 +128,69 @@ std::vector<Func> for_strips(const Func& f, const std::vector<Func>& producers) 
   read(f, true);
   for (auto producer = producers.rbegin(); producer != producers.rend(); ++producer) {
     const FunctionData* const func = producer->function().get();
-    const bool ahead = !directives_of(*producer).empty() || func->definitions.size() > 1;
-    const bool inside = elsewhere.count(func) == 0 && !(ahead && far.count(func) > 0) &&
-                        func->definitions.size() == 1 && producer->dimensions() == f.dimensions();
-    read(*producer, inside || (!ahead && elsewhere.count(func) == 0));
+    const bool updated = func->definitions.size() > 1;
+    const bool is_ahead = updated || ahead.count(func) > 0;
+    const bool inside = elsewhere.count(func) == 0 && !updated && !(is_ahead && far.count(func) > 0) &&
+                        producer->dimensions() == f.dimensions();
+    read(*producer, inside || (!is_ahead && elsewhere.count(func) == 0));
     if (inside && !passes::only_moves(*func)) found.push_back(*producer);
   }
   return found;
 }
 
 void rows(Func& f, const Parameters& p) {
+  const std::int64_t place = p.at("place");
   const std::vector<Func> producers = producers_of(f);
-  if (!producers.empty()) compute_the_usual_ahead(f);
+  const std::set<const FunctionData*> ahead =
+      producers.empty() ? std::set<const FunctionData*>() : computed_ahead_of({f});
+  const std::vector<Func> strips =
+      place >= kStrip ? for_strips(f, producers, ahead) : std::vector<Func>();
   const Loops loops = rows_of(f, p, f.dimensions() > 2 ? p.at("channels") : 0);
   if (p.at("stream") != 0) f.stream_stores();
-  const std::int64_t place = p.at("place");
-  if (place == kRoot) {
-    for (Func producer : producers) {
-      if (passes::only_moves(*producer.function())) continue;
-      if (directives_of(producer).empty()) producer.compute_root();
-      if (producer.dimensions() > 0 && producer.function()->definitions.size() == 1)
-        rows_of(producer, p);
-    }
-  } else if (place != kUsual) {
-    for (Func producer : for_strips(f, producers)) {
-      directives_of(producer).clear();
+  for (Func producer : producers) {
+    const FunctionData& func = *producer.function();
+    const bool in_strips = std::ranges::any_of(
+        strips, [&](const Func& other) { return other.function() == producer.function(); });
+    const bool root = place == kRoot && !passes::only_moves(func);
+    if (in_strips) {
       if (place == kSlid) {
         producer.store_at(f, loops.strip).compute_at(f, loops.row);
-      } else if (place == kRow) {
-        producer.compute_at(f, loops.row);
       } else {
-        producer.compute_at(f, loops.strip);
+        producer.compute_at(f, place == kRow ? loops.row : loops.strip);
       }
       producer.vectorize(producer.args()[0], lanes(producer, p));
+    } else if (root || ahead.count(&func) > 0) {
+      producer.compute_root();
+      if (root && producer.dimensions() > 0 && func.definitions.size() == 1) rows_of(producer, p);
     }
   }
 }
 
 }  // namespace
+
+std::set<const FunctionData*> computed_ahead_of(const std::vector<Func>& outputs) {
+  const DefaultFloatMode mode;
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const Func& output : outputs) functions.push_back(output.function());
+  const FuncGraph graph = collect_graph(functions);
+  const GraphTexts texts(graph);
+  const VarWords words(graph);
+  const GraphNames names(graph, words, texts);
+  std::set<const FunctionData*> ahead;
+  try {
+    const Program program =
+        lower(make_pipeline(functions), {Target::host(), Variant{}, {}, DeviceLimits{}}, "place_funcs");
+    for (const auto& func : graph.funcs) {
+      const auto placed = program.placement.find(names.of(func.get()));
+      const bool root = placed != program.placement.end() &&
+                        placed->second.level == Placement::Level::Root && !graph.is_output(func.get());
+      if (root) ahead.insert(func.get());
+    }
+  } catch (const UserError&) {
+    return {};
+  }
+  return ahead;
+}
 
 std::vector<Recipe> host_family() {
   return {

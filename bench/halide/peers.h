@@ -136,29 +136,28 @@ using PlainLoops = std::function<void(const Memory& in, const Memory& out)>;
 /// The number of no schedule at all.
 inline constexpr int kNoSchedule = -1;
 
-/// What a search finds for a program without a schedule, and what the compiler chooses for it.
+enum class Search { None, Tuned };
+/// The program in Mica under a schedule's number, or under what a search finds for it without one.
 template <typename In, typename Out, typename Make>
-void add_tuned(const Memory& in, const Memory& result, Make make, std::vector<Contender>& contenders) {
-  for (const bool searched : {false, true}) {
-    MicaLanguage language;
-    auto u = MicaLanguage::image<In>(static_cast<int>(in.extents.size()));
-    mica::Func f = make(language, u, kNoSchedule);
-    u.set(mica_buffer<In>(in));
-    mica::Buffer<Out> out = mica_buffer<Out>(result);
-    std::string found = "no schedule";
-    if (searched) {
-      mica::TuneOptions options;
-      options.target = mica::Target::host();
-      options.extents.assign(result.extents.begin(), result.extents.end());
-      options.keep = false;
-      options.outputs = {out};
-      const mica::TuneResult tuned = mica::tune(f, options);
-      f.apply(tuned.schedule);
-      found = tuned.best.text();
-    }
-    mica::Executable executable = mica::compile(f, mica::Target::host());
-    contenders.push_back({found, [executable, out]() mutable { executable.run(out); }});
+Contender in_mica(std::string name, const Memory& in, const Memory& result, Make make, int schedule,
+                  Search search = Search::None) {
+  MicaLanguage language;
+  auto u = MicaLanguage::image<In>(static_cast<int>(in.extents.size()));
+  mica::Func f = make(language, u, schedule);
+  u.set(mica_buffer<In>(in));
+  mica::Buffer<Out> out = mica_buffer<Out>(result);
+  if (search == Search::Tuned) {
+    mica::TuneOptions options;
+    options.target = mica::Target::host();
+    options.extents.assign(result.extents.begin(), result.extents.end());
+    options.outputs = {out};
+    options.keep = false;
+    const mica::TuneResult tuned = mica::tune(f, options);
+    f.apply(tuned.schedule);
+    name = tuned.best.text();
   }
+  mica::Executable executable = mica::compile(f, mica::Target::host());
+  return {std::move(name), [executable, out]() mutable { executable.run(out); }};
 }
 
 /// A program in both languages: make(language, input, schedule) gives the output Func for a schedule's
@@ -185,17 +184,11 @@ void compare(const char* name, const Memory& in, const Memory& shape, int schedu
         {"Halide " + std::to_string(s), [f, out]() mutable { f.realize(out, halide_target()); }});
   }
   for (int s = 0; s < schedules; ++s) {
-    MicaLanguage language;
-    auto u = MicaLanguage::image<In>(static_cast<int>(in.extents.size()));
-    mica::Func f = make(language, u, s);
-    u.set(mica_buffer<In>(in));
-    mica::Buffer<Out> out = mica_buffer<Out>(result);
-    mica::Executable executable = mica::compile(f, mica::Target::host());
-    contenders.push_back(
-        {"Mica " + std::to_string(s), [executable, out]() mutable { executable.run(out); }});
+    contenders.push_back(in_mica<In, Out>("Mica " + std::to_string(s), in, result, make, s));
   }
   const std::size_t last = contenders.size() - 1;
-  add_tuned<In, Out>(in, result, make, contenders);
+  contenders.push_back(in_mica<In, Out>("no schedule", in, result, make, kNoSchedule));
+  contenders.push_back(in_mica<In, Out>("", in, result, make, kNoSchedule, Search::Tuned));
   if (plain) contenders.push_back({"plain loops", [&in, &result, plain] { plain(in, result); }});
   const auto bytes_of = [&](std::size_t contender) {
     std::memset(result.data<std::uint8_t>(), 0xff, result.bytes.size());

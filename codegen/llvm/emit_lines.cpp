@@ -1,7 +1,6 @@
 // The user's lines of what is emitted.
 #include <tuple>
 
-#include "codegen/ir/traverse.h"
 #include "codegen/llvm/emitter_llvm.h"
 #include "codegen/llvm/source_lines_llvm.h"
 #include "dsl/expr/traverse.h"

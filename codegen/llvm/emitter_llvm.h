@@ -132,6 +132,7 @@ class Emitter {
   /// What `emit_it` emits has the line of a statement, if it is known; else that around it.
   template <typename Emit>
   void of_statement(const SourceLocation& where, const Emit& emit_it) {
+    if (hooks_.lines == nullptr) return emit_it();
     const SourceLocation around = statement_line_;
     if (where.known()) statement_line_ = where;
     const AtLine at(*this, statement_line_);

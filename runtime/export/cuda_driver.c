@@ -80,13 +80,15 @@ static int load_module(const Pipeline* pipeline, const Variant* variant, Handle*
     }
   }
   char log[1024] = "";
-  int options[] = {CUDA_ERROR_LOG, CUDA_ERROR_LOG_BYTES};
-  void* values[] = {log, (void*)(uintptr_t)sizeof log};
+  /* The last one where the PTX has the user's lines. */
+  int options[] = {CUDA_ERROR_LOG, CUDA_ERROR_LOG_BYTES, CUDA_GENERATE_LINE_INFO};
+  void* values[] = {log, (void*)(uintptr_t)sizeof log, (void*)(uintptr_t)1};
+  const unsigned count = strstr(variant->ptx, "\n\t.loc\t") != NULL ? 3 : 2;
   Handle link = NULL;
   void* code = NULL;
   size_t bytes = 0;
   const char* call = "cuLinkCreate_v2";
-  int result = driver.cuLinkCreate_v2(2, options, values, &link);
+  int result = driver.cuLinkCreate_v2(count, options, values, &link);
   if (result != 0) return MICA_RUNTIME(driver_error)(call, result, NULL);
   call = "cuLinkAddData_v2";
   result = driver.cuLinkAddData_v2(link, CUDA_INPUT_PTX, (void*)variant->ptx, strlen(variant->ptx) + 1,

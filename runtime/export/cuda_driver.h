@@ -14,7 +14,8 @@ enum {
   CUDA_MAX_DYNAMIC_SHARED_BYTES = 8, /* CUfunction_attribute */
   CUDA_INPUT_PTX = 1,                /* CUjitInputType */
   CUDA_ERROR_LOG = 5,                /* CUjit_option: buffer, then its bytes */
-  CUDA_ERROR_LOG_BYTES = 6
+  CUDA_ERROR_LOG_BYTES = 6,
+  CUDA_GENERATE_LINE_INFO = 13 /* CUjit_option: 1 */
 };
 
 #define CUDA_REQUIRED(X)                                                                           \

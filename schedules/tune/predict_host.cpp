@@ -10,6 +10,7 @@
 
 #include "codegen/iterate/time_levels.h"
 #include "runtime/cpu/cpu_device.h"
+#include "schedules/families.h"
 
 namespace mica::tuning {
 namespace {
@@ -59,7 +60,7 @@ Shape shape_of(const Subject& subject, const TuneCandidate& candidate) {
   shape.y = n.size() > 2 ? cut(tile_y, n[1]) : shape.planes;
   for (std::size_t d = 2; d + 1 < n.size(); ++d) shape.between *= static_cast<double>(n[d]);
   shape.tasks = std::ceil(static_cast<double>(n.back()) / shape.planes);
-  const bool strips_are_tasks = candidate.parameter("place", 0) < 2;
+  const bool strips_are_tasks = candidate.parameter("place", 0) < schedules::kStrip;
   if (strips_are_tasks && n.size() > 2 && tile_y > 0)
     shape.tasks *= std::ceil(static_cast<double>(n[1]) / shape.y);
   else if (strips_are_tasks && tile_x > 0)
@@ -68,13 +69,13 @@ Shape shape_of(const Subject& subject, const TuneCandidate& candidate) {
 }
 
 /// The different taps of all points that are computed together, and those of them beside their column.
-struct Taps {
+struct TapCounts {
   double all = 0, beside = 0;
 };
-Taps taps_together(const Reads& reads, const Shape& shape, bool deep) {
+TapCounts taps_together(const Reads& reads, const Shape& shape, bool deep) {
   constexpr std::size_t kMost = 1000;  // of so many none is shared that counts
   std::set<std::vector<std::int64_t>> met;
-  Taps taps;
+  TapCounts taps;
   if (reads.offsets.size() > kMost) {
     taps.all =
         static_cast<double>(reads.offsets.size()) * static_cast<double>(shape.rows * shape.together);
@@ -102,14 +103,14 @@ double cycles_a_point(const Features& features, const Shape& shape, const Rates&
   const double native = static_cast<double>(rates.vector_bytes) / features.widest;
   const double registers = std::max(1.0, shape.vector / native);  // of a vector
   const double width = std::min(shape.vector, native) * features.widest;
-  double loads = 0;
-  for (const Reads& reads : placed ? std::vector<Reads>() : features.inputs) {
-    const Taps taps = taps_together(reads, shape, features.dimensions > 2);
-    loads += taps.all + kBeside * taps.beside * std::min(width / kLine, 1.0);
-  }
+  const double beside = kBeside * std::min(width / kLine, 1.0);
   const auto rows = static_cast<double>(shape.rows * shape.together);
   // What is stored on the way is loaded again, every second time beside its column.
-  if (placed) loads = rows * features.accesses * (1 + kBeside / 2 * std::min(width / kLine, 1.0));
+  double loads = placed ? rows * features.accesses * (1 + beside / 2) : 0;
+  for (std::size_t i = 0; !placed && i < features.inputs.size(); ++i) {
+    const TapCounts taps = taps_together(features.inputs[i], shape, features.dimensions > 2);
+    loads += taps.all + beside * taps.beside;
+  }
   const double operations = placed ? features.operations : features.inlined_operations;
   const double sums = rows * registers;
   const double spilling = 1 + kSpilled * std::max(0.0, sums - kHeld) / kHeld;
@@ -292,12 +293,12 @@ double host_seconds(const Subject& subject, const TuneCandidate& candidate, cons
   if (candidate.steps() > 1) return tile_seconds(subject, candidate.steps(), rates);
   const Features& features = subject.features();
   const Shape shape = shape_of(subject, candidate);
-  const auto producers = static_cast<double>(features.producers);
+  const auto producers = static_cast<double>(features.computing);
   const std::int64_t place = candidate.parameter("place", 0);
-  double cycles = cycles_a_point(features, shape, rates, producers > 0 && place > 0);
+  double cycles = cycles_a_point(features, shape, rates, producers > 0 && place != schedules::kUsual);
   Moved moved = moved_of(subject, shape, rates);
-  if (place == 1) moved.memory += 3 * producers * features.widest;
-  if (place == 2) cycles *= 1 + 0.05 * producers;
+  if (place == schedules::kRoot) moved.memory += 3 * producers * features.widest;
+  if (place == schedules::kStrip) cycles *= 1 + 0.05 * producers;
   return seconds_of(subject, shape, rates, cycles, moved);
 }
 

@@ -8,8 +8,8 @@
 // inside a line of the cache, so that a wide access takes two. More than 28 sums are not held in
 // registers. Bytes from memory and from the last cache: inputs once, again what a strip's cache has lost
 // when the next plane, tile or task wants it, and outputs twice, since what is written is read before,
-// but where stores are streamed. The constants are those that fit 420 candidates of 6 algorithms best,
-// on an AMD EPYC 9005 with two cores (bench/results/2026-11-26-cpu-tune.txt).
+// but where stores are streamed. The constants are about those that fit 420 candidates of 6 algorithms
+// best, on an AMD EPYC 9005 with two cores (bench/results/2026-11-26-cpu-tune.txt).
 #pragma once
 
 #include "schedules/tune/predict.h"

@@ -107,7 +107,11 @@ TuneResult ranked_only(const Wanted& wanted, const TuneOptions& options) {
 class Memory {
  public:
   Memory(const Wanted& wanted, const TuneOptions& options, const Target& target) : wanted_(wanted) {
-    if (!options.keep || wanted.subject.is_other_layout()) return;
+    if (!options.keep) return;
+    if (wanted.subject.is_other_layout()) {
+      note_ = "the outputs' arrays are laid out otherwise than those of realize, which asks the store";
+      return;
+    }
     try {
       const std::filesystem::path path = TuneStore::path_from_environment();
       if (path.empty()) return;

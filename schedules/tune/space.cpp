@@ -197,7 +197,7 @@ std::vector<Family> host_families(const Subject& subject) {
     if (n.size() > 2) family.axes.push_back({"planes", below({1, 2, 4}, n.back() + 1)});
   }
   family.axes.push_back({"stream", {0, 1}});
-  if (features.producers > 0 && is_single(subject)) family.axes.push_back({"place", {0, 1, 2, 3, 4}});
+  if (features.computing > 0 && is_single(subject)) family.axes.push_back({"place", {0, 1, 2, 3, 4}});
   std::vector<Family> families{family};
   const Values steps = steps_at_once(subject);
   if (!steps.empty() && features.dimensions <= 4) {

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "codegen/analysis/equal_nodes.h"
 #include "codegen/iterate/copy_funcs.h"
-#include "codegen/passes/funcs/place_funcs.h"
+#include "codegen/passes/funcs/repeated_work.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
+#include "schedules/families.h"
 
 namespace mica::tuning {
 namespace {
@@ -73,49 +74,44 @@ std::vector<schedules::InputTaps> taps_of(const std::vector<Func>& outputs,
 /// What a Func reads for a point, equal reads once.
 std::vector<Expr> reads_by(const FunctionData& func) {
   std::vector<Expr> reads;
-  std::unordered_map<std::size_t, std::vector<Expr>> known;  // by their hashes
+  analysis::EqualNodes equal_nodes;
+  NodeSet known;
   for (const Definition& definition : func.definitions) {
     visit_nodes(definition.values, [&](const Expr& e) {
       if (e.as<Access>() == nullptr) return;
-      std::vector<Expr>& alike = known[e.node().hash];
-      if (std::ranges::any_of(alike, [&](const Expr& other) { return equal(e, other); })) return;
-      alike.push_back(e);
-      reads.push_back(e);
+      const Expr first = equal_nodes(e);
+      if (known.insert(&first.node())) reads.push_back(first);
     });
   }
   return reads;
 }
 
-/// Arithmetic of a point of a Func, with what it is computed of: `known` has that of the Funcs that it
-/// reads, 0 of one that is computed ahead. Each call is taken for another point.
-double operations_of(const FunctionData& func, const std::map<const FunctionData*, double>& known) {
+double operations_in(const std::vector<Expr>& values) {
   double operations = 0;
-  for (const Definition& definition : func.definitions) {
-    visit_nodes(definition.values, [&](const Expr& e) { operations += is_arithmetic(e) ? 1 : 0; });
-  }
-  for (const Expr& read : reads_by(func)) {
-    const auto callee = known.find(read.as<Access>()->function.get());
-    if (callee != known.end()) operations += callee->second;
-  }
+  visit_nodes(values, [&](const Expr& e) { operations += is_arithmetic(e) ? 1 : 0; });
   return operations;
 }
 
-/// See Features::inlined_operations.
-double inlined_operations_of(const FuncGraph& graph) {
-  std::map<const FunctionData*, std::size_t> readers;
+/// Fills in what the CPU's model asks for. Each read of an inlined Func is taken for another point of
+/// it.
+void count_work(const std::vector<Func>& outputs, const FuncGraph& graph, Features& features) {
+  const std::set<const FunctionData*> ahead = schedules::computed_ahead_of(outputs);
+  std::map<const FunctionData*, double> inlined;  // operations of a point of those that are
   for (const auto& func : graph.funcs) {
-    for (const Expr& read : reads_by(*func)) ++readers[read.as<Access>()->function.get()];
+    const std::vector<Expr> reads = reads_by(*func);
+    features.accesses += static_cast<double>(reads.size());
+    double operations = 0;
+    for (const Definition& d : func->definitions) operations += operations_in(d.values);
+    for (const Expr& read : reads) {
+      const auto callee = inlined.find(read.as<Access>()->function.get());
+      if (callee != inlined.end()) operations += callee->second;
+    }
+    if (graph.is_output(func.get()) || ahead.count(func.get()) > 0) {
+      features.inlined_operations += operations;
+    } else {
+      inlined[func.get()] = operations;
+    }
   }
-  std::map<const FunctionData*, double> known;
-  double all = 0;
-  for (const auto& func : graph.funcs) {
-    const double operations = operations_of(*func, known);
-    const auto calls = static_cast<double>(readers[func.get()]);
-    const bool ahead = calls > 1 && calls * operations > passes::kMostInlineOperations;
-    if (ahead || calls == 0) all += operations;
-    known[func.get()] = ahead ? 0 : operations;
-  }
-  return all;
 }
 
 /// On a CPU what a boundary condition costs lies at the edges; marches of a GPU are not made for it.
@@ -130,6 +126,10 @@ Features features_of(const std::vector<Func>& outputs, const Target& target) {
   }
   const FuncGraph graph = collect_graph(functions_of(outputs));
   features.producers = graph.funcs.size() - outputs.size();
+  features.computing =
+      static_cast<std::size_t>(std::ranges::count_if(graph.funcs, [&](const auto& func) {
+        return !graph.is_output(func.get()) && !passes::only_moves(*func);
+      }));
   std::vector<Expr> values;
   for (const auto& func : graph.funcs) {
     features.plain = features.plain && func->definitions.size() == 1 && !func->definitions[0].recurrence;
@@ -137,9 +137,8 @@ Features features_of(const std::vector<Func>& outputs, const Target& target) {
       values.insert(values.end(), definition.values.begin(), definition.values.end());
     }
   }
-  visit_nodes(values, [&](const Expr& e) { features.operations += is_arithmetic(e) ? 1 : 0; });
-  for (const auto& func : graph.funcs) features.accesses += static_cast<double>(reads_by(*func).size());
-  features.inlined_operations = inlined_operations_of(graph);
+  features.operations = operations_in(values);
+  if (!target.is_gpu()) count_work(outputs, graph, features);
   for (const auto& taps : taps_of(outputs, boundaries)) {
     int bytes = 4;
     for (const auto& image : graph.images)
@@ -261,7 +260,12 @@ void Subject::set_outputs(const std::vector<AnyBuffer>& outputs, const CallSite&
 std::vector<Func> Subject::scheduled(const TuneCandidate& candidate) const {
   std::vector<Func> copies = without_schedule(outputs_);
   if (candidate.recipe.empty()) return copies;
-  // A schedule is put on each output, and takes those away that are on what it reads.
+  // A schedule is put on each output, and takes those away that are on what it reads. What one output
+  // has computed ahead stays so where another says nothing of it.
+  const auto is_ahead = [](const std::vector<std::vector<Directive>>& directives) {
+    return directives.size() == 1 && directives[0].size() == 1 &&
+           std::holds_alternative<directive::ComputeRoot>(directives[0][0].op);
+  };
   Directives all;
   for (Func& copy : copies) {
     schedules::apply(copy, candidate.recipe, candidate.parameters);
@@ -270,6 +274,8 @@ std::vector<Func> Subject::scheduled(const TuneCandidate& candidate) const {
           std::any_of(copies.begin(), copies.end(), [&](const Func& f) { return f.function() == func; });
       if (is_output && func != copy.function()) continue;
       std::vector<std::vector<Directive>>& directives = all[func.get()];
+      const bool says_nothing = func->definitions.size() == 1 && func->definitions[0].directives.empty();
+      if (is_ahead(directives) && says_nothing) continue;
       directives.clear();
       for (Definition& definition : func->definitions) directives.push_back(definition.directives);
     }

@@ -36,11 +36,11 @@ struct Features {
   int written_bytes = 0;  ///< a point, all values
   std::vector<Reads> inputs;
   double operations = 0;  ///< arithmetic a point, of each Func once
-  /// The same where a Func is computed for each of its readers' points, unless that is many operations:
-  /// about as the compiler places Funcs (codegen/passes/funcs/place_funcs.h).
-  double inlined_operations = 0;
-  double accesses = 0;        ///< elements that are read for it, of each Func once
+  /// On the CPU: the same where a Func is computed for each point that is read of it, unless the
+  /// compiler computes it ahead; and elements that are read for a point, of each Func once.
+  double inlined_operations = 0, accesses = 0;
   std::size_t producers = 0;  ///< Funcs behind the outputs
+  std::size_t computing = 0;  ///< those of them that do more than move values
   /// All Funcs have one definition, without a recurrence: the schedules of the registry are made for
   /// such.
   bool plain = true;

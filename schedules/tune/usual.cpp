@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/cuda/gpu_facts.h"
+#include "schedules/families.h"
 #include "schedules/tune/predict_host.h"
 #include "schedules/tune/ranking.h"
 
@@ -142,28 +143,28 @@ void add_rows(const Subject& subject, std::vector<TuneCandidate>& all) {
     } else if (n.size() > 2) {
       parameters.insert({{"tile_y", tile_y}, {"planes", planes}});
     }
-    if (features.producers > 0) parameters.insert({"place", place});
+    if (features.computing > 0) parameters.insert({"place", place});
     all.push_back(candidate("host/rows", parameters));
   };
-  constexpr std::int64_t kAlone = 0, kStrip = 2, kSlid = 3, kRow = 4;
+  using schedules::kRow, schedules::kSlid, schedules::kStrip, schedules::kUsual;
   if (subject.is_interleaved()) {
-    for (const std::int64_t stream : {1, 0}) add(1, 0, 0, 32, 1, stream, kAlone);
+    for (const std::int64_t stream : {1, 0}) add(1, 0, 0, 32, 1, stream, kUsual);
     return;
   }
-  if (features.producers > 0) {
+  if (features.computing > 0) {
     const bool deep = n.size() > 2;
-    add(2, 0, 16, deep ? 2 : 32, 1, 0, kAlone);
+    add(2, 0, 16, deep ? 2 : 32, 1, 0, kUsual);
     for (const std::int64_t place : {kStrip, kSlid}) add(2, 512, 0, deep ? 1 : 64, 1, 0, place);
     for (const std::int64_t place : {kRow, kStrip, kSlid}) add(1, 0, 0, deep ? 1 : 64, 1, 0, place);
     return;
   }
   for (const std::int64_t stream : {1, 0}) {
     if (n.size() > 2) {
-      add(1, 0, 0, 4, 4, stream, kAlone);
-      add(1, 0, 32, 32, 4, stream, kAlone);
+      add(1, 0, 0, 4, 4, stream, kUsual);
+      add(1, 0, 32, 32, 4, stream, kUsual);
     } else {
-      add(1, 0, 0, 32, 1, stream, kAlone);
-      add(4, 0, 0, 32, 1, stream, kAlone);
+      add(1, 0, 0, 32, 1, stream, kUsual);
+      add(4, 0, 0, 32, 1, stream, kUsual);
     }
   }
 }

@@ -95,6 +95,19 @@ TEST_F(ExportedCuda, ArraysOfTheHostAreCopied) {
   EXPECT_EQ(fake_.context_depth(), 0);
 }
 
+// The stand-in's assembler refuses lines that it is not told to keep.
+TEST_F(ExportedCuda, TheUsersLinesAreKept) {
+  Smooth smooth;
+  smooth.on_gpu();
+  launches_->add({smooth.out});
+  const LoadedLibrary library({smooth.out}, {.sm = 80, .line_info = true}, kGpu);
+  Buffer<float> u = input(64, 16), out(64, 16);
+  const mica_buffer in = c_buffer(u), f = c_buffer(out);
+  const CallResult result = library.call({&in, &f});
+  EXPECT_EQ(result.code, MICA_OK) << result.error;
+  EXPECT_TRUE(same_bits(expected(64, 16), out));
+}
+
 using Allocate = int(unsigned long long*, std::size_t);
 using CopyIn = int(unsigned long long, const void*, std::size_t, void*);
 using CopyOut = int(void*, unsigned long long, std::size_t, void*);

@@ -261,6 +261,8 @@ TEST(Tune, OfOutputsThatAreInterleaved) {
   options.outputs = {picture};
   const TuneResult found = tune(f, options);
   EXPECT_EQ(found.best.parameter("channels", 0), 3) << found.report();
+  options.keep = true;
+  EXPECT_NE(tune(f, options).note.find("laid out otherwise"), std::string::npos);
   EXPECT_TRUE(fails_with(
       [&] {
         tune(f, [&] {
@@ -275,6 +277,44 @@ TEST(Tune, OfOutputsThatAreInterleaved) {
   options.outputs = {
       AnyBuffer(UInt(8), {{0, kWidth, 1}, {0, kHeight, -kWidth}, {0, 3, kWidth * kHeight}})};
   EXPECT_TRUE(fails_with([&] { tune(f, options); }, {"a stride of -640"}));
+}
+
+// The compiler computes `dear` ahead for `levels`, and would not for `shifted` alone, which says nothing
+// of it then.
+TEST(Tune, OfOutputsThatShareAHelperKeepsItAhead) {
+  const Var x("x"), y("y"), k("k");
+  ImageParam u(Float(32), 2, "u");
+  Func dear("dear"), levels("levels"), shifted("shifted");
+  dear(x, y) = exp(u(x, y)) * exp(u(x + 1, y));
+  levels(x, y, k) = dear(x, y) * cast<float>(k);
+  shifted(x, y, k) = dear(x, y + k) + cast<float>(k);
+  const tuning::Subject subject({levels, shifted}, {64, 64, 8}, Target::host(), CallSite::current());
+  TuneCandidate candidate;
+  candidate.recipe = "host/rows";
+  bool ahead = false;
+  for (const auto& stage : subject.scheduled(candidate).front().schedule().stages) {
+    for (const Directive& d : stage.directives) {
+      ahead = ahead || (stage.func == "dear" && std::holds_alternative<directive::ComputeRoot>(d.op));
+    }
+  }
+  EXPECT_TRUE(ahead);
+}
+
+// A boundary condition computes nothing: it has no place of its own to be tried.
+TEST(Tune, OfABoundaryConditionTriesNoPlaces) {
+  const Var x("x"), y("y");
+  ImageParam u(Float(32), 2, "u");
+  const Func b = BoundaryConditions::mirror_image(u);
+  Func f("f");
+  f(x, y) = b(x - 1, y) + b(x + 1, y + 2);
+  const tuning::Subject subject(f, {64, 64}, Target::host(), CallSite::current());
+  EXPECT_EQ(subject.features().computing, 0U);
+  ASSERT_EQ(subject.features().inputs.size(), 1U);
+  EXPECT_EQ(subject.features().inputs[0].offsets,
+            (std::vector<std::vector<std::int64_t>>{{-1, 0}, {1, 2}}));
+  for (const tuning::Family& family : tuning::families_of(subject)) {
+    for (const auto& axis : family.axes) EXPECT_NE(axis.name, "place");
+  }
 }
 
 TEST(Tune, OfOneFuncFromSeveralThreads) {

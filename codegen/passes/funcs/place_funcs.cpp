@@ -201,16 +201,18 @@ class CallCounter {
 
   // For what the same value would be computed again; empty: for nothing, or it is better so.
   static std::string repeated(const Calls& calls) {
-    std::map<const Definition*, std::pair<const FunctionData*, Reads>> reads;
+    std::vector<std::pair<const Call*, Arguments>>
+        readers;  // the first call of each definition, and all
+    std::map<const Definition*, std::size_t> numbers;
     for (const Call& call : calls.all) {
-      auto& of = reads[call.definition];
-      of.first = call.reader;
-      of.second.push_back(&call.args);
+      const auto [number, is_new] = numbers.emplace(call.definition, readers.size());
+      if (is_new) readers.emplace_back(&call, Arguments());
+      readers[number->second].second.push_back(&call.args);
     }
     std::optional<std::string> found;
-    for (const auto& [definition, of] : reads) {
-      if (!is_close(of.second)) return {};
-      if (!found) found = repeated_for(of.second, *definition, of.first->name, calls.points);
+    for (const auto& [first, reads] : readers) {
+      if (!is_close(reads)) return {};
+      if (!found) found = repeated_for(reads, *first->definition, first->reader->name, calls.points);
     }
     return found ? "again for each " + *found : "";
   }

@@ -6,6 +6,7 @@
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/analysis/simplify.h"
+#include "codegen/analysis/value_ranges.h"
 #include "dsl/expr/constant_math.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
@@ -49,9 +50,7 @@ bool only_moves(const FunctionData& func) {
 namespace {
 
 bool reads_data(const Expr& index) {
-  bool reads = false;
-  visit_nodes({index}, [&](const Expr& e) { reads = reads || e.as<Access>() != nullptr; });
-  return reads;
+  return analysis::RangeFinder(analysis::Ranges()).reads_data(index);
 }
 
 /// The entries of a table that data choose from at one point of the reader; none where they are not
@@ -71,7 +70,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> entries_of(const Expr& inde
 
 /// How many points the reads' indices along one dimension are apart, those that data choose counted
 /// whole; 0: no one knows.
-std::int64_t spread_of(const Reads& reads, std::size_t dim) {
+std::int64_t spread_of(const Arguments& reads, std::size_t dim) {
   Expr first;
   std::int64_t low = 0, high = 0;
   bool any = false;
@@ -98,7 +97,7 @@ std::int64_t spread_of(const Reads& reads, std::size_t dim) {
 
 }  // namespace
 
-bool is_close(const Reads& reads) {
+bool is_close(const Arguments& reads) {
   std::int64_t points = 1;
   for (std::size_t d = 0; d < reads.front()->size(); ++d) {
     const std::int64_t spread = spread_of(reads, d);
@@ -108,7 +107,7 @@ bool is_close(const Reads& reads) {
   return true;
 }
 
-std::optional<std::string> repeated_for(const Reads& reads, const Definition& definition,
+std::optional<std::string> repeated_for(const Arguments& reads, const Definition& definition,
                                         const std::string& reader, double points) {
   constexpr double kFewPoints = 4;  // every second one, in two dimensions
   std::set<std::string> followed;
@@ -116,8 +115,8 @@ std::optional<std::string> repeated_for(const Reads& reads, const Definition& de
   for (const std::vector<Expr>* read : reads) {
     visit_nodes(*read, [&](const Expr& e) {
       if (const auto* var = e.as<VarRef>()) followed.insert(var->name);
-      by_data = by_data || e.as<Access>() != nullptr;
     });
+    by_data = by_data || std::ranges::any_of(*read, reads_data);
   }
   if (by_data) {
     const bool is_table = reads.front()->size() == 1 && definition.pure_vars.size() > 1;

@@ -24,16 +24,16 @@ bool only_moves(const FunctionData& func);
 double effort_of(const Expr& node);
 
 /// The arguments of one definition's reads of a Func, in the definition's variables.
-using Reads = std::vector<const std::vector<Expr>*>;
+using Arguments = std::vector<const std::vector<Expr>*>;
 
 /// Do they lie so close to each other that the Func's box around them is hardly more than what is read?
-bool is_close(const Reads& reads);
+bool is_close(const Arguments& reads);
 
 /// What the values that `definition` of a Func `reader` reads are the same for: "k of g", or, of a
 /// table, "point of g, where data choose from 1793 values". Nothing where they follow all variables, or
 /// where far more would be computed than is read: `points` are those of the Func's box for a point of
 /// its readers, at most; infinite where nothing bounds the box.
-std::optional<std::string> repeated_for(const Reads& reads, const Definition& definition,
+std::optional<std::string> repeated_for(const Arguments& reads, const Definition& definition,
                                         const std::string& reader, double points);
 
 }  // namespace mica::passes
