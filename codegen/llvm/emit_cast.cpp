@@ -104,24 +104,34 @@ Value* widen(Builder& b, const TargetFacts& facts, Type from, Value* value) {
   return b.CreateFPExt(half, lanes_of(value->getType(), b.getFloatTy()));
 }
 
+/// `value` where it is greater than `end` (less, with `above`), else `end`, which NaN becomes, too: one
+/// instruction.
+Value* bounded(Builder& b, Value* value, double end, bool above) {
+  Value* limit = llvm::ConstantFP::get(value->getType(), end);
+  Value* keeps = above ? b.CreateFCmpOLT(value, limit) : b.CreateFCmpOGT(value, limit);
+  return b.CreateSelect(keeps, value, limit);
+}
+
 /// A vector of floats to integers: those out of range become the nearest, NaN 0, as in fptosi.sat and
-/// fptoui.sat, which LLVM takes apart into lanes.
-Value* saturating(Builder& b, Type to, Value* value) {
+/// fptoui.sat, which LLVM takes apart into lanes. What a conversion makes of a number that is too large is
+/// poison, which a select that does not choose it stops; the ends themselves are powers of two or, where
+/// the type of the float holds it, the greatest integer.
+Value* saturating(Builder& b, Type from, Type to, Value* value) {
   const Type wide = to.bits < 32 ? Int(32).with_lanes(to.lanes) : to;
   llvm::Type* type = register_type(b.getContext(), wide);
   const int bits = to.is_int() ? to.bits - 1 : to.bits;
-  Value* end = llvm::ConstantFP::get(value->getType(), std::ldexp(1.0, bits));
-  Value* first = llvm::ConstantFP::get(value->getType(), to.is_int() ? -std::ldexp(1.0, bits) : 0.0);
-  // False for NaN.
-  Value* in_range = b.CreateAnd(b.CreateFCmpOGE(value, first), b.CreateFCmpOLT(value, end));
-  Value* inside = b.CreateSelect(in_range, value, llvm::Constant::getNullValue(value->getType()));
+  const bool holds_greatest = bits <= (from.bits == 64 ? 53 : 24);
   const bool is_signed = to.is_int() || to.bits < 32;
+  Value* inside = bounded(b, value, to.is_int() ? -std::ldexp(1.0, bits) : 0.0, false);
+  if (holds_greatest) inside = bounded(b, inside, std::ldexp(1.0, bits) - 1.0, true);
   Value* result = is_signed ? b.CreateFPToSI(inside, type) : b.CreateFPToUI(inside, type);
-  const auto highest = ~std::uint64_t{0} >> (64 - bits);
-  result = b.CreateSelect(b.CreateFCmpOGE(value, end), llvm::ConstantInt::get(type, highest), result);
   if (to.is_int()) {
-    Value* lowest = llvm::ConstantInt::getSigned(type, static_cast<std::int64_t>(~highest));
-    result = b.CreateSelect(b.CreateFCmpOLT(value, first), lowest, result);
+    result = b.CreateSelect(b.CreateFCmpORD(value, value), result, llvm::Constant::getNullValue(type));
+  }
+  if (!holds_greatest) {
+    Value* end = llvm::ConstantFP::get(value->getType(), std::ldexp(1.0, bits));
+    const auto greatest = ~std::uint64_t{0} >> (64 - bits);
+    result = b.CreateSelect(b.CreateFCmpOGE(value, end), llvm::ConstantInt::get(type, greatest), result);
   }
   return b.CreateTrunc(result, register_type(b.getContext(), to));
 }
@@ -140,7 +150,7 @@ llvm::Value* emit_cast(Builder& b, const TargetFacts& facts, Type from, Type to,
     if (to.is_bool()) {
       return b.CreateFCmpUNE(value, llvm::Constant::getNullValue(value->getType()));
     }
-    if (!facts.native_saturation && !from.is_scalar()) return saturating(b, to, value);
+    if (!facts.native_saturation && !from.is_scalar()) return saturating(b, from, to, value);
     const auto id = to.is_int() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return b.CreateIntrinsic(id, {type, value->getType()}, {value});
   }

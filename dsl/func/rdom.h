@@ -67,7 +67,7 @@ class RDom {
 };
 
 /// The sum of `value` over `domain`, in an order that no schedule changes:
-/// - of constant domains of up to 4,096 points, written out, as an expression whose order is that of any
+/// - of constant domains of up to 1,000 points, written out, as an expression whose order is that of any
 ///   sum (dsl/expr/rounding.h), if no more than 262,144 operations depend on a point of the domain, all
 ///   points together;
 /// - else, where `value` depends on Vars, the value of a Func "sum" of them, with an update over the
@@ -85,7 +85,7 @@ Expr maximum(const RDom& domain, Expr value, CallSite at = CallSite::current());
 /// Where in `domain` `value` is least / greatest, the first of several, and what it is there:
 /// argmin(r, e)[0] is the coordinate along r.x, the last element the value. A NaN is neither; over no
 /// points, the domain's mins and minimum's / maximum's value. A Func "argmin" / "argmax" of the Vars in
-/// `value`; where it depends on none, of more than 4,096 points, cut into parts as a sum is. Errors as
+/// `value`; where it depends on none, of more than 1,000 points, cut into parts as a sum is. Errors as
 /// of sum.
 Tuple argmin(const RDom& domain, Expr value, CallSite at = CallSite::current());
 Tuple argmax(const RDom& domain, Expr value, CallSite at = CallSite::current());
