@@ -113,9 +113,9 @@ Value* bounded(Builder& b, Value* value, double end, bool above) {
 }
 
 /// A vector of floats to integers: those out of range become the nearest, NaN 0, as in fptosi.sat and
-/// fptoui.sat, which LLVM takes apart into lanes. What a conversion makes of a number that is too large is
-/// poison, which a select that does not choose it stops; the ends themselves are powers of two or, where
-/// the type of the float holds it, the greatest integer.
+/// fptoui.sat, which LLVM takes apart into lanes. What a conversion makes of a number that is too large
+/// is poison, which a select that does not choose it stops; the ends themselves are powers of two or,
+/// where the type of the float holds it, the greatest integer.
 Value* saturating(Builder& b, Type from, Type to, Value* value) {
   const Type wide = to.bits < 32 ? Int(32).with_lanes(to.lanes) : to;
   llvm::Type* type = register_type(b.getContext(), wide);

@@ -22,8 +22,8 @@ namespace mica {
 
 namespace {
 
-// A sum of 1,024 rows of four taps, written out, took 1.4 s to compile and 0.51 ms of 1,024 columns; as a
-// Func 0.16 ms.
+// A sum of 1,024 rows of four taps, written out, took 1.4 s to compile and 0.51 ms of 1,024 columns; as
+// a Func 0.16 ms.
 constexpr std::int64_t kMaxTerms = 1000;
 constexpr std::int64_t kMaxOperations = std::int64_t{1} << 18;  // in all terms
 
