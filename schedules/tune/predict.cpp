@@ -92,6 +92,7 @@ double bytes(const Moved& moved) { return static_cast<double>(moved.sum()); }
 struct Effort {
   double instructions = 0;
   double operations = 0;
+  double written_out = 0;  ///< of one, in the code of a kernel
   double registers = 0;
   /// By how much more time instructions take where one warp is all that a scheduler has, divided by the
   /// warps that it has.
@@ -103,6 +104,14 @@ struct Effort {
   bool hides_shared = false;
 };
 
+/// Steps of a march that stand in the code: those at its ends and a turn, of each as many as the deepest
+/// ring in registers has planes (codegen/passes/loops/unroll_marches.h).
+double steps_in_code(const KernelTraffic& kernel, const Work& work) {
+  std::int64_t deepest = 1;
+  for (const HeldArray& held : kernel.held) deepest = std::max(deepest, held.planes);
+  return work.steps > 1 && deepest > 1 ? 3 * static_cast<double>(deepest) : 1;
+}
+
 /// Of one step of an algorithm, or of no Iteration.
 Effort effort_of(const KernelTraffic& kernel, const Work& work, int widest) {
   // Vectors of a thread make one instruction of several accesses.
@@ -112,6 +121,7 @@ Effort effort_of(const KernelTraffic& kernel, const Work& work, int widest) {
                         4.4 * bytes(kernel.l1) / vector + 0.1 * bytes(kernel.shared) / vector +
                         1.6 * work.all_steps();
   effort.operations = static_cast<double>(kernel.steady.operations) / work.threads;
+  effort.written_out = effort.operations * steps_in_code(kernel, work);
   effort.registers = wanted_registers(kernel, work);
   effort.steps = work.steps;
   effort.steps_early = kernel.async_copies ? kernel.steps_early : 0;
@@ -137,7 +147,7 @@ Effort effort_of_levels(const Subject& subject, const TuneCandidate& candidate,
   Effort effort;
   const double a_point = 0.33 * features.operations + 0.57 + 4 / static_cast<double>(kernel.lanes);
   effort.instructions = updates * work.width * a_point + 5.9 * bytes(kernel.shared) / 4;
-  effort.operations = points * levels * features.operations;
+  effort.operations = effort.written_out = points * levels * features.operations;
   effort.registers = 25 + 0.9 * static_cast<double>(kernel.held_bytes) / 4;
   effort.alone = 0.38;
   effort.steps = work.steps + lead;
@@ -147,14 +157,17 @@ Effort effort_of_levels(const Subject& subject, const TuneCandidate& candidate,
 
 double time_of(const KernelTraffic& kernel, const Work& work, const Effort& effort, const Rates& rates,
                const GpuFacts& gpu, const KernelInfo* made) {
-  // More operations than this in the code of a step take the assembler minutes.
-  constexpr double kMostOperations = 8000;
-  if (effort.operations > kMostOperations) {
+  // More than this take the compiler and the assembler minutes: eight fields with windows of seven
+  // planes 9 s point by point, 50 s in vectors of four.
+  constexpr double kMostOperations = 8000, kMostWrittenOut = 24000;
+  const auto check = [&](double operations, double most, const char* where) {
+    if (operations <= most) return;
     throw UserError("a thread of " + kernel.name + " has " +
-                    std::to_string(static_cast<std::int64_t>(effort.operations)) +
-                    " operations in a step; at most " +
-                    std::to_string(static_cast<std::int64_t>(kMostOperations)) + " are tried");
-  }
+                    std::to_string(static_cast<std::int64_t>(operations)) + " operations in " + where +
+                    "; at most " + std::to_string(static_cast<std::int64_t>(most)) + " are tried");
+  };
+  check(effort.operations, kMostOperations, "a step");
+  check(effort.written_out, kMostWrittenOut, "its code");
   const Registers registers = registers_of(effort.registers, most_registers(kernel, work, gpu), made);
   KernelInfo info;
   for (int i = 0; i < 3; ++i) info.shape.block[i] = static_cast<std::uint32_t>(kernel.threads[i]);

@@ -13,7 +13,10 @@
 namespace mica::tuning {
 namespace {
 
-constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kWarp = 32, kManyThreads = 512;
+constexpr const char* kPlane = "march/plane";
+constexpr const char* kHighOrder = "march/high-order";
+constexpr std::int64_t kSum = 1, kEitherSum = 2;  // of the parameter scatter
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -50,25 +53,101 @@ std::int64_t chunk_for(std::int64_t planes, std::int64_t columns, std::int64_t r
 bool fits(std::int64_t points, std::int64_t tile) { return points % tile == 0; }
 
 /// Planes in shared memory, copied asynchronously, and partial sums: of many taps along z the fastest.
+/// Blocks of 512 threads, 256 points wide, or of 256 threads with four rows each; smaller ones where no
+/// whole number of those fits.
 void add_marches(const Subject& subject, std::int64_t units, std::vector<TuneCandidate>& all) {
+  constexpr std::int64_t kWide = 256, kLongest = 256;
   const auto& n = subject.extents();
-  const std::int64_t vec = std::max<std::int64_t>(1, 16 / subject.features().widest), tile_y = 8;
-  for (const std::int64_t rows : {4, 2, 1}) {
-    if (!fits(n[0], kWarp * vec) || !fits(n[1], tile_y * rows)) continue;
-    // Of four rows registers leave room for one block.
-    const std::int64_t resident = rows == 4 ? 1 : 2;
-    const std::int64_t columns = n[0] / (kWarp * vec) * n[1] / (tile_y * rows);
-    all.push_back(candidate("march/plane", {{"tile_x", kWarp},
-                                            {"tile_y", tile_y},
-                                            {"rows", rows},
-                                            {"vec", vec},
-                                            {"chunk", chunk_for(n[2], columns, units * resident,
-                                                                subject.features().reach(2))},
-                                            {"load", 3},
-                                            {"ahead", 3},
-                                            {"scatter", 1},
-                                            {"min_blocks", 0}}));
+  const std::int64_t vec = std::max<std::int64_t>(1, 16 / subject.features().widest);
+  struct Tile {
+    std::int64_t threads_x, threads_y, rows, ahead, scatter, min_blocks;
+  };
+  const auto add = [&](const std::string& recipe, const Tile& tile) {
+    const auto& [threads_x, threads_y, rows, ahead, scatter, min_blocks] = tile;
+    if (!fits(n[0], threads_x * vec) || !fits(n[1], threads_y * rows)) return false;
+    // Of four rows, and of 512 threads, registers leave room for one block.
+    const std::int64_t resident = min_blocks > 0                                       ? min_blocks
+                                  : rows == 4 || threads_x * threads_y >= kManyThreads ? 1
+                                                                                       : 2;
+    const std::int64_t columns = n[0] / (threads_x * vec) * n[1] / (threads_y * rows);
+    const std::int64_t chunk = chunk_for(n[2], columns, units * resident, subject.features().reach(2));
+    schedules::Parameters parameters{{"tile_x", threads_x},
+                                     {"tile_y", threads_y},
+                                     {"rows", rows},
+                                     {"vec", vec},
+                                     {"chunk", std::min(chunk, kLongest)},
+                                     {"load", 3},
+                                     {"ahead", ahead},
+                                     {"scatter", scatter},
+                                     {"min_blocks", min_blocks}};
+    if (recipe == kHighOrder) parameters.insert({"window", 0});
+    all.push_back(candidate(recipe, std::move(parameters)));
+    return true;
+  };
+  const std::int64_t wide = kWide / vec, high = kManyThreads / wide;
+  const bool is_double = subject.features().widest > 4;
+  const auto& inputs = subject.features().inputs;
+  if (std::any_of(inputs.begin(), inputs.end(), [](const Reads& r) { return r.in_column; })) {
+    add(kHighOrder, {kWarp, 8, 4, 1, kEitherSum, 2});
   }
+  add(kPlane, {wide, high, 2, is_double ? 3 : 2, kEitherSum, 0});
+  const bool is_wide = add(kPlane, {wide, high, 2, is_double ? 3 : 2, kSum, 0});
+  const bool has_rows = add(kPlane, {kWarp, 8, 4, 2, kSum, 0});
+  if (is_wide && has_rows) return;
+  add(kPlane, {kWarp, 8, 2, 3, kSum, 0});
+  add(kPlane, {kWarp, 8, 1, 3, kSum, 0});
+}
+
+/// What others than marches of sums are the fastest now and then: planes of a thread, rows in shared
+/// memory of which each is read once, and of many fields blocks of few points that march.
+void add_others(const Subject& subject, std::int64_t units, std::vector<TuneCandidate>& all) {
+  const auto& n = subject.extents();
+  const Features& features = subject.features();
+  const std::int64_t vec = std::max<std::int64_t>(1, 16 / features.widest);
+  if (n.size() == 2) {
+    for (const std::int64_t tile_x : {128, 256}) {
+      all.push_back(
+          candidate("jacobi2d/strided-load", {{"tile_x", tile_x}, {"tile_y", 16}, {"threads", 128}}));
+    }
+    return;
+  }
+  constexpr std::int64_t kPlanes = 8;
+  constexpr std::size_t kMany = 4;
+  if (features.inputs.size() < kMany) {
+    all.push_back(candidate("pmpp/naive", {{"block_x", kWarp},
+                                           {"block_y", 8},
+                                           {"block_z", 1},
+                                           {"vec", vec},
+                                           {"planes", std::min(kPlanes, n[2])},
+                                           {"min_blocks", 4}}));
+    return;
+  }
+  const auto fields = [&](std::int64_t height, std::int64_t lanes, std::int64_t chunk,
+                          std::int64_t stream) {
+    all.push_back(candidate("mhd/substep", {{"block_x", kWarp},
+                                            {"block_y", height},
+                                            {"chunk", std::min(chunk, n[2])},
+                                            {"vec", lanes},
+                                            {"staged", 0},
+                                            {"ahead", 1},
+                                            {"windows", 0},
+                                            {"registers", 0},
+                                            {"stream", stream}}));
+  };
+  fields(8, 1, 256, 1);
+  fields(4, vec, 0, 0);
+  const std::int64_t half = std::max<std::int64_t>(vec / 2, 1);
+  if (!fits(n[0], kWarp * half) || !fits(n[1], 8)) return;
+  const std::int64_t columns = n[0] / (kWarp * half) * n[1] / 8;
+  all.push_back(candidate(kPlane, {{"tile_x", kWarp},
+                                   {"tile_y", 8},
+                                   {"rows", 1},
+                                   {"vec", half},
+                                   {"chunk", chunk_for(n[2], columns, units, features.reach(2))},
+                                   {"load", 3},
+                                   {"ahead", 2},
+                                   {"scatter", 0},
+                                   {"min_blocks", 0}}));
 }
 
 /// Several steps in three dimensions: warps side by side in y, one block a multiprocessor. A box of 27
@@ -169,14 +248,23 @@ void add_rows(const Subject& subject, std::vector<TuneCandidate>& all) {
   }
 }
 
+/// Does the model know it well enough to take it unmeasured?
+bool is_choosable(const TuneCandidate& candidate) {
+  return candidate.steps() > 1 ||
+         (candidate.recipe == kPlane && candidate.parameter("scatter", 0) != kEitherSum);
+}
+
 /// What a candidate is taken to need beside no schedule. The model has marches of sums that reach far
 /// for 12 to 28 % slower than they were (bench/results/2026-11-24-h200-chosen.txt), as it guesses their
-/// registers.
+/// registers, and blocks of 512 threads for 2 to 11 % (2026-11-26-h200-tune.txt).
 double expected(const Subject& subject, const TuneCandidate& candidate) {
   constexpr std::int64_t kFar = 6;
-  constexpr double kOfFarMarches = 0.88;
-  const bool far = candidate.recipe == "march/plane" && subject.features().reach(2) >= kFar;
-  return candidate.predicted * (far ? kOfFarMarches : 1);
+  constexpr double kOfFarMarches = 0.88, kOfManyThreads = 0.93, kOfBoth = 0.86;
+  if (candidate.recipe != kPlane || candidate.parameter("scatter", 0) != kSum)
+    return candidate.predicted;
+  const bool far = subject.features().reach(2) >= kFar;
+  const bool many = candidate.parameter("tile_x", 1) * candidate.parameter("tile_y", 1) >= kManyThreads;
+  return candidate.predicted * (far && many ? kOfBoth : far ? kOfFarMarches : many ? kOfManyThreads : 1);
 }
 
 }  // namespace
@@ -191,7 +279,9 @@ std::vector<TuneCandidate> usual_candidates(const Subject& subject) {
     return all;
   }
   const std::int64_t units = gpu_facts(subject.target()).multiprocessors;
-  if (rank == 3 && features.reach(2) > 0) add_marches(subject, units, all);
+  const bool reads_beside = rank == 3 ? features.reach(2) > 0 : features.reach(1) > 0;
+  if (reads_beside) add_others(subject, units, all);
+  if (rank == 3 && reads_beside) add_marches(subject, units, all);
   if (subject.stepping() != nullptr && subject.stepping()->most > 1) {
     if (rank == 3) add_levels(subject, units, all);
     if (rank == 2) add_strips(subject, all);
@@ -212,6 +302,7 @@ Choice chosen(const Subject& subject) {
   Choice choice;
   if (!subject.target().is_gpu() || !is_worth_choosing(subject.extents())) return choice;
   std::vector<TuneCandidate> all = usual_candidates(subject);
+  std::erase_if(all, [](const TuneCandidate& c) { return !is_choosable(c); });
   if (all.empty()) return choice;
   all.emplace_back();
   predict_all(subject, rates_of(subject.target(), false), all);
@@ -220,8 +311,8 @@ Choice chosen(const Subject& subject) {
   std::erase_if(all, [&](const TuneCandidate& c) {
     return c.predicted <= 0 || expected(subject, c) > kClearly * choice.none.predicted;
   });
-  std::stable_sort(all.begin(), all.end(), [](const TuneCandidate& a, const TuneCandidate& b) {
-    return a.predicted < b.predicted;
+  std::stable_sort(all.begin(), all.end(), [&](const TuneCandidate& a, const TuneCandidate& b) {
+    return expected(subject, a) < expected(subject, b);
   });
   if (!all.empty()) choice.saved = choice.none.predicted - expected(subject, all.front());
   choice.better = std::move(all);

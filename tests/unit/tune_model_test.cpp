@@ -160,6 +160,13 @@ TEST(TuneModel, LeavesOutWhatTakesTheAssemblerMinutes) {
             subject, candidate_of("pmpp/naive block_x=32 block_y=4 planes=8 vec=4"), rates));
       },
       {"operations", "8000"}));
+  // Windows of eight fields: seven planes each, so that steps are written out twenty times.
+  EXPECT_TRUE(test::fails_with(
+      [&] {
+        static_cast<void>(
+            tuning::predicted_seconds(subject, candidate_of("mhd/substep chunk=64 windows=8"), rates));
+      },
+      {"operations in its code", "24000"}));
 }
 
 TEST(TuneRanking, TakesSomeOfEachFamilyFirst) {
