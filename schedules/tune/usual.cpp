@@ -256,14 +256,18 @@ bool is_choosable(const TuneCandidate& candidate) {
 
 /// What a candidate is taken to need beside no schedule. The model has marches of sums that reach far
 /// for 12 to 28 % slower than they were (bench/results/2026-11-24-h200-chosen.txt), as it guesses their
-/// registers, and blocks of 512 threads for 2 to 11 % (2026-11-26-h200-tune.txt).
+/// registers, and blocks of 512 threads, of one input
+/// and more than a few taps, for 2 to 11 % (2026-11-26-h200-tune.txt).
 double expected(const Subject& subject, const TuneCandidate& candidate) {
   constexpr std::int64_t kFar = 6;
+  constexpr std::size_t kFewTaps = 8;
   constexpr double kOfFarMarches = 0.88, kOfManyThreads = 0.93, kOfBoth = 0.86;
   if (candidate.recipe != kPlane || candidate.parameter("scatter", 0) != kSum)
     return candidate.predicted;
-  const bool far = subject.features().reach(2) >= kFar;
-  const bool many = candidate.parameter("tile_x", 1) * candidate.parameter("tile_y", 1) >= kManyThreads;
+  const Features& features = subject.features();
+  const bool far = features.reach(2) >= kFar;
+  const bool many = features.inputs.size() == 1 && features.inputs.front().taps > kFewTaps &&
+                    candidate.parameter("tile_x", 1) * candidate.parameter("tile_y", 1) >= kManyThreads;
   return candidate.predicted * (far && many ? kOfBoth : far ? kOfFarMarches : many ? kOfManyThreads : 1);
 }
 
