@@ -238,6 +238,11 @@ std::vector<TimeCase> time_cases() {
   const auto tall = [](int threads_y, int rows, int chunk) {
     return schedules::Parameters{{"threads_y", threads_y}, {"rows", rows}, {"chunk", chunk}};
   };
+  const auto narrow = [&](int threads_y, int rows, int chunk) {
+    schedules::Parameters tile = tall(threads_y, rows, chunk);
+    tile.insert({"vec", 2});
+    return tile;
+  };
   // One warp a block, `vec` points a lane.
   const auto strip = [](int vec, int chunk, int registers = 0) {
     return schedules::Parameters{{"vec", vec}, {"chunk", chunk}, {"registers", registers}};
@@ -248,7 +253,11 @@ std::vector<TimeCase> time_cases() {
        Float(32),
        3,
        512,
-       {{1, {}}, {2, tall(12, 4, 57)}, {3, tall(12, 3, 52)}, {4, tall(12, 3, 57)}}},
+       {{1, {}},
+        {2, tall(12, 4, 57)},
+        {3, tall(12, 3, 52)},
+        {4, tall(12, 3, 57)},
+        {4, narrow(16, 4, 103)}}},
       {"7pt-f64",
        "star of radius 1",
        Float(64),
@@ -256,7 +265,12 @@ std::vector<TimeCase> time_cases() {
        512,
        {{1, {}}, {2, tall(12, 5, 64)}, {3, tall(12, 3, 52)}, {4, tall(8, 4, 64)}}},
       {"27pt-f64", "box of radius 1", Float(64), 3, 512, {{1, {}}, {2, tall(12, 3, 30)}}},
-      {"13pt-f32", "star of radius 2", Float(32), 3, 512, {{1, {}}, {2, tall(12, 3, 64)}}},
+      {"13pt-f32",
+       "star of radius 2",
+       Float(32),
+       3,
+       512,
+       {{1, {}}, {2, tall(12, 3, 64)}, {2, narrow(12, 6, 64)}}},
       {"5pt-f32",
        "star of radius 1",
        Float(32),

@@ -138,7 +138,7 @@ Effort effort_of_levels(const Subject& subject, const TuneCandidate& candidate,
   const Features& features = subject.features();
   const double levels = candidate.steps();
   const std::size_t march = subject.extents().size() - 1;
-  const auto reach = static_cast<double>(features.reach(march));
+  const auto reach = static_cast<double>(features.reach_inside[march]);
   const auto rows = static_cast<double>(march == 1 ? 1 : candidate.parameter("rows", 4));
   const double points = static_cast<double>(kernel.lanes) * rows;
   // The first level runs ahead of the last, and so many planes earlier.

@@ -267,15 +267,23 @@ class Search {
       }
     }
   }
-  /// Is something under way that looks far better than all there is? It is worth half of the time: the
-  /// kernels of many steps take the assembler longest, and budgets are spent before they come.
+  /// Is something under way that is worth waiting for? What looks far better than all there is, for half
+  /// of the time: the kernels of many steps take the assembler longest, and budgets are spent before
+  /// they come. And whatever looks better than what is compiled, where none of that could be the best.
   [[nodiscard]] bool awaits_better() const {
-    constexpr double kFar = 0.7;
-    if (options_.draw || seconds_since(begun_) > options_.seconds / 2) return false;
+    constexpr double kFar = 0.7, kHopeless = 1.15;
+    if (options_.draw) return false;
     const auto expected = [&](const TuneCandidate& candidate) { return ranking_.corrected(candidate); };
-    double least = tried_[best_].seconds();
-    for (const auto& made : compiled_) least = std::min(least, expected(made.candidate));
-    return pool_.fastest_under_way(expected) < kFar * least;
+    const double best = tried_[best_].seconds(), under_way = pool_.fastest_under_way(expected);
+    double least = HUGE_VAL;
+    bool is_new = false;  // what the model has wrong it has wrong for a family
+    for (const auto& made : compiled_) {
+      least = std::min(least, expected(made.candidate));
+      is_new = is_new || families_.count(made.candidate.recipe) == 0;
+    }
+    if (!is_new && least > kHopeless * best && under_way < least) return true;
+    if (seconds_since(begun_) > options_.seconds / 2) return false;
+    return under_way < kFar * std::min(best, least);
   }
   /// Waits until there is enough to choose from: on a GPU until many are compiled, for a third of the
   /// time at most, and later for one; on the CPU until nothing is compiled beside what is measured.

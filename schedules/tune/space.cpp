@@ -106,7 +106,7 @@ Values steps_at_once(const Subject& subject) {
   for (const std::int64_t steps : {2, 3, 4, 6, 8, 10, 12, 16}) {
     bool fits = subject.stepping() != nullptr && steps <= subject.stepping()->most;
     for (std::size_t d = 0; d < subject.extents().size(); ++d) {
-      fits = fits && subject.features().reach(d) * (steps - 1) <= subject.extents()[d];
+      fits = fits && subject.features().reach_inside[d] * (steps - 1) <= subject.extents()[d];
     }
     if (fits) values.push_back(steps);
   }

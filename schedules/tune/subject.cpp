@@ -145,6 +145,13 @@ Features features_of(const std::vector<Func>& outputs, const Target& target) {
       bytes = image->name == taps.name ? image->type.bytes() : bytes;
     features.inputs.push_back(reads_of(taps, features.dimensions, bytes));
   }
+  Features inside;
+  for (const auto& taps : taps_of(outputs, schedules::Boundaries::Inside)) {
+    inside.inputs.push_back(reads_of(taps, features.dimensions, 1));
+  }
+  for (int d = 0; d < features.dimensions; ++d) {
+    features.reach_inside.push_back(inside.reach(static_cast<std::size_t>(d)));
+  }
   return features;
 }
 

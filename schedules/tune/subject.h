@@ -45,6 +45,10 @@ struct Features {
   /// such.
   bool plain = true;
 
+  /// Of each dimension what reach() says where boundary conditions keep taps to a box. Levels of an
+  /// Iteration are computed so far beside a tile.
+  std::vector<std::int64_t> reach_inside;
+
   /// How far the taps of any input reach along a dimension, from the least to the largest offset.
   [[nodiscard]] std::int64_t reach(std::size_t dim) const;
 };

@@ -33,13 +33,14 @@ TuneCandidate candidate(std::string recipe, schedules::Parameters parameters) {
 std::int64_t chunk_for(std::int64_t planes, std::int64_t columns, std::int64_t resident,
                        std::int64_t lead) {
   constexpr std::int64_t kShortest = 16, kMostChunks = 64;
+  constexpr std::int64_t kStart = 4;  // planes that a block could have computed while it began
   std::int64_t best = planes;
   double least = HUGE_VAL;
   for (std::int64_t chunks = 1; chunks <= kMostChunks; ++chunks) {
     const std::int64_t chunk = ceil_div(planes, chunks);
     if (chunk < kShortest && chunks > 1) break;
     const std::int64_t rounds = ceil_div(columns * chunks, resident);
-    const double time = static_cast<double>(rounds) * static_cast<double>(chunk + lead);
+    const double time = static_cast<double>(rounds) * static_cast<double>(chunk + lead + kStart);
     if (time < least) {
       least = time;
       best = chunk;
@@ -156,6 +157,7 @@ void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCand
   constexpr std::size_t kMostTaps = 60;  // of all levels
   const auto& n = subject.extents();
   const Features& features = subject.features();
+  const auto& reach = features.reach_inside;
   std::size_t taps = 0;
   for (const Reads& reads : features.inputs) taps += reads.taps;
   const std::int64_t widest = std::max<std::int64_t>(1, 16 / features.widest);
@@ -167,17 +169,19 @@ void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCand
                           {2, 8, 4, widest, 1},
                           {3, 12, 3, widest, 1},
                           {3, 8, 4, widest, 1}};
+  const std::int64_t half = std::max<std::int64_t>(widest / 2, 1);
+  if (reach[1] > 2) tiles.push_back({2, 12, 6, half, 1});
   if (features.written_bytes > features.widest) {  // several values a point
-    tiles = {{2, 12, 2, std::max<std::int64_t>(widest / 2, 1), 0}};
+    tiles = {{2, 12, 2, half, 0}};
   }
   for (const auto& [steps, warps, rows, vec, scatter] : tiles) {
     if (steps > subject.stepping()->most || taps * static_cast<std::size_t>(steps) > kMostTaps) continue;
     // What lies beside a tile is computed again.
-    const std::int64_t x = kWarp * vec - features.reach(0) * (steps - 1);
-    const std::int64_t y = warps * rows - features.reach(1) * (steps - 1);
+    const std::int64_t x = kWarp * vec - reach[0] * (steps - 1);
+    const std::int64_t y = warps * rows - reach[1] * (steps - 1);
     if (x < kWarp || y < rows) continue;
     const std::int64_t columns = ceil_div(n[0], x) * ceil_div(n[1], y);
-    const std::int64_t lead = features.reach(2) * (steps - 1) / 2;
+    const std::int64_t lead = reach[2] * (steps - 1) / 2;
     all.push_back(candidate("time/march", {{schedules::kStepsAtOnce, steps},
                                            {"scatter", scatter},
                                            {"vec", vec},
