@@ -170,7 +170,12 @@ void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCand
                           {3, 12, 3, widest, 1},
                           {3, 8, 4, widest, 1}};
   const std::int64_t half = std::max<std::int64_t>(widest / 2, 1);
+  // Vectors of two leave registers for more rows, or for another step.
   if (reach[1] > 2) tiles.push_back({2, 12, 6, half, 1});
+  if (reach[1] <= 2 && half > 1) {
+    tiles.push_back({4, 12, 6, half, 1});
+    tiles.push_back({4, 12, 5, half, 1});
+  }
   if (features.written_bytes > features.widest) {  // several values a point
     tiles = {{2, 12, 2, half, 0}};
   }
