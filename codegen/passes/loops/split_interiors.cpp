@@ -146,14 +146,14 @@ class Splitter {
     const ir::For row{loop.name, loop.min, loop.extent, loop.kind, still.body, loop.rolled};
     const bool shared_edges = beside_ || !has_room_for(4, loop.body);
     analysis::push_loop(ranges_, loop.name, loop.min, loop.extent);
-    const auto line = separate_
-                          ? line_of(row, points, simplify(tail.min + tail.extent), shared_edges, ranges_)
+    auto line = separate_ ? line_of(row, points, simplify(tail.min + tail.extent), shared_edges, ranges_)
                           : std::nullopt;
     ranges_.pop();
     if (!line || (line->inequalities.empty() ? size_of(loop.body) > kLargestMoved : !line->edge)) {
       return {};
     }
     size_ += (line->left ? 4 : 2) * size_of(loop.body);
+    give_room(*line, loop);
     return with_values(still, split_line(row, *line));
   }
 
@@ -166,6 +166,12 @@ class Splitter {
 
   [[nodiscard]] bool has_room_for(std::size_t copies, const ir::Stmt& body) const {
     return !fewest_copies_ && size_ + copies * size_of(body) <= kLargestSplit;
+  }
+  /// Code of its own for rows whose own points are outside, where there is room.
+  void give_room(Line& line, const ir::For& loop) {
+    constexpr std::size_t kCopies = 3;
+    line.has_room = line.edge && line.repeatable && has_room_for(kCopies, loop.body);
+    if (line.has_room) size_ += kCopies * size_of(loop.body);
   }
   static bool may_split(const ir::For& loop) {
     return loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel;
@@ -301,8 +307,7 @@ class Splitter {
     if (tight && !innermost) return {};
     const ir::For lanes = with_lanes_around(loop);
     const bool shared_edges = beside_ || tight || tiles_.count(loop.name) > 0;
-    const auto line = separate_
-                          ? line_of(lanes, {}, simplify(loop.min + loop.extent), shared_edges, ranges_)
+    auto line = separate_ ? line_of(lanes, {}, simplify(loop.min + loop.extent), shared_edges, ranges_)
                           : std::nullopt;
     const std::size_t copies = line && line->left                    ? 5
                                : line || (innermost && shared_edges) ? 3
@@ -311,7 +316,10 @@ class Splitter {
     const bool is_line = line && !line->inequalities.empty();
     if (!is_line && interior.inequalities().empty()) return {};
     size_ += copies * size_of(loop.body);
-    if (is_line) return split_line(lanes, *line);
+    if (is_line) {
+      give_room(*line, loop);
+      return split_line(lanes, *line);
+    }
     return split(loop, inside, ends_of(loop, interior.inequalities()), innermost, shared_edges);
   }
 

@@ -129,12 +129,15 @@ ir::Stmt vector_at_point(const ir::For& loop, const Line& line, const ir::Stmt& 
   return let(line.point, start_of(line, make_var(loop.name)), vector(line, point));
 }
 
+/// How many points of the line the vector has where it is not moved.
+Expr count_of(const ir::For& loop, const Line& line) {
+  const Expr lanes = make_const(Int(32), line.width);
+  return line.points.defined() ? min(lanes, line.points - make_var(loop.name) * lanes) : lanes;
+}
+
 /// Its points one by one.
 ir::Stmt points_of_vector(const ir::For& loop, const Line& line) {
-  const Expr lanes = make_const(Int(32), line.width);
-  const Expr left =
-      line.points.defined() ? min(lanes, line.points - make_var(loop.name) * lanes) : lanes;
-  return points_of_line(line, Expr(0), left, loop.body.as<ir::For>()->body);
+  return points_of_line(line, Expr(0), count_of(loop, line), loop.body.as<ir::For>()->body);
 }
 
 /// The first and last point at which a vector may begin that chooses its taps.
@@ -172,14 +175,15 @@ ir::Stmt edge_of_line(const ir::For& loop, const Line& line, const Expr& left) {
   const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop));
   const std::string near_name = loop.name + ".near", cut_name = loop.name + ".cut";
   const Expr near = make_var(near_name) == 1, cut = make_var(cut_name), at = make_var(loop.name);
-  const Expr lanes = make_const(Int(32), line.width);
+  const Expr count = count_of(loop, line);
   const Expr is_near = begin < end && at == select(left, begin - 1, end);
-  const Expr from = select(left, Expr(0), cut), to = select(left, cut, lanes);
+  const Expr from = select(left, Expr(0), cut), to = select(left, cut, count);
   const ir::Stmt points = points_of_line(line, from, to, loop.body.as<ir::For>()->body);
   const ir::Stmt beside = vector_beside(line, left, cut, line.inside);
-  return let(near_name, select(is_near, Expr(1), Expr(0)),
-             let(cut_name, select(near, cut_of(loop, line, left), select(left, lanes, Expr(0))),
-                 ir::make_block({points, ir::make_stmt(ir::If{near, beside, {}})})));
+  return let(
+      near_name, select(is_near, Expr(1), Expr(0)),
+      let(cut_name, select(near, min(cut_of(loop, line, left), count), select(left, count, Expr(0))),
+          ir::make_block({points, ir::make_stmt(ir::If{near, beside, {}})})));
 }
 
 /// A row whose vectors beside the interior choose their taps.
@@ -220,8 +224,14 @@ class ChoosingRow {
 
  private:
   [[nodiscard]] Expr at(const Expr& x) const { return start_of(line_, x); }
+  /// A row whose own points are outside, as of a Func that others read beside theirs: what no vector can
+  /// choose is computed point by point, next to a vector that is moved.
   [[nodiscard]] ir::Stmt points() const {
-    return part(loop_, loop_.min, line_.stop, points_of_vector(loop_, line_));
+    if (!line_.repeatable || !line_.has_room) {
+      return part(loop_, loop_.min, line_.stop, points_of_vector(loop_, line_));
+    }
+    return in_parts(loop_, vector(line_, line_.inside), line_.stop, Edges::Shared,
+                    [this](const Expr& left) { return edge_of_line(loop_, line_, left); });
   }
   /// Every vector chooses at both ends.
   [[nodiscard]] ir::Stmt short_row() const {
