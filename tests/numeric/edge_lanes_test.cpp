@@ -78,6 +78,23 @@ TEST(EdgeLanesChecked, OfShortRowsThatReachFurtherToOneSide) {
   }
 }
 
+// Rows as of a Func that is read beside its own points: no vector at their ends can choose its taps.
+TEST(EdgeLanesChecked, OfRowsThatBeginOutside) {
+  constexpr int kWidth = 52;
+  const ImageParam u(Float(32), 2, "u");
+  const auto memory = bind_random(u, {{0, kWidth}, {0, 3}}, 11);
+  for (const Func& b : all_conditions(u)) {
+    const Func f = near_sum(b, 1).vectorize(x, 16);
+    for (const int before : {-3, 1, 17}) {
+      for (const int behind : {-6, 0, 5}) {
+        const Box box{{-before, kWidth + before + behind}, {-1, 5}};
+        EXPECT_TRUE(matches_oracle({f}, box, Target::host_checked()))
+            << b.name() << ", " << before << ", " << behind;
+      }
+    }
+  }
+}
+
 // A row whose end is not its image's: the vectors there are moved, and nothing sticks out.
 TEST(EdgeLanesChecked, OfRowsWithoutConditionsAreMovedToTheEnd) {
   for (const int width : {1, 15, 16, 17, 31, 40}) {
