@@ -1,8 +1,11 @@
 // Programs and schedules that random search found to go wrong, made small: further ones.
 #include <gtest/gtest.h>
 
+#include "codegen/iterate/iteration.h"
+#include "fuzz/random_data.h"
 #include "tests/support/check_schedules.h"
 #include "tests/support/check_targets.h"
+#include "tests/support/compare.h"
 
 namespace mica::test {
 namespace {
@@ -109,6 +112,29 @@ TEST(FoundByFuzzing, BoxesOfFuncsThatWrittenOutLoopsFillAgain) {
     g.clear_schedule();
     schedule(f);
     EXPECT_TRUE(matches_oracle({f}, {{-3, 70}, {1, 21}}, {u}, gpu_targets())) << to_string(f.schedule());
+  }
+}
+
+// The field ends a plane before the coefficient: threads took rows of a plane that was never copied.
+TEST(FoundByFuzzing, RowsOfACopyAreTakenWhileItHasPlanes) {
+  const Var z("z");
+  const ImageParam u(Float(32), 3, "u"), c(Float(32), 3, "c");
+  Func next("next");
+  next(x, y, z) = (u(x + 1, y, z) - u(x, y, z)) + c(x, y, z + 1);
+  const Box box{{0, 3}, {0, 2}, {0, 3}}, field{{0, 4}, {0, 2}, {0, 3}}, ahead{{0, 3}, {0, 2}, {1, 3}};
+  AnyBuffer a = buffer_over(Float(32), field), weights = buffer_over(Float(32), ahead);
+  fill_random(a, 1);
+  fill_random(weights, 2);
+  const AnyBuffer before = a.copy();
+  Iteration plain({{u, next}});
+  plain.over(box).run({{u, a}, {c, weights}}, 2, {.target = Target::host()});
+  next.gpu_tile(y, x, 1, 4).march(z, 1).scatter(z);
+  Iteration tiled({{u, next}});
+  tiled.over(box).time_tile(2);
+  for (const Target& target : gpu_targets()) {
+    const AnyBuffer b = before.copy();
+    tiled.run({{u, b}, {c, weights}}, 2, {.target = target});
+    EXPECT_TRUE(same_bits(a, b)) << to_string(target);
   }
 }
 

@@ -145,10 +145,16 @@ Expr in_steps(const MarchPlan& plan, const Expr& step, std::int64_t first, std::
   return condition.defined() ? condition && in_time : in_time;
 }
 
-// What threads take from others of `stage`, in the steps in which there is some.
+// What threads give to others of the newest plane of `stage`, from the step on in which there is some.
 ir::Stmt once_filled(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
                      const ir::Stmt& body) {
   return guarded(in_steps(plan, step, stage.ahead - stage.newest - stage.warm_up(), 0, Expr()), body);
+}
+// What they take, which ends with the planes: where it comes from a copy, that has no more, either.
+ir::Stmt while_filled(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
+                      const Expr& count, const ir::Stmt& body) {
+  const std::int64_t since = stage.ahead - stage.newest;
+  return guarded(in_steps(plan, step, since - stage.warm_up(), stage.beyond - since, count), body);
 }
 // For each part the stages of which it is the first to read what lies beside a thread's own points: of a
 // plane that the step fills among the parts behind that.
@@ -338,7 +344,7 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
     const Part& part = parts[i];
     const auto take = [&] {
       for (const MarchStage* stage : rows.taken[i]) {
-        stmts.push_back(once_filled(*stage, plan, step, rows.of.at(stage).taken));
+        stmts.push_back(while_filled(*stage, plan, step, count, rows.of.at(stage).taken));
       }
     };
     waits.before_taken(i, stmts);
