@@ -272,7 +272,9 @@ class CallCounter {
         operations += ahead ? of.count : of.count * each;
         effort += ahead || !is_inline(name) ? of.count : of.count * efforts_.at(name);
       }
-      operations_[func->name] = operations;
+      // What a boundary condition works out is gone where a point is inside (split_interiors).
+      const bool is_gone = !program_.options.target.is_gpu() && only_moves(*func);
+      operations_[func->name] = is_gone ? 1 : operations;
       efforts_[func->name] = effort;
     }
   }
