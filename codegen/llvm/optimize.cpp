@@ -1,12 +1,9 @@
 #include <map>
 #include <string>
-#include <vector>
 
 #include <llvm/Analysis/LoopInfo.h>
-#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -128,30 +125,6 @@ class HideInvariantSums : public llvm::PassInfoMixin<HideInvariantSums> {
   }
 };
 
-/// Loop strength reduction works out the least and the greatest of numbers that change with a loop at
-/// that loop's top, also where only the iterations at its ends ask for them. A freeze, which makes no
-/// code, keeps those where they stand.
-class KeepChoicesInPlace : public llvm::PassInfoMixin<KeepChoicesInPlace> {
- public:
-  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
-    const llvm::LoopInfo& loops = analyses.getResult<llvm::LoopAnalysis>(function);
-    const auto& order = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
-    std::vector<llvm::Instruction*> choices;
-    for (llvm::Instruction& i : llvm::instructions(function)) {
-      if (!llvm::isa<llvm::MinMaxIntrinsic>(i) || !i.getType()->isIntegerTy()) continue;
-      const llvm::Loop* loop = loops.getLoopFor(i.getParent());
-      const llvm::BasicBlock* latch = loop == nullptr ? nullptr : loop->getLoopLatch();
-      if (latch != nullptr && !order.dominates(i.getParent(), latch)) choices.push_back(&i);
-    }
-    for (llvm::Instruction* choice : choices) {
-      auto* kept =
-          llvm::cast<llvm::Instruction>(llvm::IRBuilder<>(choice->getNextNode()).CreateFreeze(choice));
-      choice->replaceUsesWithIf(kept, [&](const llvm::Use& use) { return use.getUser() != kept; });
-    }
-    return llvm::PreservedAnalyses::none();
-  }
-};
-
 }  // namespace
 
 void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -184,7 +157,6 @@ void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine, Acces
   pipeline.addPass(llvm::DCEPass());
   pipeline.addPass(llvm::LoopSimplifyPass());
   pipeline.addPass(HideInvariantSums());
-  pipeline.addPass(KeepChoicesInPlace());
   llvm::FunctionPassManager few;
   few.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   few.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));

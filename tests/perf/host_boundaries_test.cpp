@@ -282,10 +282,9 @@ TEST(HostBoundaries, OfFluxesCostNothing) {
 // row but the first is taken for one outside.
 TEST(HostBoundaries, OfColoursCostLittle) { expect_costs("colours", colours, 50, 1.15, 1.15); }
 
-// Seen: 1.06 to 1.2; 1.24 where LLVM works out the rows that
-// the edges read for all rows.
+// Seen: 1.05 to 1.24, half of the strips being at an edge; 1.5 where taps are not chosen lane by lane.
 TEST(HostBoundaries, OfRecurrencesCostLittle) {
-  expect_costs("recurrence", recurrence, 200, 1.22, 1.22);
+  expect_costs("recurrence", recurrence, 200, 1.35, 1.35);
 }
 // Seen: 0.88 to 1.12; 2.1 to 2.5 where the sum is written out.
 TEST(HostBoundaries, OfColumnsCostLittle) { expect_costs("columns", column_sums, 200, 1.2, 1.2); }
