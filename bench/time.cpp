@@ -257,7 +257,7 @@ std::vector<TimeCase> time_cases() {
         {2, tall(12, 4, 57)},
         {3, tall(12, 3, 52)},
         {4, tall(12, 3, 57)},
-        {4, narrow(16, 4, 103)}}},
+        {4, narrow(12, 6, 47)}}},
       {"7pt-f64",
        "star of radius 1",
        Float(64),

@@ -146,11 +146,14 @@ Features features_of(const std::vector<Func>& outputs, const Target& target) {
     features.inputs.push_back(reads_of(taps, features.dimensions, bytes));
   }
   Features inside;
-  for (const auto& taps : taps_of(outputs, schedules::Boundaries::Inside)) {
-    inside.inputs.push_back(reads_of(taps, features.dimensions, 1));
+  if (boundaries != schedules::Boundaries::Inside) {
+    for (const auto& taps : taps_of(outputs, schedules::Boundaries::Inside)) {
+      inside.inputs.push_back(reads_of(taps, features.dimensions, 1));
+    }
   }
+  const Features& counted = boundaries == schedules::Boundaries::Inside ? features : inside;
   for (int d = 0; d < features.dimensions; ++d) {
-    features.reach_inside.push_back(inside.reach(static_cast<std::size_t>(d)));
+    features.reach_inside.push_back(counted.reach(static_cast<std::size_t>(d)));
   }
   return features;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -53,50 +54,56 @@ std::int64_t chunk_for(std::int64_t planes, std::int64_t columns, std::int64_t r
 /// take as long as others and longer, for fewer points.
 bool fits(std::int64_t points, std::int64_t tile) { return points % tile == 0; }
 
-/// Planes in shared memory, copied asynchronously, and partial sums: of many taps along z the fastest.
-/// Blocks of 512 threads, 256 points wide, or of 256 threads with four rows each; smaller ones where no
+/// A march with planes in shared memory, copied asynchronously; so many of its blocks are resident on a
+/// multiprocessor. Nothing where the last blocks would be filled in part.
+struct March {
+  std::int64_t threads_x, threads_y, rows, vec, ahead, scatter, resident, min_blocks = 0;
+};
+std::optional<TuneCandidate> marching(const Subject& subject, std::int64_t units,
+                                      const std::string& recipe, const March& march) {
+  constexpr std::int64_t kLongest = 256;
+  const auto& n = subject.extents();
+  const std::int64_t x = march.threads_x * march.vec, y = march.threads_y * march.rows;
+  if (!fits(n[0], x) || !fits(n[1], y)) return std::nullopt;
+  const std::int64_t columns = n[0] / x * n[1] / y;
+  const std::int64_t chunk =
+      chunk_for(n[2], columns, units * march.resident, subject.features().reach(2));
+  schedules::Parameters parameters{{"tile_x", march.threads_x},
+                                   {"tile_y", march.threads_y},
+                                   {"rows", march.rows},
+                                   {"vec", march.vec},
+                                   {"chunk", std::min(chunk, kLongest)},
+                                   {"load", 3},
+                                   {"ahead", march.ahead},
+                                   {"scatter", march.scatter},
+                                   {"min_blocks", march.min_blocks}};
+  if (recipe == kHighOrder) parameters.insert({"window", 0});
+  return candidate(recipe, std::move(parameters));
+}
+
+/// Marches with partial sums: of many taps along z the fastest. Blocks of 512 threads, 256 points wide,
+/// or of 256 threads with four rows each, of which registers leave room for one; smaller ones where no
 /// whole number of those fits.
 void add_marches(const Subject& subject, std::int64_t units, std::vector<TuneCandidate>& all) {
-  constexpr std::int64_t kWide = 256, kLongest = 256;
-  const auto& n = subject.extents();
+  constexpr std::int64_t kWide = 256;
   const std::int64_t vec = std::max<std::int64_t>(1, 16 / subject.features().widest);
-  struct Tile {
-    std::int64_t threads_x, threads_y, rows, ahead, scatter, min_blocks;
-  };
-  const auto add = [&](const std::string& recipe, const Tile& tile) {
-    const auto& [threads_x, threads_y, rows, ahead, scatter, min_blocks] = tile;
-    if (!fits(n[0], threads_x * vec) || !fits(n[1], threads_y * rows)) return false;
-    // Of four rows, and of 512 threads, registers leave room for one block.
-    const std::int64_t resident = min_blocks > 0                                       ? min_blocks
-                                  : rows == 4 || threads_x * threads_y >= kManyThreads ? 1
-                                                                                       : 2;
-    const std::int64_t columns = n[0] / (threads_x * vec) * n[1] / (threads_y * rows);
-    const std::int64_t chunk = chunk_for(n[2], columns, units * resident, subject.features().reach(2));
-    schedules::Parameters parameters{{"tile_x", threads_x},
-                                     {"tile_y", threads_y},
-                                     {"rows", rows},
-                                     {"vec", vec},
-                                     {"chunk", std::min(chunk, kLongest)},
-                                     {"load", 3},
-                                     {"ahead", ahead},
-                                     {"scatter", scatter},
-                                     {"min_blocks", min_blocks}};
-    if (recipe == kHighOrder) parameters.insert({"window", 0});
-    all.push_back(candidate(recipe, std::move(parameters)));
-    return true;
+  const auto add = [&](const std::string& recipe, const March& march) {
+    std::optional<TuneCandidate> made = marching(subject, units, recipe, march);
+    if (made) all.push_back(std::move(*made));
+    return made.has_value();
   };
   const std::int64_t wide = kWide / vec, high = kManyThreads / wide;
-  const bool is_double = subject.features().widest > 4;
+  const std::int64_t ahead = subject.features().widest > 4 ? 3 : 2;
   const auto& inputs = subject.features().inputs;
   if (std::any_of(inputs.begin(), inputs.end(), [](const Reads& r) { return r.in_column; })) {
-    add(kHighOrder, {kWarp, 8, 4, 1, kEitherSum, 2});
+    add(kHighOrder, {kWarp, 8, 4, vec, 1, kEitherSum, 2, 2});
   }
-  add(kPlane, {wide, high, 2, is_double ? 3 : 2, kEitherSum, 0});
-  const bool is_wide = add(kPlane, {wide, high, 2, is_double ? 3 : 2, kSum, 0});
-  const bool has_rows = add(kPlane, {kWarp, 8, 4, 2, kSum, 0});
+  add(kPlane, {wide, high, 2, vec, ahead, kEitherSum, 1});
+  const bool is_wide = add(kPlane, {wide, high, 2, vec, ahead, kSum, 1});
+  const bool has_rows = add(kPlane, {kWarp, 8, 4, vec, 2, kSum, 1});
   if (is_wide && has_rows) return;
-  add(kPlane, {kWarp, 8, 2, 3, kSum, 0});
-  add(kPlane, {kWarp, 8, 1, 3, kSum, 0});
+  add(kPlane, {kWarp, 8, 2, vec, 3, kSum, 2});
+  add(kPlane, {kWarp, 8, 1, vec, 3, kSum, 2});
 }
 
 /// What others than marches of sums are the fastest now and then: planes of a thread, rows in shared
@@ -137,18 +144,8 @@ void add_others(const Subject& subject, std::int64_t units, std::vector<TuneCand
   };
   fields(8, 1, 256, 1);
   fields(4, vec, 0, 0);
-  const std::int64_t half = std::max<std::int64_t>(vec / 2, 1);
-  if (!fits(n[0], kWarp * half) || !fits(n[1], 8)) return;
-  const std::int64_t columns = n[0] / (kWarp * half) * n[1] / 8;
-  all.push_back(candidate(kPlane, {{"tile_x", kWarp},
-                                   {"tile_y", 8},
-                                   {"rows", 1},
-                                   {"vec", half},
-                                   {"chunk", chunk_for(n[2], columns, units, features.reach(2))},
-                                   {"load", 3},
-                                   {"ahead", 2},
-                                   {"scatter", 0},
-                                   {"min_blocks", 0}}));
+  const March few{kWarp, 8, 1, std::max<std::int64_t>(vec / 2, 1), 2, 0, 1};
+  if (auto march = marching(subject, units, kPlane, few)) all.push_back(std::move(*march));
 }
 
 /// Several steps in three dimensions: warps side by side in y, one block a multiprocessor. A box of 27
@@ -265,8 +262,8 @@ bool is_choosable(const TuneCandidate& candidate) {
 
 /// What a candidate is taken to need beside no schedule. The model has marches of sums that reach far
 /// for 12 to 28 % slower than they were (bench/results/2026-11-24-h200-chosen.txt), as it guesses their
-/// registers, and blocks of 512 threads, of one input
-/// and more than a few taps, for 2 to 11 % (2026-11-26-h200-tune.txt).
+/// registers, and blocks of 512 threads, of one input and more than a few taps, for 2 to 11 %
+/// (2026-11-26-h200-tune.txt).
 double expected(const Subject& subject, const TuneCandidate& candidate) {
   constexpr std::int64_t kFar = 6;
   constexpr std::size_t kFewTaps = 8;

@@ -9,8 +9,9 @@
 
 namespace mica::tuning {
 
-/// Candidates for the subject's grid: marches of a GPU whose chunks fill whole rounds of its
-/// multiprocessors, rows of a CPU. None where none suits the algorithm.
+/// Candidates for the subject's grid: of a GPU marches whose chunks fill whole rounds of its
+/// multiprocessors, several planes or rows of a thread, tiles of several steps; of a CPU rows. None
+/// where none suits the algorithm.
 std::vector<TuneCandidate> usual_candidates(const Subject& subject);
 
 /// On a smaller grid a launch is most of the time.

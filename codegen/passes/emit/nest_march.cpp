@@ -145,12 +145,7 @@ Expr in_steps(const MarchPlan& plan, const Expr& step, std::int64_t first, std::
   return condition.defined() ? condition && in_time : in_time;
 }
 
-// What threads give to others of the newest plane of `stage`, from the step on in which there is some.
-ir::Stmt once_filled(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
-                     const ir::Stmt& body) {
-  return guarded(in_steps(plan, step, stage.ahead - stage.newest - stage.warm_up(), 0, Expr()), body);
-}
-// What they take, which ends with the planes: where it comes from a copy, that has no more, either.
+// What threads pass to one another of the newest plane of `stage`, in the steps in which there is one.
 ir::Stmt while_filled(const MarchStage& stage, const MarchPlan& plan, const Expr& step,
                       const Expr& count, const ir::Stmt& body) {
   const std::int64_t since = stage.ahead - stage.newest;
@@ -338,7 +333,7 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
   if (waits.copies.when == StepCopies::When::AtStart) stmts.push_back(waits.copies.wait);
   for (const MarchStage& stage : plan.stages) {
     if (stage.newest == stage.ahead) continue;
-    stmts.push_back(once_filled(stage, plan, step, rows.of.at(&stage).given));
+    stmts.push_back(while_filled(stage, plan, step, count, rows.of.at(&stage).given));
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
@@ -367,7 +362,7 @@ ir::Stmt emit_step(const Nesting& nesting, const Nested& frame, std::size_t posi
     const Expr in_time = in_steps(plan, step, -part.stage->warm_up(), part.stage->beyond, count);
     stmts.push_back(ir::make_stmt(ir::Produce{part.func->name, guarded(in_time, made), true}));
     if (part.stage->newest == part.stage->ahead) {
-      stmts.push_back(once_filled(*part.stage, plan, step, rows.of.at(part.stage).given));
+      stmts.push_back(while_filled(*part.stage, plan, step, count, rows.of.at(part.stage).given));
     }
     waits.after(i, stmts);
   }
