@@ -9,6 +9,7 @@
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/analysis/simplify.h"
+#include "codegen/analysis/value_ranges.h"
 #include "codegen/passes/funcs/repeated_work.h"
 #include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
@@ -71,6 +72,17 @@ void place_staged(Program& program) {
 constexpr std::size_t kManyCalls = 16 * kMostInlineCalls;  // more are not counted
 constexpr double kFewPoints = 64;                          // that a remainder may add to a box
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
+/// Operations that a read of every other point or fewer is counted as beside itself: a second vector
+/// and a shuffle or two. (Without it every other level of the fast local Laplacian is computed in the
+/// next: 64 ms for 42.)
+constexpr double kStrided = 3;
+/// The same of a read whose index follows data: the lanes of a vector are loaded one by one.
+constexpr double kGathered = 16;
+/// Operations that a boundary condition is counted as at most: where a point is inside, all that it
+/// works out is gone (split_interiors). (With 7 a Laplacian of a Laplacian under repeat_image in 3-D is
+/// at the root, and takes 1.4 times as long.)
+constexpr double kOfClamp = 3;
 
 /// How many points apart an index is at most for neighbouring points of the variables in scope; 0 for
 /// what does not follow them, such as data within bounds.
@@ -256,28 +268,30 @@ class CallCounter {
       };
       std::map<std::string, Reads> reads;
       const Definition& definition = func->definitions.front();
+      const analysis::Ranges nothing_known;
+      analysis::RangeFinder indices(nothing_known);
       visit_nodes(definition.values, [&](const Expr& e) {
         if (e.as<Binary>() || e.as<Unary>() || e.as<Fma>() || e.as<Select>()) ++operations;
         effort += effort_of(e);
         const auto* access = e.as<Access>();
         if (!access || access->is_self) return;
+        const auto follows_data = [&](const Expr& index) { return indices.reads_data(index); };
+        if (std::ranges::any_of(access->args, follows_data)) operations += kGathered;
         Reads& of = reads[access->name];
         ++of.count;
         if (!is_inline(access->name)) return;
         of.points = std::max(of.points, points_of({func.get(), &definition, access->args}));
       });
       for (const auto& [name, of] : reads) {
-        const double each = is_inline(name) ? operations_.at(name) : 1, times = of.count / of.points;
+        const double each =
+            (is_inline(name) ? operations_.at(name) : 1) + (of.points > 1 ? kStrided : 0);
+        const double times = of.count / of.points;
         const bool ahead = times > 1 && times * each > static_cast<double>(kMostInlineOperations);
         operations += ahead ? of.count : of.count * each;
         effort += ahead || !is_inline(name) ? of.count : of.count * efforts_.at(name);
       }
-      // What a boundary condition works out is gone where a point is inside (split_interiors): no more
-      // than a clamp or two are counted. (With 4 the fast local Laplacian takes 64 ms for 42, with all
-      // of them the fluxes of a mirrored field are arrays.)
-      constexpr double kOfClamps = 7;
       const bool is_gone = !program_.options.target.is_gpu() && only_moves(*func);
-      operations_[func->name] = is_gone ? std::min(operations, kOfClamps) : operations;
+      operations_[func->name] = is_gone ? std::min(operations, kOfClamp) : operations;
       efforts_[func->name] = effort;
     }
   }

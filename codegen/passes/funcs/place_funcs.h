@@ -26,7 +26,7 @@ namespace mica::passes {
 /// How often a Func may be computed for a point of its readers before it is computed ahead of them.
 constexpr std::size_t kMostInlineCalls = 40;
 /// How many operations that may take if it is computed more than once.
-constexpr std::size_t kMostInlineOperations = 250;
+constexpr std::size_t kMostInlineOperations = 235;
 
 void place_funcs(Program& program);
 

@@ -173,6 +173,16 @@ ir::Stmt part(const ir::For& loop, const Expr& from, const Expr& to, const ir::S
   return ir::make_stmt(ir::For{loop.name, from, simplify(to - from), loop.kind, body, loop.rolled});
 }
 
+// The places of `loop` at which what is left of a vector has points: for v in [0, min(16, e - x*16)).
+std::optional<Expr> places_with_points(const ir::For& loop, const ir::Stmt& body) {
+  const auto* tail = body.as<ir::For>();
+  const auto* fewer = tail ? tail->extent.as<Binary>() : nullptr;
+  if (!fewer || fewer->op != BinaryOp::Min) return std::nullopt;
+  analysis::Linear form = analysis::linearize(as_int(fewer->a) ? fewer->b : fewer->a).scaled(-1);
+  form.constant += 1;
+  return leading_places(std::move(form), make_var(loop.name), loop.name);
+}
+
 // Loops whose body is one branch.
 ir::Stmt split_branches(const ir::Stmt& s) {
   ir::Stmt r = ir::map_children(
@@ -187,7 +197,11 @@ ir::Stmt split_branches(const ir::Stmt& s) {
   const std::string split = loop->name + ".whole";
   const Expr whole = simplify(max(0, min(*count, loop->extent))), at = make_var(split);
   std::vector<ir::Stmt> halves{part(*loop, Expr(0), at, branch->then_case)};
-  if (branch->else_case.defined()) halves.push_back(part(*loop, at, loop->extent, branch->else_case));
+  if (const ir::Stmt& rest = branch->else_case; rest.defined()) {
+    const auto points = places_with_points(*loop, rest);
+    const Expr end = points ? simplify(max(at, min(*points, loop->extent))) : loop->extent;
+    halves.push_back(part(*loop, at, end, rest));
+  }
   return ir::make_stmt(ir::LetStmt{split, whole, ir::make_block(std::move(halves))});
 }
 
