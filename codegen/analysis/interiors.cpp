@@ -209,7 +209,7 @@ ir::Stmt Interior::run_let(const ir::Stmt& s, const ir::LetStmt& let) {
   ir::Stmt body = let.body;
   if (!blocks_ && !value.same_as(let.value)) {
     // Of a tile that is whole all vectors are, and nothing is left behind them.
-    value = passes::simplify(value);
+    value = passes::simplify_value(value, known_);
     if (as_int(value) != nullptr) body = with_bound(body, let.name, value);
     if (!body.defined()) return body;
   }

@@ -138,5 +138,14 @@ TEST(FoundByFuzzing, RowsOfACopyAreTakenWhileItHasPlanes) {
   }
 }
 
+// A value that wraps around was taken for a coordinate, which does not, where its loop's ends were taken
+// apart: x <= x + 2147483646 does not hold from 2 on.
+TEST(FoundByFuzzing, ValuesBetweenTheEndsOfALoopWrapAround) {
+  Func f("f");
+  const Expr wraps = cast<float>(cast<int>(x) <= cast<int>(x + 2147483646));
+  f(x, y) = select(1 <= cast<int>(x), wraps, f(x + 1, y));
+  EXPECT_TRUE(matches_oracle({f}, {{0, 7}, {0, 1}}, {}, {Target::host()}));
+}
+
 }  // namespace
 }  // namespace mica::test

@@ -199,7 +199,8 @@ ir::Stmt split_branches(const ir::Stmt& s) {
   std::vector<ir::Stmt> halves{part(*loop, Expr(0), at, branch->then_case)};
   if (const ir::Stmt& rest = branch->else_case; rest.defined()) {
     const auto points = places_with_points(*loop, rest);
-    const Expr end = points ? simplify(max(at, min(*points, loop->extent))) : loop->extent;
+    const bool ends_before = points && !equal(*points, loop->extent);
+    const Expr end = ends_before ? simplify(max(at, min(*points, loop->extent))) : loop->extent;
     halves.push_back(part(*loop, at, end, rest));
   }
   return ir::make_stmt(ir::LetStmt{split, whole, ir::make_block(std::move(halves))});
