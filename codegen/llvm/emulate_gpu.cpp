@@ -1,7 +1,10 @@
 // Loads device kernels for the emulator.
+#include <algorithm>
 #include <set>
 #include <utility>
 
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Coroutines/CoroCleanup.h>
@@ -48,9 +51,20 @@ class LoadedEmulatedKernel : public LoadedKernel {
   std::shared_ptr<HostCode> code_;
 };
 
-llvm::FunctionPassManager simplification() {
+/// Would SROA take more than a second or two for what the module's threads keep in registers? Its time
+/// grows with the number of those times that of the blocks: nearly all accesses have one of their own.
+bool has_many_registers(const llvm::Module& module) {
+  constexpr std::size_t kMostRegistersOfBlocks = 50'000'000;
+  return std::ranges::any_of(module, [](const llvm::Function& function) {
+    const auto allocates = [](const llvm::Instruction& i) { return llvm::isa<llvm::AllocaInst>(i); };
+    const auto registers = std::ranges::count_if(llvm::instructions(function), allocates);
+    return function.size() * static_cast<std::size_t>(registers) > kMostRegistersOfBlocks;
+  });
+}
+
+llvm::FunctionPassManager simplification(bool in_memory) {
   llvm::FunctionPassManager pipeline;
-  pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  if (!in_memory) pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   pipeline.addPass(llvm::EarlyCSEPass());
   pipeline.addPass(llvm::SimplifyCFGPass());
   pipeline.addPass(llvm::DCEPass());
@@ -71,12 +85,13 @@ void split_coroutines(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
 
+  const bool in_memory = has_many_registers(module);
   llvm::ModulePassManager pipeline;
   pipeline.addPass(llvm::CoroEarlyPass());
-  pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(simplification()));
+  pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(simplification(in_memory)));
   pipeline.addPass(llvm::createModuleToPostOrderCGSCCPassAdaptor(llvm::CoroSplitPass()));
   pipeline.addPass(llvm::CoroCleanupPass());
-  pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(simplification()));
+  pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(simplification(in_memory)));
   pipeline.run(module, modules);
 }
 
