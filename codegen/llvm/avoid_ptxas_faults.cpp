@@ -200,8 +200,10 @@ void avoid_ptxas_faults(llvm::Module& module) {
   }
 }
 
+namespace {
+
 // A line is "\tneg.s32 \t%r2, %r1;".
-std::string avoid_ptxas_faults(const std::string& ptx) {
+std::string without_negations(const std::string& ptx) {
   static constexpr std::string_view kNegation = "\tneg.s";
   std::string result;
   std::size_t done = 0;
@@ -221,6 +223,36 @@ std::string avoid_ptxas_faults(const std::string& ptx) {
     done = end + 1;
   }
   return result + ptx.substr(done);
+}
+
+// A line is "\tld.global.nc.s16 \t%r6, [%rd6];".
+bool extends_loads(const std::string& ptx) {
+  return ptx.find(".s16 \t%r") != std::string::npos || ptx.find(".s8 \t%r") != std::string::npos;
+}
+
+// A line is "\tmov.b32 \t{_, %rs3}, %r6;".
+std::string without_upper_halves(const std::string& ptx) {
+  static constexpr std::string_view kUpperHalf = "\tmov.b32 \t{_, ";
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t at = ptx.find(kUpperHalf); at != std::string::npos;
+       at = ptx.find(kUpperHalf, at + kUpperHalf.size())) {
+    const std::size_t half = at + kUpperHalf.size();
+    const std::size_t brace = ptx.find("}, ", half), whole = brace + 3, end = ptx.find(';', half);
+    internal_check(brace < end && end != std::string::npos, "half of a register in PTX has this form");
+    result += ptx.substr(done, at - done) + "\t{ .reg .b32 %upper; shr.u32 %upper, " +
+              ptx.substr(whole, end - whole) + ", 16; cvt.u16.u32 " + ptx.substr(half, brace - half) +
+              ", %upper; }";
+    done = end + 1;
+  }
+  return result + ptx.substr(done);
+}
+
+}  // namespace
+
+std::string avoid_ptxas_faults(const std::string& ptx) {
+  const std::string result = without_negations(ptx);
+  return extends_loads(result) ? without_upper_halves(result) : result;
 }
 
 }  // namespace mica::llvm_backend

@@ -19,6 +19,8 @@ namespace mica::llvm_backend {
 ///   add.s16x2 of two constants: the upper half keeps one of them alone, so {1, 1} + {1, 1} is {2, 1}
 ///   min.s16 or max.s16 with 0, then setp.eq with 0: VIMNMX.S16x2 says which operand it took, and the
 ///     answer is read the wrong way round, so (min(5, 0) == 0) is false
+///   mov.b32 {_, upper} of what ld.s16 or ld.s8 extended, or of an exclusive or with it: `upper` is the
+///     lower half, so 5 + (5 >> 16) of an i16 is 10
 ///
 /// A negation of up to 32 bits becomes not and add 1 in inline assembly, out of the reach of LLVM's
 /// instruction selection, which would make neg of it again; abs likewise a shift, an exclusive or and a
@@ -28,7 +30,8 @@ namespace mica::llvm_backend {
 void avoid_ptxas_faults(llvm::Module& module);
 
 /// The same for the PTX that LLVM has written: negations of 16 and 32 bits that its instruction
-/// selection has made of other code, such as the lower half of one of 64 bits.
+/// selection has made of other code, such as the lower half of one of 64 bits; and upper halves, as
+/// shifts, where the PTX extends what it loads.
 std::string avoid_ptxas_faults(const std::string& ptx);
 
 }  // namespace mica::llvm_backend

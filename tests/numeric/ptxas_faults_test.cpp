@@ -98,6 +98,25 @@ TEST(PtxasFaults, ExtremaThatEqualTheirBound) {
   }
 }
 
+TEST(PtxasFaults, UpperHalvesOfNarrowElements) {
+  for (const Type type : {Int(8), Int(16)}) {
+    const auto upper = [](const Expr& e) { return cast<std::int16_t>(e >> 16); };
+    check(type, [&](const auto& u) { return u[0] + cast(type, upper(cast<int>(u[1]))); });
+    check(type, [&](const auto& u) { return cast(type, cast(Int(16), u[0]) / upper(cast<int>(u[1]))); });
+    check(type, [&](const auto& u) {
+      return select(upper(cast<int>(u[1])) == cast<std::int16_t>(-1), u[0], u[2]);
+    });
+    check(type, [&](const auto& u) { return u[0] * cast(type, upper(cast<int>(u[1]) ^ 0x5555)); });
+    check(type, [&](const auto& u) { return u[0] - cast(type, upper(max(cast<int>(u[1]), u[2]))); });
+  }
+  for (const Type type : {Int(8), Int(16), Int(32)}) {
+    const auto upper = [](const Expr& e) { return cast<int>(cast(Int(64), e) >> 32); };
+    check(type, [&](const auto& u) { return cast<int>(u[0]) + upper(u[1]); });
+    check(type, [&](const auto& u) { return cast<int>(u[0]) / upper(cast(Int(64), u[1]) ^ 0x5555); });
+    check(type, [&](const auto& u) { return select(upper(u[1]) == -1, u[0], u[2]); });
+  }
+}
+
 TEST(PtxasFaults, PairsOfNarrowElementsAddConstants) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16), Int(32)}) {
     check(type, [&](const auto& u) { return u[0] + cast(type, x); });

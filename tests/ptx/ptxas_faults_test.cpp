@@ -62,6 +62,16 @@ TEST(PtxasFaults, MagnitudesAreNotTakenForPositive) {
   }
 }
 
+TEST(PtxasFaults, UpperHalvesOfExtendedLoadsAreShiftedDown) {
+  for (const Type type : {Int(8), Int(16)}) {
+    const std::string text = text_of(type, 1, [](const auto& u, const auto& i) {
+      return cast<std::int16_t>(u(i)) + cast<std::int16_t>(cast<int>(u(i + 1)) >> 16);
+    });
+    EXPECT_EQ(text.find("{_, "), std::string::npos) << text;
+    EXPECT_NE(text.find("shr.u32 %upper, "), std::string::npos) << text;
+  }
+}
+
 TEST(PtxasFaults, ExtremaHave32BitsAtLeast) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
     for (const int lanes : {1, 2, 4}) {
