@@ -76,6 +76,15 @@ std::string first_store_inside(const std::string& text, const std::string& loop)
   return text.substr(line, text.find('\n', store) + 1 - line);
 }
 
+// Of a column that is computed row by row, the rows inside are a loop of their own.
+TEST_F(SplitInteriors, OfRecurrencesAskNothingOfEachRow) {
+  const Func b = BoundaryConditions::repeat_edge(u_);
+  f_(x, y) = select(y == 0, b(x - 1, y), b(x, y - 1) + 0.5F * f_(x, y - 1));
+  const std::string text = code(f_);
+  EXPECT_NE(text.find("for f.y in [f.y.inside, "), std::string::npos) << text;
+  EXPECT_EQ(text.find("if f.y.inside <= f.y"), std::string::npos) << text;
+}
+
 TEST_F(SplitInteriors, OfTilesHaveNoneOfTheCondition) {
   using namespace BoundaryConditions;
   const Var xo("xo"), yo("yo"), xi("xi"), yi("yi"), t("t");

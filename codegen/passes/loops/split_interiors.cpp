@@ -320,11 +320,12 @@ class Splitter {
       give_room(*line, loop);
       return split_line(lanes, *line);
     }
-    return split(loop, inside, ends_of(loop, interior.inequalities()), innermost, shared_edges);
+    return split(loop, inside, interior, innermost, shared_edges);
   }
 
-  ir::Stmt split(const ir::For& loop, const ir::Stmt& inside, const std::pair<Expr, Expr>& ends,
-                 bool innermost, bool shared_edges) {
+  ir::Stmt split(const ir::For& loop, const ir::Stmt& inside, const Interior& interior, bool innermost,
+                 bool shared_edges) {
+    const std::pair<Expr, Expr> ends = ends_of(loop, interior.inequalities());
     const Expr begin = make_var(first_of(loop)), end = make_var(last_of(loop)), at = make_var(loop.name);
     const auto with_ends = [&](const ir::Stmt& body) { return let_ends(loop, ends, body); };
     if (fewest_copies_ || (loop.kind == LoopKind::Serial && innermost)) {
@@ -334,10 +335,22 @@ class Splitter {
                                 [&](const Expr&) { return points; }));
     }
     const ir::Stmt within = run(inside);
+    if (loop.kind == LoopKind::Serial && interior.stride() == 1 && !is_few(loop)) {
+      const ir::Stmt beside = run_beside(loop.body);
+      return with_ends(in_parts(loop, within, simplify(loop.min + loop.extent), Edges::Shared,
+                                [&](const Expr&) { return beside; }));
+    }
     const ir::Stmt chosen =
         ir::make_stmt(ir::If{begin <= at && at < end, within, run_beside(loop.body)});
     return ir::make_stmt(
         ir::For{loop.name, loop.min, loop.extent, loop.kind, with_ends(chosen), loop.rolled});
+  }
+
+  // Is the loop known to have few iterations? Of a long one, over rows, tests cost more than its three
+  // parts: what LLVM makes ready for the edges it makes ready in each row.
+  bool is_few(const ir::For& loop) const {
+    const auto count = analysis::range_of(loop.extent, ranges_).max;
+    return count && *count <= kFewIterations;
   }
 
   // Of a vector at an edge most points are inside: one by one, they need no clamp either.
