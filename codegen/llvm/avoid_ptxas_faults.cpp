@@ -12,6 +12,7 @@
 #include "codegen/llvm/avoid_ptxas_faults_llvm.h"
 #include "codegen/llvm/call_asm_llvm.h"
 #include "dsl/expr/diagnostics.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::llvm_backend {
 namespace {
@@ -202,27 +203,35 @@ void avoid_ptxas_faults(llvm::Module& module) {
 
 namespace {
 
-// A line is "\tneg.s32 \t%r2, %r1;".
-std::string without_negations(const std::string& ptx) {
-  static constexpr std::string_view kNegation = "\tneg.s";
+/// `ptx` with what `other_way` gives for the instructions that begin like this, of their text from there
+/// to the semicolon; nothing: they stay.
+std::string rewritten(const std::string& ptx, std::string_view begin,
+                      FunctionRef<std::optional<std::string>(const std::string& rest)> other_way) {
   std::string result;
   std::size_t done = 0;
-  for (std::size_t at = ptx.find(kNegation); at != std::string::npos;
-       at = ptx.find(kNegation, at + kNegation.size())) {
-    const std::size_t bits_at = at + kNegation.size();
-    const std::string bits = ptx.substr(bits_at, ptx.find_first_of(" \t", bits_at) - bits_at);
-    if (bits != "16" && bits != "32") continue;
-    const std::size_t to = ptx.find('%', bits_at);
-    const std::size_t comma = ptx.find(", ", bits_at);
-    const std::size_t end = ptx.find(';', bits_at);
-    internal_check(to < comma && comma < end && end != std::string::npos,
-                   "a negation in PTX has this form");
-    const std::string target = ptx.substr(to, comma - to);
-    result += ptx.substr(done, at - done) + "\tnot.b" + bits + " \t" + ptx.substr(to, end - to) +
-              ";\n\tadd.s" + bits + " \t" + target + ", " + target + ", 1;";
+  for (std::size_t at = ptx.find(begin); at != std::string::npos;
+       at = ptx.find(begin, at + begin.size())) {
+    const std::size_t rest = at + begin.size(), end = ptx.find(';', rest);
+    internal_check(end != std::string::npos, "an instruction in PTX ends");
+    const auto other = other_way(ptx.substr(rest, end - rest));
+    if (!other) continue;
+    result += ptx.substr(done, at - done) + *other;
     done = end + 1;
   }
   return result + ptx.substr(done);
+}
+
+// A line is "\tneg.s32 \t%r2, %r1;".
+std::string without_negations(const std::string& ptx) {
+  return rewritten(ptx, "\tneg.s", [](const std::string& rest) -> std::optional<std::string> {
+    const std::string bits = rest.substr(0, rest.find_first_of(" \t"));
+    if (bits != "16" && bits != "32") return std::nullopt;
+    const std::size_t to = rest.find('%'), comma = rest.find(", ");
+    internal_check(to < comma && comma != std::string::npos, "a negation in PTX has this form");
+    const std::string target = rest.substr(to, comma - to);
+    return "\tnot.b" + bits + " \t" + rest.substr(to) + ";\n\tadd.s" + bits + " \t" + target + ", " +
+           target + ", 1;";
+  });
 }
 
 // A line is "\tld.global.nc.s16 \t%r6, [%rd6];".
@@ -232,20 +241,12 @@ bool extends_loads(const std::string& ptx) {
 
 // A line is "\tmov.b32 \t{_, %rs3}, %r6;".
 std::string without_upper_halves(const std::string& ptx) {
-  static constexpr std::string_view kUpperHalf = "\tmov.b32 \t{_, ";
-  std::string result;
-  std::size_t done = 0;
-  for (std::size_t at = ptx.find(kUpperHalf); at != std::string::npos;
-       at = ptx.find(kUpperHalf, at + kUpperHalf.size())) {
-    const std::size_t half = at + kUpperHalf.size();
-    const std::size_t brace = ptx.find("}, ", half), whole = brace + 3, end = ptx.find(';', half);
-    internal_check(brace < end && end != std::string::npos, "half of a register in PTX has this form");
-    result += ptx.substr(done, at - done) + "\t{ .reg .b32 %upper; shr.u32 %upper, " +
-              ptx.substr(whole, end - whole) + ", 16; cvt.u16.u32 " + ptx.substr(half, brace - half) +
-              ", %upper; }";
-    done = end + 1;
-  }
-  return result + ptx.substr(done);
+  return rewritten(ptx, "\tmov.b32 \t{_, ", [](const std::string& rest) -> std::optional<std::string> {
+    const std::size_t brace = rest.find("}, ");
+    internal_check(brace != std::string::npos, "half of a register in PTX has this form");
+    return "\t{ .reg .b32 %upper; shr.u32 %upper, " + rest.substr(brace + 3) + ", 16; cvt.u16.u32 " +
+           rest.substr(0, brace) + ", %upper; }";
+  });
 }
 
 }  // namespace

@@ -282,7 +282,7 @@ TEST(HostBoundaries, OfFluxesCostNothing) {
 // row but the first is taken for one outside.
 TEST(HostBoundaries, OfColoursCostLittle) { expect_costs("colours", colours, 50, 1.15, 1.15); }
 
-// Half of the strips are at an edge. Seen: 1.03 to 1.23; 1.14 to 1.38 where each row asks whether it is
+// Half of the strips are at an edge. Seen: 1.03 to 1.27; 1.14 to 1.38 where each row asks whether it is
 // inside, 1.5 where taps are not chosen lane by lane.
 TEST(HostBoundaries, OfRecurrencesCostLittle) {
   expect_costs("recurrence", recurrence, 200, 1.35, 1.35);

@@ -9,6 +9,7 @@
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
+#include "codegen/passes/loops/loop_parts.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -168,10 +169,6 @@ class Guards {
   Expr count_, place_;
   ir::Stmt body_;
 };
-
-ir::Stmt part(const ir::For& loop, const Expr& from, const Expr& to, const ir::Stmt& body) {
-  return ir::make_stmt(ir::For{loop.name, from, simplify(to - from), loop.kind, body, loop.rolled});
-}
 
 // The places of `loop` at which what is left of a vector has points: for v in [0, min(16, e - x*16)).
 std::optional<Expr> places_with_points(const ir::For& loop, const ir::Stmt& body) {

@@ -9,7 +9,8 @@
 //                                        a = clamp(1, 0, n), b = clamp(u.extent.0 + 1, a, n)
 //
 // codegen/analysis/interiors finds inequalities in the loop's variable; all of them hold in [a, b),
-// whose ends are worked out in 64 bits. Outer loops ask `if a <= y < b` instead, once an iteration.
+// whose ends are worked out in 64 bits. Outer loops ask `if a <= y < b` instead, once an iteration, but
+// for serial ones over many rows.
 // Beside the interior of a loop over vectors, taps that stick out are chosen lane by lane (edge_lanes),
 // each end of a row by its own code, which chooses nothing for the other one; a row of hardly more than
 // a vector chooses at both. Where that cannot be, a vector is moved until it is inside, so that only the
