@@ -7,7 +7,7 @@
 namespace mica::iterate {
 namespace {
 
-constexpr std::int64_t kLine = FunctionData::kHeldVectorBytes;
+constexpr std::int64_t kLine = FunctionData::Held::kVectorBytes;
 constexpr std::int64_t kVector = 16;  // bytes of the widest access
 
 }  // namespace

@@ -229,10 +229,8 @@ class HeldInFrame {
       Expr& value = held.function()->definitions.front().values.front();
       clamped_.push_back(value);
       Access access = *value.as<Access>();
-      held.function()->held_of = access.image;
-      held.function()->held_in_vectors = in_lines;
-      held.function()->held_periods = tile.periods.bits();
-      if (tile.periods.any()) held.function()->held_box = tile.box;
+      held.function()->held = {access.image, in_lines, tile.periods.bits(),
+                               tile.periods.any() ? tile.box : nullptr};
       access.args.clear();
       for (const Var& var : held.args()) access.args.emplace_back(var);
       value = make_expr(value.type(), std::move(access));
@@ -244,10 +242,9 @@ class HeldInFrame {
   void keep() { clamped_.clear(); }
   void give_up() {
     for (std::size_t i = 0; i < clamped_.size(); ++i) {
-      held_[i].function()->definitions.front().values.front() = clamped_[i];
-      held_[i].function()->held_in_vectors = false;
-      held_[i].function()->held_periods = 0;
-      held_[i].function()->held_box = nullptr;
+      FunctionData& data = *held_[i].function();
+      data.definitions.front().values.front() = clamped_[i];
+      data.held = {data.held.of, false, 0, nullptr};
     }
     clamped_.clear();
   }

@@ -52,6 +52,7 @@ class LevelMaker {
     std::erase(funcs_, step_func_);
     for (const Replacement& r : state.replacements) fields_.push_back(r.field.data());
     find_varying();
+    find_far();
     for (const auto& func : funcs_) still_.require(func.get());
     tile_.periods = state.periods;
     tile_.box = *std::find_if(fields_.begin(), fields_.end(),
@@ -162,7 +163,7 @@ class LevelMaker {
     if (compute_place(original, false).kind == ComputePlace::Kind::Inline) return false;
     const auto same = [&](const auto& func) { return func.get() == &original; };
     tile_.producers.push_back({Func(copy), *std::find_if(funcs_.begin(), funcs_.end(), same), level,
-                               !level || is_near(original)});
+                               !level || (far_.count(&original) == 0 && is_near(original))});
     return true;
   }
 
@@ -188,19 +189,37 @@ class LevelMaker {
       if (found) varying_.insert(func.get());
     }
   }
-  /// Does every read of what varies follow the Func's own point along each dimension?
+  /// Does the read follow the reader's own point along each dimension?
+  static bool follows(const Access& access, const FunctionData& reader) {
+    bool follows = access.args.size() == reader.args.size();
+    for (std::size_t d = 0; follows && d < access.args.size(); ++d) {
+      follows = uses_var(access.args[d], reader.args[d]);
+    }
+    return follows;
+  }
+  /// Does every read of what varies?
   [[nodiscard]] bool is_near(const FunctionData& func) const {
     bool near = true;
     for (const Definition& definition : func.definitions) {
       analysis::for_each_access(definition, [&](const Access& access) {
-        if (!varies(access)) return;
-        near = near && access.args.size() == func.args.size();
-        for (std::size_t d = 0; near && d < access.args.size(); ++d) {
-          near = uses_var(access.args[d], func.args[d]);
-        }
+        near = near && (!varies(access) || follows(access, func));
       });
     }
     return near;
+  }
+  /// The Funcs that a point of the step needs away from itself, at a row of all or as parts of a sum.
+  void find_far() {
+    const auto visit = [&](const FunctionData& reader) {
+      const bool is_far = far_.count(&reader) > 0;
+      for (const Definition& definition : reader.definitions) {
+        analysis::for_each_access(definition, [&](const Access& access) {
+          if (access.function == nullptr || access.is_self) return;
+          if (is_far || !follows(access, reader)) far_.insert(access.function.get());
+        });
+      }
+    };
+    visit(*step_func_);
+    for (auto reader = funcs_.rbegin(); reader != funcs_.rend(); ++reader) visit(**reader);
   }
 
   /// An input within its own box; outside of it, where a step repeats, what the input is a period away,
@@ -258,7 +277,7 @@ class LevelMaker {
   bool whole_;
   bool holds_;                                        ///< fields are read beyond their boxes
   std::vector<std::shared_ptr<FunctionData>> funcs_;  ///< that the step reads, producers first
-  std::set<const FunctionData*> varying_;
+  std::set<const FunctionData*> varying_, far_;
   FuncCopier still_;  ///< of those that do not vary
   std::vector<std::shared_ptr<const ImageData>> fields_;
   std::vector<Value> now_;

@@ -21,7 +21,7 @@ class Framer {
     for (auto it = funcs.rbegin(); it != funcs.rend(); ++it) {
       if (!is_kept(**it)) continue;
       add(**it);
-      keeps_box_ = keeps_box_ || (*it)->held_of != nullptr;
+      keeps_box_ = keeps_box_ || (*it)->held.of != nullptr;
     }
     if (!beside_own_ && !keeps_box_) return std::nullopt;
     frame_.margin.resize(func_.args.size());

@@ -127,16 +127,18 @@ class FunctionData {
   /// Of boundary conditions: the input whose box they keep to. Null: the box that the user gave.
   std::shared_ptr<const ImageData> box_of;
   /// Of a copy of an input, point by point, in a frame, which sees to it that reads stay within the
-  /// input's box: that input. What such a Func is beyond the box does not matter.
-  std::shared_ptr<const ImageData> held_of;
-  /// Of such a Func: along dimension 0 the input begins and ends where vectors of the consumer's points
-  /// do, if kHeldVectorBytes are a whole number of vectors.
-  bool held_in_vectors = false;
-  /// Of such a Func: dimensions, a bit each, along which it goes on beyond the box as if it repeated,
-  /// and the input whose box repeats there. A read is at most one period beyond.
-  std::uint32_t held_periods = 0;
-  std::shared_ptr<const ImageData> held_box;
-  static constexpr int kHeldVectorBytes = 128;
+  /// input's box. What such a Func is beyond the box does not matter.
+  struct Held {
+    std::shared_ptr<const ImageData> of;  ///< that input; null: the Func is no such copy
+    /// Along dimension 0 the input begins and ends where vectors of the consumer's points do, if
+    /// kVectorBytes are a whole number of vectors.
+    bool in_vectors = false;
+    /// Dimensions, a bit each, along which it goes on beyond the box as if it repeated, and the input
+    /// whose box repeats there. A read is at most one period beyond.
+    std::uint32_t periods = 0;
+    std::shared_ptr<const ImageData> box;
+    static constexpr int kVectorBytes = 128;
+  } held;
   std::vector<Type> types;
   /// [0] is the pure definition.
   std::vector<Definition> definitions;

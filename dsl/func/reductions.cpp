@@ -222,7 +222,7 @@ Expr divided_up(const Expr& a, int by) { return (a + (by - 1)) / by; }
 ///                      of a domain of one dimension, the points x = l + 256*(j + 64*b)
 ///   groups(l, g)       the parts number g, g + 32, g + 64, ... of lane l (b first, then z, w)
 ///   lanes(l)           groups(l, 0) + groups(l, 1) + ...
-///   the value          lanes(0) + lanes(1) + ...
+///   total()            lanes(0) + lanes(1) + ..., the value
 class ParallelReduction {
  public:
   ParallelReduction(const RDomData& domain, Combination reduction, CallSite at)
@@ -239,7 +239,9 @@ class ParallelReduction {
     Func lanes = func("lanes");
     const Var l("lane");
     define(lanes(l, at_), combined(kGroups, [&](int g) { return values_of(groups(l, g, at_)); }));
-    return combined(kLanes, [&](int i) { return values_of(lanes(i, at_)); });
+    Func total = func("total");
+    define(total(at_), combined(kLanes, [&](int i) { return values_of(lanes(i, at_)); }));
+    return values_of(total(at_));
   }
 
  private:

@@ -154,10 +154,7 @@ class PipelineMaker {
                                           [&](const auto& w) { return w.source == *source; });
         if (needs_copy(*source) || (windowed && is_inline(*source))) {
           auto wrapper = make_wrapper(made_of(*source, "staged"), *source, directive.where);
-          wrapper->held_of = f->held_of;
-          wrapper->held_in_vectors = f->held_in_vectors;
-          wrapper->held_periods = f->held_periods;
-          wrapper->held_box = f->held_box;
+          wrapper->held = f->held;
           order.push_back(reads.wrappers.emplace_back(source->name(), wrapper).second);
           held = {wrapper, nullptr};
         }
@@ -440,11 +437,9 @@ class PipelineMaker {
     copy->name = names_->of(&f);
     copy->where = f.where;
     copy->args = vars_.of(f.args);
+    copy->is_scalar = f.is_scalar;
     copy->types = f.types;
-    copy->held_of = f.held_of;
-    copy->held_in_vectors = f.held_in_vectors;
-    copy->held_periods = f.held_periods;
-    copy->held_box = f.held_box;
+    copy->held = f.held;
     for (std::size_t i = 0; i < f.definitions.size(); ++i) {
       const Definition& definition = f.definitions[i];
       Definition d;

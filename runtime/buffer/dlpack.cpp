@@ -72,7 +72,14 @@ std::vector<BufferDim> dims_of(const dlpack::Tensor& tensor, const CallSite& at)
   std::vector<BufferDim> dims = dense_dims(extents);
   if (tensor.strides == nullptr) return dims;
   for (int d = 0; d < tensor.ndim; ++d) {
-    dims[static_cast<std::size_t>(d)].stride = tensor.strides[tensor.ndim - 1 - d];
+    BufferDim& dim = dims[static_cast<std::size_t>(tensor.ndim - 1 - d)];
+    dim.stride = tensor.strides[d];
+    if (dim.stride >= 0 || dim.extent <= 1) continue;
+    throw UserError(fmt::format("dimension {} of a DLPack tensor has a stride of {}: those that are "
+                                "taken over are positive; give a dense copy of it, or the array that "
+                                "it turns round",
+                                d, dim.stride),
+                    at);
   }
   return dims;
 }

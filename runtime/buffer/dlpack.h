@@ -68,12 +68,13 @@ concept LaidOutAsManagedTensor = std::is_standard_layout_v<T> && sizeof(T) == si
 
 /// A buffer of `tensor`'s memory, which is read and written in place. Dimensions come in the opposite
 /// order, as Mica's first is the fastest and DLPack's last: the array a[z][y][x] is the buffer a(x, y,
-/// z). Mins are 0; strides of any sign are taken over. The buffer owns the tensor: its deleter is called
-/// when the last buffer and expression that use the memory are gone. Memory on a GPU must be ready:
-/// DLPack leaves it to the two sides to order their streams.
+/// z). Mins are 0; strides are taken over. The buffer owns the tensor: its deleter is called when the
+/// last buffer and expression that use the memory are gone. Memory on a GPU must be ready: DLPack leaves
+/// it to the two sides to order their streams.
 ///
-/// UserErrors, after which the tensor is still the caller's: null; more than 4 or no dimensions; lanes
-/// other than 1; an element type that Mica does not have, a device that it does not reach; elements that
+/// UserErrors, after which the tensor is still the caller's: null; more than 6 or no dimensions; lanes
+/// other than 1; an element type that Mica does not have, a device that it does not reach; a stride
+/// below 0, as of an array that is turned round (a Buffer made of a pointer takes those); elements that
 /// share addresses (a stride of 0) or do not lie at multiples of their size.
 AnyBuffer from_dlpack(dlpack::ManagedTensor* tensor, CallSite at = CallSite::current());
 template <dlpack::LaidOutAsManagedTensor T>

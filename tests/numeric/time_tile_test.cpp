@@ -383,6 +383,54 @@ TEST(TimeTile, AMeanOfTheWholeField) {
   steps(Target::gpu_emulator(), CallSite::current());
 }
 
+// A sum of many points is made of Funcs, whose points have nothing to do with the step's. Taken for some
+// that follow it, they were computed in each tile, and 8,192 of their values were written out for each
+// point of the step: a minute was not enough to compile that.
+TEST(TimeTile, ASumOfTheWholeFieldAsAnExpression) {
+  for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+    const ImageParam u(Float(32), 2, "u");
+    const Param<std::int32_t> first("first", 3), points("points", 7);
+    const RDom line({{first, points}}, "line"), box({{0, 40}, {0, 30}}, "box");
+    for (const Expr& sum : {maximum(line, u(line, line)), mica::sum(box, u(box.x, box.y))}) {
+      Func next("next");
+      next(x, y) = 0.5F * u(x, y) + 0.25F * (u(x - 1, y) + u(x, y + 1)) - 0.001F * sum;
+      if (target.is_gpu()) next.gpu_tile(x, y, 8, 4);
+      Iteration plain({{u, next}}), tiled({{u, next}});
+      tiled.time_tile(2);
+      AnyBuffer field = random_over(Float(32), {{0, 40}, {0, 30}}, 4);
+      if (!target.is_gpu()) {
+        EXPECT_TRUE(fails_with(
+            [&] {
+              tiled.run({{u, field}}, 4, {.target = target});
+            },
+            {"needs the fields away from its own points", "leave time_tile out"}));
+        continue;
+      }
+      testing::internal::CaptureStderr();
+      expect_same(plain, tiled, {u}, {}, {{0, 40}, {0, 30}}, 2, {2, 5}, target);
+      EXPECT_NE(testing::internal::GetCapturedStderr(), "") << "that it is not tiled is said";
+    }
+  }
+}
+
+// A Func that follows its own point, and is read at another one.
+TEST(TimeTile, AHelperReadAtAFixedPoint) {
+  const ImageParam u(Float(32), 2, "u");
+  Func half("half"), through("through"), next("next");
+  half(x, y) = 0.5F * u(x, y);
+  half.compute_root();
+  through(x, y) = half(x, y) + 1.0F;
+  next(x, y) = u(x, y) + through(0, 0);
+  Iteration steps({{u, next}});
+  steps.time_tile(2);
+  AnyBuffer field = random_over(Float(32), {{0, 24}, {0, 18}}, 4);
+  EXPECT_TRUE(fails_with(
+      [&] {
+        steps.run({{u, field}}, 4, {.target = Target::host()});
+      },
+      {"half", "needs the fields away from its own points"}));
+}
+
 TEST(TimeTile, CallbacksAndChecksSeeWholeSteps) {
   const ImageParam u(Float(32), 1, "u");
   Func next("next");

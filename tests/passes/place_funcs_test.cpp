@@ -115,6 +115,23 @@ TEST_F(PlaceFuncs, ThatTakeLongAndAreTheSameForManyPointsAreComputedOnce) {
   EXPECT_TRUE(is_inline(same, "dear"));
 }
 
+// The last of a sum's steps adds 256 numbers, as each point of what divides by it would otherwise.
+TEST_F(PlaceFuncs, SingleValuesThatTakeManyOperationsAreComputedOnce) {
+  const RDom all({{0, 512}, {0, 512}}, "all");
+  for (const bool scheduled : {false, true}) {
+    Func scaled("f"), total("total");
+    scaled(x, y) = u_(x, y) / mica::sum(all, u_(all.x, all.y));
+    if (scheduled) scaled.parallel(y);
+    EXPECT_FALSE(is_inline(scaled, "sum.total"));
+    total() = sqrt(mica::sum(all, u_(all.x, all.y)));
+    EXPECT_TRUE(is_inline(total, "sum.total"));
+    scaled = Func("f");
+    scaled(x, y) = u_(x, y) / total();
+    if (scheduled) scaled.parallel(y);
+    EXPECT_FALSE(is_inline(scaled, "total"));
+  }
+}
+
 TEST_F(PlaceFuncs, OfATableThatDataChooseFromAreComputedOnce) {
   const auto table_of = [](const Expr& value) {
     Func table("table");

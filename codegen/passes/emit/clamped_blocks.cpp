@@ -439,7 +439,7 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
   // of an input whatever it is read at.
   const auto& funcs = program.pipeline.funcs;
   const bool beyond = std::any_of(funcs.begin(), funcs.end(), [&](const auto& f) {
-    return f->held_of != nullptr && program.placement.at(f->name).level == Placement::Level::At;
+    return f->held.of != nullptr && program.placement.at(f->name).level == Placement::Level::At;
   });
   std::set<std::string> fixed;
   for (const auto& dim : beyond ? std::vector<std::string>() : func.args) {
@@ -455,15 +455,15 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
   Arrays arrays;
   for (const auto& f : funcs) {
     const auto* read = f->definitions.front().values.front().as<Access>();
-    if (f->held_of == nullptr || read == nullptr || read->image != f->held_of) continue;
-    if (f->held_in_vectors) {
-      arrays.in_vectors[read->name] = FunctionData::kHeldVectorBytes / f->types.front().bytes();
+    if (f->held.of == nullptr || read == nullptr || read->image != f->held.of) continue;
+    if (f->held.in_vectors) {
+      arrays.in_vectors[read->name] = FunctionData::Held::kVectorBytes / f->types.front().bytes();
     }
-    if (f->held_periods == 0) continue;
+    if (f->held.periods == 0) continue;
     const auto& inputs = program.pipeline.inputs;
     const auto box = std::find_if(inputs.begin(), inputs.end(),
-                                  [&](const auto& input) { return input.image == f->held_box; });
-    arrays.periods[read->name] = {f->held_periods, box->name};
+                                  [&](const auto& input) { return input.image == f->held.box; });
+    arrays.periods[read->name] = {f->held.periods, box->name};
   }
   if (blocks == ClampedBlocks::AtTheEdge) arrays.needed = &needed;
   std::set<std::string> loops;

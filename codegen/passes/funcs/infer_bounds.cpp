@@ -176,7 +176,7 @@ void emit_checks(Program& program, const Names& of_outputs, const std::string& a
 // A copy of an input, point by point, that keeps to the input's box whatever it is read at: frames see
 // to it.
 bool is_held(const FunctionData& consumer, const Access& access) {
-  return access.image != nullptr && access.image == consumer.held_of &&
+  return access.image != nullptr && access.image == consumer.held.of &&
          std::all_of(access.args.begin(), access.args.end(),
                      [](const Expr& arg) { return arg.as<VarRef>() != nullptr; });
 }

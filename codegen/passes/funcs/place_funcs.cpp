@@ -203,6 +203,10 @@ class CallCounter {
     }
     if (!much.empty()) {
       much += " for a point of what reads it";
+    } else if (std::ranges::all_of(calls.all, [](const Call& c) { return c.reader->is_scalar; })) {
+      return;  // one point reads it
+    } else if (func.is_scalar && operations > static_cast<double>(kMostInlineOperations)) {
+      much = "again for each point of what reads it";
     } else if (is_free_ && efforts_.at(func.name) >= kDear) {
       much = repeated(calls);
     }

@@ -12,7 +12,7 @@
 // Of two dimensions, whose chunks have more first steps, a third march is that of blocks inside along
 // both. So are those of long code, as each part is another copy: inside along all, and the others.
 //
-// Fields that repeat beside their box (FunctionData::held_periods) are remainders; a march of blocks of
+// Fields that repeat beside their box (FunctionData::Held::periods) are remainders; a march of blocks of
 // which no point is more than a period beside its image has choices in their places.
 //
 // Plain tiles, without marches and arrays of their own, are split where that takes boundary conditions
