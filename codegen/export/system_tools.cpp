@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "dsl/expr/diagnostics.h"
+#include "runtime/cuda/gpu_facts.h"
 
 namespace mica::exported {
 
@@ -132,9 +133,10 @@ std::string assemble(const std::string& ptx, int sm) {
   const fs::path source = folder.path() / "kernels.ptx", code = folder.path() / "kernels.cubin";
   write_file(source.string(), ptx, source.string());
   // Lines that the PTX does not have cost nothing.
-  const int status = run_program(
-      {ptxas, "-lineinfo", "-arch=sm_" + std::to_string(sm), source.string(), "-o", code.string()},
-      folder.path() / "log");
+  const int status =
+      run_program({ptxas, "-lineinfo", ptx.size() < kHugePtx ? "-O3" : "-O1",
+                   "-arch=sm_" + std::to_string(sm), source.string(), "-o", code.string()},
+                  folder.path() / "log");
   return status == 0 ? read_file(code).value_or("") : "";
 }
 

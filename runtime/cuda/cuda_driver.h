@@ -87,6 +87,7 @@ enum JitOption : int {
   kJitInfoLogBufferBytes = 4,
   kJitErrorLogBuffer = 5,
   kJitErrorLogBufferBytes = 6,
+  kJitOptimizationLevel = 7,
   kJitGenerateLineInfo = 13,
 };
 

@@ -3,8 +3,10 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "runtime/cuda/cuda_module.h"
+#include "runtime/cuda/gpu_facts.h"
 #include "runtime/run/trace.h"
 
 namespace mica {
@@ -51,17 +53,20 @@ std::string explain(const CudaContext& context, const std::string& ptx, cuda::Re
 /// A linker invocation of the driver's; destroying it frees the machine code that it made.
 class Link {
  public:
-  Link(const cuda::Driver& driver, bool has_lines) : driver_(driver) {
+  Link(const cuda::Driver& driver, const std::string& ptx) : driver_(driver) {
     // Options travel as void*: a buffer's address, or a number in its place.
-    std::array<int, 5> options = {cuda::kJitErrorLogBuffer, cuda::kJitErrorLogBufferBytes,
-                                  cuda::kJitInfoLogBuffer, cuda::kJitInfoLogBufferBytes,
-                                  cuda::kJitGenerateLineInfo};
     const auto number = [](std::uintptr_t value) { return std::bit_cast<void*>(value); };
-    std::array<void*, 5> values = {errors_.data(), number(kLogBytes), notes_.data(), number(kLogBytes),
-                                   number(1)};
-    const std::size_t count = options.size() - (has_lines ? 0 : 1);  // the last one tells of lines
-    driver_.call(driver_.cuLinkCreate_v2, static_cast<unsigned>(count), options.data(), values.data(),
-                 &handle_);
+    std::vector<int> options = {cuda::kJitErrorLogBuffer, cuda::kJitErrorLogBufferBytes,
+                                cuda::kJitInfoLogBuffer, cuda::kJitInfoLogBufferBytes};
+    std::vector<void*> values = {errors_.data(), number(kLogBytes), notes_.data(), number(kLogBytes)};
+    const auto add = [&](int option, std::uintptr_t value) {
+      options.push_back(option);
+      values.push_back(number(value));
+    };
+    if (ptx.find("\n\t.loc\t") != std::string::npos) add(cuda::kJitGenerateLineInfo, 1);
+    if (ptx.size() >= kHugePtx) add(cuda::kJitOptimizationLevel, 1);
+    driver_.call(driver_.cuLinkCreate_v2, static_cast<unsigned>(options.size()), options.data(),
+                 values.data(), &handle_);
   }
   ~Link() { (void)driver_.cuLinkDestroy(handle_); }
   Link(const Link&) = delete;
@@ -97,7 +102,7 @@ class Link {
 std::string link_ptx(const CudaContext& context, const std::string& ptx) {
   const TraceScope trace("assemble PTX");
   const CudaContext::Scope scope(context);
-  Link link(context.driver(), ptx.find("\n\t.loc\t") != std::string::npos);
+  Link link(context.driver(), ptx);
   std::string cubin;
   const char* call = "cuLinkAddData_v2";
   cuda::Result result = link.add_ptx(ptx);

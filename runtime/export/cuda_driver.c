@@ -80,10 +80,17 @@ static int load_module(const Pipeline* pipeline, const Variant* variant, Handle*
     }
   }
   char log[1024] = "";
-  /* The last one where the PTX has the user's lines. */
-  int options[] = {CUDA_ERROR_LOG, CUDA_ERROR_LOG_BYTES, CUDA_GENERATE_LINE_INFO};
-  void* values[] = {log, (void*)(uintptr_t)sizeof log, (void*)(uintptr_t)1};
-  const unsigned count = strstr(variant->ptx, "\n\t.loc\t") != NULL ? 3 : 2;
+  int options[4] = {CUDA_ERROR_LOG, CUDA_ERROR_LOG_BYTES};
+  void* values[4] = {log, (void*)(uintptr_t)sizeof log};
+  unsigned count = 2;
+  if (strstr(variant->ptx, "\n\t.loc\t") != NULL) {
+    options[count] = CUDA_GENERATE_LINE_INFO;
+    values[count++] = (void*)(uintptr_t)1;
+  }
+  if (strlen(variant->ptx) >= HUGE_PTX) {
+    options[count] = CUDA_OPTIMIZATION_LEVEL;
+    values[count++] = (void*)(uintptr_t)1;
+  }
   Handle link = NULL;
   void* code = NULL;
   size_t bytes = 0;

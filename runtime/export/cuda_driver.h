@@ -15,7 +15,9 @@ enum {
   CUDA_INPUT_PTX = 1,                /* CUjitInputType */
   CUDA_ERROR_LOG = 5,                /* CUjit_option: buffer, then its bytes */
   CUDA_ERROR_LOG_BYTES = 6,
-  CUDA_GENERATE_LINE_INFO = 13 /* CUjit_option: 1 */
+  CUDA_OPTIMIZATION_LEVEL = 7,  /* CUjit_option: 0 to 4 */
+  CUDA_GENERATE_LINE_INFO = 13, /* CUjit_option: 1 */
+  HUGE_PTX = 4 << 20            /* kHugePtx */
 };
 
 #define CUDA_REQUIRED(X)                                                                           \

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/cuda/gpu_facts.h"
 #include "tests/fake_cuda/fake_state.h"
 
 namespace {
@@ -99,6 +100,7 @@ Result cuLinkCreate_v2(unsigned options, int* names, void** values, cuda::LinkHa
     if (names[i] == cuda::kJitErrorLogBufferBytes) {
       made->error_log_bytes = reinterpret_cast<std::size_t>(values[i]);
     }
+    if (names[i] == cuda::kJitOptimizationLevel) made->level = reinterpret_cast<std::size_t>(values[i]);
     if (names[i] == cuda::kJitGenerateLineInfo) made->keeps_lines = values[i] != nullptr;
   }
   *link = reinterpret_cast<cuda::LinkHandle>(add<void*>(state().links, std::move(made)));
@@ -124,6 +126,9 @@ Result cuLinkAddData_v2(cuda::LinkHandle link, int kind, void* data, std::size_t
   // The driver would forget them without a word.
   if (found->keeps_lines != (ptx.find("\t.loc\t") != std::string::npos)) {
     return refuse(*found, cuda::kErrorInvalidPtx, "lines are kept where there are some, and only there");
+  }
+  if ((found->level == 1) != (ptx.size() >= mica::kHugePtx)) {
+    return refuse(*found, cuda::kErrorInvalidPtx, "a level for huge PTX, and for no other");
   }
   // PTX 8.x came with CUDA 12, 9.x with CUDA 13.
   if (major > state().driver_version / 1000 - 4) {

@@ -41,6 +41,7 @@ struct Link {
   char* error_log = nullptr;
   std::size_t error_log_bytes = 0;
   bool keeps_lines = false;
+  std::size_t level = 4;  // of optimisation
 };
 struct GraphLaunch {
   cuda::KernelNode node;

@@ -94,6 +94,7 @@ TEST(CudaDeclarations, OfAttributesAndFlagsAreThoseOfTheToolkit) {
   EXPECT_EQ(int{cuda::kJitInfoLogBufferBytes}, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
   EXPECT_EQ(int{cuda::kJitErrorLogBuffer}, CU_JIT_ERROR_LOG_BUFFER);
   EXPECT_EQ(int{cuda::kJitErrorLogBufferBytes}, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+  EXPECT_EQ(int{cuda::kJitOptimizationLevel}, CU_JIT_OPTIMIZATION_LEVEL);
   EXPECT_EQ(int{cuda::kJitInputPtx}, CU_JIT_INPUT_PTX);
   EXPECT_EQ(int{cuda::kTextureAlignment}, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
   EXPECT_EQ(int{cuda::kMaxTexture1dLinearWidth}, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH);

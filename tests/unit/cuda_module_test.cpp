@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/cuda/gpu_facts.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/temporary_folder.h"
 
@@ -67,6 +68,12 @@ TEST_F(CudaModules, KeepTheUsersLines) {
   const std::string ptx = fake_ptx({"next"}, 2, "") + "\n\t.loc\t1 12 0\n";
   const LoadedKernels kernels = load_kernels(open(), KernelCache({}), ptx, {{"next", 0}}, key());
   EXPECT_EQ(info_of(kernels, 0).ptx, ptx);
+}
+
+// It refuses huge PTX, too, that it would assemble for minutes.
+TEST_F(CudaModules, AreAssembledInTimeWhenTheyAreHuge) {
+  const std::string ptx = fake_ptx({"next"}, 2, "//" + std::string(kHugePtx, ' '));
+  EXPECT_EQ(load_kernels(open(), KernelCache({}), ptx, {{"next", 0}}, key()).size(), 1U);
 }
 
 TEST_F(CudaModules, LaunchWithTheGridBlockMemoryAndArgumentsGiven) {
