@@ -54,19 +54,20 @@ std::string explain(const CudaContext& context, const std::string& ptx, cuda::Re
 class Link {
  public:
   Link(const cuda::Driver& driver, const std::string& ptx) : driver_(driver) {
-    // Options travel as void*: a buffer's address, or a number in its place.
-    const auto number = [](std::uintptr_t value) { return std::bit_cast<void*>(value); };
-    std::vector<int> options = {cuda::kJitErrorLogBuffer, cuda::kJitErrorLogBufferBytes,
-                                cuda::kJitInfoLogBuffer, cuda::kJitInfoLogBufferBytes};
-    std::vector<void*> values = {errors_.data(), number(kLogBytes), notes_.data(), number(kLogBytes)};
-    const auto add = [&](int option, std::uintptr_t value) {
-      options.push_back(option);
-      values.push_back(number(value));
+    const auto add = [&](int option, void* value) {
+      options_.push_back(option);
+      values_.push_back(value);
     };
-    if (ptx.find("\n\t.loc\t") != std::string::npos) add(cuda::kJitGenerateLineInfo, 1);
-    if (ptx.size() >= kHugePtx) add(cuda::kJitOptimizationLevel, 1);
-    driver_.call(driver_.cuLinkCreate_v2, static_cast<unsigned>(options.size()), options.data(),
-                 values.data(), &handle_);
+    // Values travel as void*: a buffer's address, or a number in its place.
+    const auto number = [](std::uintptr_t value) { return std::bit_cast<void*>(value); };
+    add(cuda::kJitErrorLogBuffer, errors_.data());
+    add(cuda::kJitErrorLogBufferBytes, number(kLogBytes));
+    add(cuda::kJitInfoLogBuffer, notes_.data());
+    add(cuda::kJitInfoLogBufferBytes, number(kLogBytes));
+    if (ptx.find("\n\t.loc\t") != std::string::npos) add(cuda::kJitGenerateLineInfo, number(1));
+    if (ptx.size() >= kHugePtx) add(cuda::kJitOptimizationLevel, number(1));
+    driver_.call(driver_.cuLinkCreate_v2, static_cast<unsigned>(options_.size()), options_.data(),
+                 values_.data(), &handle_);
   }
   ~Link() { (void)driver_.cuLinkDestroy(handle_); }
   Link(const Link&) = delete;
@@ -95,6 +96,9 @@ class Link {
   const cuda::Driver& driver_;
   cuda::LinkHandle handle_ = nullptr;
   std::array<char, kLogBytes> errors_{}, notes_{};
+  // The driver writes how long the logs are in place of how long they may be.
+  std::vector<int> options_;
+  std::vector<void*> values_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Driver functions for linking, modules, kernels and launches.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <sstream>
@@ -95,6 +96,8 @@ extern "C" {
 Result cuLinkCreate_v2(unsigned options, int* names, void** values, cuda::LinkHandle* link) {
   FAKE_CALL(Context);
   auto made = std::make_unique<Link>();
+  made->values = values;
+  made->known.assign(values, values + options);
   for (unsigned i = 0; i < options; ++i) {
     if (names[i] == cuda::kJitErrorLogBuffer) made->error_log = static_cast<char*>(values[i]);
     if (names[i] == cuda::kJitErrorLogBufferBytes) {
@@ -115,6 +118,10 @@ Result cuLinkAddData_v2(cuda::LinkHandle link, int kind, void* data, std::size_t
   const std::string ptx(static_cast<const char*>(data), bytes > 0 ? bytes - 1 : 0);
   if (kind != cuda::kJitInputPtx || ptx.size() != std::strlen(static_cast<const char*>(data))) {
     return refuse(*found, cuda::kErrorInvalidValue, "not text that ends in a zero");
+  }
+  // They must be there as long as the linker is: the driver writes to some.
+  if (!std::equal(found->known.begin(), found->known.end(), found->values)) {
+    return refuse(*found, cuda::kErrorInvalidValue, "the options' values are gone");
   }
   const std::string version = word_after(ptx, ".version");
   int major = 0, minor = 0;
@@ -143,6 +150,8 @@ Result cuLinkComplete(cuda::LinkHandle link, void** code, std::size_t* bytes) {
   FAKE_CALL(Context);
   Link* const found = find(state().links, link);
   if (found == nullptr) return cuda::kErrorInvalidHandle;
+  // As the driver does with the sizes of its logs.
+  std::copy(found->known.begin(), found->known.end(), found->values);
   *code = found->code.data();
   *bytes = found->code.size();
   return cuda::kSuccess;

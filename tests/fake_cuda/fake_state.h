@@ -41,7 +41,9 @@ struct Link {
   char* error_log = nullptr;
   std::size_t error_log_bytes = 0;
   bool keeps_lines = false;
-  std::size_t level = 4;  // of optimisation
+  std::size_t level = 4;    // of optimisation
+  void** values = nullptr;  // of its options, the caller's, and what is in them
+  std::vector<void*> known;
 };
 struct GraphLaunch {
   cuda::KernelNode node;
