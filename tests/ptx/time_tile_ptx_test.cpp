@@ -155,5 +155,40 @@ TEST(TimeTilePtx, LevelsOfRowsAreArithmeticAndShufflesAlone) {
   }
 }
 
+// Without a schedule: what registers hold in one kernel, where that is the faster way, and anything else
+// one level after the other.
+TEST(TimeTilePtx, WideStarsInRegistersOrOneLevelAfterTheOther) {
+  struct Star {
+    Type type;
+    int radius, steps;
+    bool in_one;
+  };
+  const Var x("x"), y("y");
+  for (const Star& star :
+       {Star{Float(32), 2, 4, true}, Star{Float(32), 3, 2, true}, Star{Float(64), 2, 4, true},
+        Star{Int(16), 2, 2, true}, Star{Float(32), 3, 4, false}, Star{Float(32), 4, 2, false},
+        Star{Int(16), 3, 2, false}, Star{UInt(16), 7, 4, false}}) {
+    const ImageParam u(star.type, 2, "u");
+    Expr sum = u(x, y);
+    for (int k = 1; k <= star.radius; ++k) {
+      sum = sum - cast(star.type, k) * (u(x - k, y) + u(x, y - k)) + u(x + k, y) - u(x, y + k);
+    }
+    Func next("next");
+    next(x, y) = sum;
+    Iteration steps({{u, next}});
+    steps.time_tile(star.steps);
+    testing::internal::CaptureStderr();
+    const std::string ptx = steps.compile_to_ptx(90);
+    testing::internal::GetCapturedStderr();
+    EXPECT_EQ(count(ptx, ".visible .entry"), star.in_one ? 1U : static_cast<std::size_t>(star.steps))
+        << to_string(star.type) << " of radius " << star.radius;
+    const Assembled result = assemble(ptx, 90);
+    if (!result.available) GTEST_SKIP() << "there is no ptxas";
+    EXPECT_TRUE(result.ok) << result.output;
+    // (Of four steps of radius 2, which are still more than twice as fast.)
+    EXPECT_LE(result.largest("bytes spill stores"), star.in_one ? 512 : 0) << result.output;
+  }
+}
+
 }  // namespace
 }  // namespace mica::test
