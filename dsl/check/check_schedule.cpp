@@ -77,14 +77,17 @@ class DirectiveChecker {
                       "read_only({}), which loads any",
                       d.source, to_string(type), counted(type.bytes(), "byte"), d.source));
     }
-    for (const auto& other : f_.func->definitions.front().directives) {
-      const auto* stage = std::get_if<directive::StagedSource>(&other.op);
-      if (!stage || user_name(view_, stage->source) != d.source) continue;
-      if (stage->load != LoadPolicy::AsyncCopy && stage->load != LoadPolicy::Bulk) continue;
-      report(
-          fmt::format("{} is staged by LoadPolicy::{}{}, which copies it past the texture: remove "
-                      "this, or stage it by TwoStep",
-                      d.source, to_string(stage->load), line_of(other.where)));
+    for (const FuncView& reader : view_.funcs()) {  // of one kernel
+      if (&reader != &f_ && !view_.is_inside(reader, {f_.name(), ""})) continue;
+      for (const auto& other : reader.func->definitions.front().directives) {
+        const auto* stage = std::get_if<directive::StagedSource>(&other.op);
+        if (!stage || user_name(view_, stage->source) != d.source) continue;
+        if (stage->load != LoadPolicy::AsyncCopy && stage->load != LoadPolicy::Bulk) continue;
+        report(
+            fmt::format("{} is staged by LoadPolicy::{}{}, which copies it past the texture: remove "
+                        "this, or stage it by TwoStep",
+                        d.source, to_string(stage->load), line_of(other.where)));
+      }
     }
   }
   void operator()(const directive::StreamStores&) {

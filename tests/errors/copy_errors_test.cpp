@@ -151,6 +151,25 @@ TEST_F(CopyErrors, TextureOfAStagedCopy) {
   EXPECT_FINDING(next.texture(u), "u is staged by LoadPolicy::AsyncCopy", "line " + std::to_string(line),
                  "TwoStep");
 }
+// By a Func inside its blocks: the kernel has one parameter for the array. Another kernel has its own.
+TEST_F(CopyErrors, TextureOfACopyStagedInsideTheBlocks) {
+  Func inner("inner"), outer("outer");
+  inner(x, y, z) = u(x - 1, y, z) + u(x + 1, y, z);
+  outer(x, y, z) = inner(x, y - 1, z) + inner(x, y, z);
+  outer.gpu_tile(x, y, 8, 4).march(z, 8);
+  inner.compute_at(outer, "z.march").stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
+  EXPECT_FINDING_OF(outer, outer.texture(u), "u is staged by LoadPolicy::AsyncCopy", "TwoStep");
+  inner.clear_schedule();
+  inner.compute_root()
+      .gpu_tile(x, y, 8, 4)
+      .march(z, 8)
+      .stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
+  Func last("last");
+  last(x, y, z) = outer(x, y, z) + u(x, y, z);
+  last.gpu_tile(x, y, z, 8, 4, 1).texture(u);
+  outer.clear_schedule();
+  EXPECT_TRUE(check_of(last).empty()) << check_of(last).front().message;
+}
 TEST_F(CopyErrors, StreamStoresOfAnInlinedFunc) {
   Func out("out");
   out(x, y, z) = next(x, y, z) * 2.0F;
