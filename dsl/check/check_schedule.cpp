@@ -78,7 +78,7 @@ class DirectiveChecker {
                       d.source, to_string(type), counted(type.bytes(), "byte"), d.source));
     }
     for (const FuncView& reader : view_.funcs()) {  // of one kernel
-      if (&reader != &f_ && !view_.is_inside(reader, {f_.name(), ""})) continue;
+      if (!view_.is_inside(reader, {f_.name(), ""})) continue;
       for (const auto& other : reader.func->definitions.front().directives) {
         const auto* stage = std::get_if<directive::StagedSource>(&other.op);
         if (!stage || user_name(view_, stage->source) != d.source) continue;

@@ -159,15 +159,11 @@ TEST_F(CopyErrors, TextureOfACopyStagedInsideTheBlocks) {
   outer.gpu_tile(x, y, 8, 4).march(z, 8);
   inner.compute_at(outer, "z.march").stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
   EXPECT_FINDING_OF(outer, outer.texture(u), "u is staged by LoadPolicy::AsyncCopy", "TwoStep");
-  inner.clear_schedule();
-  inner.compute_root()
-      .gpu_tile(x, y, 8, 4)
-      .march(z, 8)
-      .stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
+  outer.clear_schedule();
+  inner.compute_root().gpu_tile(x, y, z, 8, 4, 1).stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
   Func last("last");
   last(x, y, z) = outer(x, y, z) + u(x, y, z);
   last.gpu_tile(x, y, z, 8, 4, 1).texture(u);
-  outer.clear_schedule();
   EXPECT_TRUE(check_of(last).empty()) << check_of(last).front().message;
 }
 TEST_F(CopyErrors, StreamStoresOfAnInlinedFunc) {
