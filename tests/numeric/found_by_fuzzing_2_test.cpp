@@ -147,5 +147,15 @@ TEST(FoundByFuzzing, ValuesBetweenTheEndsOfALoopWrapAround) {
   EXPECT_TRUE(matches_oracle({f}, {{0, 7}, {0, 1}}, {}, {Target::host()}));
 }
 
+// A plane was filled from a window that holds all points of a step, as if it held those of the threads
+// alone: loops outside of the threads take the others one after the other.
+TEST(FoundByFuzzing, PlanesBesideAWindowOfPointsOneAfterTheOther) {
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  f(x, y) = u(x - 1, y) - u(x, y);
+  f.gpu_tile(x, 4).march(y).register_window(u, y).stage(u, MemoryType::Shared).serial("x.thread");
+  EXPECT_TRUE(matches_oracle({f}, {{0, 8}, {0, 3}}, {u}, gpu_targets()));
+}
+
 }  // namespace
 }  // namespace mica::test
