@@ -167,26 +167,31 @@ class LevelMaker {
     return true;
   }
 
-  [[nodiscard]] bool varies(const Access& access) const {
-    return varying_.count(access.function.get()) > 0 ||
+  [[nodiscard]] bool is_of_fields(const Access& access) const {
+    return of_fields_.count(access.function.get()) > 0 ||
            (access.image != nullptr &&
             std::find(fields_.begin(), fields_.end(), access.image) != fields_.end());
+  }
+  [[nodiscard]] bool varies(const Access& access) const {
+    return varying_.count(access.function.get()) > 0 || is_of_fields(access);
   }
   /// The Funcs in which the fields, or the number of the step, have a part.
   void find_varying() {
     for (const auto& func : funcs_) {
-      bool found = false;
+      bool found = false, of_fields = false;
       for (const Definition& definition : func->definitions) {
         std::vector<Expr> all = definition.values;
         all.insert(all.end(), definition.args.begin(), definition.args.end());
         visit_nodes(all, [&](const Expr& e) {
           const auto* access = e.as<Access>();
           const auto* param = e.as<ParamRef>();
+          of_fields = of_fields || (access != nullptr && is_of_fields(*access));
           found = found || (access != nullptr && varies(*access)) ||
                   (param != nullptr && param->param == step_param().data());
         });
       }
       if (found) varying_.insert(func.get());
+      if (of_fields) of_fields_.insert(func.get());
     }
   }
   /// Does the read follow the reader's own point along each dimension?
@@ -207,13 +212,14 @@ class LevelMaker {
     }
     return near;
   }
-  /// The Funcs that a point of the step needs away from itself, at a row of all or as parts of a sum.
+  /// The Funcs made of the fields that a point of the step needs away from itself, at a row of all or as
+  /// parts of a sum.
   void find_far() {
     const auto visit = [&](const FunctionData& reader) {
       const bool is_far = far_.count(&reader) > 0;
       for (const Definition& definition : reader.definitions) {
         analysis::for_each_access(definition, [&](const Access& access) {
-          if (access.function == nullptr || access.is_self) return;
+          if (of_fields_.count(access.function.get()) == 0 || access.is_self) return;
           if (is_far || !follows(access, reader)) far_.insert(access.function.get());
         });
       }
@@ -277,7 +283,7 @@ class LevelMaker {
   bool whole_;
   bool holds_;                                        ///< fields are read beyond their boxes
   std::vector<std::shared_ptr<FunctionData>> funcs_;  ///< that the step reads, producers first
-  std::set<const FunctionData*> varying_, far_;
+  std::set<const FunctionData*> varying_, of_fields_, far_;
   FuncCopier still_;  ///< of those that do not vary
   std::vector<std::shared_ptr<const ImageData>> fields_;
   std::vector<Value> now_;

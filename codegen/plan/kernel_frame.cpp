@@ -74,6 +74,7 @@ void add_points(KernelFrame& frame) {
     const bool at_once = loop->kind == LoopKind::Vectorized || loop->kind == LoopKind::Unrolled;
     outside = outside && loop->kind != LoopKind::GpuThread && !at_once;
     if (outside) around_threads.insert(loop->name);
+    outside = outside && loop->kind != LoopKind::March;
     if (!at_once) around_points.insert(loop->name);
   }
   for (const auto& dim : frame.dims) {

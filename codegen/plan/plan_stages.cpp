@@ -245,12 +245,7 @@ class Stages {
 
   // Does a plane hold the points of all threads, each once? `column` has the kernel's dimension in each
   // of the Func's. Threads beside each other in a dimension that the Func lacks hold the same point.
-  // Nor do loops outside of the threads take a step's points one after the other: it is filled once.
   [[nodiscard]] bool holds_tile(const Stage& stage, const std::vector<std::string>& column) const {
-    if (frame_.march && frame_.march->position > 0 &&
-        frame_.vars.loops()[frame_.march->position - 1].kind == LoopKind::Serial) {
-      return false;
-    }
     for (std::size_t e = 0; e < frame_.dims.size(); ++e) {
       const bool marched = static_cast<int>(e) == marched_dim();
       const auto d = static_cast<std::size_t>(std::find(column.begin(), column.end(), frame_.dims[e]) -

@@ -413,6 +413,20 @@ TEST(TimeTile, ASumOfTheWholeFieldAsAnExpression) {
   }
 }
 
+// What follows the number of the step alone needs nothing of the fields, wherever it is read.
+TEST(TimeTile, AmplitudesOfAStepThatAreComputedAhead) {
+  const ImageParam u(Float(32), 2, "u");
+  Func wave("wave"), amplitude("amplitude"), next("next");
+  wave(x) = cast<float>(x + step());
+  amplitude() = cast<float>(step()) * 0.25F;
+  wave.compute_root();
+  amplitude.compute_root();
+  next(x, y) = 0.5F * u(x, y) + 0.25F * (u(x - 1, y) + u(x, y + 1)) + wave(x) * amplitude();
+  Iteration plain({{u, next}}), tiled({{u, next}});
+  tiled.time_tile(2);
+  expect_same(plain, tiled, {u}, {}, {{0, 40}, {0, 30}}, 2, {2, 5}, Target::host());
+}
+
 // A Func that follows its own point, and is read at another one.
 TEST(TimeTile, AHelperReadAtAFixedPoint) {
   const ImageParam u(Float(32), 2, "u");

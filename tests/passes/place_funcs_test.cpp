@@ -129,6 +129,10 @@ TEST_F(PlaceFuncs, SingleValuesThatTakeManyOperationsAreComputedOnce) {
     scaled(x, y) = u_(x, y) / total();
     if (scheduled) scaled.parallel(y);
     EXPECT_FALSE(is_inline(scaled, "total"));
+    Func spread("f");
+    spread() = 0.0F;
+    spread() += u_(all.x, all.y) - total();
+    EXPECT_FALSE(is_inline(spread, "total")) << "of each iteration over all";
   }
 }
 

@@ -203,8 +203,8 @@ class CallCounter {
     }
     if (!much.empty()) {
       much += " for a point of what reads it";
-    } else if (std::ranges::all_of(calls.all, [](const Call& c) { return c.reader->is_scalar; })) {
-      return;  // one point reads it
+    } else if (std::ranges::all_of(calls.all, is_single)) {
+      return;
     } else if (func.is_scalar && operations > static_cast<double>(kMostInlineOperations)) {
       much = "again for each point of what reads it";
     } else if (is_free_ && efforts_.at(func.name) >= kDear) {
@@ -214,6 +214,9 @@ class CallCounter {
     placement.level = Placement::Level::Root;
     placement.reason = "inline it would be computed " + much;
   }
+
+  // Is it computed for one point, and not in a reduction's iterations?
+  static bool is_single(const Call& call) { return call.reader->is_scalar && !call.definition->domain; }
 
   // For what the same value would be computed again; empty: for nothing, or it is better so.
   static std::string repeated(const Calls& calls) {
