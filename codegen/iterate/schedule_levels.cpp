@@ -175,24 +175,26 @@ std::int64_t rows_between_reads(const Func& step) {
   return read.last - read.first;
 }
 
+constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
+
 /// Of rows, where the step says nothing: one warp a block, whose registers hold of each point and level
 /// as many values as there are `rows` between those that are read (sums that are not complete, or what
 /// was read before) and, of more than two, as many again. Vectors of 16 bytes were the fastest on an
 /// H200; wider ones leave less beside a warp's points to be computed again, which counts where there are
-/// many levels. Long chunks leave less before them. Nothing where levels one after the other are faster:
-/// on an H100 stars of radius 3 of f32 took 0.19 ms a step of two for 0.31 and of radius 4 0.77 for
-/// 0.28, and of 16 bits 0.18 (radius 2; 0.31 by eight lanes) for 0.20 and 0.45 (radius 3) for 0.27.
+/// many levels. Long chunks leave less before them. Nothing where that was slower than levels one after
+/// the other: on an H100 two steps of f32 stars took 0.19 ms a step for 0.31 at radius 3, and 0.77 at
+/// radius 4, where four take 0.28; of 16 bits at radius 3 0.45, where four take 0.27. Of 16 bits at
+/// radius 2 eight lanes took 0.31, four (by sums that are cut) 0.18.
 std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t rows, bool scatter) {
   constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostRegisters = 128, kRowsPerLevel = 16,
-                kPointsPerLevel = 8, kFewRows = 2, kMostRows = 6, kMostNarrowRows = 4,
-                kMostWideLanes = 4;
+                kPointsPerLevel = 8, kMostRows = 6, kMostNarrowRows = 4, kMostWideLanes = 4;
   const std::vector<Type> types = tile.last.types();
   const int bytes = std::accumulate(types.begin(), types.end(), 0,
                                     [](int sum, Type type) { return sum + std::max(4, type.bytes()); });
   const int levels = static_cast<int>(tile.levels.size()) + 1;
   const bool is_wide = rows > kFewRows;
   if (rows > (types.front().bytes() < 4 ? kMostNarrowRows : kMostRows)) return std::nullopt;
-  const std::int64_t registers = (is_wide ? 2 * rows : 2) * levels * bytes / 4;  // of a point
+  const std::int64_t registers = (is_wide ? 2 * rows : kFewRows) * levels * bytes / 4;  // of a point
   if (registers > kMostRegisters) return std::nullopt;
   int lanes = std::max(1, kVectorBytesOfThread / types.front().bytes());
   if (kWarp * lanes < kPointsPerLevel * levels) lanes *= 2;
@@ -370,7 +372,7 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
     const std::int64_t rows = rows_between_reads(step);
     // Sums that are cut are of few rows: of five (radius 2, f32, four steps) they took 0.24 ms a step,
     // what was read before in registers 0.12.
-    const bool scatters_first = rows <= 2;
+    const bool scatters_first = rows <= kFewRows;
     for (const bool scatter : {scatters_first, !scatters_first}) {
       if (const auto marching = marching_rows(tile, rows, scatter)) ways.push_back(*marching);
     }
