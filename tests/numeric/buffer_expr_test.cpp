@@ -1,4 +1,5 @@
 // Buffers read as inputs, whole and in part, on every target.
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -34,6 +35,26 @@ TEST(BufferInAlgorithm, ViewsOfOneBufferAreInputsOfTheirOwn) {
   f(x, y) = u.sliced(2, 0)(x - 1, y) + u.sliced(2, 1)(x + 1, y) * u.sliced(2, 2)(x, y + 1) -
             u.sliced(2, 1).transposed(0, 1)(y - 1, x) + u.cropped({{0, 33}, {0, 17}, {1, 1}})(x, y, 1);
   EXPECT_TRUE(check_all_targets(f, {{0, 33}, {0, 17}}));
+}
+
+// Of the user's memory, from its last element on, read and written.
+TEST(BufferInAlgorithm, ElementsThatRunBackward) {
+  const Var x("x"), y("y");
+  std::vector<int> memory(80), written(80);
+  for (int i = 0; i < 80; ++i) memory[static_cast<std::size_t>(i)] = i;
+  const Buffer<int> u(memory.data() + 79, std::vector<BufferDim>{{0, 10, -2}, {0, 4, -20}});
+  EXPECT_EQ(u(9, 3), 1);
+  Func f("f");
+  f(x, y) = 3 * u(x, y) + x;
+  for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+    Buffer<int> out(written.data() + 79, std::vector<BufferDim>{{0, 10, -2}, {0, 4, -20}});
+    f.realize(out, target);
+    out.for_each([](const int& value, const Coordinates& at) {
+      EXPECT_EQ(value, 3 * (79 - 2 * at[0] - 20 * at[1]) + at[0]) << at[0] << ", " << at[1];
+    });
+    EXPECT_EQ(written[0], 0) << "between the elements";
+    std::fill(written.begin(), written.end(), 0);
+  }
 }
 
 TEST(BufferInAlgorithm, StagedTablesAndCoefficientsBesideAnInput) {
