@@ -67,14 +67,14 @@ class RDom {
 };
 
 /// The sum of `value` over `domain`, in an order that no schedule changes:
-/// - of constant domains of up to 1,000 points, written out, as an expression whose order is that of any
-///   sum (dsl/expr/rounding.h), if no more than 262,144 operations depend on a point of the domain, all
-///   points together;
+/// - of constant domains of up to 256 points in up to 32 rows of what `value` reads, written out, as an
+///   expression whose order is that of any sum (dsl/expr/rounding.h), if no more than 262,144 operations
+///   depend on a point of the domain, all points together;
 /// - else, where `value` depends on Vars, the value of a Func "sum" of them, with an update over the
-///   domain: one term after the other, first dimension fastest, from 0;
+///   domain: one term after the other, first dimension fastest, from 0. Its dimensions stand in the
+///   order of those that `value` reads: of a(r, y) * b(x, r), x and y;
 /// - else cut into parts for all threads of a machine, as dsl/func/reductions.cpp draws it: each part's
-/// terms
-///   one after the other, then the parts.
+///   terms one after the other, then the parts.
 /// UserErrors: an undefined Expr, a bool, more than kMaxDimensions Vars.
 Expr sum(const RDom& domain, Expr value, CallSite at = CallSite::current());
 Expr product(const RDom& domain, Expr value, CallSite at = CallSite::current());
@@ -85,7 +85,7 @@ Expr maximum(const RDom& domain, Expr value, CallSite at = CallSite::current());
 /// Where in `domain` `value` is least / greatest, the first of several, and what it is there:
 /// argmin(r, e)[0] is the coordinate along r.x, the last element the value. A NaN is neither; over no
 /// points, the domain's mins and minimum's / maximum's value. A Func "argmin" / "argmax" of the Vars in
-/// `value`; where it depends on none, of more than 1,000 points, cut into parts as a sum is. Errors as
+/// `value`; where it depends on none, of a larger domain, cut into parts as a sum is. Errors as
 /// of sum.
 Tuple argmin(const RDom& domain, Expr value, CallSite at = CallSite::current());
 Tuple argmax(const RDom& domain, Expr value, CallSite at = CallSite::current());

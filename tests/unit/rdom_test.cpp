@@ -57,14 +57,40 @@ TEST(RDom, OfAFuncIsWhatItIsBoundTo) {
   EXPECT_EQ(r.data()->dims[1].constant_extent(), 5);
 }
 
-TEST(RDom, ASumOf1000TermsIsTheLargestThatIsWrittenOut) {
+TEST(RDom, ASumOf256TermsIsTheLargestThatIsWrittenOut) {
   ImageParam u(Int(32), 1, "u");
-  RDom r({{0, 25}, {0, 40}});
-  EXPECT_EQ(sum(r, u(r.x + 25 * r.y) + x).as<Access>(), nullptr);
-  RDom s({{0, 7}, {0, 143}});
+  RDom r({{0, 8}, {0, 32}});
+  EXPECT_EQ(sum(r, u(r.x + 8 * r.y) + x).as<Access>(), nullptr);
+  RDom s({{0, 1}, {0, 257}});
   const Expr call = sum(s, u(s.x + 7 * s.y) + x);
   ASSERT_NE(call.as<Access>(), nullptr);
   EXPECT_EQ(to_string(call), "sum(x)");
+}
+
+TEST(RDom, ASumOver32RowsIsTheHighestThatIsWrittenOut) {
+  const ImageParam u(Int(32), 2, "u"), v(Int(32), 3, "v");
+  const RDom high({{0, 32}}), higher({{0, 33}}), planes({{0, 3}, {0, 4}, {0, 9}});
+  EXPECT_EQ(sum(high, u(x, y + high)).as<Access>(), nullptr);
+  EXPECT_EQ(to_string(sum(higher, u(x, y + higher))), "sum(x, y)");
+  EXPECT_EQ(sum(higher, u(x + higher, y)).as<Access>(), nullptr) << "in one row";
+  EXPECT_EQ(sum(higher, u(higher, y) * u(x, higher)).as<Access>(), nullptr);
+  EXPECT_NE(sum(planes, v(x + planes.x, y + planes.y, planes.z)).as<Access>(), nullptr) << "36 rows";
+  EXPECT_EQ(sum(higher, Expr(higher) * x).as<Access>(), nullptr) << "nothing is read";
+}
+
+// Else the rows of a product of matrices would lie across those of its factor.
+TEST(RDom, TheFuncOfASumHasTheOrderOfTheDimensionsThatItReads) {
+  const ImageParam u(Int(32), 2, "u"), v(Int(32), 2, "v"), w(Int(32), 1, "w");
+  const RDom r({{0, 1000}});
+  const auto sum_of = [&](const Expr& value) { return to_string(sum(r, value)); };
+  EXPECT_EQ(sum_of(u(r, y) * v(x, r)), "sum(x, y)");
+  EXPECT_EQ(sum_of(v(x, r) * u(r, y)), "sum(x, y)");
+  EXPECT_EQ(sum_of(v(y, r) * u(r, x)), "sum(y, x)");
+  EXPECT_EQ(sum_of(u(r, y) * w(r + 2 * x)), "sum(x, y)");
+  EXPECT_EQ(sum_of(u(r, y) * v(r, x)), "sum(y, x)") << "of the same place as met";
+  EXPECT_EQ(sum_of(x + u(r, y)), "sum(y, x)");
+  const RDom s({{0, 3}}, "s");
+  EXPECT_EQ(to_string(sum(s, u(y, s) * sum(r, u(r, y) * v(s, r)))).substr(0, 12), "u(y, 0)*sum(");
 }
 
 // A condition reads the domain's own dimensions: it must not keep the domain for good.
