@@ -22,6 +22,7 @@
 #include "codegen/passes/gpu/split_blocks.h"
 #include "codegen/passes/loops/align_vector_loads.h"
 #include "codegen/passes/loops/flatten_storage.h"
+#include "codegen/passes/loops/keep_sums.h"
 #include "codegen/passes/loops/name_values.h"
 #include "codegen/passes/loops/partition_loops.h"
 #include "codegen/passes/loops/split_host_device.h"
@@ -74,6 +75,7 @@ const std::vector<Pass>& pass_list() {
       {"simplify_loops", each_nest<passes::simplify>},
       {"partition_loops", passes::partition_loops},
       {"split_interiors", passes::split_interiors},
+      {"keep_sums", passes::keep_sums},
       {"unroll_marches", passes::unroll_marches},
       {"split_blocks", passes::split_blocks},
       {"unroll_loops", each_nest<passes::unroll_loops>},

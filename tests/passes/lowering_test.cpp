@@ -276,7 +276,7 @@ TEST(DefaultSchedule, OfTheHostTakesPlanesAtOnceWhereTheyShare) {
 }
 
 // Vectors of points neither stride through the rows that are summed, nor come back to memory for each
-// point of a small domain.
+// point of the domain, unless they wait for it anyway.
 TEST(DefaultSchedule, OfUpdatesOnTheHost) {
   const Var x("x"), y("y");
   const ImageParam u(Float(32), 2, "u");
@@ -301,9 +301,25 @@ TEST(DefaultSchedule, OfUpdatesOnTheHost) {
     EXPECT_EQ(count(update_of(f), "vectorized"), 0) << update_of(f);
     EXPECT_EQ(count(update_of(f), "parallel"), 1) << update_of(f);
   }
-  const std::string box_inside = update_of(filter);
-  EXPECT_LT(box_inside.find("vectorized"), box_inside.find("for filter.u1.r.")) << box_inside;
-  for (const Func& f : {product, taps}) EXPECT_GT(count(update_of(f), "vectorized"), 0) << update_of(f);
+  const ImageParam planes(Float(32), 3, "planes");
+  Func few("few"), stream("stream");
+  const RDom some({{0, 16}}), many({{0, 17}});
+  few(x, y) = 0.0F;
+  stream(x, y) = 0.0F;
+  few(x, y) += planes(x, y, some) * v(some);
+  stream(x, y) += planes(x, y, many) * v(many);
+  for (const Func& f : {filter, product, few}) {
+    const std::string nest = update_of(f);
+    EXPECT_LT(nest.find("vectorized"), nest.find(f.name() + ".u1.r")) << nest;
+    EXPECT_LT(nest.find(f.name() + ".u1.r"), nest.find("unrolled")) << nest;
+  }
+  EXPECT_GT(count(update_of(taps), "vectorized"), 0) << update_of(taps);
+  const std::string rows = update_of(stream);
+  EXPECT_LT(rows.find("stream.u1.r"), rows.find("vectorized")) << rows;
+  // The Func that the expression makes has the rows of what is read, as the one above.
+  Func expression("expression");
+  expression(x, y) = sum(row, u(row, y) * u(x, row));
+  EXPECT_GT(count(expression.print_loop_nest(Target::host()), "vectorized sum.u1.x"), 0);
 }
 
 // The value before waits for no memory where a row is walked from its start; where rows are walked side

@@ -203,6 +203,19 @@ ir::Stmt split_branches(const ir::Stmt& s) {
   return ir::make_stmt(ir::LetStmt{split, whole, ir::make_block(std::move(halves))});
 }
 
+// Serial loops whose body is one branch that is the same in all iterations: the branch around them.
+ir::Stmt hoist_branches(const ir::Stmt& s) {
+  const ir::Stmt r = ir::map_children(
+      s, [](const ir::Stmt& child) { return hoist_branches(child); }, [](const Expr& e) { return e; });
+  const auto* loop = r.as<ir::For>();
+  const auto* branch = loop && loop->kind == LoopKind::Serial ? loop->body.as<ir::If>() : nullptr;
+  if (branch == nullptr || uses_var(branch->condition, loop->name)) return r;
+  const auto each = [&](const ir::Stmt& body) {
+    return body.defined() ? part(*loop, loop->min, simplify(loop->min + loop->extent), body) : body;
+  };
+  return ir::make_stmt(ir::If{branch->condition, each(branch->then_case), each(branch->else_case)});
+}
+
 ir::Stmt run(const ir::Stmt& s) {
   const auto* loop = s.as<ir::For>();
   const bool splits = loop && (loop->kind == LoopKind::Serial || loop->kind == LoopKind::Parallel) &&
@@ -240,7 +253,7 @@ ir::Stmt run(const ir::Stmt& s) {
 
 void partition_loops(Program& program) {
   for (auto& nest : program.nests) {
-    if (!nest.on_device) nest.body = run(nest.body);
+    if (!nest.on_device) nest.body = run(hoist_branches(nest.body));
   }
 }
 

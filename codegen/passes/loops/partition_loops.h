@@ -7,6 +7,11 @@
 // Where B is what a whole vector leaves, for v in [0, min(8, e - xo*8)), the second loop ends with its
 // points.
 //
+// A condition that the loop's variable does not change stands around the loop:
+//
+//   before  for xo in [0, n): for r: if 8 <= e - xo*8: A else B
+//   after   for xo in [0, m): for r: A;  for xo in [m, n): for r: B
+//
 // A parallel loop stays one and tests where it is; one that was fused, with its iterations' outer part:
 //
 //   before  parallel t in [0, n*m): for x, for zi in [0, 4) unrolled: if t/n*4 + zi < e: A
