@@ -115,18 +115,29 @@ void compile_tuned(CompiledFunc::Entry& entry, CompiledFunc::Grid& grid) {
   }
 }
 
+/// The extents, and which dimension's points lie beside each other.
+std::vector<std::int64_t> grid_of(const AnyBuffer& output) {
+  std::vector<std::int64_t> grid;
+  std::int64_t dense = -1;
+  for (const BufferDim& dim : output.dims()) {
+    if (dim.stride == 1 && dense < 0) dense = static_cast<std::int64_t>(grid.size());
+    grid.push_back(dim.extent);
+  }
+  grid.push_back(dense);
+  return grid;
+}
+
 /// The executable with that schedule; null if there is none. A grid is asked for once.
-Executable* tuned_for(CompiledFunc::Entry& entry, const Func& f, const AnyBuffer& output,
+Executable* tuned_for(CompiledFunc::Entry& entry, const Func& f, const std::vector<AnyBuffer*>& outputs,
                       const RunOptions& options) {
-  std::vector<std::int64_t> extents;
-  for (const BufferDim& dim : output.dims()) extents.push_back(dim.extent);
-  auto known = entry.grids.find(extents);
+  const std::vector<std::int64_t> grid_of_outputs = grid_of(*outputs.front());
+  auto known = entry.grids.find(grid_of_outputs);
   if (known == entry.grids.end()) {
     CompiledFunc::Grid grid;
-    if (may_be_tuned(entry.target) && !has_specializations(f)) {
-      grid.found = tuned(f, entry.target, extents, options);
+    if (may_be_tuned() && !has_specializations(f)) {
+      grid.found = tuned(f, entry.target, outputs, options);
     }
-    known = entry.grids.emplace(extents, std::move(grid)).first;
+    known = entry.grids.emplace(grid_of_outputs, std::move(grid)).first;
   }
   compile_tuned(entry, known->second);
   const std::string& name = known->second.compiled;
@@ -142,7 +153,7 @@ Executable compiled(Func& f, const Target& target, const std::vector<AnyBuffer*>
   const bool is_free = entry.schedule.stages.empty() && !outputs.empty() && outputs.front() != nullptr &&
                        outputs.front()->defined() && outputs.front()->dimensions() == f.dimensions();
   if (is_free) {
-    if (Executable* const found = tuned_for(entry, f, *outputs.front(), options)) return *found;
+    if (Executable* const found = tuned_for(entry, f, outputs, options)) return *found;
   }
   if (!entry.executable.defined()) entry.executable = compile(f, target);
   return entry.executable;

@@ -26,18 +26,18 @@ struct TunedFunc {
   double pays_after = 0;
 };
 
-/// May a schedule other than the compiler's choice come from here? On a GPU a model may choose one, and
-/// on any target there may be a store of tuned schedules, or the environment variable MICA_TUNE be set
-/// to something else than 0.
-bool may_be_tuned(const Target& target);
+/// May a schedule other than the compiler's choice come from here? A model may choose one, if the
+/// environment variable MICA_TUNE is not 0, and there may be a store of tuned schedules.
+bool may_be_tuned();
 
-/// The schedule that the store has for `output` on such a target and grid; where it has none and
+/// The schedule that the store has for `output` on such a target and the grid of its arrays `outputs`,
+/// of which there is one at least; where it has none and
 /// MICA_TUNE is set, the one that tune() finds now, which says so on standard error; else the one that
 /// the model takes for clearly faster than the compiler's choice (schedules/tune/usual.h), at once where
 /// MICA_TUNE is "model". Nothing: the compiler chooses. What is wrong with the store is said on standard
 /// error.
 std::optional<TunedFunc> tuned(const Func& output, const Target& target,
-                               const std::vector<std::int64_t>& extents, const RunOptions& options);
+                               const std::vector<AnyBuffer*>& outputs, const RunOptions& options);
 
 /// The step of an Iteration under a schedule that tuning found, or that the model chose: copies of its
 /// Funcs, in the order of its outputs, and how many steps are taken at once.

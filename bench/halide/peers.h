@@ -136,8 +136,9 @@ using PlainLoops = std::function<void(const Memory& in, const Memory& out)>;
 /// The number of no schedule at all.
 inline constexpr int kNoSchedule = -1;
 
-enum class Search { None, Tuned };
-/// The program in Mica under a schedule's number, or under what a search finds for it without one.
+enum class Search { None, Chosen, Tuned };
+/// The program in Mica under a schedule's number, or under what the model chooses or a search finds for
+/// it without one.
 template <typename In, typename Out, typename Make>
 Contender in_mica(std::string name, const Memory& in, const Memory& result, Make make, int schedule,
                   Search search = Search::None) {
@@ -146,8 +147,9 @@ Contender in_mica(std::string name, const Memory& in, const Memory& result, Make
   mica::Func f = make(language, u, schedule);
   u.set(mica_buffer<In>(in));
   mica::Buffer<Out> out = mica_buffer<Out>(result);
-  if (search == Search::Tuned) {
+  if (search != Search::None) {
     mica::TuneOptions options;
+    if (search == Search::Chosen) options.budget = 0;
     options.target = mica::Target::host();
     options.extents.assign(result.extents.begin(), result.extents.end());
     options.outputs = {out};
@@ -189,6 +191,7 @@ void compare(const char* name, const Memory& in, const Memory& shape, int schedu
   const std::size_t last = contenders.size() - 1;
   contenders.push_back(in_mica<In, Out>("no schedule", in, result, make, kNoSchedule));
   contenders.push_back(in_mica<In, Out>("", in, result, make, kNoSchedule, Search::Tuned));
+  contenders.push_back(in_mica<In, Out>("", in, result, make, kNoSchedule, Search::Chosen));
   if (plain) contenders.push_back({"plain loops", [&in, &result, plain] { plain(in, result); }});
   const auto bytes_of = [&](std::size_t contender) {
     std::memset(result.data<std::uint8_t>(), 0xff, result.bytes.size());
@@ -222,9 +225,12 @@ void compare(const char* name, const Memory& in, const Memory& shape, int schedu
   }
   const Contender& usual = contenders[last + 1];
   const Contender& tuned = contenders[last + 2];
+  const Contender& chosen = contenders[last + 3];
   std::printf("\n%-22s tuned %8.3f ms  %.2f of Halide's  (%s)  no schedule %8.3f ms  %.2f", "",
               tuned.best, tuned.best / halide->best, tuned.name.c_str(), usual.best,
               usual.best / halide->best);
+  std::printf("  the model's choice %8.3f ms  %.2f  (%s)", chosen.best, chosen.best / halide->best,
+              chosen.name.c_str());
   std::printf("   [");
   for (const auto& c : contenders) std::printf(" %.3f", c.best);
   std::printf(" ]\n");

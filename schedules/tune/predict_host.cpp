@@ -297,6 +297,13 @@ double host_seconds(const Subject& subject, const TuneCandidate& candidate, cons
   const std::int64_t place = candidate.parameter("place", 0);
   double cycles = cycles_a_point(features, shape, rates, producers > 0 && place != schedules::kUsual);
   Moved moved = moved_of(subject, shape, rates);
+  // Points that do not lie beside each other are loaded and stored one by one.
+  if (subject.is_interleaved() && candidate.parameter("channels", 0) == 0) {
+    constexpr double kOneByOne = 1;  // cycles an element
+    double elements = 1;
+    for (const Reads& reads : features.inputs) elements += static_cast<double>(reads.taps);
+    cycles += kOneByOne * elements;
+  }
   if (place == schedules::kRoot) moved.memory += 3 * producers * features.widest;
   if (place == schedules::kStrip) cycles *= 1 + 0.05 * producers;
   return seconds_of(subject, shape, rates, cycles, moved);

@@ -23,10 +23,11 @@ bool tune_now() { return wish() != "" && wish() != "0" && wish() != "model"; }
 
 /// Runs, or steps, in which `choice` saves the time that it takes to compile it: who has run so often is
 /// taken to go on. Of several steps at once the code is long, and a few are tried.
-double pays_after(const tuning::Choice& choice) {
-  constexpr double kSingle = 0.5, kSeveral = 2.5;  // seconds
+double pays_after(const tuning::Choice& choice, const Target& target) {
+  constexpr double kSingle = 0.5, kSeveral = 2.5, kOnHost = 0.2;  // seconds
   if (wish() == "model") return 0;
-  return (choice.better.front().steps() > 1 ? kSeveral : kSingle) / choice.saved;
+  const bool several = choice.better.front().steps() > 1;
+  return (several ? kSeveral : target.is_gpu() ? kSingle : kOnHost) / choice.saved;
 }
 
 /// Says what a search came to.
@@ -60,8 +61,23 @@ bool is_there(const std::filesystem::path& path) {
 bool is_searched() { return tune_now() || is_there(tuning::TuneStore::path_from_environment()); }
 
 /// May the model choose for such a grid?
-bool may_choose(const Target& target, const std::vector<std::int64_t>& extents) {
-  return target.is_gpu() && wish() != "0" && tuning::is_worth_choosing(extents);
+bool may_choose(const std::vector<std::int64_t>& extents) {
+  return wish() != "0" && tuning::is_worth_choosing(extents);
+}
+
+/// Tells the subject how a run's outputs lie in memory. False: they are not the Func's, as the run says.
+bool lie_as(tuning::Subject& subject, const std::vector<AnyBuffer*>& outputs) {
+  std::vector<AnyBuffer> arrays;
+  for (const AnyBuffer* output : outputs) {
+    if (output == nullptr || !output->defined()) return false;
+    arrays.push_back(*output);
+  }
+  try {
+    subject.set_outputs(arrays, CallSite::current());
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
 /// What the store has for a key; where schedules are tuned now, of its very class of shapes.
@@ -86,21 +102,24 @@ auto or_told(const std::string& name, const Work& work) -> decltype(work()) {
 
 }  // namespace
 
-bool may_be_tuned(const Target& target) { return (target.is_gpu() && wish() != "0") || is_searched(); }
+bool may_be_tuned() { return wish() != "0" || is_searched(); }
 
 std::optional<TunedFunc> tuned(const Func& output, const Target& target,
-                               const std::vector<std::int64_t>& extents, const RunOptions& options) {
+                               const std::vector<AnyBuffer*>& outputs, const RunOptions& options) {
   return or_told(output.name(), [&]() -> std::optional<TunedFunc> {
+    std::vector<std::int64_t> extents;
+    for (const BufferDim& dim : outputs.front()->dims()) extents.push_back(dim.extent);
     std::optional<TuneCandidate> best;
     if (is_searched()) best = stored({tuning::graph_mark(output), tuning::device_name(target), extents});
     if (!best && tune_now()) best = found_by_tuning(output, target, extents, options);
-    if (best ? best->recipe.empty() : !may_choose(target, extents)) return std::nullopt;
-    const tuning::Subject subject(output, extents, target, CallSite::current());
+    if (best ? best->recipe.empty() : !may_choose(extents)) return std::nullopt;
+    tuning::Subject subject(output, extents, target, CallSite::current());
+    if (!lie_as(subject, outputs)) return std::nullopt;
     if (best) return TunedFunc{subject.scheduled(*best).front(), best->text()};
     const tuning::Choice choice = tuning::chosen(subject);
     if (choice.better.empty()) return std::nullopt;
     const TuneCandidate& one = choice.better.front();
-    return TunedFunc{subject.scheduled(one).front(), one.text(), pays_after(choice)};
+    return TunedFunc{subject.scheduled(one).front(), one.text(), pays_after(choice, target)};
   });
 }
 
@@ -123,14 +142,13 @@ TunedRun tuned_steps(const Iteration::State& state, const iterate::RunSetup& run
     }
     const bool several_funcs = state.outputs.size() > 1;
     const auto extents = tuning::extents_of(run.boxes().front());
-    if (best ? best->recipe.empty() : several_funcs || !may_choose(run.target(), extents)) {
-      return std::nullopt;
-    }
+    const bool choosable = run.target().is_gpu() && !several_funcs && may_choose(extents);
+    if (best ? best->recipe.empty() : !choosable) return std::nullopt;
     const tuning::Subject subject = tuning::subject_of(state, tuning::bare(state), run, state.where);
     if (best) return TunedRun{{{subject.scheduled(*best), best->steps()}}};
     const tuning::Choice choice = tuning::chosen(subject);
     if (choice.better.empty()) return std::nullopt;
-    TunedRun ways{{}, false, pays_after(choice)};
+    TunedRun ways{{}, false, pays_after(choice, run.target())};
     for (const TuneCandidate& one : choice.better) {
       ways.ways.push_back({subject.scheduled(one), one.steps()});
     }

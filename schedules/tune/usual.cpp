@@ -254,8 +254,15 @@ void add_rows(const Subject& subject, std::vector<TuneCandidate>& all) {
   }
 }
 
-/// Does the model know it well enough to take it unmeasured?
-bool is_choosable(const TuneCandidate& candidate) {
+/// Does the model know it well enough to take it unmeasured? On a CPU colours side by side, planes that
+/// pass by the caches, and Funcs behind the output in strips of whole rows.
+bool is_choosable(const Subject& subject, const TuneCandidate& candidate) {
+  if (!subject.target().is_gpu()) {
+    const bool planes = candidate.parameter("planes", 1) > 1 && candidate.parameter("tile_y", 0) == 0;
+    return candidate.parameter("channels", 0) > 0 || (planes && candidate.parameter("stream", 0) != 0) ||
+           (candidate.parameter("place", 0) == schedules::kStrip &&
+            candidate.parameter("tile_x", 0) == 0);
+  }
   return candidate.steps() > 1 ||
          (candidate.recipe == kPlane && candidate.parameter("scatter", 0) != kEitherSum);
 }
@@ -263,11 +270,13 @@ bool is_choosable(const TuneCandidate& candidate) {
 /// What a candidate is taken to need beside no schedule. The model has marches of sums that reach far
 /// for 12 to 28 % slower than they were (bench/results/2026-11-24-h200-chosen.txt), as it guesses their
 /// registers, and blocks of 512 threads, of one input and more than a few taps, for 2 to 11 %
-/// (2026-11-26-h200-tune.txt).
+/// (2026-11-26-h200-tune.txt); on a CPU Funcs in strips for 35 to 50 % faster than they were
+/// (2026-11-26-cpu-chosen.txt).
 double expected(const Subject& subject, const TuneCandidate& candidate) {
   constexpr std::int64_t kFar = 6;
   constexpr std::size_t kFewTaps = 8;
-  constexpr double kOfFarMarches = 0.88, kOfManyThreads = 0.93, kOfBoth = 0.86;
+  constexpr double kOfFarMarches = 0.88, kOfManyThreads = 0.93, kOfBoth = 0.86, kOfStrips = 1.5;
+  if (candidate.parameter("place", 0) == schedules::kStrip) return candidate.predicted * kOfStrips;
   if (candidate.recipe != kPlane || candidate.parameter("scatter", 0) != kSum)
     return candidate.predicted;
   const Features& features = subject.features();
@@ -308,18 +317,19 @@ bool is_worth_choosing(const std::vector<std::int64_t>& extents) {
 
 Choice chosen(const Subject& subject) {
   // What the model is wrong by, most often.
-  constexpr double kClearly = 0.93;
+  const double clearly = subject.target().is_gpu() ? 0.93 : 0.87;
   Choice choice;
-  if (!subject.target().is_gpu() || !is_worth_choosing(subject.extents())) return choice;
+  if (!is_worth_choosing(subject.extents())) return choice;
+  if (!subject.target().is_gpu() && subject.stepping() != nullptr) return choice;
   std::vector<TuneCandidate> all = usual_candidates(subject);
-  std::erase_if(all, [](const TuneCandidate& c) { return !is_choosable(c); });
+  std::erase_if(all, [&](const TuneCandidate& c) { return !is_choosable(subject, c); });
   if (all.empty()) return choice;
   all.emplace_back();
   predict_all(subject, rates_of(subject.target(), false), all);
   choice.none = all.back();
   all.pop_back();
   std::erase_if(all, [&](const TuneCandidate& c) {
-    return c.predicted <= 0 || expected(subject, c) > kClearly * choice.none.predicted;
+    return c.predicted <= 0 || expected(subject, c) > clearly * choice.none.predicted;
   });
   std::stable_sort(all.begin(), all.end(), [&](const TuneCandidate& a, const TuneCandidate& b) {
     return expected(subject, a) < expected(subject, b);

@@ -1,5 +1,5 @@
 // Schedules that were the fastest of their kind on an H200, or on an AMD EPYC 9005, fitted to a grid:
-// what a search looks at first, and what the model chooses from on a GPU where nothing was tuned.
+// what a search looks at first, and what the model chooses from where nothing was tuned.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ bool is_worth_choosing(const std::vector<std::int64_t>& extents);
 /// What is taken where nothing was tuned.
 struct Choice {
   /// Those that should take clearly less time than no schedule, the fastest first, with predictions;
-  /// none on small grids and on the CPU.
+  /// none on small grids, and on the CPU for the step of an Iteration.
   std::vector<TuneCandidate> better;
   TuneCandidate none;  ///< no schedule, with its prediction if there was something to compare with
   double saved = 0;    ///< seconds a run, or a step, that the first should take less than `none`

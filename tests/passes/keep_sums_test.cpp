@@ -80,6 +80,22 @@ TEST(KeepSums, NotWhereItMayNot) {
   EXPECT_EQ(count(code(threads.f, Backend::GpuEmulator, "keep_sums"), ".kept"), 0);
 }
 
+// What is computed anew in each iteration: nothing need be there before.
+TEST(KeepSums, NotOfWhatIsNoSum) {
+  const Var x("x");
+  const ImageParam u(Float(32), 2, "u");
+  const RDom r({{0, 9}}, "r");
+  Func last("last"), marks("marks");
+  last(x) = 0.0F;
+  last(x) = u(x, r);
+  marks(x) = Tuple(0.0F, 0);
+  marks(x) = Tuple(max(marks(x)[0], u(x, r)), select(u(x, r) > marks(x)[0], r, marks(x)[1]));
+  EXPECT_EQ(count(code(last, Backend::Host, "keep_sums"), ".kept"), 0);
+  for (Func f : {last, marks}) f.update().vectorize("x", 8);
+  EXPECT_EQ(count(code(last, Backend::Host, "keep_sums"), ".kept"), 0);
+  EXPECT_GT(count(code(marks, Backend::Host, "keep_sums"), "marks.1.kept"), 0);
+}
+
 // Points that data choose may be one.
 TEST(KeepSums, NotOfPointsThatMayBeOne) {
   const Var x("x"), y("y");

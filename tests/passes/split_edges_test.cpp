@@ -114,8 +114,8 @@ TEST_F(SplitEdges, OfSumsOverABoxAreVectors) {
   const std::string text = code(f_);
   const std::string left =
       between(text, "for f.u1.x in [0, f.u1.x.inside):", "for f.u1.x in [f.u1.x.inside");
-  EXPECT_EQ(count(left, "f[f.min.0"), 18) << "nine stores, and what they add to\n" << left;
-  EXPECT_EQ(count(left, "select(f.u1.x.vec >= f.u1.x.point.cut0"), 3) << left;
+  EXPECT_EQ(count(left, "f[f.min.0"), 72) << "nine stores of four rows, and what they add to\n" << left;
+  EXPECT_EQ(count(left, "select(f.u1.x.vec >= f.u1.x.point.cut0"), 12) << left;
 }
 
 // One of 9 x 9 points is too large to be written out.

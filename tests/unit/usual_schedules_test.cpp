@@ -8,8 +8,10 @@
 #include "bench/algorithms.h"
 #include "bench/time.h"
 #include "codegen/compile.h"
+#include "schedules/families.h"
 #include "schedules/tune/predict.h"
 #include "schedules/tune/space.h"
+#include "schedules/tune/trial_data.h"
 #include "schedules/tune/tune.h"
 #include "schedules/tune/usual.h"
 #include "tests/support/fake_cuda.h"
@@ -78,7 +80,58 @@ TEST(UsualSchedules, AreNoneWhereNoneIsBetter) {
   EXPECT_EQ(choice("star25", {64, 64, 64}).best.recipe, "") << "a launch is most of the time";
   EXPECT_EQ(choice("stencil7", {512, 512, 512}).best.recipe, "");
   EXPECT_EQ(choice("copy3d", {512, 512, 512}).best.recipe, "");
-  EXPECT_EQ(choice("star25", {512, 512, 512}, Target::host()).best.recipe, "");
+  EXPECT_EQ(choice("star25", {64, 64, 64}, Target::host()).best.recipe, "");
+  EXPECT_EQ(choice("jacobi2d", {2048, 2048}, Target::host()).best.recipe, "");
+}
+
+// On the CPU: stores that pass by caches which hold no array, and Funcs in strips.
+TEST(UsualSchedules, OfTheCpu) {
+  const TuneCandidate planes = choice("stencil7", {1024, 1024, 1024}, Target::host()).best;
+  EXPECT_EQ(planes.parameter("planes", 0), 4) << planes.text();
+  EXPECT_EQ(planes.parameter("stream", 0), 1) << planes.text();
+  const Var x("x"), y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func across("across"), down("down");
+  Expr sum = u(x, y);
+  for (int i = 1; i <= 4; ++i) sum = sum + u(x - i, y) + u(x + i, y);
+  across(x, y) = sum * sum;
+  sum = across(x, y);
+  for (int i = 1; i <= 4; ++i) sum = sum + across(x, y - i) + across(x, y + i);
+  down(x, y) = sum;
+  const TuneCandidate strips = tune(down, unmeasured({4096, 4096}, Target::host())).best;
+  EXPECT_EQ(strips.parameter("place", 0), schedules::kStrip) << strips.text();
+}
+
+// Colours of a pixel that lie beside each other in memory, as only a run's arrays say.
+TEST(UsualSchedules, OfColoursSideBySide) {
+  constexpr int kWide = 1001, kHigh = 700, kColours = 3;
+  const std::vector<BufferDim> dims{
+      {0, kWide, kColours}, {0, kHigh, kColours * kWide}, {0, kColours, 1}};
+  Buffer<std::uint8_t> in(dims), plain(dims), chosen(dims), planar(kWide, kHigh, kColours);
+  tuning::fill_random(in, 1);
+  const Var x("x"), y("y"), c("c");
+  ImageParam u(UInt(8), 3, "u");
+  u.set(in);
+  Func f("f");
+  f(x, y, c) = cast<std::uint8_t>((cast<std::uint16_t>(u(x, y, c)) * 3 + u(x, y, 1)) / 4);
+  TuneOptions options = unmeasured({kWide, kHigh, kColours}, Target::host());
+  EXPECT_EQ(tune(f, options).best.recipe, "");
+  options.outputs = {plain};
+  EXPECT_EQ(tune(f, options).best.parameter("channels", 0), kColours);
+  setenv("MICA_TUNE", "0", 1);
+  f.realize(plain, Target::host());
+  setenv("MICA_TUNE", "model", 1);
+  Func again("again");
+  again(x, y, c) = cast<std::uint8_t>((cast<std::uint16_t>(u(x, y, c)) * 3 + u(x, y, 1)) / 4);
+  again.realize(chosen, Target::host());
+  again.realize(planar, Target::host());
+  unsetenv("MICA_TUNE");
+  EXPECT_TRUE(tuning::same_bits(plain, chosen));
+  bool same = true;
+  planar.for_each([&](std::uint8_t value, const Coordinates& at) {
+    same = same && value == plain(at[0], at[1], at[2]);
+  });
+  EXPECT_TRUE(same) << "planes under a schedule of their own";
 }
 
 // A search goes on from them, wherever they stand between the values that it would draw.

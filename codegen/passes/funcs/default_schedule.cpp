@@ -214,29 +214,48 @@ void schedule_domain_inside(Definition& definition, bool parallel) {
   if (parallel) add(definition, directive::MarkLoop{definition.pure_vars.back(), LoopKind::Parallel});
 }
 
+/// How many rows of sums are kept at a time. Of what boundary conditions hold, whose vectors at the ends
+/// of rows are written out, there are fewer: of a box of 5 x 5 points 8 rows took twice as long to
+/// compile as 4, and no less to run.
+int kept_rows(const Definition& definition) {
+  constexpr std::size_t kFewNodes = 128, kManyNodes = 512;
+  constexpr int kManyRows = 8, kFewRows = 4;
+  std::size_t nodes = 0;
+  std::vector<Expr> indices;
+  visit_nodes(definition.values, [&](const Expr& e) {
+    ++nodes;
+    if (const auto* access = e.as<Access>()) {
+      indices.insert(indices.end(), access->args.begin(), access->args.end());
+    }
+  });
+  bool bent = false;
+  visit_nodes(indices, [&](const Expr& e) {
+    const auto* op = e.as<Binary>();
+    bent = bent || e.as<Select>() ||
+           (op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max || op->op == BinaryOp::Mod));
+  });
+  if (nodes > kManyNodes) return 1;
+  return bent || nodes > kFewNodes ? kFewRows : kManyRows;
+}
+
 /// The domain's loops inside of those over vectors of points in some rows, whose sums stay in registers
 /// (keep_sums): with fewer of them each addition would wait for the one before. (Two threads; 8 rows,
 /// and rows that are loaded and stored in each iteration of the domain: boxes of 15 x 15 points 0.47
 /// and 1.04 ms of 512 x 512, products of matrices 512 x 512 x 1,000 2.0 and 3.9, means of 64 rows 0.63
 /// and 1.45 of 1,024 x 1,024, of 64 points of a row 0.54 and 0.73.)
 void schedule_kept_sums(Definition& definition, int lanes, bool parallel) {
-  constexpr std::size_t kFewNodes = 128, kManyNodes = 512;
-  constexpr int kManyRows = 8, kFewRows = 4;
   const std::vector<std::string> vars = definition.pure_vars;
-  std::size_t nodes = 0;
-  visit_nodes(definition.values, [&](const Expr&) { ++nodes; });
-  const std::string& y = vars[1];
-  const std::string part = free_name(y + ".part", definition);
+  const std::string part = free_name(vars[1] + ".part", definition);
   std::vector<std::string> order = domain_of(definition);
-  if (nodes <= kManyNodes) {
-    const int rows = nodes <= kFewNodes ? kManyRows : kFewRows;
-    add(definition, directive::Split{y, y, part, rows, {}});
+  const int rows = kept_rows(definition);
+  if (rows > 1) {
+    add(definition, directive::Split{vars[1], vars[1], part, rows, {}});
     order.insert(order.begin(), part);
   }
   order.insert(order.end(), vars.begin(), vars.end());
   add(definition, directive::Reorder{order});
   if (lanes > 1) add(definition, directive::Vectorize{vars.front(), lanes, {}});
-  if (nodes <= kManyNodes) add(definition, directive::Unroll{part, 0, {}});
+  if (rows > 1) add(definition, directive::Unroll{part, 0, {}});
   if (parallel) add(definition, directive::MarkLoop{vars.back(), LoopKind::Parallel});
 }
 

@@ -228,18 +228,37 @@ class Sum {
                       });
   }
 
-  /// Reads of the arrays are of the places that are stored to; some are.
+  /// Reads of the arrays are of the places that are stored to, and whatever is stored reads some: else
+  /// what is there before may be nothing.
   void check_loads(const ir::For& loop) {
-    bool adds = false;
     ir::walk(loop.body, nullptr, [&](const Expr& e) {
       const auto* load = e.as<Load>();
-      if (load == nullptr) return;
-      const auto array = arrays_.find(load->buffer);
-      if (array == arrays_.end()) return;
-      adds = true;
-      legal_ = legal_ && same(array->second.index, load->index);
+      const auto array = load != nullptr ? arrays_.find(load->buffer) : arrays_.end();
+      if (array != arrays_.end()) legal_ = legal_ && same(array->second.index, load->index);
     });
-    legal_ = legal_ && adds;
+    std::set<std::string> sums;
+    check_sums(loop.body, sums);
+  }
+  /// `sums`: the lets around that read the arrays.
+  void check_sums(const ir::Stmt& s, std::set<std::string>& sums) {
+    const auto reads = [&](const Expr& value) {
+      bool found = false;
+      visit_nodes({value}, [&](const Expr& e) {
+        const auto* load = e.as<Load>();
+        const auto* var = e.as<VarRef>();
+        found = found || (load && arrays_.count(load->buffer) > 0) || (var && sums.count(var->name) > 0);
+      });
+      return found;
+    };
+    if (const auto* let = s.as<ir::LetStmt>()) {
+      const bool is_new = reads(let->value) && sums.insert(let->name).second;
+      check_sums(let->body, sums);
+      if (is_new) sums.erase(let->name);
+      return;
+    }
+    if (const auto* store = s.as<ir::Store>()) legal_ = legal_ && reads(store->value);
+    ir::for_each_child(
+        s, [&](const ir::Stmt& child) { check_sums(child, sums); }, nullptr);
   }
 
   [[nodiscard]] std::int64_t bytes() const {

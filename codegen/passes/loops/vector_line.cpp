@@ -21,8 +21,8 @@ using analysis::Interior;
 using analysis::Linear;
 using analysis::Ranges;
 
-constexpr std::int64_t kMostWrittenOut = 64;  // points of a reduction's box
-constexpr std::int64_t kMostNodesWrittenOut = 8'000;
+constexpr std::int64_t kMostWrittenOut = 256;  // points of a reduction's box
+constexpr std::int64_t kMostNodesWrittenOut = 24'000;
 
 /// Does every expression of the statement depend on width*x + lane only?
 bool is_on_line(const ir::Stmt& s, const std::string& x, const std::string& lane, std::int64_t width) {
