@@ -89,6 +89,7 @@ TEST(UsualSchedules, OfTheCpu) {
   const TuneCandidate planes = choice("stencil7", {1024, 1024, 1024}, Target::host()).best;
   EXPECT_EQ(planes.parameter("planes", 0), 4) << planes.text();
   EXPECT_EQ(planes.parameter("stream", 0), 1) << planes.text();
+  EXPECT_EQ(choice("box27", {1024, 1024, 1024}, Target::host()).best.recipe, "");
   const Var x("x"), y("y");
   const ImageParam u(Float(32), 2, "u");
   Func across("across"), down("down");
