@@ -217,7 +217,7 @@ void schedule_domain_inside(Definition& definition, bool parallel) {
 /// How many rows of sums are kept at a time. Of what boundary conditions hold, whose vectors at the ends
 /// of rows are written out, there are fewer: of a box of 5 x 5 points 8 rows took twice as long to
 /// compile as 4, and no less to run.
-int kept_rows(const Definition& definition) {
+int kept_rows(const Definition& definition, int lanes) {
   constexpr std::size_t kFewNodes = 128, kManyNodes = 512;
   constexpr int kManyRows = 8, kFewRows = 4;
   std::size_t nodes = 0;
@@ -235,7 +235,9 @@ int kept_rows(const Definition& definition) {
            (op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max || op->op == BinaryOp::Mod));
   });
   if (nodes > kManyNodes) return 1;
-  return bent || nodes > kFewNodes ? kFewRows : kManyRows;
+  constexpr int kUsualLanes = 16;
+  if (bent) return std::max(kFewRows * kUsualLanes / std::max(lanes, kUsualLanes), 1);
+  return nodes > kFewNodes ? kFewRows : kManyRows;
 }
 
 /// The domain's loops inside of those over vectors of points in some rows, whose sums stay in registers
@@ -247,7 +249,7 @@ void schedule_kept_sums(Definition& definition, int lanes, bool parallel) {
   const std::vector<std::string> vars = definition.pure_vars;
   const std::string part = free_name(vars[1] + ".part", definition);
   std::vector<std::string> order = domain_of(definition);
-  const int rows = kept_rows(definition);
+  const int rows = kept_rows(definition, lanes);
   if (rows > 1) {
     add(definition, directive::Split{vars[1], vars[1], part, rows, {}});
     order.insert(order.begin(), part);

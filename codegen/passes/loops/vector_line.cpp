@@ -21,8 +21,8 @@ using analysis::Interior;
 using analysis::Linear;
 using analysis::Ranges;
 
-constexpr std::int64_t kMostWrittenOut = 256;  // points of a reduction's box
-constexpr std::int64_t kMostNodesWrittenOut = 24'000;
+constexpr std::int64_t kMostWrittenOut = 200;         // points of a reduction's box, in all rows
+constexpr std::int64_t kMostNodesWrittenOut = 14'000;  // of 16 lanes; each is asked for its taps
 
 /// Does every expression of the statement depend on width*x + lane only?
 bool is_on_line(const ir::Stmt& s, const std::string& x, const std::string& lane, std::int64_t width) {
@@ -74,12 +74,15 @@ ir::Stmt to_write_out(const ir::Stmt& s, std::int64_t& copies) {
       ir::For{loop->name, loop->min, loop->extent, LoopKind::Unrolled, loop->body, loop->rolled});
 }
 
-/// With its loops written out, undefined where they are over too many points together.
-ir::Stmt written_out(const ir::Stmt& s) {
+/// With its loops written out, for so many lanes; undefined where they are over too many points
+/// together.
+ir::Stmt written_out(const ir::Stmt& s, std::int64_t lanes) {
   std::int64_t copies = 1;
   const ir::Stmt loops = to_write_out(s, copies);
   const auto nodes = static_cast<std::int64_t>(size_of(s));
-  const bool few = copies == 1 || (copies <= kMostWrittenOut && copies * nodes <= kMostNodesWrittenOut);
+  const std::int64_t vectors = std::max<std::int64_t>(lanes / 16, 1);
+  const bool few =
+      copies == 1 || (copies <= kMostWrittenOut && copies * nodes * vectors <= kMostNodesWrittenOut);
   return few ? unroll_loops(loops) : ir::Stmt();
 }
 
@@ -333,7 +336,7 @@ std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr&
   if (legal && !line.inequalities.empty()) {
     const Expr all = points.defined() ? points : simplify(stop * vector->extent);
     analysis::push_loop(ranges, line.point, Expr(0), all);
-    const ir::Stmt point = written_out(from_point(line, loop, vector->body));
+    const ir::Stmt point = written_out(from_point(line, loop, vector->body), line.width);
     const auto edge_at = [&](RowEnds ends) {
       return point.defined() ? find_edge_lanes(point, line.point, line.lane, line.width, ranges, ends)
                              : std::nullopt;
