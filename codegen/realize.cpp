@@ -103,10 +103,12 @@ CompiledFunc::Entry& entry_for(CompiledFunc& cache, const Func& f, const Target&
 
 /// What tuning found for a grid is compiled as soon as that pays.
 void compile_tuned(CompiledFunc::Entry& entry, CompiledFunc::Grid& grid) {
-  if (!grid.found || ++grid.runs < grid.found->pays_after) return;
+  if (!grid.found) return;
+  const bool is_there = entry.tuned.count(grid.found->schedule) > 0;
+  if (++grid.runs < grid.found->pays_after && !is_there) return;
   const TunedFunc found = *std::exchange(grid.found, std::nullopt);
   try {
-    if (entry.tuned.count(found.schedule) == 0) {
+    if (!is_there) {
       entry.tuned.emplace(found.schedule, compile(found.func, entry.target));
     }
     grid.compiled = found.schedule;
@@ -115,7 +117,8 @@ void compile_tuned(CompiledFunc::Entry& entry, CompiledFunc::Grid& grid) {
   }
 }
 
-/// The extents, and which dimension's points lie beside each other.
+/// The extents, which dimension's points lie beside each other, and where the last dimension begins, of
+/// whose points colours are.
 std::vector<std::int64_t> grid_of(const AnyBuffer& output) {
   std::vector<std::int64_t> grid;
   std::int64_t dense = -1;
@@ -124,6 +127,7 @@ std::vector<std::int64_t> grid_of(const AnyBuffer& output) {
     grid.push_back(dim.extent);
   }
   grid.push_back(dense);
+  if (output.dimensions() > 0) grid.push_back(output.dims().back().min);
   return grid;
 }
 

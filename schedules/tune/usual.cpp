@@ -283,13 +283,18 @@ bool is_choosable(const Subject& subject, const TuneCandidate& candidate) {
 /// What a candidate is taken to need beside no schedule. The model has marches of sums that reach far
 /// for 12 to 28 % slower than they were (bench/results/2026-11-24-h200-chosen.txt), as it guesses their
 /// registers, and blocks of 512 threads, of one input and more than a few taps, for 2 to 11 %
-/// (2026-11-26-h200-tune.txt); on a CPU Funcs in strips for 35 to 50 % faster than they were
+/// (2026-11-26-h200-tune.txt); on a CPU Funcs in strips for 40 to 50 % faster than they were
 /// (2026-11-26-cpu-chosen.txt).
 double expected(const Subject& subject, const TuneCandidate& candidate) {
   constexpr std::int64_t kFar = 6;
   constexpr std::size_t kFewTaps = 8;
-  constexpr double kOfFarMarches = 0.88, kOfManyThreads = 0.93, kOfBoth = 0.86, kOfStrips = 1.5;
-  if (candidate.parameter("place", 0) == schedules::kStrip) return candidate.predicted * kOfStrips;
+  constexpr double kOfFarMarches = 0.88, kOfManyThreads = 0.93, kOfBoth = 0.86, kOfStrips = 1.4;
+  if (candidate.parameter("place", 0) == schedules::kStrip) {
+    // What the next strip reads, too, is computed again.
+    const auto again = static_cast<double>(subject.features().reach(subject.extents().size() - 1));
+    return candidate.predicted * kOfStrips *
+           (1 + again / static_cast<double>(candidate.parameter("chunk", 1)));
+  }
   if (candidate.recipe != kPlane || candidate.parameter("scatter", 0) != kSum)
     return candidate.predicted;
   const Features& features = subject.features();

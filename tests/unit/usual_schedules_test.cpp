@@ -105,7 +105,7 @@ TEST(UsualSchedules, OfTheCpu) {
 
 // Colours of a pixel that lie beside each other in memory, as only a run's arrays say.
 TEST(UsualSchedules, OfColoursSideBySide) {
-  constexpr int kWide = 1001, kHigh = 700, kColours = 3;
+  constexpr int kWide = 1501, kHigh = 700, kColours = 3;
   const std::vector<BufferDim> dims{
       {0, kWide, kColours}, {0, kHigh, kColours * kWide}, {0, kColours, 1}};
   Buffer<std::uint8_t> in(dims), plain(dims), chosen(dims), planar(kWide, kHigh, kColours);
@@ -126,7 +126,14 @@ TEST(UsualSchedules, OfColoursSideBySide) {
   again(x, y, c) = cast<std::uint8_t>((cast<std::uint16_t>(u(x, y, c)) * 3 + u(x, y, 1)) / 4);
   again.realize(chosen, Target::host());
   again.realize(planar, Target::host());
+  // The colours of one are part of its loops.
+  Buffer<std::uint8_t> first(std::vector<BufferDim>{{0, kWide, 2}, {0, kHigh, 2 * kWide}, {0, 2, 1}});
+  Buffer<std::uint8_t> last(std::vector<BufferDim>{{0, kWide, 2}, {0, kHigh, 2 * kWide}, {1, 2, 1}});
+  for (Buffer<std::uint8_t>* some : {&first, &last, &first}) {
+    EXPECT_NO_THROW(again.realize(*some, Target::host()));
+  }
   unsetenv("MICA_TUNE");
+  EXPECT_EQ(last(7, 8, 2), plain(7, 8, 2));
   EXPECT_TRUE(tuning::same_bits(plain, chosen));
   bool same = true;
   planar.for_each([&](std::uint8_t value, const Coordinates& at) {

@@ -215,9 +215,10 @@ void schedule_domain_inside(Definition& definition, bool parallel) {
 }
 
 /// How many rows of sums are kept at a time. Of what boundary conditions hold, whose vectors at the ends
-/// of rows are written out, there are fewer: of a box of 5 x 5 points 8 rows took twice as long to
-/// compile as 4, and no less to run.
-int kept_rows(const Definition& definition, int lanes) {
+/// of rows are written out, there are fewer, fewer yet of many lanes, and one where accesses are
+/// `checked`, which is much code: of a box of 5 x 5 points 8 rows took twice as long to compile as 4,
+/// and no less to run.
+int kept_rows(const Definition& definition, int lanes, bool checked) {
   constexpr std::size_t kFewNodes = 128, kManyNodes = 512;
   constexpr int kManyRows = 8, kFewRows = 4;
   std::size_t nodes = 0;
@@ -234,7 +235,7 @@ int kept_rows(const Definition& definition, int lanes) {
     bent = bent || e.as<Select>() ||
            (op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max || op->op == BinaryOp::Mod));
   });
-  if (nodes > kManyNodes) return 1;
+  if (nodes > kManyNodes || (bent && checked)) return 1;
   constexpr int kUsualLanes = 16;
   if (bent) return std::max(kFewRows * kUsualLanes / std::max(lanes, kUsualLanes), 1);
   return nodes > kFewNodes ? kFewRows : kManyRows;
@@ -245,11 +246,11 @@ int kept_rows(const Definition& definition, int lanes) {
 /// and rows that are loaded and stored in each iteration of the domain: boxes of 15 x 15 points 0.47
 /// and 1.04 ms of 512 x 512, products of matrices 512 x 512 x 1,000 2.0 and 3.9, means of 64 rows 0.63
 /// and 1.45 of 1,024 x 1,024, of 64 points of a row 0.54 and 0.73.)
-void schedule_kept_sums(Definition& definition, int lanes, bool parallel) {
+void schedule_kept_sums(Definition& definition, int lanes, bool parallel, bool checked) {
   const std::vector<std::string> vars = definition.pure_vars;
   const std::string part = free_name(vars[1] + ".part", definition);
   std::vector<std::string> order = domain_of(definition);
-  const int rows = kept_rows(definition, lanes);
+  const int rows = kept_rows(definition, lanes, checked);
   if (rows > 1) {
     add(definition, directive::Split{vars[1], vars[1], part, rows, {}});
     order.insert(order.begin(), part);
@@ -262,7 +263,9 @@ void schedule_kept_sums(Definition& definition, int lanes, bool parallel) {
 }
 
 // `whole`: other Funcs are computed at loops of this one, which keep the order that their users know.
-void schedule_host(Definition& definition, const FunctionData& func, bool parallel, bool whole) {
+// `checked`: each access is checked.
+void schedule_host(Definition& definition, const FunctionData& func, bool parallel, bool whole,
+                   bool checked) {
   const auto& vars = definition.pure_vars;
   if (vars.empty()) return;
   const int lanes = kVectorBytes / widest_bytes(func.types);
@@ -276,7 +279,7 @@ void schedule_host(Definition& definition, const FunctionData& func, bool parall
     return;
   }
   if (definition.domain && has_rows && vars.size() > 1 && !streams(definition)) {
-    schedule_kept_sums(definition, lanes, parallel);
+    schedule_kept_sums(definition, lanes, parallel, checked);
     return;
   }
   if (definition.domain && has_rows) {
@@ -450,7 +453,8 @@ void default_schedule(Program& program) {
         continue;
       }
       if (!gpu) {
-        schedule_host(definition, *copy, parallel, holds_others(program, copy->name));
+        schedule_host(definition, *copy, parallel, holds_others(program, copy->name),
+                      program.options.target.backend == Backend::HostChecked);
       } else if (may_be_tiled(program, copy->name, definition) && !schedule_gpu(definition, *copy) &&
                  !is_long(definition)) {
         ordered[copy->name].push_back(i);

@@ -18,7 +18,7 @@
 namespace mica::passes {
 namespace {
 
-constexpr std::int64_t kMostBytes = 1024;  // of sums kept at a time: half of the vector registers
+constexpr std::int64_t kMostBytes = 1024;  // of sums kept at a time: half of AVX-512's registers
 
 bool is_element_loop(const ir::For& loop) {
   return (loop.kind == LoopKind::Vectorized || loop.kind == LoopKind::Unrolled) &&
@@ -317,7 +317,7 @@ std::optional<ir::Stmt> kept_in_lanes(const ir::For& lanes) {
     body = &let->body;
   }
   const auto* loop = body->as<ir::For>();
-  if (loop == nullptr || loop->kind != LoopKind::Serial) return std::nullopt;
+  if (loop == nullptr || loop->kind != LoopKind::Serial || !is_element_loop(lanes)) return std::nullopt;
   const Sum sum(*loop, &lanes);
   if (!sum.is_legal()) return std::nullopt;
   const auto each_lane = [&](ir::Stmt s) {

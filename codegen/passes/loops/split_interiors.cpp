@@ -92,9 +92,9 @@ std::optional<Fused> fused_of(const ir::For& loop) {
 class Splitter {
  public:
   /// `size`: of the nest. `fewest_copies`: only innermost loops are split, into three parts of which two
-  /// share their code. `separate`: no output is the memory of an input.
-  Splitter(std::size_t size, bool fewest_copies, bool separate)
-      : size_(size), fewest_copies_(fewest_copies), separate_(separate) {}
+  /// share their code. `separate`: no output is the memory of an input. `checked`: as of line_of.
+  Splitter(std::size_t size, bool fewest_copies, bool separate, bool checked)
+      : size_(size), fewest_copies_(fewest_copies), separate_(separate), checked_(checked) {}
 
   ir::Stmt run(const ir::Stmt& s) {
     const auto* loop = s.as<ir::For>();
@@ -146,7 +146,8 @@ class Splitter {
     const ir::For row{loop.name, loop.min, loop.extent, loop.kind, still.body, loop.rolled};
     const bool shared_edges = beside_ || !has_room_for(4, loop.body);
     analysis::push_loop(ranges_, loop.name, loop.min, loop.extent);
-    auto line = separate_ ? line_of(row, points, simplify(tail.min + tail.extent), shared_edges, ranges_)
+    auto line = separate_ ? line_of(row, points, simplify(tail.min + tail.extent), shared_edges,
+                                    checked_, ranges_)
                           : std::nullopt;
     ranges_.pop();
     if (!line || (line->inequalities.empty() ? size_of(loop.body) > kLargestMoved : !line->edge)) {
@@ -307,8 +308,9 @@ class Splitter {
     if (tight && !innermost) return {};
     const ir::For lanes = with_lanes_around(loop);
     const bool shared_edges = beside_ || tight || tiles_.count(loop.name) > 0;
-    auto line = separate_ ? line_of(lanes, {}, simplify(loop.min + loop.extent), shared_edges, ranges_)
-                          : std::nullopt;
+    auto line =
+        separate_ ? line_of(lanes, {}, simplify(loop.min + loop.extent), shared_edges, checked_, ranges_)
+                  : std::nullopt;
     const std::size_t copies = line && line->left                    ? 5
                                : line || (innermost && shared_edges) ? 3
                                : innermost                           ? 4
@@ -388,7 +390,7 @@ class Splitter {
 
   Ranges ranges_;
   std::size_t size_;
-  bool fewest_copies_, separate_;
+  bool fewest_copies_, separate_, checked_;
   std::int64_t few_ = kFewIterations;  // loops over no more points stay whole
   bool beside_ = false;                // the interior of an outer loop
   std::set<std::string> tiles_;        // the loops inside of tiles that have an interior
@@ -420,8 +422,9 @@ void split_interiors(Program& program) {
       nest.body = simplify(spread);
     }
     const std::size_t size = size_of(nest.body);
-    nest.body =
-        Splitter(size, !has_room(nest.body, size), program.options.variant.separate).run(nest.body);
+    nest.body = Splitter(size, !has_room(nest.body, size), program.options.variant.separate,
+                         program.options.target.backend == Backend::HostChecked)
+                    .run(nest.body);
   }
 }
 
