@@ -59,6 +59,7 @@ TEST(KeepSums, UnderTestsThatTheDomainLeavesAsTheyAre) {
   const std::string text = filter.kept();
   EXPECT_EQ(count(text, "allocate register f32 f.kept[4][16]"), 2)
       << "of all four rows, and of the last";
+  EXPECT_EQ(count(text, "if f.u1.row + 60 < 62:"), 3) << "loads, sums and stores of the last\n" << text;
 }
 
 // A sum of 17 rows of vectors is no longer one of registers; an output that may be an input's memory is
