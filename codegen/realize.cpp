@@ -1,4 +1,5 @@
 // The members of Func that compile and run.
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -117,24 +118,37 @@ void compile_tuned(CompiledFunc::Entry& entry, CompiledFunc::Grid& grid) {
   }
 }
 
-/// The extents, which dimension's points lie beside each other, and where the last dimension begins, of
-/// whose points colours are.
-std::vector<std::int64_t> grid_of(const AnyBuffer& output) {
+/// Are the arrays those of the Func's values?
+bool are_values_of(const Func& f, const std::vector<AnyBuffer*>& outputs) {
+  return !outputs.empty() && std::equal(outputs.begin(), outputs.end(), f.types().begin(),
+                                        f.types().end(), [&](const AnyBuffer* output, Type type) {
+                                          return output != nullptr && output->defined() &&
+                                                 output->type() == type &&
+                                                 output->dimensions() == f.dimensions();
+                                        });
+}
+
+/// Of each array the extents, which dimension's points lie beside each other, and where the last
+/// dimension begins, of whose points colours are.
+std::vector<std::int64_t> grid_of(const std::vector<AnyBuffer*>& outputs) {
   std::vector<std::int64_t> grid;
-  std::int64_t dense = -1;
-  for (const BufferDim& dim : output.dims()) {
-    if (dim.stride == 1 && dense < 0) dense = static_cast<std::int64_t>(grid.size());
-    grid.push_back(dim.extent);
+  for (const AnyBuffer* output : outputs) {
+    std::int64_t number = 0, dense = -1;
+    for (const BufferDim& dim : output->dims()) {
+      if (dim.stride == 1 && dense < 0) dense = number;
+      grid.push_back(dim.extent);
+      ++number;
+    }
+    grid.push_back(dense);
+    if (number > 0) grid.push_back(output->dims().back().min);
   }
-  grid.push_back(dense);
-  if (output.dimensions() > 0) grid.push_back(output.dims().back().min);
   return grid;
 }
 
 /// The executable with that schedule; null if there is none. A grid is asked for once.
 Executable* tuned_for(CompiledFunc::Entry& entry, const Func& f, const std::vector<AnyBuffer*>& outputs,
                       const RunOptions& options) {
-  const std::vector<std::int64_t> grid_of_outputs = grid_of(*outputs.front());
+  const std::vector<std::int64_t> grid_of_outputs = grid_of(outputs);
   auto known = entry.grids.find(grid_of_outputs);
   if (known == entry.grids.end()) {
     CompiledFunc::Grid grid;
@@ -154,9 +168,7 @@ Executable compiled(Func& f, const Target& target, const std::vector<AnyBuffer*>
   const std::shared_ptr<CompiledFunc> cache = compiled_of(*f.function());
   std::lock_guard lock(cache->mutex);
   CompiledFunc::Entry& entry = entry_for(*cache, f, target);
-  const bool is_free = entry.schedule.stages.empty() && !outputs.empty() && outputs.front() != nullptr &&
-                       outputs.front()->defined() && outputs.front()->dimensions() == f.dimensions();
-  if (is_free) {
+  if (entry.schedule.stages.empty() && are_values_of(f, outputs)) {
     if (Executable* const found = tuned_for(entry, f, outputs, options)) return *found;
   }
   if (!entry.executable.defined()) entry.executable = compile(f, target);

@@ -27,11 +27,13 @@ struct TunedFunc {
 };
 
 /// May a schedule other than the compiler's choice come from here? A model may choose one, if the
-/// environment variable MICA_TUNE is not 0, and there may be a store of tuned schedules.
+/// environment variable MICA_TUNE is not 0 (for the steps of an Iteration on a GPU only), and there may
+/// be a store of tuned schedules.
 bool may_be_tuned();
+bool may_steps_be_tuned(const Target& target);
 
 /// The schedule that the store has for `output` on such a target and the grid of its arrays `outputs`,
-/// of which there is one at least; where it has none and
+/// one for each of its values, of their types; where it has none and
 /// MICA_TUNE is set, the one that tune() finds now, which says so on standard error; else the one that
 /// the model takes for clearly faster than the compiler's choice (schedules/tune/usual.h), at once where
 /// MICA_TUNE is "model". Nothing: the compiler chooses. What is wrong with the store is said on standard

@@ -59,7 +59,7 @@ class ReductionFunc {
                                   name, domain_->name, counted(outer_.size(), "Var"), kMaxDimensions),
                       at);
     }
-    name_parameters(roots);
+    name_parameters();
     set_condition(*inner_, domain_->condition.defined() ? inside(domain_->condition) : Expr());
   }
 
@@ -99,11 +99,11 @@ class ReductionFunc {
                      [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
     for (const std::size_t i : order) outer_.push_back(met[i]);
   }
-  void name_parameters(const std::vector<Expr>& roots) {
+  void name_parameters() {
     UniqueNames names;
-    visit_nodes(roots, [&](const Expr& e) {
+    for (const Expr& e : outer_) {
       if (const auto* var = e.as<VarRef>()) names.reserve(var->name);
-    });
+    }
     for (const auto& dim : domain_->dims) names.reserve(dim.name);
     for (const Expr& e : outer_) {
       const auto* rvar = e.as<RVarRef>();

@@ -60,18 +60,14 @@ bool is_there(const std::filesystem::path& path) {
 /// Is there anything to be asked of the store, or of a search?
 bool is_searched() { return tune_now() || is_there(tuning::TuneStore::path_from_environment()); }
 
-/// May the model choose for such a grid?
-bool may_choose(const std::vector<std::int64_t>& extents) {
-  return wish() != "0" && tuning::is_worth_choosing(extents);
-}
+/// May the model choose; of an Iteration, of its steps?
+bool may_choose() { return wish() != "0"; }
+bool may_choose_steps(const Target& target) { return may_choose() && target.is_gpu(); }
 
-/// Tells the subject how a run's outputs lie in memory. False: they are not the Func's, as the run says.
+/// Tells the subject how a run's outputs lie in memory. False: in no way that a schedule is made for.
 bool lie_as(tuning::Subject& subject, const std::vector<AnyBuffer*>& outputs) {
   std::vector<AnyBuffer> arrays;
-  for (const AnyBuffer* output : outputs) {
-    if (output == nullptr || !output->defined()) return false;
-    arrays.push_back(*output);
-  }
+  for (const AnyBuffer* output : outputs) arrays.push_back(*output);
   try {
     subject.set_outputs(arrays, CallSite::current());
     return true;
@@ -102,7 +98,8 @@ auto or_told(const std::string& name, const Work& work) -> decltype(work()) {
 
 }  // namespace
 
-bool may_be_tuned() { return wish() != "0" || is_searched(); }
+bool may_be_tuned() { return may_choose() || is_searched(); }
+bool may_steps_be_tuned(const Target& target) { return may_choose_steps(target) || is_searched(); }
 
 std::optional<TunedFunc> tuned(const Func& output, const Target& target,
                                const std::vector<AnyBuffer*>& outputs, const RunOptions& options) {
@@ -112,7 +109,8 @@ std::optional<TunedFunc> tuned(const Func& output, const Target& target,
     std::optional<TuneCandidate> best;
     if (is_searched()) best = stored({tuning::graph_mark(output), tuning::device_name(target), extents});
     if (!best && tune_now()) best = found_by_tuning(output, target, extents, options);
-    if (best ? best->recipe.empty() : !may_choose(extents)) return std::nullopt;
+    if (best ? best->recipe.empty() : !(may_choose() && tuning::is_worth_choosing(extents)))
+      return std::nullopt;
     tuning::Subject subject(output, extents, target, CallSite::current());
     if (!lie_as(subject, outputs)) return std::nullopt;
     if (best) return TunedFunc{subject.scheduled(*best).front(), best->text()};
@@ -142,7 +140,8 @@ TunedRun tuned_steps(const Iteration::State& state, const iterate::RunSetup& run
     }
     const bool several_funcs = state.outputs.size() > 1;
     const auto extents = tuning::extents_of(run.boxes().front());
-    const bool choosable = run.target().is_gpu() && !several_funcs && may_choose(extents);
+    const bool choosable =
+        may_choose_steps(run.target()) && !several_funcs && tuning::is_worth_choosing(extents);
     if (best ? best->recipe.empty() : !choosable) return std::nullopt;
     const tuning::Subject subject = tuning::subject_of(state, tuning::bare(state), run, state.where);
     if (best) return TunedRun{{{subject.scheduled(*best), best->steps()}}};

@@ -313,6 +313,18 @@ TEST(DefaultSchedule, OfUpdatesOnTheHost) {
     EXPECT_LT(nest.find("vectorized"), nest.find(f.name() + ".u1.r")) << nest;
     EXPECT_LT(nest.find(f.name() + ".u1.r"), nest.find("unrolled")) << nest;
   }
+  // As many rows as their sums have registers.
+  Func best("best"), many_values("many_values");
+  best(x, y) = Tuple(0, 0, 0.0F);
+  const Expr here = u(x + box.x, y + box.y), better = here > best(x, y)[2];
+  best(x, y) = Tuple(select(better, box.x, best(x, y)[0]), select(better, box.y, best(x, y)[1]),
+                     select(better, here, best(x, y)[2]));
+  EXPECT_EQ(count(update_of(best), "unrolled best.u1.y.part in [0, 4)"), 2) << update_of(best);
+  std::vector<Expr> zeros(17, Expr(0.0F)), values;
+  many_values(x, y) = Tuple(zeros);
+  for (int i = 0; i < 17; ++i) values.push_back(many_values(x, y)[i] + static_cast<float>(i) * here);
+  many_values(x, y) = Tuple(values);
+  EXPECT_EQ(count(update_of(many_values), "unrolled"), 0) << update_of(many_values);
   EXPECT_GT(count(update_of(taps), "vectorized"), 0) << update_of(taps);
   const std::string rows = update_of(stream);
   EXPECT_LT(rows.find("stream.u1.r"), rows.find("vectorized")) << rows;

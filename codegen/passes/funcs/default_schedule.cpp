@@ -9,6 +9,7 @@
 #include "codegen/analysis/bent_offset.h"
 #include "codegen/analysis/equal_nodes.h"
 #include "codegen/analysis/linear.h"
+#include "codegen/passes/loops/keep_sums.h"
 #include "dsl/check/update_order.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
@@ -214,11 +215,11 @@ void schedule_domain_inside(Definition& definition, bool parallel) {
   if (parallel) add(definition, directive::MarkLoop{definition.pure_vars.back(), LoopKind::Parallel});
 }
 
-/// How many rows of sums are kept at a time. Of what boundary conditions hold, whose vectors at the ends
-/// of rows are written out, there are fewer, fewer yet of many lanes, and one where accesses are
-/// `checked`, which is much code: of a box of 5 x 5 points 8 rows took twice as long to compile as 4,
-/// and no less to run.
-int kept_rows(const Definition& definition, int lanes, bool checked) {
+/// How many rows of sums are kept at a time; 0 where not even one row of all values fits. Of what
+/// boundary conditions hold, whose vectors at the ends of rows are written out, there are fewer, fewer
+/// yet of many lanes, and one where accesses are `checked`, which is much code: of a box of 5 x 5 points
+/// 8 rows took twice as long to compile as 4, and no less to run.
+int kept_rows(const Definition& definition, const FunctionData& func, int lanes, bool checked) {
   constexpr std::size_t kFewNodes = 128, kManyNodes = 512;
   constexpr int kManyRows = 8, kFewRows = 4;
   std::size_t nodes = 0;
@@ -235,10 +236,14 @@ int kept_rows(const Definition& definition, int lanes, bool checked) {
     bent = bent || e.as<Select>() ||
            (op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max || op->op == BinaryOp::Mod));
   });
-  if (nodes > kManyNodes || (bent && checked)) return 1;
   constexpr int kUsualLanes = 16;
-  if (bent) return std::max(kFewRows * kUsualLanes / std::max(lanes, kUsualLanes), 1);
-  return nodes > kFewNodes ? kFewRows : kManyRows;
+  int rows = nodes > kFewNodes ? kFewRows : kManyRows;
+  if (bent) rows = std::max(kFewRows * kUsualLanes / std::max(lanes, kUsualLanes), 1);
+  if (nodes > kManyNodes || (bent && checked)) rows = 1;
+  std::int64_t bytes = 0;  // of a row
+  for (const Type type : func.types) bytes += std::int64_t{lanes} * type.bytes();
+  while (rows * bytes > kMostKeptBytes) rows /= 2;
+  return rows;
 }
 
 /// The domain's loops inside of those over vectors of points in some rows, whose sums stay in registers
@@ -246,11 +251,10 @@ int kept_rows(const Definition& definition, int lanes, bool checked) {
 /// and rows that are loaded and stored in each iteration of the domain: boxes of 15 x 15 points 0.47
 /// and 1.04 ms of 512 x 512, products of matrices 512 x 512 x 1,000 2.0 and 3.9, means of 64 rows 0.63
 /// and 1.45 of 1,024 x 1,024, of 64 points of a row 0.54 and 0.73.)
-void schedule_kept_sums(Definition& definition, int lanes, bool parallel, bool checked) {
+void schedule_kept_sums(Definition& definition, int rows, int lanes, bool parallel) {
   const std::vector<std::string> vars = definition.pure_vars;
   const std::string part = free_name(vars[1] + ".part", definition);
   std::vector<std::string> order = domain_of(definition);
-  const int rows = kept_rows(definition, lanes, checked);
   if (rows > 1) {
     add(definition, directive::Split{vars[1], vars[1], part, rows, {}});
     order.insert(order.begin(), part);
@@ -279,8 +283,10 @@ void schedule_host(Definition& definition, const FunctionData& func, bool parall
     return;
   }
   if (definition.domain && has_rows && vars.size() > 1 && !streams(definition)) {
-    schedule_kept_sums(definition, lanes, parallel, checked);
-    return;
+    if (const int rows = kept_rows(definition, func, lanes, checked); rows > 0) {
+      schedule_kept_sums(definition, rows, lanes, parallel);
+      return;
+    }
   }
   if (definition.domain && has_rows) {
     schedule_rows(definition, vars.front(), domain_of(definition), lanes, parallel);

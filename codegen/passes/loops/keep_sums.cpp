@@ -18,8 +18,6 @@
 namespace mica::passes {
 namespace {
 
-constexpr std::int64_t kMostBytes = 1024;  // of sums kept at a time: half of AVX-512's registers
-
 bool is_element_loop(const ir::For& loop) {
   return (loop.kind == LoopKind::Vectorized || loop.kind == LoopKind::Unrolled) &&
          as_int(loop.extent) != nullptr && as_int(loop.min) != nullptr && *as_int(loop.min) == 0;
@@ -64,7 +62,7 @@ class Sum {
     if (lanes != nullptr) elements_.push_back(lanes);
     stores_ = stores_of(ir::make_stmt(loop));
     if (legal_) check_loads(loop);
-    legal_ = legal_ && stores_.defined() && bytes() <= kMostBytes;
+    legal_ = legal_ && stores_.defined() && bytes() <= kMostKeptBytes;
   }
 
   [[nodiscard]] bool is_legal() const { return legal_; }

@@ -18,9 +18,14 @@
 // stores what was there.
 #pragma once
 
+#include <cstdint>
+
 #include "codegen/program.h"
 
 namespace mica::passes {
+
+/// Of sums that are kept at a time: half of AVX-512's registers.
+inline constexpr std::int64_t kMostKeptBytes = 1024;
 
 void keep_sums(Program& program);
 
