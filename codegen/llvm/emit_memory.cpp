@@ -48,6 +48,13 @@ std::int64_t alignment_after(std::int64_t alignment, std::int64_t bytes) {
   return bytes == 0 ? alignment : std::min(alignment, bytes & -bytes);
 }
 
+/// Is it a vector in global memory that stands across the pieces that could be accessed?
+bool is_cut(const MemoryAccess& access, Type type, int alignment) {
+  constexpr int kWidest = 16;  // bytes
+  return !type.is_scalar() && access.binding.memory == MemoryType::Heap &&
+         alignment < std::min(type.lanes * type.bytes(), kWidest);
+}
+
 }  // namespace
 
 const BufferBinding& Emitter::buffer(const std::string& name) const {
@@ -156,6 +163,15 @@ llvm::Value* Emitter::load_piece(const MemoryAccess& access, Type type, llvm::Va
 
 llvm::Value* Emitter::load_elements(const MemoryAccess& access, Type type, int alignment) {
   if (hooks_.on_access) hooks_.on_access(*this, access);
+  if (hooks_.load_unaligned && is_cut(access, type, alignment)) {
+    llvm::Value* loaded =
+        hooks_.load_unaligned(*this, access.pointer, type, [&](llvm::Value* pointer, Type piece) {
+          return load_piece(access, piece, pointer, piece.lanes * piece.bytes());
+        });
+    return type.is_bool()
+               ? builder_.CreateICmpNE(loaded, llvm::Constant::getNullValue(loaded->getType()))
+               : loaded;
+  }
   llvm::Type* element = memory_type(context(), type.element());
   llvm::Value* result = nullptr;
   for_each_piece(type, alignment, [&](int lane, int lanes, int aligned) {
@@ -184,6 +200,10 @@ void Emitter::store_elements(const MemoryAccess& access, Type type, llvm::Value*
   if (hooks_.on_access) hooks_.on_access(*this, access);
   llvm::Type* element = memory_type(context(), type.element());
   if (type.is_bool()) value = builder_.CreateZExt(value, memory_type(context(), type));
+  if (hooks_.store_unaligned && is_cut(access, type, alignment) &&
+      hooks_.store_unaligned(*this, access, value, type, store_condition_)) {
+    return;
+  }
   for_each_piece(type, alignment, [&](int lane, int lanes, int aligned) {
     llvm::Value* pointer = access.pointer;
     if (lane > 0) {
@@ -456,6 +476,7 @@ void Emitter::make_store(const ir::Store& store) {
   if (form && form->stride == 1 && form->bases.size() == 1) {
     access.pointer = address(to, form->bases[0], /*of_vector=*/true);
     access.alignment = store.alignment * bytes;
+    access.side_by_side = is_side_by_side(form->bases[0], type.lanes);
     store_elements(access, type, value, store.alignment * bytes);
     return;
   }

@@ -15,6 +15,7 @@
 #include "codegen/llvm/kernel_function_llvm.h"
 #include "codegen/llvm/nvptx_async_llvm.h"
 #include "codegen/llvm/nvptx_llvm.h"
+#include "codegen/llvm/nvptx_rows_llvm.h"
 #include "codegen/llvm/types_llvm.h"
 
 namespace mica::llvm_backend {
@@ -131,6 +132,7 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
   hooks.cluster_memory = cluster_memory;
   hooks.allocate = [&](Emitter& e, const ir::Allocate& a) { return allocate(e, layout, a); };
   add_async_hooks(hooks);
+  add_row_hooks(hooks, static_cast<int>(kernel.block[0]));
   return hooks;
 }
 

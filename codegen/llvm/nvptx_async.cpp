@@ -90,27 +90,6 @@ Value* load_streamed(Emitter& emitter, const MemoryAccess& access, Value* pointe
   return b.CreateBitCast(whole, type);
 }
 
-/// `operation` stores `value` at `pointer`; where `condition` holds, unless it is null.
-void store_global(Emitter& emitter, const std::string& operation, Value* condition, Value* pointer,
-                  Value* value) {
-  Builder& b = emitter.builder();
-  const Registers r = registers_of(value->getType());
-  Value* whole = b.CreateBitCast(value, r.type(b.getContext()));
-  if (r.bits == 8) whole = b.CreateZExt(whole, b.getInt16Ty());
-  std::vector<Value*> arguments = {address_bits(b, pointer)};
-  for (unsigned i = 0; i < r.count; ++i) {
-    arguments.push_back(r.count == 1 ? whole : b.CreateExtractElement(whole, std::uint64_t{i}));
-  }
-  std::string text = operation + r.suffix() + " [$0], " + r.operands(1) + ";";
-  std::string constraints = "l," + r.constraints("");
-  if (condition != nullptr) {
-    text = "@$" + std::to_string(arguments.size()) + " " + text;
-    constraints += ",b";
-    arguments.push_back(condition);
-  }
-  call_asm(b, b.getVoidTy(), text, constraints, arguments, /*memory=*/true);
-}
-
 // ---- textures ------------------------------------------------------------------------------------
 
 /// The first channel of the texture's element; nobody writes it while the kernel runs.
@@ -258,6 +237,26 @@ void bulk_wait(Emitter& emitter, const BulkBarrier& barrier, Value* parity) {
 }
 
 }  // namespace
+
+void store_global(Emitter& emitter, const std::string& operation, Value* condition, Value* pointer,
+                  Value* value) {
+  Builder& b = emitter.builder();
+  const Registers r = registers_of(value->getType());
+  Value* whole = b.CreateBitCast(value, r.type(b.getContext()));
+  if (r.bits == 8) whole = b.CreateZExt(whole, b.getInt16Ty());
+  std::vector<Value*> arguments = {address_bits(b, pointer)};
+  for (unsigned i = 0; i < r.count; ++i) {
+    arguments.push_back(r.count == 1 ? whole : b.CreateExtractElement(whole, std::uint64_t{i}));
+  }
+  std::string text = operation + r.suffix() + " [$0], " + r.operands(1) + ";";
+  std::string constraints = "l," + r.constraints("");
+  if (condition != nullptr) {
+    text = "@$" + std::to_string(arguments.size()) + " " + text;
+    constraints += ",b";
+    arguments.push_back(condition);
+  }
+  call_asm(b, b.getVoidTy(), text, constraints, arguments, /*memory=*/true);
+}
 
 bool has_bulk_copies(const ir::Kernel& kernel) {
   bool found = false;

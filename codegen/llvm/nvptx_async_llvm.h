@@ -14,6 +14,11 @@ inline constexpr int kBulkPtx = 80;
 /// True if the kernel has BulkInit, BulkExpect, BulkCopy or BulkWait.
 bool has_bulk_copies(const ir::Kernel& kernel);
 
+/// `operation`, such as "st.global", of a piece of at most 16 bytes; where `condition` (i1) holds,
+/// unless it is null.
+void store_global(Emitter& emitter, const std::string& operation, llvm::Value* condition,
+                  llvm::Value* pointer, llvm::Value* value);
+
 /// Sets the hooks for streamed accesses, textures, warp shuffles, asynchronous and bulk copies, and
 /// fences.
 void add_async_hooks(TargetHooks& hooks);

@@ -45,6 +45,8 @@ struct MemoryAccess {
   /// The bytes that the address of all elements together is promised to be a multiple of; 0: none.
   int alignment = 0;
   bool atomic = false;  ///< a store that reads and writes its one element in one step
+  /// A store: the next thread in x stores as many elements, those behind these.
+  bool side_by_side = false;
   /// i64: an end of a copy of so many neighbours, a run-time number, in place of `count`. Its indices
   /// are the first one's. Null: none.
   llvm::Value* copied = nullptr;
@@ -101,6 +103,14 @@ struct TargetHooks {
       streamed_load;
   std::function<bool(Emitter&, const MemoryAccess&, llvm::Value* pointer, llvm::Value*, int)>
       streamed_store;
+  /// A vector of global memory that is aligned to less than its size, but not more than 16 bytes, from
+  /// the pieces of 16 bytes that the function loads; and its store (where a condition holds, unless it
+  /// is null), false where it is stored as others are. Null: they are loaded and stored as others are.
+  std::function<llvm::Value*(Emitter&, llvm::Value* pointer, Type,
+                             const std::function<llvm::Value*(llvm::Value*, Type)>& load_piece)>
+      load_unaligned;
+  std::function<bool(Emitter&, const MemoryAccess&, llvm::Value*, Type, llvm::Value* condition)>
+      store_unaligned;
   /// A store of a piece to global memory where a condition (i1) holds, without a branch. Null: there is
   /// none.
   std::function<void(Emitter&, llvm::Value* condition, llvm::Value* pointer, llvm::Value*)> store_if;

@@ -10,8 +10,8 @@
 namespace mica::test {
 
 /// The PTX of all kernels of `f` as it is scheduled, for sm_90.
-inline std::string ptx_of(const Func& f) {
-  ir::Module all = to_module(lowered(f, Backend::Cuda)), device;
+inline std::string ptx_of(const Func& f, const Variant& variant = {}) {
+  ir::Module all = to_module(lowered(f, Backend::Cuda, {}, variant)), device;
   for (const auto& kernel : all.kernels) {
     if (kernel.on_device) device.kernels.push_back(kernel);
   }

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 #include <utility>
+
+#include "codegen/analysis/linear.h"
+#include "codegen/ir/stmt.h"
+#include "dsl/expr/traverse.h"
 
 namespace mica::llvm_backend {
 namespace {
@@ -98,6 +103,21 @@ std::optional<LaneIndex> lane_index(const Expr& e) {
     case BinaryOp::Div: return uniform(*b) ? quotient_of(*a, b->bases[0]) : std::nullopt;
     default: return sum_of(op->op, *a, *b);
   }
+}
+
+bool is_side_by_side(const Expr& first, int lanes) {
+  const std::string x = ir::kGpuAxisNames[static_cast<std::size_t>(ir::GpuAxis::ThreadX)];
+  std::int64_t step = 0;
+  for (const auto& [atom, factor] : analysis::linearize(first).terms) {
+    const auto* wider = atom.as<Cast>();  // an index of 64 bits
+    const auto* var = (wider != nullptr ? wider->value : atom).as<VarRef>();
+    if (var != nullptr && var->name == x) {
+      step += factor;
+    } else if (uses_var(atom, x)) {
+      return false;
+    }
+  }
+  return step == lanes;
 }
 
 }  // namespace mica::llvm_backend

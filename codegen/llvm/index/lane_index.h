@@ -18,5 +18,8 @@ struct LaneIndex {
 
 /// The form of a vector index, which does not wrap, or nothing.
 std::optional<LaneIndex> lane_index(const Expr& e);
+/// Where a GPU thread has `lanes` elements from `first` on: are those of the next thread in x the ones
+/// behind them?
+bool is_side_by_side(const Expr& first, int lanes);
 
 }  // namespace mica::llvm_backend

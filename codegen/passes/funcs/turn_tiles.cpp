@@ -9,6 +9,8 @@
 namespace mica::passes {
 namespace {
 
+constexpr int kRegisterBytes = 4;
+
 /// The directive of type D that a tile at `tile` takes up for its loop `var`; null if there is none.
 template <typename D>
 D* taken_up(Definition& definition, std::size_t tile, const std::string& var) {
@@ -57,7 +59,9 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
   if (place == tile.vars.end() || holds_others(program, func.name, tile)) return;
   const auto* vector = taken_up<directive::Vectorize>(definition, at, row);
   if (vector == nullptr || vector->width <= 1 || vector->tail != TailStrategy::Auto) return;
-  const int width = vector->width;
+  const int together = std::max(kRegisterBytes / func.types.front().bytes(), 1);
+  const int width = vector->width / together;
+  if (width <= 1) return;
   const auto from = static_cast<std::size_t>(place - tile.vars.begin());
   const auto to = giver(tile, from, width);
   if (!to) return;
@@ -74,11 +78,11 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
   auto& turned = std::get<directive::GpuTile>(definition.directives[at].op);
   turned.sizes[from] *= width;
   turned.sizes[*to] /= width;
-  if (rows != nullptr) {
-    definition.directives.erase(vectors);
-  } else {
-    vectors->op = directive::Unroll{other, width, {}};
-  }
+  Directive unroll = *vectors;
+  unroll.op = directive::Unroll{other, width, {}};
+  if (together > 1) std::get<directive::Vectorize>(vectors->op).width = together;
+  const auto behind = together > 1 ? vectors + 1 : definition.directives.erase(vectors);
+  if (rows == nullptr) definition.directives.insert(behind, unroll);
 }
 
 }  // namespace

@@ -7,13 +7,14 @@
 //
 // In single elements a thread's points side by side would be four accesses of a warp that each touch
 // all of its four lines. Turned, the tile and what it keeps stay the same; rows that a thread's points
-// share stay in its registers.
+// share stay in its registers. Elements of one or two bytes stay together in vectors of four bytes:
+// single ones would be more accesses than a multiprocessor takes.
 //
 // A tile is left as it is where its other dimensions have too few threads to give, where a vector or
 // its rows have a tail of their own, where a Func is computed in its threads, and where further warps
 // fill its planes, whose rows of threads would change.
-// Requires: default_schedule. Ensures: no vector of a turned tile; the variant for aligned rows is not
-// changed.
+// Requires: default_schedule. Ensures: no vector of more than four bytes in a turned tile; the variant
+// for aligned rows is not changed.
 #pragma once
 
 #include "codegen/program.h"

@@ -122,6 +122,8 @@ class Aligner {
   struct Group {
     Place place;
     std::set<std::int64_t> needed;  // positions relative to the aligned place
+    int lanes = 1;                  // of the widest tap
+    bool whole = false;             // loaded as one, wherever it begins
   };
 
   std::optional<Place> place_of(const std::string& buffer, Type type, const Expr& index) {
@@ -222,10 +224,23 @@ class Aligner {
       auto place = place_of(*load, e.type());
       if (!place) return;
       Group& group = group_of(groups, *place);
+      group.lanes = std::max<int>(group.lanes, e.type().lanes);
       for (int i = 0; i < e.type().lanes; ++i) group.needed.insert(place->constant + i);
     });
+    for (Group& group : groups) group.whole = is_loaded_whole(group, groups.size());
     RewriteMemo memo;
     return groups.empty() ? value : replace(value, groups, memo);
+  }
+
+  // Is a row of an array that may begin anywhere loaded as one, to be cut out of aligned pieces? That
+  // takes at least two, and registers: two elements of four bytes or more are as well loaded by
+  // themselves, and so are those of many rows.
+  [[nodiscard]] bool is_loaded_whole(const Group& group, std::size_t rows) const {
+    constexpr int kRegisterBytes = 4, kMostSingle = 2;
+    constexpr std::size_t kMostRows = 8;
+    const bool narrow = group.place.element.bytes() < kRegisterBytes;
+    const bool gains = narrow || (group.lanes > kMostSingle && rows <= kMostRows);
+    return gains && group.place.unit == 1 && local_.count(group.place.buffer) == 0;
   }
 
   static Group& group_of(std::vector<Group>& groups, const Place& place) {
@@ -252,8 +267,20 @@ class Aligner {
     });
   }
 
+  // All of a row's taps that are not far apart.
+  std::pair<std::int64_t, int> row_piece(const Group& group, std::int64_t p) const {
+    const std::int64_t nearby = kVectorBytes / group.place.element.bytes();
+    auto end = group.needed.find(p), first = end;
+    while (first != group.needed.begin() && *first - *std::prev(first) <= nearby) --first;
+    for (auto next = std::next(end); next != group.needed.end() && *next - *end <= nearby; ++next) {
+      end = next;
+    }
+    return {*first, static_cast<int>(*end - *first + 1)};
+  }
+
   // The piece of `group` that holds position p: (first position, size).
-  static std::pair<std::int64_t, int> piece_at(const Group& group, std::int64_t p) {
+  [[nodiscard]] std::pair<std::int64_t, int> piece_at(const Group& group, std::int64_t p) const {
+    if (group.whole) return row_piece(group, p);
     for (int size = group.place.unit; size > 1; size /= 2) {
       std::int64_t first = p - (((p % size) + size) % size);
       bool whole = true;
@@ -263,14 +290,14 @@ class Aligner {
     return {p, 1};
   }
 
-  Expr rebuild(const Expr& e, const Load& load, const Place& place, const Group& group) {
+  Expr rebuild(const Expr& e, const Load& load, const Place& place, const Group& group) const {
     const int lanes = e.type().lanes;
     Shuffle shuffle;
     int filled = 0;
     std::int64_t p = place.constant;
     while (p < place.constant + lanes) {
       auto [first, size] = piece_at(group, p);
-      shuffle.vectors.push_back(piece(load, place, group.place.variable, first, size));
+      shuffle.vectors.push_back(piece(load, place, group.place, first, size));
       for (; p < first + size && p < place.constant + lanes; ++p) {
         shuffle.lanes.push_back(filled + static_cast<int>(p - first));
       }
@@ -282,13 +309,13 @@ class Aligner {
     return make_expr(e.type(), std::move(shuffle));
   }
 
-  Expr piece(const Load& load, const Place& place, const Expr& variable, std::int64_t first,
-             int size) const {
-    Type type = variable.type();
-    Expr base = simplify(variable + make_const(type, first));
+  static Expr piece(const Load& load, const Place& place, const Place& row, std::int64_t first,
+                    int size) {
+    Type type = row.variable.type();
+    Expr base = simplify(row.variable + make_const(type, first));
     Load one;
     one.buffer = load.buffer;
-    one.alignment = size;
+    one.alignment = row.unit == 1 && size > 1 ? 1 : size;
     one.streamed = load.streamed;
     one.where = load.where;
     one.index = {size == 1
