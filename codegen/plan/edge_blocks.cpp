@@ -5,9 +5,10 @@
 
 #include "codegen/analysis/in_place.h"
 #include "codegen/analysis/simplify.h"
-#include "codegen/passes/funcs/inline_funcs.h"
+#include "codegen/plan/filling.h"
 #include "codegen/plan/placed_funcs.h"
 #include "dsl/expr/names.h"
+#include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/recurrence.h"
@@ -94,46 +95,47 @@ bool one_code(const Program& program, const Loops& loops) {
          !has_window(program, loops);
 }
 
-}  // namespace
-
-std::shared_ptr<const FunctionData> without_stages(const Program& program, const std::string& name) {
-  constexpr std::size_t kMostTaps = 256;  // more would recompute too much
-  Program part;
-  for (const auto& func : program.pipeline.funcs) {
-    const bool placed = place_in(program, name, func->name) != nullptr;
-    if (!placed && func->name != name) continue;
-    part.pipeline.funcs.push_back(func);
-    part.placement[func->name] = placed ? Placement() : program.placement.at(name);
-    if (!placed) continue;
-    // What is inlined is not stored.
-    if (func->traces.stores || func->traces.realizations) return nullptr;
-    if (func->definitions.size() != 1 || recurrence_of(*func)) return nullptr;
+// The read of the array that `name`, computed in the loops of Func `root`, copies, through others that
+// copy, too; null if it computes anything, or is not computed there.
+const Access* array_behind(const Program& program, const std::string& root, const std::string& name) {
+  const Access* read = nullptr;
+  std::string at = name;
+  while (place_in(program, root, at) != nullptr) {
+    read = own_point_read(*program.pipeline.find(at));
+    if (read == nullptr) return nullptr;
+    at = read->name;
   }
-  passes::inline_funcs(part);
-  const std::shared_ptr<const FunctionData> direct = part.pipeline.funcs.front();
-  std::size_t taps = 0;
-  for (const auto& definition : direct->definitions) {
-    analysis::for_each_access(definition, [&](const Access&) { ++taps; });
-    if (taps > kMostTaps) return nullptr;
-  }
-  return direct;
+  return read;
 }
 
-Program with_direct(const Program& program, const std::shared_ptr<const FunctionData>& func) {
-  Program direct;
-  direct.pipeline = program.pipeline;
-  direct.options = program.options;
-  direct.placement = program.placement;
-  direct.required = program.required;
-  direct.plan = program.plan;
-  std::erase_if(direct.pipeline.funcs, [&](const auto& other) {
-    const bool placed = place_in(program, func->name, other->name) != nullptr;
-    if (placed) direct.placement.erase(other->name);
-    return placed;
+// Does what is kept for `func` copy arrays, and leave no traces of it?
+bool only_copies(const Program& program, const FunctionData& func, const std::vector<Stage>& stages) {
+  return std::ranges::all_of(stages, [&](const Stage& stage) {
+    if (stage.func == func.name) return true;
+    const FunctionData& kept = *program.pipeline.find(stage.func);
+    return array_behind(program, func.name, stage.func) != nullptr && !kept.traces.stores &&
+           !kept.traces.realizations;
   });
-  std::ranges::replace_if(
-      direct.pipeline.funcs, [&](const auto& other) { return other->name == func->name; }, func);
-  return direct;
+}
+
+}  // namespace
+
+std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, const FunctionData& func) {
+  NodeRewriter direct([&](const Expr& e) -> Expr {
+    const auto* tap = e.as<Access>();
+    const Access* array = tap != nullptr ? array_behind(program, func.name, tap->name) : nullptr;
+    if (array == nullptr) return {};
+    Access moved = *array;
+    moved.args = tap->args;
+    moved.where = tap->where;
+    return make_expr(e.type(), std::move(moved));
+  });
+  auto result = std::make_shared<FunctionData>(func);
+  for (Definition& definition : result->definitions) {
+    for (Expr& value : definition.values) value = direct(value);
+    for (Expr& arg : definition.args) arg = direct(arg);
+  }
+  return result;
 }
 
 Inside edge_of(const Program& program, const FunctionData& func, std::size_t index,
@@ -194,7 +196,7 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
   // multiprocessor more than fast edges.
   const bool direct = !(clamps && own.vars.is_marched() && !has_window(program, own) &&
                         program.options.variant.index32) &&
-                      without_stages(program, func.name) != nullptr;
+                      only_copies(program, func, stages);
   inside.edge = direct   ? Inside::Edge::DirectTaps
                 : clamps ? Inside::Edge::ClampedLoads
                          : Inside::Edge::TestedFills;

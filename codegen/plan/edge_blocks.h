@@ -15,11 +15,7 @@ namespace mica::planning {
 /// the others do.
 Inside edge_of(const Program& program, const FunctionData& func, std::size_t index,
                const KernelFrame& frame, const std::vector<Stage>& stages);
-/// Func `name` as it is where it keeps nothing: what is computed inside its loops is inlined. Null where
-/// that would not do (updates, traces) or would recompute too much.
-std::shared_ptr<const FunctionData> without_stages(const Program& program, const std::string& name);
-/// The program with such a Func in place of the one of its name and of what is computed in that one's
-/// loops; without plans of kernels and loops.
-Program with_direct(const Program& program, const std::shared_ptr<const FunctionData>& func);
+/// `func`, each tap of which on a stage that only copies reads the array that the stage copies.
+std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, const FunctionData& func);
 
 }  // namespace mica::planning

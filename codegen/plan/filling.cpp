@@ -38,7 +38,7 @@ bool starts_whole(const Expr& first, std::int64_t lanes,
 
 }  // namespace
 
-const Access* copied_tap(const Program& program, const FunctionData& func) {
+const Access* own_point_read(const FunctionData& func) {
   if (func.definitions.size() != 1 || func.types.size() != 1) return nullptr;
   const auto* access = func.definitions.front().values.front().as<Access>();
   if (!access || access->args.size() != func.args.size()) return nullptr;
@@ -46,8 +46,13 @@ const Access* copied_tap(const Program& program, const FunctionData& func) {
     const auto* var = access->args[d].as<VarRef>();
     if (!var || var->name != func.args[d]) return nullptr;
   }
-  const bool array =
-      program.pipeline.find_input(access->name) != nullptr || program.is_root(access->name);
+  return access;
+}
+
+const Access* copied_tap(const Program& program, const FunctionData& func) {
+  const Access* access = own_point_read(func);
+  const bool array = access != nullptr && (program.pipeline.find_input(access->name) != nullptr ||
+                                           program.is_root(access->name));
   return array ? access : nullptr;
 }
 

@@ -13,6 +13,9 @@ namespace mica::planning {
 /// What both ends and the size of a bulk copy are multiples of.
 inline constexpr std::int64_t kBulkBytes = 16;
 
+/// The one read that `func` is, of another Func or an input at the point itself; null if it is anything
+/// else.
+const Access* own_point_read(const FunctionData& func);
 /// The read of an array in memory, an input's or a root Func's, that `func` copies point by point; null
 /// if it does anything else.
 const Access* copied_tap(const Program& program, const FunctionData& func);

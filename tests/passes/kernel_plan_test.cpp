@@ -46,7 +46,7 @@ f       [0,32) x [0,8)     0     -  thread  computed           stored
 taps    across <- u: 3 global
         f <- across: 3 shared
 edges   across -> f: filled, read in the same step; barrier
-inside  no tests in blocks inside; blocks at the edge keep nothing: taps from memory, points tested
+inside  no tests in blocks inside; others hold loads inside their arrays and test stores
 )");
 }
 

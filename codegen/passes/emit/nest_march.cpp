@@ -416,12 +416,10 @@ ir::Stmt split_block(const Nesting& nesting, const Nested& frame, std::size_t po
   }
   ir::Stmt edge;
   if (inside.edge == Edge::DirectTaps) {
-    const auto func = planning::without_stages(nesting.program, frame.func.name);
-    const Program direct = planning::with_direct(nesting.program, func);
-    const Nesting there{direct, nesting.findings, nesting.needed};
+    const auto func = planning::with_direct_taps(nesting.program, frame.func);
     Nested same{*func, frame.index, frame.vars, frame.open, frame.clip};
     same.at_edge = true;
-    edge = emit_loops(there, same, position, known);
+    edge = emit_loops(nesting, same, position, known);
   } else if (clamps) {
     everywhere.interior = whole_chunk;
     untested.tested = inside_of(frame.open.guards, march);

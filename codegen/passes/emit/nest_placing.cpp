@@ -186,7 +186,7 @@ std::string loop_text(const LoopVars::Loop& loop) {
 }
 
 bool keeps_funcs(const Nesting& nesting, const Nested& frame) {
-  return planning::keeps_funcs(nesting.program, {frame.func, frame.index, frame.vars});
+  return !frame.at_edge && planning::keeps_funcs(nesting.program, {frame.func, frame.index, frame.vars});
 }
 
 ir::Stmt store_funcs(const Nesting& nesting, const Nested& frame, std::size_t position,
