@@ -1,6 +1,8 @@
 #include "dsl/expr/rounding.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -117,19 +119,70 @@ constexpr double kNoTap = -std::numeric_limits<double>::infinity();
 // Params apart, and the largest offset of its taps in the slowest dimension.
 struct Term {
   bool negative = false;
-  std::vector<Expr> uniform;
+  std::size_t uniform = 0;  ///< the last of them, a place in Factors; 0: there are none
   std::vector<Expr> varying;
   double offset = kNoTap;
-  std::size_t written = 0;  // the term's place as written
+  std::size_t written = 0;  ///< the term's place as written
 };
 
+Expr multiplied(const Expr& a, const Expr& b) {
+  return make_expr(a.type(), Binary{BinaryOp::Mul, a, b});
+}
 Expr product(const std::vector<Expr>& factors, std::size_t first = 0) {
   Expr result = factors[first];
-  for (std::size_t i = first + 1; i < factors.size(); ++i) {
-    result = make_expr(result.type(), Binary{BinaryOp::Mul, result, factors[i]});
-  }
+  for (std::size_t i = first + 1; i < factors.size(); ++i) result = multiplied(result, factors[i]);
   return result;
 }
+
+// The uniform factors of all terms of a sum. Those of a sum inside a sum begin as that one's do:
+//
+//   c*(d*(e*u + v) + w)        c*d*e,  c*d,  c          each the one before times a factor
+//
+// so that the factors and products of a polynomial in Horner's form are as many as its degree.
+class Factors {
+ public:
+  /// The place of `factor` behind the factor at `before` (0: as the first).
+  std::size_t add(std::size_t before, const Expr& factor) {
+    links_.push_back({before, first(before), count(before) + 1, factor, {}});
+    if (before == 0) links_.back().first = links_.size();
+    return links_.size();
+  }
+  [[nodiscard]] std::size_t count(std::size_t last) const { return last == 0 ? 0 : link(last).count; }
+  enum Which : std::uint8_t { All, AllNegative, FromTheSecond, kProducts };
+  /// The product, from the left, of the factors up to the one at `last`, each by `fixed`; of AllNegative
+  /// the first one has another sign before that.
+  template <typename Fixed>
+  Expr product(std::size_t last, Which which, const Fixed& fixed) {
+    const std::size_t shortest = which == FromTheSecond ? 2 : 1;
+    std::vector<std::size_t> missing;
+    while (!link(last).products[which].defined()) {
+      missing.push_back(last);
+      if (link(last).count == shortest) break;
+      last = link(last).before;
+    }
+    Expr result = link(last).products[which];
+    for (; !missing.empty(); missing.pop_back()) {
+      const std::size_t at = missing.back();
+      const Expr factor = link(at).factor;
+      const bool first = link(at).count == shortest;
+      const Expr own = fixed(first && which == AllNegative ? -factor : factor);
+      result = first ? own : multiplied(result, own);
+      link(at).products[which] = result;
+    }
+    return result;
+  }
+  [[nodiscard]] std::size_t first(std::size_t last) const { return last == 0 ? 0 : link(last).first; }
+
+ private:
+  struct Link {
+    std::size_t before, first, count;
+    Expr factor;
+    Expr products[kProducts];
+  };
+  [[nodiscard]] const Link& link(std::size_t place) const { return links_[place - 1]; }
+  Link& link(std::size_t place) { return links_[place - 1]; }
+  std::deque<Link> links_;  // stay where they are
+};
 
 bool is_neg(const Expr& e) {
   const auto* op = e.as<Unary>();
@@ -166,13 +219,19 @@ class RoundingFixer {
          (binary != nullptr &&
           (binary->op == BinaryOp::Add || binary->op == BinaryOp::Sub || binary->op == BinaryOp::Mul)));
     if (may_be_sum && !is_one_term(e)) {
-      std::vector<Term> terms;
+      Sum sum;
       whole_ = e.ptr().get();
-      flatten(e, {}, terms);
-      if (terms.size() > 1) return chain(std::move(terms));
+      flatten(e, {}, sum);
+      if (sum.terms.size() > 1) return chain(sum);
     }
     return map_children(e, [this](const Expr& child) { return fix(child); });
   }
+
+  // A sum that is being opened.
+  struct Sum {
+    std::vector<Term> terms;
+    Factors factors;
+  };
 
   // The factors of a product that vary, as gather_factors finds them: none, one, or several.
   struct Varying {
@@ -212,58 +271,65 @@ class RoundingFixer {
   }
 
   // Appends the terms of `e` times the sign and uniform factors of `outer`.
-  void flatten(const Expr& e, const Term& outer, std::vector<Term>& terms) {
+  void flatten(const Expr& e, const Term& outer, Sum& sum) {
     if (is_closed(e)) {
       Term term = outer;
-      (is_uniform(e) ? term.uniform : term.varying).push_back(e);
-      terms.push_back(std::move(term));
+      add_factor(e, term, sum);
+      sum.terms.push_back(std::move(term));
       return;
     }
     if (is_neg(e)) {
       Term negated = outer;
       negated.negative = !outer.negative;
-      flatten(e.as<Unary>()->a, negated, terms);
+      flatten(e.as<Unary>()->a, negated, sum);
       return;
     }
     const Binary* add = as_binary(e, BinaryOp::Add);
     const Binary* sub = as_binary(e, BinaryOp::Sub);
     if (add != nullptr || sub != nullptr) {
       const Binary& op = add != nullptr ? *add : *sub;
-      flatten(op.a, outer, terms);
+      flatten(op.a, outer, sum);
       Term right = outer;
       right.negative = outer.negative != (sub != nullptr);
-      flatten(op.b, right, terms);
+      flatten(op.b, right, sum);
       return;
     }
     Term term = outer;
-    gather_factors(e, term);
+    gather_factors(e, term, sum);
     if (term.varying.size() == 1) {
       const Expr only = term.varying.front();
       if (is_closed(only)) {
-        terms.push_back(std::move(term));
+        sum.terms.push_back(std::move(term));
         return;
       }
       if (as_binary(only, BinaryOp::Add) != nullptr || as_binary(only, BinaryOp::Sub) != nullptr) {
         term.varying.clear();
-        flatten(only, term, terms);
+        flatten(only, term, sum);
         return;
       }
     }
-    terms.push_back(std::move(term));
+    sum.terms.push_back(std::move(term));
+  }
+
+  void add_factor(const Expr& e, Term& term, Sum& sum) {
+    if (is_uniform(e)) {
+      term.uniform = sum.factors.add(term.uniform, e);
+    } else {
+      term.varying.push_back(e);
+    }
   }
 
   // Splits a product into factors; minus signs inside it go to the term's sign, which is exact.
-  void gather_factors(const Expr& e, Term& term) {
-    if (is_closed(e)) {
-      (is_uniform(e) ? term.uniform : term.varying).push_back(e);
-    } else if (is_neg(e)) {
+  void gather_factors(const Expr& e, Term& term, Sum& sum) {
+    const Binary* mul = as_binary(e, BinaryOp::Mul);
+    if (!is_closed(e) && is_neg(e)) {
       term.negative = !term.negative;
-      gather_factors(e.as<Unary>()->a, term);
-    } else if (const Binary* mul = as_binary(e, BinaryOp::Mul)) {
-      gather_factors(mul->a, term);
-      gather_factors(mul->b, term);
+      gather_factors(e.as<Unary>()->a, term, sum);
+    } else if (!is_closed(e) && mul != nullptr) {
+      gather_factors(mul->a, term, sum);
+      gather_factors(mul->b, term, sum);
     } else {
-      (is_uniform(e) ? term.uniform : term.varying).push_back(e);
+      add_factor(e, term, sum);
     }
   }
 
@@ -302,33 +368,31 @@ class RoundingFixer {
     return largest;
   }
 
-  Expr chain(std::vector<Term> terms) {
+  Expr chain(Sum& sum) {
+    std::vector<Term>& terms = sum.terms;
     for (Term& term : terms) {
-      if (term.negative && (term.uniform.size() + term.varying.size() > 1)) {
+      if (term.negative && term.uniform == 0 && term.varying.size() > 1) {
         // Before it is fixed, so that a minus sign goes into a factor that is itself a sum.
-        Expr& first = term.uniform.empty() ? term.varying.front() : term.uniform.front();
-        first = -first;
-        made_.push_back(first);
+        term.varying.front() = kept(-term.varying.front());
         term.negative = false;
       }
       for (const Expr& factor : term.varying) {
         term.offset = std::max(term.offset, largest_offset(factor));
       }
-      for (Expr& factor : term.uniform) factor = fix(factor);
       for (Expr& factor : term.varying) factor = fix(factor);
     }
     for (std::size_t i = 0; i < terms.size(); ++i) terms[i].written = i;
     std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
       return a.offset < b.offset || (a.offset == b.offset && a.written < b.written);
     });
-    Expr sum;
-    for (const Term& term : terms) sum = appended(std::move(sum), term);
-    return sum;
+    Expr chained;
+    for (const Term& term : terms) chained = appended(std::move(chained), term, sum.factors);
+    return chained;
   }
 
   // `sum` plus `term`; an undefined `sum` is opened by it.
-  static Expr appended(Expr sum, const Term& term) {
-    const auto [a, b] = factors_of(term);
+  Expr appended(Expr sum, const Term& term, Factors& factors) {
+    const auto [a, b] = factors_of(term, factors);
     const Type type = a.type();
     if (b.defined()) {
       if (!sum.defined()) return make_expr(type, Binary{BinaryOp::Mul, a, b});
@@ -339,13 +403,26 @@ class RoundingFixer {
     return make_expr(type, Binary{op, std::move(sum), a});
   }
 
-  // The two factors of a product term; the second is undefined for a term of one factor.
-  static std::pair<Expr, Expr> factors_of(const Term& term) {
-    if (!term.uniform.empty() && !term.varying.empty()) {
-      return {product(term.uniform), product(term.varying)};
+  // The two factors of a product term, with its sign; the second is undefined for a term of one factor,
+  // which has none.
+  std::pair<Expr, Expr> factors_of(const Term& term, Factors& factors) {
+    if (term.uniform == 0) {
+      return {term.varying.front(), term.varying.size() > 1 ? product(term.varying, 1) : Expr()};
     }
-    const std::vector<Expr>& factors = term.uniform.empty() ? term.varying : term.uniform;
-    return {factors.front(), factors.size() > 1 ? product(factors, 1) : Expr()};
+    const auto fixed = [this](const Expr& factor) { return fix(kept(factor)); };
+    const bool single = term.varying.empty() && factors.count(term.uniform) == 1;
+    const Factors::Which which = term.negative && !single ? Factors::AllNegative : Factors::All;
+    if (!term.varying.empty()) {
+      return {factors.product(term.uniform, which, fixed), product(term.varying)};
+    }
+    const Expr first = factors.product(factors.first(term.uniform), which, fixed);
+    return {first, single ? Expr() : factors.product(term.uniform, Factors::FromTheSecond, fixed)};
+  }
+
+  // Its address may be a key below.
+  Expr kept(const Expr& e) {
+    made_.push_back(e);
+    return e;
   }
 
   AffineFinder affine_;  // in the slowest dimension

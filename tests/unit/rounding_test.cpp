@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -314,6 +315,27 @@ TEST(Rounding, ALongSumIsFixedInLinearTimeAndStack) {
   walk(fix_rounding(sum, "z"), [&](const Expr& e) { fused += e.as<Fma>() != nullptr ? 1 : 0; });
   // All terms are products but u(z); the first of the plane z - 1 opens the chain.
   EXPECT_EQ(fused, 4094);
+}
+
+int distinct_nodes(const Expr& e) {
+  int count = 0;
+  visit_nodes({e}, [&](const Expr&) { ++count; });
+  return count;
+}
+
+// The uniform factors of a sum inside a sum begin with those of the one around: each product of them is
+// made once, of the one before.
+TEST(Rounding, APolynomialInHornersFormHasAsManyProductsAsDegrees) {
+  EXPECT_EQ(fixed(c0() * (c1() * (c2() * u(z()) - b()) + v(z()))),
+            "fma(c0, v(z), fma(c0*c1*c2, u(z), -c0*c1*b(x)))");
+  EXPECT_EQ(fixed(c0() * (c1() * (c2() + u(z())) + c1())),
+            "fma(c0*c1, u(z), fma(c0, c1, c0*(c1*c2)))");
+  const auto horner = [](int degree, const Expr& last) {
+    Expr e = u(z());
+    for (int i = 0; i < degree; ++i) e = (i % 2 == 0 ? c0() : c1()) * e - (i % 3 == 0 ? last : v(z()));
+    return distinct_nodes(fix_rounding(e, "z"));
+  };
+  for (const Expr& last : {b(), c2()}) EXPECT_LT(horner(2000, last), 2 * horner(1000, last) + 10);
 }
 
 }  // namespace
