@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/check/self_reads.h"
 #include "dsl/expr/limits.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/node_visit.h"
@@ -156,6 +157,7 @@ std::shared_ptr<const RDomData> RDom::points_of(const Func& func, std::string na
 }
 
 RDom& RDom::where(const Expr& condition, CallSite at) {
+  if (condition.defined()) require_defined_reads({condition});
   if (!condition.defined() || !condition.type().is_bool()) {
     throw UserError(
         fmt::format("where of RDom {}: the condition is {}; it must be a bool, such as "

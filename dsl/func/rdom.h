@@ -49,7 +49,7 @@ class RDom {
   RDom& operator=(const RDom&) = default;
   /// Only the points at which `condition`, of its dimensions and whatever else, holds: later definitions
   /// with this domain (and its copies) do nothing at the others. Conditions add up. UserError if it is
-  /// no bool.
+  /// no bool, or reads a Func that has no definition by now.
   RDom& where(const Expr& condition, CallSite at = CallSite::current());
   [[nodiscard]] int dimensions() const { return static_cast<int>(data_->dims.size()); }
   [[nodiscard]] RVar operator[](ElementIndex i) const;

@@ -170,6 +170,9 @@ TEST(AlgorithmErrors, ReductionDomains) {
   EXPECT_FAILS(RDom({{0, Expr(r) + 1}}), "depends on r.x");
   EXPECT_FAILS(RDom({{0, 3}, {Expr(), 3}}), "the min of dimension 1 of RDom r is an undefined Expr");
   EXPECT_FAILS(r.where(Expr(r)), "where of RDom r: the condition is i32; it must be a bool");
+  Func later("later");
+  EXPECT_FAILS(r.where(later(r) < 3.0F), "later is read before it is defined");
+  EXPECT_FAILS(r.where(later(r)), "later is read before it is defined");
   EXPECT_FAILS(r.where(Expr()), "the condition is undefined");
   EXPECT_TRUE(fails_with([&] { (void)r[1]; }, {"dimension 1 of RDom r, which has 1 dimension "}));
 }
