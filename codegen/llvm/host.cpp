@@ -13,6 +13,7 @@
 #include "codegen/llvm/host_llvm.h"
 #include "codegen/llvm/kernel_function_llvm.h"
 #include "codegen/llvm/types_llvm.h"
+#include "runtime/cpu/cpu_device.h"
 
 namespace mica::llvm_backend {
 
@@ -194,7 +195,7 @@ class HostKernel {
     llvm::FunctionCallee allocate =
         module_.getOrInsertFunction("mica_allocate", pointer(), i64(), pointer());
     llvm::Value* failed = emitter.find_buffer(kFailed.name)->base;
-    llvm::CallInst* memory = b.CreateCall(allocate, {times(b, count, bytes), failed});
+    llvm::CallInst* memory = b.CreateCall(allocate, {bytes_of(b, count, bytes), failed});
     memory->addRetAttr(llvm::Attribute::NoAlias);
     memory->addRetAttr(llvm::Attribute::getWithAlignment(context(), llvm::Align(kScratchAlignment)));
     binding.base = memory;
@@ -225,6 +226,15 @@ class HostKernel {
       count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, reach);
     }
     return count;
+  }
+
+  /// What mica_allocate is asked for, for so many elements of `bytes`. Their places are i32s.
+  llvm::Value* bytes_of(Builder& b, llvm::Value* count, std::int64_t bytes) {
+    llvm::Value* many = b.CreateICmpSGT(count, b.getInt64(std::numeric_limits<std::int32_t>::max()));
+    llvm::Value* number = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count,
+                                                  b.getInt64(static_cast<std::uint64_t>(kMostCounted)));
+    llvm::Value* refused = b.CreateOr(number, b.getInt64(static_cast<std::uint64_t>(kTooMany)));
+    return b.CreateSelect(many, refused, times(b, count, bytes));
   }
 
   /// value * factor, or the largest number where that is beyond 64 bits.

@@ -87,6 +87,12 @@ class LoadedHostKernel : public LoadedKernel {
       throw DeviceError("parallel_for", ENOMEM,
                         "no memory for the tasks of a parallel loop of kernel " + name_);
     }
+    if (failed < 0) {
+      throw UserError(fmt::format(
+          "kernel {} needs {} elements at once of a Func that is computed inside its loops, more than "
+          "2147483647: compute it at an inner loop, or with compute_root()",
+          name_, failed - kTooMany));
+    }
     if (failed != 0) {
       throw DeviceError(
           "aligned_alloc", ENOMEM,

@@ -20,8 +20,8 @@ namespace mica::llvm_backend {
 
 /// Adds to `module` a function  i64 name(void* const* arguments)  that runs the kernel; arguments[i]
 /// points at the value of parameter i. The result is 0, or where memory ran out the bytes that were
-/// asked for (kNoTasks for those of a parallel loop's tasks): statements that need what could not be had
-/// are left out then, and all memory is given back.
+/// asked for (kNoTasks for those of a parallel loop's tasks, kTooMany and elements for too many):
+/// statements that need what could not be had are left out then, and all memory is given back.
 ///
 /// Parallel loops and the outermost nest of GpuBlock loops, as one loop over all blocks, become
 /// calls of mica_parallel_for with a function of their own; GpuThread and inner GpuBlock loops are

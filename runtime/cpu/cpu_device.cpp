@@ -331,7 +331,8 @@ extern "C" void* mica_allocate(std::size_t bytes, std::int64_t* failed) noexcept
   void* block = mica::take_scratch(bytes);
   if (block != nullptr) return static_cast<std::byte*>(block) + mica::kScratchHeader;
   if (failed != nullptr) {
-    const auto wanted = static_cast<std::int64_t>(std::min(bytes, mica::kLargestScratch));
+    const auto asked = static_cast<std::int64_t>(bytes);
+    const auto wanted = asked < 0 ? asked : std::min(asked, std::int64_t{mica::kLargestScratch});
     mica::shared(failed).store(wanted, std::memory_order_relaxed);
   }
   return nullptr;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "runtime/run/device.h"
@@ -40,6 +41,10 @@ double host_copy_bandwidth(std::size_t bytes, int runs);
 
 /// In place of a number of bytes that could not be had: see mica_parallel_for.
 inline constexpr std::int64_t kNoTasks = -1;
+/// Added to a number of elements, at most kMostCounted, in place of the bytes of an array of more than
+/// 2^31 - 1, which code for the host does not address: see mica_allocate.
+inline constexpr std::int64_t kTooMany = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 62;
 
 }  // namespace mica
 
@@ -54,7 +59,7 @@ void mica_parallel_for(void (*body)(std::int64_t i, void* closure), std::int64_t
 
 /// Scratch memory of `bytes`, aligned to 64 bytes. Blocks up to 16 MiB come from a cache of the
 /// calling thread, so that scratch for every tile is cheap. Null when memory runs out; *failed, if
-/// given, is then `bytes`.
+/// given, is then `bytes`; of kTooMany and a number of elements, that sum, which is negative.
 void* mica_allocate(std::size_t bytes, std::int64_t* failed = nullptr) noexcept;
 
 /// Gives back what mica_allocate returned, on any thread; null is allowed.

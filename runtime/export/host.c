@@ -132,6 +132,12 @@ static int launch(Run* run, const Launch* launch, void** arguments) {
   (void)run;
   const int64_t failed = launch->kernel(arguments);
   if (failed == 0) return MICA_OK;
+  if (failed < -1) {
+    return FAIL(MICA_NO_MEMORY,
+                "kernel %s needs %lld elements at once of a Func that is computed inside its loops, more "
+                "than 2147483647: compute it at an inner loop, or with compute_root()",
+                launch->name, (long long)(failed - INT64_MIN));
+  }
   return FAIL(MICA_NO_MEMORY,
               "no memory for the %lld bytes that kernel %s keeps for values computed inside its loops: "
               "compute them at inner loops or use smaller tiles",

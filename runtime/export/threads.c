@@ -233,7 +233,8 @@ void* MICA_RUNTIME(allocate)(size_t bytes, int64_t* failed) {
     }
   }
   if (failed != NULL) {
-    __atomic_store_n(failed, (int64_t)(bytes <= most ? bytes : most), __ATOMIC_RELAXED);
+    const int64_t asked = (int64_t)bytes;
+    __atomic_store_n(failed, asked < 0 || bytes <= most ? asked : (int64_t)most, __ATOMIC_RELAXED);
   }
   return NULL;
 }

@@ -241,13 +241,7 @@ class Flattener {
       }
     }
     internal_check(constant || alloc.memory == MemoryType::Heap, "only heap memory has a variable size");
-    if (constant || keep_logical_) {
-      flat.mins.assign(alloc.mins.size(), make_const(Int(32), std::int64_t{0}));
-    } else {
-      flat.mins = {make_const(Int(32), std::int64_t{0})};
-      flat.extents = {stride};
-      flat.strides = {1};
-    }
+    flat.mins.assign(alloc.mins.size(), make_const(Int(32), std::int64_t{0}));
     auto saved = layouts_.find(alloc.buffer) == layouts_.end() ? Layout{} : layouts_[alloc.buffer];
     layouts_[alloc.buffer] = layout;
     flat.body = run(alloc.body);
