@@ -48,11 +48,9 @@ std::int64_t alignment_after(std::int64_t alignment, std::int64_t bytes) {
   return bytes == 0 ? alignment : std::min(alignment, bytes & -bytes);
 }
 
-/// Is it a vector in global memory that stands across the pieces that could be accessed?
+/// Is it a vector in global memory of which nothing is known but the alignment of its elements?
 bool is_cut(const MemoryAccess& access, Type type, int alignment) {
-  constexpr int kWidest = 16;  // bytes
-  return !type.is_scalar() && access.binding.memory == MemoryType::Heap &&
-         alignment < std::min(type.lanes * type.bytes(), kWidest);
+  return !type.is_scalar() && access.binding.memory == MemoryType::Heap && alignment <= type.bytes();
 }
 
 }  // namespace

@@ -103,8 +103,8 @@ struct TargetHooks {
       streamed_load;
   std::function<bool(Emitter&, const MemoryAccess&, llvm::Value* pointer, llvm::Value*, int)>
       streamed_store;
-  /// A vector of global memory that is aligned to less than its size, but not more than 16 bytes, from
-  /// the pieces of 16 bytes that the function loads; and its store (where a condition holds, unless it
+  /// A vector of global memory of which nothing is known but the alignment of its elements, from the
+  /// aligned pieces that the function loads; and its store (where a condition holds, unless it
   /// is null), false where it is stored as others are. Null: they are loaded and stored as others are.
   std::function<llvm::Value*(Emitter&, llvm::Value* pointer, Type,
                              const std::function<llvm::Value*(llvm::Value*, Type)>& load_piece)>

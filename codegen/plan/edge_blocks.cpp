@@ -1,6 +1,8 @@
 #include "codegen/plan/edge_blocks.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <set>
 
 #include "codegen/analysis/in_place.h"
@@ -108,12 +110,41 @@ const Access* array_behind(const Program& program, const std::string& root, cons
   return read;
 }
 
-// Does what is kept for `func` copy arrays, and leave no traces of it?
-bool only_copies(const Program& program, const FunctionData& func, const std::vector<Stage>& stages) {
+bool is_own_point(const Access& read, const FunctionData& reader) {
+  return std::ranges::equal(read.args, reader.args, [](const Expr& arg, const std::string& name) {
+    const auto* var = arg.as<VarRef>();
+    return var != nullptr && var->name == name;
+  });
+}
+
+// Is `name`, a partial sum for example, read once, and at its reader's own point?
+bool is_read_once(const Program& program, const FunctionData& func, const std::vector<Stage>& stages,
+                  const std::string& name) {
+  int reads = 0;
+  bool own = true;
+  for (const Stage& stage : stages) {
+    const FunctionData& reader = stage.func == func.name ? func : *program.pipeline.find(stage.func);
+    for (const Definition& definition : reader.definitions) {
+      analysis::for_each_access(definition, [&](const Access& read) {
+        if (read.name != name) return;
+        ++reads;
+        own = own && is_own_point(read, reader);
+      });
+    }
+  }
+  return own && reads <= 1;
+}
+
+// Can a thread do without what is kept for `func`: does it copy arrays, or is each value needed once, by
+// the thread that computed it? And has nobody asked for traces of it?
+bool has_direct_taps(const Program& program, const FunctionData& func,
+                     const std::vector<Stage>& stages) {
   return std::ranges::all_of(stages, [&](const Stage& stage) {
     if (stage.func == func.name) return true;
     const FunctionData& kept = *program.pipeline.find(stage.func);
-    return array_behind(program, func.name, stage.func) != nullptr && !kept.traces.stores &&
+    const bool once = kept.definitions.size() == 1 && !kept.definitions.front().recurrence &&
+                      is_read_once(program, func, stages, kept.name);
+    return (once || array_behind(program, func.name, kept.name) != nullptr) && !kept.traces.stores &&
            !kept.traces.realizations;
   });
 }
@@ -121,15 +152,24 @@ bool only_copies(const Program& program, const FunctionData& func, const std::ve
 }  // namespace
 
 std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, const FunctionData& func) {
-  NodeRewriter direct([&](const Expr& e) -> Expr {
+  std::function<Expr(const Expr&)> direct;
+  NodeRewriter taps([&](const Expr& e) -> Expr {
     const auto* tap = e.as<Access>();
-    const Access* array = tap != nullptr ? array_behind(program, func.name, tap->name) : nullptr;
-    if (array == nullptr) return {};
-    Access moved = *array;
-    moved.args = tap->args;
-    moved.where = tap->where;
-    return make_expr(e.type(), std::move(moved));
+    if (tap == nullptr || place_in(program, func.name, tap->name) == nullptr) return {};
+    const FunctionData& stage = *program.pipeline.find(tap->name);
+    if (const Access* array = array_behind(program, func.name, tap->name)) {
+      Access moved = *array;
+      moved.args = tap->args;
+      moved.where = tap->where;
+      return make_expr(e.type(), std::move(moved));
+    }
+    const Expr& value = stage.definitions.front().values[static_cast<std::size_t>(tap->value_index)];
+    return direct(substitute(value, [&](const std::string& name) {
+      const auto d = std::ranges::find(stage.args, name) - stage.args.begin();
+      return d < std::ssize(stage.args) ? tap->args[static_cast<std::size_t>(d)] : Expr();
+    }));
   });
+  direct = [&](const Expr& e) { return taps(e); };
   auto result = std::make_shared<FunctionData>(func);
   for (Definition& definition : result->definitions) {
     for (Expr& value : definition.values) value = direct(value);
@@ -196,7 +236,7 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
   // multiprocessor more than fast edges.
   const bool direct = !(clamps && own.vars.is_marched() && !has_window(program, own) &&
                         program.options.variant.index32) &&
-                      only_copies(program, func, stages);
+                      has_direct_taps(program, func, stages);
   inside.edge = direct   ? Inside::Edge::DirectTaps
                 : clamps ? Inside::Edge::ClampedLoads
                          : Inside::Edge::TestedFills;

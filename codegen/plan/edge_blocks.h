@@ -15,7 +15,9 @@ namespace mica::planning {
 /// the others do.
 Inside edge_of(const Program& program, const FunctionData& func, std::size_t index,
                const KernelFrame& frame, const std::vector<Stage>& stages);
-/// `func`, each tap of which on a stage that only copies reads the array that the stage copies.
+/// `func` as threads compute it that keep nothing, where edge_of says DirectTaps: taps on stages that
+/// copy read the arrays behind them, and a partial sum that only its own thread reads is a part of the
+/// value.
 std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, const FunctionData& func);
 
 }  // namespace mica::planning

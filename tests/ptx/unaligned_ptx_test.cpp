@@ -1,4 +1,4 @@
-// The PTX of rows that begin anywhere: whole pieces of 16 bytes are loaded and stored.
+// The PTX of rows that begin anywhere: pieces are loaded, and whole ones of 16 bytes stored.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,23 +12,42 @@ namespace {
 
 const Variant kAnyRows{.aligned = false};
 
+void check(const Func& f, const std::string& load, const std::string& store) {
+  const std::string ptx = ptx_of(f, kAnyRows);
+  for (const std::string& part : {load, store, std::string("shfl.sync.up")}) {
+    EXPECT_NE(ptx.find(part), std::string::npos) << part << "\n" << ptx;
+  }
+  EXPECT_EQ(ptx.find(".local"), std::string::npos) << ptx;
+  const Assembled result = assemble(ptx, 90);
+  if (!result.available) GTEST_SKIP() << "there is no ptxas";
+  EXPECT_TRUE(result.ok) << result.output << ptx;
+  EXPECT_EQ(result.largest("bytes spill stores"), 0) << result.output;
+  EXPECT_EQ(result.largest("bytes stack frame"), 0) << result.output;
+}
+
 TEST(UnalignedPtx, RowsAreLoadedAndStoredInPieces) {
+  for (const auto& [type, lanes] : {std::pair(UInt(8), 16), std::pair(UInt(16), 8),
+                                    std::pair(Float(16), 8), std::pair(Float(32), 4)}) {
+    SCOPED_TRACE(to_string(type));
+    TestPipeline p = star(type, 2, 1);
+    p.output().gpu_tile("x", "y", 32, 1).vectorize("x", lanes);
+    check(p.output(), "ld.global.nc.v2.b32", "st.global.v4.b32");
+  }
+}
+
+TEST(UnalignedPtx, TwoWideElementsAreLoadedByThemselves) {
+  TestPipeline p = star(Float(64), 2, 1);
+  p.output().gpu_tile("x", "y", 32, 1).vectorize("x", 2);
+  check(p.output(), "ld.global.nc.b64", "st.global.v4.b32");
+}
+
+TEST(UnalignedPtx, NarrowElementsOfTurnedTilesAreRegisters) {
   for (const auto& [type, lanes] :
-       {std::pair(UInt(8), 16), std::pair(UInt(16), 8), std::pair(Float(16), 8), std::pair(Float(32), 4),
-        std::pair(Float(64), 2)}) {
+       {std::pair(UInt(8), 16), std::pair(UInt(16), 8), std::pair(Int(16), 4)}) {
     SCOPED_TRACE(to_string(type));
     TestPipeline p = star(type, 2, 1);
     p.output().gpu_tile("x", "y", 32, 8).vectorize("x", lanes);
-    const std::string ptx = ptx_of(p.output(), kAnyRows);
-    EXPECT_NE(ptx.find("ld.global.nc.v4.b32"), std::string::npos) << ptx;
-    EXPECT_NE(ptx.find("st.global.v4.b32"), std::string::npos) << ptx;
-    EXPECT_NE(ptx.find("shfl.sync.up"), std::string::npos) << ptx;
-    EXPECT_EQ(ptx.find(".local"), std::string::npos) << ptx;
-    const Assembled result = assemble(ptx, 90);
-    if (!result.available) GTEST_SKIP() << "there is no ptxas";
-    EXPECT_TRUE(result.ok) << result.output << ptx;
-    EXPECT_EQ(result.largest("bytes spill stores"), 0) << result.output;
-    EXPECT_EQ(result.largest("bytes stack frame"), 0) << result.output;
+    check(p.output(), "ld.global.nc.b32", "st.global.b32");
   }
 }
 

@@ -130,9 +130,9 @@ void check_vast_tiles(const std::function<void(Func& f, Func& g)>& schedule) {
   Executable executable = compile(f, Target::host());
   Buffer<double> out(100, 10);
   for (int round = 0; round < 3; ++round) {
-    EXPECT_TRUE(fails_with([&] { executable.run(out); },
-                           {"kernel f needs 2", "elements at once", "more than 2147483647",
-                            "compute it at an inner loop"}));
+    EXPECT_TRUE(test::fails_with([&] { executable.run(out); },
+                                 {"kernel f needs 2", "elements at once", "more than 2147483647",
+                                  "compute it at an inner loop"}));
   }
 }
 

@@ -328,8 +328,7 @@ int distinct_nodes(const Expr& e) {
 TEST(Rounding, APolynomialInHornersFormHasAsManyProductsAsDegrees) {
   EXPECT_EQ(fixed(c0() * (c1() * (c2() * u(z()) - b()) + v(z()))),
             "fma(c0, v(z), fma(c0*c1*c2, u(z), -c0*c1*b(x)))");
-  EXPECT_EQ(fixed(c0() * (c1() * (c2() + u(z())) + c1())),
-            "fma(c0*c1, u(z), fma(c0, c1, c0*(c1*c2)))");
+  EXPECT_EQ(fixed(c0() * (c1() * (c2() + u(z())) + c1())), "fma(c0*c1, u(z), fma(c0, c1, c0*(c1*c2)))");
   const auto horner = [](int degree, const Expr& last) {
     Expr e = u(z());
     for (int i = 0; i < degree; ++i) e = (i % 2 == 0 ? c0() : c1()) * e - (i % 3 == 0 ? last : v(z()));
