@@ -26,7 +26,7 @@ bool same(const For& a, const For& b) {
 bool same(const Store& a, const Store& b) {
   return a.buffer == b.buffer && a.alignment == b.alignment && a.streamed == b.streamed &&
          same(a.index, b.index) && same(a.logical, b.logical) && same(a.value, b.value) &&
-         same(a.block, b.block) && a.atomic == b.atomic;
+         same(a.block, b.block) && a.atomic == b.atomic && a.pieces == b.pieces;
 }
 bool same(const Block& a, const Block& b) {
   return std::equal(a.stmts.begin(), a.stmts.end(), b.stmts.begin(), b.stmts.end(),

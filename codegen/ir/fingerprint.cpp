@@ -67,12 +67,12 @@ class Writer {
     numbers({static_cast<int>(kind), rolled ? 1 : 0});
   }
   void payload(const Store& op) {
-    const auto& [buffer, index, value, logical, alignment, streamed, block, atomic, where] = op;
+    const auto& [buffer, index, value, logical, alignment, streamed, block, atomic, where, pieces] = op;
     name(buffer);
     count(index.size());
     count(logical.size());
-    numbers(
-        {alignment, streamed ? 1 : 0, block.defined() ? 1 : 0, atomic ? static_cast<int>(*atomic) : -1});
+    numbers({alignment, streamed ? 1 : 0, pieces ? 1 : 0, block.defined() ? 1 : 0,
+             atomic ? static_cast<int>(*atomic) : -1});
     line(where);
   }
   void payload(const Block& op) {

@@ -61,6 +61,8 @@ struct Store {
   std::optional<BinaryOp> atomic = {};  ///< Add, Sub, Min, Max, BitAnd, BitOr or BitXor
   /// The user's line that defines the value, where lines are asked for (CompileOptions::line_info).
   SourceLocation where = {};
+  /// A vector that begins anywhere: the threads of a warp may complete each other's aligned pieces.
+  bool pieces = false;
 };
 /// The fewest bytes of an AsyncCopy.
 inline constexpr int kNarrowestCopy = 4;

@@ -474,7 +474,7 @@ void Emitter::make_store(const ir::Store& store) {
   if (form && form->stride == 1 && form->bases.size() == 1) {
     access.pointer = address(to, form->bases[0], /*of_vector=*/true);
     access.alignment = store.alignment * bytes;
-    access.side_by_side = is_side_by_side(form->bases[0], type.lanes);
+    access.side_by_side = store.pieces && is_side_by_side(form->bases[0], type.lanes);
     store_elements(access, type, value, store.alignment * bytes);
     return;
   }

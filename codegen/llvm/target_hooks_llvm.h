@@ -45,7 +45,7 @@ struct MemoryAccess {
   /// The bytes that the address of all elements together is promised to be a multiple of; 0: none.
   int alignment = 0;
   bool atomic = false;  ///< a store that reads and writes its one element in one step
-  /// A store: the next thread in x stores as many elements, those behind these.
+  /// A store of ir::Store::pieces: the next thread in x stores as many elements, those behind these.
   bool side_by_side = false;
   /// i64: an end of a copy of so many neighbours, a run-time number, in place of `count`. Its indices
   /// are the first one's. Null: none.

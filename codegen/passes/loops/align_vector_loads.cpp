@@ -15,6 +15,7 @@ namespace {
 using analysis::Linear;
 
 constexpr int kVectorBytes = 16;
+constexpr int kRegisterBytes = 4;
 
 // A dense access: element `constant` after a place that is a multiple of `unit` (when unit > 1).
 struct Place {
@@ -47,6 +48,7 @@ class Aligner {
         int unit = place->unit;
         while (unit > 1 && c % unit != 0) unit /= 2;
         r.alignment = unit;
+        r.pieces = place->unit == 1 && is_row_that_gains(place->element, most_rows_);
       }
       return ir::make_stmt(std::move(r));
     }
@@ -227,20 +229,24 @@ class Aligner {
       group.lanes = std::max<int>(group.lanes, e.type().lanes);
       for (int i = 0; i < e.type().lanes; ++i) group.needed.insert(place->constant + i);
     });
+    most_rows_ = std::max(most_rows_, groups.size());
     for (Group& group : groups) group.whole = is_loaded_whole(group, groups.size());
     RewriteMemo memo;
     return groups.empty() ? value : replace(value, groups, memo);
   }
 
-  // Is a row of an array that may begin anywhere loaded as one, to be cut out of aligned pieces? That
-  // takes at least two, and registers: two elements of four bytes or more are as well loaded by
-  // themselves, and so are those of many rows.
+  // Is a row of an array that may begin anywhere loaded as one, to be cut out of aligned pieces? Those
+  // are at least two: two elements of four bytes or more are as well loaded by themselves.
   [[nodiscard]] bool is_loaded_whole(const Group& group, std::size_t rows) const {
-    constexpr int kRegisterBytes = 4, kMostSingle = 2;
-    constexpr std::size_t kMostRows = 8;
+    constexpr int kMostSingle = 2;
     const bool narrow = group.place.element.bytes() < kRegisterBytes;
-    const bool gains = narrow || (group.lanes > kMostSingle && rows <= kMostRows);
-    return gains && group.place.unit == 1 && local_.count(group.place.buffer) == 0;
+    return group.place.unit == 1 && local_.count(group.place.buffer) == 0 &&
+           (narrow || group.lanes > kMostSingle) && is_row_that_gains(group.place.element, rows);
+  }
+  // Pieces take registers: what reads many rows has none to spare.
+  static bool is_row_that_gains(Type element, std::size_t rows) {
+    constexpr std::size_t kMostRows = 8;
+    return element.bytes() < kRegisterBytes || rows <= kMostRows;
   }
 
   static Group& group_of(std::vector<Group>& groups, const Place& place) {
@@ -359,6 +365,7 @@ class Aligner {
   Program& program_;
   const analysis::Origins& origins_;
   std::set<std::string> loops_, local_;
+  std::size_t most_rows_ = 0;  // that a value read so far has
 };
 
 }  // namespace
