@@ -3,8 +3,11 @@
 // own seed, which with MICA_FUZZ_PAIRS=1 repeats it alone, and the smallest program found that fails
 // alike.
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "fuzz/campaign.h"
 #include "tests/support/check_targets.h"
@@ -12,6 +15,20 @@
 
 namespace mica::test {
 namespace {
+
+/// The emulator, and the first GPU where there is one. That is asked in a process of its own: cases run
+/// in children of this one, which cannot use a driver that it has started.
+std::vector<Target> unstarted_gpu_targets() {
+  std::vector<Target> targets{Target::gpu_emulator()};
+  const pid_t child = fork();
+  if (child == 0) _exit(why_no_cuda().empty() ? 0 : 1);
+  int status = -1;
+  const bool ended = child > 0 && waitpid(child, &status, 0) == child;
+  if (ended && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    targets.push_back(Target{Backend::Cuda, 0});
+  }
+  return targets;
+}
 
 void expect_no_failure(const Target& target, bool illegal, std::uint64_t pairs) {
   CampaignOptions options;
@@ -40,7 +57,7 @@ TEST(RandomPrograms, LegallyScheduledOnTheCheckedHostGiveTheOraclesBits) {
 }
 
 TEST(RandomPrograms, LegallyScheduledOnGpusGiveTheOraclesBits) {
-  for (const Target& target : gpu_targets()) expect_no_failure(target, false, 250);
+  for (const Target& target : unstarted_gpu_targets()) expect_no_failure(target, false, 250);
 }
 
 TEST(RandomPrograms, ScheduledAtRandomOnTheHostAreRefusedOrRight) {
@@ -48,7 +65,7 @@ TEST(RandomPrograms, ScheduledAtRandomOnTheHostAreRefusedOrRight) {
 }
 
 TEST(RandomPrograms, ScheduledAtRandomOnGpusAreRefusedOrRight) {
-  for (const Target& target : gpu_targets()) expect_no_failure(target, true, 400);
+  for (const Target& target : unstarted_gpu_targets()) expect_no_failure(target, true, 400);
 }
 
 }  // namespace
