@@ -151,7 +151,8 @@ bool has_direct_taps(const Program& program, const FunctionData& func,
 
 }  // namespace
 
-std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, const FunctionData& func) {
+std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, const FunctionData& func,
+                                                     std::size_t index) {
   std::function<Expr(const Expr&)> direct;
   NodeRewriter taps([&](const Expr& e) -> Expr {
     const auto* tap = e.as<Access>();
@@ -171,10 +172,9 @@ std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, con
   });
   direct = [&](const Expr& e) { return taps(e); };
   auto result = std::make_shared<FunctionData>(func);
-  for (Definition& definition : result->definitions) {
-    for (Expr& value : definition.values) value = direct(value);
-    for (Expr& arg : definition.args) arg = direct(arg);
-  }
+  Definition& definition = result->definitions[index];
+  for (Expr& value : definition.values) value = direct(value);
+  for (Expr& arg : definition.args) arg = direct(arg);
   return result;
 }
 

@@ -15,9 +15,10 @@ namespace mica::planning {
 /// the others do.
 Inside edge_of(const Program& program, const FunctionData& func, std::size_t index,
                const KernelFrame& frame, const std::vector<Stage>& stages);
-/// `func` as threads compute it that keep nothing, where edge_of says DirectTaps: taps on stages that
-/// copy read the arrays behind them, and a partial sum that only its own thread reads is a part of the
-/// value.
-std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, const FunctionData& func);
+/// `func` with definition `index` as threads compute it that keep nothing, where edge_of says DirectTaps
+/// of that one (of others the stages may be any): taps on stages that copy read the arrays behind them,
+/// and a partial sum that only its own thread reads is a part of the value.
+std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, const FunctionData& func,
+                                                     std::size_t index);
 
 }  // namespace mica::planning

@@ -241,5 +241,19 @@ TEST(EdgeBlocksOfUpdates, ReadTheirOwnFuncAtTheirOwnPoints) {
   }
 }
 
+// One definition keeps nothing, and has no part in what the other one reads.
+TEST(EdgeBlocksOfUpdates, KeepWhatAnotherDefinitionReads) {
+  const std::vector<Var> v = grid_vars(2);
+  Func carried("carried"), f("f");
+  carried(v[0], v[1]) = select(v[0] == 1, 1.0F, carried(v[0] - 1, v[1]) * 0.5F);
+  f(v[0], v[1]) = carried(v[0], v[1]);
+  f(v[0], v[1]) = 1.0F;
+  const Box box{{0, 3}, {0, 5}};
+  const auto expected = expected_values({f}, box);
+  carried.compute_at(f, "y.thread");
+  f.gpu_tile("y", 4);
+  for (const Target& target : all_targets()) EXPECT_TRUE(run_matches(expected, {f}, box, target));
+}
+
 }  // namespace
 }  // namespace mica::test

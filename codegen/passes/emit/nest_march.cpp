@@ -416,7 +416,7 @@ ir::Stmt split_block(const Nesting& nesting, const Nested& frame, std::size_t po
   }
   ir::Stmt edge;
   if (inside.edge == Edge::DirectTaps) {
-    const auto func = planning::with_direct_taps(nesting.program, frame.func);
+    const auto func = planning::with_direct_taps(nesting.program, frame.func, frame.index);
     Nested same{*func, frame.index, frame.vars, frame.open, frame.clip};
     same.at_edge = true;
     edge = emit_loops(nesting, same, position, known);
