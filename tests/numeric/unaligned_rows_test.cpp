@@ -113,5 +113,23 @@ TEST(UnalignedRow, OfTuplesAndUpdates) {
   EXPECT_TRUE(matches_oracle({g}, {{0, 139}, {0, 5}}, {u}, gpu_targets()));
 }
 
+// With a stride that is compiled in, taps of two rows are a constant number of elements apart.
+TEST(UnalignedRow, OfAStrideThatIsCompiledIn) {
+  ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  f(x, y) = u(x, y + 1) + u(x + 1, y);
+  f.gpu_tile(x, y, 4, 1).vectorize(x, 4);
+  const Box box{{0, 4}, {0, 1}};
+  Buffer<float> in(5, 2);
+  in.fill(1.5F);
+  u.set(in);
+  const std::vector<AnyBuffer> expected = expected_values({f}, box);
+  CompileOptions options;
+  options.bake = {{"u.stride.1", 5}};
+  for (const Target& target : gpu_targets()) {
+    EXPECT_TRUE(run_matches(expected, {f}, box, target, Layout::Embedded, options));
+  }
+}
+
 }  // namespace
 }  // namespace mica::test

@@ -147,7 +147,9 @@ class Aligner {
   // Rows of arrays with constant strides follow each other, and a piece of two rows belongs to neither.
   std::optional<Place> place_of(const Load& load, Type type) {
     auto place = place_of(load.buffer, type, load.index[0]);
-    if (!place || local_.count(load.buffer) == 0) return place;
+    // So do rows of parameters whose strides are compiled in; of those that are loaded whole a checked
+    // access says where it is.
+    if (!place || (local_.count(load.buffer) == 0 && place->unit > 1)) return place;
     for (const Expr& at : load.logical) {
       const bool varies = !at.type().is_scalar() && !at.as<Broadcast>();
       if (!varies) place->row.push_back(simplify(lane_zero(at)));
