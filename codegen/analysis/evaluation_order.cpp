@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codegen/analysis/equal_nodes.h"
+#include "codegen/ir/kernel.h"
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
@@ -98,10 +99,9 @@ class GraphBuilder {
 
   int add(const Expr& e, const Load* load, std::vector<int> operands) {
     if (e.as<Print>() != nullptr) graph_.prints = true;
-    constexpr std::int64_t kRegisterBytes = 4;
     const int number = static_cast<int>(graph_.nodes.size());
     Node node{e};
-    node.width = std::max<std::int64_t>(e.type().lanes * e.type().bytes() / kRegisterBytes, 1);
+    node.width = std::max<std::int64_t>(e.type().lanes * e.type().bytes() / ir::kRegisterBytes, 1);
     node.is_load = load != nullptr;
     if (load != nullptr) {
       node.array = arrays_.emplace(load->buffer, static_cast<int>(arrays_.size())).first->second;

@@ -9,6 +9,9 @@
 
 namespace mica::ir {
 
+/// Of a register of a GPU's thread.
+inline constexpr int kRegisterBytes = 4;
+
 /// One parameter of a kernel; order and names match PlanLaunch::arguments.
 struct KernelParam {
   std::string name;         ///< VarRef name of a scalar, buffer name of a pointer

@@ -142,8 +142,8 @@ struct Allocate {
   Type type;
   MemoryType memory = MemoryType::Auto;
   std::vector<Expr> mins, extents;
-  /// Elements between neighbours along each dimension; constants. Empty until flatten_storage. Where
-  /// accesses are checked, kUnknownStride stands for a product of the extents before that is none.
+  /// Elements between neighbours along each dimension; constants. Empty until flatten_storage, where
+  /// kUnknownStride stands for a product of the extents before that is none.
   std::vector<std::int64_t> strides;
   Stmt body;
   /// A ring: where folds[d] is positive, index i of dimension d is element (i - mins[d]) mod folds[d].

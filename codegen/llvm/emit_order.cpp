@@ -31,7 +31,6 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::values_of(const Expr& a, const Ex
 }
 
 void Emitter::load_first(const Expr& e) {
-  constexpr std::int64_t kRegisterBytes = 4;
   if (hooks_.facts.load_registers == 0) return;
   NodeSet met;
   std::vector<Expr> loads;
@@ -41,7 +40,7 @@ void Emitter::load_first(const Expr& e) {
     if (at.as<Let>() != nullptr) return;  // its body has names that are not bound yet
     if (at.as<Load>() != nullptr) {
       loads.push_back(at);
-      registers += std::max<std::int64_t>(at.type().lanes * at.type().bytes() / kRegisterBytes, 1);
+      registers += std::max<std::int64_t>(at.type().lanes * at.type().bytes() / ir::kRegisterBytes, 1);
       return;
     }
     std::vector<Expr> children;

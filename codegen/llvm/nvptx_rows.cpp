@@ -19,7 +19,7 @@ namespace {
 using llvm::Value;
 namespace intrinsic = llvm::Intrinsic;
 
-constexpr int kWord = 4;    // bytes of a register
+constexpr int kWord = ir::kRegisterBytes;
 constexpr int kPiece = 16;  // bytes of the widest access
 constexpr int kWarp = 32;
 
@@ -44,7 +44,7 @@ Place place_of(Builder& b, Value* pointer, int unit) {
           b.CreateIntrinsic(intrinsic::ptrmask, {pointer->getType(), b.getInt64Ty()}, {pointer, whole})};
 }
 
-/// words[first ...] moved by `bytes`, 0 to 15 and a multiple of `element`: down (word i becomes what
+/// `words` moved by `bytes`, less than `unit` and a multiple of `element`: down (word i becomes what
 /// stands so many bytes behind it) or up. What would come from outside of `words` is anything.
 Words moved(Builder& b, Words words, Value* bytes, int unit, int element, bool down) {
   const auto at = [&](std::size_t i, std::size_t by) {

@@ -1,12 +1,12 @@
 #include "codegen/plan/edge_blocks.h"
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
+#include <map>
 #include <set>
 
 #include "codegen/analysis/in_place.h"
 #include "codegen/analysis/simplify.h"
+#include "codegen/passes/funcs/inline_funcs.h"
 #include "codegen/plan/filling.h"
 #include "codegen/plan/placed_funcs.h"
 #include "dsl/expr/names.h"
@@ -110,41 +110,38 @@ const Access* array_behind(const Program& program, const std::string& root, cons
   return read;
 }
 
-bool is_own_point(const Access& read, const FunctionData& reader) {
-  return std::ranges::equal(read.args, reader.args, [](const Expr& arg, const std::string& name) {
-    const auto* var = arg.as<VarRef>();
-    return var != nullptr && var->name == name;
-  });
-}
-
-// Is `name`, a partial sum for example, read once, and at its reader's own point?
-bool is_read_once(const Program& program, const FunctionData& func, const std::vector<Stage>& stages,
-                  const std::string& name) {
-  int reads = 0;
-  bool own = true;
+// The Funcs that are read once, and at their reader's own point, as partial sums are.
+std::set<std::string> read_once(const Program& program, const FunctionData& func,
+                                const std::vector<Stage>& stages) {
+  std::map<std::string, int> reads;
+  std::set<std::string> beside;
   for (const Stage& stage : stages) {
     const FunctionData& reader = stage.func == func.name ? func : *program.pipeline.find(stage.func);
     for (const Definition& definition : reader.definitions) {
       analysis::for_each_access(definition, [&](const Access& read) {
-        if (read.name != name) return;
-        ++reads;
-        own = own && is_own_point(read, reader);
+        ++reads[read.name];
+        if (!is_own_point(read, reader)) beside.insert(read.name);
       });
     }
   }
-  return own && reads <= 1;
+  std::set<std::string> once;
+  for (const auto& [name, count] : reads) {
+    if (count == 1 && beside.count(name) == 0) once.insert(name);
+  }
+  return once;
 }
 
 // Can a thread do without what is kept for `func`: does it copy arrays, or is each value needed once, by
 // the thread that computed it? And has nobody asked for traces of it?
 bool has_direct_taps(const Program& program, const FunctionData& func,
                      const std::vector<Stage>& stages) {
+  const std::set<std::string> once = read_once(program, func, stages);
   return std::ranges::all_of(stages, [&](const Stage& stage) {
     if (stage.func == func.name) return true;
     const FunctionData& kept = *program.pipeline.find(stage.func);
-    const bool once = kept.definitions.size() == 1 && !kept.definitions.front().recurrence &&
-                      is_read_once(program, func, stages, kept.name);
-    return (once || array_behind(program, func.name, kept.name) != nullptr) && !kept.traces.stores &&
+    const bool is_part = once.count(kept.name) > 0 && kept.definitions.size() == 1 &&
+                         !kept.definitions.front().recurrence;
+    return (is_part || array_behind(program, func.name, kept.name) != nullptr) && !kept.traces.stores &&
            !kept.traces.realizations;
   });
 }
@@ -153,24 +150,16 @@ bool has_direct_taps(const Program& program, const FunctionData& func,
 
 std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, const FunctionData& func,
                                                      std::size_t index) {
-  std::function<Expr(const Expr&)> direct;
-  NodeRewriter taps([&](const Expr& e) -> Expr {
+  NodeRewriter direct([&](const Expr& e) -> Expr {
     const auto* tap = e.as<Access>();
     if (tap == nullptr || place_in(program, func.name, tap->name) == nullptr) return {};
-    const FunctionData& stage = *program.pipeline.find(tap->name);
-    if (const Access* array = array_behind(program, func.name, tap->name)) {
-      Access moved = *array;
-      moved.args = tap->args;
-      moved.where = tap->where;
-      return make_expr(e.type(), std::move(moved));
-    }
-    const Expr& value = stage.definitions.front().values[static_cast<std::size_t>(tap->value_index)];
-    return direct(substitute(value, [&](const std::string& name) {
-      const auto d = std::ranges::find(stage.args, name) - stage.args.begin();
-      return d < std::ssize(stage.args) ? tap->args[static_cast<std::size_t>(d)] : Expr();
-    }));
+    const Access* array = array_behind(program, func.name, tap->name);
+    if (array == nullptr) return direct(passes::inlined(*program.pipeline.find(tap->name), *tap));
+    Access moved = *array;
+    moved.args = tap->args;
+    moved.where = tap->where;
+    return make_expr(e.type(), std::move(moved));
   });
-  direct = [&](const Expr& e) { return taps(e); };
   auto result = std::make_shared<FunctionData>(func);
   Definition& definition = result->definitions[index];
   for (Expr& value : definition.values) value = direct(value);

@@ -38,15 +38,17 @@ bool starts_whole(const Expr& first, std::int64_t lanes,
 
 }  // namespace
 
+bool is_own_point(const Access& read, const FunctionData& reader) {
+  return std::ranges::equal(read.args, reader.args, [](const Expr& arg, const std::string& name) {
+    const auto* var = arg.as<VarRef>();
+    return var != nullptr && var->name == name;
+  });
+}
+
 const Access* own_point_read(const FunctionData& func) {
   if (func.definitions.size() != 1 || func.types.size() != 1) return nullptr;
   const auto* access = func.definitions.front().values.front().as<Access>();
-  if (!access || access->args.size() != func.args.size()) return nullptr;
-  for (std::size_t d = 0; d < func.args.size(); ++d) {
-    const auto* var = access->args[d].as<VarRef>();
-    if (!var || var->name != func.args[d]) return nullptr;
-  }
-  return access;
+  return access != nullptr && is_own_point(*access, func) ? access : nullptr;
 }
 
 const Access* copied_tap(const Program& program, const FunctionData& func) {

@@ -13,6 +13,8 @@ namespace mica::planning {
 /// What both ends and the size of a bulk copy are multiples of.
 inline constexpr std::int64_t kBulkBytes = 16;
 
+/// Is it a read at the very point that `reader` computes?
+bool is_own_point(const Access& read, const FunctionData& reader);
 /// The one read that `func` is, of another Func or an input at the point itself; null if it is anything
 /// else.
 const Access* own_point_read(const FunctionData& func);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "codegen/analysis/linear.h"
+#include "codegen/ir/kernel.h"
 #include "codegen/passes/loops/index_constants.h"
 #include "codegen/plan/filling.h"
 #include "codegen/plan/kernel_frame.h"
@@ -20,12 +21,12 @@ using passes::constant;
 
 namespace {
 
-constexpr std::int64_t kRegisterBytes = 4;
 constexpr std::int64_t kBarrierBytes = 8;  // of a transaction barrier, one a place
 
 std::int64_t registers_for(const FunctionData& func, std::int64_t points) {
   std::int64_t each = 0;
-  for (const auto& type : func.types) each += (type.bytes() + kRegisterBytes - 1) / kRegisterBytes;
+  for (const auto& type : func.types)
+    each += (type.bytes() + ir::kRegisterBytes - 1) / ir::kRegisterBytes;
   return points * each;
 }
 

@@ -47,11 +47,7 @@ TEST(BulkPtx, SchedulesAssembleWithoutSpills) {
     SCOPED_TRACE("schedule " + std::to_string(number++));
     const std::string ptx = compile_to_ptx(staged(Float(32), 4, s).output(), 90);
     EXPECT_GT(count(ptx, "cp.async.bulk.shared"), 0U);
-    const Assembled result = assemble(ptx, 90);
-    if (!result.available) GTEST_SKIP() << "there is no ptxas";
-    EXPECT_TRUE(result.ok) << result.output << ptx;
-    EXPECT_EQ(result.largest("bytes spill stores"), 0) << result.output;
-    EXPECT_EQ(result.largest("bytes stack frame"), 0) << result.output;
+    expect_assembles(ptx);
   }
 }
 

@@ -34,11 +34,7 @@ TEST(ExchangePtx, RowsStayInRegisters) {
         EXPECT_NE(ptx.find("shfl.sync.up"), std::string::npos);
         EXPECT_NE(ptx.find("shfl.sync.down"), std::string::npos);
         EXPECT_EQ(ptx.find(".local"), std::string::npos) << ptx;
-        const Assembled result = assemble(ptx, 90);
-        if (!result.available) GTEST_SKIP() << "there is no ptxas";
-        EXPECT_TRUE(result.ok) << result.output << ptx;
-        EXPECT_EQ(result.largest("bytes spill stores"), 0) << result.output;
-        EXPECT_EQ(result.largest("bytes stack frame"), 0) << result.output;
+        expect_assembles(ptx);
       }
     }
   }

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <gtest/gtest.h>
+
 namespace mica::test {
 
 /// What `ptxas -v` says of one text.
@@ -18,5 +20,14 @@ struct Assembled {
 
 /// Assembles for sm_<sm>.
 Assembled assemble(const std::string& ptx, int sm);
+
+/// ptxas accepts the text without spills or local memory; skipped where there is no ptxas.
+inline void expect_assembles(const std::string& ptx, int sm = 90) {
+  const Assembled result = assemble(ptx, sm);
+  if (!result.available) GTEST_SKIP() << "no ptxas on PATH or in /usr/local/cuda/bin";
+  ASSERT_TRUE(result.ok) << result.output << ptx;
+  EXPECT_EQ(result.largest("bytes spill stores"), 0) << result.output;
+  EXPECT_EQ(result.largest("bytes stack frame"), 0) << result.output;
+}
 
 }  // namespace mica::test

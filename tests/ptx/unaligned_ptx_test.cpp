@@ -18,11 +18,7 @@ void check(const Func& f, const std::string& load, const std::string& store) {
     EXPECT_NE(ptx.find(part), std::string::npos) << part << "\n" << ptx;
   }
   EXPECT_EQ(ptx.find(".local"), std::string::npos) << ptx;
-  const Assembled result = assemble(ptx, 90);
-  if (!result.available) GTEST_SKIP() << "there is no ptxas";
-  EXPECT_TRUE(result.ok) << result.output << ptx;
-  EXPECT_EQ(result.largest("bytes spill stores"), 0) << result.output;
-  EXPECT_EQ(result.largest("bytes stack frame"), 0) << result.output;
+  expect_assembles(ptx);
 }
 
 TEST(UnalignedPtx, RowsAreLoadedAndStoredInPieces) {

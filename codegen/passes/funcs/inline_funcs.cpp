@@ -74,21 +74,9 @@ class Inliner {
       if (equal(known, e)) return value;
     }
     ++counts_[callee.name];
-    const Expr value = run(call(callee, *e.as<Access>()));
+    const Expr value = run(inlined(callee, *e.as<Access>()));
     calls_[hash].emplace_back(e, value);
     return value;
-  }
-
-  static Expr call(const FunctionData& callee, const Access& access) {
-    const Expr& body = callee.definitions.front().values[static_cast<std::size_t>(access.value_index)];
-    return substitute(body, [&](const std::string& name) -> Expr {
-      for (std::size_t d = 0; d < callee.args.size(); ++d) {
-        if (callee.args[d] != name) continue;
-        const auto* same = access.args[d].as<VarRef>();
-        return same != nullptr && same->name == name ? Expr() : access.args[d];
-      }
-      return {};
-    });
   }
 
   const std::map<std::string, const FunctionData*>& inlined_;
@@ -111,6 +99,18 @@ void check_traces(const FunctionData& f) {
 }
 
 }  // namespace
+
+Expr inlined(const FunctionData& callee, const Access& access) {
+  const Expr& body = callee.definitions.front().values[static_cast<std::size_t>(access.value_index)];
+  return substitute(body, [&](const std::string& name) -> Expr {
+    for (std::size_t d = 0; d < callee.args.size(); ++d) {
+      if (callee.args[d] != name) continue;
+      const auto* same = access.args[d].as<VarRef>();
+      return same != nullptr && same->name == name ? Expr() : access.args[d];
+    }
+    return {};
+  });
+}
 
 void inline_funcs(Program& program) {
   std::map<std::string, const FunctionData*> inlined;

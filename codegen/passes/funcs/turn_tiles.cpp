@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "codegen/ir/kernel.h"
 #include "codegen/plan/common_frame.h"
 #include "dsl/schedule/loop_dims.h"
 
 namespace mica::passes {
 namespace {
-
-constexpr int kRegisterBytes = 4;
 
 /// The directive of type D that a tile at `tile` takes up for its loop `var`; null if there is none.
 template <typename D>
@@ -59,7 +58,7 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
   if (place == tile.vars.end() || holds_others(program, func.name, tile)) return;
   const auto* vector = taken_up<directive::Vectorize>(definition, at, row);
   if (vector == nullptr || vector->width <= 1 || vector->tail != TailStrategy::Auto) return;
-  const int together = std::max(kRegisterBytes / func.types.front().bytes(), 1);
+  const int together = std::max(ir::kRegisterBytes / func.types.front().bytes(), 1);
   const int width = vector->width / together;
   if (width <= 1) return;
   const auto from = static_cast<std::size_t>(place - tile.vars.begin());

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/analysis/simplify.h"
+#include "codegen/ir/kernel.h"
 #include "codegen/ir/traverse.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/operators.h"
@@ -15,7 +16,6 @@ namespace {
 using analysis::Linear;
 
 constexpr int kVectorBytes = 16;
-constexpr int kRegisterBytes = 4;
 
 // A dense access: element `constant` after a place that is a multiple of `unit` (when unit > 1).
 struct Place {
@@ -241,14 +241,14 @@ class Aligner {
   // are at least two: two elements of four bytes or more are as well loaded by themselves.
   [[nodiscard]] bool is_loaded_whole(const Group& group, std::size_t rows) const {
     constexpr int kMostSingle = 2;
-    const bool narrow = group.place.element.bytes() < kRegisterBytes;
+    const bool narrow = group.place.element.bytes() < ir::kRegisterBytes;
     return group.place.unit == 1 && local_.count(group.place.buffer) == 0 &&
            (narrow || group.lanes > kMostSingle) && is_row_that_gains(group.place.element, rows);
   }
   // Pieces take registers: what reads many rows has none to spare.
   static bool is_row_that_gains(Type element, std::size_t rows) {
     constexpr std::size_t kMostRows = 8;
-    return element.bytes() < kRegisterBytes || rows <= kMostRows;
+    return element.bytes() < ir::kRegisterBytes || rows <= kMostRows;
   }
 
   static Group& group_of(std::vector<Group>& groups, const Place& place) {

@@ -233,12 +233,12 @@ class Flattener {
       const auto* k = as_int(stride);
       flat.strides.push_back(k ? *k : ir::kUnknownStride);
       stride = simplify(stride * flat.extents[d]);
-      if (!as_int(stride)) {
-        constant = false;
-        const std::string name = alloc.buffer + ".size." + std::to_string(d);
-        lets.emplace_back(name, stride);
-        stride = make_var(name);
-      }
+      if (as_int(stride)) continue;
+      constant = false;
+      if (d + 1 == flat.extents.size()) break;  // of all elements: nothing is so far apart
+      const std::string name = alloc.buffer + ".size." + std::to_string(d);
+      lets.emplace_back(name, stride);
+      stride = make_var(name);
     }
     internal_check(constant || alloc.memory == MemoryType::Heap, "only heap memory has a variable size");
     flat.mins.assign(alloc.mins.size(), make_const(Int(32), std::int64_t{0}));
