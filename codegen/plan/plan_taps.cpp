@@ -39,17 +39,27 @@ class Taps {
                                   [&](const Access& access) { add(first, tap_of(reader, access)); });
       }
       for (std::size_t k = first; k < taps_.size(); ++k) serve(taps_[k], stage, first);
-      if (stage.fill.way == Fill::Way::Window) {
-        Tap held = taps_[first];
-        held.source = stage.fill.window;
-        held.server = Server::OwnRegister;
-        taps_.push_back(std::move(held));
-      }
+      if (stage.fill.way == Fill::Way::Window) taps_.push_back(from_window(stage));
     }
     return std::move(taps_);
   }
 
  private:
+  /// The read that fills a plane's own points: a window has the dimensions of the kernel's Func, of
+  /// which the plane may lack some or have them in another order.
+  [[nodiscard]] Tap from_window(const Stage& stage) const {
+    const std::vector<std::string>& column = stage.fill.column;
+    Tap tap;
+    tap.reader = stage.func;
+    tap.source = stage.fill.window;
+    tap.server = Server::OwnRegister;
+    for (const std::string& dim : plan_.frame.dims) {
+      const auto at = std::find(column.begin(), column.end(), dim);
+      tap.at.push_back({at == column.end() ? -1 : static_cast<int>(at - column.begin()), 0});
+    }
+    return tap;
+  }
+
   void add(std::size_t first, Tap tap) {
     for (std::size_t k = first; k < taps_.size(); ++k) {
       if (taps_[k].source != tap.source || taps_[k].at != tap.at) continue;

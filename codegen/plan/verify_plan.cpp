@@ -79,11 +79,18 @@ class Verifier {
     for (std::size_t d = 0; d < tap.at.size() && d < source->box.size(); ++d) {
       const bool plane = source->step && source->step->dim == static_cast<int>(d);
       if (plane) continue;
-      if (ring && (tap.at[d].of != static_cast<int>(d) || tap.at[d].offset != 0)) {
+      if (ring &&
+          !(tap.at[d].offset == 0 && (around ? is_same_side(*reader, tap.at[d].of, source->box[d])
+                                             : tap.at[d].of == static_cast<int>(d)))) {
         fault(what, "a register serves a tap beside the thread's own point");
       }
       if (!around) check_inside(what, tap.at[d], *reader, *source, source->box[d]);
     }
+  }
+
+  // Does the reader go through the points of `side` in its dimension `of`? -1: it lacks that dimension.
+  static bool is_same_side(const Stage& reader, int of, const Side& side) {
+    return of < 0 || reader.box.at(static_cast<std::size_t>(of)).dim == side.dim;
   }
 
   // Does a side of the source hold what the reader's side reads of it?

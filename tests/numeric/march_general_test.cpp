@@ -219,6 +219,36 @@ TEST(MarchGeneral, OfAWindowOverAnInputOfFewerDimensionsKeepsTheOrderOfTheSum) {
   for (const Target& target : all_targets()) EXPECT_TRUE(run_matches(expected, {f}, box, target));
 }
 
+// A plane's own points come from the window, which has the dimensions of the marched Func: the source
+// may lack one, or have them in another order.
+TEST(MarchGeneral, PlanesFilledFromWindowsHaveTheDimensionsOfTheirSource) {
+  const auto check_window = [](int dimensions, const std::function<Expr(const ImageParam&)>& sum,
+                               const std::function<void(Func&)>& tile) {
+    const ImageParam u(Float(32), dimensions, "u");
+    const auto define = [&](const std::string& name) {
+      Func f(name);
+      f(x, y, z) = sum(u);
+      return f;
+    };
+    const Func plain = define("plain");
+    Func f = define("f");
+    const auto memory = bind_demanded({plain}, kBox, {u}, 7);
+    tile(f);
+    f.march(z, 5).register_window(u, z).stage(u, MemoryType::Shared);
+    const std::vector<AnyBuffer> expected = expected_values({plain}, kBox);
+    for (const Target& target : all_targets()) EXPECT_TRUE(run_matches(expected, {f}, kBox, target));
+  };
+  check_window(
+      2, [](const ImageParam& u) { return u(y, z) + u(y + 1, z) + u(y - 1, z + 1); },
+      [](Func& f) { f.gpu_tile(y, x, 8, 1); });
+  check_window(
+      3, [](const ImageParam& u) { return u(z, y, x) + u(z + 1, y + 1, x) + u(z - 1, y, x - 2); },
+      [](Func& f) { f.gpu_tile(x, y, 8, 4); });
+  check_window(
+      3, [](const ImageParam& u) { return u(y, x, z) + u(y + 1, x, z) + u(y, x - 1, z + 1); },
+      [](Func& f) { f.gpu_tile(x, y, 8, 4); });
+}
+
 // select(inside, sum, u(x, y, z)): the part of the point's own plane chooses, wherever the sum is cut.
 TEST(MarchGeneral, PointsThatKeepAValueOfTheirPlaneAreScattered) {
   for (const Target& target : all_targets()) {
