@@ -99,6 +99,13 @@ std::string in_place_text(const FuzzCase& drawn, const CaseText& words) {
   return text;
 }
 
+/// What input `number` holds at first.
+std::string data_text(const FuzzCase& drawn, const ArrayDims& arrays, std::size_t number) {
+  const auto& input = drawn.program.inputs[number];
+  return "filled<" + cpp_type(input.type) + ">(" + dims_text(arrays.at(input.name)) + ", " +
+         std::to_string(number + 1) + ")";
+}
+
 /// The RunOptions of a thread.
 std::string thread_options_text(const FuzzCase& drawn, const ArrayDims& arrays, int number) {
   const FuzzCase own = case_of_thread(drawn, number);
@@ -143,8 +150,9 @@ std::string threads_text(const FuzzCase& drawn, const ArrayDims& arrays, const C
   return text;
 }
 
-/// A lambda `stepped` that gives the fields after all steps on a target; empty if the case is no step.
-std::string steps_text(const FuzzCase& drawn) {
+/// A lambda `stepped` that gives the fields, in memory like the inputs', after all steps on a target;
+/// empty if the case is no step.
+std::string steps_text(const FuzzCase& drawn, const ArrayDims& arrays) {
   const auto fields = step_fields(drawn);
   if (drawn.steps == 0 || !fields) return {};
   const auto& stage = drawn.program.stages[static_cast<std::size_t>(drawn.program.outputs.front())];
@@ -154,7 +162,7 @@ std::string steps_text(const FuzzCase& drawn) {
     const std::string comma = f == 0 ? "" : ", ";
     const std::string element = fields->size() > 1 ? ", " + number : "";
     pairs += comma + "{" + input + ", " + handle_text(stage.name) + element + "}";
-    copies += comma + input + "_data.copy()";
+    copies += comma + "AnyBuffer(" + data_text(drawn, arrays, (*fields)[f]) + ")";
     inputs += comma + "{" + input + ", fields[" + number + "]}";
   }
   const std::string box = box_text(output_boxes(drawn.program, drawn.boxes).front());
@@ -193,8 +201,7 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
   const ArrayDims arrays = arrays_of(drawn);
   for (std::size_t i = 0; i < drawn.program.inputs.size(); ++i) {
     const auto& input = drawn.program.inputs[i];
-    text += "  auto " + input.name + "_data = filled<" + cpp_type(input.type) + ">(" +
-            dims_text(arrays.at(input.name)) + ", " + std::to_string(i + 1) + ");\n  " + input.name +
+    text += "  auto " + input.name + "_data = " + data_text(drawn, arrays, i) + ";\n  " + input.name +
             ".set(" + input.name + "_data);\n";
   }
   std::string outputs, plain;
@@ -224,7 +231,7 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
       "      differences += std::memcmp(a.host_data(), b.host_data(), a.elements() * a.type().bytes()) "
       "!= 0;\n"
       "    }\n    return differences;\n  };\n";
-  text += "  run({" + outputs + "}, Target::host(), plain);\n" + steps_text(drawn) + "\n";
+  text += "  run({" + outputs + "}, Target::host(), plain);\n" + steps_text(drawn, arrays) + "\n";
   text += indented(mica::to_string(with_loop_names(drawn.schedule, drawn.names), handle_text));
   const auto bake = bake_of(drawn.bake, arrays);
   if (!bake.empty()) text += "  CompileOptions options;\n  options.bake = " + bake_text(bake) + ";\n";
@@ -233,7 +240,7 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
   text += "  int differences = count(plain, scheduled);\n";
   if (drawn.in_place) text += in_place_text(drawn, words);
   if (drawn.in_threads) text += threads_text(drawn, arrays, words);
-  if (!steps_text(drawn).empty()) {
+  if (!steps_text(drawn, arrays).empty()) {
     text += "  differences += count(plain_steps, stepped(" + words.target + ", true));\n";
   }
   text += "  std::printf(\"%d outputs differ\\n\", differences);\n  return differences;\n}\n";

@@ -134,13 +134,25 @@ std::vector<std::pair<std::string, Type>> AccessChecks::needs(const Emitter& emi
   return found;
 }
 
-void AccessChecks::check(Emitter& emitter, const MemoryAccess& access, const Exit& exit) {
+AccessChecks::Judged AccessChecks::judged(Emitter& emitter, const MemoryAccess& access,
+                                          const Exit& exit) {
   Judged judged{access, exit, {}};
   for (const Expr& index : access.logical) {
     judged.at.push_back(index_of_each(emitter, access, index));
   }
-  check_box(emitter, judged);
-  if (Value* marks = emitter.find(written(access.buffer))) check_marks(emitter, judged, marks);
+  return judged;
+}
+
+void AccessChecks::check(Emitter& emitter, const MemoryAccess& access, const Exit& exit) {
+  const Judged all = judged(emitter, access, exit);
+  check_box(emitter, all);
+  if (Value* marks = emitter.find(written(access.buffer))) check_marks(emitter, all, marks);
+}
+
+bool AccessChecks::check_scattered(Emitter& emitter, const MemoryAccess& access, const Exit& exit) {
+  if (emitter.find(written(access.buffer)) != nullptr) return false;
+  check_box(emitter, judged(emitter, access, exit));
+  return true;
 }
 
 void AccessChecks::check_box(Emitter& emitter, const Judged& judged) {
@@ -173,7 +185,9 @@ void AccessChecks::check_box(Emitter& emitter, const Judged& judged) {
     }
     if (good != nullptr) good = b.CreateOr(good, b.CreateICmpSLT(a.copied, b.getInt64(1)));
   }
-  if (good != nullptr) unless(emitter, judged, good, kOutOfRange, /*with_box=*/true);
+  if (good == nullptr) return;
+  if (a.mask != nullptr) good = b.CreateOr(good, b.CreateNot(a.mask));
+  unless(emitter, judged, good, kOutOfRange, /*with_box=*/true);
 }
 
 void AccessChecks::check_marks(Emitter& emitter, const Judged& judged, Value* marks) {
@@ -193,7 +207,10 @@ void AccessChecks::check_marks(Emitter& emitter, const Judged& judged, Value* ma
   if (a.count > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(a.count));
   const bool reads = !a.is_store || a.atomic;
   if (reads && may_drop_.count({emitter.producing(), a.buffer}) == 0) {
-    Value* mark = b.CreateAlignedLoad(type, own, llvm::Align(1));
+    const llvm::Align byte(1);
+    Value* mark = a.mask == nullptr
+                      ? static_cast<Value*>(b.CreateAlignedLoad(type, own, byte))
+                      : b.CreateMaskedLoad(type, own, byte, a.mask, llvm::ConstantInt::get(type, 1));
     Value* good = b.CreateICmpNE(mark, llvm::Constant::getNullValue(type));
     unless(emitter, judged, good, kUninitialised, /*with_box=*/false);
   }

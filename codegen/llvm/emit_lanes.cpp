@@ -1,4 +1,6 @@
 // A Select between vectors by where a lane stands: each lane loads from the one that it takes.
+#include <utility>
+
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/Instructions.h>
@@ -59,12 +61,25 @@ llvm::Value* Emitter::lanes_of(const Expr& e, Type type, const TakenLanes& taken
                                llvm::Value* otherwise) {
   llvm::Value* mask = mask_of(taken, false);
   const auto* load = e.as<Load>();
-  const auto form = load != nullptr && load->index.size() == 1 ? one_base(load->index[0]) : std::nullopt;
-  const bool neighbours = form && (form->stride == 1 || form->stride == -1);
-  if (!neighbours) return builder_.CreateSelect(mask, value_of(e), otherwise);
+  if (load == nullptr || load->index.size() != 1) {
+    return builder_.CreateSelect(mask, value_of(e), otherwise);
+  }
+  const auto form = one_base(load->index[0]);
+  if (form && form->stride == 0) return builder_.CreateSelect(mask, value_of(e), otherwise);
   const BufferBinding& from = buffer(load->buffer);
+  MemoryAccess access{load->buffer, from, false, nullptr, type.lanes, 0, load->logical};
+  access.mask = mask;
+  if (!form || (form->stride != 1 && form->stride != -1)) {
+    access.checked = checked_at_once(access);
+    llvm::Value* gathered = load_gathered(access, type, load->index[0], otherwise);
+    return gathered != nullptr ? gathered : lanes_one_by_one(access, type, load->index[0], otherwise);
+  }
+  if (form->stride == -1 && !checked_at_once(access)) {
+    return lanes_one_by_one(access, type, load->index[0], otherwise);
+  }
   llvm::Value* first = address(from, form->bases[0], /*of_vector=*/true);
-  if (hooks_.on_access) return lanes_one_by_one(*load, type, first, form->stride, mask, otherwise);
+  access.pointer = first;
+  if (hooks_.on_access && form->stride == 1) hooks_.on_access(*this, access);
 
   llvm::Type* element = memory_type(context(), type.element());
   llvm::Type* held = memory_type(context(), type);
@@ -83,15 +98,15 @@ llvm::Value* Emitter::lanes_of(const Expr& e, Type type, const TakenLanes& taken
   return builder_.CreateICmpNE(result, llvm::Constant::getNullValue(held));
 }
 
-/// The same with a branch for each lane, as checks of single accesses need it.
-llvm::Value* Emitter::lanes_one_by_one(const Load& load, Type type, llvm::Value* first,
-                                       std::int64_t stride, llvm::Value* mask, llvm::Value* otherwise) {
+/// The lanes of access.mask with a branch for each, and `otherwise` in the others.
+llvm::Value* Emitter::lanes_one_by_one(MemoryAccess access, Type type, const Expr& index,
+                                       llvm::Value* otherwise) {
+  llvm::Value* const mask = std::exchange(access.mask, nullptr);
   // What the checks use of them is to be known in front of the branches.
-  for (const Expr& index : load.logical) value_of(index);
-  llvm::Type* element = memory_type(context(), type.element());
-  MemoryAccess access{load.buffer, buffer(load.buffer), false, nullptr, 1, 0, load.logical};
+  for (const Expr& one : access.logical) value_of(one);
+  access.count = 1;
   llvm::Value* result = otherwise;
-  for (int lane = 0; lane < type.lanes; ++lane) {
+  for_each_lane(access.binding, index, type.lanes, [&](llvm::Value* pointer, int lane) {
     const auto at = static_cast<std::uint64_t>(lane);
     llvm::BasicBlock* taken = make_block("lane");
     llvm::BasicBlock* after = make_block("after");
@@ -99,8 +114,7 @@ llvm::Value* Emitter::lanes_one_by_one(const Load& load, Type type, llvm::Value*
     builder_.CreateCondBr(builder_.CreateExtractElement(mask, at), taken, after);
     builder_.SetInsertPoint(taken);
     access.lane = lane;
-    access.pointer =
-        builder_.CreateGEP(element, first, builder_.getInt64(static_cast<std::uint64_t>(stride * lane)));
+    access.pointer = pointer;
     llvm::Value* loaded =
         builder_.CreateInsertElement(result, load_elements(access, type.element(), type.bytes()), at);
     llvm::BasicBlock* loading = builder_.GetInsertBlock();
@@ -110,8 +124,31 @@ llvm::Value* Emitter::lanes_one_by_one(const Load& load, Type type, llvm::Value*
     either->addIncoming(result, before);
     either->addIncoming(loaded, loading);
     result = either;
-  }
+  });
   return result;
+}
+
+/// Does nothing look at single elements of the vector, whose elements may lie anywhere, any more?
+bool Emitter::checked_at_once(const MemoryAccess& access) {
+  return !hooks_.on_access || (hooks_.on_scattered && hooks_.on_scattered(*this, access));
+}
+
+/// The lanes of an index without a form by one instruction, or null; with access.mask only those that it
+/// has, and `otherwise` in the others.
+llvm::Value* Emitter::load_gathered(const MemoryAccess& access, Type type, const Expr& index,
+                                    llvm::Value* otherwise) {
+  constexpr int kNarrowest = 4, kWidest = 8;  // bytes of an element
+  const int bytes = type.bytes();
+  if (!hooks_.facts.native_gather || !access.checked || bytes < kNarrowest || bytes > kWidest ||
+      lane_index(index)) {
+    return nullptr;
+  }
+  const BufferBinding& from = access.binding;
+  llvm::Value* indices = emit(index);
+  llvm::Value* places = builder_.CreateGEP(memory_type(context(), from.type), from.base, indices);
+  return builder_.CreateMaskedGather(memory_type(context(), type), places,
+                                     llvm::Align(static_cast<std::uint64_t>(bytes)), access.mask,
+                                     otherwise);
 }
 
 }  // namespace mica::llvm_backend

@@ -103,9 +103,8 @@ llvm::Value* Emitter::address(const BufferBinding& binding, const Expr& index, b
 }
 
 /// Calls function(pointer, lane) for the address of each lane of a vector index.
-template <typename Function>
 void Emitter::for_each_lane(const BufferBinding& binding, const Expr& index, int lanes,
-                            Function&& function) {
+                            llvm::function_ref<void(llvm::Value* pointer, int lane)> function) {
   llvm::Type* element = memory_type(context(), binding.type);
   const std::optional<LaneIndex> form = lane_index(index);
   if (form && form->bases.size() == 1) {
@@ -160,7 +159,7 @@ llvm::Value* Emitter::load_piece(const MemoryAccess& access, Type type, llvm::Va
 }
 
 llvm::Value* Emitter::load_elements(const MemoryAccess& access, Type type, int alignment) {
-  if (hooks_.on_access) hooks_.on_access(*this, access);
+  if (hooks_.on_access && !access.checked) hooks_.on_access(*this, access);
   if (hooks_.load_unaligned && is_cut(access, type, alignment)) {
     llvm::Value* loaded =
         hooks_.load_unaligned(*this, access.pointer, type, [&](llvm::Value* pointer, Type piece) {
@@ -195,7 +194,7 @@ llvm::Value* Emitter::load_elements(const MemoryAccess& access, Type type, int a
 }
 
 void Emitter::store_elements(const MemoryAccess& access, Type type, llvm::Value* value, int alignment) {
-  if (hooks_.on_access) hooks_.on_access(*this, access);
+  if (hooks_.on_access && !access.checked) hooks_.on_access(*this, access);
   llvm::Type* element = memory_type(context(), type.element());
   if (type.is_bool()) value = builder_.CreateZExt(value, memory_type(context(), type));
   if (hooks_.store_unaligned && is_cut(access, type, alignment) &&
@@ -327,20 +326,6 @@ llvm::Value* Emitter::load_dense(const MemoryAccess& access, Type type, const La
   return loaded.front();
 }
 
-/// The lanes of an index without a form by one instruction, or null.
-llvm::Value* Emitter::load_gathered(const BufferBinding& from, Type type, const Expr& index) {
-  constexpr int kNarrowest = 4, kWidest = 8;  // bytes of an element
-  const int bytes = type.bytes();
-  if (!hooks_.facts.native_gather || hooks_.on_access || bytes < kNarrowest || bytes > kWidest ||
-      lane_index(index)) {
-    return nullptr;
-  }
-  llvm::Value* indices = emit(index);
-  llvm::Value* places = builder_.CreateGEP(memory_type(context(), from.type), from.base, indices);
-  return builder_.CreateMaskedGather(memory_type(context(), type), places,
-                                     llvm::Align(static_cast<std::uint64_t>(bytes)));
-}
-
 llvm::Value* Emitter::load(Type type, const Load& load) {
   const BufferBinding& from = buffer(load.buffer);
   if (load.index.size() != 1) throw InternalError("load of " + load.buffer + " is not flattened");
@@ -355,7 +340,8 @@ llvm::Value* Emitter::load(Type type, const Load& load) {
   if (const std::optional<LaneIndex> form = lane_index(index)) {
     if (llvm::Value* dense = load_dense(access, type, *form, load.alignment)) return dense;
   }
-  if (llvm::Value* gathered = load_gathered(from, type, index)) return gathered;
+  access.checked = checked_at_once(access);
+  if (llvm::Value* gathered = load_gathered(access, type, index, nullptr)) return gathered;
   access.count = 1;
   llvm::Value* result = llvm::PoisonValue::get(register_type(context(), type));
   for_each_lane(from, index, type.lanes, [&](llvm::Value* pointer, int lane) {
@@ -478,6 +464,7 @@ void Emitter::make_store(const ir::Store& store) {
     store_elements(access, type, value, store.alignment * bytes);
     return;
   }
+  access.checked = checked_at_once(access);
   access.count = 1;
   for_each_lane(to, index, type.lanes, [&](llvm::Value* pointer, int lane) {
     access.pointer = pointer;

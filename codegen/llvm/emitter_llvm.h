@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Module.h>
 
@@ -159,8 +160,11 @@ class Emitter {
   };
   llvm::Value* mask_of(const TakenLanes& taken, bool backwards);
   llvm::Value* lanes_of(const Expr& e, Type type, const TakenLanes& taken, llvm::Value* otherwise);
-  llvm::Value* lanes_one_by_one(const Load& load, Type type, llvm::Value* first, std::int64_t stride,
-                                llvm::Value* mask, llvm::Value* otherwise);
+  llvm::Value* lanes_one_by_one(MemoryAccess access, Type type, const Expr& index,
+                                llvm::Value* otherwise);
+  bool checked_at_once(const MemoryAccess& access);
+  llvm::Value* load_gathered(const MemoryAccess& access, Type type, const Expr& index,
+                             llvm::Value* otherwise);
 
   // emit_print.cpp
   llvm::Value* print_value(const Print& print);
@@ -186,7 +190,6 @@ class Emitter {
   llvm::Value* address(const BufferBinding& buffer, const Expr& index, bool of_vector = false);
   llvm::Value* emit_wide(const Expr& index);
   llvm::Value* load(Type type, const Load& load);
-  llvm::Value* load_gathered(const BufferBinding& from, Type type, const Expr& index);
   llvm::Value* load_texture(const BufferBinding& from, Type type, const Expr& index);
   llvm::Value* load_piece(const MemoryAccess& access, Type type, llvm::Value* pointer, int alignment);
   llvm::Value* load_elements(const MemoryAccess& access, Type type, int alignment);
@@ -197,8 +200,8 @@ class Emitter {
                             int alignment);
   llvm::Value* load_dense(const MemoryAccess& access, Type type, const LaneIndex& form, int alignment);
   void store_elements(const MemoryAccess& access, Type type, llvm::Value* value, int alignment);
-  template <typename Function>
-  void for_each_lane(const BufferBinding& buffer, const Expr& index, int lanes, Function&& function);
+  void for_each_lane(const BufferBinding& buffer, const Expr& index, int lanes,
+                     llvm::function_ref<void(llvm::Value* pointer, int lane)> function);
   template <typename Function>
   void for_each_piece(Type type, int alignment, Function&& function);
 

@@ -67,7 +67,10 @@ class HostKernel {
     if (accesses == Accesses::Plain) return;
     checks_.emplace(kernel);
     hooks_.on_access = [this](Emitter& e, const MemoryAccess& access) {
-      checks_->check(e, access, {e.find_buffer(kFailed.name)->base, exits_[&e.function()].back()});
+      checks_->check(e, access, exit_of(e));
+    };
+    hooks_.on_scattered = [this](Emitter& e, const MemoryAccess& access) {
+      return checks_->check_scattered(e, access, exit_of(e));
     };
   }
 
@@ -83,6 +86,10 @@ class HostKernel {
   }
 
  private:
+  AccessChecks::Exit exit_of(Emitter& e) {
+    return {e.find_buffer(kFailed.name)->base, exits_[&e.function()].back()};
+  }
+
   llvm::LLVMContext& context() { return module_.getContext(); }
   llvm::PointerType* pointer() { return llvm::PointerType::get(context(), 0); }
   llvm::Type* i64() { return llvm::Type::getInt64Ty(context()); }

@@ -64,6 +64,8 @@ class AccessChecks {
   /// Judges the access. Goes on in a new block; a bad one is noted and leads to `exit`. Stores mark what
   /// they are about to write.
   void check(Emitter& emitter, const MemoryAccess& access, const Exit& exit);
+  /// The same for TargetHooks::on_scattered: false for an array whose elements have marks.
+  bool check_scattered(Emitter& emitter, const MemoryAccess& access, const Exit& exit);
 
  private:
   struct Judged {
@@ -75,6 +77,7 @@ class AccessChecks {
     llvm::Value* min = nullptr;  ///< null: 0
     llvm::Value* extent = nullptr;
   };
+  static Judged judged(Emitter& emitter, const MemoryAccess& access, const Exit& exit);
   [[nodiscard]] static Bounds bounds_of(const Emitter& emitter, const std::string& array,
                                         std::size_t dimension);
   void check_box(Emitter& emitter, const Judged& judged);

@@ -50,6 +50,9 @@ struct MemoryAccess {
   /// i64: an end of a copy of so many neighbours, a run-time number, in place of `count`. Its indices
   /// are the first one's. Null: none.
   llvm::Value* copied = nullptr;
+  /// A vector of bools: its elements that are loaded. Null: all.
+  llvm::Value* mask = nullptr;
+  bool checked = false;  ///< on_scattered has seen it
 };
 
 /// Neighbouring elements that an AsyncCopy or a BulkCopy brings from one array to another.
@@ -95,6 +98,9 @@ struct TargetHooks {
   std::function<void(Emitter&, const ir::Allocate&, const BufferBinding&)> release;
   /// Before every load and store. May be null.
   std::function<void(Emitter&, const MemoryAccess&)> on_access;
+  /// The same for a vector of elements anywhere, without a pointer, all at once. False: on_access asks
+  /// for each element by itself. May be null.
+  std::function<bool(Emitter&, const MemoryAccess&)> on_scattered;
 
   /// A load or store that passes by the caches, of a piece with this address, type and alignment in
   /// bytes; streamed_load's result is null where the piece is loaded as others are, and streamed_store's

@@ -175,6 +175,33 @@ TEST_F(CheckedHost, ReportsTheFirstBadLaneOfAVector) {
             "index out of range in kernel next: writes next(-2, 0), and next holds [0..19] x [0..5]");
 }
 
+TEST_F(CheckedHost, ReportsTheFirstBadLaneOfAVectorOfStridedRows) {
+  Buffer<float> apart(std::vector<BufferDim>{{0, 21, 7}, {0, 6, 147}});
+  apart.fill(1.0F);
+  u_.set(apart);
+  out_ = Buffer<float>(std::vector<BufferDim>{{0, 20, 6}, {0, 6, 1}});
+  next_.vectorize(x_, 8, TailStrategy::ShiftInwards);
+  EXPECT_EQ(report(shifted_loads("u", 3)),
+            "index out of range in kernel next: reads u(21, 0), and u holds [0..20] x [0..5]");
+  EXPECT_EQ(report(shifted_stores("next", -2)),
+            "index out of range in kernel next: writes next(-2, 0), and next holds [0..19] x [0..5]");
+}
+
+// A vector at the end of a row: each lane loads the tap or the element that stands for it.
+TEST_F(CheckedHost, ReportsTheFirstBadLaneOfThoseThatAreTaken) {
+  Buffer<float> apart(std::vector<BufferDim>{{0, 21, 7}, {0, 6, 147}}), beside(21, 6), out(16, 6);
+  for (Buffer<float>& memory : {std::ref(apart), std::ref(beside)}) {
+    memory.fill(1.0F);
+    u_.set(memory);
+    Func held("held");
+    held(x_, y_) = BoundaryConditions::repeat_edge(u_)(x_ - 1, y_);
+    held.vectorize(x_, 16).serial(y_);
+    EXPECT_EQ(report_of(held, "simplify_unrolled", shifted_loads("u", 6), out), "(no report)");
+    EXPECT_EQ(report_of(held, "simplify_unrolled", shifted_loads("u", 7), out),
+              "index out of range in kernel held: reads u(21, 0), and u holds [0..20] x [0..5]");
+  }
+}
+
 TEST_F(CheckedHost, ReportsTheRestOfAVectorWhoseGuardIsLeftOut) {
   next_.vectorize(x_, 8, TailStrategy::GuardWithIf);
   EXPECT_EQ(report(unguarded, "simplify_loops"),

@@ -95,6 +95,26 @@ TEST(EdgeLanesChecked, OfRowsThatBeginOutside) {
   }
 }
 
+// Rows of which neighbours lie apart: taken lane by lane, by gathers where there are some.
+TEST(EdgeLanesChecked, OfRowsThatAreStrided) {
+  for (const Type type : {UInt(8), Float(16), Float(32), Float(64)}) {
+    for (const int apart : {2, 77}) {
+      constexpr int kWidth = 33, kRows = 3;
+      ImageParam u(type, 2, "u");
+      AnyBuffer memory(type, {{0, kWidth, apart}, {0, kRows, apart * kWidth}});
+      fill_random(memory, 7);
+      u.set(memory);
+      for (const Func& b : all_conditions(u)) {
+        const Func f = near_sum(b, 1);
+        const Box box{{0, kWidth}, {0, kRows}};
+        EXPECT_TRUE(matches_oracle({f}, box, Target::host())) << b.name() << apart;
+        if (type != Float(32)) continue;
+        EXPECT_TRUE(matches_oracle({f}, box, Target::host_checked())) << b.name();
+      }
+    }
+  }
+}
+
 // A row whose end is not its image's: the vectors there are moved, and nothing sticks out.
 TEST(EdgeLanesChecked, OfRowsWithoutConditionsAreMovedToTheEnd) {
   for (const int width : {1, 15, 16, 17, 31, 40}) {
