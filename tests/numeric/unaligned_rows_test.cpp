@@ -40,6 +40,22 @@ TEST_P(UnalignedRows, OfThreadsOfOneWarpOrSeveral) {
   }
 }
 
+// More of them than a thread has registers: it computes one point, and the tile has fewer.
+TEST(UnalignedRowsOfManyTaps, HaveTheOraclesBits) {
+  const ImageParam u(Float(32), 2, "u");
+  Expr sum = u(x, y);
+  for (int i = 1; i < 260; ++i) sum = sum + u(x + i % 16, y + i / 16) * static_cast<float>(i);
+  Func f("f");
+  f(x, y) = sum;
+  f.gpu_tile(x, y, 32, 4).vectorize(x, 4);
+  const Box box{{-1, 131}, {2, 9}};
+  const auto memory = bind_demanded({f}, box, {u}, 5);
+  const std::vector<AnyBuffer> expected = expected_values({f}, box);
+  for (const Target& target : gpu_targets()) {
+    EXPECT_TRUE(run_matches(expected, {f}, box, target, Layout::Dense));
+  }
+}
+
 // Each row of the output begins at another place of its piece than the one before, and each of the
 // input.
 TEST_P(UnalignedRows, OfDenseArrays) {

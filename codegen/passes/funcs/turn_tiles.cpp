@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "codegen/analysis/equal_nodes.h"
 #include "codegen/ir/kernel.h"
 #include "codegen/plan/common_frame.h"
+#include "dsl/expr/node_visit.h"
 #include "dsl/schedule/loop_dims.h"
 
 namespace mica::passes {
@@ -24,6 +26,28 @@ template <typename D>
 bool has(const Definition& definition) {
   return std::any_of(definition.directives.begin(), definition.directives.end(),
                      [](const Directive& d) { return std::holds_alternative<D>(d.op); });
+}
+
+/// Has a point more taps, in registers of a thread, than a thread has?
+bool reads_more_than_it_holds(const Definition& definition) {
+  constexpr int kRegisters = 255;  // CUDA C++ Programming Guide, "Compute Capabilities"
+  analysis::EqualNodes equal_nodes;
+  std::vector<Expr> values;
+  for (const Expr& value : definition.values) values.push_back(equal_nodes.whole(value));
+  int registers = 0;
+  visit_nodes(values, [&](const Expr& e) {
+    if (e.as<Access>() == nullptr) return;
+    registers += (e.type().bytes() + ir::kRegisterBytes - 1) / ir::kRegisterBytes;
+  });
+  return registers > kRegisters;
+}
+
+/// Is another Func computed for the blocks of `func`, or in them?
+bool keeps_others(const Program& program, const std::string& func) {
+  return std::any_of(program.placement.begin(), program.placement.end(), [&](const auto& entry) {
+    const Placement& place = entry.second;
+    return place.level == Placement::Level::At && place.compute.func == func;
+  });
 }
 
 /// Is another Func computed, or stored, in a thread of `tile`?
@@ -61,6 +85,17 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
   const int together = std::max(ir::kRegisterBytes / func.types.front().bytes(), 1);
   const int width = vector->width / together;
   if (width <= 1) return;
+  const auto vectors = std::find_if(
+      definition.directives.begin(), definition.directives.end(),
+      [&](const Directive& d) { return std::get_if<directive::Vectorize>(&d.op) == vector; });
+  const auto narrow = [&] {
+    if (together > 1) std::get<directive::Vectorize>(vectors->op).width = together;
+    return together > 1 ? vectors + 1 : definition.directives.erase(vectors);
+  };
+  if (reads_more_than_it_holds(definition) && !keeps_others(program, func.name)) {
+    narrow();
+    return;
+  }
   const auto from = static_cast<std::size_t>(place - tile.vars.begin());
   const auto to = giver(tile, from, width);
   if (!to) return;
@@ -71,16 +106,12 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
     return;
   }
   if (rows != nullptr) rows->factor *= width;
-  const auto vectors = std::find_if(
-      definition.directives.begin(), definition.directives.end(),
-      [&](const Directive& d) { return std::get_if<directive::Vectorize>(&d.op) == vector; });
   auto& turned = std::get<directive::GpuTile>(definition.directives[at].op);
   turned.sizes[from] *= width;
   turned.sizes[*to] /= width;
   Directive unroll = *vectors;
   unroll.op = directive::Unroll{other, width, {}};
-  if (together > 1) std::get<directive::Vectorize>(vectors->op).width = together;
-  const auto behind = together > 1 ? vectors + 1 : definition.directives.erase(vectors);
+  const auto behind = narrow();
   if (rows == nullptr) definition.directives.insert(behind, unroll);
 }
 

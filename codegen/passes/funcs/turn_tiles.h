@@ -10,6 +10,9 @@
 // share stay in its registers. Elements of one or two bytes stay together in vectors of four bytes:
 // single ones would be more accesses than a multiprocessor takes.
 //
+// Where a point has more taps than a thread has registers, its rows have none to share: a thread gets
+// one point then, and the tile so many fewer. bench/results/2026-11-27-h100-many-taps.txt has figures.
+//
 // A tile is left as it is where its other dimensions have too few threads to give, where a vector or
 // its rows have a tail of their own, where a Func is computed in its threads, and where further warps
 // fill its planes, whose rows of threads would change.
