@@ -107,6 +107,7 @@ Program lower_here(const Pipeline& pipeline, const LowerOptions& options, std::s
   program.pipeline = pipeline;
   program.options = options;
   program.options.bake = with_array_names(options.bake, pipeline);
+  if (has_odd_rows(program)) program.options.variant.aligned = false;
   for (const auto& pass : pass_list()) {
     pass.run(program);
     // Nothing is left of a nest over no points.

@@ -105,6 +105,9 @@ ArrayKind kind_of(const Plan& plan, const std::string& array);
 /// `unit`. (Such a stride may belong to a dimension of one point, whose rows the launch need not align.)
 int unit_of_baked_strides(const LowerOptions& options, const std::string& array, std::size_t rank,
                           int unit);
+/// Are rows of an output, or of an input of as many dimensions, an odd number of elements apart, by
+/// strides that are compiled in? They are as those of a run whose buffers are not aligned.
+bool has_odd_rows(const Program& program);
 /// Can the launch evaluate `e`: is each variable a symbol of an array or a scalar of the plan?
 bool is_launch_value(const Plan& plan, const Expr& e);
 /// Symbols of arrays as users write them, by the names of the pipeline: for an input that the user calls

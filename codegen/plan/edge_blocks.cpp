@@ -222,9 +222,11 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
   const bool clamps = !beyond_tile && may_clamp(program, own, stages);
   // The registers of a kernel are those of its greediest part. A march whose threads wait for windows,
   // or whose addresses have 64 bits, and blocks of a few steps need their neighbours on the
-  // multiprocessor more than fast edges.
-  const bool direct = !(clamps && own.vars.is_marched() && !has_window(program, own) &&
-                        program.options.variant.index32) &&
+  // multiprocessor more than fast edges. Rows that are not aligned seldom fill whole blocks: one in a
+  // few is at the edge then, and windows are no reason (bench/results/2026-11-27-h100-edges.txt).
+  const Variant& variant = program.options.variant;
+  const bool waits = variant.aligned && has_window(program, own);
+  const bool direct = !(clamps && own.vars.is_marched() && !waits && variant.index32) &&
                       has_direct_taps(program, func, stages);
   inside.edge = direct   ? Inside::Edge::DirectTaps
                 : clamps ? Inside::Edge::ClampedLoads

@@ -8,18 +8,25 @@ namespace {
 
 const Var x("x"), y("y");
 
+Variant unaligned() {
+  Variant variant;
+  variant.aligned = false;
+  return variant;
+}
+
 /// The threads of a tile of 32 x 8 threads of 4 points, with `taps` of them a point.
-std::string tile_of(int taps, Type type = Float(32), int lanes = 4) {
+std::string tile_of(int taps, Type type = Float(32), int lanes = 4, const Variant& variant = unaligned(),
+                    const std::map<std::string, std::int64_t>& bake = {}) {
   const ImageParam u(type, 2, "u");
   Expr sum = u(x, y);
   for (int i = 1; i < taps; ++i) sum = sum + u(x + i % 16, y + i / 16);
   Func f("f");
   f(x, y) = sum;
   f.gpu_tile(x, y, 32, 8).vectorize(x, lanes);
-  Variant unaligned;
-  unaligned.aligned = false;
   std::string text;
-  const mica::Program program = lowered(f, Backend::Cuda, "turn_tiles", unaligned);
+  LowerOptions options = options_for(Backend::Cuda, variant);
+  options.bake = bake;
+  const mica::Program program = lower(make_pipeline({f.function()}), options, "turn_tiles");
   for (const Directive& directive : program.pipeline.funcs.back()->definitions.front().directives) {
     if (const auto* tile = std::get_if<directive::GpuTile>(&directive.op)) {
       text += std::to_string(tile->sizes[0]) + " x " + std::to_string(tile->sizes[1]);
@@ -44,6 +51,16 @@ TEST(TurnTiles, GiveAThreadOnePointOfMoreTapsThanItHasRegisters) {
   EXPECT_EQ(tile_of(256, UInt(16), 8), "32 x 8, 2 of a row");
 }
 
+// Strides that are compiled in say where rows begin, whatever a run's buffers are aligned to.
+TEST(TurnTiles, TurnThoseWhoseRowsAreAnOddNumberOfElementsApart) {
+  const std::string turned = "128 x 2, 4 rows", whole = "32 x 8, 4 of a row";
+  EXPECT_EQ(tile_of(9, Float(32), 4, {}), whole);
+  EXPECT_EQ(tile_of(9, Float(32), 4, {}, {{"u.stride.1", 264}, {"f.stride.1", 256}}), whole);
+  EXPECT_EQ(tile_of(9, Float(32), 4, {}, {{"u.stride.1", 261}, {"f.stride.1", 256}}), turned);
+  EXPECT_EQ(tile_of(9, Float(32), 4, {}, {{"f.stride.1", 255}}), turned);
+  EXPECT_EQ(tile_of(9, Float(32), 4, {}, {{"f.extent.1", 255}}), whole);
+}
+
 // A tap that stands in several places of the value is one.
 TEST(TurnTiles, CountATapOnce) {
   const ImageParam u(Float(32), 2, "u");
@@ -52,10 +69,8 @@ TEST(TurnTiles, CountATapOnce) {
   Func f("f");
   f(x, y) = sum;
   f.gpu_tile(x, y, 32, 8).vectorize(x, 4);
-  Variant unaligned;
-  unaligned.aligned = false;
   EXPECT_EQ(count(loops(f, Backend::Cuda), "vectorized"), 1);
-  const std::string text = code(f, Backend::Cuda, "simplify_loops", unaligned);
+  const std::string text = code(f, Backend::Cuda, "simplify_loops", unaligned());
   EXPECT_EQ(count(text, "unrolled"), 1) << text;
 }
 
@@ -67,9 +82,7 @@ TEST(TurnTiles, KeepTilesThatOthersAreComputedFor) {
   Func f("f");
   f(x, y) = sum;
   f.gpu_tile(x, y, 32, 8).vectorize(x, 4).stage(u, MemoryType::Shared);
-  Variant unaligned;
-  unaligned.aligned = false;
-  const std::string text = code(f, Backend::Cuda, "simplify_loops", unaligned);
+  const std::string text = code(f, Backend::Cuda, "simplify_loops", unaligned());
   EXPECT_EQ(count(text, "allocate shared f32 u.staged[26][143]"), 1) << text.substr(0, 2000);
 }
 

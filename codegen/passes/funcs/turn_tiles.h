@@ -11,7 +11,7 @@
 // single ones would be more accesses than a multiprocessor takes.
 //
 // Where a point has more taps than a thread has registers, its rows have none to share: a thread gets
-// one point then, and the tile so many fewer. bench/results/2026-11-27-h100-many-taps.txt has figures.
+// one point then, and the tile so many fewer. bench/results/2026-11-27-h100-edges.txt has figures.
 //
 // A tile is left as it is where its other dimensions have too few threads to give, where a vector or
 // its rows have a tail of their own, where a Func is computed in its threads, and where further warps
