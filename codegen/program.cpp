@@ -38,18 +38,22 @@ int unit_of_baked_strides(const LowerOptions& options, const std::string& array,
   return unit;
 }
 bool has_odd_rows(const Program& program) {
+  const Pipeline& pipeline = program.pipeline;
+  if (program.options.bake.empty()) return false;
   const auto is_odd = [&](const std::string& array, std::size_t rank) {
     return unit_of_baked_strides(program.options, array, rank, 2) == 1;
   };
-  const Pipeline& pipeline = program.pipeline;
-  return std::ranges::any_of(pipeline.outputs, [&](const std::string& name) {
+  std::set<std::size_t> ranks;
+  bool odd = false;
+  for (const std::string& name : pipeline.outputs) {
     const FunctionData& func = *pipeline.find(name);
-    return is_odd(storage_name(name, 0, func.types.size()), func.args.size()) ||
-           std::ranges::any_of(pipeline.inputs, [&](const auto& input) {
-             const auto rank = static_cast<std::size_t>(input.image->dimensions);
-             return rank == func.args.size() && is_odd(input.name, rank);
-           });
-  });
+    ranks.insert(func.args.size());
+    odd = odd || is_odd(storage_name(name, 0, func.types.size()), func.args.size());
+  }
+  return odd || std::ranges::any_of(pipeline.inputs, [&](const auto& input) {
+           const auto rank = static_cast<std::size_t>(input.image->dimensions);
+           return ranks.count(rank) > 0 && is_odd(input.name, rank);
+         });
 }
 bool is_launch_value(const Plan& plan, const Expr& e) {
   std::set<std::string> known;

@@ -99,11 +99,10 @@ std::string in_place_text(const FuzzCase& drawn, const CaseText& words) {
   return text;
 }
 
-/// What input `number` holds at first.
-std::string data_text(const FuzzCase& drawn, const ArrayDims& arrays, std::size_t number) {
-  const auto& input = drawn.program.inputs[number];
+/// Memory of an input, filled from `seed`.
+std::string data_text(const Program::Input& input, const ArrayDims& arrays, std::size_t seed) {
   return "filled<" + cpp_type(input.type) + ">(" + dims_text(arrays.at(input.name)) + ", " +
-         std::to_string(number + 1) + ")";
+         std::to_string(seed) + ")";
 }
 
 /// The RunOptions of a thread.
@@ -112,9 +111,8 @@ std::string thread_options_text(const FuzzCase& drawn, const ArrayDims& arrays, 
   std::string inputs, params;
   for (std::size_t i = 0; i < own.program.inputs.size(); ++i) {
     const auto& input = own.program.inputs[i];
-    inputs += (inputs.empty() ? "{" : ", {") + input.name + ", filled<" + cpp_type(input.type) + ">(" +
-              dims_text(arrays.at(input.name)) + ", " +
-              std::to_string(10 * (number + 1) + static_cast<int>(i)) + ")}";
+    const std::size_t seed = 10 * (static_cast<std::size_t>(number) + 1) + i;
+    inputs += (inputs.empty() ? "{" : ", {") + input.name + ", " + data_text(input, arrays, seed) + "}";
   }
   std::size_t scalars = 0;
   for (const ProgramStage& stage : own.program.stages) {
@@ -162,7 +160,8 @@ std::string steps_text(const FuzzCase& drawn, const ArrayDims& arrays) {
     const std::string comma = f == 0 ? "" : ", ";
     const std::string element = fields->size() > 1 ? ", " + number : "";
     pairs += comma + "{" + input + ", " + handle_text(stage.name) + element + "}";
-    copies += comma + "AnyBuffer(" + data_text(drawn, arrays, (*fields)[f]) + ")";
+    copies += comma + "AnyBuffer(" +
+              data_text(drawn.program.inputs[(*fields)[f]], arrays, (*fields)[f] + 1) + ")";
     inputs += comma + "{" + input + ", fields[" + number + "]}";
   }
   const std::string box = box_text(output_boxes(drawn.program, drawn.boxes).front());
@@ -201,8 +200,8 @@ std::string to_string(const FuzzCase& drawn, const Outcome& outcome) {
   const ArrayDims arrays = arrays_of(drawn);
   for (std::size_t i = 0; i < drawn.program.inputs.size(); ++i) {
     const auto& input = drawn.program.inputs[i];
-    text += "  auto " + input.name + "_data = " + data_text(drawn, arrays, i) + ";\n  " + input.name +
-            ".set(" + input.name + "_data);\n";
+    text += "  auto " + input.name + "_data = " + data_text(input, arrays, i + 1) + ";\n  " +
+            input.name + ".set(" + input.name + "_data);\n";
   }
   std::string outputs, plain;
   for (std::size_t i = 0; i < drawn.program.outputs.size(); ++i) {

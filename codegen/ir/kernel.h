@@ -9,8 +9,11 @@
 
 namespace mica::ir {
 
-/// Of a register of a GPU's thread.
-inline constexpr int kRegisterBytes = 4;
+/// Of a register of a GPU's thread, and the most of them that a thread has (CUDA C++ Programming Guide,
+/// "Compute Capabilities").
+inline constexpr int kRegisterBytes = 4, kMostRegisters = 255;
+/// That one element takes.
+inline int registers_of(Type element) { return (element.bytes() + kRegisterBytes - 1) / kRegisterBytes; }
 
 /// One parameter of a kernel; order and names match PlanLaunch::arguments.
 struct KernelParam {

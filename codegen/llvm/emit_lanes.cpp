@@ -69,17 +69,16 @@ llvm::Value* Emitter::lanes_of(const Expr& e, Type type, const TakenLanes& taken
   const BufferBinding& from = buffer(load->buffer);
   MemoryAccess access{load->buffer, from, false, nullptr, type.lanes, 0, load->logical};
   access.mask = mask;
-  if (!form || (form->stride != 1 && form->stride != -1)) {
-    access.checked = checked_at_once(access);
+  access.checked = checked_at_once(access);
+  // on_access takes neighbours in their order.
+  const bool neighbours = form && (form->stride == 1 || (form->stride == -1 && access.checked));
+  if (!neighbours) {
     llvm::Value* gathered = load_gathered(access, type, load->index[0], otherwise);
     return gathered != nullptr ? gathered : lanes_one_by_one(access, type, load->index[0], otherwise);
   }
-  if (form->stride == -1 && !checked_at_once(access)) {
-    return lanes_one_by_one(access, type, load->index[0], otherwise);
-  }
   llvm::Value* first = address(from, form->bases[0], /*of_vector=*/true);
   access.pointer = first;
-  if (hooks_.on_access && form->stride == 1) hooks_.on_access(*this, access);
+  if (!access.checked) hooks_.on_access(*this, access);
 
   llvm::Type* element = memory_type(context(), type.element());
   llvm::Type* held = memory_type(context(), type);

@@ -25,8 +25,7 @@ constexpr std::int64_t kBarrierBytes = 8;  // of a transaction barrier, one a pl
 
 std::int64_t registers_for(const FunctionData& func, std::int64_t points) {
   std::int64_t each = 0;
-  for (const auto& type : func.types)
-    each += (type.bytes() + ir::kRegisterBytes - 1) / ir::kRegisterBytes;
+  for (const auto& type : func.types) each += ir::registers_of(type);
   return points * each;
 }
 

@@ -88,9 +88,10 @@ class Verifier {
     }
   }
 
-  // Does the reader go through the points of `side` in its dimension `of`? -1: it lacks that dimension.
+  // Does the reader go through the points of `side` in its dimension `of`? -1: it lacks that dimension,
+  // and is the same for all of them.
   static bool is_same_side(const Stage& reader, int of, const Side& side) {
-    return of < 0 || reader.box.at(static_cast<std::size_t>(of)).dim == side.dim;
+    return of < 0 ? side.points == 1 : reader.box.at(static_cast<std::size_t>(of)).dim == side.dim;
   }
 
   // Does a side of the source hold what the reader's side reads of it?

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/analysis/traffic/traffic.h"
+#include "codegen/ir/kernel.h"
 #include "codegen/iterate/time_levels.h"
 #include "runtime/cuda/gpu_facts.h"
 #include "runtime/run/gpu_timer.h"
@@ -42,7 +43,7 @@ struct Work {
 
 /// Registers that a thread may have: fewer where blocks are large, or the schedule says so.
 double most_registers(const KernelTraffic& kernel, const Work& work, const GpuFacts& gpu) {
-  constexpr double kMost = 255, kLeast = 16, kUnit = 8;
+  constexpr double kMost = ir::kMostRegisters, kLeast = 16, kUnit = 8;
   const auto share = [&](double blocks) {
     return std::floor(gpu.registers_per_sm / (work.threads * blocks) / kUnit) * kUnit;
   };

@@ -141,16 +141,26 @@ class CheckedHost : public ::testing::Test {
   CheckedHost() {
     next_(x_, y_) = u_(x_, y_) + u_(x_ + 1, y_);
     source_.fill(1.0F);
+    apart_.fill(1.0F);
     u_.set(source_);
   }
   std::string report(const Change& change, const std::string& after = "simplify_unrolled") {
     return report_of(next_, after, change, out_);
+  }
+  /// Of vectors that read, and that write, some points beside their arrays.
+  void expect_the_first_bad_lane() {
+    next_.vectorize(x_, 8, TailStrategy::ShiftInwards);
+    EXPECT_EQ(report(shifted_loads("u", 3)),
+              "index out of range in kernel next: reads u(21, 0), and u holds [0..20] x [0..5]");
+    EXPECT_EQ(report(shifted_stores("next", -2)),
+              "index out of range in kernel next: writes next(-2, 0), and next holds [0..19] x [0..5]");
   }
 
   const Var x_{"x"}, y_{"y"};
   ImageParam u_{Float(32), 2, "u"};
   Func next_{"next"};
   Buffer<float> source_{21, 6}, out_{20, 6};
+  Buffer<float> apart_{std::vector<BufferDim>{{0, 21, 7}, {0, 6, 147}}};  ///< as source_, strided
 };
 
 TEST_F(CheckedHost, ReportsATapBesideAnInput) {
@@ -167,31 +177,18 @@ TEST_F(CheckedHost, ReportsAPointBesideAnOutput) {
             "index out of range in kernel next: writes next(20, 0), and next holds [0..19] x [0..5]");
 }
 
-TEST_F(CheckedHost, ReportsTheFirstBadLaneOfAVector) {
-  next_.vectorize(x_, 8, TailStrategy::ShiftInwards);
-  EXPECT_EQ(report(shifted_loads("u", 3)),
-            "index out of range in kernel next: reads u(21, 0), and u holds [0..20] x [0..5]");
-  EXPECT_EQ(report(shifted_stores("next", -2)),
-            "index out of range in kernel next: writes next(-2, 0), and next holds [0..19] x [0..5]");
-}
+TEST_F(CheckedHost, ReportsTheFirstBadLaneOfAVector) { expect_the_first_bad_lane(); }
 
 TEST_F(CheckedHost, ReportsTheFirstBadLaneOfAVectorOfStridedRows) {
-  Buffer<float> apart(std::vector<BufferDim>{{0, 21, 7}, {0, 6, 147}});
-  apart.fill(1.0F);
-  u_.set(apart);
+  u_.set(apart_);
   out_ = Buffer<float>(std::vector<BufferDim>{{0, 20, 6}, {0, 6, 1}});
-  next_.vectorize(x_, 8, TailStrategy::ShiftInwards);
-  EXPECT_EQ(report(shifted_loads("u", 3)),
-            "index out of range in kernel next: reads u(21, 0), and u holds [0..20] x [0..5]");
-  EXPECT_EQ(report(shifted_stores("next", -2)),
-            "index out of range in kernel next: writes next(-2, 0), and next holds [0..19] x [0..5]");
+  expect_the_first_bad_lane();
 }
 
 // A vector at the end of a row: each lane loads the tap or the element that stands for it.
 TEST_F(CheckedHost, ReportsTheFirstBadLaneOfThoseThatAreTaken) {
-  Buffer<float> apart(std::vector<BufferDim>{{0, 21, 7}, {0, 6, 147}}), beside(21, 6), out(16, 6);
-  for (Buffer<float>& memory : {std::ref(apart), std::ref(beside)}) {
-    memory.fill(1.0F);
+  Buffer<float> out(16, 6);
+  for (Buffer<float>& memory : {std::ref(apart_), std::ref(source_)}) {
     u_.set(memory);
     Func held("held");
     held(x_, y_) = BoundaryConditions::repeat_edge(u_)(x_ - 1, y_);

@@ -100,13 +100,11 @@ TEST(KernelPlan, EachWayToFillIsNamed) {
 
 // Of rows that are not aligned one block in a few is at the edge.
 TEST(KernelPlan, WindowsAreKeptAtTheEdgeOfRowsThatAreNotAligned) {
-  Variant unaligned;
-  unaligned.aligned = false;
   const auto edge = [](const Variant& variant) {
     return lowered(windowed(), Backend::Cuda, "plan_kernels", variant).kernels.front().inside.edge;
   };
   EXPECT_EQ(edge({}), planning::Inside::Edge::DirectTaps);
-  EXPECT_EQ(edge(unaligned), planning::Inside::Edge::ClampedLoads);
+  EXPECT_EQ(edge({.aligned = false}), planning::Inside::Edge::ClampedLoads);
 }
 
 TEST(KernelPlan, FurtherWarpsAreTheCrewOfWhatTheyFill) {

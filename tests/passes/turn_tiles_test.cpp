@@ -8,14 +8,10 @@ namespace {
 
 const Var x("x"), y("y");
 
-Variant unaligned() {
-  Variant variant;
-  variant.aligned = false;
-  return variant;
-}
+const Variant kUnaligned{.aligned = false};
 
 /// The threads of a tile of 32 x 8 threads of 4 points, with `taps` of them a point.
-std::string tile_of(int taps, Type type = Float(32), int lanes = 4, const Variant& variant = unaligned(),
+std::string tile_of(int taps, Type type = Float(32), int lanes = 4, const Variant& variant = kUnaligned,
                     const std::map<std::string, std::int64_t>& bake = {}) {
   const ImageParam u(type, 2, "u");
   Expr sum = u(x, y);
@@ -70,7 +66,7 @@ TEST(TurnTiles, CountATapOnce) {
   f(x, y) = sum;
   f.gpu_tile(x, y, 32, 8).vectorize(x, 4);
   EXPECT_EQ(count(loops(f, Backend::Cuda), "vectorized"), 1);
-  const std::string text = code(f, Backend::Cuda, "simplify_loops", unaligned());
+  const std::string text = code(f, Backend::Cuda, "simplify_loops", kUnaligned);
   EXPECT_EQ(count(text, "unrolled"), 1) << text;
 }
 
@@ -82,7 +78,7 @@ TEST(TurnTiles, KeepTilesThatOthersAreComputedFor) {
   Func f("f");
   f(x, y) = sum;
   f.gpu_tile(x, y, 32, 8).vectorize(x, 4).stage(u, MemoryType::Shared);
-  const std::string text = code(f, Backend::Cuda, "simplify_loops", unaligned());
+  const std::string text = code(f, Backend::Cuda, "simplify_loops", kUnaligned);
   EXPECT_EQ(count(text, "allocate shared f32 u.staged[26][143]"), 1) << text.substr(0, 2000);
 }
 

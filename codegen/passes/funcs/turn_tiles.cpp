@@ -6,6 +6,7 @@
 #include "codegen/analysis/equal_nodes.h"
 #include "codegen/ir/kernel.h"
 #include "codegen/plan/common_frame.h"
+#include "codegen/plan/placed_funcs.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/schedule/loop_dims.h"
 
@@ -30,23 +31,20 @@ bool has(const Definition& definition) {
 
 /// Has a point more taps, in registers of a thread, than a thread has?
 bool reads_more_than_it_holds(const Definition& definition) {
-  constexpr int kRegisters = 255;  // CUDA C++ Programming Guide, "Compute Capabilities"
   analysis::EqualNodes equal_nodes;
   std::vector<Expr> values;
   for (const Expr& value : definition.values) values.push_back(equal_nodes.whole(value));
   int registers = 0;
   visit_nodes(values, [&](const Expr& e) {
-    if (e.as<Access>() == nullptr) return;
-    registers += (e.type().bytes() + ir::kRegisterBytes - 1) / ir::kRegisterBytes;
+    if (e.as<Access>() != nullptr) registers += ir::registers_of(e.type());
   });
-  return registers > kRegisters;
+  return registers > ir::kMostRegisters;
 }
 
 /// Is another Func computed for the blocks of `func`, or in them?
 bool keeps_others(const Program& program, const std::string& func) {
-  return std::any_of(program.placement.begin(), program.placement.end(), [&](const auto& entry) {
-    const Placement& place = entry.second;
-    return place.level == Placement::Level::At && place.compute.func == func;
+  return std::ranges::any_of(program.placement, [&](const auto& entry) {
+    return planning::place_in(program, func, entry.first) != nullptr;
   });
 }
 
@@ -92,7 +90,7 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
     if (together > 1) std::get<directive::Vectorize>(vectors->op).width = together;
     return together > 1 ? vectors + 1 : definition.directives.erase(vectors);
   };
-  if (reads_more_than_it_holds(definition) && !keeps_others(program, func.name)) {
+  if (!keeps_others(program, func.name) && reads_more_than_it_holds(definition)) {
     narrow();
     return;
   }
