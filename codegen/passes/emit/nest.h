@@ -10,9 +10,9 @@
 
 #include "codegen/passes/emit/block_fills.h"
 #include "codegen/passes/emit/own_points.h"
-#include "codegen/passes/emit/slide_plan.h"
 #include "codegen/plan/filling.h"
 #include "codegen/plan/kernel_plan.h"
+#include "codegen/plan/slide_plan.h"
 #include "codegen/plan/storage_shape.h"
 #include "codegen/program.h"
 
@@ -25,6 +25,8 @@ using planning::kPlaneSymbol;
 using planning::LoopVars;
 using planning::MarchPlan;
 using planning::MarchStage;
+using planning::SlidDim;
+using planning::SlidePlan;
 
 /// What is found while the loops of one Func at the root are built.
 struct NestFindings {

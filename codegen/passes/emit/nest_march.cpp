@@ -5,10 +5,10 @@
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/passes/emit/bulk_fills.h"
-#include "codegen/passes/emit/clamped_blocks.h"
 #include "codegen/passes/emit/nest.h"
 #include "codegen/passes/emit/shared_rows.h"
 #include "codegen/passes/emit/step_meetings.h"
+#include "codegen/passes/gpu/clamped_blocks.h"
 #include "codegen/plan/edge_blocks.h"
 #include "codegen/plan/handover.h"
 #include "codegen/plan/kernel_frame.h"

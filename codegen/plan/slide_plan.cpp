@@ -1,4 +1,4 @@
-#include "codegen/passes/emit/slide_plan.h"
+#include "codegen/plan/slide_plan.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,10 +8,11 @@
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
-namespace mica::passes {
+namespace mica::planning {
 namespace {
 
 using analysis::Interval;
+using passes::simplify;
 
 /// How a coordinate changes from one iteration of a loop to the next.
 enum class Trend { Still, Up, Down, Unknown };
@@ -234,4 +235,4 @@ SlidePlan plan_slides(const FunctionData& func, const analysis::Box& box,
   return Planner(func, box, loops, guards).run();
 }
 
-}  // namespace mica::passes
+}  // namespace mica::planning

@@ -1,4 +1,4 @@
-#include "codegen/passes/emit/clamped_blocks.h"
+#include "codegen/passes/gpu/clamped_blocks.h"
 
 #include <algorithm>
 #include <map>

@@ -21,10 +21,7 @@
 #include "codegen/analysis/bounds.h"
 #include "codegen/plan/loop_vars.h"
 
-namespace mica::passes {
-
-using planning::Guard;
-using planning::LoopVars;
+namespace mica::planning {
 
 struct SlidDim {
   std::size_t dim = 0;   ///< of the Func
@@ -52,4 +49,4 @@ struct SlidePlan {
 SlidePlan plan_slides(const FunctionData& func, const analysis::Box& box,
                       const std::vector<LoopVars::Loop>& loops, const std::vector<Guard>& guards);
 
-}  // namespace mica::passes
+}  // namespace mica::planning
