@@ -11,6 +11,7 @@
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/compile.h"
+#include "codegen/ir/kernel.h"
 #include "codegen/iterate/in_place_step.h"
 #include "codegen/iterate/time_levels.h"
 #include "dsl/pipeline/func_graph.h"
@@ -175,6 +176,30 @@ std::int64_t rows_between_reads(const Func& step) {
   return read.last - read.first;
 }
 
+/// By how many planes threads ask for fields before they are read. Warps that compute few levels come
+/// to the next plane sooner.
+int asked_ahead(const TimeLevels& tile) {
+  constexpr int kLevelsAhead = 16;
+  return std::max(2, kLevelsAhead / static_cast<int>(tile.levels.size() + 1));
+}
+
+/// Registers that a point of each field takes which threads ask for ahead. What a step replaces is read
+/// by the first level; others by all levels, of which each lags behind the one before.
+std::int64_t registers_asked(const Iteration::State& state, const TimeLevels& tile,
+                             const std::vector<Func>& fields, std::int64_t rows) {
+  std::int64_t registers = 0;
+  for (const Func& field : fields) {
+    const bool is_replaced =
+        std::ranges::any_of(state.replacements, [&](const Replacement& replacement) {
+          return replacement.field.data() == field.function()->held.of;
+        });
+    const std::size_t readers = is_replaced ? 1 : tile.levels.size() + 1;
+    registers += (asked_ahead(tile) + rows * static_cast<std::int64_t>(readers)) *
+                 ir::registers_of(field.types().front());
+  }
+  return registers;
+}
+
 constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
 
 /// Of rows, where the step says nothing: one warp a block, whose registers hold of each point and level
@@ -184,8 +209,10 @@ constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
 /// many levels. Long chunks leave less before them. Nothing where that was slower than levels one after
 /// the other: on an H100 two steps of f32 stars took 0.19 ms a step for 0.31 at radius 3, and 0.77 at
 /// radius 4, where four take 0.28; of 16 bits at radius 3 0.45, where four take 0.27. Of 16 bits at
-/// radius 2 eight lanes took 0.31, four (by sums that are cut) 0.18.
-std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t rows, bool scatter) {
+/// radius 2 eight lanes took 0.31, four (by sums that are cut) 0.18. Fewer lanes, too, where a thread's
+/// registers do not hold beside the levels what it has `asked` for of fields, for each point.
+std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked, std::int64_t rows,
+                                      bool scatter) {
   constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostRegisters = 128, kRowsPerLevel = 16,
                 kPointsPerLevel = 8, kMostRows = 6, kMostNarrowRows = 4, kMostWideLanes = 4;
   const std::vector<Type> types = tile.last.types();
@@ -200,6 +227,7 @@ std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t rows,
   if (kWarp * lanes < kPointsPerLevel * levels) lanes *= 2;
   if (is_wide) lanes = std::min(lanes, kMostWideLanes);
   while (lanes > 1 && registers * lanes > kMostRegisters) lanes /= 2;
+  while (lanes > 1 && (registers + asked) * lanes > ir::kMostRegisters) lanes /= 2;
   Func scratch;
   const std::vector<Var> v = tile.last.args();
   scratch(v[0], v[1]) = 0;
@@ -311,9 +339,6 @@ std::vector<Planes> ways_for(const Func& step) {
 /// All levels, and the `fields` before them, in the frame of the last one's march.
 void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& marching, Planes planes) {
   constexpr int kCopiedAhead = 3;
-  // Warps that compute few levels come to the next plane sooner.
-  constexpr int kLevelsAhead = 16;
-  const int asked_ahead = std::max(2, kLevelsAhead / static_cast<int>(tile.levels.size() + 1));
   const auto is_scatter = [](const Directive& directive) {
     return std::holds_alternative<directive::Scatter>(directive.op);
   };
@@ -341,7 +366,7 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
       held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy)
           .pipeline(input, marching.ahead.value_or(kCopiedAhead));
     } else if (planes == Planes::Asked) {
-      tile.levels.front().pipeline(held, marching.ahead.value_or(asked_ahead));
+      tile.levels.front().pipeline(held, marching.ahead.value_or(asked_ahead(tile)));
     }
   }
 }
@@ -365,20 +390,21 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
     return {};
   }
   const Func& step = state.outputs.front().func;
+  HeldInFrame in_frame(tile, in_lines);
   std::vector<Marching> ways;
   if (const auto own = marching_of(state)) {
     ways = {*own};
   } else if (step.dimensions() == 2) {
     const std::int64_t rows = rows_between_reads(step);
+    const std::int64_t asked = registers_asked(state, tile, in_frame.funcs(), rows);
     // Sums that are cut are of few rows: of five (radius 2, f32, four steps) they took 0.24 ms a step,
     // what was read before in registers 0.12.
     const bool scatters_first = rows <= kFewRows;
     for (const bool scatter : {scatters_first, !scatters_first}) {
-      if (const auto marching = marching_rows(tile, rows, scatter)) ways.push_back(*marching);
+      if (const auto marching = marching_rows(tile, asked, rows, scatter)) ways.push_back(*marching);
     }
   }
   std::string why = step.name() + " does not march: give it gpu_tile and march";
-  HeldInFrame in_frame(tile, in_lines);
   for (const Marching& marching : ways) {
     for (const Planes planes : ways_for(step)) {
       for (Func* func : tile.all()) func->clear_schedule();

@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 
+#include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/SmallString.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -28,15 +32,52 @@ namespace mica::llvm_backend {
 
 namespace {
 
-/// Keeps loop strength reduction from running: its 64-bit running sums cost registers and time on
-/// GPUs, where an address is one multiply-add.
-class NoStrengthReduction : public llvm::OptPassGate {
+/// Which of the minima and maxima of integers `value` is; not_intrinsic: none.
+llvm::Intrinsic::ID extreme_of(const llvm::Value* value) {
+  const auto* call = llvm::dyn_cast<llvm::MinMaxIntrinsic>(value);
+  return call != nullptr ? call->getIntrinsicID() : llvm::Intrinsic::not_intrinsic;
+}
+
+/// Has `function` a minimum of a minimum of a minimum, or a maximum of maxima?
+bool nests_extremes(llvm::Function& function) {
+  constexpr int kMost = 2;
+  std::map<const llvm::Value*, int> depths;
+  for (llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function)) {
+    for (llvm::Instruction& instruction : *block) {
+      const llvm::Intrinsic::ID kind = extreme_of(&instruction);
+      if (kind == llvm::Intrinsic::not_intrinsic) continue;
+      int depth = 0;
+      for (const llvm::Value* operand : instruction.operands()) {
+        if (extreme_of(operand) == kind) depth = std::max(depth, depths[operand]);
+      }
+      if (depth == kMost) return true;
+      depths[&instruction] = depth + 1;
+    }
+  }
+  return false;
+}
+
+/// Keeps passes of the back end from running. Loop strength reduction: its 64-bit running sums cost
+/// registers and time on GPUs, where an address is one multiply-add. N-ary reassociation of nested
+/// extremes, some of which are superfluous: LLVM 22 goes on exchanging max(max(1, max(0, x)), x) and
+/// max(max(0, x), 1) for ever.
+class PassGate : public llvm::OptPassGate {
  public:
-  [[nodiscard]] bool shouldRunPass(llvm::StringRef pass,
-                                   llvm::StringRef /*description*/) const override {
+  /// Of what `module` has now.
+  void look_at(llvm::Module& module) {
+    for (llvm::Function& function : module) {
+      if (function.isDeclaration()) continue;
+      if (nests_extremes(function)) nested_.insert("function (" + function.getName().str() + ")");
+    }
+  }
+  [[nodiscard]] bool shouldRunPass(llvm::StringRef pass, llvm::StringRef where) const override {
+    if (pass == "nary-reassociate") return !nested_.contains(where.str());
     return pass != "Loop Strength Reduction";
   }
   [[nodiscard]] bool isEnabled() const override { return true; }
+
+ private:
+  std::set<std::string> nested_;
 };
 
 /// The targets that LLVM 22 has, with the first PTX version (times ten) that serves each.
@@ -173,7 +214,7 @@ int newest_ptx_version(int at_most) {
 std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
   const PtxTarget target = choose_target(sm, ptx_version, version_for_kernels(module, sm));
   const std::unique_ptr<llvm::TargetMachine> machine = make_machine(target);
-  NoStrengthReduction gate;
+  PassGate gate;
   llvm::LLVMContext context;
   context.setOptPassGate(gate);
   llvm::Module code(module.name, context);
@@ -196,6 +237,7 @@ std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
   check_module(code);
   optimize_for_gpu(code, *machine);
   avoid_ptxas_faults(code);
+  gate.look_at(code);
   return avoid_ptxas_faults(print_assembly(code, *machine));
 }
 

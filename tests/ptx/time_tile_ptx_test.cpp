@@ -37,6 +37,27 @@ TEST(TimeTilePtx, ThreeAndFourStepsOfSevenPointsFitTheRegisters) {
   }
 }
 
+// What a thread asks for ahead of fields stands in its registers, too: three fields of bytes by vectors
+// of 16 would take 800.
+TEST(TimeTilePtx, FieldsOfBytesFitTheRegisters) {
+  const Var x("x"), y("y");
+  const ImageParam u(UInt(8), 2, "u"), a(UInt(8), 2, "a"), b(UInt(8), 2, "b");
+  Func next("next");
+  next(x, y) = select(u(x + 2, y + 2) <= b(x, y + 2), a(x, y + 2), a(x - 2, y)) +
+               max(u(x, y), a(x, y)) * (u(x, y) / a(x - 1, y + 2));
+  for (const auto& [steps, points] : {std::pair(2, 4), std::pair(3, 4)}) {
+    Iteration tiled({{u, next}});
+    tiled.time_tile(steps);
+    const std::string plan = tiled.steps_at_once(Target::gpu_emulator()).print_plan();
+    EXPECT_NE(plan.find("32 threads of " + std::to_string(points) + " points"), std::string::npos)
+        << plan;
+    const Assembled result = assemble(tiled.compile_to_ptx(90), 90);
+    if (!result.available) GTEST_SKIP() << "there is no ptxas";
+    EXPECT_TRUE(result.ok) << result.output;
+    EXPECT_EQ(result.largest("bytes spill stores"), 0) << steps << " steps\n" << result.output;
+  }
+}
+
 /// The instructions of the loop in which blocks inside walk their rows: the first loop that has so many
 /// fmas.
 std::string long_loop(const std::string& ptx, int fmas) {
