@@ -227,7 +227,9 @@ std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked
   if (kWarp * lanes < kPointsPerLevel * levels) lanes *= 2;
   if (is_wide) lanes = std::min(lanes, kMostWideLanes);
   while (lanes > 1 && registers * lanes > kMostRegisters) lanes /= 2;
-  while (lanes > 1 && (registers + asked) * lanes > ir::kMostRegisters) lanes /= 2;
+  // What overlaps of narrow rows would be computed again costs more.
+  const int fewest = (kPointsPerLevel * levels + kWarp - 1) / kWarp;
+  while (lanes >= 2 * fewest && (registers + asked) * lanes > ir::kMostRegisters) lanes /= 2;
   Func scratch;
   const std::vector<Var> v = tile.last.args();
   scratch(v[0], v[1]) = 0;

@@ -157,5 +157,19 @@ TEST(FoundByFuzzing, PlanesBesideAWindowOfPointsOneAfterTheOther) {
   EXPECT_TRUE(matches_oracle({f}, {{0, 8}, {0, 3}}, {u}, gpu_targets()));
 }
 
+// The loops of a color that has no point in the box were found to be empty in the middle of a pass that
+// went on with them.
+TEST(FoundByFuzzing, ColorsWithoutPoints) {
+  Func f("f");
+  f(x, y) = x + 3 * y;
+  f(x, y) = f(x, y) * 2;
+  f.update(0).color((x - y) % 4);
+  f.bound(x, 20, 1).bound(y, -20, 3);
+  const std::string outer = "yo", inner = "yi";
+  f.update(0).split(y, outer, inner, 3, TailStrategy::GuardWithIf);
+  f.update(0).reorder(inner, x).vectorize(inner, 2, TailStrategy::GuardWithIf);
+  EXPECT_TRUE(matches_oracle({f}, {{20, 1}, {-20, 3}}, {}, {Target::host(), Target::host_checked()}));
+}
+
 }  // namespace
 }  // namespace mica::test

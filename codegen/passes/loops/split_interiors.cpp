@@ -420,6 +420,7 @@ void split_interiors(Program& program) {
     if (nest.on_device) continue;
     if (const ir::Stmt spread = spread_ends(nest.body); !spread.same_as(nest.body)) {
       nest.body = simplify(spread);
+      if (!nest.body.defined()) continue;  // over no points
     }
     const std::size_t size = size_of(nest.body);
     nest.body = Splitter(size, !has_room(nest.body, size), program.options.variant.separate,
