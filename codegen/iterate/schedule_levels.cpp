@@ -6,15 +6,13 @@
 // other.
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/compile.h"
-#include "codegen/ir/kernel.h"
 #include "codegen/iterate/in_place_step.h"
+#include "codegen/iterate/level_marches.h"
 #include "codegen/iterate/time_levels.h"
-#include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/march_taps.h"
 #include "dsl/schedule/compute_place.h"
 
@@ -97,145 +95,6 @@ void schedule_on_host(TimeLevels& tile, const CallSite& at) {
     func->compute_at(last, si).store_at(last, store);
     if (func->dimensions() > 0) func->vectorize(func->args().front(), lanes_of(*func));
   }
-}
-
-/// The directives that name loops alone, and no source.
-std::vector<Directive> loops_of(const Func& step) {
-  std::vector<Directive> loops;
-  for (const Directive& directive : step.function()->definitions.front().directives) {
-    const auto& op = directive.op;
-    const bool keeps =
-        std::holds_alternative<directive::GpuTile>(op) || std::holds_alternative<directive::Split>(op) ||
-        std::holds_alternative<directive::Reorder>(op) ||
-        std::holds_alternative<directive::MarkLoop>(op) ||
-        std::holds_alternative<directive::Vectorize>(op) ||
-        std::holds_alternative<directive::Unroll>(op) ||
-        std::holds_alternative<directive::LaunchBounds>(op) ||
-        std::holds_alternative<directive::MaxRegisters>(op) ||
-        std::holds_alternative<directive::March>(op) || std::holds_alternative<directive::Scatter>(op);
-    if (keeps) loops.push_back(directive);
-  }
-  return loops;
-}
-
-/// Of the vectors that they ask for.
-int lanes_of(const std::vector<Directive>& loops) {
-  int lanes = 1;
-  for (const Directive& directive : loops) {
-    const auto* vectors = std::get_if<directive::Vectorize>(&directive.op);
-    if (vectors != nullptr) lanes = std::max(lanes, vectors->width);
-  }
-  return lanes;
-}
-
-/// Loops of a march, and how the planes of fields come to it.
-struct Marching {
-  std::vector<Directive> loops;
-  std::string var;  ///< is marched
-  /// By how many planes fields are asked for before they are read, where the user says so.
-  std::optional<int> ahead = {};
-};
-
-/// The march of the step's own directives.
-std::optional<Marching> marching_of(const Iteration::State& state) {
-  const Func& step = state.outputs.front().func;
-  Marching marching{loops_of(step), {}};
-  for (const Directive& directive : step.function()->definitions.front().directives) {
-    if (const auto* march = std::get_if<directive::March>(&directive.op)) marching.var = march->var;
-    const auto* depth = std::get_if<directive::PipelineDepth>(&directive.op);
-    for (const Replacement& r : state.replacements) {
-      if (depth != nullptr && depth->source == r.field.name()) marching.ahead = depth->depth;
-    }
-  }
-  return marching.var.empty() ? std::nullopt : std::optional(marching);
-}
-
-/// How many rows lie between the first and the last one that a point of the step reads of its fields,
-/// along the last dimension. Where an index is no coordinate and a constant, as those of boundary
-/// conditions, it counts as the coordinate.
-std::int64_t rows_between_reads(const Func& step) {
-  struct Rows {
-    std::int64_t first = 0, last = 0;
-  };
-  std::map<const FunctionData*, Rows> computed{{step.function().get(), Rows{}}};
-  Rows read;
-  const FuncGraph graph = collect_graph({step.function()});
-  for (auto reader = graph.funcs.rbegin(); reader != graph.funcs.rend(); ++reader) {
-    const FunctionData& f = **reader;
-    const Rows at = computed[&f];
-    for (const Definition& definition : f.definitions) {
-      analysis::for_each_access(definition, [&](const Access& access) {
-        if (access.is_self || access.args.size() != f.args.size()) return;
-        const std::int64_t offset = offset_from(access.args.back(), f.args.back()).value_or(0);
-        Rows& of =
-            access.image != nullptr ? read : computed.emplace(access.function.get(), at).first->second;
-        of = {std::min(of.first, at.first + offset), std::max(of.last, at.last + offset)};
-      });
-    }
-  }
-  return read.last - read.first;
-}
-
-/// By how many planes threads ask for fields before they are read. Warps that compute few levels come
-/// to the next plane sooner.
-int asked_ahead(const TimeLevels& tile) {
-  constexpr int kLevelsAhead = 16;
-  return std::max(2, kLevelsAhead / static_cast<int>(tile.levels.size() + 1));
-}
-
-/// Registers that a point of each field takes which threads ask for ahead. What a step replaces is read
-/// by the first level; others by all levels, of which each lags behind the one before.
-std::int64_t registers_asked(const Iteration::State& state, const TimeLevels& tile,
-                             const std::vector<Func>& fields, std::int64_t rows) {
-  std::int64_t registers = 0;
-  for (const Func& field : fields) {
-    const bool is_replaced =
-        std::ranges::any_of(state.replacements, [&](const Replacement& replacement) {
-          return replacement.field.data() == field.function()->held.of;
-        });
-    const std::size_t readers = is_replaced ? 1 : tile.levels.size() + 1;
-    registers += (asked_ahead(tile) + rows * static_cast<std::int64_t>(readers)) *
-                 ir::registers_of(field.types().front());
-  }
-  return registers;
-}
-
-constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
-
-/// Of rows, where the step says nothing: one warp a block, whose registers hold of each point and level
-/// as many values as there are `rows` between those that are read (sums that are not complete, or what
-/// was read before) and, of more than two, as many again. Vectors of 16 bytes were the fastest on an
-/// H200; wider ones leave less beside a warp's points to be computed again, which counts where there are
-/// many levels. Long chunks leave less before them. Nothing where that was slower than levels one after
-/// the other: on an H100 two steps of f32 stars took 0.19 ms a step for 0.31 at radius 3, and 0.77 at
-/// radius 4, where four take 0.28; of 16 bits at radius 3 0.45, where four take 0.27. Of 16 bits at
-/// radius 2 eight lanes took 0.31, four (by sums that are cut) 0.18. Fewer lanes, too, where a thread's
-/// registers do not hold beside the levels what it has `asked` for of fields, for each point.
-std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked, std::int64_t rows,
-                                      bool scatter) {
-  constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostRegisters = 128, kRowsPerLevel = 16,
-                kPointsPerLevel = 8, kMostRows = 6, kMostNarrowRows = 4, kMostWideLanes = 4;
-  const std::vector<Type> types = tile.last.types();
-  const int bytes = std::accumulate(types.begin(), types.end(), 0,
-                                    [](int sum, Type type) { return sum + std::max(4, type.bytes()); });
-  const int levels = static_cast<int>(tile.levels.size()) + 1;
-  const bool is_wide = rows > kFewRows;
-  if (rows > (types.front().bytes() < 4 ? kMostNarrowRows : kMostRows)) return std::nullopt;
-  const std::int64_t registers = (is_wide ? 2 * rows : kFewRows) * levels * bytes / 4;  // of a point
-  if (registers > kMostRegisters) return std::nullopt;
-  int lanes = std::max(1, kVectorBytesOfThread / types.front().bytes());
-  if (kWarp * lanes < kPointsPerLevel * levels) lanes *= 2;
-  if (is_wide) lanes = std::min(lanes, kMostWideLanes);
-  while (lanes > 1 && registers * lanes > kMostRegisters) lanes /= 2;
-  // What overlaps of narrow rows would be computed again costs more.
-  const int fewest = (kPointsPerLevel * levels + kWarp - 1) / kWarp;
-  while (lanes >= 2 * fewest && (registers + asked) * lanes > ir::kMostRegisters) lanes /= 2;
-  Func scratch;
-  const std::vector<Var> v = tile.last.args();
-  scratch(v[0], v[1]) = 0;
-  scratch.gpu_tile(v[0], kWarp).vectorize(v[0], lanes).march(v[1], kRowsPerLevel * levels);
-  if (scatter) scratch.scatter(v[1]);
-  return Marching{loops_of(scratch), v[1].name()};
 }
 
 void take_loops(Func& func, const std::vector<Directive>& loops) {
@@ -347,7 +206,7 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
   std::vector<Directive> loops = marching.loops, scatters;
   std::copy_if(loops.begin(), loops.end(), std::back_inserter(scatters), is_scatter);
   // A sum that is cut has one operation left in the last plane, which is cheaper twice than kept.
-  const bool is_kept = scatters.empty() || lanes_of(loops) > 2;
+  const bool is_kept = scatters.empty() || widest_vector(loops) > 2;
   tile.keep_last(is_kept);
   if (is_kept) std::erase_if(loops, is_scatter);
   take_loops(tile.last, loops);
@@ -397,14 +256,7 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
   if (const auto own = marching_of(state)) {
     ways = {*own};
   } else if (step.dimensions() == 2) {
-    const std::int64_t rows = rows_between_reads(step);
-    const std::int64_t asked = registers_asked(state, tile, in_frame.funcs(), rows);
-    // Sums that are cut are of few rows: of five (radius 2, f32, four steps) they took 0.24 ms a step,
-    // what was read before in registers 0.12.
-    const bool scatters_first = rows <= kFewRows;
-    for (const bool scatter : {scatters_first, !scatters_first}) {
-      if (const auto marching = marching_rows(tile, asked, rows, scatter)) ways.push_back(*marching);
-    }
+    ways = marches_of_rows(state, tile, in_frame.funcs());
   }
   std::string why = step.name() + " does not march: give it gpu_tile and march";
   for (const Marching& marching : ways) {
