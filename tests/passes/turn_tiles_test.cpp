@@ -38,7 +38,13 @@ std::string tile_of(int taps, Type type = Float(32), int lanes = 4, const Varian
 TEST(TurnTiles, PutAThreadsPointsAboveOneAnother) {
   EXPECT_EQ(tile_of(255), "128 x 2, 4 rows");
   EXPECT_EQ(tile_of(127, Float(64)), "128 x 2, 4 rows");
-  EXPECT_EQ(tile_of(9, UInt(16), 8), "128 x 2, 2 of a row, 4 rows");
+  EXPECT_EQ(tile_of(9, UInt(8), 16), "128 x 2, 4 of a row, 4 rows");
+}
+
+TEST(TurnTiles, AddRowsToVectorsOfHalves) {
+  EXPECT_EQ(tile_of(9, UInt(16), 8), "32 x 8, 8 of a row, 2 rows");
+  EXPECT_EQ(tile_of(9, Float(16), 4), "32 x 8, 4 of a row, 4 rows");
+  EXPECT_EQ(tile_of(9, UInt(16), 16), "32 x 8, 16 of a row");
 }
 
 TEST(TurnTiles, GiveAThreadOnePointOfMoreTapsThanItHasRegisters) {

@@ -38,12 +38,19 @@ TEST(UnalignedPtx, TwoWideElementsAreLoadedByThemselves) {
 }
 
 TEST(UnalignedPtx, NarrowElementsOfTurnedTilesAreRegisters) {
-  for (const auto& [type, lanes] :
-       {std::pair(UInt(8), 16), std::pair(UInt(16), 8), std::pair(Int(16), 4)}) {
+  struct Vector {
+    Type type;
+    int lanes;
+    const char *load, *store;
+  };
+  for (const auto& [type, lanes, load, store] :
+       {Vector{UInt(8), 16, "ld.global.nc.b32", "st.global.b32"},
+        Vector{UInt(16), 8, "ld.global.nc.v2.b32", "st.global.v4.b32"},
+        Vector{Int(16), 4, "ld.global.nc.b32", "st.global.v2.b32"}}) {
     SCOPED_TRACE(to_string(type));
     TestPipeline p = star(type, 2, 1);
     p.output().gpu_tile("x", "y", 32, 8).vectorize("x", lanes);
-    check(p.output(), "ld.global.nc.b32", "st.global.b32");
+    check(p.output(), load, store);
   }
 }
 

@@ -73,6 +73,23 @@ std::optional<std::size_t> giver(const directive::GpuTile& tile, std::size_t row
   return std::nullopt;
 }
 
+/// Gives each thread of a tile `rows` times as many rows, of the vectors that it has.
+void add_rows(Definition& definition, std::size_t at, std::vector<Directive>::iterator vectors,
+              int rows) {
+  const auto& tile = std::get<directive::GpuTile>(definition.directives[at].op);
+  const std::string& row = std::get<directive::Vectorize>(vectors->op).var;
+  const auto other = std::ranges::find_if(tile.vars, [&](const auto& var) { return var != row; });
+  if (rows <= 1 || other == tile.vars.end()) return;
+  if (taken_up<directive::Unroll>(definition, at, *other) != nullptr) return;
+  Directive unroll = *vectors;
+  unroll.op = directive::Unroll{*other, rows, {}};
+  definition.directives.insert(vectors + 1, unroll);
+}
+
+/// Elements of two bytes a thread, in rows of vectors: instructions, not memory, are what such rows wait
+/// for, and rows share what lies between them.
+constexpr int kHalvesOfThread = 16;
+
 void turn(const Program& program, const FunctionData& func, Definition& definition, std::size_t at) {
   const std::string& row = func.args.front();
   const auto& tile = std::get<directive::GpuTile>(definition.directives[at].op);
@@ -92,6 +109,11 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
   };
   if (!keeps_others(program, func.name) && reads_more_than_it_holds(definition)) {
     narrow();
+    return;
+  }
+  if (func.types.front().bytes() == 2 && !keeps_others(program, func.name) &&
+      !has<directive::March>(definition)) {
+    add_rows(definition, at, vectors, kHalvesOfThread / vector->width);
     return;
   }
   const auto from = static_cast<std::size_t>(place - tile.vars.begin());
