@@ -68,20 +68,20 @@ constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
 /// registers do not hold beside the levels what it has `asked` for of fields, for each point.
 std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked, std::int64_t rows,
                                       bool scatter) {
-  constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostRegisters = 128, kRowsPerLevel = 16,
+  constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostOfLevels = 128, kRowsPerLevel = 16,
                 kPointsPerLevel = 8, kMostRows = 6, kMostNarrowRows = 4, kMostWideLanes = 4;
   const std::vector<Type> types = tile.last.types();
-  const int bytes = std::accumulate(types.begin(), types.end(), 0,
-                                    [](int sum, Type type) { return sum + std::max(4, type.bytes()); });
+  const int of_value = std::accumulate(types.begin(), types.end(), 0,
+                                       [](int sum, Type type) { return sum + ir::registers_of(type); });
   const int levels = static_cast<int>(tile.levels.size()) + 1;
   const bool is_wide = rows > kFewRows;
   if (rows > (types.front().bytes() < 4 ? kMostNarrowRows : kMostRows)) return std::nullopt;
-  const std::int64_t registers = (is_wide ? 2 * rows : kFewRows) * levels * bytes / 4;  // of a point
-  if (registers > kMostRegisters) return std::nullopt;
+  const std::int64_t registers = (is_wide ? 2 * rows : kFewRows) * levels * of_value;  // of a point
+  if (registers > kMostOfLevels) return std::nullopt;
   int lanes = std::max(1, kVectorBytesOfThread / types.front().bytes());
   if (kWarp * lanes < kPointsPerLevel * levels) lanes *= 2;
   if (is_wide) lanes = std::min(lanes, kMostWideLanes);
-  while (lanes > 1 && registers * lanes > kMostRegisters) lanes /= 2;
+  while (lanes > 1 && registers * lanes > kMostOfLevels) lanes /= 2;
   // What overlaps of narrow rows would be computed again costs more.
   const int fewest = (kPointsPerLevel * levels + kWarp - 1) / kWarp;
   while (lanes >= 2 * fewest && (registers + asked) * lanes > ir::kMostRegisters) lanes /= 2;

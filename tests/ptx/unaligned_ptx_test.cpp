@@ -37,7 +37,7 @@ TEST(UnalignedPtx, TwoWideElementsAreLoadedByThemselves) {
   check(p.output(), "ld.global.nc.b64", "st.global.v4.b32");
 }
 
-TEST(UnalignedPtx, NarrowElementsOfTurnedTilesAreRegisters) {
+TEST(UnalignedPtx, NarrowElementsOfTilesAreRegisters) {
   struct Vector {
     Type type;
     int lanes;

@@ -73,22 +73,22 @@ std::optional<std::size_t> giver(const directive::GpuTile& tile, std::size_t row
   return std::nullopt;
 }
 
-/// Gives each thread of a tile `rows` times as many rows, of the vectors that it has.
-void add_rows(Definition& definition, std::size_t at, std::vector<Directive>::iterator vectors,
-              int rows) {
+/// Gives each thread of a tile more rows of its vectors of two-byte elements: instructions, not memory,
+/// are what such rows wait for, and rows share what lies between them. Nothing, and false, for vectors
+/// that are a thread's elements already, and where the schedule says how many rows a thread has.
+bool add_rows(Definition& definition, std::size_t at, std::vector<Directive>::iterator vectors) {
+  constexpr int kElementsOfThread = 16;
   const auto& tile = std::get<directive::GpuTile>(definition.directives[at].op);
-  const std::string& row = std::get<directive::Vectorize>(vectors->op).var;
-  const auto other = std::ranges::find_if(tile.vars, [&](const auto& var) { return var != row; });
-  if (rows <= 1 || other == tile.vars.end()) return;
-  if (taken_up<directive::Unroll>(definition, at, *other) != nullptr) return;
+  const auto& vector = std::get<directive::Vectorize>(vectors->op);
+  const auto other = std::ranges::find_if(tile.vars, [&](const auto& var) { return var != vector.var; });
+  const int rows = kElementsOfThread / vector.width;
+  if (rows <= 1 || other == tile.vars.end()) return false;
+  if (taken_up<directive::Unroll>(definition, at, *other) != nullptr) return false;
   Directive unroll = *vectors;
   unroll.op = directive::Unroll{*other, rows, {}};
   definition.directives.insert(vectors + 1, unroll);
+  return true;
 }
-
-/// Elements of two bytes a thread, in rows of vectors: instructions, not memory, are what such rows wait
-/// for, and rows share what lies between them.
-constexpr int kHalvesOfThread = 16;
 
 void turn(const Program& program, const FunctionData& func, Definition& definition, std::size_t at) {
   const std::string& row = func.args.front();
@@ -107,15 +107,13 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
     if (together > 1) std::get<directive::Vectorize>(vectors->op).width = together;
     return together > 1 ? vectors + 1 : definition.directives.erase(vectors);
   };
-  if (!keeps_others(program, func.name) && reads_more_than_it_holds(definition)) {
+  const bool alone = !keeps_others(program, func.name);
+  if (alone && reads_more_than_it_holds(definition)) {
     narrow();
     return;
   }
-  if (func.types.front().bytes() == 2 && !keeps_others(program, func.name) &&
-      !has<directive::March>(definition)) {
-    add_rows(definition, at, vectors, kHalvesOfThread / vector->width);
-    return;
-  }
+  const bool halves = alone && func.types.front().bytes() == 2 && !has<directive::March>(definition);
+  if (halves && add_rows(definition, at, vectors)) return;
   const auto from = static_cast<std::size_t>(place - tile.vars.begin());
   const auto to = giver(tile, from, width);
   if (!to) return;

@@ -10,9 +10,10 @@
 // share stay in its registers. Elements of one byte stay together in vectors of four bytes: single ones
 // would be more accesses than a multiprocessor takes.
 //
-// Of two bytes, where a tile keeps nothing and does not march, vectors stay as they are, and a thread
-// gets more rows of them: cut out of pieces of memory, wide vectors take the fewest instructions, which
-// is what such rows wait for. bench/results/2026-11-27-h100-halves.txt has figures.
+// Of two bytes, where a tile keeps nothing and does not march, vectors of up to 16 bytes stay as they
+// are, and a thread gets more rows of them, unless the schedule says how many it has: cut out of pieces
+// of memory, wide vectors take the fewest instructions, which is what such rows wait for.
+// bench/results/2026-11-27-h100-halves.txt has figures.
 //
 // Where a point has more taps than a thread has registers, its rows have none to share: a thread gets
 // one point then, and the tile so many fewer. bench/results/2026-11-27-h100-edges.txt has figures.
@@ -21,8 +22,7 @@
 // its rows have a tail of their own, where a Func is computed in its threads, and where further warps
 // fill its planes, whose rows of threads would change.
 // Requires: default_schedule. Ensures: no vector of more than four bytes in a tile whose threads are
-// turned; the variant
-// for aligned rows is not changed.
+// turned; the variant for aligned rows is not changed.
 #pragma once
 
 #include "codegen/program.h"

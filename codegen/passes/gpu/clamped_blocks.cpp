@@ -7,6 +7,7 @@
 
 #include "codegen/analysis/linear.h"
 #include "codegen/analysis/simplify.h"
+#include "codegen/ir/element_copy.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/program.h"
 #include "dsl/expr/names.h"
@@ -230,8 +231,9 @@ class Clamp {
     const Expr place = part.from_index[0];
     part.from_index = within(copy.from, part.from_index);
     if (shift.defined()) part.from_index[0] = simplify(place + shift);
-    return count * own_.at(copy.to).bytes() < ir::kNarrowestCopy ? moved(part)
-                                                                 : ir::make_stmt(std::move(part));
+    const Type type = own_.at(copy.to);
+    return count * type.bytes() < ir::kNarrowestCopy ? ir::element_copy(part, type)
+                                                     : ir::make_stmt(std::move(part));
   }
 
   /// What an index stays within.
@@ -285,18 +287,6 @@ class Clamp {
       return var == nullptr || !is_symbol(*var);
     });
     return analysis::to_expr(place);
-  }
-
-  // Elements narrower than any copy are loaded and stored.
-  [[nodiscard]] ir::Stmt moved(const ir::AsyncCopy& copy) const {
-    Load load;
-    load.buffer = copy.from;
-    load.index = copy.from_index;
-    ir::Store store;
-    store.buffer = copy.to;
-    store.index = copy.to_index;
-    store.value = make_expr(own_.at(copy.to), std::move(load));
-    return ir::make_stmt(std::move(store));
   }
 
   /// A vector of elements of dimension 0 of an array. Where all or none of them are in the array it is

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/analysis/simplify.h"
+#include "codegen/ir/element_copy.h"
 #include "codegen/ir/kernel.h"
 #include "codegen/ir/traverse.h"
 #include "dsl/expr/names.h"
@@ -77,26 +78,13 @@ class Aligner {
         if (!at.empty() && i > 0) at[0] = simplify(at[0] + make_const(at[0].type(), std::int64_t{i}));
         return at;
       };
-      if (asynchronous) {
-        ir::AsyncCopy piece = copy;
-        piece.count = unit;
-        piece.to_index = moved(copy.to_index);
-        piece.from_index = moved(copy.from_index);
-        piece.to_logical = moved(copy.to_logical);
-        piece.from_logical = moved(copy.from_logical);
-        pieces.push_back(ir::make_stmt(std::move(piece)));
-        continue;
-      }
-      Load load;
-      load.buffer = copy.from;
-      load.index = moved(copy.from_index);
-      load.logical = moved(copy.from_logical);
-      ir::Store store;
-      store.buffer = copy.to;
-      store.index = moved(copy.to_index);
-      store.logical = moved(copy.to_logical);
-      store.value = make_expr(type, std::move(load));
-      pieces.push_back(ir::make_stmt(std::move(store)));
+      ir::AsyncCopy piece = copy;
+      piece.count = unit;
+      piece.to_index = moved(copy.to_index);
+      piece.from_index = moved(copy.from_index);
+      piece.to_logical = moved(copy.to_logical);
+      piece.from_logical = moved(copy.from_logical);
+      pieces.push_back(asynchronous ? ir::make_stmt(std::move(piece)) : ir::element_copy(piece, type));
     }
     return ir::make_block(std::move(pieces));
   }

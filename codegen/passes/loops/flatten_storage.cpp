@@ -6,6 +6,7 @@
 #include <set>
 
 #include "codegen/analysis/simplify.h"
+#include "codegen/ir/element_copy.h"
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/funcs/unify_arrays.h"
 #include "dsl/expr/names.h"
@@ -197,14 +198,7 @@ class Flattener {
         stmts.push_back(run_copy(std::move(one)));
         continue;
       }
-      Load load;
-      load.buffer = one.from;
-      load.index = one.from_index;
-      ir::Store store;
-      store.buffer = one.to;
-      store.index = one.to_index;
-      store.value = make_expr(type, std::move(load));
-      stmts.push_back(run(ir::make_stmt(std::move(store))));
+      stmts.push_back(run(ir::element_copy(one, type)));
     }
     return ir::make_block(std::move(stmts));
   }
