@@ -205,10 +205,17 @@ TEST_F(CheckedHost, ReportsTheRestOfAVectorWhoseGuardIsLeftOut) {
             "index out of range in kernel next: reads u(21, 0), and u holds [0..20] x [0..5]");
 }
 
+// Blocks run at once: of those that go beyond an edge there is one.
 TEST_F(CheckedHost, ReportsThreadsBeyondTheEdge) {
-  next_.gpu_tile(x_, y_, 16, 4);
+  next_.gpu_tile(x_, y_, 16, 6);
   EXPECT_EQ(report(unguarded, "simplify_loops"),
             "index out of range in kernel next: reads u(21, 0), and u holds [0..20] x [0..5]");
+}
+
+TEST_F(CheckedHost, ReportsThreadsBelowTheLastRow) {
+  next_.gpu_tile(x_, y_, 20, 4);
+  EXPECT_EQ(report(unguarded, "simplify_loops"),
+            "index out of range in kernel next: reads u(0, 6), and u holds [0..20] x [0..5]");
 }
 
 TEST_F(CheckedHost, ReportsOneOfTheBadIterationsOfAParallelLoop) {
