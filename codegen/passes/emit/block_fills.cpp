@@ -50,6 +50,17 @@ struct Dealt {
   std::vector<Loop> loops;
   std::vector<Expr> offset;
   Expr condition;
+
+  /// Adds a loop inside the others; its variable.
+  Expr thread_loop(const std::string& prefix, std::size_t axis, std::int64_t count) {
+    loops.push_back({prefix + planning::kThreadAxis[axis], count, LoopKind::GpuThread});
+    return make_var(loops.back().name);
+  }
+  Expr step_loop(const std::string& name, std::int64_t count) {
+    loops.push_back({name, count, LoopKind::Serial});
+    return make_var(name);
+  }
+  void require(const Expr& further) { condition = both(condition, further); }
 };
 
 // Every row to the threads of one warp, or of a part of it where rows are short: the places of a
@@ -64,14 +75,12 @@ Dealt deal_rows(const std::string& prefix, const std::vector<std::int64_t>& exte
   Dealt dealt;
   dealt.offset.resize(extent.size(), constant(0));
   dealt.condition = crew.condition(prefix);
-  for (std::size_t d = 3; d-- > 0;) {
-    dealt.loops.push_back({prefix + planning::kThreadAxis[d], crew.extents[d], LoopKind::GpuThread});
-  }
+  for (std::size_t d = 3; d-- > 0;) dealt.thread_loop(prefix, d, crew.extents[d]);
   const auto points_of = [&](const std::string& loop, std::int64_t count, std::int64_t at_once,
                              const Expr& first) {
-    dealt.loops.push_back({loop, (count + at_once - 1) / at_once, LoopKind::Serial});
-    const Expr point = make_var(loop) * constant(at_once) + first;
-    if (count % at_once != 0) dealt.condition = both(dealt.condition, point < constant(count));
+    const Expr point =
+        dealt.step_loop(loop, (count + at_once - 1) / at_once) * constant(at_once) + first;
+    if (count % at_once != 0) dealt.require(point < constant(count));
     return point;
   };
   const Expr number = crew.number(prefix);
@@ -90,68 +99,68 @@ Dealt deal_rows(const std::string& prefix, const std::vector<std::int64_t>& exte
   return dealt;
 }
 
+// A thread a point of the box: the block has as many.
+void deal_to_halo_threads(Dealt& dealt, const std::string& prefix, const std::vector<std::string>& args,
+                          const std::vector<std::int64_t>& extent) {
+  const std::size_t dims = extent.size();
+  for (std::size_t d = std::min<std::size_t>(dims, 3); d-- > 0;) {
+    dealt.offset[d] = dealt.thread_loop(prefix, d, extent[d]);
+  }
+  for (std::size_t d = dims; d-- > 3;)
+    dealt.offset[d] = dealt.step_loop(loop_name(prefix, args[d]), extent[d]);
+}
+
+// Points a block apart along each axis.
+void deal_strided(Dealt& dealt, const std::string& prefix, const std::vector<std::string>& args,
+                  const std::vector<std::int64_t>& extent, const std::int64_t (&block)[3]) {
+  const std::size_t dims = extent.size();
+  std::vector<Expr> thread(3);
+  for (std::size_t d = 3; d-- > 0;) thread[d] = dealt.thread_loop(prefix, d, block[d]);
+  for (std::size_t d = dims; d-- > 0;) {
+    const std::int64_t width = d < 3 ? block[d] : 1;
+    const std::string loop = loop_name(prefix, args[d]);
+    dealt.offset[d] = dealt.step_loop(loop, (extent[d] + width - 1) / width) * constant(width);
+    if (d < 3) dealt.offset[d] = dealt.offset[d] + thread[d];
+    if (extent[d] % width != 0) dealt.require(dealt.offset[d] < constant(extent[d]));
+  }
+  // Axes that the box lacks: one of their threads does the work.
+  for (std::size_t d = dims; d < 3; ++d) dealt.require(thread[d] == constant(0));
+}
+
+// Points by their number in the box, the crew's first threads first.
+void deal_by_number(Dealt& dealt, const std::string& prefix, const std::vector<std::int64_t>& extent,
+                    const Crew& crew) {
+  const std::size_t dims = extent.size();
+  std::int64_t points = 1;
+  for (auto count : extent) points *= count;
+  for (std::size_t d = 3; d-- > 0;) dealt.thread_loop(prefix, d, crew.extents[d]);
+  Expr number =
+      dealt.step_loop(prefix + ".step", (points + crew.count - 1) / crew.count) * constant(crew.count) +
+      crew.number(prefix);
+  dealt.condition = crew.condition(prefix);
+  if (points % crew.count != 0) dealt.require(number < constant(points));
+  std::size_t last = dims - 1;
+  while (last > 0 && extent[last] == 1) --last;
+  for (std::size_t d = 0; d < dims; ++d) {
+    if (d > last) {
+      dealt.offset[d] = constant(0);
+      continue;
+    }
+    dealt.offset[d] = d < last ? number % constant(extent[d]) : number;
+    number = number / constant(extent[d]);
+  }
+}
+
 Dealt deal(LoadPolicy policy, const std::string& prefix, const std::vector<std::string>& args,
            const std::vector<std::int64_t>& extent, const std::int64_t (&block)[3], const Crew& crew) {
-  const std::size_t dims = extent.size();
   Dealt dealt;
-  dealt.offset.resize(dims);
-  auto thread_loop = [&](std::size_t axis, std::int64_t count) {
-    dealt.loops.push_back({prefix + planning::kThreadAxis[axis], count, LoopKind::GpuThread});
-    return make_var(prefix + planning::kThreadAxis[axis]);
-  };
-  auto step_loop = [&](const std::string& name, std::int64_t count) {
-    dealt.loops.push_back({name, count, LoopKind::Serial});
-    return make_var(name);
-  };
+  dealt.offset.resize(extent.size());
   switch (policy) {
-    case LoadPolicy::HaloThreads:
-      for (std::size_t d = std::min<std::size_t>(dims, 3); d-- > 0;) {
-        dealt.offset[d] = thread_loop(d, extent[d]);
-      }
-      for (std::size_t d = dims; d-- > 3;)
-        dealt.offset[d] = step_loop(loop_name(prefix, args[d]), extent[d]);
-      break;
-    case LoadPolicy::Strided: {
-      std::vector<Expr> thread(3);
-      for (std::size_t d = 3; d-- > 0;) thread[d] = thread_loop(d, block[d]);
-      for (std::size_t d = dims; d-- > 0;) {
-        const std::int64_t width = d < 3 ? block[d] : 1;
-        const std::string loop = loop_name(prefix, args[d]);
-        dealt.offset[d] = step_loop(loop, (extent[d] + width - 1) / width) * constant(width);
-        if (d < 3) dealt.offset[d] = dealt.offset[d] + thread[d];
-        if (extent[d] % width != 0) {
-          dealt.condition = both(dealt.condition, dealt.offset[d] < constant(extent[d]));
-        }
-      }
-      // Axes that the box lacks: one of their threads does the work.
-      for (std::size_t d = dims; d < 3; ++d) {
-        dealt.condition = both(dealt.condition, thread[d] == constant(0));
-      }
-      break;
-    }
+    case LoadPolicy::HaloThreads: deal_to_halo_threads(dealt, prefix, args, extent); break;
+    case LoadPolicy::Strided: deal_strided(dealt, prefix, args, extent, block); break;
     case LoadPolicy::TwoStep:
     case LoadPolicy::AsyncCopy:
-    case LoadPolicy::Bulk: {
-      std::int64_t points = 1;
-      for (auto count : extent) points *= count;
-      for (std::size_t d = 3; d-- > 0;) thread_loop(d, crew.extents[d]);
-      Expr number =
-          step_loop(prefix + ".step", (points + crew.count - 1) / crew.count) * constant(crew.count) +
-          crew.number(prefix);
-      dealt.condition = crew.condition(prefix);
-      if (points % crew.count != 0) dealt.condition = both(dealt.condition, number < constant(points));
-      std::size_t last = dims - 1;
-      while (last > 0 && extent[last] == 1) --last;
-      for (std::size_t d = 0; d < dims; ++d) {
-        if (d > last) {
-          dealt.offset[d] = constant(0);
-          continue;
-        }
-        dealt.offset[d] = d < last ? number % constant(extent[d]) : number;
-        number = number / constant(extent[d]);
-      }
-      break;
-    }
+    case LoadPolicy::Bulk: deal_by_number(dealt, prefix, extent, crew); break;
   }
   unroll_inner(dealt.loops);
   return dealt;
@@ -186,19 +195,20 @@ void require_move(const Program& program, const FunctionData& func, const ir::St
                   program.placement.at(func.name).where);
 }
 
-ir::Stmt fill_points(const Program& program, const FunctionData& func, std::size_t index, const Box& box,
-                     LoadPolicy policy, const FillPlace& place, int lanes, std::int64_t again = 0) {
-  const Definition& definition = func.definitions[index];
-  const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
+bool is_pure(const Definition& definition, const std::string& arg) {
+  const auto& pure = definition.pure_vars;
+  return std::find(pure.begin(), pure.end(), arg) != pure.end();
+}
+
+// The points of `box`, `lanes` at once, or both of the places that are `again` apart along a row.
+Dealt deal_box(const Program& program, const FunctionData& func, const Definition& definition,
+               const std::string& prefix, const Box& box, LoadPolicy policy, const FillPlace& place,
+               int lanes, std::int64_t again) {
   std::vector<std::int64_t> extent = fixed_extents(program, func, box);
   extent[0] /= lanes;
   // An update's other dimensions are no points to deal: one thread goes through its reduction domain.
-  const auto& pure = definition.pure_vars;
-  const auto is_pure = [&](const std::string& arg) {
-    return std::find(pure.begin(), pure.end(), arg) != pure.end();
-  };
   for (std::size_t d = 0; d < extent.size(); ++d) {
-    if (!is_pure(func.args[d])) extent[d] = 1;
+    if (!is_pure(definition, func.args[d])) extent[d] = 1;
   }
   if (again > 0) extent.insert(extent.begin() + 1, 2);
   const Crew crew = crew_of(func, place);
@@ -211,21 +221,33 @@ ir::Stmt fill_points(const Program& program, const FunctionData& func, std::size
     side = dealt.offset[1];
     dealt.offset.erase(dealt.offset.begin() + 1);
   }
+  if (lanes > 1) dealt.offset[0] = dealt.offset[0] * constant(lanes);
+  dealt.offset[0] = dealt.offset[0] + side * constant(again);
+  return dealt;
+}
+
+// The Vars of `definition` at a dealt point.
+std::map<std::string, Expr> values_at(const FunctionData& func, const Definition& definition,
+                                      const std::string& prefix, const Box& box, const Dealt& dealt) {
   std::map<std::string, Expr> value;
   for (std::size_t d = 0; d < box.size(); ++d) {
-    Expr offset = dealt.offset[d];
-    if (d == 0 && lanes > 1) offset = offset * constant(lanes);
-    if (d == 0) offset = offset + side * constant(again);
-    value[func.args[d]] = simplify(box[d].min + offset);
+    if (!is_pure(definition, func.args[d])) continue;
+    value[func.args[d]] = simplify(box[d].min + dealt.offset[d]);
   }
   if (definition.domain) {
     for (const auto& dim : definition.domain->dims) {
       value[dim.name] = make_var(loop_name(prefix, dim.name)) + dim.min;
     }
   }
-  for (const auto& arg : func.args) {
-    if (!is_pure(arg)) value.erase(arg);
-  }
+  return value;
+}
+
+ir::Stmt fill_points(const Program& program, const FunctionData& func, std::size_t index, const Box& box,
+                     LoadPolicy policy, const FillPlace& place, int lanes, std::int64_t again = 0) {
+  const Definition& definition = func.definitions[index];
+  const std::string prefix = func.name + (index ? ".u" + std::to_string(index) : "");
+  const Dealt dealt = deal_box(program, func, definition, prefix, box, policy, place, lanes, again);
+  const std::map<std::string, Expr> value = values_at(func, definition, prefix, box, dealt);
   const Expr lane = make_var(prefix + ".lane");
   // The narrowest copy has 4 bytes; narrower ones are loaded and stored.
   const bool copies =

@@ -48,6 +48,42 @@ void check_fused(const Nesting& nesting, const FunctionData& func, std::size_t i
   }
 }
 
+// The dimensions that a definition's loops go over.
+struct Dimensions {
+  std::map<std::string, LoopVars::Root> roots = {};
+  std::map<std::string, LoopVars::Root> unclipped = {};  // over the whole box
+  std::vector<std::pair<std::string, Expr>> lets = {};   // names that `roots` use, outermost first
+};
+
+// Over `box`, or where loops are clipped over what of it is `needed`.
+Dimensions dimensions_of(const FunctionData& func, const Definition& definition,
+                         const std::string& prefix, const Box& box, const Box& needed, bool clip_loops,
+                         const Around& context) {
+  Dimensions dims;
+  for (const auto& var : definition.pure_vars) {
+    auto d =
+        static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), var) - func.args.begin());
+    const Interval &range = box[d], &need = needed[d];
+    dims.unclipped[var] = {range.min, analysis::extent_of(range)};
+    dims.roots[var] = dims.unclipped[var];
+    const auto bound = analysis::constant_extent(range);
+    if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
+      const std::string loop = loop_name(prefix, var);
+      const Interval named{make_var(loop + ".low"), make_var(loop + ".high")};
+      Expr high = min(range.max, need.max);
+      if (context.parts.count(d) > 0) high = max(high, named.min - 1);
+      dims.lets.emplace_back(loop + ".low", simplify(max(range.min, need.min)));
+      dims.lets.emplace_back(loop + ".high", simplify(high));
+      const Expr points = analysis::extent_of(named);
+      // Of the box's own few points: what the names stand for is not looked at.
+      dims.roots[var] = {named.min, bound ? min(points, make_const(Int(32), *bound)) : points};
+    } else if (bound && context.in_block) {
+      dims.roots[var].extent = make_const(Int(32), *bound);
+    }
+  }
+  return dims;
+}
+
 ir::Stmt build_definition(const Nesting& nesting, const FunctionData& func, std::size_t index,
                           const Box& whole, const Around& context) {
   const Box box = analysis::computed_box(func, func.definitions[index], whole);
@@ -67,39 +103,16 @@ ir::Stmt build_definition(const Nesting& nesting, const FunctionData& func, std:
 
   // Inside a thread or block extents stay constant and points are guarded; elsewhere the loops are
   // clipped to what the pipeline needs.
-  bool clip_loops = !context.in_block && !context.all_needed;
-  std::map<std::string, LoopVars::Root> roots;
-  std::map<std::string, LoopVars::Root> unclipped;
-  std::vector<std::pair<std::string, Expr>> lets;
+  const bool clip_loops = !context.in_block && !context.all_needed;
   const Box needed = analysis::computed_box(func, definition, needed_box(nesting, func, context));
   const std::string prefix = planning::loop_prefix(func, index);
-  for (const auto& var : definition.pure_vars) {
-    auto d =
-        static_cast<std::size_t>(std::find(func.args.begin(), func.args.end(), var) - func.args.begin());
-    const Interval &range = box[d], &need = needed[d];
-    unclipped[var] = {range.min, analysis::extent_of(range)};
-    roots[var] = unclipped[var];
-    const auto bound = analysis::constant_extent(range);
-    if (clip_loops && !(analysis::same(range.min, need.min) && analysis::same(range.max, need.max))) {
-      const std::string loop = loop_name(prefix, var);
-      const Interval named{make_var(loop + ".low"), make_var(loop + ".high")};
-      Expr high = min(range.max, need.max);
-      if (context.parts.count(d) > 0) high = max(high, named.min - 1);
-      lets.emplace_back(loop + ".low", simplify(max(range.min, need.min)));
-      lets.emplace_back(loop + ".high", simplify(high));
-      const Expr points = analysis::extent_of(named);
-      // Of the box's own few points: what the names stand for is not looked at.
-      roots[var] = {named.min, bound ? min(points, make_const(Int(32), *bound)) : points};
-    } else if (bound && context.in_block) {
-      roots[var].extent = make_const(Int(32), *bound);
-    }
-  }
-  planning::add_other_roots(definition, spec, roots);
-  planning::add_other_roots(definition, spec, unclipped);
-  check_fused(nesting, func, index, LoopVars(spec, unclipped, prefix).fused_extents());
-  planning::add_own_order(func, index, roots);
+  Dimensions dims = dimensions_of(func, definition, prefix, box, needed, clip_loops, context);
+  planning::add_other_roots(definition, spec, dims.roots);
+  planning::add_other_roots(definition, spec, dims.unclipped);
+  check_fused(nesting, func, index, LoopVars(spec, dims.unclipped, prefix).fused_extents());
+  planning::add_own_order(func, index, dims.roots);
 
-  const LoopVars vars(spec, roots, prefix, context.in_block);
+  const LoopVars vars(spec, dims.roots, prefix, context.in_block);
   Nested frame{func, index, vars, {vars.guards()}};
   Around inner = context;
   inner.parts.clear();
@@ -112,7 +125,7 @@ ir::Stmt build_definition(const Nesting& nesting, const FunctionData& func, std:
   }
   planning::count_threads(frame.vars, func, index, inner.threads);
   ir::Stmt stmt = emit_loops(nesting, frame, loops.size(), inner);
-  for (auto it = lets.rbegin(); it != lets.rend(); ++it) {
+  for (auto it = dims.lets.rbegin(); it != dims.lets.rend(); ++it) {
     stmt = ir::make_stmt(ir::LetStmt{it->first, it->second, stmt});
   }
   return stmt;

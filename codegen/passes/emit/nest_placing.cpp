@@ -261,18 +261,21 @@ Box needed_box(const Nesting& nesting, const FunctionData& func, const Around& c
   return box;
 }
 
-ir::Stmt allocate(const Nesting& nesting, const FunctionData& func, const Box& box,
-                  const Around& context, const ir::Stmt& body, const MarchStage* stage) {
-  const int ring = stage ? stage->dim : -1;
-  const auto fold = stage ? nesting.findings.folds.end() : nesting.findings.folds.find(func.name);
-  const bool is_folded = fold != nesting.findings.folds.end();
-  const Placement& placement = nesting.program.placement.at(func.name);
-  std::optional<Fold> folded;
-  if (is_folded) folded = fold->second;
-  if (ring >= 0) folded = Fold{static_cast<std::size_t>(ring), stage->depth};
-  const bool in_rows = context.in_block && !context.in_thread;
-  const planning::StorageShape shape =
-      planning::storage_shape(nesting.program, func, box, folded, in_rows ? &context.row : nullptr);
+namespace {
+
+/// The dimension of which an array of `func` holds some points only, and how many.
+std::optional<Fold> fold_of(const Nesting& nesting, const FunctionData& func, const MarchStage* stage) {
+  if (stage != nullptr) {
+    if (stage->dim < 0) return {};
+    return Fold{static_cast<std::size_t>(stage->dim), stage->depth};
+  }
+  const auto fold = nesting.findings.folds.find(func.name);
+  if (fold == nesting.findings.folds.end()) return {};
+  return fold->second;
+}
+
+std::vector<Expr> extents_of(const FunctionData& func, const Box& box,
+                             const planning::StorageShape& shape) {
   std::vector<Expr> extents;
   for (std::size_t d = 0; d < box.size(); ++d) {
     const int align = storage_alignment(func, d, 1);
@@ -282,8 +285,13 @@ ir::Stmt allocate(const Nesting& nesting, const FunctionData& func, const Box& b
                           ? analysis::extent_of(box[d])
                           : simplify((analysis::extent_of(box[d]) + (align - 1)) / align * align));
   }
+  return extents;
+}
+
+/// Where the array of `func` lies: where the user wants it, if that can be, or else where it fits.
+MemoryType memory_of(const FunctionData& func, const Placement& placement, const Around& context,
+                     const planning::StorageShape& shape, bool per_thread) {
   const bool fixed_size = shape.fixed();
-  if (context.in_block) static_cast<void>(fixed_extents(nesting.program, func, box));
   MemoryType memory = placement.memory;
   if (context.in_block || context.in_thread) {
     memory = planning::memory_in_block(memory, context.in_thread);
@@ -303,13 +311,28 @@ ir::Stmt allocate(const Nesting& nesting, const FunctionData& func, const Box& b
             "constant extent, or store it in MemoryType::Heap",
         place_of<directive::StoreIn>(func, placement));
   }
-  const bool per_thread = stage && stage->per_thread;
   if (context.in_block && !context.in_thread && memory != MemoryType::Shared && !per_thread) {
     throw UserError("store_in(MemoryType::" + to_string(memory) + "): " + func.name +
                         " is computed for a whole block, whose threads share only "
                         "MemoryType::Shared; compute it at a thread loop to keep it in registers",
                     placement.where);
   }
+  return memory;
+}
+
+}  // namespace
+
+ir::Stmt allocate(const Nesting& nesting, const FunctionData& func, const Box& box,
+                  const Around& context, const ir::Stmt& body, const MarchStage* stage) {
+  const Placement& placement = nesting.program.placement.at(func.name);
+  const std::optional<Fold> fold = fold_of(nesting, func, stage);
+  const bool in_rows = context.in_block && !context.in_thread;
+  const planning::StorageShape shape =
+      planning::storage_shape(nesting.program, func, box, fold, in_rows ? &context.row : nullptr);
+  const std::vector<Expr> extents = extents_of(func, box, shape);
+  if (context.in_block) static_cast<void>(fixed_extents(nesting.program, func, box));
+  const bool per_thread = stage && stage->per_thread;
+  const MemoryType memory = memory_of(func, placement, context, shape, per_thread);
   ir::Stmt result = with_trace(nesting, func, box, context, body);
   for (std::size_t i = func.types.size(); i-- > 0;) {
     ir::Allocate alloc;
@@ -319,13 +342,11 @@ ir::Stmt allocate(const Nesting& nesting, const FunctionData& func, const Box& b
     alloc.mins = shape.mins;
     alloc.extents = extents;
     alloc.per_thread = per_thread;
-    if (is_folded) {
+    if (fold) {
       alloc.folds.assign(extents.size(), 0);
-      alloc.folds[fold->second.dim] = fold->second.factor;
+      alloc.folds[fold->dim] = fold->factor;
     }
-    if (ring >= 0) {
-      alloc.folds.assign(extents.size(), 0);
-      alloc.folds[static_cast<std::size_t>(ring)] = stage->depth;
+    if (stage && fold) {
       if (!per_thread) alloc.places = stage->depth;
     } else if (placement.load && memory == MemoryType::Shared) {
       alloc.places = 1;

@@ -106,70 +106,98 @@ std::vector<ir::Stmt> carry_on(const Program& program, const FunctionData& func,
   return stmts;
 }
 
+// The expressions of a definition at one point of its loops.
+class PointExprs {
+ public:
+  PointExprs(const Program& program, const FunctionData& func, const Definition& definition,
+             const ValueOf& value_of, const Carried* carried)
+      : recurs_(definition.recurrence.has_value()),
+        read_itself_([&program, &func, carried](const Expr& node) {
+          return own_read(program, func, node, carried);
+        }),
+        to_loads_([this, &program](const Expr& e) { return loaded(program, e); }) {
+    for (const auto& v : definition.pure_vars) values_[v] = value_of(v);
+    if (!definition.domain) return;
+    for (const auto& dim : definition.domain->dims) values_[dim.name] = value_of(dim.name);
+  }
+  PointExprs(const PointExprs&) = delete;
+  PointExprs& operator=(const PointExprs&) = delete;
+
+  /// `e` in terms of the loops, with what it reads as it is.
+  [[nodiscard]] Expr in_loops(const Expr& e) const {
+    return substitute(e, [&](const std::string& name) { return value(name); });
+  }
+  /// The same with loads for what is read.
+  Expr resolve(const Expr& e) { return to_loads_(recurs_ ? read_itself_(e) : e); }
+  std::vector<Expr> places(const std::vector<Expr>& args) {
+    std::vector<Expr> at;
+    for (const auto& arg : args) at.push_back(simplify(resolve(arg)));
+    return at;
+  }
+
+ private:
+  [[nodiscard]] Expr value(const std::string& name) const {
+    const auto it = values_.find(name);
+    return it == values_.end() ? Expr() : it->second;
+  }
+  // Of a node whose children are done.
+  Expr loaded(const Program& program, const Expr& e) {
+    if (const auto* var = e.as<VarRef>()) return value(var->name);
+    const Expr load = to_load(program, e);
+    // On a GPU the loads of a kernel keep their places.
+    if (program.options.target.is_gpu()) return load;
+    // The indices of loads, which are simplified one by one, have equal parts.
+    return load.defined() ? known_.whole(load) : known_(e);
+  }
+
+  bool recurs_;
+  std::map<std::string, Expr> values_;
+  analysis::EqualNodes known_;  // one for all expressions, which have parts in common
+  NodeRewriter read_itself_;
+  NodeRewriter to_loads_;
+};
+
+ir::Stmt atomic_updates(const FunctionData& func, const Definition& definition, PointExprs& exprs,
+                        const std::vector<Expr>& at, const SourceLocation& where) {
+  std::string why;
+  const std::vector<AtomicValue> values = atomic_values(func, definition, why);
+  const std::size_t count = func.types.size();
+  internal_check(values.size() == count, "check_schedule refuses what cannot be atomic");
+  std::vector<ir::Stmt> updates;
+  for (std::size_t i = 0; i < count; ++i) {
+    ir::Store store;
+    store.buffer = storage_name(func.name, static_cast<int>(i), count);
+    store.index = at;
+    store.value = exprs.resolve(values[i].operand);
+    store.atomic = values[i].op;
+    store.where = where;
+    ir::Stmt update = ir::make_stmt(std::move(store));
+    const Expr& condition = values[i].condition;
+    updates.push_back(condition.defined() ? ir::make_stmt(ir::If{exprs.resolve(condition), update, {}})
+                                          : update);
+  }
+  return ir::make_block(std::move(updates));
+}
+
 }  // namespace
 
 ir::Stmt point_stores(const Program& program, const FunctionData& func, std::size_t index,
                       const ValueOf& value_of, const Carried* carried) {
   const Definition& definition = func.definitions[index];
-  std::map<std::string, Expr> values;
-  for (const auto& v : definition.pure_vars) values[v] = value_of(v);
-  if (definition.domain) {
-    for (const auto& dim : definition.domain->dims) values[dim.name] = value_of(dim.name);
-  }
   const SourceLocation where = program.options.line_info ? definition.where : SourceLocation();
-  const bool recurs = definition.recurrence.has_value();
-  NodeRewriter read_itself([&](const Expr& node) { return own_read(program, func, node, carried); });
-  const auto value = [&](const std::string& name) {
-    auto it = values.find(name);
-    return it == values.end() ? Expr() : it->second;
-  };
-  auto in_loops = [&](const Expr& e) { return substitute(e, value); };
-  // One for all values, which have parts in common. On a GPU the loads of a kernel keep their places.
-  const bool unites = !program.options.target.is_gpu();
-  analysis::EqualNodes known;
-  NodeRewriter to_loads([&](const Expr& e) {
-    if (const auto* var = e.as<VarRef>()) return value(var->name);
-    const Expr load = to_load(program, e);
-    if (!unites) return load;
-    // The indices of loads, which are simplified one by one, have equal parts.
-    return load.defined() ? known.whole(load) : known(e);
-  });
-  auto resolve = [&](const Expr& e) { return to_loads(recurs ? read_itself(e) : e); };
-  const auto places = [&](const std::vector<Expr>& args) {
-    std::vector<Expr> at;
-    for (const auto& arg : args) at.push_back(simplify(resolve(arg)));
-    return at;
-  };
-  const std::vector<Expr> at = places(definition.args);
+  PointExprs exprs(program, func, definition, value_of, carried);
+  const std::vector<Expr> at = exprs.places(definition.args);
+  if (is_atomic(definition)) return atomic_updates(func, definition, exprs, at, where);
   const std::size_t count = func.types.size();
-  if (is_atomic(definition)) {
-    std::string why;
-    const std::vector<AtomicValue> values_of_point = atomic_values(func, definition, why);
-    internal_check(values_of_point.size() == count, "check_schedule refuses what cannot be atomic");
-    std::vector<ir::Stmt> updates;
-    for (std::size_t i = 0; i < count; ++i) {
-      ir::Store store;
-      store.buffer = storage_name(func.name, static_cast<int>(i), count);
-      store.index = at;
-      store.value = resolve(values_of_point[i].operand);
-      store.atomic = values_of_point[i].op;
-      store.where = where;
-      ir::Stmt update = ir::make_stmt(std::move(store));
-      const Expr& condition = values_of_point[i].condition;
-      updates.push_back(condition.defined() ? ir::make_stmt(ir::If{resolve(condition), update, {}})
-                                            : update);
-    }
-    return ir::make_block(std::move(updates));
-  }
   // A Tuple's values are all computed before any is stored: they may read each other.
   const bool named = count > 1 || carried != nullptr;
   std::vector<ir::Stmt> stores;
   for (std::size_t i = 0; i < count; ++i) {
     ir::Store store;
     store.buffer = storage_name(func.name, static_cast<int>(i), count);
-    store.index = definition.places.empty() ? at : places(definition.places[i]);
+    store.index = definition.places.empty() ? at : exprs.places(definition.places[i]);
     store.value = named ? make_var(func.name + ".value" + std::to_string(i), func.types[i])
-                        : resolve(definition.values[i]);
+                        : exprs.resolve(definition.values[i]);
     store.where = where;
     stores.push_back(ir::make_stmt(std::move(store)));
   }
@@ -177,13 +205,13 @@ ir::Stmt point_stores(const Program& program, const FunctionData& func, std::siz
     for (const ir::Stmt& s : carry_on(program, func, *carried)) {
       stores.push_back(ir::map_children(
           s, [](const ir::Stmt& child) { return child; },
-          [&](const Expr& e) { return simplify(in_loops(e)); }));
+          [&](const Expr& e) { return simplify(exprs.in_loops(e)); }));
     }
   }
   ir::Stmt stmt = ir::make_block(std::move(stores));
   for (std::size_t i = count; named && i-- > 0;) {
-    stmt = ir::make_stmt(
-        ir::LetStmt{func.name + ".value" + std::to_string(i), resolve(definition.values[i]), stmt});
+    stmt = ir::make_stmt(ir::LetStmt{func.name + ".value" + std::to_string(i),
+                                     exprs.resolve(definition.values[i]), stmt});
   }
   return stmt;
 }
