@@ -294,6 +294,8 @@ class Generator {
         term.operands.push_back(condition(depth - 1));
       } else if ((operation == Operation::Shl || operation == Operation::Shr) && i == 1) {
         term.operands.push_back(constant_term(type, static_cast<double>(random_.below(type.bits - 1))));
+      } else if (operation == Operation::Div && i == 1 && random_.below(3) == 0) {
+        term.operands.push_back(constant_term(type, number(type)));
       } else {
         term.operands.push_back(expression(type, depth - 1));
       }

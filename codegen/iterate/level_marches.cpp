@@ -6,6 +6,7 @@
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/ir/kernel.h"
+#include "dsl/expr/node_visit.h"
 #include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/march_taps.h"
 
@@ -55,6 +56,17 @@ std::int64_t registers_asked(const Iteration::State& state, const TimeLevels& ti
   return registers;
 }
 
+/// Operations of a point of the step, all Funcs behind it included.
+std::int64_t operations_of(const Func& step) {
+  std::vector<Expr> values;
+  for (const auto& func : collect_graph({step.function()}).funcs) {
+    for (const Definition& definition : func->definitions) {
+      values.insert(values.end(), definition.values.begin(), definition.values.end());
+    }
+  }
+  return arithmetic_in(values);
+}
+
 constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
 
 /// Of rows, where the step says nothing: one warp a block, whose registers hold of each point and level
@@ -65,9 +77,11 @@ constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
 /// the other: on an H100 two steps of f32 stars took 0.19 ms a step for 0.31 at radius 3, and 0.77 at
 /// radius 4, where four take 0.28; of 16 bits at radius 3 0.45, where four take 0.27. Of 16 bits at
 /// radius 2 eight lanes took 0.31, four (by sums that are cut) 0.18. Fewer lanes, too, where a thread's
-/// registers do not hold beside the levels what it has `asked` for of fields, for each point.
+/// registers do not hold beside the levels what it has `asked` for of fields, for each point; and where
+/// steps of so many `operations` a point would be written out to more than the assembler does in some
+/// seconds.
 std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked, std::int64_t rows,
-                                      bool scatter) {
+                                      std::int64_t operations, bool scatter) {
   constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostOfLevels = 128, kRowsPerLevel = 16,
                 kPointsPerLevel = 8, kMostRows = 6, kMostNarrowRows = 4, kMostWideLanes = 4;
   const std::vector<Type> types = tile.last.types();
@@ -85,6 +99,11 @@ std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked
   // What overlaps of narrow rows would be computed again costs more.
   const int fewest = (kPointsPerLevel * levels + kWarp - 1) / kWarp;
   while (lanes >= 2 * fewest && (registers + asked) * lanes > ir::kMostRegisters) lanes /= 2;
+  // A turn of the ring in which fields arrive stands in the code, and the steps before it and after.
+  constexpr std::int64_t kMostWrittenOut = 24000;
+  const std::int64_t written_out = operations * levels * 3 * (asked_ahead(tile) + rows + 1);
+  while (lanes > 1 && written_out * lanes > kMostWrittenOut) lanes /= 2;
+  if (written_out * lanes > kMostWrittenOut) return std::nullopt;
   Func scratch;
   const std::vector<Var> v = tile.last.args();
   scratch(v[0], v[1]) = 0;
@@ -144,12 +163,14 @@ std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeL
                                       const std::vector<Func>& fields) {
   const std::int64_t rows = rows_between_reads(state.outputs.front().func);
   const std::int64_t asked = registers_asked(state, tile, fields, rows);
+  const std::int64_t operations = operations_of(state.outputs.front().func);
   // Sums that are cut are of few rows: of five (radius 2, f32, four steps) they took 0.24 ms a step,
   // what was read before in registers 0.12.
   const bool scatters_first = rows <= kFewRows;
   std::vector<Marching> marches;
   for (const bool scatter : {scatters_first, !scatters_first}) {
-    if (const auto marching = marching_rows(tile, asked, rows, scatter)) marches.push_back(*marching);
+    if (const auto marching = marching_rows(tile, asked, rows, operations, scatter))
+      marches.push_back(*marching);
   }
   return marches;
 }

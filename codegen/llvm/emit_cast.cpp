@@ -90,9 +90,11 @@ Value* widen_half(Builder& b, Value* value) {
 
 /// f32 to f16 or bf16.
 Value* narrow(Builder& b, const TargetFacts& facts, Type to, Value* value) {
-  if (to.code == TypeCode::BFloat) return narrow_to_bfloat(b, value);
-  if (!facts.native_half) return narrow_to_half(b, value);
-  Value* half = b.CreateFPTrunc(value, lanes_of(value->getType(), b.getHalfTy()));
+  const bool is_bfloat = to.code == TypeCode::BFloat;
+  if (is_bfloat && !facts.narrows_to_bfloat) return narrow_to_bfloat(b, value);
+  if (!is_bfloat && !facts.native_half) return narrow_to_half(b, value);
+  llvm::Type* narrow = is_bfloat ? b.getBFloatTy() : b.getHalfTy();
+  Value* half = b.CreateFPTrunc(value, lanes_of(value->getType(), narrow));
   return b.CreateBitCast(half, lanes_of(value->getType(), b.getInt16Ty()));
 }
 

@@ -21,12 +21,13 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 
-#include "codegen/llvm/avoid_ptxas_faults_llvm.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/kernel_function_llvm.h"
 #include "codegen/llvm/nvptx_async_llvm.h"
 #include "codegen/llvm/nvptx_llvm.h"
 #include "codegen/llvm/optimize_llvm.h"
+#include "codegen/llvm/rewrites/avoid_ptxas_faults_llvm.h"
+#include "codegen/llvm/rewrites/divide_by_constants_llvm.h"
 
 namespace mica::llvm_backend {
 
@@ -236,6 +237,7 @@ std::string emit_ptx(const ir::Module& module, int sm, int ptx_version) {
   if (lines) lines->finish();
   check_module(code);
   optimize_for_gpu(code, *machine);
+  divide_by_constants(code);
   avoid_ptxas_faults(code);
   gate.look_at(code);
   return avoid_ptxas_faults(print_assembly(code, *machine));

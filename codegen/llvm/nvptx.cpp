@@ -117,6 +117,7 @@ BufferBinding allocate(Emitter& emitter, const std::vector<ir::SharedSlot>& layo
 TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlot>& layout) {
   TargetHooks hooks;
   hooks.facts = {.native_half = true,
+                 .narrows_to_bfloat = true,
                  .native_f64_minimum = false,
                  .small_accesses = true,
                  .few_conditions = true,

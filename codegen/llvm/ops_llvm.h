@@ -15,6 +15,8 @@ inline constexpr int kGpuValueRegisters = 64;
 struct TargetFacts {
   /// Converts between f16 and f32 in hardware; else integer code does it.
   bool native_half = false;
+  /// Rounds f32 to bf16 in hardware, subnormal numbers too; else integer code does it.
+  bool narrows_to_bfloat = false;
   /// llvm.minimum and llvm.maximum of f64 are selectable; else compare and select.
   bool native_f64_minimum = false;
   /// Accesses are cut into aligned pieces of a power-of-two number of lanes and at most 16 bytes;

@@ -45,6 +45,21 @@ void visit_nodes(const std::vector<Expr>& roots, const std::function<void(const 
   }
 }
 
+std::int64_t arithmetic_in(const std::vector<Expr>& roots) {
+  std::int64_t operations = 0;
+  visit_nodes(roots, [&](const Expr& e) {
+    if (e.type().is_index()) return;
+    const auto* cast = e.as<Cast>();
+    const bool is_conversion =
+        cast != nullptr && cast->value.as<IntImm>() == nullptr && cast->value.as<FloatImm>() == nullptr;
+    operations += is_conversion || e.as<Binary>() || e.as<Unary>() || e.as<Fma>() || e.as<Select>() ||
+                          e.as<Compare>()
+                      ? 1
+                      : 0;
+  });
+  return operations;
+}
+
 Expr NodeRewriter::operator()(const Expr& root) {
   if (!root.defined()) return root;
   const auto is_done = [this](const Expr& e) { return !e.defined() || done_.count(e.ptr().get()) > 0; };

@@ -1,6 +1,7 @@
 // Visits and rewrites that handle each shared node of an expression once.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -13,6 +14,10 @@ namespace mica {
 
 /// Calls `visit` once on every distinct node of `roots`, parents first, in the order first met.
 void visit_nodes(const std::vector<Expr>& roots, const std::function<void(const Expr&)>& visit);
+
+/// How many distinct operations `roots` have, conversions among them, but for those on i32, which are
+/// taken for coordinates.
+std::int64_t arithmetic_in(const std::vector<Expr>& roots);
 
 /// Rebuilds expressions from the leaves: every node, its children already rebuilt, is replaced by
 /// what `replace` gives for it, or kept when that is undefined. Shared nodes stay shared.

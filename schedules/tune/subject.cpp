@@ -38,12 +38,6 @@ Reads reads_of(const schedules::InputTaps& taps, int dimensions, int bytes) {
   return reads;
 }
 
-bool is_arithmetic(const Expr& e) {
-  if (e.type().is_index()) return false;
-  if (const auto* cast = e.as<Cast>()) return !cast->value.as<IntImm>() && !cast->value.as<FloatImm>();
-  return e.as<Binary>() || e.as<Unary>() || e.as<Fma>() || e.as<Select>() || e.as<Compare>();
-}
-
 std::vector<std::shared_ptr<FunctionData>> functions_of(const std::vector<Func>& funcs) {
   std::vector<std::shared_ptr<FunctionData>> functions;
   for (const Func& f : funcs) functions.push_back(f.function());
@@ -86,12 +80,6 @@ std::vector<Expr> reads_by(const FunctionData& func) {
   return reads;
 }
 
-double operations_in(const std::vector<Expr>& values) {
-  double operations = 0;
-  visit_nodes(values, [&](const Expr& e) { operations += is_arithmetic(e) ? 1 : 0; });
-  return operations;
-}
-
 /// Fills in what the CPU's model asks for. Each read of an inlined Func is taken for another point of
 /// it.
 void count_work(const std::vector<Func>& outputs, const FuncGraph& graph, Features& features) {
@@ -101,7 +89,8 @@ void count_work(const std::vector<Func>& outputs, const FuncGraph& graph, Featur
     const std::vector<Expr> reads = reads_by(*func);
     features.accesses += static_cast<double>(reads.size());
     double operations = 0;
-    for (const Definition& d : func->definitions) operations += operations_in(d.values);
+    for (const Definition& d : func->definitions)
+      operations += static_cast<double>(arithmetic_in(d.values));
     for (const Expr& read : reads) {
       const auto callee = inlined.find(read.as<Access>()->function.get());
       if (callee != inlined.end()) operations += callee->second;
@@ -137,7 +126,7 @@ Features features_of(const std::vector<Func>& outputs, const Target& target) {
       values.insert(values.end(), definition.values.begin(), definition.values.end());
     }
   }
-  features.operations = operations_in(values);
+  features.operations = static_cast<double>(arithmetic_in(values));
   if (!target.is_gpu()) count_work(outputs, graph, features);
   for (const auto& taps : taps_of(outputs, boundaries)) {
     int bytes = 4;

@@ -26,9 +26,15 @@ TEST(MathOnGpu, EverySingleHasTheHostsBitsWhenAskedFor) {
   if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
   if (std::getenv("MICA_EXHAUSTIVE_MATH") == nullptr) GTEST_SKIP() << "MICA_EXHAUSTIVE_MATH is not set";
   const std::vector<Function> functions = {
-      {"exp", [](const Expr& a) { return exp(a); }},   {"log", [](const Expr& a) { return log(a); }},
-      {"sin", [](const Expr& a) { return sin(a); }},   {"cos", [](const Expr& a) { return cos(a); }},
-      {"tanh", [](const Expr& a) { return tanh(a); }}, {"sqrt", [](const Expr& a) { return sqrt(a); }}};
+      {"exp", [](const Expr& a) { return exp(a); }},
+      {"log", [](const Expr& a) { return log(a); }},
+      {"sin", [](const Expr& a) { return sin(a); }},
+      {"cos", [](const Expr& a) { return cos(a); }},
+      {"tanh", [](const Expr& a) { return tanh(a); }},
+      {"sqrt", [](const Expr& a) { return sqrt(a); }},
+      {"third", [](const Expr& a) { return a / 3.0F; }},
+      {"tenfold", [](const Expr& a) { return a / -0.1F; }},
+      {"bfloat", [](const Expr& a) { return cast<float>(cast<bfloat16>(a)); }}};
   constexpr std::int64_t kRow = std::int64_t{1} << 16, kRows = std::int64_t{1} << 10;
   const Var x("x"), y("y");
   ImageParam u(Float(32), 2, "u");

@@ -1,6 +1,7 @@
 // Programs and schedules that random search found to go wrong, made small: further ones.
 #include <gtest/gtest.h>
 
+#include "codegen/compile.h"
 #include "codegen/iterate/iteration.h"
 #include "fuzz/random_data.h"
 #include "tests/support/check_schedules.h"
@@ -169,6 +170,39 @@ TEST(FoundByFuzzing, ColorsWithoutPoints) {
   f.update(0).split(y, outer, inner, 3, TailStrategy::GuardWithIf);
   f.update(0).reorder(inner, x).vectorize(inner, 2, TailStrategy::GuardWithIf);
   EXPECT_TRUE(matches_oracle({f}, {{20, 1}, {-20, 3}}, {}, {Target::host(), Target::host_checked()}));
+}
+
+// Rows that begin at one place for all blocks, whose number from the array's first element has a minus,
+// were taken for unaligned where the plan had found them aligned.
+TEST(FoundByFuzzing, BulkCopiesOfRowsThatBeginAtAFixedPlace) {
+  const ImageParam u(Float(32), 1, "u");
+  Func table("table"), f("f");
+  table(x) = u(x & 15);
+  f(x) = u(x) / (table(x) / u(x));
+  table.compute_at(f, "x.block").stage(u, MemoryType::Shared, LoadPolicy::Bulk);
+  f.gpu_tile(x, 4);
+  for (const std::int64_t first : {0, -4, -3}) {
+    EXPECT_TRUE(matches_oracle({f}, {{first, 20}}, {u}, gpu_targets())) << first;
+  }
+}
+
+// Of arrays of one shape the first one's min was compiled in, an odd number, and stood in the place of
+// the output's, which the plan had taken to be aligned.
+TEST(FoundByFuzzing, BulkCopiesWhereOneOfManyMinsIsCompiledIn) {
+  ImageParam u(Float(32), 1, "u");
+  Func f("f");
+  f(x) = Tuple(u(x), 1.0F);
+  f.gpu_tile(x, 4).stage(u, MemoryType::Shared, LoadPolicy::Bulk);
+  CompileOptions options;
+  options.bake = {{"u.min.0", 19}};
+  Buffer<float> in({BufferDim{19, 8, 1}}), a({BufferDim{19, 8, 1}}), b({BufferDim{19, 8, 1}});
+  in.for_each([](float& value, const auto& at) { value = static_cast<float>(at[0]); });
+  u.set(in);
+  compile(f, Target::gpu_emulator(), options).run({&a, &b});
+  for (int i = 19; i < 27; ++i) {
+    EXPECT_EQ(a(i), static_cast<float>(i));
+    EXPECT_EQ(b(i), 1.0F);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Integer arithmetic that ptxas is known to translate wrongly (codegen/llvm/avoid_ptxas_faults_llvm.h):
-// right on every target, and on a GPU in particular.
+// Integer arithmetic that ptxas is known to translate wrongly
+// (codegen/llvm/rewrites/avoid_ptxas_faults_llvm.h): right on every target, and on a GPU in particular.
 #include <functional>
 #include <string>
 #include <vector>

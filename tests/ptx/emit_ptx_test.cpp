@@ -29,6 +29,26 @@ TEST(EmitPtx, SevenPointStencilFusesExactlyWhereTheAlgorithmSays) {
   expect_assembles(ptx);
 }
 
+TEST(EmitPtx, RoundsToBfloatInOneInstruction) {
+  const Expr i = make_var("thread.x");
+  const Expr u = test::load("u", Float(32), i);
+  ir::Kernel kernel;
+  kernel.name = "narrow";
+  kernel.on_device = true;
+  kernel.params = {test::pointer("u", Float(32)), test::pointer("out", BFloat(), true)};
+  kernel.block[0] = 32;
+  kernel.body = test::store("out", i, cast(BFloat(), u));
+  ir::Module module;
+  module.name = "narrow";
+  module.kernels = {kernel};
+  for (const int sm : {80, 90}) {
+    const std::string ptx = llvm_backend::emit_ptx(module, sm, 0);
+    EXPECT_EQ(count(ptx, "cvt.rn.bf16"), 1U) << ptx;
+    EXPECT_FALSE(has(ptx, "selp")) << ptx;
+    expect_assembles(ptx, sm);
+  }
+}
+
 TEST(EmitPtx, ASeparateMultiplyAndAddStaySeparate) {
   const Expr i = make_var("thread.x");
   const Expr u = test::load("u", Float(32), i);

@@ -1,4 +1,5 @@
 // Several steps in the registers of one march.
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <string>
@@ -35,6 +36,23 @@ TEST(TimeTilePtx, ThreeAndFourStepsOfSevenPointsFitTheRegisters) {
     // A few in blocks at the edge, where tests need registers, too.
     EXPECT_LE(result.largest("bytes spill stores"), 100) << steps << " steps\n" << result.output;
   }
+}
+
+// Steps of a march stand in the code dozens of times: of 270 operations a point, in vectors of 8, two
+// steps were 260,000 lines, over which ptxas sat for minutes.
+TEST(TimeTilePtx, StepsOfManyOperationsAreWrittenOutForFewPoints) {
+  const Var x("x"), y("y");
+  const ImageParam u(BFloat(), 2, "u");
+  Func next("next");
+  Expr value = u(x, y) + u(x - 1, y - 1) + u(x + 1, y + 1);
+  for (int i = 0; i < 90; ++i) value = min(value, value * cast<bfloat16>(0.5F) + u(x, y));
+  next(x, y) = value;
+  Iteration tiled({{u, next}});
+  tiled.time_tile(2);
+  const std::string ptx = tiled.compile_to_ptx(90);
+  EXPECT_LT(std::ranges::count(ptx, '\n'), 100000);
+  const std::string plan = tiled.steps_at_once(Target::gpu_emulator()).print_plan();
+  EXPECT_NE(plan.find("block of 32 threads = 32"), std::string::npos) << plan;
 }
 
 // What a thread asks for ahead of fields stands in its registers, too: three fields of bytes by vectors

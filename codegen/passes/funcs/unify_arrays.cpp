@@ -24,8 +24,11 @@ std::map<std::string, std::string> alike_arrays(const Plan& plan, const Variant&
 void unify_arrays(Program& program) {
   std::map<std::string, Expr> symbols;
   const auto add = [&](const Expr& own, const Expr& first) {
-    const std::string& name = own.as<VarRef>()->name;
-    if (program.options.bake.count(name) == 0) symbols.emplace(name, first);
+    // A plan that took a symbol for the place that a launch finds aligned is not to get a number there.
+    const auto is_baked = [&](const Expr& symbol) {
+      return program.options.bake.count(symbol.as<VarRef>()->name) > 0;
+    };
+    if (!is_baked(own) && !is_baked(first)) symbols.emplace(own.as<VarRef>()->name, first);
   };
   for (const auto& [array, first] : alike_arrays(program.plan, program.options.variant)) {
     for (std::size_t d = 0; d < kind_of(program.plan, array).rank; ++d) {

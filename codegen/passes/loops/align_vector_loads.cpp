@@ -170,8 +170,9 @@ class Aligner {
           continue;
         }
         if (var->field == BufferField::Stride) continue;
-        if (!parameter || k != 1) return 1;
-        origin = origin.defined() ? origin + *bare : *bare;
+        if (!parameter) return 1;
+        const Expr further = k == 1 ? *bare : *bare * make_const(bare->type(), k);
+        origin = origin.defined() ? simplify(origin + further) : further;
         continue;
       }
       if (parameter && is_row_offset(atom)) continue;

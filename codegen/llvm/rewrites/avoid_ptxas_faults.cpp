@@ -9,8 +9,8 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/PatternMatch.h>
 
-#include "codegen/llvm/avoid_ptxas_faults_llvm.h"
 #include "codegen/llvm/call_asm_llvm.h"
+#include "codegen/llvm/rewrites/avoid_ptxas_faults_llvm.h"
 #include "dsl/expr/diagnostics.h"
 #include "dsl/expr/traverse.h"
 

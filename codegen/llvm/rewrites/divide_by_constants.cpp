@@ -1,0 +1,230 @@
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include "codegen/llvm/rewrites/divide_by_constants_llvm.h"
+#include "codegen/passes/math/exact_quotient.h"
+
+namespace mica::llvm_backend {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::BinaryOperator;
+using llvm::Instruction;
+using llvm::Value;
+
+/// In place of a division by a constant: the parts of its reciprocal, in lanes like the divisor's, and
+/// 2 * bits(least) - 1.
+struct Parts {
+  llvm::Constant* high;
+  llvm::Constant* low;
+  llvm::Constant* least;
+};
+
+template <typename Float, typename Bits>
+std::optional<Parts> parts_of(llvm::Type* type, Float divisor) {
+  const auto parts = passes::exact_reciprocal(divisor);
+  if (!parts) return std::nullopt;
+  llvm::Type* bits = llvm::IntegerType::get(type->getContext(), 8 * sizeof(Float));
+  if (auto* vector = llvm::dyn_cast<llvm::VectorType>(type)) {
+    bits = llvm::VectorType::getInteger(vector);
+  }
+  return Parts{llvm::ConstantFP::get(type, static_cast<double>(parts->high)),
+               llvm::ConstantFP::get(type, static_cast<double>(parts->low)),
+               llvm::ConstantInt::get(bits, 2 * std::bit_cast<Bits>(parts->least) - 1)};
+}
+
+/// Of a division that may become multiplications.
+std::optional<Parts> parts_of(const Instruction& i) {
+  if (i.getOpcode() != Instruction::FDiv) return std::nullopt;
+  llvm::Type* type = i.getType();
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(i.getOperand(1));
+  if (constant != nullptr && type->isVectorTy()) constant = constant->getSplatValue();
+  const auto* divisor = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  if (divisor == nullptr) return std::nullopt;
+  const llvm::APFloat& value = divisor->getValueAPF();
+  if (type->getScalarType()->isFloatTy()) {
+    return parts_of<float, std::uint32_t>(type, value.convertToFloat());
+  }
+  if (type->getScalarType()->isDoubleTy()) {
+    return parts_of<double, std::uint64_t>(type, value.convertToDouble());
+  }
+  return std::nullopt;
+}
+
+/// Instructions of one block that may be computed once more at their end.
+struct Stretch {
+  std::vector<Instruction*> all;  ///< in their order, stores left out
+  std::vector<std::pair<Instruction*, Parts>> divisions;
+  std::vector<llvm::StoreInst*> stores;  ///< that can be made after it
+};
+
+class Divider {
+ public:
+  explicit Divider(llvm::Function& function) : function_(function) {}
+
+  void run() {
+    std::vector<BasicBlock*> blocks;
+    for (BasicBlock& block : function_) blocks.push_back(&block);
+    for (BasicBlock* block : blocks) {
+      for (Instruction* next = &*block->getFirstNonPHIOrDbg(); next != nullptr;)
+        next = rewrite_from(next);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMostRepeated = 4096;  // instructions
+
+  static bool is_invariant(const llvm::LoadInst& load) {
+    return load.hasMetadata(llvm::LLVMContext::MD_invariant_load);
+  }
+
+  /// Rewrites the stretch that begins at `first`; where to go on, or null at the block's end.
+  Instruction* rewrite_from(Instruction* first) {
+    Stretch stretch;
+    Instruction* end = first;
+    for (; !end->isTerminator() && take(*end, stretch); end = end->getNextNode()) {
+    }
+    if (!stretch.divisions.empty()) rewrite(stretch, end);
+    return end->isTerminator() ? nullptr : end->getNextNode();
+  }
+
+  /// Adds `i` to the stretch, if it may be a part of it.
+  static bool take(Instruction& i, Stretch& stretch) {
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&i)) {
+      if (!store->isSimple()) return false;
+      // What is stored before the first division is no part of what is computed again: it may change
+      // what that loads.
+      if (stretch.divisions.empty()) {
+        stretch = {};
+      } else {
+        stretch.stores.push_back(store);
+      }
+      return true;
+    }
+    if (llvm::isa<llvm::AllocaInst>(i)) return true;  // there is one of it
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) {
+      if (!load->isSimple() || (!stretch.stores.empty() && !is_invariant(*load))) return false;
+    } else if (i.mayReadOrWriteMemory() || i.mayHaveSideEffects()) {
+      return false;
+    } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&i); call && call->isConvergent()) {
+      return false;
+    }
+    stretch.all.push_back(&i);
+    if (auto parts = parts_of(i)) stretch.divisions.emplace_back(&i, *parts);
+    return true;
+  }
+
+  /// Those that follow from a division, and are used where it ends or later.
+  static std::vector<Instruction*> results_of(const Stretch& stretch) {
+    llvm::SmallPtrSet<const Value*, 32> inside(stretch.all.begin(), stretch.all.end());
+    llvm::SmallPtrSet<const Value*, 32> inexact;
+    for (const auto& [division, parts] : stretch.divisions) inexact.insert(division);
+    std::vector<Instruction*> results;
+    for (Instruction* i : stretch.all) {
+      for (const Value* operand : i->operands()) {
+        if (inexact.contains(operand)) inexact.insert(i);
+      }
+      if (!inexact.contains(i)) continue;
+      for (const llvm::User* user : i->users()) {
+        if (inside.contains(user)) continue;
+        results.push_back(i);
+        break;
+      }
+    }
+    return results;
+  }
+
+  /// What `results` are computed from, in its order.
+  static std::vector<Instruction*> needed_for(const std::vector<Instruction*>& results,
+                                              const Stretch& stretch) {
+    llvm::SmallPtrSet<const Value*, 32> needed(results.begin(), results.end());
+    std::vector<Instruction*> repeated;
+    for (auto i = stretch.all.rbegin(); i != stretch.all.rend(); ++i) {
+      if (!needed.contains(*i)) continue;
+      repeated.push_back(*i);
+      for (const Value* operand : (*i)->operands()) needed.insert(operand);
+    }
+    return {repeated.rbegin(), repeated.rend()};
+  }
+
+  void rewrite(const Stretch& stretch, Instruction* end) {
+    const std::vector<Instruction*> results = results_of(stretch);
+    const std::vector<Instruction*> repeated = needed_for(results, stretch);
+    if (results.empty() || repeated.size() > kMostRepeated) return;
+
+    BasicBlock* before = end->getParent();
+    BasicBlock* after = before->splitBasicBlock(end);
+    BasicBlock* again = BasicBlock::Create(function_.getContext(), "again", &function_);
+    llvm::DenseMap<const Value*, Value*> exact;
+    for (Instruction* i : repeated) {
+      Instruction* copy = i->clone();
+      for (llvm::Use& operand : copy->operands()) {
+        if (Value* own = exact.lookup(operand.get())) operand.set(own);
+      }
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(copy)) {
+        load->setVolatile(true);
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
+      }
+      copy->insertInto(again, again->end());
+      exact[i] = copy;
+    }
+    llvm::BranchInst::Create(after, again);
+
+    for (llvm::StoreInst* store : stretch.stores) store->moveBefore(end->getIterator());
+    for (Instruction* result : results) {
+      auto* both = llvm::PHINode::Create(result->getType(), 2, "", after->begin());
+      result->replaceUsesWithIf(both, [&](const llvm::Use& use) {
+        const auto* user = llvm::cast<Instruction>(use.getUser());
+        return user != both && (llvm::isa<llvm::PHINode>(user) || user->getParent() != before);
+      });
+      both->addIncoming(result, before);
+      both->addIncoming(exact.lookup(result), again);
+    }
+    Value* all_exact = nullptr;
+    for (const auto& [division, parts] : stretch.divisions) {
+      Value* is_exact = multiply(division, parts);
+      llvm::IRBuilder<> at_end(before->getTerminator());
+      all_exact = all_exact == nullptr ? is_exact : at_end.CreateAnd(all_exact, is_exact);
+    }
+    before->getTerminator()->eraseFromParent();
+    llvm::IRBuilder<>(before).CreateCondBr(
+        all_exact, after, again, llvm::MDBuilder(function_.getContext()).createLikelyBranchWeights());
+  }
+
+  /// Puts multiplications in the place of `division`; whether all lanes are what it gives.
+  static Value* multiply(Instruction* division, const Parts& parts) {
+    llvm::IRBuilder<> b(division);
+    Value* x = division->getOperand(0);
+    Value* quotient = b.CreateFMA(x, parts.high, b.CreateFMul(x, parts.low));
+    Value* bits = b.CreateBitCast(x, parts.least->getType());
+    llvm::Constant* one = llvm::ConstantInt::get(bits->getType(), 1);
+    Value* size = b.CreateSub(b.CreateAdd(bits, bits), one);
+    Value* is_exact = b.CreateICmpUGE(size, parts.least);
+    if (is_exact->getType()->isVectorTy()) is_exact = b.CreateAndReduce(is_exact);
+    division->replaceAllUsesWith(quotient);
+    division->eraseFromParent();
+    return is_exact;
+  }
+
+  llvm::Function& function_;
+};
+
+}  // namespace
+
+void divide_by_constants(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) Divider(function).run();
+  }
+}
+
+}  // namespace mica::llvm_backend
