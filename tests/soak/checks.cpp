@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 
 #include "codegen/compile.h"
+#include "runtime/cache/kernel_cache.h"
 #include "runtime/cache/sha256.h"
 #include "schedules/tune/store.h"
 #include "tests/soak/problems.h"
@@ -33,6 +34,12 @@ std::vector<fs::path> entries_in(const fs::path& folder) {
   std::vector<fs::path> files = files_in(folder);
   std::erase_if(files, [](const fs::path& file) { return file.extension() != kEntry; });
   return files;
+}
+
+/// Does the cache hold so much that each store may cost it an entry?
+bool is_full(const Folder& folder) {
+  constexpr std::size_t kNearly = 64;  // of what several processes remove at once
+  return entries_in(folder.cache()).size() + kNearly >= KernelCache::kMostEntries;
 }
 
 /// What is wrong with an entry's file (runtime/cache/kernel_cache.cpp has the format); empty: nothing.
@@ -89,6 +96,9 @@ std::vector<std::string> CacheWatch::look(bool all) {
     const std::string fault = fault_of(file);
     if (!fault.empty()) faults.push_back("cache entry " + file.filename().string() + " " + fault);
   }
+  if (is_full(folder_)) {
+    std::erase_if(seen_, [](const auto& entry) { return !entry.second; });
+  }
   for (const auto& [name, there] : seen_) {
     if (!there) faults.push_back("cache entry " + name + " is gone");
   }
@@ -142,7 +152,7 @@ std::vector<std::string> check_compiled(const Folder& folder) {
     if (!wrong.empty()) faults.push_back("from the cache: blur " + line + ": " + wrong);
   }
   const std::size_t after = entries_in(folder.cache()).size();
-  if (after != before) {
+  if (after != before && !is_full(folder)) {
     faults.push_back(fmt::format("{} of {} pipelines that were in the cache are compiled anew",
                                  after - before, compiled.size()));
   }

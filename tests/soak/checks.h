@@ -10,7 +10,8 @@
 
 namespace mica::soak {
 
-/// Looks at the cache's folder from time to time: an entry that was there stays there, whole.
+/// Looks at the cache's folder from time to time: an entry that was there stays there, whole, until
+/// there are as many as the cache holds.
 class CacheWatch {
  public:
   explicit CacheWatch(const Folder& folder) : folder_(folder) {}

@@ -1,6 +1,8 @@
 #include "tests/soak/growth.h"
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -10,6 +12,26 @@ namespace mica::soak {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
+
+/// Those after the warm-up; of many, the least of some that follow each other: what is at work when a
+/// sample is taken comes and goes, what is lost stays.
+std::vector<Sample> settled(const std::vector<Sample>& all) {
+  constexpr double kWarmUp = 1.0 / 3;
+  constexpr std::size_t kLeft = 16;
+  std::vector<Sample> later;
+  const double from = all.front().seconds + kWarmUp * (all.back().seconds - all.front().seconds);
+  std::ranges::copy_if(all, std::back_inserter(later),
+                       [&](const Sample& s) { return s.seconds >= from; });
+  const std::size_t together = std::max<std::size_t>(1, later.size() / kLeft);
+  std::vector<Sample> least;
+  for (std::size_t i = 0; i + together <= later.size(); i += together) {
+    const auto first = later.begin() + static_cast<std::ptrdiff_t>(i);
+    least.push_back(
+        *std::min_element(first, first + static_cast<std::ptrdiff_t>(together),
+                          [](const Sample& a, const Sample& b) { return a.bytes < b.bytes; }));
+  }
+  return least;
+}
 
 }  // namespace
 
@@ -37,29 +59,25 @@ std::string Growth::text() const {
 Growth growth_of(const std::vector<Sample>& all) {
   Growth growth;
   if (all.empty()) return growth;
-  constexpr double kWarmUp = 1.0 / 3;
-  const double from = all.front().seconds + kWarmUp * (all.back().seconds - all.front().seconds);
-  double first = 0, last = 0, t = 0, b = 0;
-  for (const Sample& s : all) {
-    if (s.seconds < from) continue;
-    if (growth.samples++ == 0) first = s.seconds;
-    last = s.seconds;
+  const std::vector<Sample> samples = settled(all);
+  growth.samples = samples.size();
+  if (growth.samples < 3) return growth;
+  double t = 0, b = 0;
+  for (const Sample& s : samples) {
     t += s.seconds;
     b += s.bytes;
   }
-  if (growth.samples < 3) return growth;
   t /= static_cast<double>(growth.samples);
   b /= static_cast<double>(growth.samples);
   double tt = 0, tb = 0;
-  for (const Sample& s : all) {
-    if (s.seconds < from) continue;
+  for (const Sample& s : samples) {
     tt += (s.seconds - t) * (s.seconds - t);
     tb += (s.seconds - t) * (s.bytes - b);
   }
   growth.slope = tt > 0 ? tb / tt : 0;
-  growth.seconds = last - first;
-  growth.start = b + growth.slope * (first - t);
-  growth.end = b + growth.slope * (last - t);
+  growth.seconds = samples.back().seconds - samples.front().seconds;
+  growth.start = b + growth.slope * (samples.front().seconds - t);
+  growth.end = b + growth.slope * (samples.back().seconds - t);
   return growth;
 }
 

@@ -30,8 +30,8 @@ struct Growth {
   [[nodiscard]] std::string text() const;
 };
 
-/// Of the samples after a third of the whole time, the warm-up. Fewer than three: nothing is known, and
-/// `samples` says so.
+/// Of the samples after a third of the whole time, the warm-up; of more than 31 the least of every few.
+/// Fewer than three: nothing is known, and `samples` says so.
 Growth growth_of(const std::vector<Sample>& all);
 
 /// Bytes of this process in memory, after free memory was given back to the system.
