@@ -68,8 +68,8 @@ void compare_with_the_host(const std::string& type) {
   };
   const auto carried = [&](Func& f) { f(x, y, z) = (f(x, y, z - 1) + u(x, y, z)) / by(5); };
   add("points", thirds, [](Func& f) { f.gpu_tile(x, y, z, 32, 4, 1); });
-  add("vectors", thirds, [](Func& f) { f.gpu_tile(x, y, 16, 4).vectorize(x, 4).unroll(y, 2); });
-  add("choices", both, [](Func& f) { f.gpu_tile(x, y, 32, 4).unroll(y, 4); });
+  add("vectors", thirds, [](Func& f) { f.gpu_tile(x, y, z, 16, 4, 1).vectorize(x, 4).unroll(y, 2); });
+  add("choices", both, [](Func& f) { f.gpu_tile(x, y, z, 32, 4, 1).unroll(y, 4); });
   add("march", window, [&](Func& f) { f.gpu_tile(x, y, 32, 4).march(z).register_window(u, z); });
   add("carried", carried, [](Func& f) { f.gpu_tile(x, y, 32, 4); });
   for (Case& c : cases) {

@@ -43,7 +43,7 @@ TEST(ConstantDivision, BecomesTwoMultiplicationsAndOneBranchAThread) {
 
 TEST(ConstantDivision, StaysWhereMultiplicationsRoundOtherwise) {
   const ImageParam u(Float(32), 2, "u");
-  Func f = blur(u, 0.7F);
+  Func f = blur(u, 0.463F);
   f.gpu_tile(x, y, 32, 4, TailStrategy::RoundUp);
   EXPECT_EQ(count(compile_to_ptx(f, 90), "div.rn.f32"), 4);
   Func halves = blur(u, 2.0F);

@@ -32,7 +32,7 @@ template <typename Float>
 bool is_exact(std::uint64_t odd, const Reciprocal<Float>& parts) {
   constexpr int p = kBits<Float>;
   if (odd < (std::uint64_t{1} << (p - 3))) return true;
-  constexpr std::uint64_t kNearest = 9;
+  constexpr std::uint64_t kNearest = 17;
   const std::uint64_t first = std::uint64_t{1} << (p - 1), end = std::uint64_t{1} << p;
   const auto divisor = static_cast<Float>(odd);
   const int bits = std::bit_width(odd);
@@ -66,7 +66,15 @@ std::optional<Reciprocal<Float>> exact_reciprocal(Float divisor) {
   exponent += zeros - kBits<Float>;
   if (odd == 1) return std::nullopt;
   Reciprocal<Float> parts = parts_of(static_cast<Float>(odd));
-  if (!is_exact(odd, parts)) return std::nullopt;
+  const Float nearest = parts.low;
+  // What is a little more or less than 1/c may round all quotients rightly where 1/c itself does not.
+  bool is_found = is_exact(odd, parts);
+  for (const Float beside : {Float{0}, Float{1}}) {
+    if (is_found) break;
+    parts.low = std::nextafter(nearest, beside);
+    is_found = is_exact(odd, parts);
+  }
+  if (!is_found) return std::nullopt;
   parts.high = std::ldexp(parts.high, -exponent);
   parts.low = std::ldexp(parts.low, -exponent);
   if (!std::isnormal(parts.high) || !std::isnormal(parts.low)) return std::nullopt;

@@ -6,10 +6,11 @@
 // Accelerating Correctly Rounded Floating-Point Division When the Divisor Is Known in Advance, IEEE
 // Transactions on Computers 53(8), 2004, whose high is rounded to nearest). Why, of p bits: the sum
 // before its one rounding is within 2^(2-2p) of the quotient, relatively, as low < 2^(1-p) high. Let c
-// be C * 2^s, C odd. A quotient differs from each number halfway between two floats by a multiple of
-// 1/(2C) ulp, which is not 0, so a C below 2^(p-3) is too small for a wrong rounding. Of larger ones the
-// few x whose quotient is nearer to such a number than 9/(2C) ulp are found from their remainders modulo
-// C, and tried. Zeros, infinities and NaNs come out right, as both parts have the divisor's sign.
+// be C * 2^s, C odd. A quotient differs from each number halfway between two floats by an odd multiple
+// of 1/(2C) ulp, so a C below 2^(p-3) is too small for a wrong rounding. Of larger ones the few x whose
+// quotient is within 17/(2C) ulp of such a number are found from their remainders modulo C, and tried:
+// with the nearest low, and with its neighbours, whose sums are within 2^(3-2p), that is 16/(2C) ulp.
+// Zeros, infinities and NaNs come out right, as both parts have the divisor's sign.
 #pragma once
 
 #include <optional>
