@@ -36,8 +36,11 @@ std::int64_t Database::pragma(const std::string& name) const {
 
 void Database::check(int status, const char* doing) const {
   if (status == SQLITE_OK) return;
-  throw DeviceError(fmt::format("{} {}: {}", noun_, path_.string(), doing), status,
-                    handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(status));
+  std::string what = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(status);
+  // Which call of the system failed, say, of all that "disk I/O error" stands for.
+  const int detail = handle_ != nullptr ? sqlite3_extended_errcode(handle_) : status;
+  if (detail != status) what += fmt::format(" (SQLite's code {})", detail);
+  throw DeviceError(fmt::format("{} {}: {}", noun_, path_.string(), doing), status, what);
 }
 
 Statement::Statement(const Database& database, const std::string& sql) : database_(database) {

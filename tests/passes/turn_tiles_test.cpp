@@ -42,8 +42,8 @@ TEST(TurnTiles, PutAThreadsPointsAboveOneAnother) {
 }
 
 TEST(TurnTiles, AddRowsToVectorsOfHalves) {
-  EXPECT_EQ(tile_of(9, UInt(16), 8), "32 x 8, 8 of a row, 2 rows");
-  EXPECT_EQ(tile_of(9, Float(16), 4), "32 x 8, 4 of a row, 4 rows");
+  EXPECT_EQ(tile_of(9, UInt(16), 8), "32 x 8, 8 of a row, 3 rows");
+  EXPECT_EQ(tile_of(9, Float(16), 4), "32 x 8, 4 of a row, 6 rows");
   EXPECT_EQ(tile_of(9, UInt(16), 16), "256 x 1, 2 of a row, 8 rows");
 }
 

@@ -70,6 +70,21 @@ TEST(ConstantDivision, OfWhatABlockSharesIsRepeatedBetweenBarriers) {
   expect_assembles(ptx);
 }
 
+// Points that a thread computes one after the other from shared memory have one branch.
+TEST(ConstantDivision, OfPointsFromSharedMemoryIsRepeatedForAllOfAThread) {
+  const ImageParam u(Float(64), 2, "u");
+  Func f("f");
+  f(x, y) = (u(x - 1, y) + u(x + 1, y) + u(x, y - 1) + u(x, y + 1)) / 5.5;
+  f.gpu_tile(x, y, 16, 16, TailStrategy::RoundUp).unroll(x, 2).unroll(y, 2);
+  f.stage(u, MemoryType::Shared);
+  const std::string ptx = compile_to_ptx(f, 90);
+  const std::size_t first = ptx.find("fma.rn.f64"), last = ptx.rfind("fma.rn.f64");
+  ASSERT_NE(first, std::string::npos) << ptx;
+  EXPECT_EQ(count(ptx, "fma.rn.f64"), 4) << ptx;
+  EXPECT_EQ(count(ptx.substr(first, last - first), "bra"), 0) << ptx;
+  expect_assembles(ptx);
+}
+
 // A recurrence is carried from step to step: the loop takes the repeated value where there is one.
 TEST(ConstantDivision, OfARecurrenceIsCarriedOn) {
   const ImageParam u(Float(32), 2, "u");

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -84,8 +85,16 @@ class Divider {
  private:
   static constexpr std::size_t kMostRepeated = 4096;  // instructions
 
-  static bool is_invariant(const llvm::LoadInst& load) {
-    return load.hasMetadata(llvm::LLVMContext::MD_invariant_load);
+  /// Does `load` find the same before the stores and after them: what nothing changes, or what is in
+  /// another memory?
+  static bool may_pass(const llvm::LoadInst& load, const std::vector<llvm::StoreInst*>& stores) {
+    if (load.hasMetadata(llvm::LLVMContext::MD_invariant_load)) return true;
+    constexpr unsigned kAnyMemory = 0;
+    const unsigned from = load.getPointerAddressSpace();
+    return std::ranges::all_of(stores, [&](const llvm::StoreInst* store) {
+      const unsigned to = store->getPointerAddressSpace();
+      return from != to && from != kAnyMemory && to != kAnyMemory;
+    });
   }
 
   /// Rewrites the stretch that begins at `first`; where to go on, or null at the block's end.
@@ -113,7 +122,7 @@ class Divider {
     }
     if (llvm::isa<llvm::AllocaInst>(i)) return true;  // there is one of it
     if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) {
-      if (!load->isSimple() || (!stretch.stores.empty() && !is_invariant(*load))) return false;
+      if (!load->isSimple() || !may_pass(*load, stretch.stores)) return false;
     } else if (i.mayReadOrWriteMemory() || i.mayHaveSideEffects()) {
       return false;
     } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&i); call && call->isConvergent()) {

@@ -77,7 +77,7 @@ std::optional<std::size_t> giver(const directive::GpuTile& tile, std::size_t row
 /// are what such rows wait for, and rows share what lies between them. Nothing, and false, for vectors
 /// that are a thread's elements already, and where the schedule says how many rows a thread has.
 bool add_rows(Definition& definition, std::size_t at, std::vector<Directive>::iterator vectors) {
-  constexpr int kElementsOfThread = 16;
+  constexpr int kElementsOfThread = 24;
   const auto& tile = std::get<directive::GpuTile>(definition.directives[at].op);
   const auto& vector = std::get<directive::Vectorize>(vectors->op);
   const auto other = std::ranges::find_if(tile.vars, [&](const auto& var) { return var != vector.var; });

@@ -13,7 +13,7 @@
 // Of two bytes, where a tile keeps nothing and does not march, vectors of up to 16 bytes stay as they
 // are, and a thread gets more rows of them, unless the schedule says how many it has: cut out of pieces
 // of memory, wide vectors take the fewest instructions, which is what such rows wait for.
-// bench/results/2026-11-27-h100-halves.txt has figures.
+// bench/results/2026-11-27-h200-halves.txt has figures.
 //
 // Where a point has more taps than a thread has registers, its rows have none to share: a thread gets
 // one point then, and the tile so many fewer. bench/results/2026-11-27-h100-edges.txt has figures.
