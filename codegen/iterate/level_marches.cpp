@@ -6,7 +6,7 @@
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/ir/kernel.h"
-#include "dsl/expr/node_visit.h"
+#include "codegen/passes/loops/unroll_marches.h"
 #include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/march_taps.h"
 
@@ -56,17 +56,6 @@ std::int64_t registers_asked(const Iteration::State& state, const TimeLevels& ti
   return registers;
 }
 
-/// Operations of a point of the step, all Funcs behind it included.
-std::int64_t operations_of(const Func& step) {
-  std::vector<Expr> values;
-  for (const auto& func : collect_graph({step.function()}).funcs) {
-    for (const Definition& definition : func->definitions) {
-      values.insert(values.end(), definition.values.begin(), definition.values.end());
-    }
-  }
-  return arithmetic_in(values);
-}
-
 constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
 
 /// Of rows, where the step says nothing: one warp a block, whose registers hold of each point and level
@@ -99,11 +88,11 @@ std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked
   // What overlaps of narrow rows would be computed again costs more.
   const int fewest = (kPointsPerLevel * levels + kWarp - 1) / kWarp;
   while (lanes >= 2 * fewest && (registers + asked) * lanes > ir::kMostRegisters) lanes /= 2;
-  // A turn of the ring in which fields arrive stands in the code, and the steps before it and after.
-  constexpr std::int64_t kMostWrittenOut = 24000;
-  const std::int64_t written_out = operations * levels * 3 * (asked_ahead(tile) + rows + 1);
-  while (lanes > 1 && written_out * lanes > kMostWrittenOut) lanes /= 2;
-  if (written_out * lanes > kMostWrittenOut) return std::nullopt;
+  // The ring in which fields arrive is the deepest.
+  const std::int64_t written_out =
+      operations * levels * passes::steps_in_code(asked_ahead(tile) + rows + 1);
+  while (lanes > 1 && written_out * lanes > passes::kMostOperationsInCode) lanes /= 2;
+  if (written_out * lanes > passes::kMostOperationsInCode) return std::nullopt;
   Func scratch;
   const std::vector<Var> v = tile.last.args();
   scratch(v[0], v[1]) = 0;
@@ -163,7 +152,7 @@ std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeL
                                       const std::vector<Func>& fields) {
   const std::int64_t rows = rows_between_reads(state.outputs.front().func);
   const std::int64_t asked = registers_asked(state, tile, fields, rows);
-  const std::int64_t operations = operations_of(state.outputs.front().func);
+  const std::int64_t operations = arithmetic_in(collect_graph({state.outputs.front().func.function()}));
   // Sums that are cut are of few rows: of five (radius 2, f32, four steps) they took 0.24 ms a step,
   // what was read before in registers 0.12.
   const bool scatters_first = rows <= kFewRows;

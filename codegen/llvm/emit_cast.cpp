@@ -93,8 +93,8 @@ Value* narrow(Builder& b, const TargetFacts& facts, Type to, Value* value) {
   const bool is_bfloat = to.code == TypeCode::BFloat;
   if (is_bfloat && !facts.narrows_to_bfloat) return narrow_to_bfloat(b, value);
   if (!is_bfloat && !facts.native_half) return narrow_to_half(b, value);
-  llvm::Type* narrow = is_bfloat ? b.getBFloatTy() : b.getHalfTy();
-  Value* half = b.CreateFPTrunc(value, lanes_of(value->getType(), narrow));
+  llvm::Type* element = is_bfloat ? b.getBFloatTy() : b.getHalfTy();
+  Value* half = b.CreateFPTrunc(value, lanes_of(value->getType(), element));
   return b.CreateBitCast(half, lanes_of(value->getType(), b.getInt16Ty()));
 }
 

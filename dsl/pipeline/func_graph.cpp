@@ -208,6 +208,16 @@ bool FuncGraph::is_output(const FunctionData* f) const {
   return std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.get() == f; });
 }
 
+std::int64_t arithmetic_in(const FuncGraph& graph) {
+  std::vector<Expr> values;
+  for (const auto& func : graph.funcs) {
+    for (const Definition& definition : func->definitions) {
+      values.insert(values.end(), definition.values.begin(), definition.values.end());
+    }
+  }
+  return arithmetic_in(values);
+}
+
 FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& outputs) {
   if (outputs.empty()) throw UserError("a pipeline needs at least one output Func");
   FuncGraph graph;

@@ -53,6 +53,8 @@ struct FuncGraph {
 FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& outputs);
 /// The same of a pipeline that is to be compiled. UserError: a definition of more nodes than kMostNodes.
 FuncGraph collect_graph_to_compile(const std::vector<std::shared_ptr<FunctionData>>& outputs);
+/// Of one point of every Func: arithmetic_in (dsl/expr/node_visit.h) of all values.
+std::int64_t arithmetic_in(const FuncGraph& graph);
 /// How deep an expression may become when every Func is computed inline (dsl/expr/deep_stack.h).
 std::int64_t depth_of(const FuncGraph& graph);
 

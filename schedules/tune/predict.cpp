@@ -7,6 +7,7 @@
 #include "codegen/analysis/traffic/traffic.h"
 #include "codegen/ir/kernel.h"
 #include "codegen/iterate/time_levels.h"
+#include "codegen/passes/loops/unroll_marches.h"
 #include "runtime/cuda/gpu_facts.h"
 #include "runtime/run/gpu_timer.h"
 #include "schedules/tune/occupancy.h"
@@ -105,12 +106,10 @@ struct Effort {
   bool hides_shared = false;
 };
 
-/// Steps of a march that stand in the code: those at its ends and a turn, of each as many as the deepest
-/// ring in registers has planes (codegen/passes/loops/unroll_marches.h).
 double steps_in_code(const KernelTraffic& kernel, const Work& work) {
   std::int64_t deepest = 1;
   for (const HeldArray& held : kernel.held) deepest = std::max(deepest, held.planes);
-  return work.steps > 1 && deepest > 1 ? 3 * static_cast<double>(deepest) : 1;
+  return work.steps > 1 ? static_cast<double>(passes::steps_in_code(deepest)) : 1;
 }
 
 /// Of one step of an algorithm, or of no Iteration.
@@ -158,9 +157,9 @@ Effort effort_of_levels(const Subject& subject, const TuneCandidate& candidate,
 
 double time_of(const KernelTraffic& kernel, const Work& work, const Effort& effort, const Rates& rates,
                const GpuFacts& gpu, const KernelInfo* made) {
-  // More than this take the compiler and the assembler minutes: eight fields with windows of seven
-  // planes 9 s point by point, 50 s in vectors of four.
-  constexpr double kMostOperations = 8000, kMostWrittenOut = 24000;
+  // Eight fields with windows of seven planes took the compiler and the assembler 9 s point by point,
+  // 50 s in vectors of four.
+  constexpr double kMostOperations = 8000;
   const auto check = [&](double operations, double most, const char* where) {
     if (operations <= most) return;
     throw UserError("a thread of " + kernel.name + " has " +
@@ -168,7 +167,7 @@ double time_of(const KernelTraffic& kernel, const Work& work, const Effort& effo
                     "; at most " + std::to_string(static_cast<std::int64_t>(most)) + " are tried");
   };
   check(effort.operations, kMostOperations, "a step");
-  check(effort.written_out, kMostWrittenOut, "its code");
+  check(effort.written_out, passes::kMostOperationsInCode, "its code");
   const Registers registers = registers_of(effort.registers, most_registers(kernel, work, gpu), made);
   KernelInfo info;
   for (int i = 0; i < 3; ++i) info.shape.block[i] = static_cast<std::uint32_t>(kernel.threads[i]);

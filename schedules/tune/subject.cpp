@@ -119,14 +119,10 @@ Features features_of(const std::vector<Func>& outputs, const Target& target) {
       static_cast<std::size_t>(std::ranges::count_if(graph.funcs, [&](const auto& func) {
         return !graph.is_output(func.get()) && !passes::only_moves(*func);
       }));
-  std::vector<Expr> values;
   for (const auto& func : graph.funcs) {
     features.plain = features.plain && func->definitions.size() == 1 && !func->definitions[0].recurrence;
-    for (const auto& definition : func->definitions) {
-      values.insert(values.end(), definition.values.begin(), definition.values.end());
-    }
   }
-  features.operations = static_cast<double>(arithmetic_in(values));
+  features.operations = static_cast<double>(arithmetic_in(graph));
   if (!target.is_gpu()) count_work(outputs, graph, features);
   for (const auto& taps : taps_of(outputs, boundaries)) {
     int bytes = 4;

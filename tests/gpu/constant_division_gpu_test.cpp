@@ -12,6 +12,7 @@
 
 #include "fuzz/compare_memory.h"
 #include "tests/support/check_targets.h"
+#include "tests/support/float_bits.h"
 
 namespace mica::test {
 namespace {
@@ -21,7 +22,6 @@ const Var x("x"), y("y"), z("z");
 /// Zeros, infinities, NaNs, small and large numbers and any bits.
 template <typename Float>
 void fill(Buffer<Float>& buffer) {
-  using Bits = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
   using Limits = std::numeric_limits<Float>;
   std::mt19937_64 random(1);
   buffer.for_each([&](Float& value, const auto&) {
@@ -33,7 +33,7 @@ void fill(Buffer<Float>& buffer) {
       case 1: value = std::ldexp(plain, -size); break;
       case 2: value = -std::ldexp(plain, size); break;
       case 3: value = bits % 64 == 0 ? Limits::infinity() : Limits::denorm_min() * (bits % 100); break;
-      case 4: value = std::bit_cast<Float>(static_cast<Bits>(bits)); break;
+      case 4: value = std::bit_cast<Float>(static_cast<BitsOf<Float>>(bits)); break;
       default: value = plain; break;
     }
   });

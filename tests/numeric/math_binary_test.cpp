@@ -14,17 +14,10 @@
 #include "fuzz/reference_math.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/expr_value.h"
+#include "tests/support/float_bits.h"
 
 namespace mica::test {
 namespace {
-
-template <typename F>
-using Bits = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
-
-template <typename F>
-bool same(F a, F b) {
-  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<Bits<F>>(a) == std::bit_cast<Bits<F>>(b);
-}
 
 /// Pairs of special values, of any bits, and of like size.
 template <typename F>
@@ -52,7 +45,7 @@ std::vector<std::pair<F, F>> pairs(int count) {
     for (const F b : special) all.emplace_back(a, b);
   }
   std::mt19937_64 random(7);
-  const auto any = [&] { return std::bit_cast<F>(static_cast<Bits<F>>(random())); };
+  const auto any = [&] { return std::bit_cast<F>(static_cast<BitsOf<F>>(random())); };
   const auto ordinary = [&] {
     return std::ldexp(static_cast<F>(static_cast<std::int64_t>(random())),
                       -66 + static_cast<int>(random() % 8));
@@ -81,7 +74,7 @@ void expect_near_the_c_library() {
       ASSERT_LE(error_in_ulp(angle, exact), 2) << std::hexfloat << a << ", " << b;
       ASSERT_EQ(std::signbit(angle), std::signbit(exact)) << a << ", " << b;
     }
-    ASSERT_TRUE(same(reference_fmod(a, b), std::fmod(a, b))) << std::hexfloat << a << ", " << b;
+    ASSERT_TRUE(same_number(reference_fmod(a, b), std::fmod(a, b))) << std::hexfloat << a << ", " << b;
   }
 }
 

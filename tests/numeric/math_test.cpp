@@ -22,6 +22,7 @@
 #include "dsl/expr/traverse.h"
 #include "fuzz/reference_math.h"
 #include "tests/support/expr_value.h"
+#include "tests/support/float_bits.h"
 
 namespace mica::test {
 namespace {
@@ -29,8 +30,6 @@ namespace {
 constexpr double kAllowed = 2.0;  // ulp
 constexpr double kWrong = std::numeric_limits<double>::infinity();
 
-template <typename F>
-using Bits = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
 template <typename F>
 constexpr F kInf = std::numeric_limits<F>::infinity();
 template <typename F>
@@ -122,7 +121,7 @@ std::vector<F> special_values() {
 /// magnitudes from 2^-16 to 2^16.
 template <typename F>
 void for_each_sample(int count, const std::function<void(F)>& visit) {
-  using U = Bits<F>;
+  using U = BitsOf<F>;
   constexpr int kFraction = std::numeric_limits<F>::digits - 1;
   constexpr int kBias = std::numeric_limits<F>::max_exponent - 1;
   std::mt19937_64 random(20240817);
@@ -201,7 +200,7 @@ void for_each_pair(int count, const std::function<void(F, F)>& visit) {
   std::mt19937_64 random(7);
   const auto range = static_cast<long double>(std::numeric_limits<F>::max_exponent) * 1.1L;
   for (int i = 0; i < count; ++i) {
-    const auto any_x = static_cast<Bits<F>>(random()), any_y = static_cast<Bits<F>>(random());
+    const auto any_x = static_cast<BitsOf<F>>(random()), any_y = static_cast<BitsOf<F>>(random());
     F x = std::bit_cast<F>(any_x), y = std::bit_cast<F>(any_y);
     if (i % 4 == 1) y = static_cast<F>(static_cast<int>(random() % 41) - 20);
     if (i % 4 > 1) {
@@ -283,8 +282,8 @@ TEST(MathSpecialValues, FunctionsFollowAnnexF) {
 }
 
 template <typename F>
-Bits<F> bits_of(F x) {
-  return std::bit_cast<Bits<F>>(x);
+BitsOf<F> bits_of(F x) {
+  return std::bit_cast<BitsOf<F>>(x);
 }
 
 template <typename F>

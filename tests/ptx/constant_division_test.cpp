@@ -85,6 +85,20 @@ TEST(ConstantDivision, OfPointsFromSharedMemoryIsRepeatedForAllOfAThread) {
   expect_assembles(ptx);
 }
 
+// So long a sum is taken apart: each part has its own branch, and none is left to divisions.
+TEST(ConstantDivision, OfLongSumsIsRepeatedInParts) {
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  Expr sum = u(x, y) / 3;
+  for (int i = 1; i < 3000; ++i) sum = sum + u(x + i, y) / 3;
+  f(x, y) = sum;
+  f.gpu_tile(x, y, 32, 4, TailStrategy::RoundUp);
+  const std::string ptx = compile_to_ptx(f, 90);
+  EXPECT_EQ(count(ptx, "fma.rn.f32"), 3000);
+  EXPECT_EQ(count(ptx, "div.rn.f32"), 3000);
+  EXPECT_EQ(count(ptx.substr(0, ptx.find("fma.rn.f32")), "div.rn.f32"), 0);
+}
+
 // A recurrence is carried from step to step: the loop takes the repeated value where there is one.
 TEST(ConstantDivision, OfARecurrenceIsCarriedOn) {
   const ImageParam u(Float(32), 2, "u");

@@ -18,6 +18,19 @@ using test::ptx_of;
 
 bool has(const std::string& text, const std::string& word) { return count(text, word) > 0; }
 
+/// A kernel each of whose 32 threads makes one element of `out` of one of `u`, an f32.
+template <typename Make>
+ir::Kernel point_by_point(Type out, const Make& make) {
+  const Expr i = make_var("thread.x");
+  ir::Kernel kernel;
+  kernel.name = "points";
+  kernel.on_device = true;
+  kernel.params = {test::pointer("u", Float(32)), test::pointer("out", out, true)};
+  kernel.block[0] = 32;
+  kernel.body = test::store("out", i, make(test::load("u", Float(32), i)));
+  return kernel;
+}
+
 TEST(EmitPtx, SevenPointStencilFusesExactlyWhereTheAlgorithmSays) {
   const std::string ptx = ptx_of(test::seven_point_gpu());
   EXPECT_EQ(count(ptx, "fma.rn.f32"), 6U) << ptx;
@@ -30,19 +43,9 @@ TEST(EmitPtx, SevenPointStencilFusesExactlyWhereTheAlgorithmSays) {
 }
 
 TEST(EmitPtx, RoundsToBfloatInOneInstruction) {
-  const Expr i = make_var("thread.x");
-  const Expr u = test::load("u", Float(32), i);
-  ir::Kernel kernel;
-  kernel.name = "narrow";
-  kernel.on_device = true;
-  kernel.params = {test::pointer("u", Float(32)), test::pointer("out", BFloat(), true)};
-  kernel.block[0] = 32;
-  kernel.body = test::store("out", i, cast(BFloat(), u));
-  ir::Module module;
-  module.name = "narrow";
-  module.kernels = {kernel};
+  const ir::Kernel kernel = point_by_point(BFloat(), [](const Expr& u) { return cast(BFloat(), u); });
   for (const int sm : {80, 90}) {
-    const std::string ptx = llvm_backend::emit_ptx(module, sm, 0);
+    const std::string ptx = ptx_of(kernel, sm);
     EXPECT_EQ(count(ptx, "cvt.rn.bf16"), 1U) << ptx;
     EXPECT_FALSE(has(ptx, "selp")) << ptx;
     expect_assembles(ptx, sm);
@@ -50,15 +53,7 @@ TEST(EmitPtx, RoundsToBfloatInOneInstruction) {
 }
 
 TEST(EmitPtx, ASeparateMultiplyAndAddStaySeparate) {
-  const Expr i = make_var("thread.x");
-  const Expr u = test::load("u", Float(32), i);
-  ir::Kernel kernel;
-  kernel.name = "muladd";
-  kernel.on_device = true;
-  kernel.params = {test::pointer("u", Float(32)), test::pointer("out", Float(32), true)};
-  kernel.block[0] = 32;
-  kernel.body = test::store("out", i, u * u + u);
-  const std::string ptx = ptx_of(kernel);
+  const std::string ptx = ptx_of(point_by_point(Float(32), [](const Expr& u) { return u * u + u; }));
   EXPECT_TRUE(has(ptx, "mul.rn.f32")) << ptx;
   EXPECT_TRUE(has(ptx, "add.rn.f32")) << ptx;
   EXPECT_FALSE(has(ptx, "fma")) << ptx;

@@ -6,21 +6,15 @@
 #include <cstdint>
 #include <limits>
 #include <random>
-#include <type_traits>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/float_bits.h"
 
 namespace mica::passes {
 namespace {
 
-template <typename Float>
-using Bits = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
-
-template <typename Float>
-bool same(Float a, Float b) {
-  return (std::isnan(a) && std::isnan(b)) ||
-         std::bit_cast<Bits<Float>>(a) == std::bit_cast<Bits<Float>>(b);
-}
+using test::same_number;
 
 template <typename Float>
 Float quotient(Float x, const Reciprocal<Float>& by) {
@@ -34,7 +28,8 @@ TEST(ExactQuotient, EveryFloatDividedByAConstantIsRoundedRightly) {
     ASSERT_TRUE(by) << c;
     for (std::uint32_t significand = 0; significand < 1U << 23; ++significand) {
       const float x = std::bit_cast<float>(0x3f800000U | significand);
-      if (!same(quotient(x, *by), x / c)) FAIL() << x << " / " << c << " became " << quotient(x, *by);
+      if (!same_number(quotient(x, *by), x / c))
+        FAIL() << x << " / " << c << " became " << quotient(x, *by);
     }
   }
 }
@@ -46,11 +41,13 @@ TEST(ExactQuotient, SpecialAndExtremeNumbersAreDividedRightly) {
     ASSERT_TRUE(by) << c;
     for (const float x : {0.0F, -0.0F, Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),
                           Limits::max(), -Limits::max(), by->least, -by->least}) {
-      EXPECT_TRUE(same(quotient(x, *by), x / c)) << x << " / " << c << " became " << quotient(x, *by);
+      EXPECT_TRUE(same_number(quotient(x, *by), x / c))
+          << x << " / " << c << " became " << quotient(x, *by);
     }
     // All sizes from `least` on, with overflow at the end.
     for (float x = by->least * 0x1.8p0F; std::isfinite(x); x *= 1.37F) {
-      EXPECT_TRUE(same(quotient(x, *by), x / c)) << x << " / " << c << " became " << quotient(x, *by);
+      EXPECT_TRUE(same_number(quotient(x, *by), x / c))
+          << x << " / " << c << " became " << quotient(x, *by);
     }
   }
 }
@@ -70,7 +67,8 @@ TEST(ExactQuotient, DoublesAreDividedRightly) {
       // Half of them numerators whose quotients are nearly halfway between two numbers.
       double x = 1.0 + static_cast<double>(random() >> 12) * 0x1p-52;
       if (k % 2 == 0) x = std::fma(x, c, x * c * 0x1p-53);
-      if (!same(quotient(x, *by), x / c)) FAIL() << x << " / " << c << " became " << quotient(x, *by);
+      if (!same_number(quotient(x, *by), x / c))
+        FAIL() << x << " / " << c << " became " << quotient(x, *by);
     }
   }
   EXPECT_GT(divided, 3000);

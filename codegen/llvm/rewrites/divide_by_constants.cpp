@@ -9,7 +9,6 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 
 #include "codegen/llvm/rewrites/divide_by_constants_llvm.h"
@@ -19,7 +18,6 @@ namespace mica::llvm_backend {
 namespace {
 
 using llvm::BasicBlock;
-using llvm::BinaryOperator;
 using llvm::Instruction;
 using llvm::Value;
 
@@ -44,13 +42,10 @@ std::optional<Parts> parts_of(llvm::Type* type, Float divisor) {
                llvm::ConstantInt::get(bits, 2 * std::bit_cast<Bits>(parts->least) - 1)};
 }
 
-/// Of a division that may become multiplications.
-std::optional<Parts> parts_of(const Instruction& i) {
-  if (i.getOpcode() != Instruction::FDiv) return std::nullopt;
-  llvm::Type* type = i.getType();
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(i.getOperand(1));
-  if (constant != nullptr && type->isVectorTy()) constant = constant->getSplatValue();
-  const auto* divisor = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+std::optional<Parts> parts_of(const llvm::Constant& constant) {
+  llvm::Type* type = constant.getType();
+  const auto* divisor = llvm::dyn_cast_or_null<llvm::ConstantFP>(
+      type->isVectorTy() ? constant.getSplatValue() : &constant);
   if (divisor == nullptr) return std::nullopt;
   const llvm::APFloat& value = divisor->getValueAPF();
   if (type->getScalarType()->isFloatTy()) {
@@ -71,11 +66,9 @@ struct Stretch {
 
 class Divider {
  public:
-  explicit Divider(llvm::Function& function) : function_(function) {}
-
-  void run() {
+  void run(llvm::Function& function) {
     std::vector<BasicBlock*> blocks;
-    for (BasicBlock& block : function_) blocks.push_back(&block);
+    for (BasicBlock& block : function) blocks.push_back(&block);
     for (BasicBlock* block : blocks) {
       for (Instruction* next = &*block->getFirstNonPHIOrDbg(); next != nullptr;)
         next = rewrite_from(next);
@@ -83,7 +76,7 @@ class Divider {
   }
 
  private:
-  static constexpr std::size_t kMostRepeated = 4096;  // instructions
+  static constexpr std::size_t kLongest = 4096;  // instructions of a stretch
 
   /// Does `load` find the same before the stores and after them: what nothing changes, or what is in
   /// another memory?
@@ -101,14 +94,16 @@ class Divider {
   Instruction* rewrite_from(Instruction* first) {
     Stretch stretch;
     Instruction* end = first;
-    for (; !end->isTerminator() && take(*end, stretch); end = end->getNextNode()) {
+    while (!end->isTerminator() && stretch.all.size() < kLongest && take(*end, stretch)) {
+      end = end->getNextNode();
     }
     if (!stretch.divisions.empty()) rewrite(stretch, end);
-    return end->isTerminator() ? nullptr : end->getNextNode();
+    if (end->isTerminator()) return nullptr;
+    return end == first ? end->getNextNode() : end;
   }
 
   /// Adds `i` to the stretch, if it may be a part of it.
-  static bool take(Instruction& i, Stretch& stretch) {
+  bool take(Instruction& i, Stretch& stretch) {
     if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&i)) {
       if (!store->isSimple()) return false;
       // What is stored before the first division is no part of what is computed again: it may change
@@ -129,7 +124,12 @@ class Divider {
       return false;
     }
     stretch.all.push_back(&i);
-    if (auto parts = parts_of(i)) stretch.divisions.emplace_back(&i, *parts);
+    const auto* divisor =
+        i.getOpcode() == Instruction::FDiv ? llvm::dyn_cast<llvm::Constant>(i.getOperand(1)) : nullptr;
+    if (divisor == nullptr) return true;
+    const auto [parts, is_new] = parts_.try_emplace(divisor);
+    if (is_new) parts->second = parts_of(*divisor);
+    if (parts->second) stretch.divisions.emplace_back(&i, *parts->second);
     return true;
   }
 
@@ -166,16 +166,15 @@ class Divider {
     return {repeated.rbegin(), repeated.rend()};
   }
 
-  void rewrite(const Stretch& stretch, Instruction* end) {
+  static void rewrite(const Stretch& stretch, Instruction* end) {
     const std::vector<Instruction*> results = results_of(stretch);
-    const std::vector<Instruction*> repeated = needed_for(results, stretch);
-    if (results.empty() || repeated.size() > kMostRepeated) return;
+    if (results.empty()) return;
 
     BasicBlock* before = end->getParent();
     BasicBlock* after = before->splitBasicBlock(end);
-    BasicBlock* again = BasicBlock::Create(function_.getContext(), "again", &function_);
+    BasicBlock* again = BasicBlock::Create(before->getContext(), "again", before->getParent());
     llvm::DenseMap<const Value*, Value*> exact;
-    for (Instruction* i : repeated) {
+    for (Instruction* i : needed_for(results, stretch)) {
       Instruction* copy = i->clone();
       for (llvm::Use& operand : copy->operands()) {
         if (Value* own = exact.lookup(operand.get())) operand.set(own);
@@ -207,7 +206,7 @@ class Divider {
     }
     before->getTerminator()->eraseFromParent();
     llvm::IRBuilder<>(before).CreateCondBr(
-        all_exact, after, again, llvm::MDBuilder(function_.getContext()).createLikelyBranchWeights());
+        all_exact, after, again, llvm::MDBuilder(before->getContext()).createLikelyBranchWeights());
   }
 
   /// Puts multiplications in the place of `division`; whether all lanes are what it gives.
@@ -225,14 +224,15 @@ class Divider {
     return is_exact;
   }
 
-  llvm::Function& function_;
+  llvm::DenseMap<const llvm::Constant*, std::optional<Parts>> parts_;  ///< of divisors that were met
 };
 
 }  // namespace
 
 void divide_by_constants(llvm::Module& module) {
+  Divider divider;
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) Divider(function).run();
+    if (!function.isDeclaration()) divider.run(function);
   }
 }
 

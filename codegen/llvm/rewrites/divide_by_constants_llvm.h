@@ -21,8 +21,7 @@ namespace mica::llvm_backend {
 ///
 /// Loads of `again` are volatile, or LLVM would keep the first ones' values in registers for it. Stores
 /// between divisions are made after the last one where nothing is read in between that they may change.
-/// Left as they are: vectors by different constants, stretches in which more than 4096 instructions
-/// would be repeated.
+/// A stretch ends after 4096 instructions. Vectors by different constants are left as they are.
 void divide_by_constants(llvm::Module& module);
 
 }  // namespace mica::llvm_backend

@@ -216,13 +216,11 @@ Dealt deal_box(const Program& program, const FunctionData& func, const Definitio
   Dealt dealt = program.options.variant.aligned || by_threads
                     ? deal(policy, prefix, func.args, extent, place.threads, crew)
                     : deal_rows(prefix, extent, crew);
-  Expr side = constant(0);
+  if (lanes > 1) dealt.offset[0] = dealt.offset[0] * constant(lanes);
   if (again > 0) {
-    side = dealt.offset[1];
+    dealt.offset[0] = dealt.offset[0] + dealt.offset[1] * constant(again);
     dealt.offset.erase(dealt.offset.begin() + 1);
   }
-  if (lanes > 1) dealt.offset[0] = dealt.offset[0] * constant(lanes);
-  dealt.offset[0] = dealt.offset[0] + side * constant(again);
   return dealt;
 }
 

@@ -23,16 +23,16 @@ std::map<std::string, std::string> alike_arrays(const Plan& plan, const Variant&
 
 void unify_arrays(Program& program) {
   std::map<std::string, Expr> symbols;
+  const auto is_baked = [&](const Expr& symbol) {
+    return program.options.bake.count(symbol.as<VarRef>()->name) > 0;
+  };
   const auto add = [&](const Expr& own, const Expr& first) {
-    // A plan that took a symbol for the place that a launch finds aligned is not to get a number there.
-    const auto is_baked = [&](const Expr& symbol) {
-      return program.options.bake.count(symbol.as<VarRef>()->name) > 0;
-    };
-    if (!is_baked(own) && !is_baked(first)) symbols.emplace(own.as<VarRef>()->name, first);
+    if (!is_baked(own)) symbols.emplace(own.as<VarRef>()->name, first);
   };
   for (const auto& [array, first] : alike_arrays(program.plan, program.options.variant)) {
     for (std::size_t d = 0; d < kind_of(program.plan, array).rank; ++d) {
-      add(min_symbol(array, d), min_symbol(first, d));
+      // A plan that took a min for the place that a launch finds aligned is not to get a number there.
+      if (!is_baked(min_symbol(first, d))) add(min_symbol(array, d), min_symbol(first, d));
       add(extent_symbol(array, d), extent_symbol(first, d));
     }
   }

@@ -5,9 +5,9 @@
 //   after   rows of u.stride.1, held in u.extent.1
 //
 // Strides appear in the nest with flatten_storage, which asks alike_arrays itself.
-// Symbols that the user has compiled in stay what they are, and none gives way to one of them.
+// Symbols that the user has compiled in stay what they are, and no min gives way to one of them.
 // Requires: build_loop_nest. Ensures: no min or extent of an array that another one stands for is left
-// in a nest, but where one of the two is compiled in.
+// in a nest, but such that bake_symbols replaces, and mins where the other's is compiled in.
 #pragma once
 
 #include <map>

@@ -171,7 +171,7 @@ class Aligner {
         }
         if (var->field == BufferField::Stride) continue;
         if (!parameter) return 1;
-        const Expr further = k == 1 ? *bare : *bare * make_const(bare->type(), k);
+        const Expr further = simplify(*bare * make_const(bare->type(), k));
         origin = origin.defined() ? simplify(origin + further) : further;
         continue;
       }

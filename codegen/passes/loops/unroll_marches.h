@@ -23,9 +23,18 @@
 // two of turns, which split_blocks knows by it.
 #pragma once
 
+#include <cstdint>
+
 #include "codegen/program.h"
 
 namespace mica::passes {
+
+/// Steps of a march that stand in the code: those at its ends and a turn, of each as many as the deepest
+/// ring in registers has planes.
+constexpr std::int64_t steps_in_code(std::int64_t deepest) { return deepest > 1 ? 3 * deepest : 1; }
+/// Operations of a thread that should stand in the code of a kernel at most: more than these take the
+/// compiler and the assembler minutes.
+inline constexpr std::int64_t kMostOperationsInCode = 24000;
 
 void unroll_marches(Program& program);
 

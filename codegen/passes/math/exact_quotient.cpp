@@ -12,7 +12,7 @@ namespace {
 template <typename Float>
 constexpr int kBits = std::numeric_limits<Float>::digits;
 
-/// An integer power of two less than 2^62 divided modulo an odd number: value / 2^halvings.
+/// value / 2^halvings modulo an odd number; both are below 2^62.
 std::uint64_t halved(std::uint64_t value, int halvings, std::uint64_t modulus) {
   for (int i = 0; i < halvings; ++i) value = value % 2 == 0 ? value / 2 : (value + modulus) / 2;
   return value;
