@@ -27,10 +27,8 @@ struct TunedFunc {
 };
 
 /// May a schedule other than the compiler's choice come from here? A model may choose one, if the
-/// environment variable MICA_TUNE is not 0 (for the steps of an Iteration on a GPU only), and there may
-/// be a store of tuned schedules.
+/// environment variable MICA_TUNE is not 0, and there may be a store of tuned schedules.
 bool may_be_tuned();
-bool may_steps_be_tuned(const Target& target);
 
 /// The schedule that the store has for `output` on such a target and the grid of its arrays `outputs`,
 /// one for each of its values, of their types; where it has none and

@@ -236,7 +236,7 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
 
 HostTile host_tile(int dimensions) {
   // Chosen so that a few planes of each level stay in a core's L2.
-  constexpr int kPoints = 4096, kTileX = 1024, kChunkOfRows = 256, kTileY = 16, kChunkOfPlanes = 64;
+  constexpr int kPoints = 4096, kTileX = 1024, kChunkOfRows = 256, kTileY = 32, kChunkOfPlanes = 64;
   if (dimensions == 1) return {.slowest = kPoints};
   if (dimensions == 2) return {.x = kTileX, .slowest = kChunkOfRows};
   return {.y = kTileY, .slowest = kChunkOfPlanes};

@@ -69,7 +69,7 @@ void compile_found(const Iteration::State& state, Tuned& tuned, bool in_lines, s
 std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration::State>& state,
                                                 const RunSetup& setup, std::int64_t at_once) {
   const Target& target = setup.target();
-  if (at_once < 1 || !may_steps_be_tuned(target)) return state;
+  if (at_once < 1 || !may_be_tuned()) return state;
   const bool whole = setup.is_whole();
   const std::lock_guard lock(state->tuning);
   auto known = std::find_if(state->tuned.begin(), state->tuned.end(), [&](const Tuned& tuned) {

@@ -100,19 +100,6 @@ Family several_fields(const Subject& subject) {
            {"stream", {0, 1}}}};
 }
 
-/// Steps at once whose levels reach no farther beside a block than the grid does.
-Values steps_at_once(const Subject& subject) {
-  Values values;
-  for (const std::int64_t steps : {2, 3, 4, 6, 8, 10, 12, 16}) {
-    bool fits = subject.stepping() != nullptr && steps <= subject.stepping()->most;
-    for (std::size_t d = 0; d < subject.extents().size(); ++d) {
-      fits = fits && subject.features().reach_inside[d] * (steps - 1) <= subject.extents()[d];
-    }
-    if (fits) values.push_back(steps);
-  }
-  return values;
-}
-
 /// Several steps in one march: in three dimensions warps beside each other in y, in two one warp a
 /// block.
 std::optional<Family> levels(const Subject& subject) {
@@ -234,6 +221,18 @@ std::size_t Family::size() const {
   std::size_t size = 1;
   for (const Axis& axis : axes) size *= axis.values.size();
   return size;
+}
+
+std::vector<std::int64_t> steps_at_once(const Subject& subject) {
+  std::vector<std::int64_t> values;
+  for (const std::int64_t steps : {2, 3, 4, 6, 8, 10, 12, 16}) {
+    bool fits = subject.stepping() != nullptr && steps <= subject.stepping()->most;
+    for (std::size_t d = 0; d < subject.extents().size(); ++d) {
+      fits = fits && subject.features().reach_inside[d] * (steps - 1) <= subject.extents()[d];
+    }
+    if (fits) values.push_back(steps);
+  }
+  return values;
 }
 
 std::vector<Family> families_of(const Subject& subject) {

@@ -27,6 +27,10 @@ struct Family {
   [[nodiscard]] std::size_t size() const;
 };
 
+/// How many steps may be taken at once: 2, 3, 4, 6 and so on whose levels reach no farther beside a
+/// block than the grid does. None of a Func that is no step.
+std::vector<std::int64_t> steps_at_once(const Subject& subject);
+
 /// The families that suit the algorithm's shape on the target: what it reads decides, never its name.
 /// Values that cannot differ on this grid (tiles wider than it) are left out.
 std::vector<Family> families_of(const Subject& subject);

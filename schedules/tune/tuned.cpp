@@ -24,10 +24,13 @@ bool tune_now() { return wish() != "" && wish() != "0" && wish() != "model"; }
 /// Runs, or steps, in which `choice` saves the time that it takes to compile it: who has run so often is
 /// taken to go on. Of several steps at once the code is long, and a few are tried.
 double pays_after(const tuning::Choice& choice, const Target& target) {
-  constexpr double kSingle = 0.5, kSeveral = 2.5, kOnHost = 0.2;  // seconds
+  constexpr double kSingle = 0.5, kSeveral = 2.5, kOnHost = 0.2, kSeveralOnHost = 1;  // seconds
   if (wish() == "model") return 0;
   const bool several = choice.better.front().steps() > 1;
-  return (several ? kSeveral : target.is_gpu() ? kSingle : kOnHost) / choice.saved;
+  const double seconds = target.is_gpu() ? (several ? kSeveral : kSingle)
+                         : several       ? kSeveralOnHost
+                                         : kOnHost;
+  return seconds / choice.saved;
 }
 
 /// Says what a search came to.
@@ -60,9 +63,8 @@ bool is_there(const std::filesystem::path& path) {
 /// Is there anything to be asked of the store, or of a search?
 bool is_searched() { return tune_now() || is_there(tuning::TuneStore::path_from_environment()); }
 
-/// May the model choose; of an Iteration, of its steps?
+/// May the model choose?
 bool may_choose() { return wish() != "0"; }
-bool may_choose_steps(const Target& target) { return may_choose() && target.is_gpu(); }
 
 /// Tells the subject how a run's outputs lie in memory. False: in no way that a schedule is made for.
 bool lie_as(tuning::Subject& subject, const std::vector<AnyBuffer*>& outputs) {
@@ -99,7 +101,6 @@ auto or_told(const std::string& name, const Work& work) -> decltype(work()) {
 }  // namespace
 
 bool may_be_tuned() { return may_choose() || is_searched(); }
-bool may_steps_be_tuned(const Target& target) { return may_choose_steps(target) || is_searched(); }
 
 std::optional<TunedFunc> tuned(const Func& output, const Target& target,
                                const std::vector<AnyBuffer*>& outputs, const RunOptions& options) {
@@ -140,8 +141,7 @@ TunedRun tuned_steps(const Iteration::State& state, const iterate::RunSetup& run
     }
     const bool several_funcs = state.outputs.size() > 1;
     const auto extents = tuning::extents_of(run.boxes().front());
-    const bool choosable =
-        may_choose_steps(run.target()) && !several_funcs && tuning::is_worth_choosing(extents);
+    const bool choosable = may_choose() && !several_funcs && tuning::is_worth_choosing(extents);
     if (best ? best->recipe.empty() : !choosable) return std::nullopt;
     const tuning::Subject subject = tuning::subject_of(state, tuning::bare(state), run, state.where);
     if (best) return TunedRun{{{subject.scheduled(*best), best->steps()}}};

@@ -10,6 +10,7 @@
 #include "schedules/families.h"
 #include "schedules/tune/predict_host.h"
 #include "schedules/tune/ranking.h"
+#include "schedules/tune/space.h"
 
 namespace mica::tuning {
 namespace {
@@ -254,6 +255,16 @@ void add_rows(const Subject& subject, std::vector<TuneCandidate>& all) {
   }
 }
 
+/// On the CPU: several steps in tiles that its caches hold. In three dimensions what lies beside a tile
+/// grows as fast as the steps; more than four were never the fastest.
+void add_tiles(const Subject& subject, std::vector<TuneCandidate>& all) {
+  constexpr std::int64_t kMost = 8, kMostOfPlanes = 4;
+  const std::int64_t most = subject.extents().size() > 2 ? kMostOfPlanes : kMost;
+  for (const std::int64_t steps : steps_at_once(subject)) {
+    if (steps <= most) all.push_back(candidate("time/tiles", {{schedules::kStepsAtOnce, steps}}));
+  }
+}
+
 /// Are most loads of taps in the point's own column, as of a star? Of a box of 27 points stores that
 /// pass by the caches took 13 % longer.
 bool is_star(const Features& features) {
@@ -267,11 +278,15 @@ bool is_star(const Features& features) {
 }
 
 /// Does the model know it well enough to take it unmeasured? On a CPU colours side by side, planes that
-/// pass by the caches, and Funcs behind the output in strips of whole rows.
+/// pass by the caches, Funcs behind the output in strips of whole rows, and several steps of rows or of
+/// one field's planes (of two fields four steps took 14 % longer than single ones).
 bool is_choosable(const Subject& subject, const TuneCandidate& candidate) {
+  const Features& features = subject.features();
   if (!subject.target().is_gpu()) {
+    if (candidate.steps() > 1)
+      return subject.extents().size() < 3 || features.written_bytes == features.widest;
     const bool planes = candidate.parameter("planes", 1) > 1 && candidate.parameter("tile_y", 0) == 0 &&
-                        is_star(subject.features());
+                        is_star(features);
     return candidate.parameter("channels", 0) > 0 || (planes && candidate.parameter("stream", 0) != 0) ||
            (candidate.parameter("place", 0) == schedules::kStrip &&
             candidate.parameter("tile_x", 0) == 0);
@@ -284,11 +299,14 @@ bool is_choosable(const Subject& subject, const TuneCandidate& candidate) {
 /// for 12 to 28 % slower than they were (bench/results/2026-11-24-h200-chosen.txt), as it guesses their
 /// registers, and blocks of 512 threads, of one input and more than a few taps, for 2 to 11 %
 /// (2026-11-26-h200-tune.txt); on a CPU Funcs in strips for 40 to 50 % faster than they were
-/// (2026-11-26-cpu-chosen.txt).
+/// (2026-11-26-cpu-chosen.txt), and tiles of several steps for 1.2 to 1.6 times as fast, beside no
+/// schedule (2026-11-27-cpu-time.txt).
 double expected(const Subject& subject, const TuneCandidate& candidate) {
   constexpr std::int64_t kFar = 6;
   constexpr std::size_t kFewTaps = 8;
-  constexpr double kOfFarMarches = 0.88, kOfManyThreads = 0.93, kOfBoth = 0.86, kOfStrips = 1.4;
+  constexpr double kOfFarMarches = 0.88, kOfManyThreads = 0.93, kOfBoth = 0.86, kOfStrips = 1.4,
+                   kOfTiles = 1.5;
+  if (!subject.target().is_gpu() && candidate.steps() > 1) return candidate.predicted * kOfTiles;
   if (candidate.parameter("place", 0) == schedules::kStrip) {
     // What the next strip reads, too, is computed again.
     const auto again = static_cast<double>(subject.features().reach(subject.extents().size() - 1));
@@ -313,6 +331,7 @@ std::vector<TuneCandidate> usual_candidates(const Subject& subject) {
   if (!features.plain || subject.outputs() > 1 || rank < 2 || rank > 3) return all;
   if (!subject.target().is_gpu()) {
     add_rows(subject, all);
+    add_tiles(subject, all);
     return all;
   }
   const std::int64_t units = gpu_facts(subject.target()).multiprocessors;
@@ -338,7 +357,6 @@ Choice chosen(const Subject& subject) {
   const double clearly = subject.target().is_gpu() ? 0.93 : 0.87;
   Choice choice;
   if (!is_worth_choosing(subject.extents())) return choice;
-  if (!subject.target().is_gpu() && subject.stepping() != nullptr) return choice;
   std::vector<TuneCandidate> all = usual_candidates(subject);
   std::erase_if(all, [&](const TuneCandidate& c) { return !is_choosable(subject, c); });
   if (all.empty()) return choice;

@@ -10,8 +10,8 @@
 namespace mica::tuning {
 
 /// Candidates for the subject's grid: of a GPU marches whose chunks fill whole rounds of its
-/// multiprocessors, several planes or rows of a thread, tiles of several steps; of a CPU rows. None
-/// where none suits the algorithm.
+/// multiprocessors, several planes or rows of a thread, tiles of several steps; of a CPU rows, and tiles
+/// of several steps. None where none suits the algorithm.
 std::vector<TuneCandidate> usual_candidates(const Subject& subject);
 
 /// On a smaller grid a launch is most of the time.

@@ -117,6 +117,36 @@ TEST(PtxasFaults, UpperHalvesOfNarrowElements) {
   }
 }
 
+// Two of a vector's i16 become f64 where registers are too few for all that is loaded.
+TEST(PtxasFaults, NarrowCoefficientsOfDoublesUnderFewRegisters) {
+  const Var y("y"), z("z");
+  const Box box{{0, 37}, {0, 5}, {0, 10}};
+  for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
+    ImageParam u(Float(64), 3, "u"), c(type, 3, "c");
+    AnyBuffer u_data(Float(64), std::vector<BufferDim>{{-2, 41, 1}, {-2, 9, 48}, {-2, 14, 432}});
+    AnyBuffer c_data(type, std::vector<BufferDim>{{0, 37, 1}, {0, 5, 44}, {0, 10, 220}});
+    fill_random(u_data, 1, Contents::Small);
+    fill_random(c_data, 2, Contents::Small);
+    u.set(u_data);
+    c.set(c_data);
+    const Expr k = cast(Float(64), c(x, y, z)), at = u(x, y, z);
+    Func f("f");
+    f(x, y, z) = k * at + u(x - 1, y, z) + at * u(x + 1, y, z) - u(x, y - 1, z) + k * u(x, y + 1, z) +
+                 k * u(x, y, z - 1) + u(x, y, z + 1) - u(x - 2, y, z) + k * u(x + 2, y, z) +
+                 at * u(x, y - 2, z) + at * u(x, y + 2, z) + u(x, y, z - 2);
+    for (const Target& target : all_targets()) {
+      for (const int registers : {0, 56, 64, 80}) {
+        f.clear_schedule();
+        if (target.is_gpu()) {
+          f.gpu_tile(x, y, z, 32, 8, 1).vectorize(x, 2).unroll(z, 4).read_only(c);
+          if (registers > 0) f.max_registers(registers);
+        }
+        EXPECT_TRUE(matches_oracle({f}, box, target)) << to_string(type) << ", " << registers;
+      }
+    }
+  }
+}
+
 TEST(PtxasFaults, PairsOfNarrowElementsAddConstants) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16), Int(32)}) {
     check(type, [&](const auto& u) { return u[0] + cast(type, x); });

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/compile.h"
+#include "codegen/iterate/iteration.h"
 #include "dsl/func/func.h"
 #include "tests/passes/lowered.h"
 
@@ -300,7 +302,7 @@ TEST_F(SplitInteriors, OfLargeBodiesAreInTheInnermostLoop) {
   }
   EXPECT_NE(text.find("f.x.inside"), std::string::npos);
   EXPECT_EQ(text.find("f.y.inside"), std::string::npos) << "outer loops are not copied";
-  EXPECT_EQ(plain, 2U) << "inside, and in the vector beside it";
+  EXPECT_EQ(plain, 3U) << "inside, in the vector beside it, and where lanes choose";
   // The remainders along y are worked out once a row, before the parts of the loop over x.
   const std::size_t loop = text.find("for f.x.part");
   EXPECT_NE(loop, std::string::npos);
@@ -340,8 +342,30 @@ TEST_F(SplitInteriors, OfLargeBodiesChooseTapsThatStickOut) {
   // To the left and to the right of each field's point; nothing along y.
   EXPECT_NE(text.find("let f.x.point.cut15"), std::string::npos) << text;
   EXPECT_EQ(text.find("let f.x.point.cut16"), std::string::npos);
-  // Inside, lane by lane at both ends and behind the last whole vector, and point by point.
-  EXPECT_EQ(count("let f.value0 = "), 3) << text;
+  // Inside; lane by lane at both ends and behind the last whole vector; point by point, and beside
+  // those.
+  EXPECT_EQ(count("let f.value0 = "), 4) << text;
+}
+
+// Of several steps at once the levels' rows begin outside of the box, where no lanes choose: such rows,
+// too, are vectors but for the points outside, and what is behind their last whole vector.
+TEST(SplitInteriorsOfLevels, HaveVectorsInLargeNests) {
+  const Var z("z");
+  const ImageParam u(Float(32), 3, "u");
+  Func next("next");
+  next(x, y, z) = 0.4F * u(x, y, z) + 0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) +
+                                              u(x, y + 1, z) + u(x, y, z - 1) + u(x, y, z + 1));
+  Iteration steps({{u, next}});
+  constexpr int kSteps = 6;
+  steps.time_tile(kSteps);
+  const std::string text =
+      code_after_pass(steps.steps_at_once(Target::host()), Target::host(), "split_interiors");
+  for (int level = 1; level < kSteps; ++level) {
+    const std::string row = "next·t" + std::to_string(level) + ".x";
+    EXPECT_NE(text.find("for " + row + ".part in"), std::string::npos) << row;
+    EXPECT_EQ(text.find("for " + row + " in [0,"), std::string::npos) << "a row point by point";
+    EXPECT_EQ(text.find("for " + row + " in [" + row + ".whole"), std::string::npos) << "its end";
+  }
 }
 
 // (x - 1) % 96 is written (x + 95) % 96, of which one point alone would be inside.

@@ -72,6 +72,19 @@ TEST(PtxasFaults, UpperHalvesOfExtendedLoadsAreShiftedDown) {
   }
 }
 
+TEST(PtxasFaults, NarrowIntegersAreWidenedBeforeTheyAreDoubles) {
+  for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
+    for (const int lanes : {1, 2, 4}) {
+      const std::string text = text_of(type, lanes, [&](const auto& u, const auto& i) {
+        return cast(type, cast(Float(64), u(i)) * 0.3 + cast(Float(64), u(i + 1) * u(i)));
+      });
+      EXPECT_EQ(text.find("cvt.rn.f64.s16"), std::string::npos) << text;
+      EXPECT_EQ(text.find("cvt.rn.f64.u16"), std::string::npos) << text;
+      EXPECT_NE(text.find("cvt.rn.f64."), std::string::npos) << text;
+    }
+  }
+}
+
 TEST(PtxasFaults, ExtremaHave32BitsAtLeast) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
     for (const int lanes : {1, 2, 4}) {

@@ -13,6 +13,7 @@
 #include "schedules/tune/space.h"
 #include "schedules/tune/trial_data.h"
 #include "schedules/tune/tune.h"
+#include "schedules/tune/tune_steps.h"
 #include "schedules/tune/usual.h"
 #include "tests/support/fake_cuda.h"
 
@@ -186,6 +187,39 @@ TEST(UsualSchedules, TakeSeveralStepsOfAnIterationAtOnce) {
   watched.every(6, [](const RunningIteration&) {});
   const int steps = tune(watched, plane.inputs, options).best.steps();
   EXPECT_TRUE(steps == 4 || steps == 6) << "no more than lie between two callbacks";
+}
+
+/// What the model chooses for a step on a grid whose arrays no cache of a CPU holds.
+TuneCandidate choice_for_steps(const std::string& name, const std::vector<std::int64_t>& extents) {
+  const Iteration steps = bench::iteration_of(bench::make_time_step(name));
+  tuning::Stepping stepping{.state = tuning::bare(*steps.state()), .whole = false, .most = 64};
+  for (std::size_t d = 0; d < extents.size(); ++d) stepping.kept.emplace_back(1, 1);
+  const tuning::Subject subject(steps.state()->funcs(), extents, Target::host(), CallSite::current(),
+                                stepping);
+  const tuning::Choice choice = tuning::chosen(subject);
+  return choice.better.empty() ? TuneCandidate() : choice.better.front();
+}
+
+TEST(UsualSchedules, OfTheCpuTakeSeveralStepsAtOnce) {
+  EXPECT_GT(choice_for_steps("5pt-f32", {65536, 65536}).steps(), 3);
+  EXPECT_GT(choice_for_steps("9pt-box-f64", {65536, 65536}).steps(), 3);
+  const int planes = choice_for_steps("7pt-f32", {2048, 2048, 2048}).steps();
+  EXPECT_TRUE(planes > 1 && planes <= 4) << planes;
+  EXPECT_EQ(choice_for_steps("gray-scott-f32", {2048, 2048, 2048}).steps(), 1) << "of one field only";
+  EXPECT_EQ(choice_for_steps("7pt-f32", {64, 64, 64}).recipe, "") << "a cache holds that";
+}
+
+TEST(UsualSchedules, OfTheCpuGiveTheBitsOfSingleSteps) {
+  constexpr int kSteps = 21;
+  const auto field_after = [&](const char* wish) {
+    Steps plane = steps_of("5pt-f32", {4096, 520});
+    tuning::fill_random(plane.fields.front(), 5);
+    setenv("MICA_TUNE", wish, 1);
+    bench::iteration_of(plane.step).run(plane.inputs, kSteps, {.target = Target::host()});
+    unsetenv("MICA_TUNE");
+    return plane.inputs.front().buffer;
+  };
+  EXPECT_TRUE(tuning::same_bits(field_after("model"), field_after("0")));
 }
 
 int launches_of(const test::FakeGpuProcess& process, std::int64_t steps, bool left_alone) {

@@ -249,10 +249,27 @@ std::string without_upper_halves(const std::string& ptx) {
   });
 }
 
+// A line is "\tcvt.rn.f64.s16 \t%rd86, %rs4;".
+std::string without_halves_as_doubles(const std::string& ptx) {
+  std::string result = ptx;
+  for (const char* const type : {"s", "u"}) {
+    const std::string half = type + std::string("16"), word = type + std::string("32");
+    result = rewritten(result, "\tcvt.rn.f64." + half + " \t",
+                       [&](const std::string& rest) -> std::optional<std::string> {
+                         const std::size_t comma = rest.find(", ");
+                         internal_check(comma != std::string::npos, "a conversion in PTX has this form");
+                         return "\t{ .reg .b32 %word; cvt." + word + "." + half + " %word" +
+                                rest.substr(comma) + "; cvt.rn.f64." + word + " " +
+                                rest.substr(0, comma) + ", %word; }";
+                       });
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string avoid_ptxas_faults(const std::string& ptx) {
-  const std::string result = without_negations(ptx);
+  const std::string result = without_halves_as_doubles(without_negations(ptx));
   return extends_loads(result) ? without_upper_halves(result) : result;
 }
 

@@ -21,6 +21,8 @@ namespace mica::llvm_backend {
 ///     answer is read the wrong way round, so (min(5, 0) == 0) is false
 ///   mov.b32 {_, upper} of what ld.s16 or ld.s8 extended, or of an exclusive or with it: `upper` is the
 ///     lower half, so 5 + (5 >> 16) of an i16 is 10
+///   cvt.rn.f64.s16 of the second of ld.global.nc.v2.b16, where registers are too few to keep both: the
+///     load is repeated to one register, and the register behind it is converted
 ///
 /// A negation of up to 32 bits becomes not and add 1 in inline assembly, out of the reach of LLVM's
 /// instruction selection, which would make neg of it again; abs likewise a shift, an exclusive or and a
@@ -30,8 +32,9 @@ namespace mica::llvm_backend {
 void avoid_ptxas_faults(llvm::Module& module);
 
 /// The same for the PTX that LLVM has written: negations of 16 and 32 bits that its instruction
-/// selection has made of other code, such as the lower half of one of 64 bits; and upper halves, as
-/// shifts, where the PTX extends what it loads.
+/// selection has made of other code, such as the lower half of one of 64 bits; upper halves, as shifts,
+/// where the PTX extends what it loads; and integers of 16 bits that become double precision, as such of
+/// 32.
 std::string avoid_ptxas_faults(const std::string& ptx);
 
 }  // namespace mica::llvm_backend

@@ -150,11 +150,10 @@ class Splitter {
                                     checked_, ranges_)
                           : std::nullopt;
     ranges_.pop();
-    if (!line || (line->inequalities.empty() ? size_of(loop.body) > kLargestMoved : !line->edge)) {
+    if (!line || (line->inequalities.empty() && size_of(loop.body) > kLargestMoved)) {
       return {};
     }
-    size_ += (line->left ? 4 : 2) * size_of(loop.body);
-    give_room(*line, loop);
+    size_ += (line->left ? 6 : 3) * size_of(loop.body);
     return with_values(still, split_line(row, *line));
   }
 
@@ -167,12 +166,6 @@ class Splitter {
 
   [[nodiscard]] bool has_room_for(std::size_t copies, const ir::Stmt& body) const {
     return !fewest_copies_ && size_ + copies * size_of(body) <= kLargestSplit;
-  }
-  /// Code of its own for rows whose own points are outside, where there is room.
-  void give_room(Line& line, const ir::For& loop) {
-    constexpr std::size_t kCopies = 3;
-    line.has_room = line.edge && line.repeatable && has_room_for(kCopies, loop.body);
-    if (line.has_room) size_ += kCopies * size_of(loop.body);
   }
   static bool may_split(const ir::For& loop) {
     return loop.kind == LoopKind::Serial || loop.kind == LoopKind::Parallel;
@@ -311,17 +304,15 @@ class Splitter {
     auto line =
         separate_ ? line_of(lanes, {}, simplify(loop.min + loop.extent), shared_edges, checked_, ranges_)
                   : std::nullopt;
-    const std::size_t copies = line && line->left                    ? 5
-                               : line || (innermost && shared_edges) ? 3
-                               : innermost                           ? 4
-                                                                     : 1;
+    const std::size_t copies = line && line->left          ? 7
+                               : line                      ? 4
+                               : innermost && shared_edges ? 3
+                               : innermost                 ? 4
+                                                           : 1;
     const bool is_line = line && !line->inequalities.empty();
     if (!is_line && interior.inequalities().empty()) return {};
     size_ += copies * size_of(loop.body);
-    if (is_line) {
-      give_room(*line, loop);
-      return split_line(lanes, *line);
-    }
+    if (is_line) return split_line(lanes, *line);
     return split(loop, inside, interior, innermost, shared_edges);
   }
 

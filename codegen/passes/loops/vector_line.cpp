@@ -195,7 +195,7 @@ class ChoosingRow {
  public:
   ChoosingRow(const ir::For& loop, const Line& line) : loop_(loop), line_(line) {}
 
-  /// Both edges by the same code, which chooses at either end.
+  /// Both edges by the same code, which chooses at either end, or is point by point.
   [[nodiscard]] ir::Stmt shared() const {
     const auto [from, to] = points_of_edges(line_, *line_.edge);
     const Expr first = make_var(loop_.name + ".first"), last = make_var(loop_.name + ".last");
@@ -204,10 +204,13 @@ class ChoosingRow {
     const Expr fits =
         (begin_ <= loop_.min && end_ >= line_.stop) || (first <= nearest && furthest <= last);
     const ir::Stmt edge = vector_at_point(loop_, line_, line_.edge->body);
-    const ir::Stmt parts = in_parts(loop_, vector(line_, line_.inside), line_.stop, Edges::Shared,
-                                    [&](const Expr&) { return edge; });
+    const std::string name = loop_.name + ".chooses";  // the vectors inside are the same either way
+    const ir::Stmt parts =
+        in_parts(loop_, vector(line_, line_.inside), line_.stop, Edges::Shared, [&](const Expr& left) {
+          return ir::make_stmt(ir::If{make_var(name) == 1, edge, beside(left)});
+        });
     return let(loop_.name + ".first", from,
-               let(loop_.name + ".last", to, ir::make_stmt(ir::If{fits, parts, points()})));
+               let(loop_.name + ".last", to, let(name, select(fits, Expr(1), Expr(0)), parts)));
   }
 
   /// Each edge chooses at its own end, unless the row is so short that a vector sticks out at both.
@@ -229,13 +232,13 @@ class ChoosingRow {
  private:
   [[nodiscard]] Expr at(const Expr& x) const { return start_of(line_, x); }
   /// A row whose own points are outside, as of a Func that others read beside theirs: what no vector can
-  /// choose is computed point by point, next to a vector that is moved.
+  /// choose is computed point by point, next to a vector that is moved if nothing reads what is stored.
   [[nodiscard]] ir::Stmt points() const {
-    if (!line_.repeatable || !line_.has_room) {
-      return part(loop_, loop_.min, line_.stop, points_of_vector(loop_, line_));
-    }
     return in_parts(loop_, vector(line_, line_.inside), line_.stop, Edges::Shared,
-                    [this](const Expr& left) { return edge_of_line(loop_, line_, left); });
+                    [this](const Expr& left) { return beside(left); });
+  }
+  [[nodiscard]] ir::Stmt beside(const Expr& left) const {
+    return line_.repeatable ? edge_of_line(loop_, line_, left) : points_of_vector(loop_, line_);
   }
   /// Every vector chooses at both ends.
   [[nodiscard]] ir::Stmt short_row() const {

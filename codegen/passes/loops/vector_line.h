@@ -25,7 +25,6 @@ struct Line {
   Expr stop;                           ///< the number of vectors, moved ones among them
   bool shared_edges = false;           ///< both edges by the same code
   bool repeatable = false;             ///< nothing in it reads what it stores
-  bool has_room = false;               ///< for copies of its code for rows whose own points are outside
   std::optional<EdgeLanes> edge = {};  ///< beside the interior, or at the end of a line
   /// At the one end of a line, where nothing sticks out at the other; none with shared edges.
   std::optional<EdgeLanes> left = {}, right = {};
