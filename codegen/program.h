@@ -43,12 +43,12 @@ struct Placement {
   bool store_root = false;  ///< Level::At: the storage is an array for all that the pipeline needs
   MemoryType memory = MemoryType::Auto;
   std::optional<LoadPolicy> load;  ///< filled by the block's threads under this policy
-  /// Along a march (dsl/pipeline/pipeline.h, Pipeline::Marched).
+  /// Along a march. Of a part of a sum: how many planes ahead of that Func it is computed.
   std::optional<std::int64_t> ahead;
-  int prefetch = 0;
-  std::string part_of = {};  ///< of Pipeline::Marched
-  SourceLocation where;      ///< the directive that decided
-  std::string reason = {};   ///< why, where no directive did and the choice is worth a word
+  std::string part_of = {};
+  int prefetch = 0;         ///< steps by which its planes are asked for earlier than they are read
+  SourceLocation where;     ///< the directive that decided
+  std::string reason = {};  ///< why, where no directive did and the choice is worth a word
 };
 
 /// One loop nest at root: the computation of one Func and all that is computed inside it.

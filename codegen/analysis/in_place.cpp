@@ -99,13 +99,13 @@ class Pair {
   [[nodiscard]] MaybeObstacle obstacle_of_another(const FunctionData& reader,
                                                   const Access& access) const {
     const auto& staged = program_.pipeline.staged;
-    const auto& marched = program_.pipeline.marched;
-    const auto window = marched.find(reader.name);
+    const auto& windows = program_.pipeline.windows;
+    const auto window = windows.find(reader.name);
     if (staged.count(reader.name) > 0) {
       return Obstacle{fmt::format("stage({}) reads it ahead of the points that write over it", input_),
                       reader.where};
     }
-    if (window != marched.end() && window->second.window_of == input_) {
+    if (window != windows.end() && window->second == input_) {
       return Obstacle{
           fmt::format("register_window({}) reads it ahead of the points that write over it", input_),
           reader.where};

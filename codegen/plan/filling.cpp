@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "codegen/analysis/simplify.h"
 #include "dsl/expr/names.h"
@@ -49,6 +50,52 @@ const Access* own_point_read(const FunctionData& func) {
   if (func.definitions.size() != 1 || func.types.size() != 1) return nullptr;
   const auto* access = func.definitions.front().values.front().as<Access>();
   return access != nullptr && is_own_point(*access, func) ? access : nullptr;
+}
+
+namespace {
+
+/// Names of the Funcs that read `source`; of parts of a sum, the Func's whose sum it is.
+std::set<std::string> readers_of(const Pipeline& pipeline, const std::string& source) {
+  std::set<std::string> readers;
+  for (const auto& func : pipeline.funcs) {
+    bool reads = false;
+    for (const Definition& definition : func->definitions) {
+      analysis::for_each_access(definition,
+                                [&](const Access& access) { reads = reads || access.name == source; });
+    }
+    if (!reads) continue;
+    const auto part = pipeline.partial_sums.find(func->name);
+    readers.insert(part != pipeline.partial_sums.end() ? part->second.of : func->name);
+  }
+  return readers;
+}
+
+}  // namespace
+
+const FunctionData* window_beside(const Program& program, const FunctionData& staged) {
+  const Pipeline& pipeline = program.pipeline;
+  const auto source = pipeline.staged.find(staged.name);
+  if (source == pipeline.staged.end() || pipeline.windows.empty()) return nullptr;
+  const std::set<std::string> readers = readers_of(pipeline, staged.name);
+  for (const auto& [window, of] : pipeline.windows) {
+    if (of != source->second) continue;
+    const std::set<std::string> own = readers_of(pipeline, window);
+    if (std::ranges::any_of(own, [&](const std::string& r) { return readers.count(r) > 0; }))
+      return pipeline.find(window);
+  }
+  return nullptr;
+}
+
+std::vector<std::string> column_of(const FunctionData& window) {
+  std::vector<std::string> column;
+  const auto* access = window.definitions.front().values.front().as<Access>();
+  if (access == nullptr) return column;
+  for (const Expr& arg : access->args) {
+    const auto* var = arg.as<VarRef>();
+    internal_check(var != nullptr, "a window reads its source at the point's own column");
+    column.push_back(var->name);
+  }
+  return column;
 }
 
 const Access* copied_tap(const Program& program, const FunctionData& func) {

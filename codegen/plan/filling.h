@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/program.h"
@@ -21,6 +22,12 @@ const Access* own_point_read(const FunctionData& func);
 /// The read of an array in memory, an input's or a root Func's, that `func` copies point by point; null
 /// if it does anything else.
 const Access* copied_tap(const Program& program, const FunctionData& func);
+/// The Func in the threads' registers that holds their own points of what `staged`, a copy in memory, is
+/// made of: the window of the same source that the same Func reads. Null: there is none.
+const FunctionData* window_beside(const Program& program, const FunctionData& staged);
+/// The dimensions of the marched Func by whose variables a window reads its source, in the source's
+/// order. Empty for a window whose values are computed.
+std::vector<std::string> column_of(const FunctionData& window);
 /// May warps that compute nothing fill what a march keeps of `func`? It is staged by a LoadPolicy that
 /// deals points to any threads, and reads arrays only.
 bool is_filled_apart(const Program& program, const FunctionData& func);

@@ -138,11 +138,10 @@ class Planner {
       if (reader.stage < 0) continue;
       const MarchStage& filled = stages_[static_cast<std::size_t>(reader.stage)];
       const Placement& target = program_.placement.at(filled.func->name);
-      const auto made = program_.pipeline.marched.find(filled.func->name);
-      const bool filled_from =
-          made != program_.pipeline.marched.end() && made->second.filled_from == f.name;
       const bool apart = split_ && is_filled_apart(program_, *filled.func);
-      if (!filled_from || is_copied(target) || apart || reads.empty()) continue;
+      if (is_copied(target) || apart || reads.empty()) continue;
+      const FunctionData* window = window_beside(program_, *filled.func);
+      if (window == nullptr || window->name != f.name) continue;
       reads.push_back({&reader, filled.ahead, filled.ahead});
     }
     return reads;

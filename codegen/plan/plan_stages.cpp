@@ -208,21 +208,21 @@ class Stages {
     const Placement& placement = program_.placement.at(func.name);
     const Access* copied = copied_tap(program_, func);
     const auto staged = program_.pipeline.staged.find(func.name);
-    const auto made = program_.pipeline.marched.find(func.name);
-    const bool window = made != program_.pipeline.marched.end() && !made->second.window_of.empty();
-    stage.copies = staged != program_.pipeline.staged.end() ? staged->second
-                   : window                                 ? made->second.window_of
-                   : copied != nullptr                      ? copied->name
-                                                            : "";
+    const auto held = program_.pipeline.windows.find(func.name);
+    stage.copies = staged != program_.pipeline.staged.end()  ? staged->second
+                   : held != program_.pipeline.windows.end() ? held->second
+                   : copied != nullptr                       ? copied->name
+                                                             : "";
     const bool by_crew = stage.level != Level::Thread && !is_in_registers(stage);
     const bool apart = by_crew && stage.step && is_filled_apart(program_, func);
     stage.crew = Crew(frame_.threads, apart ? frame_.filling_warps : 0);
     Fill& fill = stage.fill;
     const bool own_threads = by_crew && take_own_threads(stage.crew, func, box);
     if (by_crew && !own_threads) fill.dealt = placement.load.value_or(LoadPolicy::TwoStep);
-    const bool around = by_crew && copied != nullptr && !is_copied(placement) && stage.crew.first == 0 &&
-                        made != program_.pipeline.marched.end() && !made->second.filled_from.empty() &&
-                        holds_tile(stage, made->second.column);
+    const bool may_keep = by_crew && copied != nullptr && !is_copied(placement) && stage.crew.first == 0;
+    const FunctionData* window = may_keep ? window_beside(program_, func) : nullptr;
+    const std::vector<std::string> column = window ? column_of(*window) : std::vector<std::string>();
+    const bool around = window != nullptr && holds_tile(stage, column);
     if (around) fill.dealt = LoadPolicy::TwoStep;  // of what stands beside the tile
     if (by_crew && fill.dealt == LoadPolicy::HaloThreads) one_thread_a_point(stage);
     check_stays_in_tile(stage, func);
@@ -238,8 +238,8 @@ class Stages {
       if (fill.bytes >= ir::kNarrowestCopy) fill.way = Fill::Way::AsyncCopies;
     } else if (around) {
       fill.way = Fill::Way::Window;
-      fill.window = made->second.filled_from;
-      fill.column = made->second.column;
+      fill.window = window->name;
+      fill.column = column;
     }
   }
 

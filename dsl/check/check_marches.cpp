@@ -162,12 +162,12 @@ class MarchChecker {
                          line_of(first->where)));
       return;
     }
-    const auto it = view_.pipeline().marched.find(f_.name());
-    if (it == view_.pipeline().marched.end() || it->second.refused.empty()) return;
+    const auto it = view_.pipeline().refused_scatters.find(f_.name());
+    if (it == view_.pipeline().refused_scatters.end()) return;
     report(
         fmt::format("the value of {} cannot be added up plane by plane: {}. Without scatter it is "
                     "gathered, best from a register_window",
-                    f_.name(), it->second.refused));
+                    f_.name(), it->second));
   }
 
   // ---- copies that pass by the registers

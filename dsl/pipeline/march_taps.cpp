@@ -329,12 +329,11 @@ void add_partial_sums(FunctionData& f, Pipeline& pipeline, const FindFunc& find)
     if (level.func.empty()) return;  // check_schedule reports it
     const SourceLocation where = directive.where;
     ScatteredSum sum = scatter_sum(f, scatter->var, scatter->partials);
-    if (!sum.refused.empty()) pipeline.marched[f.name].refused = sum.refused;
+    if (!sum.refused.empty()) pipeline.refused_scatters[f.name] = sum.refused;
     for (auto& part : sum.parts) {
       part.func->definitions.front().directives = {{directive::ComputeAt{level}, where},
                                                    {directive::StoreIn{MemoryType::Register}, where}};
-      pipeline.marched[part.func->name].ahead = part.ahead;
-      pipeline.marched[part.func->name].part_of = f.name;
+      pipeline.partial_sums[part.func->name] = {f.name, part.ahead};
       pipeline.funcs.push_back(part.func);
     }
     return;

@@ -227,13 +227,7 @@ class PipelineMaker {
       if (held != source) pipeline.staged[names_->of(held)] = names_->of(source);
     }
     for (const auto& window : it->second.windows) {
-      pipeline.marched[names_->of(window.copy.get())].window_of = names_->of(window.source);
-      const Source* held = held_by(it->second, window.source);
-      // A stage that is the source itself is what the window is filled from.
-      if (!held || *held == window.source) continue;
-      auto& stage = pipeline.marched[names_->of(*held)];
-      stage.filled_from = names_->of(window.copy.get());
-      stage.column = window.pattern;
+      pipeline.windows[names_->of(window.copy.get())] = names_->of(window.source);
     }
     for (const auto& directive : f.definitions.front().directives) {
       const auto* ahead = std::get_if<directive::PipelineDepth>(&directive.op);
@@ -242,14 +236,14 @@ class PipelineMaker {
       if (!source) continue;
       // What fills the stage follows by itself.
       if (const Source* held = held_by(it->second, *source)) {
-        pipeline.marched[names_->of(*held)].prefetch = ahead->depth;
+        pipeline.asked_early[names_->of(*held)] = ahead->depth;
         continue;
       }
       for (const auto& [of, copy, pattern, march] : it->second.windows) {
-        if (of == *source) pipeline.marched[names_->of(copy.get())].prefetch = ahead->depth;
+        if (of == *source) pipeline.asked_early[names_->of(copy.get())] = ahead->depth;
       }
       const bool at_loop = !needs_copy(*source) && !is_inline(*source);
-      if (at_loop) pipeline.marched[names_->of(*source)].prefetch = ahead->depth;
+      if (at_loop) pipeline.asked_early[names_->of(*source)] = ahead->depth;
     }
   }
 

@@ -26,23 +26,10 @@ struct Pipeline {
     std::shared_ptr<const ParamData> param;
   };
 
-  /// How a Func kept along another's march differs from one that compute_at alone would place.
-  struct Marched {
-    /// The plane it computes when its consumer computes plane z is z + ahead; otherwise the least that
-    /// the reads ask for.
-    std::optional<std::int64_t> ahead;
-    /// Of a partial sum: the Func whose sum it is a part of, from whose plane `ahead` counts.
-    std::string part_of;
-    /// Its planes are asked for this many steps earlier than they are read.
-    int prefetch = 0;
-    /// The Func in registers that holds the threads' own points of it; empty: none.
-    std::string filled_from;
-    /// With filled_from: the variable of the marched Func in each dimension of the source.
-    std::vector<std::string> column = {};
-    /// Of a Func that a register_window made: the source whose values it holds.
-    std::string window_of;
-    /// Where a scatter was refused, the directive's reason.
-    std::string refused;
+  /// A part of a sum that `scatter` took apart.
+  struct PartialSum {
+    std::string of;          ///< the Func whose sum it is a part of
+    std::int64_t ahead = 0;  ///< the plane it computes when that Func computes plane z is z + ahead
   };
 
   /// Producers before consumers. Private copies: later changes to a user's Func do not reach here.
@@ -52,10 +39,16 @@ struct Pipeline {
   std::vector<Scalar> params;
   /// How deep an expression may become when every Func is computed inline.
   std::int64_t depth = 0;
-  /// By name of the Func; of a Func whose scatter was refused, the Func's own.
-  std::map<std::string, Marched> marched;
+  /// Funcs that `scatter` made.
+  std::map<std::string, PartialSum> partial_sums;
+  /// Funcs whose scatter was refused -> the directive's reason.
+  std::map<std::string, std::string> refused_scatters;
   /// Copies that `stage` made -> what they are copies of.
   std::map<std::string, std::string> staged;
+  /// Funcs that `register_window` made -> the sources whose values they hold.
+  std::map<std::string, std::string> windows;
+  /// Funcs whose planes are asked for earlier than they are read -> by how many steps of the march.
+  std::map<std::string, int> asked_early;
   /// Inputs and outputs -> what the user called them.
   std::map<std::string, std::string> texts;
   /// Conditions of the definitions that have specializations, in the order of Funcs and definitions.

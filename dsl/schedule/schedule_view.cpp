@@ -124,21 +124,20 @@ bool ScheduleView::reaches(const FuncView& f, const std::string& input,
 
 const FuncView* ScheduleView::window_of(const FuncView& f, const std::string& source) const {
   for (const auto& view : funcs_) {
-    const auto it = pipeline_.marched.find(view.name());
-    if (it == pipeline_.marched.end() || it->second.window_of != source) continue;
+    const auto it = pipeline_.windows.find(view.name());
+    if (it == pipeline_.windows.end() || it->second != source) continue;
     if (view.place.level.func == f.name()) return &view;
   }
   return nullptr;
 }
 
 bool ScheduleView::is_partial_sum(const FuncView& f) const {
-  const auto it = pipeline_.marched.find(f.name());
-  return it != pipeline_.marched.end() && it->second.ahead.has_value();
+  return pipeline_.partial_sums.count(f.name()) > 0;
 }
 
 bool ScheduleView::is_part_of(const FuncView& part, const FuncView& f) const {
-  const auto it = pipeline_.marched.find(part.name());
-  return it != pipeline_.marched.end() && it->second.part_of == f.name();
+  const auto it = pipeline_.partial_sums.find(part.name());
+  return it != pipeline_.partial_sums.end() && it->second.of == f.name();
 }
 ScheduleView::MarchAround ScheduleView::march_around(const FuncView& f) const {
   const auto find_func = [this](const std::string& name) {
@@ -152,9 +151,7 @@ ScheduleView::MarchAround ScheduleView::march_around(const FuncView& f) const {
   return {};
 }
 bool ScheduleView::is_made(const FuncView& f) const {
-  const auto it = pipeline_.marched.find(f.name());
-  return it != pipeline_.marched.end() &&
-         (it->second.ahead.has_value() || !it->second.window_of.empty());
+  return is_partial_sum(f) || pipeline_.windows.count(f.name()) > 0;
 }
 
 std::vector<std::string> ScheduleView::func_names() const {
@@ -350,11 +347,11 @@ std::size_t innermost_block(const LoopNestSpec& nest) {
 }
 
 std::string user_name(const ScheduleView& view, const std::string& name) {
-  const auto& marched = view.pipeline().marched;
-  const auto made = marched.find(name);
-  if (made != marched.end() && !made->second.window_of.empty()) return made->second.window_of;
-  const auto staged = view.pipeline().staged.find(name);
-  return staged != view.pipeline().staged.end() ? staged->second : name;
+  const Pipeline& pipeline = view.pipeline();
+  for (const auto* made : {&pipeline.windows, &pipeline.staged}) {
+    if (const auto it = made->find(name); it != made->end()) return it->second;
+  }
+  return name;
 }
 
 std::vector<std::string> read_names(const ScheduleView& view, const FuncView& f) {

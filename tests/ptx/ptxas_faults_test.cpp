@@ -72,15 +72,18 @@ TEST(PtxasFaults, UpperHalvesOfExtendedLoadsAreShiftedDown) {
   }
 }
 
-TEST(PtxasFaults, NarrowIntegersAreWidenedBeforeTheyAreDoubles) {
+TEST(PtxasFaults, NarrowIntegersAreWidenedBeforeTheyAreFloats) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
-    for (const int lanes : {1, 2, 4}) {
-      const std::string text = text_of(type, lanes, [&](const auto& u, const auto& i) {
-        return cast(type, cast(Float(64), u(i)) * 0.3 + cast(Float(64), u(i + 1) * u(i)));
-      });
-      EXPECT_EQ(text.find("cvt.rn.f64.s16"), std::string::npos) << text;
-      EXPECT_EQ(text.find("cvt.rn.f64.u16"), std::string::npos) << text;
-      EXPECT_NE(text.find("cvt.rn.f64."), std::string::npos) << text;
+    for (const int bits : {32, 64}) {
+      for (const int lanes : {1, 2, 4}) {
+        const std::string text = text_of(type, lanes, [&](const auto& u, const auto& i) {
+          return cast(type, cast(Float(bits), u(i)) * cast(Float(bits), u(i + 1) * u(i)));
+        });
+        const std::string conversion = "cvt.rn.f" + std::to_string(bits);
+        EXPECT_EQ(text.find(conversion + ".s16"), std::string::npos) << text;
+        EXPECT_EQ(text.find(conversion + ".u16"), std::string::npos) << text;
+        EXPECT_NE(text.find(conversion), std::string::npos) << text;
+      }
     }
   }
 }

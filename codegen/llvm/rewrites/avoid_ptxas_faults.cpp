@@ -250,18 +250,20 @@ std::string without_upper_halves(const std::string& ptx) {
 }
 
 // A line is "\tcvt.rn.f64.s16 \t%rd86, %rs4;".
-std::string without_halves_as_doubles(const std::string& ptx) {
+std::string with_whole_words_as_floats(const std::string& ptx) {
   std::string result = ptx;
-  for (const char* const type : {"s", "u"}) {
-    const std::string half = type + std::string("16"), word = type + std::string("32");
-    result = rewritten(result, "\tcvt.rn.f64." + half + " \t",
-                       [&](const std::string& rest) -> std::optional<std::string> {
-                         const std::size_t comma = rest.find(", ");
-                         internal_check(comma != std::string::npos, "a conversion in PTX has this form");
-                         return "\t{ .reg .b32 %word; cvt." + word + "." + half + " %word" +
-                                rest.substr(comma) + "; cvt.rn.f64." + word + " " +
-                                rest.substr(0, comma) + ", %word; }";
-                       });
+  for (const std::string to : {"f64", "f32"}) {
+    for (const std::string type : {"s", "u"}) {
+      const std::string half = type + "16", word = type + "32";
+      result = rewritten(
+          result, "\tcvt.rn." + to + "." + half + " \t",
+          [&](const std::string& rest) -> std::optional<std::string> {
+            const std::size_t comma = rest.find(", ");
+            internal_check(comma != std::string::npos, "a conversion in PTX has this form");
+            return "\t{ .reg .b32 %word; cvt." + word + "." + half + " %word" + rest.substr(comma) +
+                   "; cvt.rn." + to + "." + word + " " + rest.substr(0, comma) + ", %word; }";
+          });
+    }
   }
   return result;
 }
@@ -269,7 +271,7 @@ std::string without_halves_as_doubles(const std::string& ptx) {
 }  // namespace
 
 std::string avoid_ptxas_faults(const std::string& ptx) {
-  const std::string result = without_halves_as_doubles(without_negations(ptx));
+  const std::string result = with_whole_words_as_floats(without_negations(ptx));
   return extends_loads(result) ? without_upper_halves(result) : result;
 }
 

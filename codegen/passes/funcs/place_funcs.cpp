@@ -36,10 +36,12 @@ Placement placement_of(const Pipeline& pipeline, const FunctionData& func) {
   for (const auto& d : func.definitions.front().directives) {
     if (const auto* in = std::get_if<directive::StoreIn>(&d.op)) p.memory = in->memory;
   }
-  if (auto it = pipeline.marched.find(func.name); it != pipeline.marched.end()) {
+  if (auto it = pipeline.partial_sums.find(func.name); it != pipeline.partial_sums.end()) {
     p.ahead = it->second.ahead;
-    p.prefetch = it->second.prefetch;
-    p.part_of = it->second.part_of;
+    p.part_of = it->second.of;
+  }
+  if (auto it = pipeline.asked_early.find(func.name); it != pipeline.asked_early.end()) {
+    p.prefetch = it->second;
   }
   return p;
 }
