@@ -52,18 +52,22 @@ const Access* own_point_read(const FunctionData& func) {
   return access != nullptr && is_own_point(*access, func) ? access : nullptr;
 }
 
+bool reads(const FunctionData& func, const std::string& source) {
+  bool found = false;
+  for (const Definition& definition : func.definitions) {
+    analysis::for_each_access(definition,
+                              [&](const Access& access) { found = found || access.name == source; });
+  }
+  return found;
+}
+
 namespace {
 
 /// Names of the Funcs that read `source`; of parts of a sum, the Func's whose sum it is.
 std::set<std::string> readers_of(const Pipeline& pipeline, const std::string& source) {
   std::set<std::string> readers;
   for (const auto& func : pipeline.funcs) {
-    bool reads = false;
-    for (const Definition& definition : func->definitions) {
-      analysis::for_each_access(definition,
-                                [&](const Access& access) { reads = reads || access.name == source; });
-    }
-    if (!reads) continue;
+    if (!reads(*func, source)) continue;
     const auto part = pipeline.partial_sums.find(func->name);
     readers.insert(part != pipeline.partial_sums.end() ? part->second.of : func->name);
   }
