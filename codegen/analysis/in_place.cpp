@@ -105,7 +105,7 @@ class Pair {
       return Obstacle{fmt::format("stage({}) reads it ahead of the points that write over it", input_),
                       reader.where};
     }
-    if (window != windows.end() && window->second == input_) {
+    if (window != windows.end() && window->second.source == input_) {
       return Obstacle{
           fmt::format("register_window({}) reads it ahead of the points that write over it", input_),
           reader.where};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include "codegen/analysis/simplify.h"
 #include "dsl/expr/names.h"
@@ -52,39 +51,12 @@ const Access* own_point_read(const FunctionData& func) {
   return access != nullptr && is_own_point(*access, func) ? access : nullptr;
 }
 
-bool reads(const FunctionData& func, const std::string& source) {
-  bool found = false;
-  for (const Definition& definition : func.definitions) {
-    analysis::for_each_access(definition,
-                              [&](const Access& access) { found = found || access.name == source; });
-  }
-  return found;
-}
-
-namespace {
-
-/// Names of the Funcs that read `source`; of parts of a sum, the Func's whose sum it is.
-std::set<std::string> readers_of(const Pipeline& pipeline, const std::string& source) {
-  std::set<std::string> readers;
-  for (const auto& func : pipeline.funcs) {
-    if (!reads(*func, source)) continue;
-    const auto part = pipeline.partial_sums.find(func->name);
-    readers.insert(part != pipeline.partial_sums.end() ? part->second.of : func->name);
-  }
-  return readers;
-}
-
-}  // namespace
-
 const FunctionData* window_beside(const Program& program, const FunctionData& staged) {
   const Pipeline& pipeline = program.pipeline;
-  const auto source = pipeline.staged.find(staged.name);
-  if (source == pipeline.staged.end() || pipeline.windows.empty()) return nullptr;
-  const std::set<std::string> readers = readers_of(pipeline, staged.name);
+  const auto copy = pipeline.staged.find(staged.name);
+  if (copy == pipeline.staged.end()) return nullptr;
   for (const auto& [window, of] : pipeline.windows) {
-    if (of != source->second) continue;
-    const std::set<std::string> own = readers_of(pipeline, window);
-    if (std::ranges::any_of(own, [&](const std::string& r) { return readers.count(r) > 0; }))
+    if (of.source == copy->second.source && of.reader == copy->second.reader)
       return pipeline.find(window);
   }
   return nullptr;

@@ -22,8 +22,6 @@ const Access* own_point_read(const FunctionData& func);
 /// The read of an array in memory, an input's or a root Func's, that `func` copies point by point; null
 /// if it does anything else.
 const Access* copied_tap(const Program& program, const FunctionData& func);
-/// Does a definition of `func` read `source`?
-bool reads(const FunctionData& func, const std::string& source);
 /// The Func in the threads' registers that holds their own points of what `staged`, a copy in memory, is
 /// made of: the window of the same source that the same Func reads. Null: there is none.
 const FunctionData* window_beside(const Program& program, const FunctionData& staged);

@@ -209,8 +209,8 @@ class Stages {
     const Access* copied = copied_tap(program_, func);
     const auto staged = program_.pipeline.staged.find(func.name);
     const auto held = program_.pipeline.windows.find(func.name);
-    stage.copies = staged != program_.pipeline.staged.end()  ? staged->second
-                   : held != program_.pipeline.windows.end() ? held->second
+    stage.copies = staged != program_.pipeline.staged.end()  ? staged->second.source
+                   : held != program_.pipeline.windows.end() ? held->second.source
                    : copied != nullptr                       ? copied->name
                                                              : "";
     const bool by_crew = stage.level != Level::Thread && !is_in_registers(stage);

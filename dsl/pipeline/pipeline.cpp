@@ -224,10 +224,10 @@ class PipelineMaker {
     const auto it = reads_.find(&f);
     if (it == reads_.end()) return;
     for (const auto& [source, held] : it->second.held) {
-      if (held != source) pipeline.staged[names_->of(held)] = names_->of(source);
+      if (held != source) pipeline.staged[names_->of(held)] = {names_->of(source), names_->of(&f)};
     }
     for (const auto& window : it->second.windows) {
-      pipeline.windows[names_->of(window.copy.get())] = names_->of(window.source);
+      pipeline.windows[names_->of(window.copy.get())] = {names_->of(window.source), names_->of(&f)};
     }
     for (const auto& directive : f.definitions.front().directives) {
       const auto* ahead = std::get_if<directive::PipelineDepth>(&directive.op);

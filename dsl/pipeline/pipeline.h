@@ -26,6 +26,11 @@ struct Pipeline {
     std::shared_ptr<const ParamData> param;
   };
 
+  /// What `stage` or `register_window` made.
+  struct Copy {
+    std::string source;  ///< whose values it holds
+    std::string reader;  ///< the Func that reads them there
+  };
   /// A part of a sum that `scatter` took apart.
   struct PartialSum {
     std::string of;          ///< the Func whose sum it is a part of
@@ -43,10 +48,8 @@ struct Pipeline {
   std::map<std::string, PartialSum> partial_sums;
   /// Funcs whose scatter was refused -> the directive's reason.
   std::map<std::string, std::string> refused_scatters;
-  /// Copies that `stage` made -> what they are copies of.
-  std::map<std::string, std::string> staged;
-  /// Funcs that `register_window` made -> the sources whose values they hold.
-  std::map<std::string, std::string> windows;
+  /// Funcs that `stage` made, and `register_window`.
+  std::map<std::string, Copy> staged, windows;
   /// Funcs whose planes are asked for earlier than they are read -> by how many steps of the march.
   std::map<std::string, int> asked_early;
   /// Inputs and outputs -> what the user called them.

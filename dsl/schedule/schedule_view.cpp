@@ -125,7 +125,7 @@ bool ScheduleView::reaches(const FuncView& f, const std::string& input,
 const FuncView* ScheduleView::window_of(const FuncView& f, const std::string& source) const {
   for (const auto& view : funcs_) {
     const auto it = pipeline_.windows.find(view.name());
-    if (it == pipeline_.windows.end() || it->second != source) continue;
+    if (it == pipeline_.windows.end() || it->second.source != source) continue;
     if (view.place.level.func == f.name()) return &view;
   }
   return nullptr;
@@ -349,7 +349,7 @@ std::size_t innermost_block(const LoopNestSpec& nest) {
 std::string user_name(const ScheduleView& view, const std::string& name) {
   const Pipeline& pipeline = view.pipeline();
   for (const auto* made : {&pipeline.windows, &pipeline.staged}) {
-    if (const auto it = made->find(name); it != made->end()) return it->second;
+    if (const auto it = made->find(name); it != made->end()) return it->second.source;
   }
   return name;
 }

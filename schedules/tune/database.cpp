@@ -39,7 +39,8 @@ void Database::check(int status, const char* doing) const {
   std::string what = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(status);
   // Which call of the system failed, say, of all that "disk I/O error" stands for.
   const int detail = handle_ != nullptr ? sqlite3_extended_errcode(handle_) : status;
-  if (detail != status) what += fmt::format(" (SQLite's code {})", detail);
+  const int number = handle_ != nullptr ? sqlite3_system_errno(handle_) : 0;
+  if (detail != status) what += fmt::format(" (SQLite's code {}, errno {})", detail, number);
   throw DeviceError(fmt::format("{} {}: {}", noun_, path_.string(), doing), status, what);
 }
 

@@ -277,16 +277,25 @@ bool is_star(const Features& features) {
   return beside <= kFewBeside;
 }
 
-/// Does the model know it well enough to take it unmeasured? On a CPU colours side by side, planes that
-/// pass by the caches, Funcs behind the output in strips of whole rows, and several steps of rows or of
-/// one field's planes (of two fields four steps took 14 % longer than single ones).
-bool is_choosable(const Subject& subject, const TuneCandidate& candidate) {
+/// Tiles of several steps that were faster than single ones wherever no cache held the fields: of long
+/// rows, and of steps that read nothing but the fields that they replace (a wave's two levels of time
+/// need a copy each for a tile, and none for a step, which writes over the older one); in three
+/// dimensions of one field.
+bool is_known_tile(const Subject& subject) {
+  constexpr std::int64_t kShort = 200;  // points of a row; of 40 eight steps took 1.17 times as long
   const Features& features = subject.features();
+  const int values = features.written_bytes / features.widest;
+  return subject.extents().front() >= kShort && (subject.extents().size() < 3 || values == 1) &&
+         features.inputs.size() == static_cast<std::size_t>(values);
+}
+
+/// Does the model know it well enough to take it unmeasured? On a CPU colours side by side, planes that
+/// pass by the caches, Funcs behind the output in strips of whole rows, and tiles of several steps.
+bool is_choosable(const Subject& subject, const TuneCandidate& candidate) {
   if (!subject.target().is_gpu()) {
-    if (candidate.steps() > 1)
-      return subject.extents().size() < 3 || features.written_bytes == features.widest;
+    if (candidate.steps() > 1) return is_known_tile(subject);
     const bool planes = candidate.parameter("planes", 1) > 1 && candidate.parameter("tile_y", 0) == 0 &&
-                        is_star(features);
+                        is_star(subject.features());
     return candidate.parameter("channels", 0) > 0 || (planes && candidate.parameter("stream", 0) != 0) ||
            (candidate.parameter("place", 0) == schedules::kStrip &&
             candidate.parameter("tile_x", 0) == 0);
@@ -299,8 +308,7 @@ bool is_choosable(const Subject& subject, const TuneCandidate& candidate) {
 /// for 12 to 28 % slower than they were (bench/results/2026-11-24-h200-chosen.txt), as it guesses their
 /// registers, and blocks of 512 threads, of one input and more than a few taps, for 2 to 11 %
 /// (2026-11-26-h200-tune.txt); on a CPU Funcs in strips for 40 to 50 % faster than they were
-/// (2026-11-26-cpu-chosen.txt), and tiles of several steps for 1.2 to 1.6 times as fast, beside no
-/// schedule (2026-11-27-cpu-time.txt).
+/// (2026-11-26-cpu-chosen.txt). Of several steps there it is to see much: the rates are guesses.
 double expected(const Subject& subject, const TuneCandidate& candidate) {
   constexpr std::int64_t kFar = 6;
   constexpr std::size_t kFewTaps = 8;

@@ -120,10 +120,9 @@ TEST(Exchange, EachOfTwoFuncsThatStageASourceReadsItsRowOnce) {
     f->gpu_tile(x, y, 32, 4).stage(u, MemoryType::Shared).shuffle(u, x);
   }
   std::set<std::string> arrays;
-  for (const auto& [copy, source] :
-       test::lowered(after, Backend::Cuda, "plan_kernels").pipeline.staged) {
-    EXPECT_EQ(source, "u");
-    arrays.insert(copy);
+  for (const auto& [name, copy] : test::lowered(after, Backend::Cuda, "plan_kernels").pipeline.staged) {
+    EXPECT_EQ(copy.source, "u");
+    arrays.insert(name);
   }
   ASSERT_EQ(arrays.size(), 2U);
   std::size_t nest = 0;
@@ -146,9 +145,9 @@ TEST(Exchange, AllCopiesThatOneKernelHoldsOfASourceAreExchanged) {
   once.stage(u, MemoryType::Shared);
   const Program program = test::lowered(next, Backend::Cuda, "plan_kernels");
   ASSERT_EQ(program.pipeline.staged.size(), 2U);
-  for (const auto& [copy, source] : program.pipeline.staged) {
-    const Exchanged n = exchanged(next, Backend::Cuda, copy);
-    EXPECT_GT(n.edge_loads, 0) << copy;
+  for (const auto& [name, copy] : program.pipeline.staged) {
+    const Exchanged n = exchanged(next, Backend::Cuda, name);
+    EXPECT_GT(n.edge_loads, 0) << name;
   }
 }
 TEST(Exchange, ThePlanHasLanesServeWhatTheCodeTakesFromThem) {

@@ -189,9 +189,8 @@ TEST(UsualSchedules, TakeSeveralStepsOfAnIterationAtOnce) {
   EXPECT_TRUE(steps == 4 || steps == 6) << "no more than lie between two callbacks";
 }
 
-/// What the model chooses for a step on a grid whose arrays no cache of a CPU holds.
-TuneCandidate choice_for_steps(const std::string& name, const std::vector<std::int64_t>& extents) {
-  const Iteration steps = bench::iteration_of(bench::make_time_step(name));
+/// What the model chooses for a step on a CPU.
+TuneCandidate choice_for_steps(const Iteration& steps, const std::vector<std::int64_t>& extents) {
   tuning::Stepping stepping{.state = tuning::bare(*steps.state()), .whole = false, .most = 64};
   for (std::size_t d = 0; d < extents.size(); ++d) stepping.kept.emplace_back(1, 1);
   const tuning::Subject subject(steps.state()->funcs(), extents, Target::host(), CallSite::current(),
@@ -199,7 +198,11 @@ TuneCandidate choice_for_steps(const std::string& name, const std::vector<std::i
   const tuning::Choice choice = tuning::chosen(subject);
   return choice.better.empty() ? TuneCandidate() : choice.better.front();
 }
+TuneCandidate choice_for_steps(const std::string& name, const std::vector<std::int64_t>& extents) {
+  return choice_for_steps(bench::iteration_of(bench::make_time_step(name)), extents);
+}
 
+// Where no cache of a CPU holds the fields.
 TEST(UsualSchedules, OfTheCpuTakeSeveralStepsAtOnce) {
   EXPECT_GT(choice_for_steps("5pt-f32", {65536, 65536}).steps(), 3);
   EXPECT_GT(choice_for_steps("9pt-box-f64", {65536, 65536}).steps(), 3);
@@ -207,19 +210,17 @@ TEST(UsualSchedules, OfTheCpuTakeSeveralStepsAtOnce) {
   EXPECT_TRUE(planes > 1 && planes <= 4) << planes;
   EXPECT_EQ(choice_for_steps("gray-scott-f32", {2048, 2048, 2048}).steps(), 1) << "of one field only";
   EXPECT_EQ(choice_for_steps("7pt-f32", {64, 64, 64}).recipe, "") << "a cache holds that";
+  EXPECT_EQ(choice_for_steps("5pt-f32", {40, 1 << 27}).steps(), 1) << "short rows";
 }
 
-TEST(UsualSchedules, OfTheCpuGiveTheBitsOfSingleSteps) {
-  constexpr int kSteps = 21;
-  const auto field_after = [&](const char* wish) {
-    Steps plane = steps_of("5pt-f32", {4096, 520});
-    tuning::fill_random(plane.fields.front(), 5);
-    setenv("MICA_TUNE", wish, 1);
-    bench::iteration_of(plane.step).run(plane.inputs, kSteps, {.target = Target::host()});
-    unsetenv("MICA_TUNE");
-    return plane.inputs.front().buffer;
-  };
-  EXPECT_TRUE(tuning::same_bits(field_after("model"), field_after("0")));
+// A step of a wave writes over the older level of time; a tile needs a copy of each.
+TEST(UsualSchedules, OfTheCpuLeaveWavesAlone) {
+  const Var x("x"), y("y");
+  const ImageParam before(Float(32), 2, "before"), now(Float(32), 2, "now");
+  Func next("next");
+  next(x, y) = 1.9F * now(x, y) - before(x, y) + 0.02F * (now(x - 1, y) + now(x + 1, y) + now(x, y + 1));
+  const Iteration wave({{before, now}, {now, next}});
+  EXPECT_EQ(choice_for_steps(wave, {65536, 65536}).steps(), 1);
 }
 
 int launches_of(const test::FakeGpuProcess& process, std::int64_t steps, bool left_alone) {

@@ -251,21 +251,16 @@ std::string without_upper_halves(const std::string& ptx) {
 
 // A line is "\tcvt.rn.f64.s16 \t%rd86, %rs4;".
 std::string with_whole_words_as_floats(const std::string& ptx) {
-  std::string result = ptx;
-  for (const std::string to : {"f64", "f32"}) {
-    for (const std::string type : {"s", "u"}) {
-      const std::string half = type + "16", word = type + "32";
-      result = rewritten(
-          result, "\tcvt.rn." + to + "." + half + " \t",
-          [&](const std::string& rest) -> std::optional<std::string> {
-            const std::size_t comma = rest.find(", ");
-            internal_check(comma != std::string::npos, "a conversion in PTX has this form");
-            return "\t{ .reg .b32 %word; cvt." + word + "." + half + " %word" + rest.substr(comma) +
-                   "; cvt.rn." + to + "." + word + " " + rest.substr(0, comma) + ", %word; }";
-          });
-    }
-  }
-  return result;
+  return rewritten(ptx, "\tcvt.rn.f", [](const std::string& rest) -> std::optional<std::string> {
+    constexpr std::size_t kBits = 2, kSign = 3, kType = 6;  // of "64.s16"
+    const std::string to = rest.substr(0, kBits), from = rest.substr(kBits, kType - kBits);
+    if ((to != "64" && to != "32") || (from != ".s16" && from != ".u16")) return std::nullopt;
+    const std::size_t target = rest.find('%'), comma = rest.find(", ");
+    internal_check(target < comma && comma != std::string::npos, "a conversion in PTX has this form");
+    const std::string word = rest[kSign] + std::string("32");
+    return "\t{ .reg .b32 %word; cvt." + word + from + " %word" + rest.substr(comma) + "; cvt.rn.f" +
+           to + "." + word + " " + rest.substr(target, comma - target) + ", %word; }";
+  });
 }
 
 }  // namespace

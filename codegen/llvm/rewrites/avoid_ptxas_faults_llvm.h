@@ -33,8 +33,8 @@ void avoid_ptxas_faults(llvm::Module& module);
 
 /// The same for the PTX that LLVM has written: negations of 16 and 32 bits that its instruction
 /// selection has made of other code, such as the lower half of one of 64 bits; upper halves, as shifts,
-/// where the PTX extends what it loads; and integers of 16 bits that become floats, as such of 32 (in
-/// single precision the same instruction is four times as fast, and was not seen to go wrong).
+/// where the PTX extends what it loads; and integers of 16 bits that become floats, as such of 32 (of
+/// single precision the same form of an instruction was seen, but not that it goes wrong).
 std::string avoid_ptxas_faults(const std::string& ptx);
 
 }  // namespace mica::llvm_backend

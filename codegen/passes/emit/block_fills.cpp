@@ -300,8 +300,8 @@ std::vector<std::int64_t> fixed_extents(const Program& program, const FunctionDa
           "inside a block, " + func.name + " needs indices " + brief(box[d].min) + " to " +
               brief(box[d].max) + " of dimension " + std::to_string(d) + " (" + func.args[d] +
               "), whose number is not constant; " +
-              (is_copy ? "stage the Func that clamps or repeats the indices of " + staged->second +
-                             ", not " + staged->second + " itself"
+              (is_copy ? "stage the Func that clamps or repeats the indices of " +
+                             staged->second.source + ", not " + staged->second.source + " itself"
                : goes_on ? "it goes on from its start, so no split of its consumer makes it so: "
                            "compute_root " +
                                func.name +

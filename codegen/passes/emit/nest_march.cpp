@@ -10,7 +10,6 @@
 #include "codegen/passes/emit/step_meetings.h"
 #include "codegen/passes/gpu/clamped_blocks.h"
 #include "codegen/plan/edge_blocks.h"
-#include "codegen/plan/filling.h"
 #include "codegen/plan/handover.h"
 #include "codegen/plan/kernel_frame.h"
 #include "codegen/plan/own_order.h"
@@ -34,6 +33,15 @@ bool is_async(const MarchStage& stage, const Placement& placement) {
   return placement.load == LoadPolicy::AsyncCopy || placement.load == LoadPolicy::Bulk;
 }
 
+bool reads(const FunctionData& func, const std::string& source) {
+  bool found = false;
+  for (const auto& definition : func.definitions) {
+    analysis::for_each_access(definition,
+                              [&](const Access& access) { found = found || access.name == source; });
+  }
+  return found;
+}
+
 // Is `source` read at another place than the reader's own point, planes of the march left out?
 bool reads_beside(const FunctionData& func, const std::string& source, const std::string& march) {
   bool found = false;
@@ -52,7 +60,7 @@ bool reads_beside(const FunctionData& func, const std::string& source, const std
 bool computes_while_filling(const MarchPlan& plan) {
   for (const auto& reader : plan.stages) {
     for (const auto& source : plan.stages) {
-      if (planning::reads(*reader.func, source.func->name)) return true;
+      if (reads(*reader.func, source.func->name)) return true;
     }
   }
   return false;
@@ -85,7 +93,7 @@ std::size_t first_of(const std::vector<Part>& parts, const Test& test) {
 template <typename Test>
 bool reads_one(const FunctionData& reader, const MarchPlan& plan, const Test& test) {
   return std::ranges::any_of(plan.stages, [&](const MarchStage& stage) {
-    return test(stage) && planning::reads(reader, stage.func->name);
+    return test(stage) && reads(reader, stage.func->name);
   });
 }
 

@@ -153,7 +153,7 @@ class Splitter {
     if (!line || (line->inequalities.empty() && size_of(loop.body) > kLargestMoved)) {
       return {};
     }
-    size_ += (line->left ? 6 : 3) * size_of(loop.body);
+    size_ += (copies_of(*line) - 1) * size_of(loop.body);
     return with_values(still, split_line(row, *line));
   }
 
@@ -164,6 +164,9 @@ class Splitter {
     return loop;
   }
 
+  /// Of a row's body: inside, where lanes choose, point by point, and moved beside those points; of
+  /// edges apart three more.
+  static std::size_t copies_of(const Line& line) { return line.left ? 7 : 4; }
   [[nodiscard]] bool has_room_for(std::size_t copies, const ir::Stmt& body) const {
     return !fewest_copies_ && size_ + copies * size_of(body) <= kLargestSplit;
   }
@@ -304,8 +307,7 @@ class Splitter {
     auto line =
         separate_ ? line_of(lanes, {}, simplify(loop.min + loop.extent), shared_edges, checked_, ranges_)
                   : std::nullopt;
-    const std::size_t copies = line && line->left          ? 7
-                               : line                      ? 4
+    const std::size_t copies = line                        ? copies_of(*line)
                                : innermost && shared_edges ? 3
                                : innermost                 ? 4
                                                            : 1;
