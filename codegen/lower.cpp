@@ -12,6 +12,7 @@
 #include "codegen/passes/funcs/order_storage.h"
 #include "codegen/passes/funcs/place_funcs.h"
 #include "codegen/passes/funcs/plan_kernels.h"
+#include "codegen/passes/funcs/read_schedule.h"
 #include "codegen/passes/funcs/split_colors.h"
 #include "codegen/passes/funcs/turn_tiles.h"
 #include "codegen/passes/funcs/unify_arrays.h"
@@ -67,6 +68,7 @@ const std::vector<Pass>& pass_list() {
       {"infer_bounds", passes::infer_bounds},
       {"check_coordinates", passes::check_coordinates},
       {"order_storage", passes::order_storage},
+      {"read_schedule", passes::read_schedule},
       {"plan_kernels", passes::plan_kernels},
       // Loops: the schedule is carried out.
       {"build_loop_nest", passes::build_loop_nest},

@@ -13,12 +13,15 @@ std::string storage_name(const std::string& func, int value, std::size_t count) 
 const planning::KernelPlan* plan_of(const Program& program, const Nest& nest) {
   return planning::find_kernel(program.kernels, nest.func, nest.definition);
 }
-int storage_alignment(const FunctionData& func, std::size_t d, int otherwise) {
-  for (const auto& directive : func.definitions.front().directives) {
-    const auto* align = std::get_if<directive::AlignStorage>(&directive.op);
-    if (align && align->var == func.args[d]) return align->elements;
-  }
-  return otherwise;
+const FuncSchedule& schedule_of(const Program& program, const FunctionData& func) {
+  const auto found = program.schedule.find(func.name);
+  internal_check(found != program.schedule.end(), "the schedule of a Func that is computed was read");
+  return found->second;
+}
+int storage_alignment(const Program& program, const FunctionData& func, std::size_t d, int otherwise) {
+  const auto& alignment = schedule_of(program, func).alignment;
+  const auto found = alignment.find(func.args[d]);
+  return found == alignment.end() ? otherwise : found->second;
 }
 ArrayKind kind_of(const Plan& plan, const std::string& array) {
   for (const auto& b : plan.buffers) {

@@ -10,6 +10,7 @@
 
 #include "codegen/analysis/array_origins.h"
 #include "codegen/analysis/bounds.h"
+#include "codegen/func_schedule.h"
 #include "codegen/ir/kernel.h"
 #include "codegen/plan/kernel_plan.h"
 #include "dsl/pipeline/pipeline.h"
@@ -72,6 +73,8 @@ struct Program {
   std::map<std::string, Placement> placement;
   /// The box of each Func that the whole pipeline needs; symbols of outputs for outputs.
   std::map<std::string, analysis::Box> required;
+  /// What directives say of each Func that is computed, set by read_schedule.
+  std::map<std::string, FuncSchedule> schedule;
   /// Of each definition at the root that runs on the GPU or marches, set by plan_kernels.
   std::vector<planning::KernelPlan> kernels;
   std::vector<Nest> nests;
@@ -90,9 +93,11 @@ struct Program {
 const planning::KernelPlan* plan_of(const Program& program, const Nest& nest);
 /// Name of the array that holds element `value` of a Func with `count` values.
 std::string storage_name(const std::string& func, int value, std::size_t count);
+/// What directives say of a Func that is computed. Requires: read_schedule.
+const FuncSchedule& schedule_of(const Program& program, const FunctionData& func);
 /// The multiple that `align_storage` asks dimension `d` of the Func's storage to be padded to, or
 /// `otherwise`.
-int storage_alignment(const FunctionData& func, std::size_t d, int otherwise);
+int storage_alignment(const Program& program, const FunctionData& func, std::size_t d, int otherwise);
 /// Element type and number of dimensions of a buffer or temporary of the plan; InternalError for another
 /// name.
 struct ArrayKind {

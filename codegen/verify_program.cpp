@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "codegen/ir/verify.h"
-#include "codegen/plan/verify_plan.h"
+#include "codegen/plan/verify/verify_plan.h"
 
 namespace mica {
 

@@ -65,7 +65,11 @@ std::map<std::string, std::vector<Tap>> find_taps(const Program& program) {
 class Pair {
  public:
   Pair(const Program& program, const FunctionData& func, std::size_t value, std::string input)
-      : program_(program), func_(func), value_(value), input_(std::move(input)) {}
+      : program_(program),
+        func_(func),
+        schedule_(schedule_of(program, func)),
+        value_(value),
+        input_(std::move(input)) {}
 
   [[nodiscard]] MaybeObstacle obstacle(const std::vector<Tap>& taps) const {
     for (const Tap& tap : taps) {
@@ -117,8 +121,7 @@ class Pair {
 
   /// A directive by which the loops come to a point twice, or to others.
   [[nodiscard]] MaybeObstacle second_visit() const {
-    Diagnostics findings;
-    const LoopNestSpec spec = expand_loops(func_, 0, findings);
+    const LoopNestSpec& spec = schedule_.definitions.front().loops;
     const bool on_gpu = std::any_of(spec.dims.begin(), spec.dims.end(), [](const LoopDim& dim) {
       return dim.kind == LoopKind::GpuBlock || dim.kind == LoopKind::GpuThread;
     });
@@ -129,42 +132,25 @@ class Pair {
       return Obstacle{fmt::format("TailStrategy::{} computes {}", to_string(step.tail),
                                   shifts ? "some points a second time, from what was written over them"
                                          : "points past the output's"),
-                      tail_place(step.tail)};
+                      place_of(step.tail)};
     }
     return std::nullopt;
   }
 
-  [[nodiscard]] SourceLocation tail_place(TailStrategy tail) const {
-    for (const Directive& directive : func_.definitions.front().directives) {
-      const bool has_it = std::visit(
-          [&](const auto& op) {
-            if constexpr (requires { op.tail; }) return op.tail == tail;
-            return false;
-          },
-          directive.op);
-      if (has_it) return directive.where;
-    }
-    return func_.where;
+  [[nodiscard]] SourceLocation place_of(TailStrategy tail) const {
+    const auto found = schedule_.tails.find(tail);
+    return found == schedule_.tails.end() ? func_.where : found->second;
   }
 
   [[nodiscard]] MaybeObstacle unordered_load() const {
-    for (const Directive& directive : func_.definitions.front().directives) {
-      const auto* read_only = std::get_if<directive::ReadOnly>(&directive.op);
-      const auto* texture = std::get_if<directive::Texture>(&directive.op);
-      if (read_only != nullptr && read_only->source == input_) {
-        return Obstacle{fmt::format("read_only({}) is for memory that nobody writes", input_),
-                        directive.where};
-      }
-      if (texture != nullptr && texture->source == input_) {
-        return Obstacle{fmt::format("texture({}) is for memory that nobody writes", input_),
-                        directive.where};
-      }
-    }
-    return std::nullopt;
+    const auto found = schedule_.unwritten.find(input_);
+    if (found == schedule_.unwritten.end()) return std::nullopt;
+    return Obstacle{found->second.text + " is for memory that nobody writes", found->second.where};
   }
 
   const Program& program_;
   const FunctionData& func_;
+  const FuncSchedule& schedule_;
   const std::size_t value_;
   const std::string input_;
 };

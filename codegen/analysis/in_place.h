@@ -24,7 +24,7 @@
 namespace mica::analysis {
 
 /// What stands in the way, for each output and each input of its element type and number of dimensions.
-/// Requires: inline_funcs and default_schedule.
+/// Requires: inline_funcs and read_schedule.
 std::vector<PlanSharing> find_sharing(const Program& program);
 
 /// Is definition `index` of `func` a copy f(x, y) = u(x, y) in a variant in which f is the memory of u,

@@ -171,7 +171,7 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
                const KernelFrame& frame, const std::vector<Stage>& stages) {
   Inside inside;
   const Loops own{func, index, frame.vars};
-  if (!keeps_funcs(program, own) && !exchanges(func)) return inside;
+  if (!keeps_funcs(program, own) && !exchanges(program, func)) return inside;
   const auto& loops = frame.vars.loops();
   const auto block = std::find_if(loops.begin(), loops.end(),
                                   [](const auto& l) { return l.kind == LoopKind::GpuBlock; });

@@ -140,7 +140,7 @@ bool copies_in_bulk(const Program& program, const FunctionData& func, const Box&
                                 : copied->name;
   const int lanes = static_cast<int>(kBulkBytes) / func.types.front().bytes();
   if (unit_of_baked_strides(program.options, array, box.size(), lanes) < lanes) return false;
-  const std::int64_t align = storage_alignment(func, 0, 1);
+  const std::int64_t align = storage_alignment(program, func, 0, 1);
   const bool exact = std::all_of(box.begin(), box.end(), [](const auto& interval) {
     return analysis::constant_difference(interval.max, interval.min).has_value();
   });

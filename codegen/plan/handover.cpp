@@ -20,14 +20,6 @@ Ends ends_of(const KernelPlan& plan, const Edge& edge) {
   return {plan.find(back ? edge.to : edge.from), plan.find(back ? edge.from : edge.to)};
 }
 
-SourceLocation split_at(const KernelPlan& plan, const Pipeline& pipeline) {
-  const Definition& definition = pipeline.find(plan.func)->definitions.at(plan.definition);
-  const auto split = std::find_if(
-      definition.directives.begin(), definition.directives.end(),
-      [](const Directive& d) { return std::holds_alternative<directive::WarpSplit>(d.op); });
-  return split == definition.directives.end() ? definition.where : split->where;
-}
-
 bool crosses_step_by_step(const KernelPlan& plan, const Edge& edge) {
   if (edge.of != ir::Kept::Points || edge.wait == Wait::None) return false;
   const Ends ends = ends_of(plan, edge);
@@ -79,7 +71,7 @@ bool engine_says_all(const KernelPlan& plan, const std::vector<Edge>& edges) {
   return false;
 }
 
-void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vector<Edge>& edges) {
+void assign_meetings(const KernelPlan& plan, std::vector<Edge>& edges) {
   if (plan.frame.filling_warps == 0) return;
   const Crew tile(plan.frame.threads, 0), further(plan.frame.threads, plan.frame.filling_warps);
   const auto [lead, left, first, copied, by_engine] = distances_of(plan, edges);
@@ -106,7 +98,7 @@ void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vect
             ", and each step that warp_split lets it be ahead takes one of the " +
             std::to_string(ir::kNamedBarriers) + " named barriers of a block; legal are at most " +
             std::to_string(most) + ": pipeline(..., " + std::to_string(most) + ")",
-        split_at(plan, pipeline));
+        plan.frame.warp_split);
   }
   for (Edge& edge : edges) {
     if (edge.wait == Wait::None) continue;

@@ -28,7 +28,7 @@ bool are_apart(const Stage& a, const Stage& b);
 
 /// Gives the edges of a kernel with further warps their barriers. UserError: the copy engine is asked so
 /// early that there are too few.
-void assign_meetings(const KernelPlan& plan, const Pipeline& pipeline, std::vector<Edge>& edges);
+void assign_meetings(const KernelPlan& plan, std::vector<Edge>& edges);
 
 /// Does each step in which the threads of the tile say that places are empty wait for a plane that the
 /// copy engine brings, as late as it asks for any? Then nobody else has to say that planes are full.

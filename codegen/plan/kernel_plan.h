@@ -39,7 +39,7 @@
 
 #include "codegen/ir/stmt.h"
 #include "codegen/plan/crew.h"
-#include "codegen/plan/loop_vars.h"
+#include "codegen/plan/frame/loop_vars.h"
 #include "codegen/plan/march_plan.h"
 
 namespace mica::planning {
@@ -72,6 +72,7 @@ struct KernelFrame {
   std::int64_t threads[3] = {1, 1, 1};  ///< of a block, in x, y, z, that compute its points
   /// Further warps, which fill what a march keeps of arrays (warp_split); on a host none.
   int filling_warps = 0;
+  SourceLocation warp_split = {};  ///< who asked for them
   std::optional<March> march = {};
   BlockRow row = {};
   /// Of threads that read what others hold in registers: blocks overlap.

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "codegen/analysis/bounds.h"
-#include "codegen/plan/common_frame.h"
+#include "codegen/plan/frame/common_frame.h"
 
 namespace mica {
 struct Program;

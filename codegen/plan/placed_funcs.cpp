@@ -74,11 +74,8 @@ bool keeps_funcs(const Program& program, const Loops& loops) {
   });
 }
 
-bool exchanges(const FunctionData& func) {
-  const auto& directives = func.definitions.front().directives;
-  return std::any_of(directives.begin(), directives.end(), [](const Directive& d) {
-    return std::holds_alternative<directive::Shuffle>(d.op);
-  });
+bool exchanges(const Program& program, const FunctionData& func) {
+  return !schedule_of(program, func).exchanges.empty();
 }
 
 }  // namespace mica::planning

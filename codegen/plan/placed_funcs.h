@@ -7,7 +7,7 @@
 #include <string>
 
 #include "codegen/analysis/bounds.h"
-#include "codegen/plan/loop_vars.h"
+#include "codegen/plan/frame/loop_vars.h"
 #include "codegen/program.h"
 
 namespace mica::planning {
@@ -34,6 +34,6 @@ std::map<std::string, analysis::Box> boxes_at(const Program& program, const Loop
 /// Is any Func computed inside the loops?
 bool keeps_funcs(const Program& program, const Loops& loops);
 /// Do the threads of a warp give each other points of it, so that all of them compute theirs?
-bool exchanges(const FunctionData& func);
+bool exchanges(const Program& program, const FunctionData& func);
 
 }  // namespace mica::planning

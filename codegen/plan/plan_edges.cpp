@@ -149,7 +149,7 @@ std::vector<Edge> edges_of(const KernelPlan& plan, const Pipeline& pipeline) {
     }
   }
   leave_groups(plan, edges);
-  assign_meetings(plan, pipeline, edges);
+  assign_meetings(plan, edges);
   wait_with_rows(plan, edges);
   return edges;
 }

@@ -8,7 +8,7 @@
 #include "codegen/ir/kernel.h"
 #include "codegen/passes/loops/index_constants.h"
 #include "codegen/plan/filling.h"
-#include "codegen/plan/kernel_frame.h"
+#include "codegen/plan/frame/kernel_frame.h"
 #include "codegen/plan/placed_funcs.h"
 #include "codegen/plan/storage_shape.h"
 #include "dsl/expr/traverse.h"

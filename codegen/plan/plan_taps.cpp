@@ -17,16 +17,10 @@ constexpr std::int64_t kWarp = 32;
 class Taps {
  public:
   Taps(const Program& program, const KernelPlan& plan)
-      : program_(program), plan_(plan), func_(*program.pipeline.find(plan.func)) {
-    for (const auto& directive : func_.definitions.front().directives) {
-      if (const auto* texture = std::get_if<directive::Texture>(&directive.op)) {
-        textures_.insert(texture->source);
-      }
-      if (const auto* exchange = std::get_if<directive::Shuffle>(&directive.op)) {
-        exchanges_.push_back(*exchange);
-      }
-    }
-  }
+      : program_(program),
+        plan_(plan),
+        func_(*program.pipeline.find(plan.func)),
+        schedule_(schedule_of(program, func_)) {}
 
   std::vector<Tap> run() {
     for (const auto& stage : plan_.stages) {
@@ -85,7 +79,8 @@ class Taps {
     } else if (source == nullptr || source->is_in(Residence::Global)) {
       const bool copied =
           reader.fill.way == Fill::Way::AsyncCopies || reader.fill.way == Fill::Way::BulkCopies;
-      tap.server = textures_.count(tap.source) > 0 && !copied ? Server::Texture : Server::Global;
+      tap.server =
+          schedule_.textures.count(tap.source) > 0 && !copied ? Server::Texture : Server::Global;
     } else if (source->is_in(Residence::Registers)) {
       serve_from_registers(tap, *source);
     } else {
@@ -108,8 +103,8 @@ class Taps {
   }
 
   // ---- taps that the neighbours' registers serve (shuffle) -----------------------------------------
-  const directive::Shuffle* exchange_for(const std::string& source) const {
-    for (const auto& exchange : exchanges_) {
+  const FuncSchedule::Exchange* exchange_for(const std::string& source) const {
+    for (const auto& exchange : schedule_.exchanges) {
       if (exchange.source == source) return &exchange;
       const Stage* stage = plan_.find(source);
       if (stage != nullptr && stage->copies == exchange.source && stage->is_in(Residence::Shared)) {
@@ -185,8 +180,7 @@ class Taps {
   const Program& program_;
   const KernelPlan& plan_;
   const FunctionData& func_;
-  std::set<std::string> textures_;
-  std::vector<directive::Shuffle> exchanges_;
+  const FuncSchedule& schedule_;
   std::vector<Tap> taps_;
 };
 

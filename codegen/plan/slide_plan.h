@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "codegen/analysis/bounds.h"
-#include "codegen/plan/loop_vars.h"
+#include "codegen/plan/frame/loop_vars.h"
 
 namespace mica::planning {
 

@@ -22,7 +22,7 @@ StorageShape storage_shape(const Program& program, const FunctionData& func, con
   for (std::size_t d = 0; d < box.size(); ++d) {
     auto count = analysis::constant_extent(box[d]);
     if (fold && fold->dim == d) count = fold->factor;
-    const int align = storage_alignment(func, d, 1);
+    const int align = storage_alignment(program, func, d, 1);
     if (count) count = (*count + align - 1) / align * align;
     shape.mins.push_back(box[d].min);
     if (d == 0 && count && block != nullptr) {

@@ -24,7 +24,7 @@ struct StorageShape {
   [[nodiscard]] bool fixed() const;
 };
 
-/// The memory of `box` of `func`, folded as `fold` says, aligned as its directives do. Rows are padded
+/// The memory of `box` of `func`, folded as `fold` says, aligned as its schedule says. Rows are padded
 /// for the block of `block`; null: they are not.
 StorageShape storage_shape(const Program& program, const FunctionData& func, const analysis::Box& box,
                            const std::optional<Fold>& fold, const BlockRow* block);

@@ -10,7 +10,7 @@
 #include "codegen/ir/traverse.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
-#include "codegen/plan/verify_plan.h"
+#include "codegen/plan/verify/verify_plan.h"
 #include "dsl/pipeline/pipeline.h"
 #include "fuzz/expected_outputs.h"
 #include "runtime/emulator/emulator.h"

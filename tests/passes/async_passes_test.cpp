@@ -106,6 +106,7 @@ Program compiled(const Stmt& body, Backend backend, const std::set<std::string>&
   Program program;
   program.pipeline = make_pipeline({out.function()});
   program.options = test::options_for(backend);
+  program.schedule["out"] = {};
   program.plan.buffers = {{"u", Float(32), 1, false, nullptr}, {"out", Float(32), 1, true, nullptr}};
   Nest nest;
   nest.func = "out";

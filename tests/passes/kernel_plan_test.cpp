@@ -3,7 +3,7 @@
 
 #include "bench/algorithms.h"
 #include "bench/cases.h"
-#include "codegen/plan/verify_plan.h"
+#include "codegen/plan/verify/verify_plan.h"
 #include "tests/passes/plans.h"
 
 namespace mica::test {

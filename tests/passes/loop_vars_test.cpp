@@ -1,5 +1,5 @@
 // The loops that splits and fuses make, carried out: which points they reach, and what intervals say.
-#include "codegen/plan/loop_vars.h"
+#include "codegen/plan/frame/loop_vars.h"
 
 #include <algorithm>
 #include <map>

@@ -7,7 +7,7 @@
 
 #include "codegen/analysis/traffic/traffic.h"
 #include "codegen/compile.h"
-#include "codegen/plan/kernel_frame.h"
+#include "codegen/plan/frame/kernel_frame.h"
 #include "codegen/planned.h"
 #include "tools/mica/block_drawing.h"
 #include "tools/mica/html.h"

@@ -96,7 +96,7 @@ KernelTraffic analyse_kernel(const Program& program, const Nest& nest, const Sym
   if (const auto* plan = planning::find_kernel(program.kernels, nest.func, nest.definition)) {
     add_plan(*plan, figures);
   }
-  const KernelHints hints = kernel_hints(func);
+  const KernelHints& hints = schedule_of(program, func).hints;
   figures.min_blocks = hints.min_blocks;
   figures.max_registers = hints.max_registers;
   analysis::measure_block(kernel, figures);

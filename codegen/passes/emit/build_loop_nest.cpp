@@ -18,26 +18,13 @@
 namespace mica::passes {
 namespace {
 
-// Loads and stores that shall pass by the caches, and inputs read through textures, as the Func's
-// directives say.
-class Hints {
+// Marks loads and stores that shall pass by the caches.
+class Streams {
  public:
-  explicit Hints(const FunctionData& func) : func_(func) {
-    for (const auto& directive : func.definitions.front().directives) {
-      if (const auto* loads = std::get_if<directive::StreamLoads>(&directive.op)) {
-        streamed_.insert(loads->source);
-      } else if (const auto* texture = std::get_if<directive::Texture>(&directive.op)) {
-        textures.insert(texture->source);
-      } else if (std::holds_alternative<directive::StreamStores>(directive.op)) {
-        stores_ = true;
-      }
-    }
-  }
-
-  std::set<std::string> textures;
+  Streams(const FunctionData& func, const FuncSchedule& schedule) : func_(func), schedule_(schedule) {}
 
   [[nodiscard]] ir::Stmt mark(const ir::Stmt& s) const {
-    if (!stores_ && streamed_.empty()) return s;
+    if (!schedule_.streamed_stores && schedule_.streamed_loads.empty()) return s;
     if (const auto* store = s.as<ir::Store>()) {
       ir::Store marked = *store;
       marked.value = mark(store->value);
@@ -45,7 +32,7 @@ class Hints {
       for (std::size_t i = 0; i < func_.types.size(); ++i) {
         own = own || store->buffer == storage_name(func_.name, static_cast<int>(i), func_.types.size());
       }
-      marked.streamed = stores_ && own;
+      marked.streamed = schedule_.streamed_stores && own;
       return ir::make_stmt(std::move(marked));
     }
     return ir::map_children(
@@ -57,7 +44,7 @@ class Hints {
   [[nodiscard]] Expr mark(const Expr& e) const {
     return NodeRewriter([this](const Expr& r) {
       const auto* load = r.as<Load>();
-      if (!load || !streamed_.count(load->buffer)) return Expr();
+      if (!load || !schedule_.streamed_loads.count(load->buffer)) return Expr();
       Load marked = *load;
       marked.streamed = true;
       return make_expr(r.type(), std::move(marked));
@@ -65,8 +52,7 @@ class Hints {
   }
 
   const FunctionData& func_;
-  std::set<std::string> streamed_;
-  bool stores_ = false;
+  const FuncSchedule& schedule_;
 };
 
 void add_output(Program& program, const FunctionData& func) {
@@ -112,7 +98,7 @@ void add_temporary(Program& program, const FunctionData& func) {
     for (std::size_t d = 0; d < box.size(); ++d) {
       temporary.mins.push_back(box[d].min);
       temporary.extents.push_back(analysis::extent_of(box[d]));
-      temporary.align.push_back(storage_alignment(func, d, d == 0 ? kRowElements : 1));
+      temporary.align.push_back(storage_alignment(program, func, d, d == 0 ? kRowElements : 1));
     }
     program.plan.temporaries.push_back(temporary);
   }
@@ -134,9 +120,8 @@ std::vector<Nest> nests_of(const Program& program, const FunctionData& func, nes
     nest.definition = i;
     bool on_gpu = false;
     nest.body = nest::build_root({program, found, needed}, func, i, on_gpu);
-    const Hints hints(func);
-    nest.body = hints.mark(nest.body);
-    nest.textures = hints.textures;
+    nest.body = Streams(func, schedule_of(program, func)).mark(nest.body);
+    nest.textures = schedule_of(program, func).textures;
     nest.on_device = on_gpu && program.options.target.is_gpu();
     nest.kernel.name = func.name + (i ? ".update" + std::to_string(i) : "");
     nests.push_back(std::move(nest));

@@ -167,7 +167,10 @@ void note(const Nesting& nesting, const std::string& text);
 ir::Stmt emit_march(const Nesting& nesting, const Nested& frame, std::size_t position,
                     const Around& context);
 /// `point` at the points that a thread has inside of loop `position`.
-ir::Stmt at_own_points(const Nested& frame, std::size_t position, const ir::Stmt& point);
+ir::Stmt at_own_points(const Nesting& nesting, const Nested& frame, std::size_t position,
+                       const ir::Stmt& point);
+/// Are points stored one by one: by atomic operations, or those of a colour?
+bool stores_apart(const Nesting& nesting, const Nested& frame);
 /// The plane `box` of `stage`, whose own points the registers of a window hold (nest_window.cpp).
 ///
 ///        y strip           the tile's own points come from the window; with a star no corner is read

@@ -5,8 +5,8 @@
 #include "codegen/ir/traverse.h"
 #include "codegen/passes/emit/nest.h"
 #include "codegen/passes/gpu/clamped_blocks.h"
-#include "codegen/plan/kernel_frame.h"
-#include "codegen/plan/own_order.h"
+#include "codegen/plan/frame/kernel_frame.h"
+#include "codegen/plan/frame/own_order.h"
 #include "codegen/plan/placed_funcs.h"
 #include "dsl/check/update_order.h"
 #include "dsl/expr/limits.h"
@@ -231,11 +231,8 @@ ir::Stmt emit_loops(const Nesting& nesting, const Nested& frame, std::size_t out
   if (outermost_left == 0) return emit_body(nesting, frame);
   const std::size_t position = outermost_left - 1;
   const LoopVars::Loop& loop = frame.vars.loops()[position];
-  const Definition& definition = frame.func.definitions[frame.index];
-  const bool apart =
-      is_atomic(definition) || planning::color_condition(frame.func, frame.index).defined();
-  const bool by_lanes = loop.kind == LoopKind::Vectorized && !apart;
-  if (by_lanes) return emit_vector_loop(nesting, frame, position, context);
+  if (loop.kind == LoopKind::Vectorized && !stores_apart(nesting, frame))
+    return emit_vector_loop(nesting, frame, position, context);
   if (loop.kind == LoopKind::March) return emit_march(nesting, frame, position, context);
 
   if (const auto carried = carried_at(nesting, frame, position, context)) {
@@ -293,12 +290,15 @@ ir::Stmt emit_inside(const Nesting& nesting, const Nested& around, std::size_t p
   add_stored(nesting, frame, position, inner);
   const bool own_points = loop.kind == LoopKind::GpuThread && !more_threads && !frame.rolled &&
                           !frame.at_edge && !frame.vars.is_marched() && frame.carried == nullptr &&
-                          !planning::exchanges(frame.func) && !keeps_funcs(nesting, frame);
-  ir::Stmt body = innermost_block && (keeps_funcs(nesting, frame) || planning::exchanges(frame.func))
-                      ? split_block(nesting, frame, position, inner)
-                  : own_points ? emit_points(nesting, frame, position, inner)
-                               : place_funcs(nesting, frame, position, inner,
-                                             emit_loops(nesting, frame, position, inner));
+                          !planning::exchanges(nesting.program, frame.func) &&
+                          !keeps_funcs(nesting, frame);
+  ir::Stmt body =
+      innermost_block &&
+              (keeps_funcs(nesting, frame) || planning::exchanges(nesting.program, frame.func))
+          ? split_block(nesting, frame, position, inner)
+      : own_points
+          ? emit_points(nesting, frame, position, inner)
+          : place_funcs(nesting, frame, position, inner, emit_loops(nesting, frame, position, inner));
   if (condition.defined()) body = ir::make_stmt(ir::If{simplify(condition), body, {}});
   return body;
 }

@@ -10,9 +10,9 @@
 #include "codegen/passes/emit/step_meetings.h"
 #include "codegen/passes/gpu/clamped_blocks.h"
 #include "codegen/plan/edge_blocks.h"
+#include "codegen/plan/frame/kernel_frame.h"
+#include "codegen/plan/frame/own_order.h"
 #include "codegen/plan/handover.h"
-#include "codegen/plan/kernel_frame.h"
-#include "codegen/plan/own_order.h"
 #include "codegen/plan/plan_edges.h"
 #include "dsl/check/update_order.h"
 #include "dsl/expr/operators.h"
@@ -201,7 +201,7 @@ ir::Stmt emit_stage(const Nesting& nesting, const Nested& frame, std::size_t pos
     const Expr value = frame.vars.value(frame.func.args.at(d));
     return static_cast<int>(d) == stage.dim ? simplify(value + constant(stage.ahead)) : value;
   };
-  return at_own_points(frame, position, point_stores(nesting.program, func, 0, value_of));
+  return at_own_points(nesting, frame, position, point_stores(nesting.program, func, 0, value_of));
 }
 
 // Where the crews of a march meet in a step: what they say, and the parts around which they do.

@@ -20,13 +20,9 @@ Expr both(const Expr& a, const Expr& b) {
   return b.defined() ? a && b : a;
 }
 
-/// Of the user's directive of that kind, or else of what placed the Func.
-template <typename Kind>
-SourceLocation place_of(const FunctionData& func, const Placement& placement) {
-  for (const Directive& directive : func.definitions.front().directives) {
-    if (std::holds_alternative<Kind>(directive.op)) return directive.where;
-  }
-  return placement.where;
+/// Of what the user said, or else of what placed the Func.
+SourceLocation place_of(const std::optional<Said>& said, const Placement& placement) {
+  return said ? said->where : placement.where;
 }
 
 /// Is the storage of a Func that is computed at a loop elsewhere than there?
@@ -75,9 +71,10 @@ void check_storage_level(const Nesting& nesting, const Nested& frame, const Func
   for (int i = compute; i >= 0 && i < static_cast<int>(position); ++i) {
     const LoopVars::Loop& loop = frame.vars.loops()[static_cast<std::size_t>(i)];
     if (!runs_at_once(loop.kind)) continue;
-    refuse_sharing("store_at(" + frame.func.name + ", " + frame.vars.loops()[position].dim + ")", func,
-                   loop_text(loop),
-                   place_of<directive::StoreAt>(func, nesting.program.placement.at(func.name)));
+    refuse_sharing(
+        "store_at(" + frame.func.name + ", " + frame.vars.loops()[position].dim + ")", func,
+        loop_text(loop),
+        place_of(schedule_of(nesting.program, func).store_at, nesting.program.placement.at(func.name)));
   }
 }
 
@@ -123,8 +120,9 @@ bool has_own_points(const Nesting& nesting, const Nested& frame, std::size_t pos
 void check_storage_root(const Nesting& nesting, const Nested& frame, std::size_t position,
                         const FunctionData& func, const Box& box, const Around& context) {
   if (context.concurrent.empty() || has_own_points(nesting, frame, position, box)) return;
-  refuse_sharing("store_root()", func, context.concurrent,
-                 place_of<directive::StoreRoot>(func, nesting.program.placement.at(func.name)));
+  refuse_sharing(
+      "store_root()", func, context.concurrent,
+      place_of(schedule_of(nesting.program, func).store_root, nesting.program.placement.at(func.name)));
 }
 
 // Is what a thread needs of `func`, `box`, to be kept in an array?
@@ -147,7 +145,7 @@ bool needs_array(const Nesting& nesting, const Nested& frame, std::size_t positi
                         " in an array, and iterations of another that run at once need the same points; "
                         "compute " +
                         func.name + " at another loop, or at the root",
-                    place_of<directive::ComputeAt>(func, placement));
+                    place_of(schedule_of(nesting.program, func).compute_at, placement));
   }
   return own;
 }
@@ -274,11 +272,11 @@ std::optional<Fold> fold_of(const Nesting& nesting, const FunctionData& func, co
   return fold->second;
 }
 
-std::vector<Expr> extents_of(const FunctionData& func, const Box& box,
+std::vector<Expr> extents_of(const Nesting& nesting, const FunctionData& func, const Box& box,
                              const planning::StorageShape& shape) {
   std::vector<Expr> extents;
   for (std::size_t d = 0; d < box.size(); ++d) {
-    const int align = storage_alignment(func, d, 1);
+    const int align = storage_alignment(nesting.program, func, d, 1);
     const auto& count = shape.extents[d];
     extents.push_back(count ? constant(*count)
                       : align == 1
@@ -289,8 +287,10 @@ std::vector<Expr> extents_of(const FunctionData& func, const Box& box,
 }
 
 /// Where the array of `func` lies: where the user wants it, if that can be, or else where it fits.
-MemoryType memory_of(const FunctionData& func, const Placement& placement, const Around& context,
+MemoryType memory_of(const Nesting& nesting, const FunctionData& func, const Around& context,
                      const planning::StorageShape& shape, bool per_thread) {
+  const Placement& placement = nesting.program.placement.at(func.name);
+  const auto where = [&] { return place_of(schedule_of(nesting.program, func).store_in, placement); };
   const bool fixed_size = shape.fixed();
   MemoryType memory = placement.memory;
   if (context.in_block || context.in_thread) {
@@ -302,14 +302,14 @@ MemoryType memory_of(const FunctionData& func, const Placement& placement, const
     throw UserError("store_in(MemoryType::Shared): " + func.name +
                         " is computed inside a thread, and shared memory belongs to the block; "
                         "compute it at a block loop",
-                    place_of<directive::StoreIn>(func, placement));
+                    where());
   }
   if (!fixed_size && (memory == MemoryType::Register || memory == MemoryType::Stack)) {
     throw UserError(
         "store_in(MemoryType::" + to_string(memory) + "): " + func.name +
             " needs a number of points here that is not constant; compute it inside loops of "
             "constant extent, or store it in MemoryType::Heap",
-        place_of<directive::StoreIn>(func, placement));
+        where());
   }
   if (context.in_block && !context.in_thread && memory != MemoryType::Shared && !per_thread) {
     throw UserError("store_in(MemoryType::" + to_string(memory) + "): " + func.name +
@@ -329,10 +329,10 @@ ir::Stmt allocate(const Nesting& nesting, const FunctionData& func, const Box& b
   const bool in_rows = context.in_block && !context.in_thread;
   const planning::StorageShape shape =
       planning::storage_shape(nesting.program, func, box, fold, in_rows ? &context.row : nullptr);
-  const std::vector<Expr> extents = extents_of(func, box, shape);
+  const std::vector<Expr> extents = extents_of(nesting, func, box, shape);
   if (context.in_block) static_cast<void>(fixed_extents(nesting.program, func, box));
   const bool per_thread = stage && stage->per_thread;
-  const MemoryType memory = memory_of(func, placement, context, shape, per_thread);
+  const MemoryType memory = memory_of(nesting, func, context, shape, per_thread);
   ir::Stmt result = with_trace(nesting, func, box, context, body);
   for (std::size_t i = func.types.size(); i-- > 0;) {
     ir::Allocate alloc;

@@ -14,40 +14,22 @@ using analysis::Box;
 
 namespace {
 
-std::string directive_text(const Directive& directive, const FunctionData& func) {
-  return to_string(directive).substr(1) + " of " + func.name;
-}
-
 Expr is_first(const LoopVars::Loop& loop) { return make_var(loop.name) < 1; }
 
-std::string storage_text(const FunctionData& func, const Placement& placement) {
-  for (const Directive& d : func.definitions.front().directives) {
-    const bool at = placement.store && std::holds_alternative<directive::StoreAt>(d.op);
-    if (at || (placement.store_root && std::holds_alternative<directive::StoreRoot>(d.op))) {
-      return to_string(d).substr(1);
-    }
-  }
+std::string storage_text(const FuncSchedule& schedule, const Placement& placement) {
+  if (placement.store && schedule.store_at) return schedule.store_at->text;
+  if (placement.store_root && schedule.store_root) return schedule.store_root->text;
   return "its storage outside";
 }
 
-/// What the user asks of the storage's dimensions.
-std::vector<const Directive*> folds_of(const FunctionData& func) {
-  std::vector<const Directive*> folds;
-  for (const Directive& d : func.definitions.front().directives) {
-    if (std::holds_alternative<directive::FoldStorage>(d.op)) folds.push_back(&d);
-  }
-  return folds;
-}
-
-[[noreturn]] void refuse_fold(const Directive& directive, const FunctionData& func,
+[[noreturn]] void refuse_fold(const FuncSchedule::Fold& fold, const FunctionData& func,
                               const std::string& why) {
-  throw UserError(directive_text(directive, func) + ": " + why, directive.where);
+  throw UserError(fold.said.text + " of " + func.name + ": " + why, fold.said.where);
 }
 
-/// Why `directive` cannot fold the storage as `plan` slides; empty if it can.
-std::string obstacle_of(const Directive& directive, const FunctionData& func, const SlidePlan& plan,
+/// Why the storage cannot be folded so as `plan` slides; empty if it can.
+std::string obstacle_of(const FuncSchedule::Fold& fold, const FunctionData& func, const SlidePlan& plan,
                         const std::vector<LoopVars::Loop>& loops) {
-  const auto& fold = std::get<directive::FoldStorage>(directive.op);
   if (plan.dims.empty()) {
     const std::string why = plan.still.empty() ? plan.obstacle : "no loop moves what is read of it";
     return func.name + " does not slide along " + fold.var + ": " + why + "; remove this";
@@ -138,9 +120,9 @@ ir::Stmt build_new(const Nesting& nesting, const FunctionData& func, const Box& 
 void fold(const Nesting& nesting, const Nested& frame, const FunctionData& func, const SlidePlan& plan,
           const std::vector<LoopVars::Loop>& loops) {
   const Placement& placement = nesting.program.placement.at(func.name);
-  const std::vector<const Directive*> wanted = folds_of(func);
-  const std::string storage = storage_text(func, placement);
-  if (!plan.slides() && wanted.empty()) {
+  const FuncSchedule& schedule = schedule_of(nesting.program, func);
+  const std::string storage = storage_text(schedule, placement);
+  if (!plan.slides() && schedule.folds.empty()) {
     return note(nesting, func.name + ": " + storage + " saves no work: " + plan.obstacle);
   }
   // Storage that other nests or frames make is not this frame's to fold.
@@ -151,16 +133,16 @@ void fold(const Nesting& nesting, const Nested& frame, const FunctionData& func,
   std::optional<std::int64_t> factor;
   if (slid && slid->alive && slid->dim > 0)
     factor = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(*slid->alive)));
-  for (const Directive* d : wanted) {
-    std::string obstacle = obstacle_of(*d, func, plan, loops);
+  for (const FuncSchedule::Fold& wanted : schedule.folds) {
+    std::string obstacle = obstacle_of(wanted, func, plan, loops);
     if (obstacle.empty() && !alone) {
       obstacle = func.name + " is computed in loops of " + frame.func.name +
                  " and stored outside of them; storage is folded between two loops of one definition: "
                  "store it at a loop of " +
                  frame.func.name;
     }
-    if (!obstacle.empty()) refuse_fold(*d, func, obstacle);
-    factor = std::get<directive::FoldStorage>(d->op).factor;
+    if (!obstacle.empty()) refuse_fold(wanted, func, obstacle);
+    factor = wanted.factor;
   }
   std::string text = slides_text(func, plan, frame.func.name, loops);
   if (factor && alone) {
@@ -188,8 +170,8 @@ ir::Stmt build_slid(const Nesting& nesting, const Nested& frame, std::size_t pos
                     const FunctionData& func, const Box& box, const Around& context) {
   nesting.findings.folds.erase(func.name);
   if (context.on_gpu) {
-    for (const Directive* d : folds_of(func)) {
-      refuse_fold(*d, func,
+    for (const FuncSchedule::Fold& fold : schedule_of(nesting.program, func).folds) {
+      refuse_fold(fold, func,
                   "it is computed inside a kernel, where each iteration computes its whole box; "
                   "remove this, or march along the dimension");
     }

@@ -3,8 +3,7 @@
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/passes/emit/nest.h"
-#include "codegen/plan/own_order.h"
-#include "dsl/check/update_order.h"
+#include "codegen/plan/frame/own_order.h"
 #include "dsl/expr/operators.h"
 #include "dsl/pipeline/march_taps.h"
 
@@ -12,10 +11,14 @@ namespace mica::passes::nest {
 
 using analysis::Box;
 
-ir::Stmt at_own_points(const Nested& frame, std::size_t position, const ir::Stmt& point) {
-  const bool apart = is_atomic(frame.func.definitions[frame.index]) ||
-                     planning::color_condition(frame.func, frame.index).defined();
-  return own_points(frame.vars, position, frame.open, !apart, point);
+bool stores_apart(const Nesting& nesting, const Nested& frame) {
+  return schedule_of(nesting.program, frame.func).definitions.at(frame.index).atomic ||
+         planning::color_condition(frame.func, frame.index).defined();
+}
+
+ir::Stmt at_own_points(const Nesting& nesting, const Nested& frame, std::size_t position,
+                       const ir::Stmt& point) {
+  return own_points(frame.vars, position, frame.open, !stores_apart(nesting, frame), point);
 }
 
 ir::Stmt fill_around(const Nesting& nesting, const Nested& frame, std::size_t position,
@@ -56,7 +59,8 @@ ir::Stmt fill_around(const Nesting& nesting, const Nested& frame, std::size_t po
     load.index.push_back(d < pattern.size() ? store.index[d] : frame.vars.value(arg));
   }
   store.value = make_expr(func.types.front(), std::move(load));
-  std::vector<ir::Stmt> stmts = {at_own_points(frame, position, ir::make_stmt(std::move(store)))};
+  std::vector<ir::Stmt> stmts = {
+      at_own_points(nesting, frame, position, ir::make_stmt(std::move(store)))};
   for (std::size_t d = box.size(); d-- > 0;) {
     if (static_cast<int>(d) == stage.dim) continue;
     Box strip = tile;

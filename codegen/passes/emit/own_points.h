@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codegen/ir/stmt.h"
-#include "codegen/plan/loop_vars.h"
+#include "codegen/plan/frame/loop_vars.h"
 
 namespace mica::passes {
 

@@ -187,7 +187,8 @@ ir::Stmt point_stores(const Program& program, const FunctionData& func, std::siz
   const SourceLocation where = program.options.line_info ? definition.where : SourceLocation();
   PointExprs exprs(program, func, definition, value_of, carried);
   const std::vector<Expr> at = exprs.places(definition.args);
-  if (is_atomic(definition)) return atomic_updates(func, definition, exprs, at, where);
+  if (schedule_of(program, func).definitions.at(index).atomic)
+    return atomic_updates(func, definition, exprs, at, where);
   const std::size_t count = func.types.size();
   // A Tuple's values are all computed before any is stored: they may read each other.
   const bool named = count > 1 || carried != nullptr;

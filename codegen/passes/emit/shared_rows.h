@@ -1,4 +1,4 @@
-// What a thread of a common frame (codegen/plan/common_frame.h) takes from others, so that
+// What a thread of a common frame (codegen/plan/frame/common_frame.h) takes from others, so that
 // its registers hold all that it reads of a Func: its own points and those around them.
 //
 //   a warp's rows, four points a lane            registers of a lane
@@ -17,7 +17,7 @@
 #include <set>
 #include <string>
 
-#include "codegen/plan/loop_vars.h"
+#include "codegen/plan/frame/loop_vars.h"
 #include "codegen/plan/march_plan.h"
 #include "codegen/program.h"
 

@@ -49,19 +49,17 @@ void check_bounds(Program& program) {
   for (const auto& name : program.pipeline.outputs) {
     const FunctionData& func = *program.pipeline.find(name);
     const std::string array = storage_name(name, 0, func.types.size());
-    for (const auto& d : func.definitions.front().directives) {
-      const auto* bound = std::get_if<directive::Bound>(&d.op);
-      if (!bound) continue;
+    for (const FuncSchedule::Bound& bound : schedule_of(program, func).bounds) {
       for (std::size_t i = 0; i < func.args.size(); ++i) {
-        if (func.args[i] != bound->var) continue;
+        if (func.args[i] != bound.var) continue;
         PlanCheck check;
-        check.holds = min_symbol(array, i) == make_const(Int(32), bound->min) &&
-                      extent_symbol(array, i) == make_const(Int(32), bound->extent);
+        check.holds = min_symbol(array, i) == make_const(Int(32), bound.min) &&
+                      extent_symbol(array, i) == make_const(Int(32), bound.extent);
         check.values = {min_symbol(array, i), extent_symbol(array, i)};
-        check.message = "bound(" + bound->var + ", " + std::to_string(bound->min) + ", " +
-                        std::to_string(bound->extent) + ") of " + name +
+        check.message = "bound(" + bound.var + ", " + std::to_string(bound.min) + ", " +
+                        std::to_string(bound.extent) + ") of " + name +
                         ", but the output has min {0} and extent {1} there; realize the bounded box";
-        check.where = d.where;
+        check.where = bound.where;
         program.plan.checks.push_back(check);
       }
     }

@@ -1,7 +1,7 @@
 #include "codegen/passes/funcs/plan_kernels.h"
 
 #include "codegen/plan/edge_blocks.h"
-#include "codegen/plan/kernel_frame.h"
+#include "codegen/plan/frame/kernel_frame.h"
 #include "codegen/plan/plan_edges.h"
 #include "codegen/plan/plan_stages.h"
 #include "codegen/plan/plan_taps.h"

@@ -5,7 +5,8 @@
 
 #include "codegen/analysis/equal_nodes.h"
 #include "codegen/ir/kernel.h"
-#include "codegen/plan/common_frame.h"
+#include "codegen/passes/funcs/read_schedule.h"
+#include "codegen/plan/frame/common_frame.h"
 #include "codegen/plan/placed_funcs.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/schedule/loop_dims.h"
@@ -139,7 +140,8 @@ void turn_tiles(Program& program) {
   if (program.options.variant.aligned || !program.options.target.is_gpu()) return;
   for (auto& func : program.pipeline.funcs) {
     // A common frame's rows are those of warps.
-    if (!program.is_root(func->name) || planning::common_frame(program, *func)) continue;
+    if (!program.is_root(func->name) || planning::common_frame(program, *func, march_of(*func)))
+      continue;
     auto copy = std::make_shared<FunctionData>(*func);
     for (Definition& definition : copy->definitions) {
       // Loops that are split or joined beforehand have other names than their dimensions.

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/plan/loop_vars.h"
+#include "codegen/plan/frame/loop_vars.h"
 #include "codegen/program.h"
 
 namespace mica::passes {

@@ -151,25 +151,13 @@ class Pending {
   Ages reads_, writes_;
 };
 
-/// The directive that makes blocks of `func` larger than its tile, or else makes the tile.
-SourceLocation place_of_blocks(const FunctionData& func) {
-  SourceLocation where = func.where;
-  for (const Definition& definition : func.definitions) {
-    for (const Directive& directive : definition.directives) {
-      const auto* stage = std::get_if<directive::StagedSource>(&directive.op);
-      if (stage != nullptr && stage->load == LoadPolicy::HaloThreads) return directive.where;
-      if (std::holds_alternative<directive::GpuTile>(directive.op)) where = directive.where;
-    }
-  }
-  return where;
-}
-
 class Fuser {
  public:
-  /// Of the kernel of `func`, whose name and place errors give.
+  /// Of the kernel of `func`; `where`: what its blocks are as large as they are for.
   /// `plan`: whose edges say who waits for whom; null: of no memory is anything known.
-  Fuser(const DeviceLimits& limits, const FunctionData& func, const planning::KernelPlan* plan)
-      : limits_(limits), kernel_(func.name), where_(place_of_blocks(func)), plan_(plan) {}
+  Fuser(const DeviceLimits& limits, const FunctionData& func, const SourceLocation& where,
+        const planning::KernelPlan* plan)
+      : limits_(limits), kernel_(func.name), where_(where), plan_(plan) {}
 
   ir::Stmt run(const ir::Stmt& s, int (&block)[3]) {
     measure(s);
@@ -471,8 +459,9 @@ void fuse_thread_loops(Program& program) {
     if (!nest.on_device) continue;
     const FunctionData* func = program.pipeline.find(nest.func);
     internal_check(func != nullptr, "a nest computes a Func of the pipeline");
-    nest.body =
-        Fuser(program.options.limits, *func, plan_of(program, nest)).run(nest.body, nest.kernel.block);
+    const SourceLocation& where = schedule_of(program, *func).block;
+    nest.body = Fuser(program.options.limits, *func, where, plan_of(program, nest))
+                    .run(nest.body, nest.kernel.block);
   }
 }
 

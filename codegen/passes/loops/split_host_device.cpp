@@ -241,7 +241,7 @@ void size_blocks(const Program& program, const Nest& nest, PlanLaunch& launch,
 
 PlanLaunch launch_of(const Program& program, Nest& nest) {
   const FunctionData& func = *program.pipeline.find(nest.func);
-  const KernelHints hints = kernel_hints(func);
+  const KernelHints& hints = schedule_of(program, func).hints;
   nest.kernel.on_device = nest.on_device;
   nest.kernel.body = nest.body;
   nest.kernel.min_blocks = hints.min_blocks;

@@ -1,4 +1,4 @@
-#include "codegen/plan/verify_crews.h"
+#include "codegen/plan/verify/verify_crews.h"
 
 #include <algorithm>
 #include <map>

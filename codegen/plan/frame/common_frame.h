@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/func_schedule.h"
 #include "dsl/func/function.h"
 
 namespace mica {
@@ -56,11 +57,12 @@ struct CommonFrame {
   SourceLocation where;  ///< the directive that keeps the first of the Funcs read beside
 };
 
-/// The frame of the blocks of `func`, if it is marched and a Func in its threads' registers is read
-/// beside a thread's own points, or keeps to the box of an input wherever it is read (FunctionData).
-/// UserErrors: such a read whose distance is not constant, or by a Func that all threads of a block
-/// compute together.
-std::optional<CommonFrame> common_frame(const Program& program, const FunctionData& func);
+/// The frame of the blocks of `func`, if it is marched (`march`) and a Func in its threads' registers is
+/// read beside a thread's own points, or keeps to the box of an input wherever it is read
+/// (FunctionData). UserErrors: such a read whose distance is not constant, or by a Func that all threads
+/// of a block compute together.
+std::optional<CommonFrame> common_frame(const Program& program, const FunctionData& func,
+                                        const std::optional<FuncSchedule::March>& march);
 
 /// The Func in shared memory of which `func`, computed at the same march, is a copy point by point; null
 /// if it is anything else.

@@ -1,4 +1,4 @@
-#include "codegen/plan/common_frame.h"
+#include "codegen/plan/frame/common_frame.h"
 
 #include <algorithm>
 
@@ -11,11 +11,13 @@ namespace {
 
 class Framer {
  public:
-  Framer(const Program& program, const FunctionData& func) : program_(program), func_(func) {}
+  Framer(const Program& program, const FunctionData& func, const FuncSchedule::March& march)
+      : program_(program), func_(func) {
+    frame_.loop = march.loop;
+    frame_.march = march.var;
+  }
 
   std::optional<CommonFrame> run() {
-    find_march();
-    if (frame_.loop.empty()) return std::nullopt;
     margin_[func_.name].resize(func_.args.size());
     const auto& funcs = program_.pipeline.funcs;
     for (auto it = funcs.rbegin(); it != funcs.rend(); ++it) {
@@ -35,15 +37,6 @@ class Framer {
   }
 
  private:
-  void find_march() {
-    for (const auto& arg : func_.args) {
-      if (const std::string loop = march_loop(func_, arg); !loop.empty()) {
-        frame_.loop = loop;
-        frame_.march = arg;
-      }
-    }
-  }
-
   [[nodiscard]] bool is_at_march(const FunctionData& f) const {
     const auto placed = program_.placement.find(f.name);
     return placed != program_.placement.end() && placed->second.level == Placement::Level::At &&
@@ -123,8 +116,9 @@ bool CommonFrame::Kept::is_beside() const {
   return std::any_of(beside.begin(), beside.end(), [](const Around& a) { return a != Around(); });
 }
 
-std::optional<CommonFrame> common_frame(const Program& program, const FunctionData& func) {
-  return Framer(program, func).run();
+std::optional<CommonFrame> common_frame(const Program& program, const FunctionData& func,
+                                        const std::optional<FuncSchedule::March>& march) {
+  return march ? Framer(program, func, *march).run() : std::nullopt;
 }
 
 const FunctionData* copied_plane(const Program& program, const FunctionData& func) {

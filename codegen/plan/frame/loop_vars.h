@@ -34,7 +34,7 @@ class LoopVars {
     std::int64_t step = 1;
     Expr phase = {}, points = {};
     /// Blocks overlap: of the points that a block has, at least so many before and behind those that are
-    /// its own (codegen/plan/common_frame.h).
+    /// its own (codegen/plan/frame/common_frame.h).
     std::int64_t before = 0, after = 0;
     SourceLocation overlaps = {};  ///< the directive that asks for it
   };

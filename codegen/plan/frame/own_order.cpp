@@ -1,4 +1,4 @@
-#include "codegen/plan/own_order.h"
+#include "codegen/plan/frame/own_order.h"
 
 #include <algorithm>
 #include <numeric>

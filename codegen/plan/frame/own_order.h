@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "codegen/plan/loop_vars.h"
+#include "codegen/plan/frame/loop_vars.h"
 
 namespace mica::planning {
 

@@ -1,4 +1,4 @@
-#include "codegen/plan/loop_vars.h"
+#include "codegen/plan/frame/loop_vars.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "codegen/plan/verify_plan.h"
+#include "codegen/plan/verify/verify_plan.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "codegen/plan/plan_edges.h"
 #include "codegen/plan/plan_taps.h"
-#include "codegen/plan/verify_crews.h"
+#include "codegen/plan/verify/verify_crews.h"
 
 namespace mica::planning {
 

@@ -1,9 +1,9 @@
-#include "codegen/plan/kernel_frame.h"
+#include "codegen/plan/frame/kernel_frame.h"
 
 #include <algorithm>
 
 #include "codegen/analysis/simplify.h"
-#include "codegen/plan/own_order.h"
+#include "codegen/plan/frame/own_order.h"
 #include "codegen/plan/placed_funcs.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/operators.h"
@@ -19,14 +19,15 @@ using passes::simplify;
 
 namespace {
 
-Box whole_box(const FunctionData& func) {
+Box whole_box(const Program& program, const FunctionData& func) {
   const std::string array = storage_name(func.name, 0, func.types.size());
   Box box;
   for (std::size_t d = 0; d < func.args.size(); ++d) {
     Expr min = min_symbol(array, d), extent = extent_symbol(array, d);
-    if (const auto [first, points] = bounded_range(func, func.args[d]); points > 0) {
-      min = constant(first);
-      extent = constant(points);
+    for (const FuncSchedule::Bound& bound : schedule_of(program, func).bounds) {
+      if (bound.var != func.args[d]) continue;
+      min = constant(bound.min);
+      extent = constant(bound.extent);
     }
     box.push_back({min, simplify(min + extent - 1)});
   }
@@ -83,17 +84,14 @@ void add_points(KernelFrame& frame) {
   }
 }
 
-void add_march(KernelFrame& frame, const FunctionData& func, const Definition& definition) {
+void add_march(KernelFrame& frame, const FunctionData& func,
+               const std::optional<FuncSchedule::March>& march) {
   const auto& loops = frame.vars.loops();
   for (std::size_t position = 0; position < loops.size(); ++position) {
     if (loops[position].kind != LoopKind::March) continue;
     frame.march = March{marched_dimension(frame.vars, func, loops[position].name), position, {}};
   }
-  if (!frame.march) return;
-  for (const Directive& d : definition.directives) {
-    const auto* march = std::get_if<directive::March>(&d.op);
-    if (march != nullptr && march->chunk > 0) frame.march->chunk = march->chunk;
-  }
+  if (frame.march && march && march->chunk > 0) frame.march->chunk = march->chunk;
 }
 
 }  // namespace
@@ -104,9 +102,7 @@ std::string loop_prefix(const FunctionData& func, std::size_t index) {
 
 LoopNestSpec definition_spec(const Program& program, const FunctionData& func, std::size_t index,
                              bool on_gpu) {
-  Diagnostics findings;
-  LoopNestSpec spec = expand_loops(func, static_cast<int>(index), findings);
-  throw_if_any(findings);
+  LoopNestSpec spec = schedule_of(program, func).definitions.at(index).loops;
   // Only an output's memory has room that the caller promises. A point that is computed again would find
   // its own value in registers that carry a recurrence, where the one before it was.
   for (auto& step : spec.steps) {
@@ -157,14 +153,12 @@ std::string marched_dimension(const LoopVars& vars, const FunctionData& func, co
 
 KernelFrame root_frame(const Program& program, const FunctionData& func, std::size_t index) {
   const Definition& definition = func.definitions[index];
-  Diagnostics findings;
-  const LoopNestSpec asked = expand_loops(func, static_cast<int>(index), findings);
-  throw_if_any(findings);
-  const bool has_blocks = has_loop(asked, LoopKind::GpuBlock);
-  const bool on_gpu = has_blocks || has_loop(asked, LoopKind::GpuThread);
+  const FuncSchedule::OfDefinition& asked = schedule_of(program, func).definitions.at(index);
+  const bool has_blocks = has_loop(asked.loops, LoopKind::GpuBlock);
+  const bool on_gpu = has_blocks || has_loop(asked.loops, LoopKind::GpuThread);
   const LoopNestSpec spec = definition_spec(program, func, index, on_gpu);
 
-  const Box box = analysis::computed_box(func, definition, whole_box(func));
+  const Box box = analysis::computed_box(func, definition, whole_box(program, func));
   std::map<std::string, LoopVars::Root> roots;
   for (const auto& var : definition.pure_vars) {
     const auto d =
@@ -175,7 +169,8 @@ KernelFrame root_frame(const Program& program, const FunctionData& func, std::si
   const std::string prefix = loop_prefix(func, index);
   auto fused = LoopVars(spec, roots, prefix).fused_extents();
   add_own_order(func, index, roots);
-  const auto common = index == 0 ? common_frame(program, func) : std::nullopt;
+  const auto& march = schedule_of(program, func).march;
+  const auto common = index == 0 ? common_frame(program, func, march) : std::nullopt;
   for (std::size_t d = 0; common && d < func.args.size(); ++d) {
     roots.at(func.args[d]).before = common->margin[d].before;
     roots.at(func.args[d]).after = common->margin[d].after;
@@ -189,12 +184,10 @@ KernelFrame root_frame(const Program& program, const FunctionData& func, std::si
   frame.dims = func.args;
   count_threads(frame.vars, func, index, frame.threads);
   add_points(frame);
-  add_march(frame, func, definition);
-  for (const Directive& d : definition.directives) {
-    const auto* split = std::get_if<directive::WarpSplit>(&d.op);
-    if (split != nullptr && program.options.target.is_gpu()) frame.filling_warps = split->warps;
-  }
-  if (keeps_funcs(program, {func, index, frame.vars}) || exchanges(func)) {
+  add_march(frame, func, march);
+  if (program.options.target.is_gpu()) frame.filling_warps = asked.filling_warps;
+  frame.warp_split = asked.warp_split;
+  if (keeps_funcs(program, {func, index, frame.vars}) || exchanges(program, func)) {
     frame.row = block_row(func, frame.vars);
   }
   return frame;
