@@ -1,5 +1,6 @@
 #include "codegen/export/system_tools.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <string_view>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -16,6 +18,7 @@
 
 #include "dsl/expr/diagnostics.h"
 #include "runtime/cuda/gpu_facts.h"
+#include "runtime/cuda/plain_loads.h"
 
 namespace mica::exported {
 
@@ -104,6 +107,21 @@ int run_program(const std::vector<std::string>& words, const fs::path& log) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/// The entries of which ptxas -v says that they spill:
+///   ptxas info    : Compiling entry function 'f' for 'sm_90'
+///       264 bytes stack frame, 536 bytes spill stores, 456 bytes spill loads
+std::vector<std::string> spilling_entries(const std::string& log) {
+  constexpr std::string_view kEntry = "Compiling entry function '", kNone = " 0 bytes spill stores";
+  std::vector<std::string> entries;
+  for (std::size_t at = log.find(kEntry); at != std::string::npos;) {
+    const std::size_t name = at + kEntry.size(), next = log.find(kEntry, name);
+    const std::string about = log.substr(name, std::min(next, log.size()) - name);
+    if (about.find(kNone) == std::string::npos) entries.push_back(about.substr(0, about.find('\'')));
+    at = next;
+  }
+  return entries;
+}
+
 }  // namespace
 
 void write_files(const std::vector<OutputFile>& files) {
@@ -131,13 +149,20 @@ std::string assemble(const std::string& ptx, int sm) {
   const WorkFolder folder;
   if (ptxas.empty() || folder.path().empty()) return "";
   const fs::path source = folder.path() / "kernels.ptx", code = folder.path() / "kernels.cubin";
-  write_file(source.string(), ptx, source.string());
-  // Lines that the PTX does not have cost nothing.
-  const int status =
-      run_program({ptxas, "-lineinfo", ptx.size() < kHugePtx ? "-O3" : "-O1",
-                   "-arch=sm_" + std::to_string(sm), source.string(), "-o", code.string()},
-                  folder.path() / "log");
-  return status == 0 ? read_file(code).value_or("") : "";
+  const fs::path log = folder.path() / "log";
+  const auto assembled = [&](const std::string& text) {
+    write_file(source.string(), text, source.string());
+    // Lines that the PTX does not have cost nothing.
+    const int status =
+        run_program({ptxas, "-v", "-lineinfo", text.size() < kHugePtx ? "-O3" : "-O1",
+                     "-arch=sm_" + std::to_string(sm), source.string(), "-o", code.string()},
+                    log);
+    return status == 0 ? read_file(code).value_or("") : "";
+  };
+  const std::string cubin = assembled(ptx);
+  const std::vector<std::string> spilling = spilling_entries(read_file(log).value_or(""));
+  const std::string plain = with_plain_loads(ptx, spilling);
+  return plain == ptx ? cubin : assembled(plain);
 }
 
 std::string link_shared(const std::string& stem, const std::string& name, bool cuda) {

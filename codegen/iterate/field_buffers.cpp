@@ -126,11 +126,15 @@ int FieldBuffers::slot_for(std::size_t field) {
            ranges_of(buffer) == ranges_of(now) &&
            (!gpu_ || !aligned || has_aligned_rows(buffer, rule(field).box));
   };
+  const int outside = slots_[static_cast<std::size_t>(current_[outside_of(field)])].outside_of;
+  const bool is_whole = rule(field).box == ranges_of(now);
   for (const int other : rule(field).may_overwrite) {
     const int place = current_[static_cast<std::size_t>(other)];
-    if (std::count(current_.begin(), current_.end(), place) == 1 && serves(place)) return place;
+    // What lies outside of the box there may be the only copy of it.
+    const bool has_outside = is_whole || slots_[static_cast<std::size_t>(place)].outside_of == outside;
+    if (has_outside && std::count(current_.begin(), current_.end(), place) == 1 && serves(place))
+      return place;
   }
-  const int outside = slots_[static_cast<std::size_t>(current_[outside_of(field)])].outside_of;
   int found = -1;
   for (int place = 0; place < static_cast<int>(slots_.size()); ++place) {
     if (std::count(current_.begin(), current_.end(), place) > 0 || !serves(place)) continue;

@@ -70,24 +70,16 @@ struct Loaded {
 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-// A module of the variant's machine code or, where the GPU is another one, of its PTX.
-static int load_module(const Pipeline* pipeline, const Variant* variant, Handle* module) {
-  if (variant->image != NULL) {
-    const int result = driver.cuModuleLoadData(module, variant->image);
-    if (result == 0) return MICA_OK;
-    if (result != CUDA_INVALID_IMAGE && result != CUDA_NO_BINARY_FOR_GPU) {
-      return MICA_RUNTIME(driver_error)("cuModuleLoadData", result, pipeline->description->code);
-    }
-  }
+static int link_module(const Pipeline* pipeline, const char* ptx, Handle* module) {
   char log[1024] = "";
   int options[4] = {CUDA_ERROR_LOG, CUDA_ERROR_LOG_BYTES};
   void* values[4] = {log, (void*)(uintptr_t)sizeof log};
   unsigned count = 2;
-  if (strstr(variant->ptx, "\n\t.loc\t") != NULL) {
+  if (strstr(ptx, "\n\t.loc\t") != NULL) {
     options[count] = CUDA_GENERATE_LINE_INFO;
     values[count++] = (void*)(uintptr_t)1;
   }
-  if (strlen(variant->ptx) >= HUGE_PTX) {
+  if (strlen(ptx) >= HUGE_PTX) {
     options[count] = CUDA_OPTIMIZATION_LEVEL;
     values[count++] = (void*)(uintptr_t)1;
   }
@@ -98,7 +90,7 @@ static int load_module(const Pipeline* pipeline, const Variant* variant, Handle*
   int result = driver.cuLinkCreate_v2(count, options, values, &link);
   if (result != 0) return MICA_RUNTIME(driver_error)(call, result, NULL);
   call = "cuLinkAddData_v2";
-  result = driver.cuLinkAddData_v2(link, CUDA_INPUT_PTX, (void*)variant->ptx, strlen(variant->ptx) + 1,
+  result = driver.cuLinkAddData_v2(link, CUDA_INPUT_PTX, (void*)ptx, strlen(ptx) + 1,
                                    "mica.ptx", 0, NULL, NULL);
   if (result == 0) {
     call = "cuLinkComplete";
@@ -114,6 +106,54 @@ static int load_module(const Pipeline* pipeline, const Variant* variant, Handle*
   }
   (void)driver.cuLinkDestroy(link);
   return result == 0 ? MICA_OK : MICA_DEVICE_FAILED;
+}
+
+// Does a kernel keep values in local memory? Then its read-only loads may go wrong: see
+// runtime/cuda/plain_loads.h.
+static int spills(const Variant* variant, Handle module) {
+  for (int64_t l = 0; l < variant->launch_count; ++l) {
+    Handle function = NULL;
+    int bytes = 0;
+    if (driver.cuModuleGetFunction(&function, module, variant->launches[l].entry) == 0 &&
+        driver.cuFuncGetAttribute(&bytes, CUDA_LOCAL_BYTES, function) == 0 && bytes > 0)
+      return 1;
+  }
+  return 0;
+}
+
+// The PTX with plain loads in place of all read-only ones, to be freed; null: there is no memory for it.
+static char* plain_loads(const char* ptx) {
+  static const char load[] = "ld.global.nc";
+  enum { READ_ONLY = 3 /* bytes of ".nc" */ };
+  char* const copy = malloc(strlen(ptx) + 1);
+  if (copy == NULL) return NULL;
+  char* to = copy;
+  for (const char* found; (found = strstr(ptx, load)) != NULL; ptx = found + sizeof load - 1) {
+    const size_t kept = (size_t)(found - ptx) + sizeof load - 1 - READ_ONLY;
+    memcpy(to, ptx, kept);
+    to += kept;
+  }
+  memcpy(to, ptx, strlen(ptx) + 1);
+  return copy;
+}
+
+// A module of the variant's machine code or, where the GPU is another one, of its PTX.
+static int load_module(const Pipeline* pipeline, const Variant* variant, Handle* module) {
+  if (variant->image != NULL) {
+    const int result = driver.cuModuleLoadData(module, variant->image);
+    if (result == 0) return MICA_OK;
+    if (result != CUDA_INVALID_IMAGE && result != CUDA_NO_BINARY_FOR_GPU) {
+      return MICA_RUNTIME(driver_error)("cuModuleLoadData", result, pipeline->description->code);
+    }
+  }
+  int result = link_module(pipeline, variant->ptx, module);
+  if (result != MICA_OK || !spills(variant, *module)) return result;
+  char* const plain = plain_loads(variant->ptx);
+  if (plain == NULL) return FAIL(MICA_NO_MEMORY, "no memory on the host for what a run needs");
+  (void)driver.cuModuleUnload(*module);
+  result = link_module(pipeline, plain, module);
+  free(plain);
+  return result;
 }
 
 static int load_functions(const Pipeline* pipeline, const Variant* variant, struct Loaded* loaded) {

@@ -11,9 +11,10 @@ enum {
   CUDA_INVALID_IMAGE = 200,
   CUDA_NO_BINARY_FOR_GPU = 209,
   CUDA_OUT_OF_MEMORY = 2,
-  CUDA_MAX_DYNAMIC_SHARED_BYTES = 8, /* CUfunction_attribute */
-  CUDA_INPUT_PTX = 1,                /* CUjitInputType */
-  CUDA_ERROR_LOG = 5,                /* CUjit_option: buffer, then its bytes */
+  CUDA_LOCAL_BYTES = 3, /* CUfunction_attribute */
+  CUDA_MAX_DYNAMIC_SHARED_BYTES = 8,
+  CUDA_INPUT_PTX = 1, /* CUjitInputType */
+  CUDA_ERROR_LOG = 5, /* CUjit_option: buffer, then its bytes */
   CUDA_ERROR_LOG_BYTES = 6,
   CUDA_OPTIMIZATION_LEVEL = 7,  /* CUjit_option: 0 to 4 */
   CUDA_GENERATE_LINE_INFO = 13, /* CUjit_option: 1 */
@@ -35,7 +36,9 @@ enum {
   X(cuMemcpyHtoDAsync_v2, (Address, const void*, size_t, Handle))                                  \
   X(cuMemcpyDtoHAsync_v2, (void*, Address, size_t, Handle))                                        \
   X(cuModuleLoadData, (Handle*, const void*))                                                      \
+  X(cuModuleUnload, (Handle))                                                                      \
   X(cuModuleGetFunction, (Handle*, Handle, const char*))                                           \
+  X(cuFuncGetAttribute, (int*, int, Handle))                                                       \
   X(cuFuncSetAttribute, (Handle, int, int))                                                        \
   X(cuLinkCreate_v2, (unsigned, int*, void**, Handle*))                                            \
   X(cuLinkAddData_v2, (Handle, int, void*, size_t, const char*, unsigned, int*, void**))           \

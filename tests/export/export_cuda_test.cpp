@@ -95,6 +95,23 @@ TEST_F(ExportedCuda, ArraysOfTheHostAreCopied) {
   EXPECT_EQ(fake_.context_depth(), 0);
 }
 
+TEST_F(ExportedCuda, KernelsThatSpillAreLinkedOnceMoreWithPlainLoads) {
+  Smooth smooth;
+  smooth.on_gpu();
+  smooth.rows.read_only(smooth.u);
+  launches_->add({smooth.out});
+  const LoadedLibrary library({smooth.out}, {.sm = 80}, kGpu);
+  Buffer<float> u = input(64, 16), out(64, 16);
+  const mica_buffer in = c_buffer(u), f = c_buffer(out);
+  setenv("FAKECUDA_SPILLS", "1", 1);
+  const CallResult result = library.call({&in, &f});
+  unsetenv("FAKECUDA_SPILLS");
+  EXPECT_EQ(result.code, MICA_OK) << result.error;
+  EXPECT_TRUE(same_bits(expected(64, 16), out));
+  EXPECT_EQ(fake_.calls("cuLinkComplete"), 2);
+  EXPECT_EQ(fake_.calls("cuModuleUnload"), 1);
+}
+
 // The stand-in's assembler refuses lines that it is not told to keep.
 TEST_F(ExportedCuda, TheUsersLinesAreKept) {
   Smooth smooth;

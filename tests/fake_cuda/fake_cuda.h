@@ -14,7 +14,7 @@
 //
 // The environment, read when the library is loaded and by fakecuda_reset:
 // FAKECUDA_FAIL="cuInit=999,cuMemAlloc_v2=2" makes calls fail from the start, FAKECUDA_DEVICES=2 sets
-// the number of GPUs (1).
+// the number of GPUs (1). While FAKECUDA_SPILLS is set, kernels of PTX with read-only loads spill.
 #pragma once
 
 #include <cstddef>

@@ -52,6 +52,19 @@ TEST(BoundaryOfAFunc, ComputedAtRootIsReadInsideOnly) {
   }
 }
 
+// Of the last block most points lie outside, and it fills what the first condition gives as if all of it
+// were read: past the only point of the source that it keeps.
+TEST(BoundaryOfAFunc, UnderAnotherOneInABlockAtTheEdge) {
+  Func source("source"), f("f");
+  source(i) = cast<float>(i) * 2.0F;
+  const BoundaryRanges inner{{5, 12}}, outer{{0, 4}};
+  Func edge = repeat_edge(source, inner);
+  f(x) = constant_exterior(edge, 3.0F, outer)(x);
+  edge.compute_at(f, "x.block").stage(source, MemoryType::Shared);
+  f.gpu_tile(x, 4);
+  EXPECT_TRUE(check_all_targets(f, {{0, 49}}));
+}
+
 TEST(BoundaryOfAFunc, OfUpdatesAndTuples) {
   const ImageParam u(Float(32), 2, "u");
   Func pair("pair");

@@ -157,6 +157,60 @@ TEST(PtxasFaults, NarrowCoefficientsOfDoublesUnderFewRegisters) {
   }
 }
 
+/// Half of `e` added to it, taken from it, or the larger or smaller of both: + - M m, or s, chosen.
+Expr with_half(const Expr& e, char operation) {
+  const Expr half = 0.5F * e;
+  switch (operation) {
+    case '+': return e + half;
+    case '-': return e - half;
+    case 'M': return max(e, half);
+    case 'm': return min(e, half);
+    default: return select(e < 0.5F, e, half);
+  }
+}
+
+// A thread has 32 registers, and spills: a read-only load was repeated at an address of which one half
+// had been kept in local memory and its register given away. It is this very kernel.
+TEST(PtxasFaults, ReadOnlyLoadsOfAKernelThatSpills) {
+  const Var y("y"), z("z");
+  ImageParam u(Float(32), 3, "u0"), v(Float(32), 2, "u1");
+  AnyBuffer u_data(Float(32), {{-2, 8, 1}, {-39, 3, 13}, {-3, 6, 91}});
+  AnyBuffer v_data(Float(32), {{-2, 10, 1}, {-39, 5, 15}});
+  fill_random(u_data, 1, Contents::Small);
+  fill_random(v_data, 2, Contents::Small);
+  u.set(u_data);
+  v.set(v_data);
+  const Expr least = with_half(with_half(-0.25F * v(x + 1, y - 2), 'M'), 'm');
+  const Expr some = with_half(least, '+');
+  Expr number = -0.75F;
+  for (const char operation : std::string("+++m-+M--smm+-+mmsMMMMs-M-mMMmMMmmmMmMMm")) {
+    number = with_half(number, operation);
+  }
+  const auto sum = [&] {
+    const Param<float> a("p", 2.0F), b("p", 0.75F), c("p", -0.25F), d("p", -1.5F);
+    return v(x, y) + v(x - 2, y - 2) - -1.25F * v(x - 1, y - 2) + v(x, y - 2) + some + v(x + 2, y - 2) +
+           v(x - 2, y - 1) + v(x - 1, y - 1) + a * v(x, y - 1) + b * v(x + 1, y - 1) - v(x + 2, y - 1) +
+           v(x - 2, y) - min(c * v(x - 1, y), some) + number - d * v(x, y) + 0.0F * v(x + 1, y) +
+           v(x + 2, y) - v(x - 2, y + 1) + -0.5F * v(x - 1, y + 1) + -2.0F * number +
+           number * v(x + 1, y + 1) + v(x + 2, y + 1) + 1.75F * min(v(x - 2, y + 2), some) -
+           v(x - 1, y + 2) + -1.0F * v(x, y + 2) + 0.75F * v(x + 1, y + 2) + -1.5F * v(x + 2, y + 2) +
+           select(u(x - 2, y - 2, z) == 1.75F, u(x, y, z + 2), u(x - 2, y, -3));
+  };
+  Func f("f0");
+  const Expr first = sum(), others = sum();
+  f(x, y, z) = select(z == -2, first, others - 0.5F * f(x, y, z + 1) - f(x, y, z + 7));
+  const std::vector<BufferDim> dims{{0, 6, 1}, {-37, 1, 11}, {-3, 4, 55}};
+  AnyBuffer expected(Float(32), dims);
+  compile(f, Target::host()).run(expected);
+  f.gpu_tile(x, y, 32, 1, TailStrategy::ShiftInwards).vectorize(x, 4).read_only(u);
+  f.launch_bounds(3).max_registers(32);
+  for (const Target& target : all_targets()) {
+    AnyBuffer values(Float(32), dims);
+    compile(f, target).run(values);
+    EXPECT_TRUE(same_bits(expected, values)) << to_string(target);
+  }
+}
+
 TEST(PtxasFaults, PairsOfNarrowElementsAddConstants) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16), Int(32)}) {
     check(type, [&](const auto& u) { return u[0] + cast(type, x); });

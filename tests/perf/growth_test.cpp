@@ -278,6 +278,17 @@ TEST(Growth, OfMachineCodeIsSteadyInOperations) {
   }
 }
 
+// Each read through a texture has a place of its own, and they are all sums of the same ones.
+TEST(Growth, OfPtxIsSteadyInReadsThroughATexture) {
+  expect_steady("texture", 100, [&](int n) {
+    const ImageParam u(Float(32), 2, "u");
+    Func f("f");
+    f(x, y) = chain(u(x, y), n, [&](const Expr& e, int i) { return e + u(x + i % 5, y + i / 5); });
+    f.gpu_tile(x, y, 32, 4).texture(u);
+    EXPECT_FALSE(compile_to_ptx(f).empty());
+  });
+}
+
 // What stands before lowering, up to nearly as many nodes as are compiled.
 TEST(Growth, OfBuildingPrintingMarkingAndFreeingIsSteady) {
   const ImageParam u(Float(32), 1, "u");

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cuda/gpu_facts.h"
+#include "runtime/cuda/plain_loads.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/temporary_folder.h"
 
@@ -169,6 +170,28 @@ TEST_F(CudaModules, WithoutPtxRefuseTooManyArguments) {
   void* const arguments[] = {&value, &value, &value};
   EXPECT_NO_THROW(kernels[0].second->launch({}, arguments, 2, {}));
   EXPECT_THROW(kernels[0].second->launch({}, arguments, 3, {}), InternalError);
+}
+
+// Of two entries with read-only loads one spills; the other's local memory is an array of its own.
+TEST_F(CudaModules, KernelsThatSpillAreAssembledOnceMoreWithPlainLoads) {
+  const std::string body = "\n.local .align 4 .b8 __local_depot0[64];\nld.global.nc.b32 %r1, [%rd1];\n";
+  const std::string array = fake_ptx({"array"}) + body + "// fake: array local=64\n";
+  const std::string spill = fake_ptx({"spill"}) + body + "// fake: spill local=72\n";
+  const auto links_for = [&](const std::string& ptx) {
+    const auto before = fake_->calls("cuLinkCreate_v2");
+    link_ptx(*open(), ptx);
+    return fake_->calls("cuLinkCreate_v2") - before;
+  };
+  EXPECT_EQ(links_for(array), 1);
+  EXPECT_EQ(links_for(spill), 2);
+  const std::vector<ReadOnlyEntry> entries = read_only_entries(array + fake_ptx({"none"}) + spill);
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].name + " " + entries[1].name, "array spill");
+  EXPECT_EQ(entries[0].local_bytes + entries[1].local_bytes, 128);
+  const std::string plain = with_plain_loads(array + spill, {"spill"});
+  EXPECT_EQ(plain.find("ld.global.nc"), array.find("ld.global.nc"));
+  EXPECT_EQ(plain.find("ld.global.nc", array.size()), std::string::npos);
+  EXPECT_EQ(plain.size(), array.size() + spill.size() - 3);
 }
 
 TEST_F(CudaModules, AskForSharedMemoryBeyond48KiB) {

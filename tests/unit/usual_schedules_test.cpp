@@ -257,16 +257,16 @@ void realizes() {
   const AnyBuffer input = AnyBuffer::with_halo(Float(32), extents, {4, 4, 4});
   AnyBuffer result(Float(32), extents);
   const RunOptions options{.inputs = {{star.inputs.front(), input}}};
-  const auto modules = [&] {
-    const int before = process.fake().calls("cuModuleLoadData");
+  const auto links = [&] {
+    const int before = process.fake().calls("cuLinkComplete");
     output.realize(result, Target{Backend::Cuda, 0}, options);
-    return process.fake().calls("cuModuleLoadData") - before;
+    return process.fake().calls("cuLinkComplete") - before;
   };
   const std::filesystem::path store = process.cache().parent_path() / "tuned" / "store.db";
   setenv("MICA_TUNE_STORE", store.c_str(), 1);
-  process.expect(modules() == 1, "the compiler's choice is loaded");
+  process.expect(links() == 1, "the compiler's choice is assembled");
   process.expect(!std::filesystem::exists(store.parent_path()), "a look into the store makes none");
-  process.expect(modules() == 0, "and used again");
+  process.expect(links() == 0, "and used again");
   process.end();
 }
 

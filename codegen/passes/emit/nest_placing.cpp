@@ -361,7 +361,6 @@ ir::Stmt allocate(const Nesting& nesting, const FunctionData& func, const Box& b
 Expr clip_condition(const FunctionData& func, const Box& box, const Box& need, const Around& context,
                     const std::function<Expr(const std::string&)>& value_of) {
   Expr condition;
-  if (context.any_point) return condition;
   const bool stored_outside = context.stored.count(func.name) > 0;
   analysis::Ranges ranges = context.ranges;
   for (std::size_t d = 0; d < box.size(); ++d) {
@@ -369,14 +368,19 @@ Expr clip_condition(const FunctionData& func, const Box& box, const Box& need, c
     Expr value = value_of(func.args[d]);
     if (!value.defined()) continue;
     // Inside the domain only clamped indices need fewer points than the box has.
-    if (context.interior && !stored_outside && analysis::constant_difference(box[d].max, box[d].min))
+    const bool exact = analysis::constant_difference(box[d].max, box[d].min).has_value();
+    // A box without a constant size is filled as if it always had its largest.
+    const auto largest = analysis::constant_extent(box[d]);
+    const bool whole = !largest || exact;
+    if (context.any_point) {
+      // What is read for points past its end may lie past the end of another box of the block.
+      if (!whole) condition = both(condition, value <= box[d].max);
       continue;
+    }
+    if (context.interior && !stored_outside && exact) continue;
     if (decide(box[d].min >= need[d].min, ranges) != std::optional(true)) {
       condition = both(condition, value >= need[d].min);
     }
-    // A box without a constant size is filled as if it always had its largest.
-    const auto largest = analysis::constant_extent(box[d]);
-    const bool whole = !largest || analysis::constant_difference(box[d].max, box[d].min);
     const Expr last = whole ? box[d].max : simplify(box[d].min + constant(*largest - 1));
     if (decide(last <= need[d].max, ranges) != std::optional(true)) {
       condition = both(condition, value <= need[d].max);
