@@ -84,8 +84,10 @@ std::string find_program(const std::string& name, const std::vector<std::string>
   return "";
 }
 
-/// Runs a program with its output in `log`. Its exit status; -1 if it could not be run.
-int run_program(const std::vector<std::string>& words, const fs::path& log) {
+/// Runs a program, in `folder` where one is given, with its output in `log`. Its exit status; -1 if it
+/// could not be run.
+int run_program(const std::vector<std::string>& words, const fs::path& log,
+                const fs::path& folder = {}) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -95,6 +97,7 @@ int run_program(const std::vector<std::string>& words, const fs::path& log) {
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
                                    kMode);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   pid_t child = -1;
   const int failed =
       posix_spawn(&child, words.front().c_str(), &actions, nullptr, arguments.data(), environ);
@@ -148,15 +151,16 @@ std::string assemble(const std::string& ptx, int sm) {
       find_program("ptxas", {home == nullptr ? "" : std::string(home) + "/bin", "/usr/local/cuda/bin"});
   const WorkFolder folder;
   if (ptxas.empty() || folder.path().empty()) return "";
+  // The names that ptxas is given are in its code: those of every export are the same.
   const fs::path source = folder.path() / "kernels.ptx", code = folder.path() / "kernels.cubin";
   const fs::path log = folder.path() / "log";
   const auto assembled = [&](const std::string& text) {
     write_file(source.string(), text, source.string());
     // Lines that the PTX does not have cost nothing.
-    const int status =
-        run_program({ptxas, "-v", "-lineinfo", text.size() < kHugePtx ? "-O3" : "-O1",
-                     "-arch=sm_" + std::to_string(sm), source.string(), "-o", code.string()},
-                    log);
+    const int status = run_program(
+        {ptxas, "-v", "-lineinfo", text.size() < kHugePtx ? "-O3" : "-O1",
+         "-arch=sm_" + std::to_string(sm), source.filename().string(), "-o", code.filename().string()},
+        log, folder.path());
     return status == 0 ? read_file(code).value_or("") : "";
   };
   const std::string cubin = assembled(ptx);

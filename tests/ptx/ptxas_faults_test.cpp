@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/export/system_tools.h"
 #include "codegen/llvm/backend.h"
+#include "runtime/cuda/plain_loads.h"
 #include "tests/passes/lowered.h"
 
 namespace mica::test {
@@ -113,6 +115,25 @@ TEST(PtxasFaults, NarrowElementsAreNotAddedInPairs) {
       EXPECT_EQ(text.find("16x2"), std::string::npos) << text;
     }
   }
+}
+
+// What an export holds of a kernel that spills is code without read-only loads.
+TEST(PtxasFaults, AnExportedKernelThatSpillsHasPlainLoads) {
+  constexpr int kSm = 90, kTaps = 48, kRegisters = 24;
+  const Var y("y");
+  const ImageParam u(Float(32), 2, "u");
+  Func f("f");
+  Expr sum = u(x, y);
+  for (int i = 1; i < kTaps; ++i) sum = sum + sqrt(u(x + i, y));
+  Expr later = sum;
+  for (int i = kTaps - 1; i > 0; --i) later = later * sqrt(u(x + i, y)) + sum;
+  f(x, y) = later;
+  f.gpu_tile(x, y, 32, 1).vectorize(x, 4).read_only(u).max_registers(kRegisters);
+  const std::string ptx = llvm_backend::emit_ptx(to_module(lowered(f, Backend::Cuda)), kSm, 0);
+  const std::string code = exported::assemble(ptx, kSm);
+  if (code.empty()) GTEST_SKIP() << "no ptxas on PATH or in /usr/local/cuda/bin";
+  ASSERT_EQ(read_only_entries(ptx).size(), 1U);
+  EXPECT_TRUE(code == exported::assemble(with_plain_loads(ptx, {"f"}), kSm));
 }
 
 }  // namespace
