@@ -128,12 +128,18 @@ int FieldBuffers::slot_for(std::size_t field) {
   };
   const int outside = slots_[static_cast<std::size_t>(current_[outside_of(field)])].outside_of;
   const bool is_whole = rule(field).box == ranges_of(now);
+  // What lies outside of the box there may be the only copy of it.
+  const auto is_needed_outside = [&](int place) {
+    if (is_whole || slots_[static_cast<std::size_t>(place)].outside_of == outside) return false;
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if (f != field && rule(f).output >= 0 && current_[outside_of(f)] == place) return true;
+    }
+    return false;
+  };
   for (const int other : rule(field).may_overwrite) {
     const int place = current_[static_cast<std::size_t>(other)];
-    // What lies outside of the box there may be the only copy of it.
-    const bool has_outside = is_whole || slots_[static_cast<std::size_t>(place)].outside_of == outside;
-    if (has_outside && std::count(current_.begin(), current_.end(), place) == 1 && serves(place))
-      return place;
+    const bool alone = std::count(current_.begin(), current_.end(), place) == 1;
+    if (alone && serves(place) && !is_needed_outside(place)) return place;
   }
   int found = -1;
   for (int place = 0; place < static_cast<int>(slots_.size()); ++place) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/iterate/field_buffers.h"
 #include "codegen/iterate/iteration.h"
 #include "fuzz/random_data.h"
 #include "tests/support/compare.h"
@@ -73,6 +74,21 @@ TEST(Iteration, WhatLiesBesideTheBoxStaysWhereAnotherFieldCouldTakeThePlace) {
       EXPECT_EQ(b(i), was_b[static_cast<std::size_t>(i)]) << i;
     }
   }
+}
+
+// A wave's two levels of time: what the older one holds beside the box is in nobody's way.
+TEST(Iteration, TheNewLevelOfAWaveTakesTheOlderOnesPlace) {
+  iterate::BoxCopier copier(Target::host());
+  const std::vector<iterate::FieldRule> rules{{.field = 1},
+                                              {.output = 0, .box = {{1, 3}}, .may_overwrite = {0}}};
+  iterate::FieldBuffers fields({AnyBuffer(Float(32), {5}), AnyBuffer(Float(32), {5})}, rules, copier);
+  fields.prepare(rules);
+  EXPECT_EQ(fields.next_places(), (iterate::FieldBuffers::Places{1, 0}));
+  const std::vector<iterate::FieldRule> coupled{{.output = 0, .box = {{1, 3}}, .may_overwrite = {1}},
+                                                {.output = 1, .box = {{1, 3}}, .may_overwrite = {0}}};
+  iterate::FieldBuffers both({AnyBuffer(Float(32), {5}), AnyBuffer(Float(32), {5})}, coupled, copier);
+  both.prepare(coupled);
+  EXPECT_EQ(both.next_places(), (iterate::FieldBuffers::Places{2, 3})) << "each has its own outside";
 }
 
 // After a step both hold the same memory: a step that may write over one of them reads the other beside
