@@ -308,14 +308,15 @@ void run_isolated(const std::function<void()>& body) { tbb::this_task_arena::iso
 extern "C" void mica_parallel_for(void (*body)(std::int64_t i, void* closure), std::int64_t min,
                                   std::int64_t extent, void* closure, std::int64_t* failed) {
   if (extent <= 0) return;
-  if (extent == 1) {
-    body(min, closure);
-    return;
-  }
   const auto call = [&](std::int64_t i) {
     if (failed != nullptr && mica::shared(failed).load(std::memory_order_relaxed) != 0) return;
     body(i, closure);
   };
+  // A thread of the user's that asks for one thread waits for no other.
+  if (extent == 1 || mica::host_threads() == 1) {
+    for (std::int64_t i = min; i < min + extent; ++i) call(i);
+    return;
+  }
   using Context = tbb::task_group_context;
   try {
     // The threads take over this one's floating-point mode.

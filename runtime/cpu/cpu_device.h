@@ -1,7 +1,8 @@
 // Host memory as a device, and the C functions that machine code for the host calls.
 //
 // The environment variable MICA_NUM_THREADS limits the threads that Parallel loops use, and that compile
-// for the host; without it they use all CPUs that the process may run on.
+// for the host; without it they use all CPUs that the process may run on. With 1 each of the user's
+// threads runs its own loops and waits for no other.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,12 @@
 // Misused buffers, schedule files and settings: each names what disagrees and the fix.
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,6 +16,7 @@
 #include "dsl/func/func.h"
 #include "dsl/schedule/schedule.h"
 #include "runtime/buffer/buffer.h"
+#include "runtime/cpu/cpu_device.h"
 #include "tests/passes/lowered.h"
 #include "tests/support/expect_error.h"
 
@@ -100,6 +104,37 @@ TEST(SettingErrors, ANumberOfThreadsThatIsNone) {
   for (const char* text : {"0", "-1", "4097", "two", "2 "}) {
     EXPECT_EXIT(refused(text), testing::ExitedWithCode(0), "") << text;
   }
+}
+
+/// With one thread loops run where they are called from, whoever else runs some.
+void run_in_the_caller() {
+  setenv("MICA_NUM_THREADS", "1", 1);
+  struct Seen {
+    std::thread::id caller;
+    bool right = true;
+  };
+  const auto body = [](std::int64_t, void* closure) {
+    auto& seen = *static_cast<Seen*>(closure);
+    seen.right = seen.right && std::this_thread::get_id() == seen.caller;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));  // others come meanwhile
+  };
+  std::atomic<bool> right = true;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        Seen seen{std::this_thread::get_id()};
+        for (int n = 0; n < 10; ++n) mica_parallel_for(body, 0, 16, &seen, nullptr);
+        if (!seen.right) right = false;
+      });
+    }
+  }
+  std::_Exit(right ? 0 : 1);
+}
+
+TEST(SettingErrors, OneThreadIsTheCallers) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the threads of a process are made once
+  EXPECT_EXIT(run_in_the_caller(), testing::ExitedWithCode(0), "");
 }
 
 TEST(SettingErrors, AnEmulatorsSeedThatIsNone) {
