@@ -10,7 +10,6 @@
 
 #include "dsl/expr/diagnostics.h"
 #include "dsl/func/function.h"
-#include "dsl/schedule/kernel_hints.h"
 #include "dsl/schedule/loop_dims.h"
 
 namespace mica {
@@ -47,7 +46,9 @@ struct FuncSchedule {
   };
 
   std::vector<OfDefinition> definitions;
-  KernelHints hints;
+  int min_blocks = 0;               ///< of launch_bounds: blocks at once on a multiprocessor; 0: none
+  int max_registers = 0;            ///< a thread's; 0: none
+  std::set<std::string> read_only;  ///< sources
   std::optional<March> march;
   std::set<std::string> streamed_loads, textures;  ///< sources
   bool streamed_stores = false;

@@ -151,14 +151,14 @@ std::string assemble(const std::string& ptx, int sm) {
       find_program("ptxas", {home == nullptr ? "" : std::string(home) + "/bin", "/usr/local/cuda/bin"});
   const WorkFolder folder;
   if (ptxas.empty() || folder.path().empty()) return "";
-  // The names that ptxas is given are in its code: those of every export are the same.
+  // It runs in the folder: the names that it is given are in its code, and are the same in every export.
   const fs::path source = folder.path() / "kernels.ptx", code = folder.path() / "kernels.cubin";
   const fs::path log = folder.path() / "log";
   const auto assembled = [&](const std::string& text) {
     write_file(source.string(), text, source.string());
     // Lines that the PTX does not have cost nothing.
     const int status = run_program(
-        {ptxas, "-v", "-lineinfo", text.size() < kHugePtx ? "-O3" : "-O1",
+        {fs::absolute(ptxas).string(), "-v", "-lineinfo", text.size() < kHugePtx ? "-O3" : "-O1",
          "-arch=sm_" + std::to_string(sm), source.filename().string(), "-o", code.filename().string()},
         log, folder.path());
     return status == 0 ? read_file(code).value_or("") : "";

@@ -7,7 +7,6 @@
 
 #include "runtime/cuda/cuda_module.h"
 #include "runtime/cuda/gpu_facts.h"
-#include "runtime/cuda/plain_loads.h"
 #include "runtime/run/trace.h"
 
 namespace mica {
@@ -104,9 +103,9 @@ class Link {
 
 }  // namespace
 
-namespace {
-
-std::string linked(const CudaContext& context, const std::string& ptx) {
+std::string link_ptx(const CudaContext& context, const std::string& ptx) {
+  const TraceScope trace("assemble PTX");
+  const CudaContext::Scope scope(context);
   Link link(context.driver(), ptx);
   std::string cubin;
   const char* call = "cuLinkAddData_v2";
@@ -121,38 +120,6 @@ std::string linked(const CudaContext& context, const std::string& ptx) {
         call, result, explain(context, ptx, result) + (messages.empty() ? "" : "\n" + messages));
   }
   return cubin;
-}
-
-/// Of entries with read-only loads those whose code keeps values in local memory.
-std::vector<std::string> spilling_entries(const CudaContext& context, const std::string& ptx,
-                                          const std::string& cubin) {
-  const cuda::Driver& driver = context.driver();
-  std::vector<std::string> spilling;
-  const std::vector<ReadOnlyEntry> entries = read_only_entries(ptx);
-  if (entries.empty()) return spilling;
-  cuda::ModuleHandle module = nullptr;
-  if (driver.cuModuleLoadData(&module, cubin.data()) != cuda::kSuccess)
-    return spilling;  // so says who loads it
-  for (const ReadOnlyEntry& entry : entries) {
-    cuda::FunctionHandle function = nullptr;
-    int bytes = 0;
-    const bool known =
-        driver.cuModuleGetFunction(&function, module, entry.name.c_str()) == cuda::kSuccess &&
-        driver.cuFuncGetAttribute(&bytes, int{cuda::kLocalBytes}, function) == cuda::kSuccess;
-    if (known && bytes > entry.local_bytes) spilling.push_back(entry.name);
-  }
-  (void)driver.cuModuleUnload(module);
-  return spilling;
-}
-
-}  // namespace
-
-std::string link_ptx(const CudaContext& context, const std::string& ptx) {
-  const TraceScope trace("assemble PTX");
-  const CudaContext::Scope scope(context);
-  std::string cubin = linked(context, ptx);
-  const std::vector<std::string> spilling = spilling_entries(context, ptx, cubin);
-  return spilling.empty() ? cubin : linked(context, with_plain_loads(ptx, spilling));
 }
 
 }  // namespace mica

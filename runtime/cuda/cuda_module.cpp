@@ -1,9 +1,11 @@
 #include "runtime/cuda/cuda_module.h"
 
 #include <charconv>
+#include <map>
 #include <utility>
 
 #include "runtime/cuda/cuda_kernel.h"
+#include "runtime/cuda/plain_loads.h"
 #include "runtime/run/trace.h"
 
 namespace mica {
@@ -47,6 +49,22 @@ std::optional<std::pair<std::string, std::string>> unpack(const std::string& ent
   return std::pair(entry.substr(begin, size), entry.substr(begin + size));
 }
 
+/// Of the kernels with read-only loads those whose code keeps values in local memory.
+std::vector<std::string> spilling_kernels(const LoadedKernels& kernels,
+                                          const std::vector<ReadOnlyEntry>& entries) {
+  std::map<std::string_view, std::int64_t> allowed;
+  for (const ReadOnlyEntry& entry : entries) allowed.emplace(entry.name, entry.local_bytes);
+  std::vector<std::string> spilling;
+  for (const auto& [name, kernel] : kernels) {
+    const auto found = allowed.find(name);
+    if (found == allowed.end()) continue;
+    KernelInfo info;
+    kernel->describe(info);
+    if (info.local_bytes > found->second) spilling.push_back(name);
+  }
+  return spilling;
+}
+
 }  // namespace
 
 std::optional<LoadedKernels> load_cached_kernels(const std::shared_ptr<const CudaContext>& context,
@@ -71,9 +89,14 @@ LoadedKernels load_kernels(const std::shared_ptr<const CudaContext>& context, co
                            const std::string& ptx, const std::vector<KernelRequest>& requests,
                            const CacheKey& key) {
   if (auto cached = load_cached_kernels(context, cache, requests, key)) return std::move(*cached);
-  const std::string cubin = link_ptx(*context, ptx);
+  std::string cubin = link_ptx(*context, ptx);
   LoadedKernels kernels = load_module(context, cubin, requests, ptx, false);
-  cache.store(key_on(*context, requests, key), pack(ptx, cubin));
+  const std::string plain = with_plain_loads(ptx, spilling_kernels(kernels, read_only_entries(ptx)));
+  if (plain != ptx) {
+    cubin = link_ptx(*context, plain);
+    kernels = load_module(context, cubin, requests, plain, false);
+  }
+  cache.store(key_on(*context, requests, key), pack(plain, cubin));
   return kernels;
 }
 

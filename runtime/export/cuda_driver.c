@@ -108,9 +108,12 @@ static int link_module(const Pipeline* pipeline, const char* ptx, Handle* module
   return result == 0 ? MICA_OK : MICA_DEVICE_FAILED;
 }
 
-// Does a kernel keep values in local memory? Then its read-only loads may go wrong: see
-// runtime/cuda/plain_loads.h.
+static const char read_only_load[] = "ld.global.nc";
+
+// Has the variant read-only loads, and a kernel that keeps values in local memory? Then they may go wrong:
+// see runtime/cuda/plain_loads.h.
 static int spills(const Variant* variant, Handle module) {
+  if (strstr(variant->ptx, read_only_load) == NULL) return 0;
   for (int64_t l = 0; l < variant->launch_count; ++l) {
     Handle function = NULL;
     int bytes = 0;
@@ -123,13 +126,12 @@ static int spills(const Variant* variant, Handle module) {
 
 // The PTX with plain loads in place of all read-only ones, to be freed; null: there is no memory for it.
 static char* plain_loads(const char* ptx) {
-  static const char load[] = "ld.global.nc";
-  enum { READ_ONLY = 3 /* bytes of ".nc" */ };
+  enum { LOAD = sizeof read_only_load - 1, READ_ONLY = 3 /* bytes of ".nc" */ };
   char* const copy = malloc(strlen(ptx) + 1);
   if (copy == NULL) return NULL;
   char* to = copy;
-  for (const char* found; (found = strstr(ptx, load)) != NULL; ptx = found + sizeof load - 1) {
-    const size_t kept = (size_t)(found - ptx) + sizeof load - 1 - READ_ONLY;
+  for (const char* found; (found = strstr(ptx, read_only_load)) != NULL; ptx = found + LOAD) {
+    const size_t kept = (size_t)(found - ptx) + LOAD - READ_ONLY;
     memcpy(to, ptx, kept);
     to += kept;
   }

@@ -67,6 +67,23 @@ TEST(BoundaryOfAFunc, UnderAnotherOneInABlockAtTheEdge) {
   }
 }
 
+// All of it is needed, but by another definition than the one whose blocks keep a point of the source.
+TEST(BoundaryOfAFunc, UnderAnotherOneOfWhichAnUpdateReadsMore) {
+  Func source("source"), f("f");
+  source(i) = cast<float>(i) * 2.0F;
+  const BoundaryRanges inner{{5, 12}}, outer{{0, 4}};
+  Func edge = repeat_edge(source, inner);
+  f(x) = constant_exterior(edge, 3.0F, outer)(x);
+  f(x) = f(x) + edge(x + 7);
+  edge.compute_at(f, "x.block").stage(source, MemoryType::Shared);
+  f.gpu_tile(x, 4).update().gpu_tile(x, 4);
+  for (const std::int64_t points : {49, 48, 1}) {
+    for (const Target& target : all_targets()) {
+      EXPECT_TRUE(matches_oracle({f}, {{0, points}}, target)) << points << " on " << to_string(target);
+    }
+  }
+}
+
 TEST(BoundaryOfAFunc, OfUpdatesAndTuples) {
   const ImageParam u(Float(32), 2, "u");
   Func pair("pair");

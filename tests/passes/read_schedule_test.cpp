@@ -41,7 +41,7 @@ TEST(ReadSchedule, LeavesNoDirective) {
   EXPECT_EQ(own.definitions[0].loops.dims.size(), 6U) << "threads, blocks, march and chunks";
   EXPECT_FALSE(program.schedule.at("sums").definitions[0].atomic);
   EXPECT_TRUE(program.schedule.at("sums").definitions[1].atomic);
-  EXPECT_EQ(own.hints.min_blocks, 2);
+  EXPECT_EQ(own.min_blocks, 2);
   EXPECT_EQ(own.textures, std::set<std::string>{"c"});
   EXPECT_EQ(own.unwritten.at("c").text, "texture(c)");
   EXPECT_TRUE(own.streamed_stores);

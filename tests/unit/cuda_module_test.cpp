@@ -179,7 +179,11 @@ TEST_F(CudaModules, KernelsThatSpillAreAssembledOnceMoreWithPlainLoads) {
   const std::string spill = fake_ptx({"spill"}) + body + "// fake: spill local=72\n";
   const auto links_for = [&](const std::string& ptx) {
     const auto before = fake_->calls("cuLinkCreate_v2");
-    link_ptx(*open(), ptx);
+    const std::string name = read_only_entries(ptx).front().name;
+    const LoadedKernels kernels = load_kernels(open(), KernelCache({}), ptx, {{name, 0}}, key());
+    KernelInfo info;
+    kernels.front().second->describe(info);
+    EXPECT_EQ(info.ptx == ptx, name == "array") << "a kernel's PTX is that of its code";
     return fake_->calls("cuLinkCreate_v2") - before;
   };
   EXPECT_EQ(links_for(array), 1);

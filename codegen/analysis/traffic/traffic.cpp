@@ -14,7 +14,6 @@
 #include "dsl/expr/names.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/pipeline.h"
-#include "dsl/schedule/kernel_hints.h"
 
 namespace mica {
 namespace {
@@ -96,9 +95,9 @@ KernelTraffic analyse_kernel(const Program& program, const Nest& nest, const Sym
   if (const auto* plan = planning::find_kernel(program.kernels, nest.func, nest.definition)) {
     add_plan(*plan, figures);
   }
-  const KernelHints& hints = schedule_of(program, func).hints;
-  figures.min_blocks = hints.min_blocks;
-  figures.max_registers = hints.max_registers;
+  const FuncSchedule& schedule = schedule_of(program, func);
+  figures.min_blocks = schedule.min_blocks;
+  figures.max_registers = schedule.max_registers;
   analysis::measure_block(kernel, figures);
   analysis::measure_levels(kernel, device, figures);
   add_computed(kernel, computed);

@@ -367,22 +367,16 @@ Expr clip_condition(const FunctionData& func, const Box& box, const Box& need, c
     // An update's other dimensions take constant values inside the box.
     Expr value = value_of(func.args[d]);
     if (!value.defined()) continue;
-    // Inside the domain only clamped indices need fewer points than the box has.
+    // A box without a constant size is filled as if it always had its largest. What is read for points
+    // past its end may lie past the end of another box.
     const bool exact = analysis::constant_difference(box[d].max, box[d].min).has_value();
-    // A box without a constant size is filled as if it always had its largest.
-    const auto largest = analysis::constant_extent(box[d]);
-    const bool whole = !largest || exact;
-    if (context.any_point) {
-      // What is read for points past its end may lie past the end of another box of the block.
-      if (!whole) condition = both(condition, value <= box[d].max);
-      continue;
-    }
-    if (context.interior && !stored_outside && exact) continue;
+    const bool sized = exact || analysis::constant_extent(box[d]).has_value();
+    if (sized && !exact) condition = both(condition, value <= box[d].max);
+    if (context.any_point || (context.interior && !stored_outside && sized)) continue;
     if (decide(box[d].min >= need[d].min, ranges) != std::optional(true)) {
       condition = both(condition, value >= need[d].min);
     }
-    const Expr last = whole ? box[d].max : simplify(box[d].min + constant(*largest - 1));
-    if (decide(last <= need[d].max, ranges) != std::optional(true)) {
+    if (decide(box[d].max <= need[d].max, ranges) != std::optional(true)) {
       condition = both(condition, value <= need[d].max);
     }
   }

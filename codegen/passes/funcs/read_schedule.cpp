@@ -15,7 +15,6 @@ namespace {
 class Reader {
  public:
   explicit Reader(const FunctionData& func) : func_(func) {
-    schedule_.hints = kernel_hints(func);
     schedule_.march = march_of(func);
     schedule_.block = func.where;
   }
@@ -29,7 +28,7 @@ class Reader {
       throw_if_any(findings);
       of.warp_split = definition.where;
       for (const Directive& directive : definition.directives) {
-        said_ = {to_string(directive).substr(1), directive.where};
+        directive_ = &directive;
         std::visit([&](const auto& op) { read(op); }, directive.op);
         if (i == 0) std::visit([&](const auto& op) { note_tail(op); }, directive.op);
       }
@@ -39,38 +38,43 @@ class Reader {
 
  private:
   template <typename Op>
-  void read(const Op& /*unused*/) {}  // of loops, of where the Func is computed, or of hints
+  void read(const Op& /*unused*/) {}  // of loops, or of where the Func is computed
+  void read(const directive::LaunchBounds& bounds) { schedule_.min_blocks = bounds.min_blocks; }
+  void read(const directive::MaxRegisters& most) { schedule_.max_registers = most.count; }
   void read(const directive::WarpSplit& split) {
     own().filling_warps = split.warps;
-    own().warp_split = said_.where;
+    own().warp_split = directive_->where;
   }
   void read(const directive::Atomic& /*unused*/) { own().atomic = true; }
   void read(const directive::GpuTile& /*unused*/) {
-    if (!has_wide_halos_) schedule_.block = said_.where;
+    if (!has_wide_halos_) schedule_.block = directive_->where;
   }
   void read(const directive::StagedSource& stage) {
     if (stage.load != LoadPolicy::HaloThreads || has_wide_halos_) return;
     has_wide_halos_ = true;
-    schedule_.block = said_.where;
+    schedule_.block = directive_->where;
   }
   void read(const directive::StreamLoads& loads) { schedule_.streamed_loads.insert(loads.source); }
   void read(const directive::StreamStores& /*unused*/) { schedule_.streamed_stores = true; }
   void read(const directive::Texture& texture) {
     schedule_.textures.insert(texture.source);
-    schedule_.unwritten.emplace(texture.source, said_);
+    schedule_.unwritten.emplace(texture.source, said());
   }
-  void read(const directive::ReadOnly& source) { schedule_.unwritten.emplace(source.source, said_); }
+  void read(const directive::ReadOnly& source) {
+    schedule_.read_only.insert(source.source);
+    schedule_.unwritten.emplace(source.source, said());
+  }
   void read(const directive::Shuffle& shuffle) {
     schedule_.exchanges.push_back({shuffle.source, shuffle.var});
   }
   void read(const directive::FoldStorage& fold) {
-    schedule_.folds.push_back({said_, fold.var, fold.factor});
+    schedule_.folds.push_back({said(), fold.var, fold.factor});
   }
   void read(const directive::AlignStorage& align) {
     schedule_.alignment.emplace(align.var, align.elements);
   }
   void read(const directive::Bound& bound) {
-    schedule_.bounds.push_back({said_.where, bound.var, bound.min, bound.extent});
+    schedule_.bounds.push_back({directive_->where, bound.var, bound.min, bound.extent});
   }
   void read(const directive::ComputeAt& /*unused*/) { keep(schedule_.compute_at); }
   void read(const directive::StoreAt& /*unused*/) { keep(schedule_.store_at); }
@@ -79,17 +83,18 @@ class Reader {
 
   template <typename Op>
   void note_tail(const Op& op) {
-    if constexpr (requires { op.tail; }) schedule_.tails.emplace(op.tail, said_.where);
+    if constexpr (requires { op.tail; }) schedule_.tails.emplace(op.tail, directive_->where);
   }
+  [[nodiscard]] Said said() const { return {to_string(*directive_).substr(1), directive_->where}; }
   FuncSchedule::OfDefinition& own() { return schedule_.definitions.back(); }
   /// Of several the first.
   void keep(std::optional<Said>& said) const {
-    if (!said) said = said_;
+    if (!said) said = this->said();
   }
 
   const FunctionData& func_;
   FuncSchedule schedule_;
-  Said said_;
+  const Directive* directive_ = nullptr;  // which is read
   bool has_wide_halos_ = false;
 };
 

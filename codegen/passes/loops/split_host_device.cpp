@@ -10,7 +10,6 @@
 #include "dsl/expr/names.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
-#include "dsl/schedule/kernel_hints.h"
 
 namespace mica::passes {
 namespace {
@@ -186,13 +185,13 @@ void make_texture(Nest& nest, PlanLaunch& launch, const SourceLocation& where) {
 }
 
 void add_array(const Program& program, Nest& nest, PlanLaunch& launch, const FreeNames::Array& array,
-               const KernelHints& hints) {
+               const FuncSchedule& schedule) {
   ir::KernelParam param;
   param.name = array.name;
   param.type = array.type;
   param.is_pointer = true;
   param.is_written = array.written;
-  param.read_only = hints.read_only.count(array.name) > 0;
+  param.read_only = schedule.read_only.count(array.name) > 0;
   param.shared = may_be_shared(program, array.name);
   nest.kernel.params.push_back(param);
   KernelArgument argument;
@@ -241,13 +240,13 @@ void size_blocks(const Program& program, const Nest& nest, PlanLaunch& launch,
 
 PlanLaunch launch_of(const Program& program, Nest& nest) {
   const FunctionData& func = *program.pipeline.find(nest.func);
-  const KernelHints& hints = schedule_of(program, func).hints;
+  const FuncSchedule& schedule = schedule_of(program, func);
   nest.kernel.on_device = nest.on_device;
   nest.kernel.body = nest.body;
-  nest.kernel.min_blocks = hints.min_blocks;
+  nest.kernel.min_blocks = schedule.min_blocks;
   nest.kernel.overlapped = nest.on_device && program.options.variant.overlapped;
   nest.kernel.max_registers =
-      std::min(hints.max_registers, registers_of_thread(nest.kernel.block, program.options.limits));
+      std::min(schedule.max_registers, registers_of_thread(nest.kernel.block, program.options.limits));
 
   FreeNames names;
   names.run(nest.body);
@@ -255,7 +254,7 @@ PlanLaunch launch_of(const Program& program, Nest& nest) {
   launch.kernel = nest.kernel.name;
   launch.on_device = nest.on_device;
   for (const auto& array : names.arrays) {
-    add_array(program, nest, launch, array, hints);
+    add_array(program, nest, launch, array, schedule);
     if (nest.on_device && nest.textures.count(array.name)) make_texture(nest, launch, func.where);
   }
   for (const auto& [name, type] : names.scalars) add_scalar(nest, launch, name, type);
