@@ -211,6 +211,31 @@ TEST(PtxasFaults, ReadOnlyLoadsOfAKernelThatSpills) {
   }
 }
 
+// Rows begin anywhere, so a thread takes the elements out of words.
+TEST(PtxasFaults, UnsignedFloatsOfSignedBytes) {
+  const Var y("y");
+  const Box box{{12, 27}, {32, 23}};
+  for (const Type type : {Int(8), Int(16)}) {
+    for (const Type to : {Float(32), Float(64)}) {
+      for (const Type word : {UInt(32), UInt(64)}) {
+        ImageParam u(type, 2, "u");
+        AnyBuffer memory(type, std::vector<BufferDim>{{10, 30, 1}, {32, 23, 31}});
+        fill_random(memory, 1, Contents::Ordinary);
+        u.set(memory);
+        Func f("f");
+        f(x, y) = cast(to, cast(word, u(x - 2, y))) + cast(to, u(x + 1, y));
+        for (const Target& target : all_targets()) {
+          f.clear_schedule();
+          if (target.is_gpu()) f.gpu_tile(x, y, 32, 2);
+          f.vectorize(x, 4);
+          EXPECT_TRUE(matches_oracle({f}, box, target))
+              << to_string(type) << " on " << to_string(target);
+        }
+      }
+    }
+  }
+}
+
 TEST(PtxasFaults, PairsOfNarrowElementsAddConstants) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16), Int(32)}) {
     check(type, [&](const auto& u) { return u[0] + cast(type, x); });

@@ -16,13 +16,14 @@ namespace {
 const Var x("x");
 
 std::string text_of(Type type, int lanes,
-                    const std::function<Expr(const ImageParam& u, const Expr& at)>& value) {
+                    const std::function<Expr(const ImageParam& u, const Expr& at)>& value,
+                    const Variant& variant = {}) {
   const ImageParam u(type, 1, "u");
   Func f("f");
   f(x) = value(u, x);
   f.gpu_tile(x, 32);
   if (lanes > 1) f.vectorize(x, lanes);
-  return llvm_backend::emit_ptx(to_module(lowered(f, Backend::Cuda)), 90, 0);
+  return llvm_backend::emit_ptx(to_module(lowered(f, Backend::Cuda, {}, variant)), 90, 0);
 }
 
 TEST(PtxasFaults, IntegersUpTo32BitsAreNegatedByNotAndAdd) {
@@ -85,6 +86,19 @@ TEST(PtxasFaults, NarrowIntegersAreWidenedBeforeTheyAreFloats) {
         EXPECT_EQ(text.find(conversion + ".s16"), std::string::npos) << text;
         EXPECT_EQ(text.find(conversion + ".u16"), std::string::npos) << text;
         EXPECT_NE(text.find(conversion), std::string::npos) << text;
+      }
+    }
+  }
+}
+
+TEST(PtxasFaults, SignedFieldsOfWordsArePermutedBeforeTheyAreUnsignedFloats) {
+  for (const Type type : {Int(8), Int(16)}) {
+    for (const Type to : {Float(16), Float(32), Float(64)}) {
+      for (const Type word : {UInt(32), UInt(64)}) {
+        const auto value = [&](const auto& u, const auto& i) { return cast(to, cast(word, u(i))); };
+        const std::string text = text_of(type, 4, value, {.aligned = false});
+        EXPECT_EQ(text.find("bfe.s32"), std::string::npos) << text;
+        EXPECT_NE(text.find("prmt.b32"), std::string::npos) << text;
       }
     }
   }

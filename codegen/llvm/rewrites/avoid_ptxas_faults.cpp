@@ -1,6 +1,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <llvm/IR/Constants.h>
@@ -263,10 +264,35 @@ std::string with_whole_words_as_floats(const std::string& ptx) {
   });
 }
 
+// A line is "\tcvt.rn.f32.u32 \t%r141, %r138;".
+bool makes_floats_of_unsigned(const std::string& ptx) {
+  constexpr std::string_view kBegin = "\tcvt.rn.f", kFrom = ".u";
+  for (std::size_t at = ptx.find(kBegin); at != std::string::npos; at = ptx.find(kBegin, at + 1)) {
+    if (ptx.compare(at + kBegin.size() + 2, kFrom.size(), kFrom) == 0) return true;
+  }
+  return false;
+}
+
+// A line is "\tbfe.s32 \t%r138, %r126, 8, 8;".
+std::string with_signed_bytes_permuted(const std::string& ptx) {
+  return rewritten(ptx, "\tbfe.s32 \t", [](const std::string& rest) -> std::optional<std::string> {
+    // The bytes that a permutation takes, highest first; 8 and more: the sign of byte 0 and more.
+    constexpr std::pair<std::string_view, const char*> kFields[] = {
+        {", 0, 8", "0x8880U"},  {", 8, 8", "0x9991U"},  {", 16, 8", "0xaaa2U"},
+        {", 24, 8", "0xbbb3U"}, {", 0, 16", "0x9910U"}, {", 16, 16", "0xbb32U"}};
+    for (const auto& [field, bytes] : kFields) {
+      if (!rest.ends_with(field)) continue;
+      return "\tprmt.b32 \t" + rest.substr(0, rest.size() - field.size()) + ", 0, " + bytes + ";";
+    }
+    return std::nullopt;
+  });
+}
+
 }  // namespace
 
 std::string avoid_ptxas_faults(const std::string& ptx) {
-  const std::string result = with_whole_words_as_floats(without_negations(ptx));
+  std::string result = with_whole_words_as_floats(without_negations(ptx));
+  if (makes_floats_of_unsigned(result)) result = with_signed_bytes_permuted(result);
   return extends_loads(result) ? without_upper_halves(result) : result;
 }
 

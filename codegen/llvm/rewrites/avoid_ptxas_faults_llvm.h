@@ -23,6 +23,9 @@ namespace mica::llvm_backend {
 ///     lower half, so 5 + (5 >> 16) of an i16 is 10
 ///   cvt.rn.f64.s16 of the second of ld.global.nc.v2.b16, where registers are too few to keep both: the
 ///     load is repeated to one register, and the register behind it is converted
+///   cvt.rn.f32.u32 (f16, f64, u64) of bfe.s32 that takes a byte or a half: I2F takes the field itself,
+///     as signed, so 2^32 - 5 becomes -5. (Permutations, shifts and extending loads are converted
+///     whole.)
 ///
 /// A negation of up to 32 bits becomes not and add 1 in inline assembly, out of the reach of LLVM's
 /// instruction selection, which would make neg of it again; abs likewise a shift, an exclusive or and a
@@ -34,7 +37,8 @@ void avoid_ptxas_faults(llvm::Module& module);
 /// The same for the PTX that LLVM has written: negations of 16 and 32 bits that its instruction
 /// selection has made of other code, such as the lower half of one of 64 bits; upper halves, as shifts,
 /// where the PTX extends what it loads; and integers of 16 bits that become floats, as such of 32 (of
-/// single precision the same form of an instruction was seen, but not that it goes wrong).
+/// single precision the same form of an instruction was seen, but not that it goes wrong); and signed
+/// bytes and halves of words, as permutations, where unsigned integers become floats.
 std::string avoid_ptxas_faults(const std::string& ptx);
 
 }  // namespace mica::llvm_backend
