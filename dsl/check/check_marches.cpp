@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/check/field_checks.h"
 #include "dsl/check/tap_text.h"
 #include "dsl/expr/names.h"
 #include "dsl/pipeline/block_taps.h"
@@ -51,7 +52,7 @@ class MarchChecker {
     const auto& directives = f_.func->definitions.front().directives;
     for (const auto& directive : directives) {
       current_ = &directive;
-      std::visit(*this, directive.op);
+      if (wrong_fields(view_, f_, directive).empty()) std::visit(*this, directive.op);
     }
   }
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "dsl/check/field_checks.h"
 #include "dsl/check/update_order.h"
-#include "dsl/expr/limits.h"
 #include "dsl/expr/names.h"
 #include "dsl/schedule/directive_fields.h"
 #include "dsl/schedule/schedule_view.h"
@@ -30,46 +30,22 @@ class DirectiveChecker {
                              to_string(directive)));
           continue;
         }
-        std::visit(*this, directive.op);
+        const std::vector<std::string> wrong = wrong_fields(view_, f_, directive);
+        for (const std::string& what : wrong) report(what);
+        if (directive::traits_of(directive).acts == directive::ActsOn::Kernel) needs_blocks();
+        if (wrong.empty()) std::visit(*this, directive.op);
       }
     }
   }
 
-  void operator()(const directive::Bound& d) {
-    if (!is_dimension(d.var)) return;
-    is_in_range("the min", d.min, -kLargestMin, kLargestMin);
-    is_in_range("the extent", d.extent, 1, kLargestExtent);
-  }
-  void operator()(const directive::AlignStorage& d) {
-    if (!is_dimension(d.var)) return;
-    if (d.elements < 1) {
-      report(fmt::format("{} is no number of elements to align to; it must be at least 1", d.elements));
-    }
-  }
-  void operator()(const directive::FoldStorage& d) {
-    if (!is_dimension(d.var)) return;
-    is_in_range("the factor", d.factor, 1, kLargestFactor);
-  }
   void operator()(const directive::ReorderStorage& d) {
     std::set<std::string> seen;
     for (const auto& var : d.vars) {
-      if (!is_dimension(var)) return;
       if (!seen.insert(var).second) return report(fmt::format("{} is named twice", var));
     }
     if (d.vars.size() < 2) report("this orders dimensions, so it needs at least two");
   }
-  void operator()(const directive::LaunchBounds& d) {
-    is_in_range("min_blocks", d.min_blocks, 1, 32);
-    needs_blocks();
-  }
-  void operator()(const directive::MaxRegisters& d) {
-    is_in_range("the number of registers", d.count, 16, 255);
-    needs_blocks();
-  }
-  void operator()(const directive::ReadOnly& d) { is_read_input(d.source); }
-  void operator()(const directive::StreamLoads& d) { is_read_input(d.source); }
   void operator()(const directive::Texture& d) {
-    if (!is_read_input(d.source)) return;
     const Type type = view_.pipeline().find_input(d.source)->image->type;
     if (type.bytes() != 4) {
       report(
@@ -188,30 +164,6 @@ class DirectiveChecker {
       const LoopLevel* store = other.place.store_level();
       return names(other.place.level) || (store && names(*store));
     });
-  }
-  bool is_read_input(const std::string& source) {
-    if (!view_.pipeline().find_input(source)) {
-      std::vector<std::string> inputs;
-      for (const auto& input : view_.pipeline().inputs) inputs.push_back(input.name);
-      report(fmt::format("{} is no input{}; inputs are {}", source, did_you_mean(source, inputs),
-                         joined(inputs)));
-      return false;
-    }
-    if (view_.reaches(f_, source)) return true;
-    report(fmt::format("{} does not read {}{}; it reads {}", f_.name(), source,
-                       did_you_mean(source, read_names(view_, f_)), read_list(view_, f_)));
-    return false;
-  }
-  bool is_dimension(const std::string& var) {
-    const auto& args = f_.func->args;
-    if (std::find(args.begin(), args.end(), var) != args.end()) return true;
-    report(fmt::format("{} is no dimension of {}{}; its dimensions are {}", var, f_.name(),
-                       did_you_mean(var, args), joined(args)));
-    return false;
-  }
-  void is_in_range(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {
-    if (value >= low && value <= high) return;
-    report(fmt::format("{} is {}; legal are {} to {}", what, value, low, high));
   }
   [[nodiscard]] bool has_blocks() const {
     return std::any_of(f_.loops.begin(), f_.loops.end(), [](const LoopNestSpec& nest) {

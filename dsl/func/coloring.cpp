@@ -203,14 +203,13 @@ Coloring coloring_of(const FunctionData& f, int definition, const Expr& color,
   return {op->a, static_cast<int>(*count), where};
 }
 
-Stage& Stage::color(Expr color, CallSite at) {
+void OneDefinition::set_color(const Expr& color, const SourceLocation& at) {
   const auto index = static_cast<std::size_t>(definition_);
   if (!function_->defined()) {
     throw UserError(
         fmt::format("{}.color(...): {} is not defined yet", function_->name, function_->name), at);
   }
   function_->definitions.at(index).coloring = coloring_of(*function_, definition_, color, at);
-  return *this;
 }
 
 }  // namespace mica

@@ -4,10 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <variant>
 #include <vector>
+
+#include "dsl/expr/limits.h"
 
 namespace mica {
 
@@ -110,6 +113,13 @@ enum class Role : std::uint8_t {
   Method
 };
 
+/// The numbers that a field may have, and what they are: "the extent".
+struct Limits {
+  std::int64_t low = std::numeric_limits<std::int64_t>::min();
+  std::int64_t high = std::numeric_limits<std::int64_t>::max();
+  const char* what = "";
+};
+
 /// A field by its key in JSON, in the order in which users write them. `get` is a pointer to a member or
 /// a function that std::invoke takes a directive with.
 template <typename Get, typename Usual>
@@ -118,12 +128,18 @@ struct Field {
   Role role;
   Get get;
   Usual usual;  // of an Option
+  Limits limits{};
 };
 /// What the usual value of an Option is where its description does not say: 0, or the first word.
 struct Zero {};
 template <typename Get, typename Usual = Zero>
 constexpr Field<Get, Usual> field(const char* key, Role role, Get get, Usual usual = {}) {
   return {key, role, get, usual};
+}
+/// A number, and how small and large it may be.
+template <typename Get>
+constexpr Field<Get, Zero> number(const char* key, Get get, const Limits& limits) {
+  return {key, Role::Value, get, {}, limits};
 }
 
 /// One of the two names of the `level` of a directive.
@@ -277,8 +293,9 @@ struct AlignStorage {
   int elements = 1;
   static constexpr Traits traits{"align_storage", Of::Func, ActsOn::Values};
   static constexpr auto fields() {
-    return std::tuple{field("var", Role::Dimension, &AlignStorage::var),
-                      field("elements", Role::Value, &AlignStorage::elements)};
+    return std::tuple{
+        field("var", Role::Dimension, &AlignStorage::var),
+        number("elements", &AlignStorage::elements, {1, kLargestFactor, "the number of elements"})};
   }
   friend bool operator==(const AlignStorage&, const AlignStorage&) = default;
 };
@@ -289,7 +306,7 @@ struct FoldStorage {
   static constexpr Traits traits{"fold_storage", Of::Func, ActsOn::Values};
   static constexpr auto fields() {
     return std::tuple{field("var", Role::Dimension, &FoldStorage::var),
-                      field("factor", Role::Value, &FoldStorage::factor)};
+                      number("factor", &FoldStorage::factor, {1, kLargestFactor, "the factor"})};
   }
   friend bool operator==(const FoldStorage&, const FoldStorage&) = default;
 };
@@ -309,8 +326,9 @@ struct Bound {
   std::int64_t min = 0, extent = 1;
   static constexpr Traits traits{"bound", Of::Func, ActsOn::Values};
   static constexpr auto fields() {
-    return std::tuple{field("var", Role::Dimension, &Bound::var), field("min", Role::Value, &Bound::min),
-                      field("extent", Role::Value, &Bound::extent)};
+    return std::tuple{field("var", Role::Dimension, &Bound::var),
+                      number("min", &Bound::min, {-kLargestMin, kLargestMin, "the min"}),
+                      number("extent", &Bound::extent, {1, kLargestExtent, "the extent"})};
   }
   friend bool operator==(const Bound&, const Bound&) = default;
 };
@@ -339,7 +357,7 @@ struct LaunchBounds {
   int min_blocks = 0;
   static constexpr Traits traits{"launch_bounds", Of::Definition, ActsOn::Kernel};
   static constexpr auto fields() {
-    return std::tuple{field("min_blocks", Role::Value, &LaunchBounds::min_blocks)};
+    return std::tuple{number("min_blocks", &LaunchBounds::min_blocks, {1, 32, "min_blocks"})};
   }
   friend bool operator==(const LaunchBounds&, const LaunchBounds&) = default;
 };
@@ -348,7 +366,7 @@ struct MaxRegisters {
   int count = 0;
   static constexpr Traits traits{"max_registers", Of::Definition, ActsOn::Kernel};
   static constexpr auto fields() {
-    return std::tuple{field("count", Role::Value, &MaxRegisters::count)};
+    return std::tuple{number("count", &MaxRegisters::count, {16, 255, "the number of registers"})};
   }
   friend bool operator==(const MaxRegisters&, const MaxRegisters&) = default;
 };

@@ -411,7 +411,7 @@ TEST_F(ScheduleErrors, Bounds) {
   next.clear_schedule();
   EXPECT_FINDING(next.bound(z, 0, 4), "z is no dimension of next", "x, y");
   next.clear_schedule();
-  EXPECT_FINDING(next.align_storage(x, 0), "at least 1");
+  EXPECT_FINDING(next.align_storage(x, 0), "the number of elements is 0; legal are 1 to");
 }
 TEST_F(ScheduleErrors, LaunchLimits) {
   next.gpu_tile(x, y, 32, 8);

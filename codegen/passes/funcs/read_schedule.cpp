@@ -8,10 +8,13 @@
 #include "dsl/expr/diagnostics.h"
 #include "dsl/pipeline/march_taps.h"
 
-namespace mica::passes {
+namespace mica {
+
+Said::Said(const Directive& directive) : text(to_string(directive).substr(1)), where(directive.where) {}
+
+namespace passes {
 namespace {
 
-/// One overload for each directive that says something beside the loops of its definition.
 class Reader {
  public:
   explicit Reader(const FunctionData& func) : func_(func) {
@@ -28,9 +31,13 @@ class Reader {
       throw_if_any(findings);
       of.warp_split = definition.where;
       for (const Directive& directive : definition.directives) {
-        directive_ = &directive;
-        std::visit([&](const auto& op) { read(op); }, directive.op);
-        if (i == 0) std::visit([&](const auto& op) { note_tail(op); }, directive.op);
+        std::visit(
+            [&](const auto& op) {
+              schedule_.read(op, directive);
+              note_block(op, directive.where);
+              if (i == 0) note_tail(op, directive.where);
+            },
+            directive.op);
       }
     }
     return std::move(schedule_);
@@ -38,63 +45,22 @@ class Reader {
 
  private:
   template <typename Op>
-  void read(const Op& /*unused*/) {}  // of loops, or of where the Func is computed
-  void read(const directive::LaunchBounds& bounds) { schedule_.min_blocks = bounds.min_blocks; }
-  void read(const directive::MaxRegisters& most) { schedule_.max_registers = most.count; }
-  void read(const directive::WarpSplit& split) {
-    own().filling_warps = split.warps;
-    own().warp_split = directive_->where;
+  void note_tail(const Op& op, const SourceLocation& where) {
+    if constexpr (requires { op.tail; }) schedule_.tails.emplace(op.tail, where);
   }
-  void read(const directive::Atomic& /*unused*/) { own().atomic = true; }
-  void read(const directive::GpuTile& /*unused*/) {
-    if (!has_wide_halos_) schedule_.block = directive_->where;
-  }
-  void read(const directive::StagedSource& stage) {
-    if (stage.load != LoadPolicy::HaloThreads || has_wide_halos_) return;
-    has_wide_halos_ = true;
-    schedule_.block = directive_->where;
-  }
-  void read(const directive::StreamLoads& loads) { schedule_.streamed_loads.insert(loads.source); }
-  void read(const directive::StreamStores& /*unused*/) { schedule_.streamed_stores = true; }
-  void read(const directive::Texture& texture) {
-    schedule_.textures.insert(texture.source);
-    schedule_.unwritten.emplace(texture.source, said());
-  }
-  void read(const directive::ReadOnly& source) {
-    schedule_.read_only.insert(source.source);
-    schedule_.unwritten.emplace(source.source, said());
-  }
-  void read(const directive::Shuffle& shuffle) {
-    schedule_.exchanges.push_back({shuffle.source, shuffle.var});
-  }
-  void read(const directive::FoldStorage& fold) {
-    schedule_.folds.push_back({said(), fold.var, fold.factor});
-  }
-  void read(const directive::AlignStorage& align) {
-    schedule_.alignment.emplace(align.var, align.elements);
-  }
-  void read(const directive::Bound& bound) {
-    schedule_.bounds.push_back({directive_->where, bound.var, bound.min, bound.extent});
-  }
-  void read(const directive::ComputeAt& /*unused*/) { keep(schedule_.compute_at); }
-  void read(const directive::StoreAt& /*unused*/) { keep(schedule_.store_at); }
-  void read(const directive::StoreRoot& /*unused*/) { keep(schedule_.store_root); }
-  void read(const directive::StoreIn& /*unused*/) { keep(schedule_.store_in); }
-
   template <typename Op>
-  void note_tail(const Op& op) {
-    if constexpr (requires { op.tail; }) schedule_.tails.emplace(op.tail, directive_->where);
+  void note_block(const Op& /*op*/, const SourceLocation& /*where*/) {}
+  void note_block(const directive::GpuTile& /*op*/, const SourceLocation& where) {
+    if (!has_wide_halos_) schedule_.block = where;
   }
-  [[nodiscard]] Said said() const { return {to_string(*directive_).substr(1), directive_->where}; }
-  FuncSchedule::OfDefinition& own() { return schedule_.definitions.back(); }
-  /// Of several the first.
-  void keep(std::optional<Said>& said) const {
-    if (!said) said = this->said();
+  void note_block(const directive::StagedSource& op, const SourceLocation& where) {
+    if (op.load != LoadPolicy::HaloThreads || has_wide_halos_) return;
+    has_wide_halos_ = true;
+    schedule_.block = where;
   }
 
   const FunctionData& func_;
   FuncSchedule schedule_;
-  const Directive* directive_ = nullptr;  // which is read
   bool has_wide_halos_ = false;
 };
 
@@ -123,4 +89,5 @@ void read_schedule(Program& program) {
   }
 }
 
-}  // namespace mica::passes
+}  // namespace passes
+}  // namespace mica
