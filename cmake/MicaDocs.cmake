@@ -6,7 +6,7 @@ endif()
 # What mica/mica.h offers.
 set(mica_api_headers schedules/registry.h schedules/mica.h codegen/compile.h codegen/iterate/iteration.h
   dsl/expr/diagnostics.h dsl/expr/expr.h dsl/expr/limits.h dsl/expr/operators.h dsl/expr/print.h dsl/expr/type.h
-  dsl/func/boundary.h dsl/func/finite_difference.h dsl/func/func.h dsl/func/image_param.h dsl/func/rdom.h
+  dsl/func/boundary.h dsl/func/finite_difference.h dsl/func/func.h dsl/func/image_param.h dsl/func/loop_directives.h dsl/func/rdom.h
   dsl/schedule/directives.h dsl/schedule/schedule.h runtime/buffer/buffer.h runtime/buffer/copy_async.h runtime/buffer/dlpack.h
   runtime/run/copy_pipeline.h runtime/run/device.h runtime/run/executable.h runtime/run/gpu_stream.h runtime/run/gpu_timer.h runtime/run/prepared_run.h
   runtime/run/run_options.h runtime/run/target.h)
