@@ -2,10 +2,10 @@
 // registers, exchange between threads.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
-#include "dsl/check/field_checks.h"
 #include "dsl/check/tap_text.h"
 #include "dsl/expr/names.h"
 #include "dsl/pipeline/block_taps.h"
@@ -37,8 +37,9 @@ std::string tap_list(const std::vector<Access>& taps) {
 
 class MarchChecker {
  public:
-  MarchChecker(const ScheduleView& view, const FuncView& f, Diagnostics& findings)
-      : view_(view), f_(f), nest_(f.loops.front()), findings_(findings) {
+  MarchChecker(const ScheduleView& view, const FuncView& f, const std::set<const Directive*>& wrong,
+               Diagnostics& findings)
+      : view_(view), f_(f), nest_(f.loops.front()), wrong_(wrong), findings_(findings) {
     for (const auto& directive : f_.func->definitions.front().directives) {
       const auto* march = std::get_if<directive::March>(&directive.op);
       if (march && !march_) march_ = march;
@@ -52,7 +53,7 @@ class MarchChecker {
     const auto& directives = f_.func->definitions.front().directives;
     for (const auto& directive : directives) {
       current_ = &directive;
-      if (wrong_fields(view_, f_, directive).empty()) std::visit(*this, directive.op);
+      if (!wrong_.contains(&directive)) std::visit(*this, directive.op);
     }
   }
 
@@ -472,6 +473,7 @@ class MarchChecker {
   const ScheduleView& view_;
   const FuncView& f_;
   const LoopNestSpec& nest_;
+  const std::set<const Directive*>& wrong_;
   Diagnostics& findings_;
   const directive::March* march_ = nullptr;  // the Func's first
   std::string loop_;                         // that the march made; empty: none
@@ -480,8 +482,9 @@ class MarchChecker {
 
 }  // namespace
 
-void check_marches(const ScheduleView& view, Diagnostics& findings) {
-  for (const auto& f : view.funcs()) MarchChecker(view, f, findings).run();
+void check_marches(const ScheduleView& view, const std::set<const Directive*>& wrong,
+                   Diagnostics& findings) {
+  for (const auto& f : view.funcs()) MarchChecker(view, f, wrong, findings).run();
 }
 
 }  // namespace mica

@@ -18,8 +18,9 @@ namespace {
 /// The checks of directives that stand alone.
 class DirectiveChecker {
  public:
-  DirectiveChecker(const ScheduleView& view, const FuncView& f, Diagnostics& findings)
-      : view_(view), f_(f), findings_(findings) {}
+  DirectiveChecker(const ScheduleView& view, const FuncView& f, std::set<const Directive*>& wrong,
+                   Diagnostics& findings)
+      : view_(view), f_(f), wrong_(wrong), findings_(findings) {}
 
   void run() {
     for (definition_ = 0; definition_ < f_.func->definitions.size(); ++definition_) {
@@ -33,7 +34,11 @@ class DirectiveChecker {
         const std::vector<std::string> wrong = wrong_fields(view_, f_, directive);
         for (const std::string& what : wrong) report(what);
         if (directive::traits_of(directive).acts == directive::ActsOn::Kernel) needs_blocks();
-        if (wrong.empty()) std::visit(*this, directive.op);
+        if (wrong.empty()) {
+          std::visit(*this, directive.op);
+        } else {
+          wrong_.insert(&directive);
+        }
       }
     }
   }
@@ -180,6 +185,7 @@ class DirectiveChecker {
   }
   const ScheduleView& view_;
   const FuncView& f_;
+  std::set<const Directive*>& wrong_;  // those whose fields are
   Diagnostics& findings_;
   std::size_t definition_ = 0;
   const Directive* current_ = nullptr;
@@ -190,10 +196,11 @@ class DirectiveChecker {
 Diagnostics check_schedule(const Pipeline& pipeline, bool target_is_gpu) {
   Diagnostics findings;
   const ScheduleView view(pipeline, findings);
-  for (const auto& f : view.funcs()) DirectiveChecker(view, f, findings).run();
+  std::set<const Directive*> wrong;
+  for (const auto& f : view.funcs()) DirectiveChecker(view, f, wrong, findings).run();
   check_places(view, findings);
   check_loop_nests(view, target_is_gpu, findings);
-  check_marches(view, findings);
+  check_marches(view, wrong, findings);
   return findings;
 }
 

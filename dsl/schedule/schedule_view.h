@@ -139,6 +139,8 @@ std::string read_list(const ScheduleView& view, const FuncView& f);
 /// The parts of check_schedule; each adds to `findings`.
 void check_loop_nests(const ScheduleView& view, bool target_is_gpu, Diagnostics& findings);
 void check_places(const ScheduleView& view, Diagnostics& findings);
-void check_marches(const ScheduleView& view, Diagnostics& findings);
+/// `wrong`: directives of which a finding says already what is wrong.
+void check_marches(const ScheduleView& view, const std::set<const Directive*>& wrong,
+                   Diagnostics& findings);
 
 }  // namespace mica

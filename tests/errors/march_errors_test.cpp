@@ -249,6 +249,9 @@ TEST_F(MarchErrors, ScatterWithoutAMarch) {
 TEST_F(MarchErrors, ScatterAlongAnotherVar) {
   marched();
   EXPECT_FINDING(next.scatter(x), "x is not marched", "marches along z");
+  next.clear_schedule();
+  marched();
+  EXPECT_FINDING(next.scatter("w"), "w is no dimension of next; its dimensions are x, y, z");
 }
 TEST_F(MarchErrors, ScatterTwice) {
   marched().scatter(z);

@@ -52,36 +52,32 @@ TEST(BoundaryOfAFunc, ComputedAtRootIsReadInsideOnly) {
   }
 }
 
-// Of the last block most points lie outside, and it fills what the first condition gives as if all of it
-// were read: past the only point of the source that it keeps.
-TEST(BoundaryOfAFunc, UnderAnotherOneInABlockAtTheEdge) {
+/// A boundary condition of another, whose blocks keep one point of the source; with `more`, an update
+/// reads points of it that others keep.
+void check_blocks_at_the_edge(bool more, const std::vector<std::int64_t>& sizes) {
   Func source("source"), f("f");
   source(i) = cast<float>(i) * 2.0F;
   const BoundaryRanges inner{{5, 12}}, outer{{0, 4}};
   Func edge = repeat_edge(source, inner);
   f(x) = constant_exterior(edge, 3.0F, outer)(x);
+  if (more) f(x) = f(x) + edge(x + 7);
   edge.compute_at(f, "x.block").stage(source, MemoryType::Shared);
   f.gpu_tile(x, 4);
-  for (const Target& target : all_targets()) {
-    EXPECT_TRUE(matches_oracle({f}, {{0, 49}}, target)) << to_string(target);
-  }
-}
-
-// All of it is needed, but by another definition than the one whose blocks keep a point of the source.
-TEST(BoundaryOfAFunc, UnderAnotherOneOfWhichAnUpdateReadsMore) {
-  Func source("source"), f("f");
-  source(i) = cast<float>(i) * 2.0F;
-  const BoundaryRanges inner{{5, 12}}, outer{{0, 4}};
-  Func edge = repeat_edge(source, inner);
-  f(x) = constant_exterior(edge, 3.0F, outer)(x);
-  f(x) = f(x) + edge(x + 7);
-  edge.compute_at(f, "x.block").stage(source, MemoryType::Shared);
-  f.gpu_tile(x, 4).update().gpu_tile(x, 4);
-  for (const std::int64_t points : {49, 48, 1}) {
+  if (more) f.update().gpu_tile(x, 4);
+  for (const std::int64_t points : sizes) {
     for (const Target& target : all_targets()) {
       EXPECT_TRUE(matches_oracle({f}, {{0, points}}, target)) << points << " on " << to_string(target);
     }
   }
+}
+
+// Of the last block most points lie outside, and it fills what the first condition gives as if all of it
+// were read: past the only point of the source that it keeps.
+TEST(BoundaryOfAFunc, UnderAnotherOneInABlockAtTheEdge) { check_blocks_at_the_edge(false, {49}); }
+
+// All of it is needed, but by another definition than the one whose blocks keep a point of the source.
+TEST(BoundaryOfAFunc, UnderAnotherOneOfWhichAnUpdateReadsMore) {
+  check_blocks_at_the_edge(true, {49, 48, 1});
 }
 
 TEST(BoundaryOfAFunc, OfUpdatesAndTuples) {
