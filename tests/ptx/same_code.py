@@ -144,7 +144,7 @@ def code_of(programs, ptxas, arch, folder):
     """The machine code of each, by ptxas."""
     source, made = folder / "programs.ptx", folder / "programs.cubin"
     entries = (ENTRY.format(number=i, part=part[1], use=use[1]) for i, (part, use) in enumerate(programs))
-    source.write_text(f".version 8.0\n.target {arch}\n.address_size 64\n" + "".join(entries))
+    source.write_text(".version 8.0\n.target sm_75\n.address_size 64\n" + "".join(entries))  # or any later one
     done = subprocess.run([ptxas, "-arch=" + arch, source, "-o", made], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(f"{ptxas} for {arch}: {done.stderr[:2000]}", file=sys.stderr)
