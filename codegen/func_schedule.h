@@ -23,8 +23,8 @@ struct Said {
 };
 
 /// What a directive leaves stands beside how it is read: `read(op, directive)` takes directive.op, of
-/// which all those are left out that say nothing but loops or where the Func is computed. Of several of
-/// a kind the last counts, where there is no list.
+/// which all those are left out that say nothing but loops or where the Func is computed. Of several
+/// numbers the last counts; of places for errors, and of alignments of one dimension, the first.
 struct FuncSchedule {
   struct OfDefinition {
     LoopNestSpec loops;

@@ -221,9 +221,8 @@ class Func : public LoopDirectives<Func> {
   Func& order_blocks(std::initializer_list<VarOrName> vars) {
     return add(directive::OrderBlocks{names_of(vars)}, where_of(vars));
   }
-  template <typename... V>
-  requires(std::convertible_to<V, VarOrName>&&...) Func& order_blocks(const VarOrName& first,
-                                                                      const V&... rest) {
+  template <Names... V>
+  Func& order_blocks(const VarOrName& first, const V&... rest) {
     return order_blocks({first, VarOrName(rest)...});
   }
   /// Loads of an input, or this Func's stores, that pass by the caches (ld.global.cs, st.global.cs).
@@ -260,10 +259,9 @@ class Func : public LoopDirectives<Func> {
   Func& reorder_storage(std::initializer_list<VarOrName> vars) {
     return add(directive::ReorderStorage{names_of(vars)}, where_of(vars));
   }
-  template <typename... V>
-  requires(sizeof...(V) > 0 && (std::convertible_to<V, VarOrName> &&
-                                ...)) Func& reorder_storage(const VarOrName& first, const V&... rest) {
-    return reorder_storage({first, VarOrName(rest)...});
+  template <Names Second, Names... V>
+  Func& reorder_storage(const VarOrName& first, const Second& second, const V&... rest) {
+    return reorder_storage({first, VarOrName(second), VarOrName(rest)...});
   }
   Func& bound(const VarOrName& var, std::int64_t min, std::int64_t extent) {
     return add(directive::Bound{var.name, min, extent}, var.where);

@@ -31,6 +31,10 @@ struct VarOrName {
   VarOrName(const RDom& r, CallSite at = CallSite::current());  // NOLINT
 };
 
+/// What stands for a loop in a call that takes several.
+template <typename T>
+concept Names = std::convertible_to<T, VarOrName>;
+
 /// One definition of a Func, or a specialization of it. Directives are recorded and nothing of them is
 /// checked but that there is a definition: a schedule is judged as a whole, when it is compiled.
 class OneDefinition {
@@ -45,14 +49,6 @@ class OneDefinition {
   OneDefinition(std::shared_ptr<FunctionData> function, int definition,
                 CallSite at = CallSite::current());
   void record(directive::AnyOp op, const SourceLocation& where);
-  /// The same directive for each of the names.
-  template <typename Op>
-  void record_each(std::initializer_list<VarOrName> vars, Op op) {
-    for (const VarOrName& v : vars) {
-      op.var = v.name;
-      record(op, v.where);
-    }
-  }
   /// Where the first of the names stands.
   static SourceLocation where_of(std::initializer_list<VarOrName> vars);
   static std::vector<std::string> names_of(std::initializer_list<VarOrName> vars);
@@ -92,10 +88,9 @@ class LoopDirectives : public OneDefinition {
   Self& reorder(std::initializer_list<VarOrName> vars) {
     return add(directive::Reorder{names_of(vars)}, where_of(vars));
   }
-  template <typename... V>
-  requires(sizeof...(V) > 0 && (std::convertible_to<V, VarOrName> &&
-                                ...)) Self& reorder(const VarOrName& first, const V&... rest) {
-    return reorder({first, VarOrName(rest)...});
+  template <Names Second, Names... V>
+  Self& reorder(const VarOrName& first, const Second& second, const V&... rest) {
+    return reorder({first, VarOrName(second), VarOrName(rest)...});
   }
   Self& serial(const VarOrName& v) { return mark({v}, LoopKind::Serial); }
   /// Iterations on the CPU's threads; with a chunk, v is split by it into v and `v.chunk` first.
@@ -244,7 +239,7 @@ class LoopDirectives : public OneDefinition {
 
  private:
   Self& mark(std::initializer_list<VarOrName> vars, LoopKind kind) {
-    record_each(vars, directive::MarkLoop{"", kind});
+    for (const VarOrName& v : vars) record(directive::MarkLoop{v.name, kind}, v.where);
     return self();
   }
   Self& self() { return static_cast<Self&>(*this); }
