@@ -52,6 +52,14 @@ TEST_F(TurnedTiles, HaveRowsInPlaceOfVectors) {
   expect_oracles_bits(next);
 }
 
+// The rows, as loops of the tile, would stand between z.thread and x.thread.
+TEST_F(TurnedTiles, AreLeftWhereRowsWouldStandBetweenThreads) {
+  next.gpu_tile(x, y, z, 8, 1, 4).vectorize(x, 2).unroll(y, 2);
+  next.reorder("z.thread", "y.thread", "y.unroll", "z.block");
+  EXPECT_EQ(block(next, 63), block(next, 64));
+  expect_oracles_bits(next);
+}
+
 TEST_F(TurnedTiles, MultiplyRowsThatTheScheduleHas) {
   next.gpu_tile(x, y, z, 16, 4, 2).vectorize(x, 4).unroll(y, 2);
   EXPECT_EQ(block(next, 63), (std::vector<unsigned>{64, 1}));

@@ -19,10 +19,10 @@
 // one point then, and the tile so many fewer. bench/results/2026-11-27-h100-edges.txt has figures.
 //
 // A tile is left as it is where its other dimensions have too few threads to give, where a vector or
-// its rows have a tail of their own, where a Func is computed in its threads, and where further warps
-// fill its planes, whose rows of threads would change.
-// Requires: default_schedule. Ensures: no vector of more than four bytes in a tile whose threads are
-// turned; the variant for aligned rows is not changed.
+// its rows have a tail of their own, where a Func is computed in its threads, where further warps fill
+// its planes, whose rows of threads would change, and where a reorder would put the rows between
+// threads. Requires: default_schedule. Ensures: no vector of more than four bytes in a tile whose
+// threads are turned; the variant for aligned rows is not changed.
 #pragma once
 
 #include "codegen/program.h"
