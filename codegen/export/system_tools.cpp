@@ -18,6 +18,7 @@
 
 #include "dsl/expr/diagnostics.h"
 #include "runtime/cuda/gpu_facts.h"
+#include "runtime/cuda/huge_ptx.h"
 #include "runtime/cuda/plain_loads.h"
 
 namespace mica::exported {
@@ -158,7 +159,7 @@ std::string assemble(const std::string& ptx, int sm) {
     write_file(source.string(), text, source.string());
     // Lines that the PTX does not have cost nothing.
     const int status = run_program(
-        {fs::absolute(ptxas).string(), "-v", "-lineinfo", text.size() < kHugePtx ? "-O3" : "-O1",
+        {fs::absolute(ptxas).string(), "-v", "-lineinfo", is_huge_ptx(text) ? "-O1" : "-O3",
          "-arch=sm_" + std::to_string(sm), source.filename().string(), "-o", code.filename().string()},
         log, folder.path());
     return status == 0 ? read_file(code).value_or("") : "";

@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/cuda_module.h"
 #include "runtime/cuda/gpu_facts.h"
+#include "runtime/cuda/huge_ptx.h"
 #include "runtime/run/trace.h"
 
 namespace mica {
@@ -65,7 +66,7 @@ class Link {
     add(cuda::kJitInfoLogBuffer, notes_.data());
     add(cuda::kJitInfoLogBufferBytes, number(kLogBytes));
     if (ptx.find("\n\t.loc\t") != std::string::npos) add(cuda::kJitGenerateLineInfo, number(1));
-    if (ptx.size() >= kHugePtx) add(cuda::kJitOptimizationLevel, number(1));
+    if (is_huge_ptx(ptx)) add(cuda::kJitOptimizationLevel, number(1));
     driver_.call(driver_.cuLinkCreate_v2, static_cast<unsigned>(options_.size()), options_.data(),
                  values_.data(), &handle_);
   }

@@ -34,9 +34,4 @@ GpuFacts gpu_facts(const Target& target);
 /// Mica knows versions: 80 for 12.0, 90 for 13.0 and newer. 0 for drivers older than CUDA 11.0.
 int ptx_version_of_driver(int driver_version);
 
-/// Bytes of PTX that are assembled at level 1 of 4. The time of level 3 grows with the square of what a
-/// thread has written out: for 480 points of 75 taps, 6.6 MB, ptxas 13.0 took 72 s, and spilled 3,128
-/// bytes, where level 1 takes 17 s and spills 1,664. (A time tile of 3 MB takes a few seconds.)
-inline constexpr std::size_t kHugePtx = std::size_t{4} << 20;
-
 }  // namespace mica

@@ -70,6 +70,21 @@ struct Loaded {
 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
+// Would higher levels of the assembler take minutes?
+static int is_huge_ptx(const char* ptx) {
+  if (strlen(ptx) >= HUGE_PTX) return 1;
+  int straight = 0;
+  const char* branch = strstr(ptx, "bra");
+  for (const char *line = ptx, *end; *line != 0; line = *end == 0 ? end : end + 1) {
+    end = line + strcspn(line, "\n");
+    while (branch != NULL && branch < line) branch = strstr(branch + 1, "bra");
+    if (line[0] == '\t' && line[1] != '.' && line[1] != '/' && line[1] != '\n') ++straight;
+    if ((end > line && end[-1] == ':') || (branch != NULL && branch < end)) straight = 0;
+    if (straight >= LONGEST_STRAIGHT_PTX) return 1;
+  }
+  return 0;
+}
+
 static int link_module(const Pipeline* pipeline, const char* ptx, Handle* module) {
   char log[1024] = "";
   int options[4] = {CUDA_ERROR_LOG, CUDA_ERROR_LOG_BYTES};
@@ -79,7 +94,7 @@ static int link_module(const Pipeline* pipeline, const char* ptx, Handle* module
     options[count] = CUDA_GENERATE_LINE_INFO;
     values[count++] = (void*)(uintptr_t)1;
   }
-  if (strlen(ptx) >= HUGE_PTX) {
+  if (is_huge_ptx(ptx)) {
     options[count] = CUDA_OPTIMIZATION_LEVEL;
     values[count++] = (void*)(uintptr_t)1;
   }

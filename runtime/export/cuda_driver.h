@@ -18,7 +18,8 @@ enum {
   CUDA_ERROR_LOG_BYTES = 6,
   CUDA_OPTIMIZATION_LEVEL = 7,  /* CUjit_option: 0 to 4 */
   CUDA_GENERATE_LINE_INFO = 13, /* CUjit_option: 1 */
-  HUGE_PTX = 4 << 20            /* kHugePtx */
+  HUGE_PTX = 4 << 20,           /* kHugePtx of runtime/cuda/huge_ptx.h */
+  LONGEST_STRAIGHT_PTX = 12000  /* kLongestStraightPtx */
 };
 
 #define CUDA_REQUIRED(X)                                                                           \

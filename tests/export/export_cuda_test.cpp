@@ -95,6 +95,22 @@ TEST_F(ExportedCuda, ArraysOfTheHostAreCopied) {
   EXPECT_EQ(fake_.context_depth(), 0);
 }
 
+// The stand-in's assembler refuses what it is to assemble for minutes.
+TEST_F(ExportedCuda, StraightCodeOfManyInstructionsIsLinkedInTime) {
+  Smooth smooth;
+  Func out("out");
+  Expr value = smooth.u(x, y);
+  for (int i = 0; i < 7000; ++i) value = value * smooth.weight + smooth.u(x - 1, y);
+  out(x, y) = value;
+  out.gpu_tile(x, y, 32, 4);
+  launches_->add({out});
+  const LoadedLibrary library({out}, {.sm = 80}, kGpu);
+  Buffer<float> u = input(64, 4), f(64, 4);
+  const mica_buffer in = c_buffer(u), to = c_buffer(f);
+  const CallResult result = library.call({&in, &to});
+  EXPECT_EQ(result.code, MICA_OK) << result.error;
+}
+
 TEST_F(ExportedCuda, KernelsThatSpillAreLinkedOnceMoreWithPlainLoads) {
   Smooth smooth;
   smooth.on_gpu();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/cuda/gpu_facts.h"
+#include "runtime/cuda/huge_ptx.h"
 #include "tests/fake_cuda/fake_state.h"
 
 namespace {
@@ -137,7 +138,7 @@ Result cuLinkAddData_v2(cuda::LinkHandle link, int kind, void* data, std::size_t
   if (found->keeps_lines != (ptx.find("\t.loc\t") != std::string::npos)) {
     return refuse(*found, cuda::kErrorInvalidPtx, "lines are kept where there are some, and only there");
   }
-  if ((found->level == 1) != (ptx.size() >= mica::kHugePtx)) {
+  if ((found->level == 1) != mica::is_huge_ptx(ptx)) {
     return refuse(*found, cuda::kErrorInvalidPtx, "a level for huge PTX, and for no other");
   }
   // PTX 8.x came with CUDA 12, 9.x with CUDA 13.

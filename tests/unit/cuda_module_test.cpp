@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cuda/gpu_facts.h"
+#include "runtime/cuda/huge_ptx.h"
 #include "runtime/cuda/plain_loads.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/temporary_folder.h"
@@ -74,6 +75,18 @@ TEST_F(CudaModules, KeepTheUsersLines) {
 // It refuses huge PTX, too, that it would assemble for minutes.
 TEST_F(CudaModules, AreAssembledInTimeWhenTheyAreHuge) {
   const std::string ptx = fake_ptx({"next"}, 2, "//" + std::string(kHugePtx, ' '));
+  EXPECT_EQ(load_kernels(open(), KernelCache({}), ptx, {{"next", 0}}, key()).size(), 1U);
+}
+
+TEST_F(CudaModules, AreAssembledInTimeWhenTheirCodeIsStraight) {
+  const std::string step = "\tadd.f32 \t%f1, %f1, %f2;\n", branch = "\tbra \t$L__BB0_1;\n";
+  std::string half;
+  for (std::size_t i = 0; i < kLongestStraightPtx / 2; ++i) half += step;
+  EXPECT_FALSE(is_huge_ptx(half + branch + half));
+  EXPECT_FALSE(is_huge_ptx(half + "$L__BB0_1:\n" + half));
+  EXPECT_FALSE(is_huge_ptx(half + half.substr(step.size())));
+  EXPECT_TRUE(is_huge_ptx(half + "\t.loc\t1 12 0\n" + half));
+  const std::string ptx = fake_ptx({"next"}, 2, "") + "\n" + half + half;
   EXPECT_EQ(load_kernels(open(), KernelCache({}), ptx, {{"next", 0}}, key()).size(), 1U);
 }
 
