@@ -53,6 +53,7 @@ struct FuncSchedule {
   struct March {
     std::string var, loop;  ///< the dimension, and the loop that walks it
     int chunk = 0;          ///< planes of a block; 0: all
+    int shortest = 0;       ///< of the last blocks; 0: as many
   };
   std::optional<March> march;
 

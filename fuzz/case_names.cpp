@@ -74,11 +74,11 @@ CaseNames random_names(const Program& program, const Schedule& schedule, Random&
   for (const auto& kind : kinds) parts.insert(parts.end(), kind.begin(), kind.end());
 
   static const std::vector<std::string> after{
-      ".window",  ".staged",         ".staged.tx", ".row0", ".row",    ".full",  ".sum0",
-      ".min.0",   ".stride.1",       ".extent.0",  ".0",    ".1",      ".2",     ".tx",
-      ".step",    ".lane",           ".x",         ".y",    ".u1.x",   ".r.x",   ".value0",
-      ".x.block", ".block",          ".thread",    ".vec",  ".unroll", ".chunk", ".march",
-      ".x.low",   ".y.march.planes", ".update1"};
+      ".window",  ".staged",         ".staged.tx",   ".row0",   ".row",    ".full",  ".sum0",
+      ".min.0",   ".stride.1",       ".extent.0",    ".0",      ".1",      ".2",     ".tx",
+      ".step",    ".lane",           ".x",           ".y",      ".u1.x",   ".r.x",   ".value0",
+      ".x.block", ".block",          ".thread",      ".vec",    ".unroll", ".chunk", ".march",
+      ".x.low",   ".y.march.planes", ".z.block.end", ".update1"};
   static const std::vector<std::string> words{"block",
                                               "thread",
                                               "march",

@@ -139,7 +139,12 @@ std::optional<RandomMarch> march_randomly(const TestPipeline& p, Func& func, Ran
   const Tile tile = random_tile(func, march, random);
   // A grid has three axes: with a fourth dimension of block loops every block walks all planes.
   const bool chunked = args.size() < 4 && random.below(4) > 0;
-  func.march(march, chunked ? static_cast<int>(random.between(1, 9)) : 0);
+  if (chunked && random.below(4) == 0) {
+    const int shortest = static_cast<int>(random.between(1, 3));
+    func.march(march, shortest << random.between(1, 3), shortest);
+  } else {
+    func.march(march, chunked ? static_cast<int>(random.between(1, 9)) : 0);
+  }
   const RandomMarch walk{march, chunked ? march + ".march" : march};
 
   std::vector<LoadPolicy> policies{LoadPolicy::TwoStep, LoadPolicy::Strided};

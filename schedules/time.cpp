@@ -20,7 +20,7 @@ void march(Func& f, const Parameters& p) {
   const std::int64_t chunk = p.at("chunk") > 0 ? p.at("chunk")
                              : rows            ? kRowsOfStep * p.at(kStepsAtOnce)
                                                : kPlanes;
-  march_gpu(f, {kWarp, p.at("tile_y"), chunk, vec, p.at("rows")});
+  march_gpu(f, {kWarp, p.at("tile_y"), chunk, vec, p.at("rows"), p.at("halves")});
   if (p.at("scatter") > 0) scatter_sum_of(f, Partials::EveryPlane);
   constexpr std::int64_t kFewest = 16;
   if (const std::int64_t most = p.at("registers"); most > 0) {
@@ -57,6 +57,7 @@ std::vector<Recipe> time_family() {
         {"tile_y", 8, 1, 32, "threads in y (3-D); 32 in x"},
         {"rows", 4, 1, 16, "points of y a thread (3-D)"},
         {"chunk", 0, 0, 4096, "planes or rows a block walks; 0: 64 planes, or 16 rows a step"},
+        {"halves", 0, 0, 6, "how often the last chunks are halved, so that blocks end together"},
         {"vec", 0, 0, 16, "points of x a thread, in one vector, a power of two; 0: 16 bytes"},
         {"scatter", 1, 0, 1, "1: partial sums of every plane, where a value is a sum; 0: gather"},
         {"registers", 0, 0, 255, "of a thread at most; 0: as many as there are"},

@@ -56,6 +56,7 @@ struct March {
   std::string dim;           ///< the Func's dimension that it walks
   std::size_t position = 0;  ///< of its loop in KernelFrame::vars
   std::optional<int> chunk;  ///< planes of a block; empty: all
+  int shortest = 0;          ///< of the last blocks; 0: as many
   friend bool operator==(const March&, const March&) = default;
 };
 

@@ -53,6 +53,7 @@ std::string frame_text(const KernelPlan& plan) {
   if (frame.march) {
     text += "; march " + frame.march->dim + ", " +
             (frame.march->chunk ? "chunks of " + std::to_string(*frame.march->chunk) : "all planes");
+    if (frame.march->shortest > 0) text += ", the last of " + std::to_string(frame.march->shortest);
   }
   if (frame.filling_warps > 0) {
     text += "; " + count_of(frame.filling_warps, "further warp") + " to fill";

@@ -157,6 +157,27 @@ bool LoopExpander::is_not_marched(const std::string& name) {
   return false;
 }
 
+bool LoopExpander::are_chunks(const directive::March& d) {
+  const auto halves = [&](std::int64_t n) {
+    return n > 0 && d.chunk % n == 0 && is_power_of_two(d.chunk / n);
+  };
+  if (d.shortest == 0 || (halves(d.shortest) && d.shortest < d.chunk)) return true;
+  if (d.chunk == 0) {
+    report(
+        fmt::format("each block walks all planes of {0}, and so none of its chunks is shorter: "
+                    "march({0}, chunk, {1}) takes chunks",
+                    d.var, d.shortest));
+    return false;
+  }
+  std::vector<std::string> legal;
+  for (int n = d.chunk; n > 1 && n % 2 == 0; n /= 2) legal.push_back(std::to_string(n / 2));
+  report(fmt::format("chunks of {} planes do not become chunks of {} by halving; {}", d.chunk,
+                     d.shortest,
+                     legal.empty() ? "there is no shorter one: let chunk be a power of two"
+                                   : "legal are " + joined(legal) + ", and 0: none is shorter"));
+  return false;
+}
+
 bool LoopExpander::is_marchable(const directive::March& d) {
   if (march_) {
     report(fmt::format("{} marches along {} already{}; it walks one dimension: remove one of the two",

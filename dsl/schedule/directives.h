@@ -371,14 +371,16 @@ struct MaxRegisters {
   friend bool operator==(const MaxRegisters&, const MaxRegisters&) = default;
 };
 
-/// The block walks the loop over `var` serially, `chunk` iterations a block (0: all of them).
+/// The block walks the loop over `var` serially, `chunk` iterations a block (0: all of them), and fewer
+/// in the last blocks: half of what the one before has, down to `shortest` (0: all have the same).
 struct March {
   std::string var;
   int chunk = 0;
+  int shortest = 0;
   static constexpr Traits traits{"march", Of::Func, ActsOn::Loops, {".block", ".march"}};
   static constexpr auto fields() {
-    return std::tuple{field("var", Role::Loop, &March::var),
-                      field("chunk", Role::Option, &March::chunk)};
+    return std::tuple{field("var", Role::Loop, &March::var), field("chunk", Role::Option, &March::chunk),
+                      field("shortest", Role::Option, &March::shortest)};
   }
   friend bool operator==(const March&, const March&) = default;
 };

@@ -40,14 +40,18 @@ void LoopExpander::operator()(const directive::GpuTile& d) {
 
 void LoopExpander::operator()(const directive::March& d) {
   if (definition_ > 0) return;  // belongs to the Func as a whole: a finding of check_schedule
-  if (!is_marchable(d)) return;
+  if (!is_marchable(d) || !are_chunks(d)) return;
   std::string walked = d.var;
   if (d.chunk > 0) {
     const std::string block = d.var + ".block";
     walked = d.var + ".march";
     if (!is_free(block, "") || !is_free(walked, "")) return;
+    const std::int64_t extent = dims()[*find(d.var)].extent;
     if (!split(d.var, block, walked, d.chunk, TailStrategy::GuardWithIf)) return;
-    dims()[*find(block)].kind = LoopKind::GpuBlock;
+    LoopDim& blocks = dims()[*find(block)];
+    blocks.kind = LoopKind::GpuBlock;
+    spec_.steps.back().shortest = d.shortest;
+    for (int n = d.shortest; n > 0 && n < d.chunk && extent > n; n *= 2) ++blocks.extent;
   }
   dims()[*find(walked)].kind = LoopKind::March;
   dims()[*find(walked)].where = where();

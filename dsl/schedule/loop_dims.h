@@ -71,6 +71,9 @@ struct SplitStep {
   int factor = 1;
   /// Never Auto.
   TailStrategy tail = TailStrategy::GuardWithIf;
+  /// A Split into chunks of `factor`, of which the last are shorter, each half of the one before it and
+  /// two of them so long; 0: they are not. Then factor is this times a power of two.
+  int shortest = 0;
 };
 
 struct LoopNestSpec {

@@ -65,6 +65,8 @@ class LoopExpander {
   bool may_use_tail(const std::string& name, TailStrategy tail);
   /// Only a dimension of the Func that nothing has taken apart or marked can be marched.
   bool is_marchable(const directive::March& d);
+  /// Do chunks get shorter by halves of them?
+  bool are_chunks(const directive::March& d);
   /// Reports that nothing takes loop `name` of the march apart or gives it another kind; false.
   bool is_not_marched(const std::string& name);
   [[nodiscard]] static std::vector<std::string> reduction_order(const std::vector<LoopDim>& loops);

@@ -119,6 +119,7 @@ std::optional<Family> levels(const Subject& subject) {
     family.axes.push_back({"rows", {2, 3, 4, 5, 6}});
     family.axes.push_back(
         {"chunk", below({32, 37, 43, 52, 57, 64, 86, 103, 128}, subject.extents().back() + 32)});
+    family.axes.push_back({"halves", {0, 3}});
     family.axes.push_back({"ahead", {0, 2}});
   }
   for (Family::Axis& axis : family.axes) {

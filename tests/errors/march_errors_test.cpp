@@ -29,6 +29,23 @@ TEST_F(MarchErrors, MarchWithoutBlocks) {
   next.clear_schedule();
   EXPECT_FINDING(next.march(z, 8), "next.march(z, 8)", "no block loops", "gpu_tile");
 }
+TEST_F(MarchErrors, ChunksThatHalvingDoesNotReach) {
+  tiled();
+  EXPECT_FINDING(next.march(z, 24, 7), "next.march(z, 24, 7)", "chunks of 24 planes", "chunks of 7",
+                 "legal are 12, 6, 3, and 0");
+  next.clear_schedule();
+  tiled();
+  EXPECT_FINDING(next.march(z, 24, 24), "chunks of 24 planes", "legal are 12, 6, 3");
+  next.clear_schedule();
+  tiled();
+  EXPECT_FINDING(next.march(z, 24, -3), "chunks of -3", "legal are 12, 6, 3");
+  next.clear_schedule();
+  tiled();
+  EXPECT_FINDING(next.march(z, 9, 3), "chunks of 9 planes", "let chunk be a power of two");
+  next.clear_schedule();
+  tiled();
+  EXPECT_FINDING(next.march(z, 0, 4), "all planes", "march(z, chunk, 4)");
+}
 TEST_F(MarchErrors, MarchOnAScheduleForTheHost) {
   const int line = __LINE__ + 1;
   next.vectorize(x, 8).parallel(y).march(z);

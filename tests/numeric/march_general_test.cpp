@@ -46,6 +46,8 @@ std::vector<Way> ways() {
        [=](Func& f, const Source& s) { ahead(window(stage(tiled(f, 3), s), s), s, 4); }},
       {"strided",
        [=](Func& f, const Source& s) { stage(tiled(f, 6).unroll(y, 2), s, LoadPolicy::Strided); }},
+      {"shorter_at_the_end",
+       [=](Func& f, const Source& s) { window(stage(f.gpu_tile(x, y, 8, 4).march(z, 4, 1), s), s); }},
       {"split_warps",
        [=](Func& f, const Source& s) { ahead(stage(tiled(f, 4), s), s, 2).warp_split(1); }},
   };

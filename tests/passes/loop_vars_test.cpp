@@ -86,6 +86,9 @@ class Carried {
     const std::int64_t extent = evaluate_int(loop.extent, symbols_);
     for (std::int64_t i = 0; i < extent; ++i) {
       symbols_[loop.name] = i;
+      for (const auto& place : vars_.places()) {
+        if (place.block == loop.name) symbols_[place.name] = evaluate_int(place.value, symbols_);
+      }
       run(loops - 1);
     }
     symbols_.erase(loop.name);
@@ -173,6 +176,56 @@ TEST(LoopVars, ReachEveryPointOfTheBoxAndNoneThatAnIntervalLacks) {
       EXPECT_TRUE(at[1] >= kBase[1] && at[1] < kBase[1] + extent[1]) << at[1];
       EXPECT_TRUE(times == 1 || shifts) << what;
     }
+  }
+}
+
+// Chunks of a march that are halved at the end: of each grid, every plane in one of them, none without.
+TEST(LoopVars, ChunksGetShorterAtTheEnd) {
+  const Var x("x");
+  const Var y("y");
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    const int shortest = 1 + static_cast<int>(seed % 3), halves = 1 + static_cast<int>(seed % 4);
+    const std::int64_t extent = 1 + seed * 7 % 97;
+    Func f("f");
+    f(x, y) = x + y;
+    f.gpu_tile(x, 4).march(y, shortest << halves, shortest);
+    Diagnostics findings;
+    const LoopNestSpec spec = expand_loops(*f.function(), 0, findings);
+    ASSERT_TRUE(findings.empty()) << findings.front().message;
+    std::map<std::string, LoopVars::Root> roots;
+    const bool known = seed % 2 == 0;
+    roots["x"] = {make_const(Int(32), kBase[0]), make_const(Int(32), 5)};
+    roots["y"] = {make_const(Int(32), kBase[1]), known ? make_const(Int(32), extent) : make_var("n")};
+    const LoopVars vars(spec, roots, "f");
+    const std::string what = to_string(f.schedule()) + " of " + std::to_string(extent);
+    const Carried carried(vars, {{"n", extent}}, seed);
+    EXPECT_EQ(carried.outside, "") << what;
+    EXPECT_EQ(carried.not_nested, "") << what;
+    EXPECT_EQ(carried.reached.size(), static_cast<std::size_t>(5 * extent)) << what;
+    for (const auto& [at, times] : carried.reached) {
+      EXPECT_TRUE(at[1] >= kBase[1] && at[1] < kBase[1] + extent) << what;
+      EXPECT_EQ(times, 1) << what;
+    }
+    ASSERT_EQ(vars.places().size(), 2U);
+    const auto& block = *std::ranges::find(vars.loops(), vars.places().front().block,
+                                           [](const LoopVars::Loop& loop) { return loop.name; });
+    const std::int64_t blocks = evaluate_int(block.extent, {{"n", extent}});
+    std::int64_t end = 0;
+    for (std::int64_t i = 0, left = extent; i < blocks; ++i) {
+      const Symbols at{{"n", extent}, {block.name, i}};
+      const std::int64_t start = evaluate_int(vars.places()[0].value, at);
+      EXPECT_EQ(start, end) << what;
+      end = evaluate_int(vars.places()[1].value, at);
+      // Half of what is left, at the end two of the shortest; before that whole chunks.
+      const std::int64_t most = i == 0 ? std::int64_t{shortest} << halves
+                                : left == 2 * shortest || left == shortest
+                                    ? shortest
+                                    : std::min<std::int64_t>(left / 2, std::int64_t{shortest} << halves);
+      EXPECT_GE(end - start, i > 0 ? most : 1) << what << ", block " << i;
+      EXPECT_LE(end - start, most) << what << ", block " << i;
+      left -= end - start;
+    }
+    EXPECT_EQ(end, extent) << what;
   }
 }
 

@@ -34,9 +34,9 @@ void add_time(CLI::App& bench) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--sweep", choice->tiles, "steps at once to try: T=1,2,4 or T=first:last:step");
-  command->add_option(
-      "--param,-p", choice->parameters,
-      "in place of the case's, name=value: threads_x, threads_y, rows, chunk, vec, scatter, registers");
+  command->add_option("--param,-p", choice->parameters,
+                      "in place of the case's, name=value: threads_x, threads_y, rows, chunk, shortest, "
+                      "vec, scatter, registers");
   add_wide(*command, choice->wide);
   set_example(*command, "mica bench time 7pt-f32 --size 64 --steps 8 --runs 3 --sweep T=1,2,4");
   command->callback([choice] {

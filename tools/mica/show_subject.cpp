@@ -62,7 +62,7 @@ ShowSubject time_tile(const bench::TimeCase& c, const ShowChoice& choice) {
     }
     variant.steps = static_cast<int>(steps.mapped());
   }
-  const std::vector<std::string> names{"threads_x", "threads_y", "rows",      "chunk",
+  const std::vector<std::string> names{"threads_x", "threads_y", "rows",      "chunk", "shortest",
                                        "vec",       "scatter",   "registers", "ahead"};
   for (const auto& [name, value] : given) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {

@@ -300,6 +300,10 @@ ir::Stmt emit_inside(const Nesting& nesting, const Nested& around, std::size_t p
           ? emit_points(nesting, frame, position, inner)
           : place_funcs(nesting, frame, position, inner, emit_loops(nesting, frame, position, inner));
   if (condition.defined()) body = ir::make_stmt(ir::If{simplify(condition), body, {}});
+  if (!innermost_block) return body;
+  for (const LoopVars::Place& place : frame.vars.places()) {
+    body = ir::make_stmt(ir::LetStmt{place.name, place.value, body});
+  }
   return body;
 }
 

@@ -70,7 +70,8 @@ std::optional<FuncSchedule::March> march_of(const FunctionData& func) {
   for (const Directive& directive : func.definitions.front().directives) {
     const auto* march = std::get_if<directive::March>(&directive.op);
     if (march != nullptr) {
-      return FuncSchedule::March{march->var, march_loop(func, march->var), march->chunk};
+      return FuncSchedule::March{march->var, march_loop(func, march->var), march->chunk,
+                                 march->shortest};
     }
   }
   return std::nullopt;

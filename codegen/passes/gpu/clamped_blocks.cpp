@@ -440,6 +440,7 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
       for (const auto& loop : vars.loops()) {
         if (uses_var(value, loop.name)) fixed.insert(loop.name);
       }
+      for (const auto& place : vars.places()) fixed.insert(place.name);
     }
   }
   Arrays arrays;
@@ -458,6 +459,7 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
   if (blocks == ClampedBlocks::AtTheEdge) arrays.needed = &needed;
   std::set<std::string> loops;
   for (const auto& loop : vars.loops()) loops.insert(loop.name);
+  for (const auto& place : vars.places()) loops.insert(place.name);
   return Clamp(stmt, std::move(fixed), std::move(loops), blocks, std::move(arrays)).in(stmt);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "codegen/analysis/interiors.h"
 #include "codegen/analysis/simplify.h"
@@ -95,7 +96,8 @@ ir::Stmt without_marches(const ir::Stmt& s, const ir::For* main = nullptr, const
 class Splitter {
  public:
   /// `frame`: the kernel's marches stand in a common frame; else only blocks without marches are split.
-  explicit Splitter(bool frame) : frame_(frame) {}
+  /// `places`: the names by which a block knows its chunk of a march.
+  Splitter(bool frame, std::set<std::string> places) : frame_(frame), places_(std::move(places)) {}
 
   ir::Stmt run(const ir::Stmt& s) {
     if (const auto* let = s.as<ir::LetStmt>()) {
@@ -122,6 +124,13 @@ class Splitter {
   }
 
  private:
+  /// The loops over blocks, and what stands for some.
+  [[nodiscard]] std::set<std::string> variables() const {
+    std::set<std::string> all = blocks_;
+    all.insert(places_.begin(), places_.end());
+    return all;
+  }
+
   // Of a march, apart from the others, that of blocks which lie inside along the dimensions across it;
   // and of each, the turns of its main loop whose planes lie inside.
   [[nodiscard]] ir::Stmt split(const ir::Stmt& march) const {
@@ -133,7 +142,7 @@ class Splitter {
     const auto* turns = main.extent.as<VarRef>();
     const bool is_short = turns != nullptr && size_of(main.body) <= kLargestSplitPlanes;
     const std::set<std::string> along = is_short ? blocks_along(main) : std::set<std::string>();
-    std::set<std::string> across = blocks_;
+    std::set<std::string> across = variables();
     std::erase_if(across, [&](const std::string& block) { return along.count(block) > 0; });
     // `from` where blocks lie inside along the dimensions of `blocks`.
     const auto apart = [&](const std::set<std::string>& blocks, const ir::Stmt& from,
@@ -143,27 +152,29 @@ class Splitter {
       return where(interior, with_planes_inside(inside, planes), otherwise);
     };
     // Where no point is more than a period outside, remainders are choices.
-    analysis::Interior near = analysis::Interior::within_a_period(blocks_, march, ranges_);
+    analysis::Interior near = analysis::Interior::within_a_period(variables(), march, ranges_);
     const ir::Stmt chosen = near.run(march);
     ir::Stmt result = with_planes_inside(chosen, along);
     if (is_short && !across.empty()) result = apart(across, chosen, along, result);
     if (!near.inequalities().empty()) result = where(near, result, without_marches(march));
     // In two dimensions chunks have many first steps, which without tests are worth another copy.
-    if (!is_short || (blocks_.size() == 2 && !along.empty())) result = apart(blocks_, march, {}, result);
+    if (!is_short || (blocks_.size() == 2 && !along.empty()))
+      result = apart(variables(), march, {}, result);
     return result;
   }
 
   // The loops over blocks that say which planes a march's `main` loop walks.
   [[nodiscard]] std::set<std::string> blocks_along(const ir::For& main) const {
     const ir::Stmt loop = ir::make_stmt(main);
-    analysis::Interior planes = analysis::Interior::of_blocks(blocks_, loop, ranges_);
+    analysis::Interior planes = analysis::Interior::of_blocks(variables(), loop, ranges_);
     planes.run(loop);
     std::set<std::string> along;
     for (analysis::Inequality holds : planes.inequalities()) {
       if (holds.rest.take(main.extent.as<VarRef>()->name) >= 0) continue;
       for (const auto& term : holds.rest.terms) {
         const auto* var = term.first.as<VarRef>();
-        if (var != nullptr && blocks_.count(var->name) > 0) along.insert(var->name);
+        const bool own = var != nullptr && blocks_.count(var->name) + places_.count(var->name) > 0;
+        if (own) along.insert(var->name);
       }
     }
     return along;
@@ -203,11 +214,11 @@ class Splitter {
   [[nodiscard]] ir::Stmt split_threads(const ir::Stmt& work) const {
     const std::size_t bends = is_staged(work) ? 0 : bends_of(work);
     if (bends == 0 || size_of(work) > kLargestSplitMarch) return work;
-    analysis::Interior near = analysis::Interior::within_a_period(blocks_, work, ranges_);
+    analysis::Interior near = analysis::Interior::within_a_period(variables(), work, ranges_);
     const ir::Stmt chosen = near.run(work);
     const ir::Stmt result =
         near.inequalities().empty() ? work : where(near, rolled(chosen, false), rolled(work, true));
-    analysis::Interior interior = analysis::Interior::of_blocks(blocks_, work, ranges_);
+    analysis::Interior interior = analysis::Interior::of_blocks(variables(), work, ranges_);
     const ir::Stmt inside = interior.run(work);
     return bends_of(inside) < bends ? where(interior, inside, result) : result;
   }
@@ -225,6 +236,7 @@ class Splitter {
   }
 
   bool frame_;
+  std::set<std::string> places_;
   std::set<std::string> blocks_;  // loops over blocks around
   analysis::Ranges ranges_;
 };
@@ -235,7 +247,12 @@ void split_blocks(Program& program) {
   for (auto& nest : program.nests) {
     const planning::KernelPlan* plan = plan_of(program, nest);
     if (!nest.on_device) continue;
-    nest.body = Splitter(plan != nullptr && plan->frame.common.has_value()).run(nest.body);
+    std::set<std::string> places;
+    if (plan != nullptr) {
+      for (const auto& place : plan->frame.vars.places()) places.insert(place.name);
+    }
+    const bool frame = plan != nullptr && plan->frame.common.has_value();
+    nest.body = Splitter(frame, std::move(places)).run(nest.body);
   }
 }
 

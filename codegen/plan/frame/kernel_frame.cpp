@@ -89,9 +89,11 @@ void add_march(KernelFrame& frame, const FunctionData& func,
   const auto& loops = frame.vars.loops();
   for (std::size_t position = 0; position < loops.size(); ++position) {
     if (loops[position].kind != LoopKind::March) continue;
-    frame.march = March{marched_dimension(frame.vars, func, loops[position].name), position, {}};
+    frame.march = March{marched_dimension(frame.vars, func, loops[position].name), position, {}, 0};
   }
-  if (frame.march && march && march->chunk > 0) frame.march->chunk = march->chunk;
+  if (!frame.march || !march || march->chunk == 0) return;
+  frame.march->chunk = march->chunk;
+  frame.march->shortest = march->shortest;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/analysis/simplify.h"
+#include "codegen/plan/frame/chunks.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
@@ -29,7 +30,9 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     const auto& step = spec_.steps[i];
     if (step.kind == SplitStep::Split) {
       Expr old = extents.at(step.old_var);
-      Expr outer = simplify((old + (step.factor - 1)) / step.factor);
+      Expr outer = simplify(step.shortest > 0 ? Chunks{step.factor, step.shortest}.count(old)
+                                              : Expr((old + (step.factor - 1)) / step.factor));
+      if (step.shortest > 0) add_places(step, old, outer);
       Expr inner = make_const(Int(32), std::int64_t{step.factor});
       old_extent_.push_back(old);
       outer_extent_.push_back(outer);
@@ -64,11 +67,13 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     const auto* constant = as_int(old_extent_[i]);
     bool exact = step.factor == 1 || (constant && *constant % step.factor == 0) ||
                  step.tail == TailStrategy::RoundUp;
+    if (step.shortest > 0) exact = false;
     exact_[i] = exact;
-    if ((implied || !exact) && step.tail != TailStrategy::ShiftInwards)
+    if ((implied || !exact) && step.tail != TailStrategy::ShiftInwards && step.shortest == 0)
       guarded_outers.insert(step.outer);
     if (exact || implied) continue;
     Guard guard{simplify(offset_at(step.old_var, static_cast<int>(i))), old_extent_[i], {}};
+    if (step.shortest > 0) guard.extent = end_of(step);
     collect_loops(step.old_var, static_cast<int>(i), guard.loops);
     guards_.push_back(std::move(guard));
   }
@@ -76,6 +81,23 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
   for (const auto& [dim, root] : roots_) {
     if (root.before > 0 || root.after > 0) add_overlap(dim, root);
   }
+}
+
+Expr LoopVars::start_of(const SplitStep& step) const {
+  return make_var(loop_name(prefix_, step.outer) + ".start");
+}
+Expr LoopVars::end_of(const SplitStep& step) const {
+  return make_var(loop_name(prefix_, step.outer) + ".end");
+}
+
+void LoopVars::add_places(const SplitStep& step, const Expr& extent, const Expr& count) {
+  const std::string block = loop_name(prefix_, step.outer);
+  const Chunks chunks{step.factor, step.shortest};
+  const Expr left = count - make_var(block);
+  places_.push_back(
+      {block, block + ".start", simplify(clamp(extent - chunks.planes(left), 0, extent - 1))});
+  places_.push_back(
+      {block, block + ".end", simplify(clamp(extent - chunks.planes(left - 1), 1, extent))});
 }
 
 namespace {
@@ -220,7 +242,7 @@ Expr LoopVars::offset_at(const std::string& dim, int from) const {
   const auto& step = spec_.steps[static_cast<std::size_t>(i)];
   const auto at = static_cast<std::size_t>(i);
   if (step.kind == SplitStep::Split) {
-    Expr start = offset_at(step.outer, i + 1) * step.factor;
+    Expr start = step.shortest > 0 ? start_of(step) : Expr(offset_at(step.outer, i + 1) * step.factor);
     if (step.tail == TailStrategy::ShiftInwards) {
       start = min(start, max(old_extent_[at] - step.factor, 0));
     }
@@ -269,6 +291,11 @@ Interval LoopVars::interval_at(const std::string& dim, int from,
     Interval outer = interval_at(step.outer, i + 1, fixed),
              inner = interval_at(step.inner, i + 1, fixed);
     Expr low = outer.min * step.factor, high = outer.max * step.factor;
+    if (step.shortest > 0 && fixed.count(loop_name(prefix_, step.outer)) > 0) {
+      low = high = start_of(step);
+    } else if (step.shortest > 0) {
+      high = max(old_extent_[at] - step.shortest, 0);
+    }
     if (step.tail == TailStrategy::ShiftInwards) {
       Expr last = max(old_extent_[at] - step.factor, 0);
       low = min(low, last);

@@ -67,6 +67,14 @@ class LoopVars {
     std::int64_t points = 0, before = 0, after = 0;
   };
   [[nodiscard]] const std::map<std::string, Overlap>& overlaps() const { return overlaps_; }
+  /// Names by which values and guards know where a block's chunk of a march begins and ends, counted
+  /// from the first plane, if not all are of one length, and what they stand for in terms of the loop
+  /// `block`.
+  struct Place {
+    std::string block, name;
+    Expr value;
+  };
+  [[nodiscard]] const std::vector<Place>& places() const { return places_; }
   /// The value of a dimension in terms of the loops.
   [[nodiscard]] Expr value(const std::string& dim) const;
   /// All values the dimension takes while the loops in `fixed` (full names) keep theirs.
@@ -80,6 +88,10 @@ class LoopVars {
   /// The first step from `from` on that takes `dim` apart; -1 for a loop.
   [[nodiscard]] int step_of(const std::string& dim, int from) const;
   Expr offset_at(const std::string& dim, int from) const;
+  /// The names of places().
+  [[nodiscard]] Expr start_of(const SplitStep& step) const;
+  [[nodiscard]] Expr end_of(const SplitStep& step) const;
+  void add_places(const SplitStep& step, const Expr& extent, const Expr& count);
   /// phase + step * its offset.
   [[nodiscard]] Expr stepped_offset(const std::string& dim) const;
   void add_step_guards();
@@ -97,6 +109,7 @@ class LoopVars {
   std::vector<Loop> loops_;
   std::vector<Guard> guards_;
   std::map<std::string, Overlap> overlaps_;
+  std::vector<Place> places_;
   // Extents of the variables that each step consumes and makes (names may be used again by a split
   // whose outer loop keeps the old name).
   std::vector<Expr> old_extent_, outer_extent_, inner_extent_;
