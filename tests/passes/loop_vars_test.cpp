@@ -183,7 +183,7 @@ TEST(LoopVars, ReachEveryPointOfTheBoxAndNoneThatAnIntervalLacks) {
 TEST(LoopVars, ChunksGetShorterAtTheEnd) {
   const Var x("x");
   const Var y("y");
-  for (unsigned seed = 0; seed < 400; ++seed) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
     const int shortest = 1 + static_cast<int>(seed % 3), halves = 1 + static_cast<int>(seed % 4);
     const std::int64_t extent = 1 + seed * 7 % 97;
     Func f("f");
