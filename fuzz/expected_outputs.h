@@ -48,6 +48,7 @@ class ExpectedOutputs {
   Outcome run_into(Executable& executable, std::size_t i, AnyBuffer& memory) const;
   [[nodiscard]] std::size_t size() const { return expected_.size(); }
   [[nodiscard]] Type type(std::size_t i) const { return expected_[i].type(); }
+  [[nodiscard]] const AnyBuffer& values(std::size_t i) const { return expected_[i]; }
   [[nodiscard]] const Box& box(std::size_t i) const { return boxes_[i]; }
 
  private:

@@ -225,13 +225,12 @@ void march_gpu(Func& func, const MarchTile& tile) {
   if (tile.vec > 1) func.vectorize(v[0], static_cast<int>(tile.vec));
   if (tile.rows > 1 && v.size() > 2) func.unroll(v[1], static_cast<int>(tile.rows));
   if (v.size() == 4) func.gpu_blocks(v[3]);
-  const std::int64_t shortest = std::max<std::int64_t>(tile.chunk >> tile.halves, 1);
-  const bool whole = v.size() == 4 || tile.chunk == 0;
-  if (whole || tile.halves == 0) {
-    func.march(marched_var(func), whole ? 0 : static_cast<int>(tile.chunk));
-  } else {
-    func.march(marched_var(func), static_cast<int>(shortest << tile.halves), static_cast<int>(shortest));
+  int chunk = v.size() == 4 ? 0 : static_cast<int>(tile.chunk), shortest = 0;
+  if (chunk > 0 && tile.halves > 0) {
+    shortest = std::max(chunk >> tile.halves, 1);
+    chunk = shortest << tile.halves;
   }
+  func.march(marched_var(func), chunk, shortest);
 }
 
 std::string new_loop(const Func& func, const std::string& wanted) {

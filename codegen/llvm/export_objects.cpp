@@ -10,6 +10,7 @@
 #include "codegen/llvm/emit_program_llvm.h"
 #include "codegen/llvm/host_jit_llvm.h"
 #include "codegen/llvm/types_llvm.h"
+#include "runtime/cuda/huge_ptx.h"
 #include "runtime/export/features.h"
 
 namespace mica::llvm_backend {
@@ -110,7 +111,8 @@ class VariantWriter {
                          function(values_),
                          function(conditions),
                          exported_.cubin.empty() ? data_.null() : data_.text(exported_.cubin),
-                         exported_.ptx.empty() ? data_.null() : data_.text(exported_.ptx)});
+                         exported_.ptx.empty() ? data_.null() : data_.text(exported_.ptx),
+                         data_.i64(is_huge_ptx(exported_.ptx))});
   }
 
  private:

@@ -1,8 +1,10 @@
 // Loop nests that make no kernel.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "dsl/check/check_schedule.h"
 #include "dsl/expr/names.h"
 #include "dsl/schedule/loop_dims.h"
 #include "dsl/schedule/schedule_view.h"
@@ -18,13 +20,14 @@ constexpr std::int64_t kMaxThreadsZ = 64;
 /// The checks of one definition's loops.
 class NestChecker {
  public:
-  NestChecker(const ScheduleView& view, const FuncView& f, std::size_t definition, bool target_is_gpu,
-              Diagnostics& findings)
+  /// `context` surrounds the loops, `level` is where the Func is computed.
+  NestChecker(const FuncView& f, std::size_t definition, GpuContext context, LoopLevel level,
+              bool target_is_gpu, Diagnostics& findings)
       : f_(f),
         name_(definition_name(*f.func, static_cast<int>(definition))),
         dims_(f.loops[definition].dims),
-        context_(view.context_of(f)),
-        level_(view.level_of(f)),
+        context_(context),
+        level_(std::move(level)),
         at_root_(level_.func.empty()),
         target_is_gpu_(target_is_gpu),
         findings_(findings) {
@@ -232,7 +235,7 @@ void check_loop_nests(const ScheduleView& view, bool target_is_gpu, Diagnostics&
   for (const auto& f : view.funcs()) {
     for (std::size_t d = 0; d < f.func->definitions.size(); ++d) {
       if (!f.is_inline()) {
-        NestChecker(view, f, d, target_is_gpu, findings).run();
+        NestChecker(f, d, view.context_of(f), view.level_of(f), target_is_gpu, findings).run();
         continue;
       }
       for (const auto& directive : f.func->definitions[d].directives) {
@@ -245,6 +248,17 @@ void check_loop_nests(const ScheduleView& view, bool target_is_gpu, Diagnostics&
       }
     }
   }
+}
+
+Diagnostics check_loops(const FunctionData& root) {
+  Diagnostics findings;
+  FuncView f;
+  f.func = &root;
+  for (int d = 0; d < static_cast<int>(root.definitions.size()); ++d) {
+    f.loops.push_back(expand_loops(root, d, findings));
+  }
+  for (std::size_t d = 0; d < f.loops.size(); ++d) NestChecker(f, d, {}, {}, true, findings).run();
+  return findings;
 }
 
 }  // namespace mica

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "dsl/expr/deep_stack.h"
 #include "dsl/expr/limits.h"
 #include "dsl/expr/node_visit.h"
 
@@ -247,18 +246,6 @@ FuncGraph collect_graph_to_compile(const std::vector<std::shared_ptr<FunctionDat
     }
   }
   return graph;
-}
-
-std::int64_t depth_of(const FuncGraph& graph) {
-  std::int64_t depth = 0;
-  for (const auto& f : graph.funcs) {
-    std::int64_t deepest = 0;
-    for (const auto& definition : f->definitions) {
-      deepest = std::max({deepest, depth_of(definition.values), depth_of(definition.args)});
-    }
-    depth += deepest;
-  }
-  return depth;
 }
 
 }  // namespace mica

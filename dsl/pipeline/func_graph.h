@@ -1,12 +1,14 @@
 // The Funcs, inputs and Params behind a set of outputs, as the user's handles point to them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "dsl/expr/deep_stack.h"
 #include "dsl/func/function.h"
 
 namespace mica {
@@ -55,7 +57,19 @@ FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& output
 FuncGraph collect_graph_to_compile(const std::vector<std::shared_ptr<FunctionData>>& outputs);
 /// Of one point of every Func: arithmetic_in (dsl/expr/node_visit.h) of all values.
 std::int64_t arithmetic_in(const FuncGraph& graph);
-/// How deep an expression may become when every Func is computed inline (dsl/expr/deep_stack.h).
-std::int64_t depth_of(const FuncGraph& graph);
+/// How deep an expression may become when every one of these Funcs is computed inline
+/// (dsl/expr/deep_stack.h).
+template <typename Funcs>
+std::int64_t depth_of_funcs(const Funcs& funcs) {
+  std::int64_t depth = 0;
+  for (const auto& f : funcs) {
+    std::int64_t deepest = 0;
+    for (const auto& definition : f->definitions) {
+      deepest = std::max({deepest, depth_of(definition.values), depth_of(definition.args)});
+    }
+    depth += deepest;
+  }
+  return depth;
+}
 
 }  // namespace mica

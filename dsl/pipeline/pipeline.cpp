@@ -31,7 +31,10 @@ class PipelineMaker {
       : graph_(collect_graph_to_compile(outputs)), specialized_(graph_, chosen) {}
 
   Pipeline run() {
-    return made_with_stack_for(depth_, [this] { return make(); });
+    Pipeline pipeline = made_with_stack_for(depth_, [this] { return make(); });
+    // Where a factor is taken into a sum, what stood beside its terms stands inside one another.
+    pipeline.depth = std::max(depth_, depth_of_funcs(pipeline.funcs));
+    return pipeline;
   }
 
  private:
@@ -39,7 +42,6 @@ class PipelineMaker {
     add_staged_wrappers();
     names_.emplace(graph_, vars_, texts_);
     Pipeline pipeline;
-    pipeline.depth = depth_;
     for (const auto& image : graph_.images) {
       pipeline.inputs.push_back({names_->of(image.get()), image});
       pipeline.texts[names_->of(image.get())] = image->name;
@@ -468,7 +470,7 @@ class PipelineMaker {
 
   FuncGraph graph_;
   const StagedHelpers helpers_{graph_};
-  const std::int64_t depth_ = depth_of(graph_);
+  const std::int64_t depth_ = depth_of_funcs(graph_.funcs);
   const VarWords vars_{graph_};
   const GraphTexts texts_{graph_};  // of the user's Funcs and `in` wrappers, and of the inputs
   const Specialized specialized_;

@@ -11,10 +11,9 @@ namespace mica {
 /// points of 75 taps, 6.6 MB, ptxas 13.0 took 72 s, and spilled 3,128 bytes, where level 1 takes 17 s
 /// and spills 1,664. (A time tile of 3 MB takes a few seconds.)
 inline constexpr std::size_t kHugePtx = std::size_t{4} << 20;
-/// Instructions of it without a branch or a label: of 50,600 ptxas 13.0 took 146 s and spilled 120
-/// bytes, level 1 takes 9 s and spills none; of 17,300 it took 16 s, level 1 takes 10 s. (The longest of
-/// the named schedules, of eight fields, has 3,400.)
-inline constexpr std::size_t kLongestStraightPtx = 12'000;
+/// Instructions of it without a branch or a label: of 36,400 ptxas 13.0 took 62 s and spilled 112 bytes,
+/// level 1 takes 5 s and spills none; of 21,700 the two take 6 and 3 s.
+inline constexpr std::size_t kLongestStraightPtx = 24'000;
 
 /// Has `ptx` so much?
 inline bool is_huge_ptx(std::string_view ptx) {

@@ -70,22 +70,7 @@ struct Loaded {
 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-// Would higher levels of the assembler take minutes?
-static int is_huge_ptx(const char* ptx) {
-  if (strlen(ptx) >= HUGE_PTX) return 1;
-  int straight = 0;
-  const char* branch = strstr(ptx, "bra");
-  for (const char *line = ptx, *end; *line != 0; line = *end == 0 ? end : end + 1) {
-    end = line + strcspn(line, "\n");
-    while (branch != NULL && branch < line) branch = strstr(branch + 1, "bra");
-    if (line[0] == '\t' && line[1] != '.' && line[1] != '/' && line[1] != '\n') ++straight;
-    if ((end > line && end[-1] == ':') || (branch != NULL && branch < end)) straight = 0;
-    if (straight >= LONGEST_STRAIGHT_PTX) return 1;
-  }
-  return 0;
-}
-
-static int link_module(const Pipeline* pipeline, const char* ptx, Handle* module) {
+static int link_module(const Pipeline* pipeline, const char* ptx, int64_t is_huge, Handle* module) {
   char log[1024] = "";
   int options[4] = {CUDA_ERROR_LOG, CUDA_ERROR_LOG_BYTES};
   void* values[4] = {log, (void*)(uintptr_t)sizeof log};
@@ -94,7 +79,7 @@ static int link_module(const Pipeline* pipeline, const char* ptx, Handle* module
     options[count] = CUDA_GENERATE_LINE_INFO;
     values[count++] = (void*)(uintptr_t)1;
   }
-  if (is_huge_ptx(ptx)) {
+  if (is_huge) {
     options[count] = CUDA_OPTIMIZATION_LEVEL;
     values[count++] = (void*)(uintptr_t)1;
   }
@@ -163,12 +148,12 @@ static int load_module(const Pipeline* pipeline, const Variant* variant, Handle*
       return MICA_RUNTIME(driver_error)("cuModuleLoadData", result, pipeline->description->code);
     }
   }
-  int result = link_module(pipeline, variant->ptx, module);
+  int result = link_module(pipeline, variant->ptx, variant->is_huge, module);
   if (result != MICA_OK || !spills(variant, *module)) return result;
   char* const plain = plain_loads(variant->ptx);
   if (plain == NULL) return FAIL(MICA_NO_MEMORY, "no memory on the host for what a run needs");
   (void)driver.cuModuleUnload(*module);
-  result = link_module(pipeline, plain, module);
+  result = link_module(pipeline, plain, variant->is_huge, module);
   free(plain);
   return result;
 }

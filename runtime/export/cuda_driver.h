@@ -16,10 +16,8 @@ enum {
   CUDA_INPUT_PTX = 1, /* CUjitInputType */
   CUDA_ERROR_LOG = 5, /* CUjit_option: buffer, then its bytes */
   CUDA_ERROR_LOG_BYTES = 6,
-  CUDA_OPTIMIZATION_LEVEL = 7,  /* CUjit_option: 0 to 4 */
-  CUDA_GENERATE_LINE_INFO = 13, /* CUjit_option: 1 */
-  HUGE_PTX = 4 << 20,           /* kHugePtx of runtime/cuda/huge_ptx.h */
-  LONGEST_STRAIGHT_PTX = 12000  /* kLongestStraightPtx */
+  CUDA_OPTIMIZATION_LEVEL = 7, /* CUjit_option: 0 to 4 */
+  CUDA_GENERATE_LINE_INFO = 13 /* CUjit_option: 1 */
 };
 
 #define CUDA_REQUIRED(X)                                                                           \

@@ -109,6 +109,7 @@ typedef struct Variant {
   Evaluate choices;   // all conditions, one choice after the other
   const char* image;  // CUDA: machine code; null: there is none
   const char* ptx;    // CUDA
+  int64_t is_huge;    // CUDA: that takes the driver's assembler minutes, but at level 1
 } Variant;
 
 typedef struct Pipeline {

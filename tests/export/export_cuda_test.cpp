@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/random_data.h"
+#include "runtime/cuda/huge_ptx.h"
 #include "schedules/mica.h"
 #include "tests/export/loaded_library.h"
 #include "tests/support/compare.h"
@@ -99,10 +100,15 @@ TEST_F(ExportedCuda, ArraysOfTheHostAreCopied) {
 TEST_F(ExportedCuda, StraightCodeOfManyInstructionsIsLinkedInTime) {
   Smooth smooth;
   Func out("out");
-  Expr value = smooth.u(x, y);
-  for (int i = 0; i < 7000; ++i) value = value * smooth.weight + smooth.u(x - 1, y);
-  out(x, y) = value;
+  Expr sum = 0.0F;
+  for (int chain = 1; chain <= 100; ++chain) {
+    Expr value = smooth.u(x, y) * static_cast<float>(chain);
+    for (int i = 0; i < 122; ++i) value = max(value * smooth.weight, smooth.u(x - 1, y));
+    sum = sum + value;
+  }
+  out(x, y) = sum;
   out.gpu_tile(x, y, 32, 4);
+  ASSERT_TRUE(is_huge_ptx(compile_to_ptx(out, 80)));
   launches_->add({out});
   const LoadedLibrary library({out}, {.sm = 80}, kGpu);
   Buffer<float> u = input(64, 4), f(64, 4);

@@ -134,6 +134,23 @@ TEST_F(Graphs, OfClampedTapsThroughAChainOfFuncs) {
   EXPECT_TRUE(matches_oracle({funcs.back()}, {{0, 30}}, Target::host()));
 }
 
+// As written no way through it has 500 operations; with w taken into the sums 13,000 stand inside one
+// another.
+TEST_F(Graphs, OfFactorsOfSumsAreDeeperThanTheyAreWritten) {
+  const Param<float> w("w", 0.25F);
+  Expr sum = 0.0F;
+  for (int chain = 1; chain <= 200; ++chain) {
+    Expr value = u_(x_) * static_cast<float>(chain);
+    for (int i = 0; i < 65; ++i) value = value * w + u_(x_ - 1);
+    sum = sum + value;
+  }
+  Func f("f");
+  f(x_) = sum;
+  const auto memory = bind_random(u_, {{-1, 9}}, 1);
+  EXPECT_TRUE(matches_oracle({f}, {{0, 8}}, Target::host()));
+  EXPECT_GT(compile_to_ptx(f).size(), 0U);
+}
+
 TEST_F(Graphs, AreFreedWhateverTheirDepth) {
   Expr e = u_(x_);
   const std::weak_ptr<const ExprNode> innermost = e.ptr();

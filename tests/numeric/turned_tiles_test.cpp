@@ -60,6 +60,13 @@ TEST_F(TurnedTiles, AreLeftWhereRowsWouldStandBetweenThreads) {
   expect_oracles_bits(next);
 }
 
+// A block has 64 threads at most along its third axis.
+TEST_F(TurnedTiles, AreLeftWhereTheRowIsTheBlocksThirdAxis) {
+  next.gpu_tile(y, z, x, 4, 4, 32).vectorize(x, 4);
+  EXPECT_EQ(block(next, 63), block(next, 64));
+  expect_oracles_bits(next);
+}
+
 TEST_F(TurnedTiles, MultiplyRowsThatTheScheduleHas) {
   next.gpu_tile(x, y, z, 16, 4, 2).vectorize(x, 4).unroll(y, 2);
   EXPECT_EQ(block(next, 63), (std::vector<unsigned>{64, 1}));

@@ -7,6 +7,7 @@
 
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
+#include "dsl/expr/deep_stack.h"
 #include "dsl/pipeline/pipeline.h"
 
 namespace mica::test {
@@ -23,9 +24,11 @@ void EmulatedLaunches::add(const std::vector<Func>& outputs, const Variant& vari
   std::vector<std::shared_ptr<FunctionData>> functions;
   for (const Func& f : outputs) functions.push_back(f.function());
   const LowerOptions options{{Backend::Cuda, 0}, variant, {}, DeviceLimits{}};
-  ir::Module module = to_module(lower(make_pipeline(functions), options));
+  const Pipeline pipeline = make_pipeline(functions);
+  ir::Module module = to_module(lower(pipeline, options));
   std::erase_if(module.kernels, [](const ir::Kernel& kernel) { return !kernel.on_device; });
-  const llvm_backend::LoadedKernels loaded = llvm_backend::load_emulated_kernels(module);
+  const llvm_backend::LoadedKernels loaded =
+      made_with_stack_for(pipeline.depth, [&] { return llvm_backend::load_emulated_kernels(module); });
   for (std::size_t i = 0; i < loaded.size(); ++i) {
     const std::string name = llvm_backend::ptx_name(loaded[i].first);
     if (!kernels_.emplace(name, Kernel{module.kernels[i].params, loaded[i].second}).second) {

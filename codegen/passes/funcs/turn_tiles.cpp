@@ -8,6 +8,7 @@
 #include "codegen/passes/funcs/read_schedule.h"
 #include "codegen/plan/frame/common_frame.h"
 #include "codegen/plan/placed_funcs.h"
+#include "dsl/check/check_schedule.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/schedule/loop_dims.h"
 
@@ -134,16 +135,6 @@ void turn(const Program& program, const FunctionData& func, Definition& definiti
   if (rows == nullptr) definition.directives.insert(behind, unroll);
 }
 
-/// May the definition have these loops? A reorder can leave a new loop over rows between threads.
-bool has_one_nest_of_threads(const FunctionData& func, std::size_t definition) {
-  Diagnostics findings;
-  const LoopNestSpec spec = expand_loops(func, static_cast<int>(definition), findings);
-  const auto is_thread = [](const LoopDim& dim) { return dim.kind == LoopKind::GpuThread; };
-  const auto first = std::ranges::find_if(spec.dims, is_thread);
-  const auto behind = std::find_if_not(first, spec.dims.end(), is_thread);
-  return findings.empty() && std::none_of(behind, spec.dims.end(), is_thread);
-}
-
 }  // namespace
 
 void turn_tiles(Program& program) {
@@ -153,20 +144,18 @@ void turn_tiles(Program& program) {
     if (!program.is_root(func->name) || planning::common_frame(program, *func, march_of(*func)))
       continue;
     auto copy = std::make_shared<FunctionData>(*func);
-    for (std::size_t d = 0; d < copy->definitions.size(); ++d) {
-      Definition& definition = copy->definitions[d];
+    for (Definition& definition : copy->definitions) {
       // Loops that are split or joined beforehand have other names than their dimensions.
       const bool renamed = has<directive::Split>(definition) || has<directive::Fuse>(definition);
       if (renamed || has<directive::WarpSplit>(definition)) continue;
-      const auto tile = std::ranges::find_if(definition.directives, [](const Directive& directive) {
-        return std::holds_alternative<directive::GpuTile>(directive.op);
-      });
-      if (tile == definition.directives.end()) continue;
-      const std::vector<Directive> as_written = definition.directives;
-      turn(program, *copy, definition, static_cast<std::size_t>(tile - definition.directives.begin()));
-      if (!has_one_nest_of_threads(*copy, d)) definition.directives = as_written;
+      for (std::size_t i = 0; i < definition.directives.size(); ++i) {
+        if (std::holds_alternative<directive::GpuTile>(definition.directives[i].op)) {
+          turn(program, *copy, definition, i);
+          break;
+        }
+      }
     }
-    func = copy;
+    if (check_loops(*copy).empty()) func = copy;
   }
 }
 

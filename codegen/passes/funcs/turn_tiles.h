@@ -20,9 +20,10 @@
 //
 // A tile is left as it is where its other dimensions have too few threads to give, where a vector or
 // its rows have a tail of their own, where a Func is computed in its threads, where further warps fill
-// its planes, whose rows of threads would change, and where a reorder would put the rows between
-// threads. Requires: default_schedule. Ensures: no vector of more than four bytes in a tile whose
-// threads are turned; the variant for aligned rows is not changed.
+// its planes, whose rows of threads would change, and where the turned loops would be no kernel's: a
+// reorder of the user's puts rows between threads, or the row's threads are the block's z axis.
+// Requires: default_schedule. Ensures: no vector of more than four bytes in a tile whose threads are
+// turned; the variant for aligned rows is not changed.
 #pragma once
 
 #include "codegen/program.h"

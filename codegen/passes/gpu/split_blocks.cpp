@@ -166,15 +166,15 @@ class Splitter {
   // The loops over blocks that say which planes a march's `main` loop walks.
   [[nodiscard]] std::set<std::string> blocks_along(const ir::For& main) const {
     const ir::Stmt loop = ir::make_stmt(main);
-    analysis::Interior planes = analysis::Interior::of_blocks(variables(), loop, ranges_);
+    const std::set<std::string> blocks = variables();
+    analysis::Interior planes = analysis::Interior::of_blocks(blocks, loop, ranges_);
     planes.run(loop);
     std::set<std::string> along;
     for (analysis::Inequality holds : planes.inequalities()) {
       if (holds.rest.take(main.extent.as<VarRef>()->name) >= 0) continue;
       for (const auto& term : holds.rest.terms) {
         const auto* var = term.first.as<VarRef>();
-        const bool own = var != nullptr && blocks_.count(var->name) + places_.count(var->name) > 0;
-        if (own) along.insert(var->name);
+        if (var != nullptr && blocks.count(var->name) > 0) along.insert(var->name);
       }
     }
     return along;

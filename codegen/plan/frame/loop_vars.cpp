@@ -65,9 +65,9 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
     if (step.kind != SplitStep::Split) continue;
     bool implied = guarded_outers.erase(step.old_var) > 0;
     const auto* constant = as_int(old_extent_[i]);
-    bool exact = step.factor == 1 || (constant && *constant % step.factor == 0) ||
-                 step.tail == TailStrategy::RoundUp;
-    if (step.shortest > 0) exact = false;
+    const bool whole = step.factor == 1 || (constant && *constant % step.factor == 0) ||
+                       step.tail == TailStrategy::RoundUp;
+    const bool exact = whole && step.shortest == 0;
     exact_[i] = exact;
     if ((implied || !exact) && step.tail != TailStrategy::ShiftInwards && step.shortest == 0)
       guarded_outers.insert(step.outer);
@@ -94,10 +94,11 @@ void LoopVars::add_places(const SplitStep& step, const Expr& extent, const Expr&
   const std::string block = loop_name(prefix_, step.outer);
   const Chunks chunks{step.factor, step.shortest};
   const Expr left = count - make_var(block);
-  places_.push_back(
-      {block, block + ".start", simplify(clamp(extent - chunks.planes(left), 0, extent - 1))});
-  places_.push_back(
-      {block, block + ".end", simplify(clamp(extent - chunks.planes(left - 1), 1, extent))});
+  const auto add = [&](const Expr& place, const Expr& value) {
+    places_.push_back({block, place.as<VarRef>()->name, simplify(value)});
+  };
+  add(start_of(step), clamp(extent - chunks.planes(left), 0, extent - 1));
+  add(end_of(step), clamp(extent - chunks.planes(left - 1), 1, extent));
 }
 
 namespace {
