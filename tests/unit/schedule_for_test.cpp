@@ -159,5 +159,42 @@ TEST(ScheduleFor, AStencilOfManyPointsHasTheKernelThatItHasWithout) {
   EXPECT_EQ(compile_to_ptx(chosen), compile_to_ptx(plain));
 }
 
+/// What a GPU's choice says of a Func of f32 in three dimensions whose points are `make`'s of an input.
+std::string gpu_choice(const std::function<Expr(const Func&)>& make) {
+  const ImageParam u(Float(32), 3, "u");
+  Func next("next");
+  next(x, y, z) = make(BoundaryConditions::constant_exterior(u, 1.0F));
+  return to_string(next.schedule_for(Target::gpu_emulator()));
+}
+
+// Of points that take long, a thread with several would be long to assemble and gain nothing: 32 points
+// of 67 operations took the assembler a minute.
+TEST(ScheduleFor, PointsOfMuchWorkAreFewOfAThread) {
+  const auto around = [](const Func& f) {
+    Expr sum;
+    for (int dz = -1; dz <= 1; ++dz) {
+      for (int dy = -1; dy <= 1; ++dy) {
+        for (int dx = -1; dx <= 1; ++dx) {
+          const Expr term = static_cast<float>(2 + dx + 3 * dy + 9 * dz) * f(x + dx, y + dy, z + dz);
+          sum = sum.defined() ? sum + term : term;
+        }
+      }
+    }
+    return sum;
+  };
+  const std::string box = gpu_choice(around);
+  EXPECT_NE(box.find(".vectorize(x, 2)\n    .unroll(z, 4)\n    .launch_bounds(3)"), std::string::npos)
+      << box;
+  const std::string sines =
+      gpu_choice([&](const Func& f) { return sin(around(f)) * cos(f(x, y, z)) * exp(f(x, y, z)); });
+  EXPECT_NE(sines.find(".vectorize(x, 2);"), std::string::npos) << sines;
+  const std::string many = gpu_choice([&](const Func& f) {
+    Expr value = around(f);
+    for (int i = 0; i < 20; ++i) value = exp(value);
+    return value;
+  });
+  EXPECT_EQ(many.find("vectorize"), std::string::npos) << many;
+}
+
 }  // namespace
 }  // namespace mica

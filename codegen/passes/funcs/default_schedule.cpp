@@ -9,6 +9,7 @@
 #include "codegen/analysis/bent_offset.h"
 #include "codegen/analysis/equal_nodes.h"
 #include "codegen/analysis/linear.h"
+#include "codegen/passes/funcs/repeated_work.h"
 #include "codegen/passes/loops/keep_sums.h"
 #include "dsl/check/update_order.h"
 #include "dsl/expr/node_visit.h"
@@ -323,29 +324,48 @@ std::vector<std::string> free_domain(Definition& definition, const FunctionData&
   return names;
 }
 
+/// Of a point, in additions' time; coordinates and where they lie take none.
+double effort_of_point(const Definition& definition) {
+  double effort = 0;
+  visit_nodes(definition.values, [&](const Expr& e) {
+    if (!e.type().is_index() && !e.type().is_bool()) effort += e.as<Cast>() ? 1 : effort_of(e);
+  });
+  return effort;
+}
+
 /// A thread of a stencil takes a vector of up to 16 bytes and, in three dimensions, four planes, in two,
 /// two rows: what it reads once serves several points. Of many taps the assembler would like to keep
-/// everything in registers, with which few blocks are resident: it gets a limit. True if it is a
-/// stencil. (bench/results/2026-11-23-h200-defaults.txt has the times of other choices: 7 points in f32
-/// take 94 % of a copy's rate with the planes, 82 without, 55 point by point; 27 points 80 %, 48 without
-/// planes. 2026-11-24-h200-boundaries.txt: where rows wrap around, vectors of 8 bytes take 0.097 ms of
-/// 256^3 points, of 16 bytes 0.151; of 512^3 points 0.66 and 0.73. 2026-11-25-h100-mirrors.txt: mirrors
-/// take 1.0 to 1.1 of a halo's time so, 2.7 to 2.8 point by point; 27 points 1.2 to 1.6, 3.0 to 3.2.)
+/// everything in registers, with which few blocks are resident: it gets a limit. Points of much
+/// work gain nothing from what they share, and so many written out take long to assemble: fewer
+/// are a thread's, without a limit. True if it is a stencil. (bench/results/2026-11-23-h200-defaults.txt
+/// has the times of other choices: 7 points in f32 take 94 % of a copy's rate with the planes, 82
+/// without, 55 point by point; 27 points 80 %, 48 without planes. 2026-11-24-h200-boundaries.txt: where
+/// rows wrap around, vectors of 8 bytes take 0.097 ms of 256^3 points, of 16 bytes 0.151; of 512^3
+/// points 0.66 and 0.73. 2026-11-25-h100-mirrors.txt: mirrors take 1.0 to 1.1 of a halo's time so, 2.7
+/// to 2.8 point by point; 27 points 1.2 to 1.6, 3.0 to 3.2.)
 bool widen_threads(Definition& definition, const FunctionData& func) {
   constexpr int kLoadBytes = 16, kBentBytes = 8, kMostLanes = 8, kPlanes = 4, kRows = 2;
   constexpr std::size_t kMostTaps = 32, kFewTaps = 8;
+  // Of a thread; 27 points in f32 take 848. Rows with ends of their own are written out several times.
+  constexpr double kMostEffort = 1536, kMostBentEffort = 768;
   if (definition.recurrence || definition.domain || definition.coloring) return false;
   const std::optional<NearTaps> taps = near_taps(definition, func);
   if (!taps || taps->count > kMostTaps) return false;
   const int load_bytes = taps->bent_rows ? kBentBytes : kLoadBytes;
-  const int bytes = widest_bytes(func.types), lanes = std::min(load_bytes / bytes, kMostLanes);
   const std::size_t rank = func.args.size();
+  const int bytes = widest_bytes(func.types);
+  int lanes = std::min(load_bytes / bytes, kMostLanes);
+  int rows = rank == 3 ? kPlanes : rank == 2 ? kRows : 1;
+  const double effort = effort_of_point(definition);
+  const double most_effort = taps->bent_rows ? kMostBentEffort : kMostEffort;
+  const auto is_much = [&] { return effort * lanes * rows > most_effort; };
+  const bool is_limited = rank == 3 && taps->count > kFewTaps && !is_much();
+  if (is_much()) rows = 1;
+  while (lanes > 1 && is_much()) lanes /= 2;
   if (lanes > 1) add(definition, directive::Vectorize{func.args.front(), lanes, {}});
-  if (rank == 2 || rank == 3) {
-    add(definition, directive::Unroll{func.args.back(), rank == 3 ? kPlanes : kRows, {}});
-  }
+  if (rows > 1) add(definition, directive::Unroll{func.args.back(), rows, {}});
   // 80 and 64 registers of a thread, of 256 in a block.
-  if (rank == 3 && taps->count > kFewTaps) add(definition, directive::LaunchBounds{bytes > 4 ? 4 : 3});
+  if (is_limited) add(definition, directive::LaunchBounds{bytes > 4 ? 4 : 3});
   return true;
 }
 
