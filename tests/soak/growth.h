@@ -12,12 +12,12 @@ struct Sample {
   double bytes = 0;
 };
 
-/// A straight line through the samples after the warm-up, by least squares.
+/// From the least of the first third of the samples after the warm-up to the least of the last third:
+/// what is at work when a sample is taken comes and goes, and what is lost stays.
 struct Growth {
   std::size_t samples = 0;    ///< after the warm-up
-  double start = 0, end = 0;  ///< bytes of the line at its first and last sample
-  double slope = 0;           ///< bytes a second
-  double seconds = 0;         ///< from the first to the last sample
+  double start = 0, end = 0;  ///< bytes
+  double seconds = 0;         ///< between the two
 
   [[nodiscard]] double grown() const { return end - start; }
   /// What it may grow by, in bytes: 12 MiB and a twentieth, for heaps and the code of what is met late;
@@ -30,8 +30,8 @@ struct Growth {
   [[nodiscard]] std::string text() const;
 };
 
-/// Of the samples after a third of the whole time, the warm-up; of more than 31 the least of every few.
-/// Fewer than three: nothing is known, and `samples` says so.
+/// Of the samples after a third of the whole time, the warm-up. Fewer than three: nothing is known, and
+/// `samples` says so.
 Growth growth_of(const std::vector<Sample>& all);
 
 /// Bytes of this process in memory, after free memory was given back to the system.
