@@ -24,7 +24,7 @@ struct Said {
 
 /// What a directive leaves stands beside how it is read: `read(op, directive)` takes directive.op, of
 /// which all those are left out that say nothing but loops or where the Func is computed. Of several
-/// numbers the last counts; of places for errors, and of alignments of one dimension, the first.
+/// numbers the last counts, of places for errors the first.
 struct FuncSchedule {
   struct OfDefinition {
     LoopNestSpec loops;
@@ -95,7 +95,7 @@ struct FuncSchedule {
   }
   std::map<std::string, int> alignment;  ///< dimensions of the storage -> elements
   void read(const directive::AlignStorage& op, const Directive& /*directive*/) {
-    alignment.emplace(op.var, op.elements);
+    alignment[op.var] = op.elements;
   }
   struct Bound {
     SourceLocation where;

@@ -142,8 +142,9 @@ class Func : public LoopDirectives<Func> {
   /// iteration fills in what earlier ones have not, where the box moves one way along one dimension, and
   /// that dimension's storage is folded to what an iteration reads, rounded up to a power of two:
   ///   f(x, y) = g(x, y - 1) + g(x, y + 1);  g.compute_at(f, y).store_root();
-  ///   y = 0   computes rows -1, 0, 1 of g      of rows r = -1, 0, 1, ... row r is in place (r + 1) mod
-  ///   4 y = 1   computes row 2                   y = 2   computes row 3, over row -1
+  ///   y = 0   computes rows -1, 0, 1 of g; row r is in place (r + 1) mod 4
+  ///   y = 1   computes row 2
+  ///   y = 2   computes row 3, over row -1
   /// print_loop_nest says what slides, or why nothing does.
   Func& store_at(const Func& consumer, const VarOrName& var) {
     return add(directive::StoreAt{{consumer.name(), var.name}}, var.where);
@@ -155,6 +156,8 @@ class Func : public LoopDirectives<Func> {
   /// with forward's levels in global memory. In a thread this is where a Func of more points than are
   /// known to be constant is kept by default.
   Func& store_root(CallSite at = CallSite::current()) { return add(directive::StoreRoot{}, at); }
+  /// The kind of memory, where MemoryType::Auto would choose one that suits the box. Errors: one that
+  /// cannot be had at the level where the Func is stored.
   Func& store_in(MemoryType memory, CallSite at = CallSite::current()) {
     return add(directive::StoreIn{memory}, at);
   }
@@ -248,6 +251,9 @@ class Func : public LoopDirectives<Func> {
     return add(directive::WarpSplit{warps}, at);
   }
 
+  /// In this Func's memory dimension `var` takes a multiple of `elements`: with align_storage(x, 32)
+  /// rows of f32 begin multiples of 128 bytes apart. Of several of one dimension the last counts.
+  /// Outputs lie as their buffers do.
   Func& align_storage(const VarOrName& var, int elements) {
     return add(directive::AlignStorage{var.name, elements}, var.where);
   }
@@ -266,6 +272,9 @@ class Func : public LoopDirectives<Func> {
   Func& reorder_storage(const VarOrName& first, const Second& second, const V&... rest) {
     return reorder_storage({first, VarOrName(second), VarOrName(rest)...});
   }
+  /// The Func is computed over indices min to min + extent - 1 of `var` and no others, and its loops
+  /// know that. Errors: an extent below 1; in compile or a run, readers or an output that need other
+  /// indices.
   Func& bound(const VarOrName& var, std::int64_t min, std::int64_t extent) {
     return add(directive::Bound{var.name, min, extent}, var.where);
   }

@@ -92,6 +92,7 @@ class LoopDirectives : public OneDefinition {
   Self& reorder(const VarOrName& first, const Second& second, const V&... rest) {
     return reorder({first, VarOrName(second), VarOrName(rest)...});
   }
+  /// Iterations one after the other, the default.
   Self& serial(const VarOrName& v) { return mark({v}, LoopKind::Serial); }
   /// Iterations on the CPU's threads; with a chunk, v is split by it into v and `v.chunk` first.
   Self& parallel(const VarOrName& v) { return mark({v}, LoopKind::Parallel); }

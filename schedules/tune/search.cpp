@@ -134,6 +134,9 @@ class Memory {
     tried([&] { store_->keep(entry); });
     wanted_.forget();
   }
+  void keep_nothing(const std::string& why) {
+    if (store_) note_ = why;
+  }
 
  private:
   template <typename Work>
@@ -181,16 +184,25 @@ class Search {
     for (const TuneCandidate& known : memory_.trials()) {
       if (!known.recipe.empty()) note(known, {});
     }
+    bool is_cut_off = true;
     while (measured_ < options_.budget && !is_over()) {
       std::optional<CompilePool::Made> next = most_promising();
-      if (!next) break;
+      if (!next) {
+        is_cut_off = is_over();
+        break;
+      }
       try_out(std::move(*next));
     }
     pool_.clear();
     settle();
     TuneCandidate winner = tried_[best_];
     winner.measured = winner.seconds();
-    if (winner.measured > 0) memory_.keep(winner, tried_.front().seconds());
+    // A search that was cut off before it compared anything has found nothing: no entry gives way to it.
+    if (measured_ < 2 && is_cut_off) {
+      memory_.keep_nothing("the search ended before it could compare no schedule with another");
+    } else if (winner.measured > 0) {
+      memory_.keep(winner, tried_.front().seconds());
+    }
     return result();
   }
 

@@ -36,11 +36,12 @@ double pays_after(const tuning::Choice& choice, const Target& target) {
 /// Says what a search came to.
 void say(const std::string& name, const TuneResult& result) {
   const double before = result.candidates.front().seconds();
-  fmt::print(stderr, "mica: tuned {} in {:.1f} s: {}{}\n", name, result.seconds, result.best.text(),
+  fmt::print(stderr, "mica: tuned {} in {:.1f} s: {}{}{}\n", name, result.seconds, result.best.text(),
              result.best.seconds() > 0 && before > 0
                  ? fmt::format(", {:.4f} ms, {:.2f} times as fast as without a schedule",
                                result.best.seconds() * 1e3, before / result.best.seconds())
-                 : "");
+                 : "",
+             result.note.empty() ? "" : "; not kept: " + result.note);
 }
 
 TuneCandidate found_by_tuning(const Func& output, const Target& target,

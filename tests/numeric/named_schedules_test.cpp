@@ -37,13 +37,15 @@ void check(const std::string& name, const Parameters& parameters, int radius, st
     regions.resize(std::min(boxes, regions.size()));
     for (auto& p : pipelines_of(d, radius)) {
       schedules::apply(p.output(), name, parameters);
+      std::vector<Target> targets = recipe.on_gpu ? gpu_targets() : std::vector<Target>{};
+      targets.push_back(Target::host());
+      std::vector<CompiledOutputs> compiled;
+      for (const Target& target : targets) compiled.emplace_back(p.outputs, target);
       for (const Box& region : regions) {
         const auto memory = p.bind(region, 11);
         const auto expected = expected_values(p.outputs, region);
-        std::vector<Target> targets = recipe.on_gpu ? gpu_targets() : std::vector<Target>{};
-        targets.push_back(Target::host());
-        for (const Target& target : targets) {
-          EXPECT_TRUE(run_matches(expected, p.outputs, region, target)) << name << " of " << p.name;
+        for (CompiledOutputs& one : compiled) {
+          EXPECT_TRUE(one.match(expected, region)) << name << " of " << p.name;
         }
       }
     }

@@ -24,7 +24,7 @@ TEST(ReadSchedule, LeavesNoDirective) {
   sums(x, y, z) += cast(Int(32), v(x + r, y, z));
   f(x, y, z) = u(x - 1, y, z) + u(x, y, z) + u(x, y, z - 1) + u(x, y, z + 1) +
                near(x, y, z) * c(x, y, z) + near(x, y - 1, z) + cast(Float(32), sums(x, y, z));
-  near.compute_at(f, "z.march").align_storage(x, 4);
+  near.compute_at(f, "z.march").align_storage(x, 8).align_storage(x, 4);
   sums.compute_root().gpu_tile(x, y, z, 32, 4, 1).update().gpu_tile(x, y, z, 32, 4, 1).atomic();
   f.gpu_tile(x, y, 32, 4).march(z, 16).stage(u, MemoryType::Shared).texture(c).stream_stores();
   f.launch_bounds(2).warp_split(1);
@@ -45,7 +45,7 @@ TEST(ReadSchedule, LeavesNoDirective) {
   EXPECT_EQ(own.textures, std::set<std::string>{"c"});
   EXPECT_EQ(own.unwritten.at("c").text, "texture(c)");
   EXPECT_TRUE(own.streamed_stores);
-  EXPECT_EQ(program.schedule.at("near").alignment.at("x"), 4);
+  EXPECT_EQ(program.schedule.at("near").alignment.at("x"), 4) << "the last counts";
   EXPECT_EQ(program.schedule.at("near").compute_at->text, "compute_at(f, \"z.march\")");
   EXPECT_EQ(program.schedule.count("u"), 0U);
 }

@@ -156,6 +156,11 @@ class Soak {
     add(check_store(folder_));
     add(check_compiled(folder_));
     add(read_lines(folder_.failures()));
+    constexpr std::uint64_t kSome = 100;
+    const std::uint64_t searches = figures_.of(Count::Searches);
+    if (searches >= kSome && read_lines(folder_.kept()).empty()) {
+      faults_.push_back(fmt::format("none of {} searches measured anything", searches));
+    }
     grown_ = growth_of(samples());
     if (grown_.is_too_much()) {
       faults_.push_back("the memory of the process that lived grows: " + grown_.text());

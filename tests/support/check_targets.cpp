@@ -72,10 +72,14 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
   return buffers;
 }
 
-::testing::AssertionResult run_matches(const std::vector<AnyBuffer>& expected,
-                                       const std::vector<Func>& outputs, const Box& box,
-                                       const Target& target, Layout layout,
-                                       const CompileOptions& given) {
+CompiledOutputs::CompiledOutputs(std::vector<Func> outputs, const Target& target,
+                                 const CompileOptions& options)
+    : outputs_(std::move(outputs)), target_(target), options_(options) {
+  options_.use_cache = false;
+}
+
+::testing::AssertionResult CompiledOutputs::match(const std::vector<AnyBuffer>& expected, const Box& box,
+                                                  Layout layout) {
   constexpr std::int64_t kWhole = 16;  // elements: whole pieces of 16 bytes of any type
   std::vector<std::unique_ptr<PoisonedOutput>> memory;
   std::vector<AnyBuffer*> pointers;
@@ -85,16 +89,14 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
     pointers.push_back(&memory.back()->crop());
   }
   std::string context =
-      " on " + to_string(target) + " over " + to_string(box) + "\n" + schedules_of(outputs);
-  for (const auto& [symbol, value] : given.bake) {
+      " on " + to_string(target_) + " over " + to_string(box) + "\n" + schedules_of(outputs_);
+  for (const auto& [symbol, value] : options_.bake) {
     context += "\nbaked: " + symbol + " = " + std::to_string(value);
   }
   try {
-    CompileOptions options = given;
-    options.use_cache = false;
-    Executable executable = compile(outputs, target, options);
-    executable.run(pointers);
-    executable.synchronize();
+    if (!executable_) executable_ = std::make_unique<Executable>(compile(outputs_, target_, options_));
+    executable_->run(pointers);
+    executable_->synchronize();
   } catch (const std::exception& e) {
     return ::testing::AssertionFailure() << "threw \"" << e.what() << "\"" << context;
   }
@@ -109,6 +111,13 @@ std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const B
     }
   }
   return ::testing::AssertionSuccess();
+}
+
+::testing::AssertionResult run_matches(const std::vector<AnyBuffer>& expected,
+                                       const std::vector<Func>& outputs, const Box& box,
+                                       const Target& target, Layout layout,
+                                       const CompileOptions& options) {
+  return CompiledOutputs(outputs, target, options).match(expected, box, layout);
 }
 
 ::testing::AssertionResult matches_oracle(const std::vector<Func>& outputs, const Box& box,

@@ -1,6 +1,7 @@
 // Runs a scheduled algorithm on the targets of this machine and holds the results against the oracle.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,26 @@ std::vector<Target> all_targets();
 /// The oracle's values of `outputs` over `box`, Tuple elements one after another.
 std::vector<AnyBuffer> expected_values(const std::vector<Func>& outputs, const Box& box);
 
-/// Compiles `outputs` as they are scheduled for `target`, runs them into the interior of poisoned
-/// memory over `box`, and compares every bit inside with `expected` and outside with the poison.
-/// An exception of the compiler or of the run is a failure that shows its message and the schedule.
-/// Layout::Dense: the outputs' rows are whole pieces of 16 bytes if the box's rows are. The disk cache
-/// is not used whatever the options are.
+/// `outputs` as they are scheduled, compiled for `target` at the first match. The disk cache is not used
+/// whatever the options are.
+class CompiledOutputs {
+ public:
+  CompiledOutputs(std::vector<Func> outputs, const Target& target, const CompileOptions& options = {});
+
+  /// Runs them into the interior of poisoned memory over `box`, and compares every bit inside with
+  /// `expected` and outside with the poison. An exception of the compiler or of the run is a failure
+  /// that shows its message and the schedule. Layout::Dense: the outputs' rows are whole pieces of 16
+  /// bytes if the box's rows are.
+  ::testing::AssertionResult match(const std::vector<AnyBuffer>& expected, const Box& box,
+                                   Layout layout = Layout::Embedded);
+
+ private:
+  std::vector<Func> outputs_;
+  Target target_;
+  CompileOptions options_;
+  std::unique_ptr<Executable> executable_;
+};
+/// One match.
 ::testing::AssertionResult run_matches(const std::vector<AnyBuffer>& expected,
                                        const std::vector<Func>& outputs, const Box& box,
                                        const Target& target, Layout layout = Layout::Embedded,

@@ -255,6 +255,29 @@ TEST_F(Kept, ASecondSearchTakesUpTheFirst) {
   EXPECT_EQ(found->best.text(), second.best.text());
 }
 
+// No schedule is no find where nothing was compared with it.
+TEST_F(Kept, ASearchThatComparesNothingLeavesWhatIsThere) {
+  TunedEntry known = entry({104, 52});  // of the same class of shapes
+  known.key = {graph_mark(sum()), device_name(Target::host()), {104, 52}};
+  TuneStore(path_).keep(known);
+  TuneOptions options{.extents = {100, 50}};
+  options.target = Target::host();
+  options.budget = 1;
+  const TuneResult found = tune(sum(), options);
+  EXPECT_NE(found.note.find("before it could compare"), std::string::npos) << found.note;
+  const TunedKey key{graph_mark(sum()), device_name(Target::host()), {100, 50}};
+  ASSERT_TRUE(TuneStore(path_).find(key).has_value());
+  EXPECT_EQ(TuneStore(path_).find(key)->best.text(), known.best.text());
+  // Of an algorithm that has nothing else the search says so once.
+  const Var x("x");
+  Func recurrence("recurrence");
+  recurrence(x) = select(x == 0, 1.0F, recurrence(x - 1) * 0.5F);
+  options.extents = {100};
+  options.budget = 4;
+  EXPECT_EQ(tune(recurrence, options).note, "");
+  EXPECT_TRUE(TuneStore(path_).find({graph_mark(recurrence), device_name(Target::host()), {100}}));
+}
+
 // Trials of a Mica of the same number whose schedules had other parameters, and times that cannot be.
 TEST_F(Kept, ASearchOutlivesTrialsThatItCannotRepeat) {
   TuneCandidate unknown, illegal, gone;
