@@ -72,7 +72,8 @@ enum HostPlace : std::int64_t { kUsual = 0, kRoot = 1, kStrip = 2, kSlid = 3, kR
 
 struct MarchTile {
   std::int64_t threads_x = 32, threads_y = 8, chunk = 64, vec = 1, rows = 1;
-  std::int64_t halves = 0;  ///< how often the last chunks are halved; of chunk what 2^halves divides
+  std::int64_t halves =
+      0;  ///< how often the last chunks are halved; chunk is rounded down to a multiple of 2^halves
 };
 /// Blocks of threads_x (x threads_y) threads with vec x rows points each that walk marched_var, `chunk`
 /// planes a block (a Func of four dimensions: whole columns, the fourth dimension over blocks).

@@ -18,6 +18,12 @@ class EqualNodes {
   EqualNodes& operator=(const EqualNodes&) = delete;
   /// `e` and all of its parts, from the leaves up, so that none is compared with another level by level.
   Expr whole(const Expr& e) { return rewrite_(e); }
+  /// All of them, with the parts that they share.
+  std::vector<Expr> whole(const std::vector<Expr>& values) {
+    std::vector<Expr> all;
+    for (const Expr& value : values) all.push_back(whole(value));
+    return all;
+  }
   /// The first node that was equal to `e`, which is most often `e` itself. Quick where the children of
   /// `e` come from here, too.
   Expr operator()(const Expr& e) {

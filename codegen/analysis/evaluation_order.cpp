@@ -40,7 +40,7 @@ class GraphBuilder {
 
   Graph build(const std::vector<Expr>& values) {
     EqualNodes known;
-    for (const Expr& value : values) graph_.values.push_back(known.whole(value));
+    graph_.values = known.whole(values);
     for (const Expr& value : graph_.values) {
       const Parts& parts = parts_of(value);
       if (!parts.late && is_node(value)) graph_.roots.push_back(parts.nodes.front());

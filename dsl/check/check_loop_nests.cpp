@@ -250,14 +250,16 @@ void check_loop_nests(const ScheduleView& view, bool target_is_gpu, Diagnostics&
   }
 }
 
-Diagnostics check_loops(const FunctionData& root) {
+Diagnostics check_loops(const FunctionData& root, std::size_t definition) {
   Diagnostics findings;
   FuncView f;
   f.func = &root;
-  for (int d = 0; d < static_cast<int>(root.definitions.size()); ++d) {
-    f.loops.push_back(expand_loops(root, d, findings));
+  f.loops.resize(root.definitions.size());
+  // The pure definition's say what marches.
+  for (const std::size_t d : {std::size_t{0}, definition}) {
+    f.loops[d] = expand_loops(root, static_cast<int>(d), findings);
   }
-  for (std::size_t d = 0; d < f.loops.size(); ++d) NestChecker(f, d, {}, {}, true, findings).run();
+  NestChecker(f, definition, {}, {}, true, findings).run();
   return findings;
 }
 

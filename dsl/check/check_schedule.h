@@ -19,7 +19,8 @@ namespace mica {
 /// Bytes of shared memory and a device's own limits are checked when kernels are made.
 Diagnostics check_schedule(const Pipeline& pipeline, bool target_is_gpu);
 
-/// What is so about the loops alone of a Func at the root, on a GPU: after a rewrite of its directives.
-Diagnostics check_loops(const FunctionData& root);
+/// What is so about the loops alone of a definition of a Func at the root, on a GPU: after a rewrite of
+/// its directives.
+Diagnostics check_loops(const FunctionData& root, std::size_t definition);
 
 }  // namespace mica

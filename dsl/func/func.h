@@ -273,8 +273,7 @@ class Func : public LoopDirectives<Func> {
     return reorder_storage({first, VarOrName(second), VarOrName(rest)...});
   }
   /// The Func is computed over indices min to min + extent - 1 of `var` and no others, and its loops
-  /// know that. Errors: an extent below 1; in compile or a run, readers or an output that need other
-  /// indices.
+  /// know that. Errors: an extent below 1; in a run, readers or an output that need other indices.
   Func& bound(const VarOrName& var, std::int64_t min, std::int64_t extent) {
     return add(directive::Bound{var.name, min, extent}, var.where);
   }

@@ -184,15 +184,12 @@ class Search {
     for (const TuneCandidate& known : memory_.trials()) {
       if (!known.recipe.empty()) note(known, {});
     }
-    bool is_cut_off = true;
     while (measured_ < options_.budget && !is_over()) {
       std::optional<CompilePool::Made> next = most_promising();
-      if (!next) {
-        is_cut_off = is_over();
-        break;
-      }
+      if (!next) break;
       try_out(std::move(*next));
     }
+    const bool is_cut_off = measured_ >= options_.budget || is_over();
     pool_.clear();
     settle();
     TuneCandidate winner = tried_[best_];

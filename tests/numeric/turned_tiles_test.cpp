@@ -30,15 +30,18 @@ class TurnedTiles : public ::testing::Test {
       for (const Target& target : gpu_targets()) EXPECT_TRUE(run_matches(expected, {f}, box, target));
     }
   }
-  /// Threads in x and y of a block of f's kernel that runs over `extent` dense points a row.
-  std::vector<unsigned> block(const Func& f, std::int64_t extent) {
+  /// Threads in x and y of a block of f's last kernel, or of the one counted from 0, that runs over
+  /// `extent` dense points a row.
+  std::vector<unsigned> block(const Func& f, std::int64_t extent, int kernel = -1) {
     AnyBuffer in = AnyBuffer::with_halo(Float(32), {extent, 16, 8}, {2, 2, 2});
     fill_random(in, 1);
     u.set(in);
     Buffer<float> out(extent, 16, 8);
     Executable run = compile(f, Target::gpu_emulator());
     run.run(out);
-    const auto shape = run.kernels().back().shape;
+    const auto kernels = run.kernels();
+    const auto shape =
+        (kernel < 0 ? kernels.back() : kernels.at(static_cast<std::size_t>(kernel))).shape;
     return {shape.block[0], shape.block[1]};
   }
   ImageParam u{Float(32), 3, "u"};
@@ -64,6 +67,16 @@ TEST_F(TurnedTiles, AreLeftWhereRowsWouldStandBetweenThreads) {
 TEST_F(TurnedTiles, AreLeftWhereTheRowIsTheBlocksThirdAxis) {
   next.gpu_tile(y, z, x, 4, 4, 32).vectorize(x, 4);
   EXPECT_EQ(block(next, 63), block(next, 64));
+  expect_oracles_bits(next);
+}
+
+// What one definition cannot have, another can.
+TEST_F(TurnedTiles, AreTurnedDefinitionByDefinition) {
+  next(x, y, z) += u(x, y - 1, z);
+  next.gpu_tile(x, y, z, 32, 8, 1).vectorize(x, 4);
+  next.update().gpu_tile(y, z, x, 4, 4, 32).vectorize(x, 4);
+  EXPECT_EQ(block(next, 63), (std::vector<unsigned>{4, 4})) << "of the update";
+  EXPECT_EQ(block(next, 63, 0), (std::vector<unsigned>{128, 2}));
   expect_oracles_bits(next);
 }
 

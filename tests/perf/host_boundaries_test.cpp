@@ -16,6 +16,7 @@
 
 #include "codegen/compile.h"
 #include "fuzz/random_data.h"
+#include "schedules/tune/predict_host.h"
 #include "tests/support/test_pipelines.h"
 
 namespace mica::test {
@@ -218,8 +219,9 @@ Func halo_of(const ImageParam& u) {
 }
 
 /// The best of `rounds` interleaved runs of a step under each condition takes at most `limit` of the
-/// halo's (`constant`: under constant_exterior). What is slower is made up to four times again: others
-/// that use the machine may go away, and other memory may collide less in the caches.
+/// halo's (`constant`: under constant_exterior). Where one is slower, all are made and measured up to
+/// four times again: others that use the machine may go away, and other memory may collide less in the
+/// caches.
 void expect_costs(const char* what, const MakeStep& make, int rounds, double limit, double constant) {
   using namespace BoundaryConditions;
   constexpr int kTimes = 5;
@@ -237,24 +239,20 @@ void expect_costs(const char* what, const MakeStep& make, int rounds, double lim
       {"mirror_interior", [](const auto& u) { return mirror_interior(u); }, 0, limit},
       {"constant_exterior", [](const auto& u) { return constant_exterior(u, 0.0F); }, 0, constant}};
   std::vector<Step> steps;
-  for (const Condition& each : conditions) {
-    steps.push_back(make(each.of, each.halo));
-    steps.back().seconds();  // makes the machine code
-  }
-  std::vector<double> best(steps.size(), std::numeric_limits<double>::infinity());
+  std::vector<double> best(std::size(conditions), std::numeric_limits<double>::infinity());
   const auto is_slow = [&](std::size_t i) { return best[i] > conditions[i].limit * best[0]; };
-  for (int time = 0; time < kTimes; ++time) {
+  bool slow = true;
+  for (int time = 0; time < kTimes && slow; ++time) {
+    steps.clear();
+    for (const Condition& each : conditions) {
+      steps.push_back(make(each.of, each.halo));
+      steps.back().seconds();  // makes the machine code
+    }
     for (int round = 0; round < rounds; ++round) {
       for (std::size_t i = 0; i < steps.size(); ++i) best[i] = std::min(best[i], steps[i].seconds());
     }
-    bool slow = false;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (!is_slow(i)) continue;
-      slow = true;
-      steps[i] = make(conditions[i].of, conditions[i].halo);
-      steps[i].seconds();
-    }
-    if (!slow) break;
+    slow = false;
+    for (std::size_t i = 0; i < steps.size(); ++i) slow = slow || is_slow(i);
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
     std::printf("%-10s %-18s %8.1f us, %.2f of the halo's\n", what, conditions[i].name, 1e6 * best[i],
@@ -304,14 +302,16 @@ TEST(HostBoundaries, OfRecurrencesCostLittle) {
 // to 3.1, of four times the halo's time, where the sum is written out.
 TEST(HostBoundaries, OfColumnsCostLittle) { expect_costs("columns", column_sums, 200, 1.2, 1.2); }
 
-// Seen: 0.76 to 1.43, the most where a row's many ends are read through indices of their own; 6 to 7
-// where the points at the ends are computed one by one.
+// 6 to 7 where the points at the ends are computed one by one. The limit is that of vectors of 64 bytes;
+// with 32 (AMD EPYC of Zen 3) four fields take 0.97 to 1.43.
 TEST(HostBoundaries, OfCoupledFieldsCostLittle) {
+  constexpr int kWide = 64;
   for (const int fields : {4, 8}) {
     const std::string name = std::to_string(fields) + " fields";
+    const double limit = fields == 8 || tuning::host_vector_bytes() >= kWide ? 1.2 : 1.5;
     expect_costs(
         name.c_str(), [&](const MakeFunc& make, int halo) { return coupled(fields, make, halo); }, 300,
-        1.8, 1.8);
+        limit, limit);
   }
 }
 

@@ -59,9 +59,10 @@ Growth growth_of(const std::vector<Sample>& all) {
   const auto part = static_cast<std::ptrdiff_t>(growth.samples / 3);
   const Sample first = least(samples.begin(), samples.begin() + part);
   const Sample last = least(samples.end() - part, samples.end());
+  growth.seconds = samples.back().seconds - samples.front().seconds;
   growth.start = first.bytes;
-  growth.end = last.bytes;
-  growth.seconds = last.seconds - first.seconds;
+  growth.end =
+      first.bytes + (last.bytes - first.bytes) / (last.seconds - first.seconds) * growth.seconds;
   return growth;
 }
 

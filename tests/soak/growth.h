@@ -12,12 +12,12 @@ struct Sample {
   double bytes = 0;
 };
 
-/// From the least of the first third of the samples after the warm-up to the least of the last third:
-/// what is at work when a sample is taken comes and goes, and what is lost stays.
+/// A straight line through the least of the first third of the samples after the warm-up and the least
+/// of the last third: what is at work when a sample is taken comes and goes, and what is lost stays.
 struct Growth {
   std::size_t samples = 0;    ///< after the warm-up
-  double start = 0, end = 0;  ///< bytes
-  double seconds = 0;         ///< between the two
+  double start = 0, end = 0;  ///< bytes: the first of the two, and the line's so many seconds later
+  double seconds = 0;         ///< from the first to the last sample
 
   [[nodiscard]] double grown() const { return end - start; }
   /// What it may grow by, in bytes: 12 MiB and a twentieth, for heaps and the code of what is met late;

@@ -167,8 +167,8 @@ std::string gpu_choice(const std::function<Expr(const Func&)>& make) {
   return to_string(next.schedule_for(Target::gpu_emulator()));
 }
 
-// Of points that take long, a thread with several would be long to assemble and gain nothing: 32 points
-// of 67 operations took the assembler a minute.
+// Many points that take long are long to assemble: two kernels of 16 points of 67 operations took a
+// minute.
 TEST(ScheduleFor, PointsOfMuchWorkAreFewOfAThread) {
   const auto around = [](const Func& f) {
     Expr sum;

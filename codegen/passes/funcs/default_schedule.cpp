@@ -130,10 +130,8 @@ bool shares_planes(const Definition& definition, const FunctionData& func) {
   const std::optional<NearTaps> taps = near_taps(definition, func);
   // As the loops will have them: coordinates of taps once each.
   analysis::EqualNodes equal_nodes;
-  std::vector<Expr> values;
-  for (const Expr& value : definition.values) values.push_back(equal_nodes.whole(value));
   std::size_t nodes = 0;
-  visit_nodes(values, [&](const Expr&) { ++nodes; });
+  visit_nodes(equal_nodes.whole(definition.values), [&](const Expr&) { ++nodes; });
   return taps && taps->count <= kMostTaps && taps->planes.size() > 1 && nodes <= kMostNodes;
 }
 
@@ -324,10 +322,12 @@ std::vector<std::string> free_domain(Definition& definition, const FunctionData&
   return names;
 }
 
-/// Of a point, in additions' time; coordinates and where they lie take none.
+/// Of a point, in additions' time; coordinates and where they lie take none. What Funcs that are
+/// computed inline have in common is computed once.
 double effort_of_point(const Definition& definition) {
+  analysis::EqualNodes equal_nodes;
   double effort = 0;
-  visit_nodes(definition.values, [&](const Expr& e) {
+  visit_nodes(equal_nodes.whole(definition.values), [&](const Expr& e) {
     if (!e.type().is_index() && !e.type().is_bool()) effort += e.as<Cast>() ? 1 : effort_of(e);
   });
   return effort;
@@ -336,18 +336,18 @@ double effort_of_point(const Definition& definition) {
 /// A thread of a stencil takes a vector of up to 16 bytes and, in three dimensions, four planes, in two,
 /// two rows: what it reads once serves several points. Of many taps the assembler would like to keep
 /// everything in registers, with which few blocks are resident: it gets a limit. Points of much
-/// work gain nothing from what they share, and so many written out take long to assemble: fewer
-/// are a thread's, without a limit. True if it is a stencil. (bench/results/2026-11-23-h200-defaults.txt
-/// has the times of other choices: 7 points in f32 take 94 % of a copy's rate with the planes, 82
-/// without, 55 point by point; 27 points 80 %, 48 without planes. 2026-11-24-h200-boundaries.txt: where
-/// rows wrap around, vectors of 8 bytes take 0.097 ms of 256^3 points, of 16 bytes 0.151; of 512^3
-/// points 0.66 and 0.73. 2026-11-25-h100-mirrors.txt: mirrors take 1.0 to 1.1 of a halo's time so, 2.7
-/// to 2.8 point by point; 27 points 1.2 to 1.6, 3.0 to 3.2.)
+/// work, many of them written out, take the assembler long, and more registers than the limit: fewer are
+/// a thread's, without one. (Two kernels of 16 points a thread of 67 additions' time, which bend their
+/// rows: 61 s, 5 KB spilled; of 4 points 6 s, nothing.) True if it is a stencil.
+/// (bench/results/2026-11-23-h200-defaults.txt has the times of other choices: 7 points in f32 take 94 %
+/// of a copy's rate with the planes, 82 without, 55 point by point; 27 points 80 %, 48 without planes.
+/// 2026-11-24-h200-boundaries.txt: where rows wrap around, vectors of 8 bytes take 0.097 ms of 256^3
+/// points, of 16 bytes 0.151; of 512^3 points 0.66 and 0.73. 2026-11-25-h100-mirrors.txt: mirrors
+/// take 1.0 to 1.1 of a halo's time so, 2.7 to 2.8 point by point; 27 points 1.2 to 1.6, 3.0 to 3.2.)
 bool widen_threads(Definition& definition, const FunctionData& func) {
   constexpr int kLoadBytes = 16, kBentBytes = 8, kMostLanes = 8, kPlanes = 4, kRows = 2;
   constexpr std::size_t kMostTaps = 32, kFewTaps = 8;
-  // Of a thread; 27 points in f32 take 848. Rows with ends of their own are written out several times.
-  constexpr double kMostEffort = 1536, kMostBentEffort = 768;
+  constexpr double kMostEffort = 96;  // a byte that a thread loads together; 27 points in f32 take 53
   if (definition.recurrence || definition.domain || definition.coloring) return false;
   const std::optional<NearTaps> taps = near_taps(definition, func);
   if (!taps || taps->count > kMostTaps) return false;
@@ -357,8 +357,8 @@ bool widen_threads(Definition& definition, const FunctionData& func) {
   int lanes = std::min(load_bytes / bytes, kMostLanes);
   int rows = rank == 3 ? kPlanes : rank == 2 ? kRows : 1;
   const double effort = effort_of_point(definition);
-  const double most_effort = taps->bent_rows ? kMostBentEffort : kMostEffort;
-  const auto is_much = [&] { return effort * lanes * rows > most_effort; };
+  // Rows with ends of their own, of which less is loaded together, are written out several times.
+  const auto is_much = [&] { return effort * lanes * rows > kMostEffort * load_bytes; };
   const bool is_limited = rank == 3 && taps->count > kFewTaps && !is_much();
   if (is_much()) rows = 1;
   while (lanes > 1 && is_much()) lanes /= 2;

@@ -34,10 +34,8 @@ bool has(const Definition& definition) {
 /// Has a point more taps, in registers of a thread, than a thread has?
 bool reads_more_than_it_holds(const Definition& definition) {
   analysis::EqualNodes equal_nodes;
-  std::vector<Expr> values;
-  for (const Expr& value : definition.values) values.push_back(equal_nodes.whole(value));
   int registers = 0;
-  visit_nodes(values, [&](const Expr& e) {
+  visit_nodes(equal_nodes.whole(definition.values), [&](const Expr& e) {
     if (e.as<Access>() != nullptr) registers += ir::registers_of(e.type());
   });
   return registers > ir::kMostRegisters;
@@ -144,18 +142,20 @@ void turn_tiles(Program& program) {
     if (!program.is_root(func->name) || planning::common_frame(program, *func, march_of(*func)))
       continue;
     auto copy = std::make_shared<FunctionData>(*func);
-    for (Definition& definition : copy->definitions) {
+    for (std::size_t d = 0; d < copy->definitions.size(); ++d) {
+      Definition& definition = copy->definitions[d];
       // Loops that are split or joined beforehand have other names than their dimensions.
       const bool renamed = has<directive::Split>(definition) || has<directive::Fuse>(definition);
       if (renamed || has<directive::WarpSplit>(definition)) continue;
-      for (std::size_t i = 0; i < definition.directives.size(); ++i) {
-        if (std::holds_alternative<directive::GpuTile>(definition.directives[i].op)) {
-          turn(program, *copy, definition, i);
-          break;
-        }
-      }
+      const auto tile = std::ranges::find_if(definition.directives, [](const Directive& directive) {
+        return std::holds_alternative<directive::GpuTile>(directive.op);
+      });
+      if (tile == definition.directives.end()) continue;
+      const std::vector<Directive> as_written = definition.directives;
+      turn(program, *copy, definition, static_cast<std::size_t>(tile - definition.directives.begin()));
+      if (!check_loops(*copy, d).empty()) definition.directives = as_written;
     }
-    if (check_loops(*copy).empty()) func = copy;
+    func = copy;
   }
 }
 
