@@ -136,11 +136,28 @@ std::optional<Marching> marching_of(const Iteration::State& state) {
   for (const Directive& directive : step.function()->definitions.front().directives) {
     if (const auto* march = std::get_if<directive::March>(&directive.op)) marching.var = march->var;
     const auto* depth = std::get_if<directive::PipelineDepth>(&directive.op);
+    const auto* staged = std::get_if<directive::StagedSource>(&directive.op);
+    const auto* window = std::get_if<directive::RegisterWindow>(&directive.op);
     for (const Replacement& r : state.replacements) {
+      if (staged != nullptr && staged->source == r.field.name()) marching.planes = Planes::Staged;
+      if (window != nullptr && window->source == r.field.name()) marching.planes = Planes::Asked;
       if (depth != nullptr && depth->source == r.field.name()) marching.ahead = depth->depth;
     }
   }
   return marching.var.empty() ? std::nullopt : std::optional(marching);
+}
+
+bool is_scatter(const Directive& directive) {
+  return std::holds_alternative<directive::Scatter>(directive.op);
+}
+
+std::vector<Planes> ways_of_planes(const Marching& marching, int dimensions) {
+  if (dimensions > 2) return {Planes::Staged, Planes::Direct};
+  const bool cut = std::any_of(marching.loops.begin(), marching.loops.end(), is_scatter);
+  if (marching.planes.value_or(cut ? Planes::Staged : Planes::Asked) == Planes::Asked) {
+    return {Planes::Asked, Planes::Direct};
+  }
+  return {Planes::Staged, Planes::Asked, Planes::Direct};
 }
 
 int asked_ahead(const TimeLevels& tile) {

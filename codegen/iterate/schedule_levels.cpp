@@ -184,25 +184,9 @@ class HeldInFrame {
   std::vector<Expr> clamped_;
 };
 
-/// How the fields' planes come to the threads of a march.
-enum class Planes : std::uint8_t {
-  Staged,  ///< copied to shared memory some planes ahead, where the rows of other warps are read, too
-  Asked,   ///< to the threads' own registers, some planes ahead: a warp waits for nobody
-  Direct,  ///< when they are read
-};
-
-/// Those worth trying, the best first. In two dimensions a warp marches alone, and has no rows beside.
-std::vector<Planes> ways_for(const Func& step) {
-  if (step.dimensions() == 2) return {Planes::Asked, Planes::Direct};
-  return {Planes::Staged, Planes::Direct};
-}
-
 /// All levels, and the `fields` before them, in the frame of the last one's march.
 void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& marching, Planes planes) {
   constexpr int kCopiedAhead = 3;
-  const auto is_scatter = [](const Directive& directive) {
-    return std::holds_alternative<directive::Scatter>(directive.op);
-  };
   std::vector<Directive> loops = marching.loops, scatters;
   std::copy_if(loops.begin(), loops.end(), std::back_inserter(scatters), is_scatter);
   // A sum that is cut has one operation left in the last plane, which is cheaper twice than kept.
@@ -260,7 +244,7 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
   }
   std::string why = step.name() + " does not march: give it gpu_tile and march";
   for (const Marching& marching : ways) {
-    for (const Planes planes : ways_for(step)) {
+    for (const Planes planes : ways_of_planes(marching, step.dimensions())) {
       for (Func* func : tile.all()) func->clear_schedule();
       march_levels(tile, in_frame.funcs(), marching, planes);
       try {

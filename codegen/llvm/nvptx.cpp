@@ -55,9 +55,18 @@ llvm::Value* read_axis(Emitter& emitter, const ir::Kernel& kernel, const std::st
   return value;
 }
 
-void emit_barrier(Emitter& emitter) {
-  emitter.builder().CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all,
-                                    {emitter.builder().getInt32(0)});
+constexpr int kWarpThreads = 32;
+
+/// Threads of one warp meet as a warp, which costs a fraction of the block's barrier.
+void emit_barrier(Emitter& emitter, const ir::Kernel& kernel) {
+  Builder& b = emitter.builder();
+  const std::int64_t threads = std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
+  if (threads <= kWarpThreads) {
+    const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << threads) - 1);
+    b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {b.getInt32(mask)});
+  } else {
+    b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {b.getInt32(0)});
+  }
 }
 
 void emit_named_barrier(Emitter& emitter, const ir::NamedBarrier& barrier, llvm::Value* number) {
@@ -127,7 +136,7 @@ TargetHooks make_hooks(const ir::Kernel& kernel, const std::vector<ir::SharedSlo
   hooks.axis = [&](Emitter& e, const std::string& name) { return read_axis(e, kernel, name); };
   hooks.print_function = kPrintName;
   hooks.print_lines = nullptr;
-  hooks.barrier = emit_barrier;
+  hooks.barrier = [&](Emitter& e) { emit_barrier(e, kernel); };
   hooks.named_barrier = emit_named_barrier;
   hooks.cluster_barrier = emit_cluster_barrier;
   hooks.cluster_memory = cluster_memory;

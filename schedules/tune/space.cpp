@@ -113,6 +113,7 @@ std::optional<Family> levels(const Subject& subject) {
     family.axes.push_back(
         {"chunk", below({32, 64, 96, 128, 192, 256, 512}, subject.extents().back() + 32)});
     family.axes.push_back({"registers", {0, 128, 144, 168, 200}});
+    family.axes.push_back({"ahead", {0, 7}});
   } else {
     family.axes.push_back({"vec", {std::max<std::int64_t>(lanes / 2, 1), lanes}});
     family.axes.push_back({"tile_y", {4, 8, 12, 16}});

@@ -126,24 +126,34 @@ TEST(TimeTileRows, OfStepsWithoutAMarch) {
   expect_steps({Float(64), 1, true}, {300, 100}, 3, 3, [](Func&, const ImageParam&) {});
 }
 
-TEST(TimeTileRows, AskedForAsFarAheadAsTheStepSays) {
-  for (const int ahead : {1, 5}) {
-    const auto schedule = [&](Func& next, const ImageParam& u) {
-      next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y);
-      next.stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy).pipeline(u, ahead);
-    };
-    expect_steps({Float(32)}, {400, 61}, 3, 7, schedule);
-    const ImageParam u(Float(32), 2, "u");
-    Func next = Stencil{Float(32)}.step(u);
-    schedule(next, u);
-    Iteration heat({{u, next}});
-    heat.time_tile(3);
-    const std::string loops = heat.print_loop_nest(Target::gpu_emulator());
-    const Func levels = heat.steps_at_once(Target::gpu_emulator());
-    EXPECT_TRUE(loops.ends_with(levels.print_loop_nest(Target::gpu_emulator())));
-    const std::size_t tile = loops.find("3 steps at once:");
-    ASSERT_NE(tile, std::string::npos) << loops;
-    EXPECT_NE(loops.find("u·held[" + std::to_string(ahead) + "]", tile), std::string::npos) << loops;
+// In shared memory where the step stages them, in registers where it has a window of them.
+TEST(TimeTileRows, AskedForAsFarAheadAndWhereTheStepSays) {
+  for (const bool staged : {false, true}) {
+    for (const int ahead : {1, 5}) {
+      const auto schedule = [&](Func& next, const ImageParam& u) {
+        next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y);
+        if (staged) {
+          next.stage(u, MemoryType::Shared, LoadPolicy::AsyncCopy);
+        } else {
+          next.register_window(u, y);
+        }
+        next.pipeline(u, ahead);
+      };
+      expect_steps({Float(32)}, {400, 61}, 3, 7, schedule);
+      const ImageParam u(Float(32), 2, "u");
+      Func next = Stencil{Float(32)}.step(u);
+      schedule(next, u);
+      Iteration heat({{u, next}});
+      heat.time_tile(3);
+      const std::string loops = heat.print_loop_nest(Target::gpu_emulator());
+      const Func levels = heat.steps_at_once(Target::gpu_emulator());
+      EXPECT_TRUE(loops.ends_with(levels.print_loop_nest(Target::gpu_emulator())));
+      const std::size_t tile = loops.find("3 steps at once:");
+      ASSERT_NE(tile, std::string::npos) << loops;
+      const std::string ring = staged ? "Shared f32 u.staged[" + std::to_string(ahead + 1) + "]"
+                                      : "Register f32 u·held[" + std::to_string(ahead) + "]";
+      EXPECT_NE(loops.find(ring, tile), std::string::npos) << loops;
+    }
   }
 }
 
