@@ -127,7 +127,7 @@ int FieldBuffers::slot_for(std::size_t field) {
            (!gpu_ || !aligned || has_aligned_rows(buffer, rule(field).box));
   };
   const int outside = slots_[static_cast<std::size_t>(current_[outside_of(field)])].outside_of;
-  const bool is_whole = rule(field).box == ranges_of(now) && !rule(field).with_still;
+  const bool is_whole = rule(field).box == ranges_of(now);
   // What lies outside of the box there may be the only copy of it.
   const auto is_needed_outside = [&](int place) {
     if (is_whole || slots_[static_cast<std::size_t>(place)].outside_of == outside) return false;
@@ -165,9 +165,7 @@ bool FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
     Slot& to = slots_[static_cast<std::size_t>(next_[f])];
     const std::size_t from = outside_of(f);
     const int outside = slots_[static_cast<std::size_t>(current_[from])].outside_of;
-    const bool is_whole = rule(f).box == ranges_of(to.buffer);
-    if (is_whole && rule(f).with_still) to.outside_of = outside;
-    if (to.outside_of == outside || is_whole) continue;
+    if (to.outside_of == outside || rule(f).box == ranges_of(to.buffer)) continue;
     copier_.copy_outside(current(from), to.buffer, rule(f).box);
     to.outside_of = outside;
     filled = true;

@@ -51,8 +51,6 @@ struct FieldRule {
   std::vector<int> may_overwrite = {};  ///< fields whose memory the output may take in place
   /// With an output: the field whose values lie outside of the box after it; -1: its own.
   int outside = -1;
-  /// With an output: the box holds points, too, that keep their values.
-  bool with_still = false;
   /// With an output: every step leaves the field in the user's memory, whatever its rows are like.
   bool stays = false;
 };

@@ -33,8 +33,8 @@ class RunSetup {
   [[nodiscard]] const std::vector<Ranges>& boxes() const { return boxes_; }
   /// Does a step compute all points of each field?
   [[nodiscard]] bool is_whole() const;
-  /// What the code of several steps may take for granted. `moves` as of tile.
-  [[nodiscard]] TileForm tile_form(bool moves = true) const;
+  /// Can all that a tile reads be given in_lines of the stepped box?
+  [[nodiscard]] bool has_lines(bool moves = true) const;
   /// How a step is computed.
   [[nodiscard]] const StepPlan& single() const { return single_; }
   /// How several steps at once are; null: they are not, and a line on standard error says why, if
@@ -51,12 +51,6 @@ class RunSetup {
   void plan_single_step();
   /// One step of in_place, or two.
   [[nodiscard]] StepPlan in_place(int steps) const;
-  /// Dimensions of which a tile may store the points beside the stepped box.
-  [[nodiscard]] std::uint32_t still_ends() const;
-  /// The points that a tile stores.
-  [[nodiscard]] Ranges tile_box(std::uint32_t still_ends) const;
-  /// Can all that a tile reads be given in_lines of `box`?
-  [[nodiscard]] bool has_lines(const Ranges& box, bool moves) const;
   /// Are all rows whole lines from the stepped box's first point on?
   [[nodiscard]] bool has_whole_lines() const;
   /// Are all points computed along the dimensions in which the step repeats? If not, says so.
