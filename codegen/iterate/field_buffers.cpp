@@ -102,13 +102,14 @@ FieldBuffers::FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<Fiel
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     slots_.push_back({fields_[f], static_cast<int>(f)});
     current_.push_back(static_cast<int>(f));
+    aligned_.push_back(rules[f].box);
   }
   if (!gpu_) return;
   // On a GPU rows that are not aligned cost more in each step than two copies.
   for (std::size_t f = 0; f < fields_.size(); ++f) {
-    if (rules[f].output < 0 || rules[f].stays || has_aligned_rows(fields_[f], rules[f].box)) continue;
+    if (rules[f].output < 0 || rules[f].stays || has_aligned_rows(fields_[f], aligned_[f])) continue;
     current_[f] = static_cast<int>(slots_.size());
-    slots_.push_back({aligned_like(fields_[f], rules[f].box), static_cast<int>(f)});
+    slots_.push_back({aligned_like(fields_[f], aligned_[f]), static_cast<int>(f)});
     copier_.copy(fields_[f], slots_.back().buffer, ranges_of(fields_[f]));
   }
 }
@@ -119,15 +120,15 @@ std::size_t FieldBuffers::outside_of(std::size_t field) const {
 
 int FieldBuffers::slot_for(std::size_t field) {
   const AnyBuffer& now = current(field);
-  const bool aligned = has_aligned_rows(now, rule(field).box);
+  const bool aligned = has_aligned_rows(now, aligned_[field]);
   const auto serves = [&](int place) {
     const AnyBuffer& buffer = in(place);
     return std::count(next_.begin(), next_.end(), place) == 0 && buffer.type() == now.type() &&
            ranges_of(buffer) == ranges_of(now) &&
-           (!gpu_ || !aligned || has_aligned_rows(buffer, rule(field).box));
+           (!gpu_ || !aligned || has_aligned_rows(buffer, aligned_[field]));
   };
   const int outside = slots_[static_cast<std::size_t>(current_[outside_of(field)])].outside_of;
-  const bool is_whole = rule(field).box == ranges_of(now);
+  const bool is_whole = rule(field).box == ranges_of(now) && !rule(field).with_still;
   // What lies outside of the box there may be the only copy of it.
   const auto is_needed_outside = [&](int place) {
     if (is_whole || slots_[static_cast<std::size_t>(place)].outside_of == outside) return false;
@@ -148,7 +149,7 @@ int FieldBuffers::slot_for(std::size_t field) {
     if (found < 0) found = place;
   }
   if (found >= 0) return found;
-  slots_.push_back({aligned_like(now, rule(field).box), -1});
+  slots_.push_back({aligned_like(now, aligned_[field]), -1});
   return static_cast<int>(slots_.size()) - 1;
 }
 
@@ -165,7 +166,9 @@ bool FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
     Slot& to = slots_[static_cast<std::size_t>(next_[f])];
     const std::size_t from = outside_of(f);
     const int outside = slots_[static_cast<std::size_t>(current_[from])].outside_of;
-    if (to.outside_of == outside || rule(f).box == ranges_of(to.buffer)) continue;
+    const bool is_whole = rule(f).box == ranges_of(to.buffer);
+    if (is_whole && rule(f).with_still) to.outside_of = outside;
+    if (to.outside_of == outside || is_whole) continue;
     copier_.copy_outside(current(from), to.buffer, rule(f).box);
     to.outside_of = outside;
     filled = true;

@@ -51,6 +51,8 @@ struct FieldRule {
   std::vector<int> may_overwrite = {};  ///< fields whose memory the output may take in place
   /// With an output: the field whose values lie outside of the box after it; -1: its own.
   int outside = -1;
+  /// With an output: the box holds points, too, that keep their values.
+  bool with_still = false;
   /// With an output: every step leaves the field in the user's memory, whatever its rows are like.
   bool stays = false;
 };
@@ -61,8 +63,8 @@ class FieldBuffers {
   /// Which memory each field is in: numbers without further meaning.
   using Places = std::vector<int>;
 
-  /// `fields`: the user's buffers, whose values they hold. `rules`: those of most steps. `copier`
-  /// outlives them.
+  /// `fields`: the user's buffers, whose values they hold. `rules`: those of most steps, whose boxes'
+  /// first points begin the rows of all memory that is not the user's. `copier` outlives them.
   FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<FieldRule>& rules, BoxCopier& copier);
 
   /// Chooses the memory of the next step and fills in what lies outside of the stepped boxes.
@@ -98,7 +100,8 @@ class FieldBuffers {
   BoxCopier& copier_;
   const bool gpu_;
   const std::vector<FieldRule>* rules_ = nullptr;
-  std::vector<Slot> slots_;  ///< the first are the user's, in the order of the fields
+  std::vector<Ranges> aligned_;  ///< boxes, by field, at whose first points rows are aligned
+  std::vector<Slot> slots_;      ///< the first are the user's, in the order of the fields
   Places current_, next_;
 };
 

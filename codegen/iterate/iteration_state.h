@@ -20,6 +20,7 @@ namespace mica {
 namespace iterate {
 class BoxCopier;  // codegen/iterate/field_buffers.h
 class Condition;
+struct TileForm;         // codegen/iterate/time_levels.h
 struct CompiledInPlace;  // codegen/iterate/in_place_step.h
 }  // namespace iterate
 
@@ -54,7 +55,7 @@ struct Iteration::State {
     std::shared_ptr<iterate::BoxCopier> copier;
     std::shared_ptr<const iterate::CompiledInPlace> in_place;  ///< where it is asked for
   };
-  /// A time tile, for the target, steps and stepped box (all of each field or not) that it was made for.
+  /// A time tile, for the target, steps and form that it was made for.
   struct Tile;
   /// Code of one schedule of the step. Runs of several threads share it.
   struct Code {
@@ -119,8 +120,8 @@ struct Iteration::State {
   [[nodiscard]] std::shared_ptr<const iterate::Condition> condition_for(const Expr& condition,
                                                                         const Target& target,
                                                                         const CallSite& at);
-  /// `whole` and `in_lines` as make_time_levels and compile_levels have them.
-  [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target, bool whole, bool in_lines);
+  [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target,
+                                                     const iterate::TileForm& form);
 };
 
 namespace iterate {

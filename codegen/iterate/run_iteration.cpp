@@ -185,7 +185,8 @@ IterationResult Iteration::run(const std::vector<RunInput>& fields, std::int64_t
                                const IterationOptions& options, CallSite at) {
   check_steps(options.first_step, steps, at);
   const Target target = options.target ? *options.target : Target::best();
-  const iterate::RunSetup given(*state_, fields, target, options.params, at);
+  const iterate::RunSetup given(*state_, fields, target, options.params, at,
+                                {steps, iterate::steps_between(*state_)});
   const auto state = iterate::tuned_for_run(state_, given, steps);
   Run run(state, given, options.first_step, steps, at);
   iterate::warn_of_limits(*state_, options.params);
@@ -204,7 +205,8 @@ IterationResult Iteration::run_until(const std::vector<RunInput>& fields, const 
   const Target target = options.target ? *options.target : Target::best();
   const auto compiled = state_->condition_for(condition, target, at);
   const std::int64_t at_once = std::min(options.check_every, options.max_steps);
-  const iterate::RunSetup given(*state_, fields, target, options.params, at);
+  const iterate::RunSetup given(*state_, fields, target, options.params, at,
+                                {options.max_steps, std::min(at_once, iterate::steps_between(*state_))});
   const auto state = iterate::tuned_for_run(state_, given, at_once);
   Run run(state, given, options.first_step, at_once, at);
   iterate::warn_of_limits(*state_, options.params);

@@ -178,8 +178,8 @@ std::vector<FieldRule> rules_of(const Iteration::State& s, const Plan& plan,
 }  // namespace
 
 RunSetup::RunSetup(Iteration::State& state, const std::vector<RunInput>& given, const Target& target,
-                   const std::vector<RunParam>& params, const CallSite& at)
-    : state_(&state), target_(target), at_(at), compiled_(state.compiled_for(target)) {
+                   const std::vector<RunParam>& params, const CallSite& at, const Pace& pace)
+    : state_(&state), target_(target), at_(at), pace_(pace), compiled_(state.compiled_for(target)) {
   fields_ = buffers_of(state, given, at);
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     given_.inputs.emplace_back(state.replacements[f].field, fields_[f], at);
@@ -275,11 +275,61 @@ bool RunSetup::has_whole_lines() const {
   });
 }
 
-bool RunSetup::has_lines(bool moves) const {
+// Most fields are aligned at the stepped box's first point, where single steps begin, so that there are
+// copies before the run and after it, and single steps between tiles are slower.
+bool RunSetup::pays_to_begin_at_fields(int steps) const {
+  constexpr std::int64_t kTilesOfTwoCopies = 32, kTilesOfAStep = 4;
+  const std::int64_t stretch = std::min(pace_.steps, pace_.stretch);
+  if (stretch / steps < kTilesOfAStep * (stretch % steps)) return false;
+  return pace_.steps / steps >= kTilesOfTwoCopies ||
+         std::all_of(fields_.begin(), fields_.end(),
+                     [](const AnyBuffer& f) { return has_aligned_rows(f, ranges_of(f)); });
+}
+
+std::uint32_t RunSetup::still_ends(int steps) const {
+  constexpr std::int64_t kMost = 4;  // more beside the box are cheaper to leave alone
+  const Ranges field = ranges_of(fields_.front());
+  const bool same = std::all_of(fields_.begin(), fields_.end(),
+                                [&](const auto& other) { return ranges_of(other) == field; });
+  if (!may_have_still_ends(target_, field.size()) || !same) return 0;
+  std::uint32_t still = 0;
+  for (std::size_t d = pays_to_begin_at_fields(steps) ? 0 : 1; d < field.size(); ++d) {
+    const auto [first, points] = field[d];
+    const auto& [min, extent] = boxes_.front()[d];
+    const std::int64_t before = min - first, after = points - extent - before;
+    const bool few = std::min(before, after) > 0 && std::max(before, after) <= kMost;
+    const bool repeats = d < state_->periods.repeats.size() && state_->periods.repeats[d];
+    // What has points beyond the fields may be read further beside the stepped box than they are.
+    const bool within =
+        std::all_of(given_.inputs.begin(), given_.inputs.end(), [&](const RunInput& input) {
+          if (input.buffer.dimensions() != static_cast<int>(field.size())) return true;
+          const BufferDim& dim = input.buffer.dim(static_cast<int>(d));
+          return dim.min >= first && dim.min + dim.extent <= first + points;
+        });
+    if (few && within && !repeats) still |= std::uint32_t{1} << d;
+  }
+  return still;
+}
+
+Ranges RunSetup::tile_box(std::uint32_t still_ends) const {
+  const Ranges field = ranges_of(fields_.front());
+  Ranges box = boxes_.front();
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    if ((still_ends >> d & 1) != 0) box[d] = field[d];
+  }
+  return box;
+}
+
+TileForm RunSetup::tile_form(int steps, bool moves) const {
+  TileForm form{.whole = is_whole(), .still_ends = moves ? still_ends(steps) : 0};
+  form.in_lines = has_lines(tile_box(form.still_ends), moves);
+  return form;
+}
+
+bool RunSetup::has_lines(const Ranges& box, bool moves) const {
   const Periods& periods = state_->periods;
   if (periods.any() && periods.repeats.front()) return target_.is_gpu() && has_whole_lines();
   if (!target_.is_gpu() || is_whole() || state_->reads->asks_for_row_ends()) return false;
-  const Ranges& box = boxes_.front();
   for (std::size_t i = 0; i < given_.inputs.size(); ++i) {
     const AnyBuffer& buffer = given_.inputs[i].buffer;
     if (buffer.dimensions() != fields_.front().dimensions()) continue;
@@ -318,7 +368,7 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
     return nullptr;
   }
   if (!repeats_whole()) return nullptr;
-  const auto made = state_->tile_for(target_, is_whole(), has_lines(moves));
+  const auto made = state_->tile_for(target_, tile_form(state_->tile_steps, moves));
   if (!made->compiled.why.empty()) note(made->compiled.why);
   return tile(*made);
 }
@@ -341,13 +391,15 @@ bool RunSetup::repeats_whole() const {
 std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) const {
   if (!repeats_whole()) return nullptr;
   auto tile = std::make_unique<StepPlan>();
-  if (made.in_lines && made.compiled.why.empty()) tile->lines_from = boxes_.front()[0].first;
+  const std::uint32_t still = made.form.still_ends;
+  const Ranges box = tile_box(still);
+  if (made.form.in_lines && made.compiled.why.empty()) tile->lines_from = box[0].first;
   tile->launches.push_back({made.compiled.executable, {}});
   tile->steps = made.steps;
   tile->rules = single_.rules;
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     tile->launches.front().fields.push_back(f);
-    tile->rules[f] = {.output = static_cast<int>(f), .box = boxes_.front()};
+    tile->rules[f] = {.output = static_cast<int>(f), .box = box, .with_still = still != 0};
     // What lies outside of a field that takes another's values is that one's, after as many steps.
     std::size_t from = f;
     for (int n = 0; n < tile->steps && state_->replacements[from].input; ++n) {

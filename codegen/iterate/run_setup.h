@@ -13,13 +13,20 @@
 namespace mica::iterate {
 
 /// What the steps of a run are made of.
+/// How long a run is.
+struct Pace {
+  static constexpr std::int64_t kMany = std::int64_t{1} << 40;
+  std::int64_t steps = kMany;    ///< of the whole run
+  std::int64_t stretch = kMany;  ///< between two looks at the fields
+};
+
 class RunSetup {
  public:
   /// `given`: the user's buffers of the fields, and other inputs. UserErrors: of compiling a step; a
   /// field that is missing, given twice, shares memory with another, or has another box than the one
   /// that it takes values from; an input that is not set, `over` beyond the buffers, no point left.
   RunSetup(Iteration::State& state, const std::vector<RunInput>& given, const Target& target,
-           const std::vector<RunParam>& params, const CallSite& at);
+           const std::vector<RunParam>& params, const CallSite& at, const Pace& pace = {});
   /// The same run under the schedule of `state`, which computes the same.
   [[nodiscard]] RunSetup scheduled_as(Iteration::State& state) const;
 
@@ -33,8 +40,8 @@ class RunSetup {
   [[nodiscard]] const std::vector<Ranges>& boxes() const { return boxes_; }
   /// Does a step compute all points of each field?
   [[nodiscard]] bool is_whole() const;
-  /// Can all that a tile reads be given in_lines of the stepped box?
-  [[nodiscard]] bool has_lines(bool moves = true) const;
+  /// What the code of so many steps at once may take for granted. `moves` as of tile.
+  [[nodiscard]] TileForm tile_form(int steps, bool moves = true) const;
   /// How a step is computed.
   [[nodiscard]] const StepPlan& single() const { return single_; }
   /// How several steps at once are; null: they are not, and a line on standard error says why, if
@@ -51,6 +58,14 @@ class RunSetup {
   void plan_single_step();
   /// One step of in_place, or two.
   [[nodiscard]] StepPlan in_place(int steps) const;
+  /// Dimensions of which a tile of so many steps may store the points beside the stepped box.
+  [[nodiscard]] std::uint32_t still_ends(int steps) const;
+  /// Is it worth to have rows aligned at the fields' first points, where a tile that stores them begins?
+  [[nodiscard]] bool pays_to_begin_at_fields(int steps) const;
+  /// The points that a tile stores.
+  [[nodiscard]] Ranges tile_box(std::uint32_t still_ends) const;
+  /// Can all that a tile reads be given in_lines of `box`?
+  [[nodiscard]] bool has_lines(const Ranges& box, bool moves) const;
   /// Are all rows whole lines from the stepped box's first point on?
   [[nodiscard]] bool has_whole_lines() const;
   /// Are all points computed along the dimensions in which the step repeats? If not, says so.
@@ -60,6 +75,7 @@ class RunSetup {
   Iteration::State* state_;
   Target target_;
   CallSite at_;
+  Pace pace_;
   Iteration::State::Compiled compiled_;
   std::vector<AnyBuffer> fields_;
   RunOptions given_;

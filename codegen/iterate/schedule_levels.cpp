@@ -274,9 +274,17 @@ CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, c
 }  // namespace mica::iterate
 
 namespace mica {
+namespace {
+
+iterate::TimeLevels usual_levels(const Iteration::State& state, const Target& target) {
+  return iterate::make_time_levels(state, state.tile_steps, iterate::usual_form(state, target),
+                                   state.tile_where);
+}
+
+}  // namespace
 
 std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const Target& target,
-                                                                         bool whole, bool in_lines) {
+                                                                         const iterate::TileForm& form) {
   const std::lock_guard lock(code->compiling);
   std::vector<std::shared_ptr<const Tile>>& tiles = code->tiles;
   const std::vector<Schedule> schedules{outputs.front().func.schedule()};
@@ -284,26 +292,25 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
     return tile->steps != tile_steps || (tile->target == target && tile->schedules != schedules);
   });
   for (const auto& tile : tiles) {
-    if (tile->target == target && tile->whole == whole && tile->in_lines == in_lines) return tile;
+    if (tile->target == target && tile->form == form) return tile;
   }
   auto tile = std::make_shared<Tile>();
   tile->target = target;
   tile->steps = tile_steps;
-  tile->whole = whole;
-  tile->in_lines = in_lines;
+  tile->form = form;
   tile->schedules = schedules;
-  tile->levels = iterate::make_time_levels(*this, tile_steps, whole, tile_where);
-  tile->compiled = iterate::compile_levels(*this, tile->levels, target, in_lines);
+  tile->levels = iterate::make_time_levels(*this, tile_steps, form, tile_where);
+  tile->compiled = iterate::compile_levels(*this, tile->levels, target, form.in_lines);
   tiles.push_back(tile);
   return tile;
 }
 
 std::string Iteration::compile_to_ptx(int sm) const {
   if (state_->tile_steps < 2) return mica::compile_to_ptx(state_->funcs(), sm);
-  iterate::TimeLevels tile =
-      iterate::make_time_levels(*state_, state_->tile_steps, state_->periods.any(), state_->tile_where);
+  const Target target{Backend::Cuda, 0};
+  iterate::TimeLevels tile = usual_levels(*state_, target);
   std::string ptx;
-  iterate::schedule_levels(*state_, tile, Target{Backend::Cuda, 0}, true,
+  iterate::schedule_levels(*state_, tile, target, true,
                            [&](const Func& last) { ptx = mica::compile_to_ptx(last, sm); });
   return ptx;
 }
@@ -315,8 +322,7 @@ Func Iteration::steps_at_once(const Target& target, CallSite at) const {
         "more",
         at);
   }
-  iterate::TimeLevels tile =
-      iterate::make_time_levels(*state_, state_->tile_steps, state_->periods.any(), state_->tile_where);
+  iterate::TimeLevels tile = usual_levels(*state_, target);
   // What is refused is refused here.
   iterate::schedule_levels(*state_, tile, target, true,
                            [&](const Func& last) { (void)mica::print_loop_nest({last}, target); });
@@ -331,8 +337,7 @@ std::string Iteration::print_loop_nest(const Target& target) const {
   }
   const std::string step = mica::print_loop_nest(state_->funcs(), target);
   if (state_->tile_steps < 2) return step;
-  iterate::TimeLevels tile =
-      iterate::make_time_levels(*state_, state_->tile_steps, state_->periods.any(), state_->tile_where);
+  iterate::TimeLevels tile = usual_levels(*state_, target);
   std::string levels;
   const std::string why = iterate::schedule_levels(*state_, tile, target, true, [&](const Func& last) {
     levels = mica::print_loop_nest({last}, target);

@@ -41,7 +41,8 @@ StepRuns::StepRuns(const Iteration::State& state, const Iteration::State::Compil
       options_(std::move(options)),
       stretch_(stretch),
       at_(at),
-      buffers_(fields_of(state, options_), single.rules, *compiled.copier) {
+      buffers_(fields_of(state, options_), tile == nullptr ? single.rules : tile->rules,
+               *compiled.copier) {
   single_.plan = std::move(single);
   if (tile == nullptr) return;
   tile_ = std::make_unique<Way>();

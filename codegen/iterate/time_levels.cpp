@@ -36,12 +36,12 @@ void define(Func& func, const std::vector<Expr>& args, const std::vector<Expr>& 
 
 class LevelMaker {
  public:
-  LevelMaker(const Iteration::State& state, TimeLevels& tile, bool whole)
+  LevelMaker(const Iteration::State& state, TimeLevels& tile, const TileForm& form)
       : state_(state),
         step_func_(state.outputs.front().func.function()),
         tile_(tile),
-        whole_(whole),
-        holds_(!whole || state.periods.any()),
+        form_(form),
+        holds_(!form.whole || state.periods.any()),
         funcs_(collect_graph({step_func_}).funcs),
         still_(
             [this](const Expr& e) -> std::optional<Expr> {
@@ -76,7 +76,7 @@ class LevelMaker {
     std::vector<Expr> kept;
     for (std::size_t v = 0; v < values.size(); ++v) {
       const std::size_t field = state_.outputs.front().fields[v];
-      const Expr inside = whole_ ? Expr() : stepped(args);
+      const Expr inside = form_.whole ? Expr() : stepped(args);
       kept.push_back(inside.defined() ? select(inside, values[v], now_[field](args)) : values[v]);
     }
     define(level, args, kept);
@@ -95,9 +95,16 @@ class LevelMaker {
     now_ = std::move(next);
   }
 
-  /// The last step, over the stepped box alone.
+  /// The last step, over the stepped box alone or, where its ends are still, beside it.
   void finish(int number) {
-    const std::vector<Expr> args = args_of(*step_func_), values = values_of(number);
+    const std::vector<Expr> args = args_of(*step_func_);
+    std::vector<Expr> values = values_of(number);
+    if (form_.still_ends != 0) {
+      for (std::size_t v = 0; v < values.size(); ++v) {
+        values[v] = select(stepped(args), values[v], now_[state_.outputs.front().fields[v]](args));
+      }
+      tile_.last.function()->still_ends = form_.still_ends;
+    }
     define(tile_.computed, args, values);
     for (const Replacement& r : state_.replacements) {
       if (r.input) {
@@ -280,7 +287,7 @@ class LevelMaker {
   const Iteration::State& state_;
   std::shared_ptr<FunctionData> step_func_;
   TimeLevels& tile_;
-  bool whole_;
+  TileForm form_;
   bool holds_;                                        ///< fields are read beyond their boxes
   std::vector<std::shared_ptr<FunctionData>> funcs_;  ///< that the step reads, producers first
   std::set<const FunctionData*> varying_, of_fields_, far_;
@@ -304,7 +311,22 @@ std::vector<Func*> TimeLevels::all() {
   return funcs;
 }
 
-TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole, const CallSite& at) {
+bool may_have_still_ends(const Target& target, std::size_t dimensions) {
+  return target.is_gpu() && dimensions > 2;
+}
+
+TileForm usual_form(const Iteration::State& state, const Target& target) {
+  TileForm form{.whole = state.periods.any(), .in_lines = true};
+  const std::size_t dimensions = state.outputs.front().func.args().size();
+  if (!may_have_still_ends(target, dimensions) || form.whole) return form;
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    form.still_ends |= std::uint32_t{1} << d;
+  }
+  return form;
+}
+
+TimeLevels make_time_levels(const Iteration::State& state, int steps, const TileForm& form,
+                            const CallSite& at) {
   if (state.outputs.size() > 1) {
     throw UserError("time_tile needs a step of one Func, but " + state.outputs[0].func.name() + " and " +
                         state.outputs[1].func.name() +
@@ -325,7 +347,7 @@ TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole
   TimeLevels tile;
   tile.last = Func(func.name() + ".t" + std::to_string(steps));
   tile.computed = Func(tile.last.name() + ".computed");
-  LevelMaker maker(state, tile, whole);
+  LevelMaker maker(state, tile, form);
   for (int n = 0; n + 1 < steps; ++n) maker.step(n);
   maker.finish(steps - 1);
   return tile;

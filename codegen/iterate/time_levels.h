@@ -27,6 +27,23 @@
 
 namespace mica::iterate {
 
+/// What the code of several steps at once takes for granted of a run.
+struct TileForm {
+  bool whole = false;     ///< the stepped box is all of each field
+  bool in_lines = false;  ///< as of compile_levels
+  /// Dimensions, a bit each, along which the tile stores the points on either side of the stepped box,
+  /// too, which no step changes: as many as a step reads there, or more. Tiles at the box's ends then
+  /// need nothing beyond their own points:
+  ///
+  ///      0           tiles of 12 points, of which 2 on either side are others', a box of 26 and 1 point
+  ///      [..........--]           on either side: 2 tiles end where 3 would be needed
+  ///              [--........--]
+  ///                      [--..........]
+  ///                                  27
+  std::uint32_t still_ends = 0;
+  friend bool operator==(const TileForm&, const TileForm&) = default;
+};
+
 /// The algorithm of a time tile of a step with one Func.
 struct TimeLevels {
   /// Its value i is what the field of replacement i holds after all steps.
@@ -60,9 +77,17 @@ struct TimeLevels {
   [[nodiscard]] std::vector<Func*> all();
 };
 
-/// `steps` steps of the Iteration. `whole`: the stepped box is all of each field.
+/// `steps` steps of the Iteration.
 /// UserError at `at` for an Iteration whose step is computed by several Funcs, or has updates.
-TimeLevels make_time_levels(const Iteration::State& state, int steps, bool whole, const CallSite& at);
+TimeLevels make_time_levels(const Iteration::State& state, int steps, const TileForm& form,
+                            const CallSite& at);
+/// That of most runs, whose fields have points on either side of the stepped box where the step does not
+/// repeat.
+TileForm usual_form(const Iteration::State& state, const Target& target);
+/// May tiles have still ends? In three dimensions, where those of a row are few: the thousands of
+/// columns of two would have one tile in some seventy less, for a choice at each of the last level's
+/// points.
+bool may_have_still_ends(const Target& target, std::size_t dimensions);
 
 /// Points of a tile of several steps on the host along the first, the second and the slowest dimension;
 /// 0: all of them.
@@ -97,7 +122,7 @@ namespace mica {
 struct Iteration::State::Tile {
   Target target;
   int steps = 1;
-  bool whole = false, in_lines = false;
+  iterate::TileForm form;
   std::vector<Schedule> schedules;  ///< of the step, when the tile was made
   iterate::TimeLevels levels;
   iterate::CompiledLevels compiled;

@@ -34,13 +34,13 @@ bool fits_registers(const Executable& executable) {
 
 /// Compiles the step as it was tuned. False where it is refused (the user did not write it, so that is
 /// no error of the user's), and where nobody has `measured` it and it needs too many registers.
-bool compile_tuned(const Iteration::State& state, Tuned& tuned, bool in_lines, bool measured) {
+bool compile_tuned(const Iteration::State& state, const RunSetup& setup, Tuned& tuned, bool measured) {
   tuned.code = std::make_shared<Iteration::State::Code>();
   try {
     const auto run = state.scheduled_as(tuned.outputs, tuned.steps, tuned.code);
     (void)run->compiled_for(tuned.target);
     if (tuned.steps == 1) return true;
-    const auto tile = run->tile_for(tuned.target, tuned.whole, in_lines);
+    const auto tile = run->tile_for(tuned.target, setup.tile_form(tuned.steps));
     if (!tile->compiled.why.empty()) tuned.steps = 1;
     return measured || (tuned.steps > 1 && fits_registers(tile->compiled.executable));
   } catch (const UserError&) {
@@ -49,7 +49,8 @@ bool compile_tuned(const Iteration::State& state, Tuned& tuned, bool in_lines, b
 }
 
 /// Compiles the first that will do of what was found, as soon as that pays: `steps` are run now.
-void compile_found(const Iteration::State& state, Tuned& tuned, bool in_lines, std::int64_t steps) {
+void compile_found(const Iteration::State& state, const RunSetup& setup, Tuned& tuned,
+                   std::int64_t steps) {
   constexpr std::size_t kMostTries = 3;
   if (tuned.found == nullptr) return;
   tuned.ran += static_cast<double>(steps);
@@ -59,7 +60,7 @@ void compile_found(const Iteration::State& state, Tuned& tuned, bool in_lines, s
   for (std::size_t i = 0; i < std::min(found->ways.size(), kMostTries); ++i) {
     tuned.outputs = found->ways[i].outputs;
     tuned.steps = found->ways[i].steps;
-    if (compile_tuned(state, tuned, in_lines, found->measured)) return;
+    if (compile_tuned(state, setup, tuned, found->measured)) return;
     tuned.outputs.clear();
   }
 }
@@ -83,7 +84,7 @@ std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration:
     known = state->tuned.insert(known, {target, setup.boxes(), whole, {}, 1, nullptr, nullptr});
     known->found = std::make_shared<const TunedRun>(tuned_steps(*state, setup));
   }
-  compile_found(*state, *known, setup.has_lines(), at_once);
+  compile_found(*state, setup, *known, at_once);
   if (known->outputs.empty()) return state;
   const bool several = known->steps <= at_once && state->sources.empty() && state->receivers.empty();
   // The step of a tile is no schedule for single ones.

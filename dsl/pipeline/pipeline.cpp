@@ -436,6 +436,7 @@ class PipelineMaker {
     copy->is_scalar = f.is_scalar;
     copy->types = f.types;
     copy->held = f.held;
+    copy->still_ends = f.still_ends;
     for (std::size_t i = 0; i < f.definitions.size(); ++i) {
       const Definition& definition = f.definitions[i];
       Definition d;

@@ -115,8 +115,11 @@ std::string cannot_overlap(const std::string& func, const std::string& dim, bool
 
 // Blocks of 12 points of which 2 on either side are others':
 //
-//   before  x = block*12 + inner          inside: x < n
-//   after   x = block*8 - 2 + inner       inside: x < n, inner >= 2, inner < 10
+//   before      x = block*12 + inner          inside: x < n
+//   after       x = block*8 - 2 + inner       inside: x < n, inner >= 2, inner < 10
+//   still ends  x = block*8 + inner           inside: the same, but the first block has its first
+//   points,
+//                                             too, and the last one its last
 void LoopVars::add_overlap(const std::string& dim, const Root& root) {
   const auto whole = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; };
   analysis::Linear inner = analysis::linearize(simplify(offset_at(dim, 0)));
@@ -147,6 +150,7 @@ void LoopVars::add_overlap(const std::string& dim, const Root& root) {
   }
   overlap.before = whole(root.before, lanes);
   overlap.after = whole(root.after, lanes);
+  overlap.still_ends = root.still_ends;
   const std::int64_t own = overlap.points - overlap.before - overlap.after;
   if (own < 1) {
     throw UserError("a block of " + prefix_ + " has " + std::to_string(overlap.points) +
@@ -159,20 +163,30 @@ void LoopVars::add_overlap(const std::string& dim, const Root& root) {
   }
   std::erase_if(guards_, is_of_dim);
   overlaps_[dim] = overlap;
+  const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
+  const Expr points = overlap.still_ends
+                          ? max(root.extent - number(overlap.before + overlap.after), number(1))
+                          : root.extent;
+  const Expr count = simplify((points + number(own - 1)) / number(own));
   for (Loop& loop : loops_) {
-    if (loop.name == overlap.block) {
-      loop.extent = simplify((root.extent + make_const(Int(32), own - 1)) / make_const(Int(32), own));
-    }
+    if (loop.name == overlap.block) loop.extent = count;
   }
   guards_.push_back({simplify(value(dim) - root.base), root.extent, names});
   // The first of a vector's points says whether all are inside.
-  names.erase(overlap.block);
   names.erase(vector);
-  const Expr place = substitute(analysis::to_expr(inner), vector, make_const(Int(32), std::int64_t{0}));
-  const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
-  guards_.push_back({simplify(place), number(overlap.points - overlap.after), names});
-  guards_.push_back({simplify(number(overlap.points - lanes) - place),
-                     number(overlap.points - lanes - overlap.before + 1), names});
+  if (!overlap.still_ends) names.erase(overlap.block);
+  const auto at_end = [&](const Expr& block, std::int64_t n) {
+    return overlap.still_ends ? select(make_var(overlap.block) == block, number(n), number(0))
+                              : number(0);
+  };
+  const Expr place = substitute(analysis::to_expr(inner), vector, number(0));
+  guards_.push_back({simplify(place),
+                     simplify(number(overlap.points - overlap.after) + at_end(count - 1, overlap.after)),
+                     names});
+  guards_.push_back(
+      {simplify(number(overlap.points - lanes) - place),
+       simplify(number(overlap.points - lanes - overlap.before + 1) + at_end(number(0), overlap.before)),
+       names});
 }
 
 Expr LoopVars::moved(const std::string& dim) const {
@@ -180,7 +194,7 @@ Expr LoopVars::moved(const std::string& dim) const {
   if (found == overlaps_.end()) return make_const(Int(32), std::int64_t{0});
   const Overlap& overlap = found->second;
   return make_var(overlap.block) * make_const(Int(32), overlap.before + overlap.after) +
-         make_const(Int(32), overlap.before);
+         make_const(Int(32), overlap.still_ends ? std::int64_t{0} : overlap.before);
 }
 
 void LoopVars::add_step_guards() {

@@ -37,6 +37,8 @@ class LoopVars {
     /// its own (codegen/plan/frame/common_frame.h).
     std::int64_t before = 0, after = 0;
     SourceLocation overlaps = {};  ///< the directive that asks for it
+    /// The first block needs nothing before its own points, and the last one nothing behind them.
+    bool still_ends = false;
   };
   /// Loops have the names that loop_name gives them for `prefix`, the Func or "f.u1". `of_fixed_size`:
   /// intervals have constant sizes where splits do, though they may then reach past the last points.
@@ -65,6 +67,7 @@ class LoopVars {
   struct Overlap {
     std::string block;  ///< the loop
     std::int64_t points = 0, before = 0, after = 0;
+    bool still_ends = false;  ///< the first and the last points of all are own ones of their blocks
   };
   [[nodiscard]] const std::map<std::string, Overlap>& overlaps() const { return overlaps_; }
   /// Names by which values and guards know where a block's chunk of a march begins and ends, counted

@@ -1,0 +1,154 @@
+// Time tiles on a GPU whose fields have points beside the stepped box: tiles store these, too, and those
+// at the ends reach no further. The bits are those of single steps.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codegen/iterate/iteration.h"
+#include "fuzz/random_data.h"
+#include "tests/support/check_targets.h"
+#include "tests/support/compare.h"
+
+namespace mica::test {
+namespace {
+
+const Var x("x"), y("y"), z("z");
+
+void columns(Func& next) {
+  next.gpu_tile(x, y, 32, 4).vectorize(x, 2).unroll(y, 3).march(z, 8).scatter(z);
+}
+void wide(Func& next) { next.gpu_tile(x, y, 32, 4).vectorize(x, 4).unroll(y, 3).march(z, 8); }
+void gathered(Func& next) { next.gpu_tile(x, y, 32, 4).vectorize(x, 2).unroll(y, 3).march(z, 8); }
+
+/// `make()` is a step's Iteration, on the same Vars each time. Its fields, of one box, hold other random
+/// values each, beside the stepped box as well.
+template <typename Make>
+void expect_steps(const Make& make, Type type, const Box& box, int fields, int tile, int steps) {
+  for (const Target& target : gpu_targets()) {
+    std::vector<AnyBuffer> plain, tiled;
+    for (int f = 0; f < fields; ++f) {
+      plain.push_back(buffer_over(type, box));
+      fill_random(plain.back(), 11 + static_cast<std::uint64_t>(f));
+      tiled.push_back(plain.back().copy());
+    }
+    make().run_plain(plain, steps);
+    testing::internal::CaptureStderr();
+    make().run_tiled(tiled, steps, tile, target);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "the levels are in one kernel";
+    for (int f = 0; f < fields; ++f) {
+      EXPECT_TRUE(same_bits(plain[static_cast<std::size_t>(f)], tiled[static_cast<std::size_t>(f)]))
+          << "field " << f << ", tiles of " << tile << " steps on " << to_string(target);
+    }
+  }
+}
+
+/// An Iteration, its fields, and what else it reads.
+struct Case {
+  std::vector<ImageParam> fields;
+  Func next;
+  std::vector<Replacement> pairs;
+  void (*schedule)(Func&);
+  std::vector<RunInput> others = {};
+  std::int64_t every = 0;  ///< a callback that looks at the fields
+
+  [[nodiscard]] std::vector<RunInput> inputs(const std::vector<AnyBuffer>& buffers) const {
+    std::vector<RunInput> all;
+    for (std::size_t f = 0; f < fields.size(); ++f) all.emplace_back(fields[f], buffers[f]);
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  }
+  void run_plain(const std::vector<AnyBuffer>& buffers, int steps) const {
+    Iteration(pairs).run(inputs(buffers), steps, {.target = Target::host()});
+  }
+  void run_tiled(const std::vector<AnyBuffer>& buffers, int steps, int tile, const Target& target) {
+    schedule(next);
+    Iteration iteration(pairs);
+    iteration.time_tile(tile);
+    if (every > 0) iteration.every(every, [](const RunningIteration& now) { (void)now.steps_done(); });
+    iteration.run(inputs(buffers), steps, {.target = target});
+  }
+};
+
+Case heat(int radius, std::int64_t every = 0) {
+  const ImageParam u(Float(32), 3, "u");
+  Expr sum = 0.37F * u(x, y, z);
+  float weight = 0.01F;
+  for (int away = 1; away <= radius; ++away) {
+    for (const int to : {-away, away}) {
+      sum = sum + (weight += 0.007F) * u(x + to, y, z);
+      sum = sum + (weight += 0.007F) * u(x, y + to, z);
+      sum = sum + (weight += 0.007F) * u(x, y, z + to);
+    }
+  }
+  Func next("next");
+  next(x, y, z) = sum;
+  return {{u}, next, {{u, next}}, columns, {}, every};
+}
+
+// Rows that begin where a line of memory does, as the fields have them.
+TEST(TimeTileEnds, OfFieldsThatFillTheirTilesToTheLastPoint) {
+  // Tiles of 64 columns and 12 rows that overlap by four: of 124 columns there are two, of 128 three.
+  expect_steps([] { return heat(1); }, Float(32), {{0, 124}, {-2, 20}, {1, 19}}, 1, 2, 4);
+  expect_steps([] { return heat(1); }, Float(32), {{0, 128}, {-2, 21}, {1, 19}}, 1, 2, 4);
+  expect_steps([] { return heat(2); }, Float(32), {{7, 64}, {0, 30}, {1, 12}}, 1, 2, 4);
+}
+
+// Others come into memory of Mica's where 32 tiles and more pay for it.
+TEST(TimeTileEnds, OfRowsThatAreCopied) {
+  expect_steps([] { return heat(1); }, Float(32), {{0, 61}, {0, 13}, {0, 7}}, 1, 2, 65);
+}
+
+TEST(TimeTileEnds, SayHowManyTilesThereAre) {
+  Case made = heat(1);
+  columns(made.next);
+  Iteration iteration(made.pairs);
+  iteration.time_tile(2);
+  const std::string loops = iteration.print_loop_nest(Target::gpu_emulator());
+  EXPECT_NE(loops.find("(max(next·t2.extent.0 - 4, 1) + 59)/60"), std::string::npos) << loops;
+}
+
+TEST(TimeTileEnds, OfFieldsThatAreLookedAtBetweenSteps) {
+  for (const std::int64_t every :
+       {5, 9}) {  // with few single steps between tiles rows begin at the fields
+    expect_steps([&] { return heat(1, every); }, Float(32), {{0, 72}, {0, 20}, {0, 12}}, 1, 2, 19);
+  }
+}
+
+// A wave's two fields differ beside the stepped box, and each takes what the other has there.
+TEST(TimeTileEnds, OfLinkedFields) {
+  const auto wave = [] {
+    const ImageParam before(Float(32), 3, "before"), now(Float(32), 3, "now");
+    Func next("next");
+    next(x, y, z) = 1.6F * now(x, y, z) - before(x, y, z) +
+                    0.1F * (now(x - 1, y, z) + now(x + 1, y, z) + now(x, y - 1, z) + now(x, y + 1, z) +
+                            now(x, y, z - 1) + now(x, y, z + 1));
+    return Case{{before, now}, next, {{before, now}, {now, next}}, gathered};
+  };
+  expect_steps(wave, Float(32), {{0, 72}, {0, 20}, {0, 9}}, 2, 2, 9);
+  expect_steps(wave, Float(32), {{0, 72}, {0, 20}, {0, 9}}, 2, 3, 6);
+}
+
+// c is read further beside a point than the field, and has the points for it: what a level reads of it
+// at the field's ends lies before them.
+TEST(TimeTileEnds, OfACoefficientThatIsReadFurtherThanTheField) {
+  for (const std::int64_t more : {0, 4}) {
+    AnyBuffer speed =
+        buffer_over(Float(32), {{-more, 72 + 2 * more}, {-more, 24 + 2 * more}, {-more, 12 + 2 * more}});
+    fill_random(speed, 3);
+    const auto step = [&] {
+      const ImageParam u(Float(32), 3, "u"), c(Float(32), 3, "c");
+      Func next("next");
+      next(x, y, z) = 0.5F * u(x, y, z) +
+                      0.2F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) + u(x, y + 1, z)) *
+                          (c(x - 4, y, z) + c(x + 3, y + 2, z)) +
+                      0.1F * (u(x, y, z - 1) + u(x, y, z + 1));
+      return Case{{u}, next, {{u, next}}, wide, {{c, speed}}};
+    };
+    expect_steps(step, Float(32), {{0, 72}, {0, 24}, {0, 12}}, 1, 2, 4);
+  }
+}
+
+}  // namespace
+}  // namespace mica::test
