@@ -21,12 +21,12 @@ const Var x("x"), y("y");
 struct Stencil {
   Type type;
   int radius = 1;
-  bool box = false;
+  bool box = false, upwind = false;  ///< upwind: of rows, those up to the point's own
 
   [[nodiscard]] Func step(const ImageParam& u) const {
     Expr sum;
     int k = 0;
-    for (int dy = -radius; dy <= radius; ++dy) {
+    for (int dy = -radius; dy <= (upwind ? 0 : radius); ++dy) {
       for (int dx = -radius; dx <= radius; ++dx) {
         if (!box && dx != 0 && dy != 0) continue;
         const Expr term = cast(type, Expr(0.04 + 0.003 * k++)) * u(x + dx, y + dy);
@@ -109,6 +109,21 @@ TEST(TimeTileRows, OfFewPoints) {
     expect_steps({Float(32)}, extents, tile, tile + 1, [](Func& next, const ImageParam&) {
       next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y);
     });
+  }
+}
+
+// So many first steps of a strip are loops, of sums that are cut, of three rows kept and of two.
+TEST(TimeTileRows, OfManyStepsAtOnce) {
+  for (const std::int64_t rows : {1 + 2, 61}) {
+    expect_steps({Float(32)}, {200, rows}, 12, 13, [](Func& next, const ImageParam&) {
+      next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16).scatter(y);
+    });
+    expect_steps({Float(32)}, {200, rows}, 7, 8, [](Func& next, const ImageParam&) {
+      next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16);
+    });
+    expect_steps(
+        {.type = Float(32), .upwind = true}, {200, rows}, 10, 10,
+        [](Func& next, const ImageParam&) { next.gpu_tile(x, 32).vectorize(x, 4).march(y, 16); });
   }
 }
 
