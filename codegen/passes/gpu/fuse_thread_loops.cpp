@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
@@ -56,6 +57,15 @@ struct Memory {
   std::string stage;
   ir::Kept kept = ir::Kept::Points;
   planning::MemoryOrder order;
+  /// The age of an access from which on it is like all older ones.
+  [[nodiscard]] std::int64_t oldest() const {
+    constexpr std::int64_t kLongestRing = 64;
+    std::int64_t oldest = 0;
+    for (const std::int64_t distance : {order.filled, order.reused, order.refilled}) {
+      if (distance <= kLongestRing) oldest = std::max(oldest, distance);  // longer: never met
+    }
+    return oldest;
+  }
 };
 using Memories = std::map<std::string, Memory>;
 
@@ -99,7 +109,9 @@ class Pending {
   void arrive(const Memories& memories) {
     for (auto& [name, ages] : writes_) {
       const planning::MemoryOrder& order = memories.at(name).order;
-      if (order.arrives_early && ages.erase(order.filled - 1) > 0) ages.insert(kOldest);
+      if (order.arrives_early && ages.erase(order.filled - 1) > 0) {
+        ages.insert(memories.at(name).oldest());
+      }
     }
   }
   // Another plane is begun.
@@ -109,7 +121,7 @@ class Pending {
         const Memory& memory = memories.at(name);
         if (memory.stage != plane.func || memory.kept != plane.kept) continue;
         std::set<std::int64_t> older;
-        for (auto age : ages) older.insert(std::min(age + 1, kOldest));
+        for (auto age : ages) older.insert(std::min(age + 1, memory.oldest()));
         ages = std::move(older);
       }
     }
@@ -143,7 +155,6 @@ class Pending {
   }
 
  private:
-  static constexpr std::int64_t kOldest = 64;  // no ring is longer
   using Ages = std::map<std::string, std::set<std::int64_t>>;
   static void keep(Ages& into, const Ages& other) {
     for (const auto& [name, ages] : other) into[name].insert(ages.begin(), ages.end());
@@ -252,11 +263,22 @@ class Fuser {
         s, [&](const ir::Stmt& child) { add_effects(child, all); }, nullptr);
     return all;
   }
+  // Those on shared memory: no thread reads what another wrote to global memory in the same kernel. Of
+  // statements that live as long as this; loops ask for theirs several times.
+  const Effects& shared_effects(const ir::Stmt& s) {
+    const auto [known, is_new] = effects_.try_emplace(&s.node());
+    if (is_new) known->second = in_shared(effects(s));
+    return known->second;
+  }
   /// What `s` itself does, statements inside it left out.
-  Effects own_effects(const ir::Stmt& s) const {
-    Effects own;
-    add_effects(s, own);
-    return own;
+  const Effects& own_shared_effects(const ir::Stmt& s) {
+    const auto [known, is_new] = own_effects_.try_emplace(&s.node());
+    if (is_new) {
+      Effects own;
+      add_effects(s, own);
+      known->second = in_shared(std::move(own));
+    }
+    return known->second;
   }
   void add_effects(const ir::Stmt& s, Effects& p) const {
     for (const ir::ArrayUse& use : ir::array_uses(s)) {
@@ -279,6 +301,7 @@ class Fuser {
   }
 
   // ---- inside a block ------------------------------------------------------------------------------
+  // Nothing is `made` where only what is pending is asked for: the result is then of no use.
   ir::Stmt run_block(const ir::Stmt& s, Pending& pending) {
     if (!s.defined()) return s;
     if (const auto* block = s.as<ir::Block>()) {
@@ -308,10 +331,10 @@ class Fuser {
       return body.defined() ? ir::make_stmt(ir::Produce{produce->func, body, false, produce->kept})
                             : body;
     }
-    if (!has_thread_loops(s)) return stage(one_thread(s), effects(s), pending);
+    if (!has_thread_loops(s)) return stage(s, pending, [&] { return one_thread(s); });
     ir::Stmt inside;
     if (auto nest = thread_nest(s, inside); !nest.empty()) {
-      return stage(thread_code(nest, inside), effects(s), pending);
+      return stage(s, pending, [&] { return thread_code(nest, inside); });
     }
     if (const auto* let = s.as<ir::LetStmt>()) {
       return ir::make_stmt(ir::LetStmt{let->name, let->value, run_block(let->body, pending)});
@@ -322,12 +345,14 @@ class Fuser {
     // What one iteration leaves pending meets the next iteration's start.
     Pending start = pending;
     Pending before;
+    const bool made = std::exchange(made_, false);
     do {
       before = start;
       Pending end = start;
       run_block(loop->body, end);
       start.add(end);
     } while (before != start);
+    made_ = made;
     ir::Stmt body = run_block(loop->body, start);
     pending.add(start);
     return ir::make_stmt(ir::For{loop->name, loop->min, loop->extent, loop->kind, body, loop->rolled});
@@ -349,19 +374,18 @@ class Fuser {
 
   /// Does a statement of a branch conflict with what is pending before it? Not if the branch waits for
   /// copies.
-  Meets meets_in_order(const ir::Stmt& branch, Pending pending) const {
+  Meets meets_in_order(const ir::Stmt& branch, Pending pending) {
     Meets meets = Meets::Nobody;
     bool waits = false;
     const auto check = [&](const ir::Stmt& s) {
       if (const auto* made = s.as<ir::Produce>()) pending.begin_plane(*made, memories_);
       waits = waits || s.as<ir::CopyWait>() || s.as<ir::BulkWait>();
-      meets = std::max(meets, pending.conflicts(in_shared(own_effects(s)), memories_));
+      meets = std::max(meets, pending.conflicts(own_shared_effects(s), memories_));
     };
     ir::walk(branch, check, nullptr);
     return waits ? Meets::Nobody : meets;
   }
 
-  // No thread reads what another wrote to global memory in the same kernel.
   [[nodiscard]] Effects in_shared(Effects effects) const {
     for (auto* names : {&effects.reads, &effects.writes, &effects.bulk_writes}) {
       std::erase_if(*names, [this](const std::string& name) { return memories_.count(name) == 0; });
@@ -369,8 +393,9 @@ class Fuser {
     return effects;
   }
 
-  ir::Stmt stage(const ir::Stmt& code, const Effects& all, Pending& pending) const {
-    const Effects effects = in_shared(all);
+  ir::Stmt stage(const ir::Stmt& s, Pending& pending, FunctionRef<ir::Stmt()> make) {
+    const Effects& effects = shared_effects(s);
+    const ir::Stmt code = made_ ? make() : s;
     const Meets who = pending.conflicts(effects, memories_);
     if (who == Meets::Nobody) {
       pending.add(effects);
@@ -450,6 +475,8 @@ class Fuser {
   Names private_;
   const planning::KernelPlan* plan_;
   Memories memories_;
+  std::map<const void*, Effects> effects_, own_effects_;
+  bool made_ = true;
 };
 
 }  // namespace
