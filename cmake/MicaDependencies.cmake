@@ -12,6 +12,8 @@ find_package(fmt REQUIRED CONFIG)
 find_package(spdlog REQUIRED CONFIG)
 find_package(ZLIB REQUIRED)
 find_package(SQLite3 REQUIRED)
+set(Boost_USE_STATIC_LIBS ON)  # Boost.Context is four functions
+find_package(Boost 1.74 REQUIRED COMPONENTS context)
 if(MICA_EXAMPLES OR MICA_TOOLS OR MICA_TESTS)
   find_package(PNG REQUIRED)
 endif()

@@ -31,7 +31,7 @@ mica_sources(llvm_sources codegen/llvm)
 mica_sources(schedules_sources schedules)
 set(mica_host_uses TBB::tbb nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt Threads::Threads)
 mica_layer(mica_dsl SOURCES ${dsl_sources} USES nlohmann_json::nlohmann_json fmt::fmt)
-mica_layer(mica_runtime SOURCES ${runtime_sources} USES ${mica_host_uses} ${CMAKE_DL_LIBS})
+mica_layer(mica_runtime SOURCES ${runtime_sources} USES ${mica_host_uses} Boost::context ${CMAKE_DL_LIBS})
 mica_layer(mica_codegen SOURCES ${codegen_sources} USES ${mica_host_uses})
 mica_layer(mica_llvm SOURCES ${llvm_sources} USES ${mica_host_uses})
 mica_layer(mica_schedules SOURCES ${schedules_sources} USES ${mica_host_uses} SQLite::SQLite3)
@@ -62,7 +62,7 @@ set_source_files_properties(
 add_dependencies(mica_codegen mica_export_runtime)
 
 llvm_map_components_to_libnames(llvm_libraries
-  core support passes coroutines scalaropts transformutils instcombine irreader
+  core support passes scalaropts transformutils instcombine irreader
   nvptxcodegen nvptxinfo nvptxdesc x86codegen x86info x86desc x86asmparser object orcjit native)
 
 if(NOT mica_layers)  # nothing to link yet
@@ -78,7 +78,7 @@ target_include_directories(mica INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(mica INTERFACE cxx_std_20)
-target_link_libraries(mica PRIVATE mica_settings ${llvm_libraries} ${mica_host_uses} SQLite::SQLite3 ${CMAKE_DL_LIBS})
+target_link_libraries(mica PRIVATE mica_settings ${llvm_libraries} ${mica_host_uses} SQLite::SQLite3 Boost::context ${CMAKE_DL_LIBS})
 # Only mica:: is exported, so a program may use an LLVM of its own.
 set(mica_exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
 target_link_options(mica PRIVATE

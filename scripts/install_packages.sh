@@ -4,7 +4,7 @@
 set -euo pipefail
 
 demo=(g++ cmake ninja-build ccache lld llvm-22-dev libzstd-dev zlib1g-dev libtbb-dev libpng-dev libcairo2-dev fonts-dejavu-core
-      nlohmann-json3-dev libsqlite3-dev libspdlog-dev libfmt-dev libcli11-dev libbenchmark-dev libgtest-dev librapidcheck-dev)
+      nlohmann-json3-dev libsqlite3-dev libboost-context-dev libspdlog-dev libfmt-dev libcli11-dev libbenchmark-dev libgtest-dev librapidcheck-dev)
 test=("${demo[@]}" git clang-format-14 pkg-config dpkg-dev doxygen pybind11-dev python3-dev python3-numpy)
 tidy=("${test[@]}" clang-tidy-22)
 coverage=("${test[@]}" gcovr)

@@ -49,9 +49,9 @@ LoadedKernels load_host_kernels(const ir::Module& module, HostCpu cpu = HostCpu:
                                 const KernelCache& cache = KernelCache({}), std::int64_t depth = 1,
                                 Accesses accesses = Accesses::Plain);
 
-/// The device kernels as coroutines on the CPU with every access checked; launch() throws EmulatorError
-/// with the kernel, array, coordinates and threads of a race, an uninitialised read or an index out of
-/// range.
+/// The device kernels on the CPU, each thread on a stack of its own, with every access checked; launch()
+/// throws EmulatorError with the kernel, array, coordinates and threads of a race, an uninitialised read
+/// or an index out of range.
 LoadedKernels load_emulated_kernels(const ir::Module& module);
 
 /// LLVM's version and the build identifier of the binary that holds Mica, for cache keys.

@@ -1,15 +1,16 @@
 // Loads device kernels for the emulator.
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/Coroutines/CoroCleanup.h>
-#include <llvm/Transforms/Coroutines/CoroEarly.h>
-#include <llvm/Transforms/Coroutines/CoroSplit.h>
 #include <llvm/Transforms/Scalar/DCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -62,18 +63,8 @@ bool has_many_registers(const llvm::Module& module) {
   });
 }
 
-llvm::FunctionPassManager simplification(bool in_memory) {
-  llvm::FunctionPassManager pipeline;
-  if (!in_memory) pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  pipeline.addPass(llvm::EarlyCSEPass());
-  pipeline.addPass(llvm::SimplifyCFGPass());
-  pipeline.addPass(llvm::DCEPass());
-  return pipeline;
-}
-
-}  // namespace
-
-void split_coroutines(llvm::Module& module, llvm::TargetMachine& machine) {
+/// Before a code generator that does nothing of the kind.
+void simplify_functions(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager call_graph;
@@ -85,15 +76,33 @@ void split_coroutines(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
 
-  const bool in_memory = has_many_registers(module);
-  llvm::ModulePassManager pipeline;
-  pipeline.addPass(llvm::CoroEarlyPass());
-  pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(simplification(in_memory)));
-  pipeline.addPass(llvm::createModuleToPostOrderCGSCCPassAdaptor(llvm::CoroSplitPass()));
-  pipeline.addPass(llvm::CoroCleanupPass());
-  pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(simplification(in_memory)));
-  pipeline.run(module, modules);
+  llvm::FunctionPassManager pipeline;
+  if (!has_many_registers(module)) pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  pipeline.addPass(llvm::EarlyCSEPass());
+  pipeline.addPass(llvm::SimplifyCFGPass());
+  pipeline.addPass(llvm::DCEPass());
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(pipeline)));
+  passes.run(module, modules);
 }
+
+/// The bytes of each function's frame, by its name, that the code generator tells of when it has them.
+using FrameBytes = std::map<std::string, std::size_t>;
+class NotesFrames : public llvm::DiagnosticHandler {
+ public:
+  explicit NotesFrames(std::shared_ptr<FrameBytes> bytes) : bytes_(std::move(bytes)) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    const auto* frame = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info);
+    if (frame == nullptr) return false;
+    (*bytes_)[frame->getFunction().getName().str()] = frame->getStackSize();
+    return true;
+  }
+
+ private:
+  std::shared_ptr<FrameBytes> bytes_;
+};
+
+}  // namespace
 
 LoadedKernels load_emulated_kernels(const ir::Module& module) {
   // The emulator's own functions take nearly all of a run: a code generator that optimises took twice
@@ -115,10 +124,14 @@ LoadedKernels load_emulated_kernels(const ir::Module& module) {
   LoadedKernels loaded;
   if (emulated.empty()) return loaded;
   check_module(code->module());
-  split_coroutines(code->module(), code->machine());
+  simplify_functions(code->module(), code->machine());
+  const auto frames = std::make_shared<FrameBytes>();
+  code->module().getContext().setDiagnosticHandler(std::make_unique<NotesFrames>(frames));
   code->compile(emulator_functions());
   for (auto& [kernel, description] : emulated) {
     description.entry = reinterpret_cast<EmulatedKernel::Entry>(code->address_of(host_name(*kernel)));
+    const auto frame = frames->find(host_name(*kernel));
+    if (frame != frames->end()) description.frame_bytes = frame->second;
     loaded.emplace_back(kernel->name, std::make_shared<LoadedEmulatedKernel>(std::move(description),
                                                                              kernel->block, code));
   }

@@ -54,13 +54,11 @@ void ThreadFunction::named_barrier(Emitter& emitter, const ir::NamedBarrier& bar
                      {argument(kThread), number, b.getInt32(static_cast<std::uint32_t>(barrier.threads)),
                       b.getInt1(barrier.waits)});
   Builder(unless(emitter, good)).CreateBr(end_);
-  if (barrier.waits) suspend_here(emitter);
 }
 
 void ThreadFunction::cluster_barrier(Emitter& emitter) {
   Builder& b = emitter.builder();
   call(b, "emulator_cluster_barrier", b.getVoidTy(), {argument(kThread)});
-  suspend_here(emitter);
 }
 
 Value* ThreadFunction::cluster_memory(Emitter& emitter, Value* base, Value* block) {
@@ -126,25 +124,14 @@ void ThreadFunction::bulk_expect(Emitter& emitter, const BulkBarrier& barrier, V
         bytes, argument(kThread)});
 }
 
-/// Asks until the wait is over, suspended in between.
 void ThreadFunction::bulk_wait(Emitter& emitter, const BulkBarrier& barrier, Value* parity) {
   Builder& b = emitter.builder();
   Value* slot = b.CreateSExt(barrier.slot, b.getInt64Ty());
-  llvm::BasicBlock* ask = block("ask");
-  llvm::BasicBlock* passed = block("passed");
-  llvm::BasicBlock* waiting = block("waiting");
-  b.CreateBr(ask);
-  b.SetInsertPoint(ask);
-  Value* over =
-      call(b, "emulator_bulk_wait", b.getInt1Ty(),
-           {barrier.pointer, b.getInt32(barrier_access(barrier)), slot, parity, argument(kThread)});
-  b.CreateCondBr(over, passed, waiting);
-  b.SetInsertPoint(waiting);
-  suspend(b, /*final=*/false, ask);
-  b.SetInsertPoint(passed);
+  call(b, "emulator_bulk_wait", b.getVoidTy(),
+       {barrier.pointer, b.getInt32(barrier_access(barrier)), slot, parity, argument(kThread)});
 }
 
-/// The value goes through memory, which the run-time part rewrites while the thread is suspended.
+/// The value goes through memory, which the run-time part rewrites while the thread waits.
 Value* ThreadFunction::shuffle(Emitter& emitter, Type type, Value* own, int delta) {
   Builder& b = emitter.builder();
   llvm::Type* held = memory_type(context(), type);
@@ -156,7 +143,6 @@ Value* ThreadFunction::shuffle(Emitter& emitter, Type type, Value* own, int delt
   call(b, "emulator_shuffle", b.getVoidTy(),
        {memory, b.getInt32(bytes), b.getInt32(static_cast<std::uint32_t>(delta)),
         b.getInt32(shuffles_++), argument(kThread)});
-  suspend_here(emitter);
   Value* result = b.CreateLoad(held, memory);
   return type.is_bool() ? b.CreateICmpNE(result, llvm::Constant::getNullValue(held)) : result;
 }

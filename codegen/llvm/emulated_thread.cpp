@@ -20,7 +20,6 @@ namespace intrinsic = llvm::Intrinsic;
 
 constexpr unsigned kPrivateAlignment = 64;  // bytes: the widest vector
 constexpr unsigned char kUnwritten = 0xff;  // NaN of any type
-constexpr unsigned kFrameAlignment = 64;    // bytes, as emulator_frame promises
 
 /// Does a thread wait for others, or for copies that others begin?
 bool may_wait(const ir::Stmt& body) {
@@ -65,13 +64,11 @@ int scalar_bytes(const ir::KernelParam& p) {
 
 ThreadFunction::ThreadFunction(llvm::Module& module, const ir::Kernel& kernel, const TargetFacts& facts,
                                const std::string& name)
-    : module_(module),
-      kernel_(kernel),
-      layout_(ir::shared_layout(kernel)),
-      is_coroutine_(may_wait(kernel.body)) {
+    : module_(module), kernel_(kernel), layout_(ir::shared_layout(kernel)) {
   hooks_.facts = facts;
   hooks_.facts.value_registers = kGpuValueRegisters;
   hooks_.axis = [this](Emitter& /*e*/, const std::string& axis) { return this->axis(axis); };
+  hooks_.print_function = "emulator_print";
   hooks_.barrier = [this](Emitter& e) { wait(e); };
   hooks_.fence_copies = [this](Emitter& e) {
     call(e.builder(), "emulator_fence_copies", e.builder().getVoidTy(), {argument(kThread)});
@@ -84,27 +81,28 @@ ThreadFunction::ThreadFunction(llvm::Module& module, const ir::Kernel& kernel, c
   add_async_hooks();
 
   llvm::Type* i32 = llvm::Type::getInt32Ty(context());
-  auto* signature = llvm::FunctionType::get(
-      pointer(), {pointer(), pointer(), i32, i32, i32, i32, i32, i32, i32}, false);
+  auto* signature =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context()),
+                              {pointer(), pointer(), i32, i32, i32, i32, i32, i32, i32}, false);
   function_ = llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage, name, module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
-  if (is_coroutine_) function_->setPresplitCoroutine();
+  function_->addFnAttr("warn-stack-size", "0");  // whoever compiles it asks for the size of its frame
 }
 
 EmulatedKernel ThreadFunction::emit() {
   describe_kernel();
   entry_ = block("entry");
   end_ = block("end");
-  suspended_ = block("suspended");
-  begin();
   Emitter emitter(*function_, *entry_, hooks_);
-  if (begun_ != entry_) emitter.builder().SetInsertPoint(begun_);
+  if (!layout_.empty()) {
+    shared_ = call(emitter.builder(), "emulator_shared_memory", pointer(), {argument(kThread)});
+  }
   bind(emitter);
   emitter.emit(kernel_.body);
   Builder& b = emitter.builder();
   call(b, "emulator_end", b.getVoidTy(), {argument(kThread)});
   b.CreateBr(end_);
-  finish();
+  Builder(end_).CreateRetVoid();
   return std::move(result_);
 }
 
@@ -139,37 +137,22 @@ void ThreadFunction::describe_kernel() {
   result_.shared_cell_bytes = shared_cell_bytes(kernel_.body);
   for (int d = 0; d < 3; ++d) result_.cluster[d] = static_cast<std::uint32_t>(kernel_.cluster[d]);
   result_.has_named_barriers = has_named_barriers(kernel_.body);
+  result_.waits = may_wait(kernel_.body);
   for (const ir::KernelParam& p : kernel_.params) {
     result_.parameters.push_back(
         {p.name, p.is_pointer, p.is_written, p.type.bytes(), scalar_bytes(p), written_with(p)});
   }
 }
 
-/// The coroutine's frame and the block's shared memory. A thread for whose frame there is no memory does
-/// not begin.
-void ThreadFunction::begin() {
-  Builder b(entry_);
-  begun_ = entry_;
-  if (is_coroutine_) {
-    Value* null = llvm::ConstantPointerNull::get(pointer());
-    id_ = b.CreateIntrinsic(intrinsic::coro_id, {b.getInt32(kFrameAlignment), null, null, null});
-    Value* size = b.CreateIntrinsic(b.getInt64Ty(), intrinsic::coro_size, {});
-    Value* memory = call(b, "emulator_frame", pointer(), {size});
-    begun_ = block("begun");
-    llvm::BasicBlock* no_memory = block("no_memory");
-    b.CreateCondBr(b.CreateIsNull(memory), no_memory, begun_);
-    b.SetInsertPoint(no_memory);
-    b.CreateRet(null);
-    b.SetInsertPoint(begun_);
-    handle_ = b.CreateIntrinsic(intrinsic::coro_begin, {id_, memory});
-  }
-  if (!layout_.empty()) shared_ = call(b, "emulator_shared_memory", pointer(), {argument(kThread)});
-}
-
 void ThreadFunction::bind(Emitter& emitter) {
   Builder& b = emitter.builder();
   for (unsigned i = 0; i < kernel_.params.size(); ++i) {
     const ir::KernelParam& p = kernel_.params[i];
+    if (p.name == ir::kPrintLines) {  // what printing is told
+      result_.print_lines = static_cast<int>(i);
+      emitter.bind(p.name, b.CreatePtrToInt(argument(kCluster), b.getInt64Ty()));
+      continue;
+    }
     Value* at = b.CreateLoad(pointer(), b.CreateConstGEP1_64(pointer(), argument(kArguments), i));
     llvm::Type* type = p.is_pointer ? pointer() : memory_type(context(), p.type);
     Value* value = b.CreateLoad(type, at, p.name);
@@ -182,42 +165,9 @@ void ThreadFunction::bind(Emitter& emitter) {
   }
 }
 
-/// The thread has ended: a coroutine stays suspended for good.
-void ThreadFunction::finish() {
-  Builder b(end_);
-  if (!is_coroutine_) {
-    b.CreateRet(llvm::ConstantPointerNull::get(pointer()));
-    suspended_->eraseFromParent();
-    return;
-  }
-  llvm::BasicBlock* never = block("never");
-  suspend(b, /*final=*/true, never);
-  b.SetInsertPoint(never);
-  b.CreateUnreachable();
-  // Frames are not freed one by one, so destroying a coroutine does nothing.
-  b.SetInsertPoint(suspended_);
-  b.CreateIntrinsic(intrinsic::coro_end,
-                    {handle_, b.getFalse(), llvm::ConstantTokenNone::get(context())});
-  b.CreateRet(handle_);
-}
-
-void ThreadFunction::suspend(Builder& b, bool final, llvm::BasicBlock* resumed) {
-  Value* state = b.CreateIntrinsic(intrinsic::coro_suspend,
-                                   {llvm::ConstantTokenNone::get(context()), b.getInt1(final)});
-  llvm::SwitchInst* branch = b.CreateSwitch(state, suspended_, 1);
-  branch->addCase(b.getInt8(0), resumed);
-}
-
-void ThreadFunction::suspend_here(Emitter& emitter) {
-  llvm::BasicBlock* resumed = block("resumed");
-  suspend(emitter.builder(), /*final=*/false, resumed);
-  emitter.builder().SetInsertPoint(resumed);
-}
-
 void ThreadFunction::wait(Emitter& emitter) {
   Builder& b = emitter.builder();
   call(b, "emulator_barrier", b.getVoidTy(), {argument(kThread), b.getInt32(barriers_++)});
-  suspend_here(emitter);
 }
 
 Value* ThreadFunction::axis(const std::string& name) {
@@ -274,8 +224,7 @@ EmulatedKernel add_emulated_kernel(llvm::Module& module, const ir::Kernel& kerne
 }
 
 std::vector<RuntimeFunction> emulator_functions() {
-  return {runtime_function("emulator_frame", &emulator_frame),
-          runtime_function("emulator_shared_memory", &emulator_shared_memory),
+  return {runtime_function("emulator_shared_memory", &emulator_shared_memory),
           runtime_function("emulator_cluster_memory", &emulator_cluster_memory),
           runtime_function("emulator_check_shared", &emulator_check_shared),
           runtime_function("emulator_check_global", &emulator_check_global),
@@ -295,7 +244,8 @@ std::vector<RuntimeFunction> emulator_functions() {
           runtime_function("emulator_end", &emulator_end),
           runtime_function("emulator_bulk_init", &emulator_bulk_init),
           runtime_function("emulator_bulk_expect", &emulator_bulk_expect),
-          runtime_function("emulator_bulk_wait", &emulator_bulk_wait)};
+          runtime_function("emulator_bulk_wait", &emulator_bulk_wait),
+          runtime_function("emulator_print", &emulator_print)};
 }
 
 }  // namespace mica::llvm_backend

@@ -30,13 +30,7 @@ class ThreadFunction {
   void describe_kernel();
   /// EmulatedParameter::written_with.
   [[nodiscard]] int written_with(const ir::KernelParam& p) const;
-  void begin();
   void bind(Emitter& emitter);
-  void finish();
-  /// Ends `b`'s block: the thread is suspended, and goes on in `resumed`.
-  void suspend(Builder& b, bool final, llvm::BasicBlock* resumed);
-  /// The same for a thread that goes on behind the insertion point.
-  void suspend_here(Emitter& emitter);
   void wait(Emitter& emitter);
   llvm::Value* axis(const std::string& name);
   BufferBinding allocate(Emitter& emitter, const ir::Allocate& a);
@@ -81,13 +75,11 @@ class ThreadFunction {
   llvm::Module& module_;
   const ir::Kernel& kernel_;
   std::vector<ir::SharedSlot> layout_;
-  bool is_coroutine_;
   TargetHooks hooks_;
   EmulatedKernel result_;
   llvm::Function* function_ = nullptr;
-  llvm::BasicBlock *entry_ = nullptr, *end_ = nullptr, *suspended_ = nullptr;
-  llvm::BasicBlock* begun_ = nullptr;  // where the kernel's code starts
-  llvm::Value *id_ = nullptr, *handle_ = nullptr, *shared_ = nullptr;
+  llvm::BasicBlock *entry_ = nullptr, *end_ = nullptr;
+  llvm::Value* shared_ = nullptr;
   std::map<std::string, std::vector<std::int64_t>> extents_;  // of the Allocates around
   unsigned barriers_ = 0, shuffles_ = 0;
 };

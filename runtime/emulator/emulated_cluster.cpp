@@ -4,13 +4,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/run/print_line.h"
+
 namespace mica {
 
 namespace {
 
-constexpr std::size_t kFrameAlignment = 64;    // bytes
 constexpr std::size_t kSharedAlignment = 128;  // bytes
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 
 std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -31,23 +31,6 @@ LaunchClock clock_for(const EmulatedKernel& kernel, const ClusterThreads& thread
 }
 
 }  // namespace
-
-void* FrameArena::allocate(std::size_t bytes) {
-  const std::size_t size = round_up(bytes, kFrameAlignment);
-  while (chunk_ < chunks_.size() && used_ + size > chunks_[chunk_].size) ++chunk_, used_ = 0;
-  if (chunk_ == chunks_.size()) add(std::max(size, kChunkBytes));
-  void* result = chunks_[chunk_].start + used_;
-  used_ += size;
-  return result;
-}
-
-void FrameArena::add(std::size_t size) {
-  Chunk chunk{std::make_unique_for_overwrite<std::byte[]>(size + kFrameAlignment), nullptr, size};
-  void* start = chunk.memory.get();
-  std::size_t space = size + kFrameAlignment;
-  chunk.start = static_cast<std::byte*>(std::align(kFrameAlignment, size, start, space));
-  chunks_.push_back(std::move(chunk));
-}
 
 EmulatedCluster::EmulatedCluster(const EmulatedKernel& kernel, const LaunchShape& shape,
                                  void* const* arguments, std::uint64_t seed)
@@ -72,6 +55,8 @@ EmulatedCluster::EmulatedCluster(const EmulatedKernel& kernel, const LaunchShape
       global_shadow_.back().emplace(clock_, static_cast<std::size_t>(p.element_bytes));
     }
   }
+  if (kernel.waits) stacks_.emplace(threads_.count(), kernel.frame_bytes);
+  starts_.resize(threads_.count());
   for (std::size_t i = 0; i < threads_.count(); ++i) {
     everybody_.push_back(static_cast<std::int32_t>(i));
     thread_index_.push_back(index_of(i % threads_.block_threads, shape.block));
@@ -98,7 +83,6 @@ void EmulatedCluster::run() {
 void EmulatedCluster::run_cluster(std::uint64_t cluster) {
   cluster_ = cluster;
   other_memory_epoch_ = 0;
-  arena_.clear();
   clock_.start_cluster(cluster);
   copies_.start_cluster();
   bulk_.start_cluster();
@@ -106,9 +90,7 @@ void EmulatedCluster::run_cluster(std::uint64_t cluster) {
   std::vector<std::int32_t> list = everybody_;
   std::shuffle(list.begin(), list.end(), random_);
   for (const std::int32_t t : list) {
-    const ThreadIndex at = block_of(kernel_, shape_, cluster, t);
-    const ThreadIndex in = thread_index_[static_cast<std::size_t>(t)];
-    waits_.thread(t).handle = kernel_.entry(this, arguments_, at.x, at.y, at.z, in.x, in.y, in.z, t);
+    begin(t);
     stop_if_faulty();
   }
   for (;;) {
@@ -128,10 +110,51 @@ void EmulatedCluster::run_cluster(std::uint64_t cluster) {
   if (other_memory_epoch_ >= clock_.last_meeting()) throw EmulatorError(reporter().unmet_writes());
 }
 
+void EmulatedCluster::Start::operator()() const {
+  cluster->kernel_.entry(cluster, cluster->arguments_, block.x, block.y, block.z, at.x, at.y, at.z,
+                         thread);
+}
+
+void EmulatedCluster::begin(std::int32_t thread) {
+  const auto i = static_cast<std::size_t>(thread);
+  Start& start = starts_[i];
+  start = {this, block_of(kernel_, shape_, cluster_, thread), thread_index_[i], thread};
+  running_ = thread;
+  if (!stacks_) {
+    start();
+    return;
+  }
+  waits_.thread(thread).fiber.start(stacks_->stack(i), start);
+  finish_turn();
+}
+
+void EmulatedCluster::finish_turn() {
+  while (line_) {
+    write(*line_);
+    line_.reset();
+    waits_.thread(running_).fiber.resume();
+  }
+  internal_check(stacks_->is_whole(static_cast<std::size_t>(running_)),
+                 "an emulated thread keeps to its stack");
+}
+
+void EmulatedCluster::print(const Line& line) noexcept {
+  if (!stacks_) return write(line);
+  line_ = line;
+  stop(running_);
+}
+
+void EmulatedCluster::write(const Line& line) const noexcept {
+  const void* lines = arguments_[kernel_.print_lines];
+  mica_print(line.format, line.values, *static_cast<void* const*>(lines));
+}
+
 void EmulatedCluster::resume(std::vector<std::int32_t>& list) {
   std::shuffle(list.begin(), list.end(), random_);
   for (const std::int32_t t : list) {
-    waits_.thread(t).resume();
+    running_ = t;
+    waits_.thread(t).fiber.resume();
+    finish_turn();
     stop_if_faulty();
   }
 }

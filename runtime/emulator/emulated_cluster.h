@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -16,27 +15,10 @@
 #include "runtime/emulator/emulated_waits.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/emulator/emulator_report.h"
+#include "runtime/emulator/fiber.h"
 #include "runtime/emulator/shadow_memory.h"
 
 namespace mica {
-
-/// Memory for frames, kept from cluster to cluster.
-class FrameArena {
- public:
-  void* allocate(std::size_t bytes);
-  void clear() { chunk_ = 0, used_ = 0; }
-
- private:
-  struct Chunk {
-    std::unique_ptr<std::byte[]> memory;
-    std::byte* start = nullptr;
-    std::size_t size = 0;
-  };
-  void add(std::size_t size);
-
-  std::vector<Chunk> chunks_;
-  std::size_t chunk_ = 0, used_ = 0;
-};
 
 class EmulatedCluster {
  public:
@@ -49,7 +31,14 @@ class EmulatedCluster {
   void note_no_memory() noexcept { no_memory_ = true; }
 
   // For the kernel's code; see runtime/emulator/emulator.h.
-  void* frame(std::size_t bytes) { return arena_.allocate(bytes); }
+  /// The thread's turn is over, until what it waits for has come.
+  void stop(std::int32_t thread) { waits_.thread(thread).fiber.stop(); }
+  /// A line of the thread that runs.
+  struct Line {
+    const char* format = nullptr;
+    const std::int64_t* values = nullptr;
+  };
+  void print(const Line& line) noexcept;
   void* shared_memory(std::int32_t thread) {
     return shared_start_ + block_bytes_ * threads_.block_of(static_cast<std::size_t>(thread));
   }
@@ -95,8 +84,14 @@ class EmulatedCluster {
   /// Who touched the parameter's elements, together with those of others that may be the same memory.
   std::optional<GlobalShadow>& shadow_of(int parameter);
   void run_cluster(std::uint64_t cluster);
+  /// Runs a thread to where it first waits, or to its end.
+  void begin(std::int32_t thread);
+  /// Writes out a line. A handler of the user's may need more stack than a thread has.
+  void write(const Line& line) const noexcept;
   /// Lets the threads of `list` run, in a random order.
   void resume(std::vector<std::int32_t>& list);
+  /// Behind a turn of the thread that runs: it goes on where it only wanted a line printed.
+  void finish_turn();
   /// After a thread has run: its writes over others' are done, so the bits can be compared.
   void stop_if_faulty();
   [[noreturn]] void report_stuck();
@@ -140,7 +135,17 @@ class EmulatedCluster {
   EmulatedBulk bulk_;
   EmulatedBarriers barriers_;
   EmulatedWaits waits_;
-  FrameArena arena_;
+  /// What a fiber calls: a thread from its start on.
+  struct Start {
+    EmulatedCluster* cluster = nullptr;
+    ThreadIndex block = {}, at = {};
+    std::int32_t thread = 0;
+    void operator()() const;
+  };
+  std::optional<FiberStacks> stacks_;      // of a kernel whose threads wait
+  std::vector<Start> starts_;              // of those threads
+  std::int32_t running_ = 0;               // the thread that has its turn
+  std::optional<Line> line_;               // which that thread waits to be printed
   std::vector<ThreadIndex> thread_index_;  // in the block
   std::vector<std::int32_t> everybody_;    // all threads
   std::uint64_t cluster_ = 0;

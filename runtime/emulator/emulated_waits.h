@@ -9,14 +9,15 @@
 
 #include "runtime/emulator/emulated_barriers.h"
 #include "runtime/emulator/emulated_bulk.h"
+#include "runtime/emulator/fiber.h"
 #include "runtime/run/launch_clock.h"
 
 namespace mica {
 
-/// A thread between two resumes: a coroutine handle and what it waits for.
+/// A thread between its turns: where it goes on, and what it waits for.
 struct EmulatedThread {
   enum class Wait : std::uint8_t { Barrier, Named, Cluster, Shuffle, Bulk };
-  void* handle = nullptr;
+  Fiber fiber;
   Wait wait = Wait::Barrier;
   std::int32_t site = -1;  ///< Barrier, Shuffle: which of the code's; Named: the barrier's number
   // Shuffle: the thread's value, which the exchange replaces.
@@ -27,10 +28,7 @@ struct EmulatedThread {
   BarrierCell cell;
   std::int32_t parity = 0;
 
-  [[nodiscard]] bool has_ended() const {
-    return handle == nullptr || *static_cast<void**>(handle) == nullptr;
-  }
-  void resume() { (*static_cast<void (**)(void*)>(handle))(handle); }
+  [[nodiscard]] bool has_ended() const { return fiber.has_ended(); }
 };
 
 /// The threads of one cluster, by number. What is given must outlive it.

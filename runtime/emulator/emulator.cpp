@@ -53,9 +53,6 @@ std::uint64_t emulator_seed() {
   return seed;
 }
 
-void* emulator_frame(EmulatedCluster* cluster, std::uint64_t bytes) noexcept {
-  return guarded(cluster, static_cast<void*>(nullptr), [&] { return cluster->frame(bytes); });
-}
 void* emulator_shared_memory(EmulatedCluster* cluster, std::int32_t thread) noexcept {
   return cluster->shared_memory(thread);
 }
@@ -92,14 +89,18 @@ void emulator_out_of_range(EmulatedCluster* cluster, std::int32_t access, std::i
 }
 void emulator_barrier(EmulatedCluster* cluster, std::int32_t thread, std::int32_t barrier) noexcept {
   guarded(cluster, [&] { cluster->wait_at_barrier(thread, barrier); });
+  cluster->stop(thread);
 }
 bool emulator_named_barrier(EmulatedCluster* cluster, std::int32_t thread, std::int32_t number,
                             std::int32_t count, bool waits) noexcept {
-  return guarded(cluster, false,
-                 [&] { return cluster->come_to_named_barrier(thread, number, count, waits); });
+  const bool good = guarded(
+      cluster, false, [&] { return cluster->come_to_named_barrier(thread, number, count, waits); });
+  if (good && waits) cluster->stop(thread);
+  return good;
 }
 void emulator_cluster_barrier(EmulatedCluster* cluster, std::int32_t thread) noexcept {
   guarded(cluster, [&] { cluster->wait_for_cluster(thread); });
+  cluster->stop(thread);
 }
 void emulator_fence_copies(EmulatedCluster* cluster, std::int32_t thread) noexcept {
   guarded(cluster, [&] { cluster->fence_copies(thread); });
@@ -109,6 +110,7 @@ void emulator_shuffle(EmulatedCluster* cluster, void* value, std::int32_t bytes,
   guarded(cluster, [&] {
     cluster->wait_for_exchange(thread, value, static_cast<std::size_t>(bytes), delta, site);
   });
+  cluster->stop(thread);
 }
 
 bool emulator_copy(EmulatedCluster* cluster, void* to, std::int32_t to_access, const void* from,
@@ -154,11 +156,16 @@ void emulator_bulk_expect(EmulatedCluster* cluster, void* barrier, std::int32_t 
                           std::int64_t slot, std::int32_t bytes, std::int32_t thread) noexcept {
   guarded(cluster, [&] { cluster->bulk_expect(thread, cluster->cell(barrier, access, slot), bytes); });
 }
-bool emulator_bulk_wait(EmulatedCluster* cluster, void* barrier, std::int32_t access, std::int64_t slot,
+void emulator_bulk_wait(EmulatedCluster* cluster, void* barrier, std::int32_t access, std::int64_t slot,
                         std::int32_t parity, std::int32_t thread) noexcept {
-  return guarded(cluster, false, [&] {
+  const auto passes = [&] {
     return cluster->bulk_wait(thread, cluster->cell(barrier, access, slot), parity);
-  });
+  };
+  while (!guarded(cluster, false, passes)) cluster->stop(thread);
+}
+
+void emulator_print(const char* format, const std::int64_t* values, EmulatedCluster* cluster) noexcept {
+  cluster->print({format, values});
 }
 
 }  // namespace mica

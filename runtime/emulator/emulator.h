@@ -1,4 +1,4 @@
-// Runs GPU kernels on the CPU, one coroutine a thread, and checks every access.
+// Runs GPU kernels on the CPU, each thread on a stack of its own, and checks every access.
 //
 // The compiler (codegen/llvm/emulate_gpu.cpp) makes an EmulatedKernel whose code calls the functions
 // at the end of this header; no LLVM is needed here. Blocks run one after another in a random order, or
@@ -65,12 +65,10 @@ inline bool is_watched(const EmulatedParameter& p) {
 
 /// A compiled kernel.
 struct EmulatedKernel {
-  /// Runs a thread to its first barrier or its end. `arguments` as in LoadedKernel::launch. Returns a
-  /// coroutine handle: a pointer to memory whose first word is the function that resumes the thread,
-  /// null when it has ended; or null for a thread that has ended without ever waiting.
-  using Entry = void* (*)(EmulatedCluster* cluster, void* const* arguments, std::int32_t block_x,
-                          std::int32_t block_y, std::int32_t block_z, std::int32_t thread_x,
-                          std::int32_t thread_y, std::int32_t thread_z, std::int32_t thread);
+  /// Runs a thread. `arguments` as in LoadedKernel::launch.
+  using Entry = void (*)(EmulatedCluster* cluster, void* const* arguments, std::int32_t block_x,
+                         std::int32_t block_y, std::int32_t block_z, std::int32_t thread_x,
+                         std::int32_t thread_y, std::int32_t thread_z, std::int32_t thread);
 
   std::string name;
   Entry entry = nullptr;
@@ -82,6 +80,10 @@ struct EmulatedKernel {
   /// Blocks of a cluster; the grid's sizes must be multiples.
   std::uint32_t cluster[3] = {1, 1, 1};
   bool has_named_barriers = false;
+  /// May a thread wait for others, or for copies that others begin?
+  bool waits = false;
+  std::size_t frame_bytes = 0;  ///< of Entry's own frame, where it waits
+  int print_lines = -1;         ///< the parameter that tells where printed lines go; -1: none
 };
 
 /// Runs the whole grid before it returns. EmulatorError for the first fault found, DeviceError where
@@ -98,10 +100,8 @@ std::uint64_t emulator_seed();
 // linear number in the block or, where clusters have several, beyond those of the blocks before. A
 // thread whose check fails reports it and then ends at once; none of these functions throws. Where
 // memory runs out in one, its result is null or false, and the launch ends after the thread's turn.
+// Those that wait return when the wait is over; a launch that ends before forgets the thread.
 
-/// Memory for a coroutine's frame, aligned to 64 bytes, valid until the cluster ends; null if there is
-/// none.
-void* emulator_frame(EmulatedCluster* cluster, std::uint64_t bytes) noexcept;
 /// The shared memory of the thread's block, aligned to 128 bytes.
 void* emulator_shared_memory(EmulatedCluster* cluster, std::int32_t thread) noexcept;
 /// Where `address` of the thread's own block lies in that of number `rank` of its cluster; null if that
@@ -125,19 +125,19 @@ void emulator_misaligned(EmulatedCluster* cluster, std::int32_t access, std::int
 void emulator_out_of_range(EmulatedCluster* cluster, std::int32_t access, std::int32_t thread,
                            std::int64_t c0, std::int64_t c1, std::int64_t c2, std::int64_t c3,
                            std::int64_t c4 = 0, std::int64_t c5 = 0) noexcept;
-/// The thread is about to wait at the `barrier`-th barrier of the code.
+/// Waits at the `barrier`-th barrier of the code.
 void emulator_barrier(EmulatedCluster* cluster, std::int32_t thread, std::int32_t barrier) noexcept;
-/// The thread comes to named barrier `number`, which `count` threads complete. If it `waits`, it is
-/// about to; else it goes on. False if that is a fault.
+/// The thread comes to named barrier `number`, which `count` threads complete, and may wait for them.
+/// False if that is a fault.
 bool emulator_named_barrier(EmulatedCluster* cluster, std::int32_t thread, std::int32_t number,
                             std::int32_t count, bool waits) noexcept;
-/// The thread is about to wait for all threads of its cluster.
+/// Waits for all threads of the cluster.
 void emulator_cluster_barrier(EmulatedCluster* cluster, std::int32_t thread) noexcept;
 /// What the thread has written to shared memory comes before bulk copies that others begin after the
 /// next barrier.
 void emulator_fence_copies(EmulatedCluster* cluster, std::int32_t thread) noexcept;
-/// The thread is about to wait at the `site`-th shuffle of the code, to go on with the `bytes` at
-/// `value` replaced by those of the thread `delta` further along its warp, where there is one.
+/// Waits at the `site`-th shuffle of the code, and replaces the `bytes` at `value` by those of the
+/// thread `delta` further along its warp, where there is one.
 void emulator_shuffle(EmulatedCluster* cluster, void* value, std::int32_t bytes, std::int32_t delta,
                       std::int32_t site, std::int32_t thread) noexcept;
 
@@ -165,8 +165,10 @@ void emulator_bulk_init(EmulatedCluster* cluster, void* first, std::int32_t acce
                         std::int32_t thread) noexcept;
 void emulator_bulk_expect(EmulatedCluster* cluster, void* barrier, std::int32_t access,
                           std::int64_t slot, std::int32_t bytes, std::int32_t thread) noexcept;
-/// True if the wait is over; else the thread must wait and then ask again.
-bool emulator_bulk_wait(EmulatedCluster* cluster, void* barrier, std::int32_t access, std::int64_t slot,
+void emulator_bulk_wait(EmulatedCluster* cluster, void* barrier, std::int32_t access, std::int64_t slot,
                         std::int32_t parity, std::int32_t thread) noexcept;
+
+/// mica_print (runtime/run/print_line.h), which may call what a user wrote.
+void emulator_print(const char* format, const std::int64_t* values, EmulatedCluster* cluster) noexcept;
 
 }  // namespace mica

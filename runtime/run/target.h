@@ -11,7 +11,7 @@ namespace mica {
 enum class Backend : std::uint8_t {
   Host,         ///< this CPU: LLVM ORC, vectors, oneTBB threads
   Cuda,         ///< an NVIDIA GPU through the driver API
-  GpuEmulator,  ///< GPU kernels on the CPU, one coroutine a thread, every access checked
+  GpuEmulator,  ///< GPU kernels on the CPU, a stack for each thread, every access checked
   HostChecked,  ///< this CPU, every access of the compiled code checked
 };
 

@@ -155,5 +155,29 @@ TEST(PrintHandler, MayRunOtherPipelines) {
   EXPECT_EQ(own, 60U * 60U);
 }
 
+// A thread of a block that meets has a small stack of its own, which the handler does not run on.
+TEST(PrintHandler, OfEmulatedThreadsThatMeetMayCompile) {
+  ImageParam u(Float(32), 1, "u");
+  Buffer<float> in(66), out(64);
+  in.fill(1.5F);
+  u.set(in);
+  Func f("f");
+  f(x) = print(u(x) + u(x + 2), "at", x);
+  f.gpu_tile(x, 32);
+  f.stage(u, MemoryType::Shared);
+  std::size_t lines = 0, own = 0;
+  const auto handler = [&](std::string_view) {
+    ++lines;
+    if (lines % 32 != 1) return;
+    Printing inner;
+    Buffer<float> other(2, 30);
+    compile(inner.f, Target::host()).run(other, {.print = [&](std::string_view) { ++own; }});
+  };
+  compile(f, Target::gpu_emulator()).run(out, {.print = handler});
+  EXPECT_EQ(lines, 64U);
+  EXPECT_EQ(own, 2U * 60U);
+  EXPECT_EQ(out(63), 3.0F);
+}
+
 }  // namespace
 }  // namespace mica::test

@@ -1,5 +1,4 @@
-// The emulator's run-time part with threads written by hand: a frame whose first word is the function
-// that goes on, as LLVM's coroutines have it.
+// The emulator's run-time part with threads written by hand.
 #include "runtime/emulator/emulator.h"
 
 #include <array>
@@ -14,7 +13,6 @@ namespace {
 /// What a test's thread knows, and its program: called with step 0, 1, ... until it returns false,
 /// with a barrier in between.
 struct TestThread {
-  void (*resume)(void*) = nullptr;
   EmulatedCluster* cluster = nullptr;
   std::array<std::int32_t, 3> block_at{}, at{};
   std::int32_t thread = 0;
@@ -24,23 +22,10 @@ struct TestThread {
 using Program = bool (*)(TestThread&);
 
 template <Program program>
-void go_on(void* frame) {
-  auto* t = static_cast<TestThread*>(frame);
-  if (program(*t)) {
-    ++t->step;
-    emulator_barrier(t->cluster, t->thread, t->step);
-  } else {
-    t->resume = nullptr;
-  }
-}
-
-template <Program program>
-void* entry(EmulatedCluster* cluster, void* const* arguments, std::int32_t bx, std::int32_t by,
-            std::int32_t bz, std::int32_t tx, std::int32_t ty, std::int32_t tz, std::int32_t thread) {
-  auto* t = new (emulator_frame(cluster, sizeof(TestThread)))
-      TestThread{go_on<program>, cluster, {bx, by, bz}, {tx, ty, tz}, thread, arguments, 0};
-  go_on<program>(t);
-  return t;
+void entry(EmulatedCluster* cluster, void* const* arguments, std::int32_t bx, std::int32_t by,
+           std::int32_t bz, std::int32_t tx, std::int32_t ty, std::int32_t tz, std::int32_t thread) {
+  TestThread t{cluster, {bx, by, bz}, {tx, ty, tz}, thread, arguments, 0};
+  while (program(t)) emulator_barrier(cluster, thread, ++t.step);
 }
 
 constexpr int kSharedWrite = 0, kSharedRead = 1, kGlobalWrite = 2, kGlobalRead = 3;
@@ -58,6 +43,8 @@ EmulatedKernel kernel_of(EmulatedKernel::Entry entry_point) {
                 {"out", Memory::Global, true, 4, 1, 0, {}},
                 {"out", Memory::Global, false, 4, 1, 0, {}}};
   k.shared_bytes = 64;
+  k.waits = true;
+  k.frame_bytes = 4096;
   return k;
 }
 
