@@ -292,23 +292,20 @@ std::uint32_t RunSetup::still_ends(int steps) const {
   const bool same = std::all_of(fields_.begin(), fields_.end(),
                                 [&](const auto& other) { return ranges_of(other) == field; });
   if (!may_have_still_ends(target_, field.size()) || !same) return 0;
-  std::uint32_t still = 0;
-  for (std::size_t d = pays_to_begin_at_fields(steps) ? 0 : 1; d < field.size(); ++d) {
-    const auto [first, points] = field[d];
-    const auto& [min, extent] = boxes_.front()[d];
-    const std::int64_t before = min - first, after = points - extent - before;
-    const bool few = std::min(before, after) > 0 && std::max(before, after) <= kMost;
-    const bool repeats = d < state_->periods.repeats.size() && state_->periods.repeats[d];
-    // What has points beyond the fields may be read further beside the stepped box than they are.
-    const bool within =
-        std::all_of(given_.inputs.begin(), given_.inputs.end(), [&](const RunInput& input) {
-          if (input.buffer.dimensions() != static_cast<int>(field.size())) return true;
-          const BufferDim& dim = input.buffer.dim(static_cast<int>(d));
-          return dim.min >= first && dim.min + dim.extent <= first + points;
-        });
-    if (few && within && !repeats) still |= std::uint32_t{1} << d;
-  }
-  return still;
+  if (!pays_to_begin_at_fields(steps)) return 0;
+  const auto [first, points] = field.front();
+  const auto& [min, extent] = boxes_.front().front();
+  const std::int64_t before = min - first, after = points - extent - before;
+  const bool few = std::min(before, after) > 0 && std::max(before, after) <= kMost;
+  const bool repeats = !state_->periods.repeats.empty() && state_->periods.repeats.front();
+  // What has points beyond the fields may be read further beside the stepped box than they are.
+  const bool within =
+      std::all_of(given_.inputs.begin(), given_.inputs.end(), [&](const RunInput& input) {
+        if (input.buffer.dimensions() != static_cast<int>(field.size())) return true;
+        const BufferDim& dim = input.buffer.dim(0);
+        return dim.min >= first && dim.min + dim.extent <= first + points;
+      });
+  return few && within && !repeats ? 1 : 0;
 }
 
 Ranges RunSetup::tile_box(std::uint32_t still_ends) const {

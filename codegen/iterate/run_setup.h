@@ -58,7 +58,8 @@ class RunSetup {
   void plan_single_step();
   /// One step of in_place, or two.
   [[nodiscard]] StepPlan in_place(int steps) const;
-  /// Dimensions of which a tile of so many steps may store the points beside the stepped box.
+  /// Dimensions, as in TileForm, of which a tile of so many steps may store the points beside the
+  /// stepped box: that of rows, or none.
   [[nodiscard]] std::uint32_t still_ends(int steps) const;
   /// Is it worth to have rows aligned at the fields' first points, where a tile that stores them begins?
   [[nodiscard]] bool pays_to_begin_at_fields(int steps) const;

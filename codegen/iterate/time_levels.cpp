@@ -101,7 +101,8 @@ class LevelMaker {
     std::vector<Expr> values = values_of(number);
     if (form_.still_ends != 0) {
       for (std::size_t v = 0; v < values.size(); ++v) {
-        values[v] = select(stepped(args), values[v], now_[state_.outputs.front().fields[v]](args));
+        values[v] = select(stepped(args, form_.still_ends), values[v],
+                           now_[state_.outputs.front().fields[v]](args));
       }
       tile_.last.function()->still_ends = form_.still_ends;
     }
@@ -262,7 +263,7 @@ class LevelMaker {
 
   /// The stepped box; undefined where all dimensions repeat. Bounds that name the field's extents:
   /// passes take the box for the longer part of each loop.
-  Expr stepped(const std::vector<Expr>& args) {
+  Expr stepped(const std::vector<Expr>& args, std::uint32_t dims = ~std::uint32_t{0}) {
     if (tile_.margins.empty()) {
       for (const std::string& name : step_func_->args) {
         tile_.margins.emplace_back(Param<std::int32_t>("kept before " + name),
@@ -272,7 +273,7 @@ class LevelMaker {
     const ImageParam& field = state_.replacements[state_.outputs.front().fields.front()].field;
     Expr all;
     for (std::size_t d = 0; d < args.size(); ++d) {
-      if (repeats(static_cast<int>(d))) continue;
+      if (repeats(static_cast<int>(d)) || (dims >> d & 1) == 0) continue;
       const auto points = [&](const Param<std::int32_t>& margin) {
         return clamp(Expr(margin), 0, TimeLevels::kWidestMargin);
       };
@@ -318,10 +319,7 @@ bool may_have_still_ends(const Target& target, std::size_t dimensions) {
 TileForm usual_form(const Iteration::State& state, const Target& target) {
   TileForm form{.whole = state.periods.any(), .in_lines = true};
   const std::size_t dimensions = state.outputs.front().func.args().size();
-  if (!may_have_still_ends(target, dimensions) || form.whole) return form;
-  for (std::size_t d = 0; d < dimensions; ++d) {
-    form.still_ends |= std::uint32_t{1} << d;
-  }
+  if (may_have_still_ends(target, dimensions) && !form.whole) form.still_ends = 1;
   return form;
 }
 

@@ -84,9 +84,9 @@ TimeLevels make_time_levels(const Iteration::State& state, int steps, const Tile
 /// That of most runs, whose fields have points on either side of the stepped box where the step does not
 /// repeat.
 TileForm usual_form(const Iteration::State& state, const Target& target);
-/// May tiles have still ends? In three dimensions, where those of a row are few: the thousands of
-/// columns of two would have one tile in some seventy less, for a choice at each of the last level's
-/// points.
+/// May tiles have still ends along rows? In three dimensions, where those of a row are few: the
+/// thousands of columns of two would have one tile in some seventy less, for a choice at each of the
+/// last level's points.
 bool may_have_still_ends(const Target& target, std::size_t dimensions);
 
 /// Points of a tile of several steps on the host along the first, the second and the slowest dimension;

@@ -10,6 +10,9 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #endif
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace mica {
 
@@ -64,17 +67,46 @@ class Change {
 #endif
 };
 
+/// What the thread sanitizer is to know of one stack; nothing without it.
+class Watched {
+ public:
+#ifdef __SANITIZE_THREAD__
+  static Watched current() { return Watched(__tsan_get_current_fiber()); }
+  static Watched made() { return Watched(__tsan_create_fiber(0)); }
+  void forget() { __tsan_destroy_fiber(fiber_); }
+  /// The next jump goes there.
+  void jump() const { __tsan_switch_to_fiber(fiber_, 0); }
+
+ private:
+  explicit Watched(void* fiber) : fiber_(fiber) {}
+  void* fiber_;
+#else
+  static Watched current() { return {}; }
+  static Watched made() { return {}; }
+  void forget() {}
+  void jump() const {}
+#endif
+};
+
 }  // namespace
 
 struct Fiber::State {
   std::span<std::byte> stack;
   std::optional<Kept> self, main;  // where the body goes on, and who started or resumed it
+  Watched self_watched = Watched::made(), main_watched = Watched::current();
   const void* main_bottom = nullptr;
   std::size_t main_bytes = 0;
   bool ended = true;
 
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { self_watched.forget(); }
+
   void go_on(Context&& to) {
     Change change(stack.data(), stack.size());
+    main_watched = Watched::current();
+    self_watched.jump();
     Context stopped = std::move(to).resume();
     change.over();
     self.emplace(std::move(stopped));
@@ -99,6 +131,7 @@ void Fiber::start(std::span<std::byte> stack, FunctionRef<void()> body) {
     body();
     s.ended = true;
     Change(s.main_bottom, s.main_bytes, /*back=*/false);
+    s.main_watched.jump();
     return s.main->take();
   }));
 }
@@ -108,6 +141,7 @@ void Fiber::resume() { state_->go_on(state_->self->take()); }
 void Fiber::stop() {
   State& s = *state_;
   Change change(s.main_bottom, s.main_bytes);
+  s.main_watched.jump();
   Context from = s.main->take().resume();
   change.over(&s.main_bottom, &s.main_bytes);
   s.main.emplace(std::move(from));

@@ -83,7 +83,8 @@ class Unroller {
     std::int64_t beyond = 0;
     const ir::Stmt undisturbed = always(loop.body, step, planes, std::nullopt, &beyond);
     const bool overlaps = on_device_ && plan_ != nullptr && plan_->frame.common.has_value();
-    std::vector<ir::Stmt> stmts = first_steps(loop, *min, overlaps ? steps_a_turn : 0, planes);
+    std::vector<ir::Stmt> stmts =
+        first_steps(loop, *min, overlaps && is_one_warp() ? steps_a_turn : 0, planes);
     if (steps_a_turn == 1 && beyond == 0) {
       stmts.push_back(
           ir::make_stmt(ir::For{loop.name, constant(0), planes, LoopKind::Serial, loop.body}));
@@ -119,6 +120,13 @@ class Unroller {
     const Expr undisturbed_turns = max(planes - constant(beyond), constant(0)) / constant(steps_a_turn);
     return ir::make_stmt(
         ir::LetStmt{whole, simplify(undisturbed_turns), ir::make_block(std::move(stmts))});
+  }
+
+  // Blocks of several warps have planes in their registers, and none to spare.
+  [[nodiscard]] bool is_one_warp() const {
+    constexpr std::int64_t kWarp = 32;
+    const auto& threads = plan_->frame.threads;
+    return threads[0] * threads[1] * threads[2] == kWarp;
   }
 
   // The steps [min, 0): written out, or in loops of so many steps a turn, in which a condition stays

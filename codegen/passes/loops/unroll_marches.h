@@ -11,8 +11,8 @@
 //             if 3*left < planes: step 3*left                what may be left, with its conditions
 //               if 3*left + 1 < planes: ...
 //
-// Of blocks that overlap, many first steps are loops of six, in which a condition stays where it holds
-// in some of their steps: deep time tiles have more first steps than code in all else.
+// Of overlapping blocks of one warp, many first steps are loops of six, in which a condition stays where
+// it holds in some of their steps: deep time tiles have more first steps than code in all else.
 //
 // The period is the least common multiple of the depths of the rings in registers, so that index mod
 // depth is known in each step; a scalar per place remains when stack memory is promoted. A ring in
