@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -223,12 +224,13 @@ Func halo_of(const ImageParam& u) {
 }
 
 /// The best of `rounds` interleaved runs of a step under each condition takes at most `limit` of the
-/// halo's (`constant`: under constant_exterior). Where one is slower, all are made and measured up to
-/// four times again: others that use the machine may go away, and other memory may collide less in the
-/// caches.
+/// halo's (`constant`: under constant_exterior). Where one is slower, all are made and measured again,
+/// some times and a while later: others that use the machine may go away, and other memory may collide
+/// less in the caches.
 void expect_costs(const char* what, const MakeStep& make, int rounds, double limit, double constant) {
   using namespace BoundaryConditions;
-  constexpr int kTimes = 5;
+  constexpr int kTimes = 12;
+  constexpr std::chrono::milliseconds kWhile(500);
   struct Condition {
     const char* name;
     MakeFunc of;
@@ -247,6 +249,7 @@ void expect_costs(const char* what, const MakeStep& make, int rounds, double lim
   const auto is_slow = [&](std::size_t i) { return best[i] > conditions[i].limit * best[0]; };
   bool slow = true;
   for (int time = 0; time < kTimes && slow; ++time) {
+    if (time > 0) std::this_thread::sleep_for(kWhile);
     steps.clear();
     for (const Condition& each : conditions) {
       steps.push_back(make(each.of, each.halo));
