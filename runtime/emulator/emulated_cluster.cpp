@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <string>
 
 #include "runtime/run/print_line.h"
 
@@ -55,7 +57,13 @@ EmulatedCluster::EmulatedCluster(const EmulatedKernel& kernel, const LaunchShape
       global_shadow_.back().emplace(clock_, static_cast<std::size_t>(p.element_bytes));
     }
   }
-  if (kernel.waits) stacks_.emplace(threads_.count(), kernel.frame_bytes);
+  try {
+    if (kernel.waits) stacks_.emplace(threads_.count(), kernel.frame_bytes);
+  } catch (const std::bad_alloc&) {
+    throw DeviceError("operator new", ENOMEM,
+                      "no memory for the stacks of the " + std::to_string(threads_.count()) +
+                          " threads of a block of kernel " + kernel.name);
+  }
   starts_.resize(threads_.count());
   for (std::size_t i = 0; i < threads_.count(); ++i) {
     everybody_.push_back(static_cast<std::int32_t>(i));

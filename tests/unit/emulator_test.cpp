@@ -188,6 +188,26 @@ TEST(Emulator, TwoBlocksThatWriteOneElementAreAnErrorIfTheBitsDiffer) {
   EXPECT_EQ(same.out[3], 3);
 }
 
+TEST(Emulator, NoMemoryForStacksIsAnErrorOfTheDevice) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer ends a program that asks for so much";
+#endif
+  Launch launch(1, 8);
+  EmulatedKernel kernel = kernel_of(entry<writes_then_reads_its_neighbour>);
+  kernel.frame_bytes = std::size_t{1} << 50;
+  void* data = launch.out.data();
+  void* arguments[] = {&data, &launch.min, &launch.extent};
+  try {
+    run_emulated(kernel, launch.shape, arguments, 1);
+    FAIL() << "8 stacks of 2^50 bytes";
+  } catch (const DeviceError& e) {
+    EXPECT_NE(std::string(e.what()).find(
+                  "no memory for the stacks of the 8 threads of a block of kernel test"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
 TEST(Emulator, ReadingWhatAnotherBlockWritesIsAnErrorInEveryOrder) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::string fault = Launch(4, 1).fault(entry<reads_what_another_cluster_writes>, seed);
