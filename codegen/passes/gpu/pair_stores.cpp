@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/analysis/lane_of.h"
 #include "codegen/analysis/linear.h"
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
@@ -77,21 +78,20 @@ class Pairer {
     return held;
   }
 
-  /// Half of `coordinates` of a vector, moved by `by` elements; empty where they are of another form.
+  /// Half of `coordinates` of a row's vector, moved by `by` elements; empty where they are no row's.
   static std::vector<Expr> moved(const std::vector<Expr>& coordinates, int lanes, const Expr& by) {
     std::vector<Expr> result;
-    for (std::size_t d = 0; d < coordinates.size(); ++d) {
-      const Expr& at = coordinates[d];
-      const auto* row = at.as<Ramp>();
-      const auto* same = at.as<Broadcast>();
-      if (d == 0 && row != nullptr && is_const(row->stride, 1)) {
-        result.push_back(ramp(simplify(row->base + cast(row->base.type(), by)), lanes));
-      } else if (d > 0 && at.type().is_scalar()) {
+    for (const Expr& at : coordinates) {
+      const Expr first = analysis::lane_of(at, 0);
+      const auto step = analysis::constant_difference(analysis::lane_of(at, 1), first);
+      const bool along = result.empty();
+      if (!step || *step != (along ? 1 : 0)) return {};
+      if (along) {
+        result.push_back(ramp(simplify(first + cast(first.type(), by)), lanes));
+      } else if (at.type().is_scalar()) {
         result.push_back(at);
-      } else if (d > 0 && same != nullptr) {
-        result.push_back(make_expr(at.type().with_lanes(lanes), Broadcast{same->value}));
       } else {
-        return {};
+        result.push_back(make_expr(at.type().with_lanes(lanes), Broadcast{simplify(first)}));
       }
     }
     return result;
