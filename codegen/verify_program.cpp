@@ -1,8 +1,10 @@
 #include "codegen/verify_program.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "codegen/ir/verify.h"
+#include "codegen/lower.h"
 #include "codegen/plan/verify/verify_plan.h"
 
 namespace mica {
@@ -23,33 +25,17 @@ ir::Environment environment_of(const Program& program) {
   return environment;
 }
 
+/// The level that holds behind a pass.
 ir::Level level_after(std::string_view pass, bool& axes_mapped) {
-  // Passes in order with the level that holds from there on.
-  struct Step {
-    std::string_view pass;
-    ir::Level level;
-    bool mapped;
+  const auto place = [](std::string_view name) {
+    const std::vector<Pass>& passes = pass_list();
+    return std::ranges::find_if(passes, [&](const Pass& p) { return p.name == name; }) - passes.begin();
   };
-  static constexpr Step kSteps[] = {
-      {"build_loop_nest", ir::Level::Loads, false},    {"unify_arrays", ir::Level::Loads, false},
-      {"bake_symbols", ir::Level::Loads, false},       {"simplify_loops", ir::Level::Loads, false},
-      {"partition_loops", ir::Level::Loads, false},    {"split_interiors", ir::Level::Loads, false},
-      {"keep_sums", ir::Level::Loads, false},          {"split_blocks", ir::Level::Loads, false},
-      {"unroll_marches", ir::Level::Loads, false},     {"unroll_loops", ir::Level::Loads, false},
-      {"simplify_unrolled", ir::Level::Loads, false},  {"exchange_taps", ir::Level::Loads, false},
-      {"flatten_storage", ir::Level::Flat, false},     {"vectorize_loops", ir::Level::Flat, false},
-      {"align_vector_loads", ir::Level::Flat, false},  {"fuse_thread_loops", ir::Level::Flat, false},
-      {"map_gpu_axes", ir::Level::Flat, true},         {"pair_stores", ir::Level::Flat, true},
-      {"fence_bulk_copies", ir::Level::Flat, true},    {"simplify", ir::Level::Flat, true},
-      {"legalize_half", ir::Level::Flat, true},        {"expand_math", ir::Level::BackEnd, true},
-      {"split_host_device", ir::Level::BackEnd, true}, {"name_values", ir::Level::BackEnd, true},
-  };
-  for (const auto& step : kSteps) {
-    if (step.pass != pass) continue;
-    axes_mapped = step.mapped;
-    return step.level;
-  }
-  return ir::Level::LoopNest;
+  const auto has_run = [&](std::string_view name) { return place(name) <= place(pass); };
+  axes_mapped = has_run("map_gpu_axes");
+  if (has_run("expand_math")) return ir::Level::BackEnd;
+  if (has_run("flatten_storage")) return ir::Level::Flat;
+  return has_run("build_loop_nest") ? ir::Level::Loads : ir::Level::LoopNest;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "codegen/analysis/linear.h"
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
+#include "codegen/passes/gpu/varying_values.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -28,18 +29,15 @@ class Pairer {
     if (const auto* branch = s.as<ir::If>()) {
       const auto* store = branch->then_case.as<ir::Store>();
       if (store != nullptr && !branch->else_case.defined()) return paired(s, *store, branch->condition);
-      return varies(branch->condition) ? s : children(s);
+      return varying_.has(branch->condition) ? s : children(s);
     }
     if (const auto* store = s.as<ir::Store>()) return paired(s, *store, {});
     if (const auto* loop = s.as<ir::For>()) {
-      return varies(loop->min) || varies(loop->extent) ? s : children(s);
+      return varying_.has(loop->min) || varying_.has(loop->extent) ? s : children(s);
     }
     if (const auto* let = s.as<ir::LetStmt>()) {
-      if (!varies(let->value)) return children(s);
-      varying_.insert(let->name);
-      const ir::Stmt body = run(let->body);
-      varying_.erase(let->name);
-      return body.same_as(let->body) ? s : ir::make_stmt(ir::LetStmt{let->name, let->value, body});
+      varying_.enter(*let);
+      return children(s);
     }
     if (const auto* alloc = s.as<ir::Allocate>()) {
       const bool own = alloc->memory == MemoryType::Register || alloc->memory == MemoryType::Stack;
@@ -54,19 +52,9 @@ class Pairer {
         s, [this](const ir::Stmt& child) { return run(child); }, nullptr);
   }
 
-  /// May the threads of a warp have other values of it?
-  [[nodiscard]] bool varies(const Expr& e) const {
-    bool found = false;
-    walk(e, [&](const Expr& node) {
-      const auto* var = node.as<VarRef>();
-      found = found || node.as<Load>() != nullptr || node.as<WarpShuffle>() != nullptr ||
-              (var != nullptr && (var->name == kThread || varying_.count(var->name) > 0));
-    });
-    return found;
-  }
   /// Is it a function of the thread's number and of what all threads of a warp agree on?
   [[nodiscard]] bool is_of_thread(const Expr& e) const {
-    return !e.defined() || !varies(substitute(e, kThread, make_const(Int(32), std::int64_t{0})));
+    return !e.defined() || !varying_.has(substitute(e, kThread, make_const(Int(32), std::int64_t{0})));
   }
   /// Is it made of what the thread holds?
   [[nodiscard]] bool is_held(const Expr& e) const {
@@ -158,7 +146,8 @@ class Pairer {
 
   static inline const std::string kThread =
       ir::kGpuAxisNames[static_cast<std::size_t>(ir::GpuAxis::ThreadX)];
-  std::set<std::string> varying_, private_, shared_;
+  VaryingValues varying_{kThread};
+  std::set<std::string> private_, shared_;
 };
 
 }  // namespace
