@@ -20,7 +20,6 @@
 #include "codegen/passes/gpu/fence_bulk_copies.h"
 #include "codegen/passes/gpu/fuse_thread_loops.h"
 #include "codegen/passes/gpu/map_gpu_axes.h"
-#include "codegen/passes/gpu/pair_stores.h"
 #include "codegen/passes/gpu/split_blocks.h"
 #include "codegen/passes/loops/align_vector_loads.h"
 #include "codegen/passes/loops/flatten_storage.h"
@@ -91,7 +90,6 @@ const std::vector<Pass>& pass_list() {
       {"align_vector_loads", passes::align_vector_loads},
       {"fuse_thread_loops", passes::fuse_thread_loops},
       {"map_gpu_axes", passes::map_gpu_axes},
-      {"pair_stores", passes::pair_stores},
       {"fence_bulk_copies", passes::fence_bulk_copies},
       {"simplify", each_nest<passes::simplify>},
       // Operations: what back ends do not have.

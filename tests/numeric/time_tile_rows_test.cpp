@@ -97,9 +97,7 @@ TEST(TimeTileRows, OfWideVectorsAndWholeColumns) {
   });
 }
 
-// Threads of 32 bytes store for each other, two and two. One vector beside a strip is another's: of a
-// pair at its end one thread stores.
-TEST(TimeTileRows, StoredByPairsOfThreads) {
+TEST(TimeTileRows, OfThreadsOfTwoPiecesOfMemory) {
   for (const std::int64_t columns : {3, 5, 122, 301}) {
     for (const int tile : {3, 6}) {
       expect_steps({Float(64)}, {columns, 37}, tile, 2 * tile, [](Func& next, const ImageParam&) {

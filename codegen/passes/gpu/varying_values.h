@@ -1,4 +1,4 @@
-// What the threads of a warp may see different values of. A part of exchange_taps and pair_stores.
+// What the threads of a warp may see different values of. A part of exchange_taps.
 #pragma once
 
 #include <set>
