@@ -244,9 +244,10 @@ std::vector<TimeCase> time_cases() {
   const auto tall = [](int threads_y, int rows, int chunk) {
     return schedules::Parameters{{"threads_y", threads_y}, {"rows", rows}, {"chunk", chunk}};
   };
-  // The last chunks shorter, where that was the fastest (bench/results/2026-11-28-h100-chunks.txt).
-  const auto short_at_end = [](schedules::Parameters tile) {
-    tile.insert({"shortest", 8});
+  // The last chunks shorter, where that was the fastest (bench/results/2026-11-28-h100-chunks.txt and
+  // 2026-11-28-h200-time-2.txt).
+  const auto short_at_end = [](schedules::Parameters tile, int shortest = 8) {
+    tile.insert({"shortest", shortest});
     return tile;
   };
   const auto narrow = [&](int threads_y, int rows, int chunk) {
@@ -275,14 +276,14 @@ std::vector<TimeCase> time_cases() {
        Float(64),
        3,
        512,
-       {{1, {}}, {2, tall(12, 5, 64)}, {3, tall(12, 3, 52)}, {4, tall(8, 4, 64)}}},
+       {{1, {}}, {2, tall(12, 5, 64)}, {3, tall(12, 3, 102)}, {3, short_at_end(tall(8, 5, 128))}}},
       {"27pt-f64", "box of radius 1", Float(64), 3, 512, {{1, {}}, {2, short_at_end(tall(12, 3, 128))}}},
       {"13pt-f32",
        "star of radius 2",
        Float(32),
        3,
        512,
-       {{1, {}}, {2, tall(12, 3, 64)}, {2, short_at_end(narrow(12, 6, 64))}}},
+       {{1, {}}, {2, tall(12, 3, 64)}, {2, short_at_end(narrow(12, 6, 64), 4)}}},
       {"5pt-f32",
        "star of radius 1",
        Float(32),

@@ -12,23 +12,20 @@ constexpr std::int64_t kVector = 16;  // bytes of the widest access
 
 }  // namespace
 
-Lines lines_of(const FieldRule& rule) { return {rule.box[0].first + rule.lead, rule.lead > 0}; }
-
-bool has_rows(const AnyBuffer& buffer, const Lines& lines) {
+bool has_aligned_rows(const AnyBuffer& buffer, const Ranges& inner) {
   const std::int64_t size = buffer.type().bytes();
   if (buffer.dims()[0].stride != 1) return false;
+  std::int64_t first = buffer.offset() + inner[0].first - buffer.min(0);
   for (int d = 1; d < buffer.dimensions(); ++d) {
     if (buffer.stride(d) * size % kVector != 0) return false;
   }
-  const std::int64_t first = buffer.offset() + lines.first - buffer.min(0);
-  if (first * size % kVector != 0) return false;
-  return !lines.whole || in_lines(buffer, lines.first).defined();
+  return first * size % kVector == 0;
 }
 
-AnyBuffer aligned_like(const AnyBuffer& like, std::int64_t first) {
+AnyBuffer aligned_like(const AnyBuffer& like, const Ranges& inner) {
   const std::int64_t per_line = std::max<std::int64_t>(1, kLine / like.type().bytes());
   const auto round_up = [&](std::int64_t n) { return (n + per_line - 1) / per_line * per_line; };
-  const std::int64_t before = first - like.min(0);
+  const std::int64_t before = inner[0].first - like.min(0);
   const std::int64_t lead = round_up(before) - before;
   std::vector<BufferDim> dims;
   std::int64_t stride = 1;
@@ -105,14 +102,14 @@ FieldBuffers::FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<Fiel
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     slots_.push_back({fields_[f], static_cast<int>(f)});
     current_.push_back(static_cast<int>(f));
-    lines_.push_back(rules[f].output < 0 ? Lines{} : lines_of(rules[f]));
+    aligned_.push_back(rules[f].box);
   }
   if (!gpu_) return;
   // On a GPU rows that are not aligned cost more in each step than two copies.
   for (std::size_t f = 0; f < fields_.size(); ++f) {
-    if (rules[f].output < 0 || rules[f].stays || has_rows(fields_[f], lines_[f])) continue;
+    if (rules[f].output < 0 || rules[f].stays || has_aligned_rows(fields_[f], aligned_[f])) continue;
     current_[f] = static_cast<int>(slots_.size());
-    slots_.push_back({aligned_like(fields_[f], lines_[f].first), static_cast<int>(f)});
+    slots_.push_back({aligned_like(fields_[f], aligned_[f]), static_cast<int>(f)});
     copier_.copy(fields_[f], slots_.back().buffer, ranges_of(fields_[f]));
   }
 }
@@ -123,11 +120,12 @@ std::size_t FieldBuffers::outside_of(std::size_t field) const {
 
 int FieldBuffers::slot_for(std::size_t field) {
   const AnyBuffer& now = current(field);
-  const bool aligned = has_rows(now, lines_[field]);
+  const bool aligned = has_aligned_rows(now, aligned_[field]);
   const auto serves = [&](int place) {
     const AnyBuffer& buffer = in(place);
     return std::count(next_.begin(), next_.end(), place) == 0 && buffer.type() == now.type() &&
-           ranges_of(buffer) == ranges_of(now) && (!gpu_ || !aligned || has_rows(buffer, lines_[field]));
+           ranges_of(buffer) == ranges_of(now) &&
+           (!gpu_ || !aligned || has_aligned_rows(buffer, aligned_[field]));
   };
   const int outside = slots_[static_cast<std::size_t>(current_[outside_of(field)])].outside_of;
   const bool is_whole = rule(field).box == ranges_of(now) && !rule(field).with_still;
@@ -151,7 +149,7 @@ int FieldBuffers::slot_for(std::size_t field) {
     if (found < 0) found = place;
   }
   if (found >= 0) return found;
-  slots_.push_back({aligned_like(now, lines_[field].first), -1});
+  slots_.push_back({aligned_like(now, aligned_[field]), -1});
   return static_cast<int>(slots_.size()) - 1;
 }
 
@@ -205,7 +203,7 @@ void FieldBuffers::finish() {
         static_cast<std::size_t>(std::find_if(current_.begin(), current_.end(),
                                               [&, f = 0](int slot) mutable { return slot != f++; }) -
                                  current_.begin());
-    slots_.push_back({aligned_like(fields_[first], fields_[first].min(0)), -1});
+    slots_.push_back({aligned_like(fields_[first], ranges_of(fields_[first])), -1});
     copier_.copy(current(first), slots_.back().buffer, ranges_of(fields_[first]));
     current_[first] = static_cast<int>(slots_.size()) - 1;
     moved = true;

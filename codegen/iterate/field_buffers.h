@@ -53,23 +53,9 @@ struct FieldRule {
   int outside = -1;
   /// With an output: the box holds points, too, that keep their values.
   bool with_still = false;
-  /// With an output: points of the box's rows before the first that should begin a line of memory. 16
-  /// bytes, or a multiple.
-  std::int64_t lead = 0;
   /// With an output: every step leaves the field in the user's memory, whatever its rows are like.
   bool stays = false;
 };
-
-/// The point of dimension 0 at which rows should begin a line of memory; `whole`: they should be whole
-/// lines, too.
-struct Lines {
-  std::int64_t first = 0;
-  bool whole = false;
-};
-Lines lines_of(const FieldRule& rule);
-/// Can vectors of 16 bytes start at the first point of `lines` in every row, and is there memory for
-/// whole lines, if they should be?
-bool has_rows(const AnyBuffer& buffer, const Lines& lines);
 
 /// The fields of one run. The numbers of fields and rules are the same.
 class FieldBuffers {
@@ -78,8 +64,7 @@ class FieldBuffers {
   using Places = std::vector<int>;
 
   /// `fields`: the user's buffers, whose values they hold. `rules`: those of most steps, whose boxes'
-  /// first points, or those after their leads, begin lines in all memory that is not the user's.
-  /// `copier` outlives them.
+  /// first points begin the rows of all memory that is not the user's. `copier` outlives them.
   FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<FieldRule>& rules, BoxCopier& copier);
 
   /// Chooses the memory of the next step and fills in what lies outside of the stepped boxes.
@@ -115,14 +100,16 @@ class FieldBuffers {
   BoxCopier& copier_;
   const bool gpu_;
   const std::vector<FieldRule>* rules_ = nullptr;
-  std::vector<Lines> lines_;  ///< by field
-  std::vector<Slot> slots_;   ///< the first are the user's, in the order of the fields
+  std::vector<Ranges> aligned_;  ///< boxes, by field, at whose first points rows are aligned
+  std::vector<Slot> slots_;      ///< the first are the user's, in the order of the fields
   Places current_, next_;
 };
 
-/// A buffer of the same type and box as `like`, in rows that are whole lines of 128 bytes, one of which
-/// begins at the point `first` of dimension 0.
-AnyBuffer aligned_like(const AnyBuffer& like, std::int64_t first);
+/// A buffer of the same type and box as `like`, in rows that are whole lines of 128 bytes and in which
+/// the first point of `inner` is the first of a line.
+AnyBuffer aligned_like(const AnyBuffer& like, const Ranges& inner);
+/// Can vectors of 16 bytes start at the first point of `inner` in every row?
+bool has_aligned_rows(const AnyBuffer& buffer, const Ranges& inner);
 /// `buffer` with what its memory holds beside its rows: dimension 0 begins and ends a whole number of
 /// lines of 128 bytes from the point `first`. Undefined if its memory ends before.
 AnyBuffer in_lines(const AnyBuffer& buffer, std::int64_t first);

@@ -130,6 +130,22 @@ int widest_vector(const std::vector<Directive>& loops) {
   return lanes;
 }
 
+RowTiles row_tiles(const Func& step) {
+  const std::string row = step.args().front().name();
+  RowTiles tiles;
+  for (const Directive& directive : step.function()->definitions.front().directives) {
+    if (const auto* tile = std::get_if<directive::GpuTile>(&directive.op)) {
+      for (std::size_t i = 0; i < tile->vars.size(); ++i) {
+        if (tile->vars[i] == row) tiles.points = tile->sizes[i];
+      }
+    }
+    const auto* vectors = std::get_if<directive::Vectorize>(&directive.op);
+    if (vectors != nullptr && vectors->var == row) tiles.lanes = vectors->width;
+  }
+  tiles.points *= tiles.lanes;
+  return tiles;
+}
+
 std::optional<Marching> marching_of(const Iteration::State& state) {
   const Func& step = state.outputs.front().func;
   Marching marching{loops_of(step), {}};

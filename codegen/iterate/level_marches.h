@@ -34,6 +34,13 @@ bool is_scatter(const Directive& directive);
 /// Lanes of the widest vectors that loops ask for.
 int widest_vector(const std::vector<Directive>& loops);
 
+/// How blocks share a row where the step's own directives say it: the points of a tile, of which those
+/// read beside its own lie on either side, and the lanes of a vector. No points: they say nothing.
+struct RowTiles {
+  std::int64_t points = 0, lanes = 1;
+};
+RowTiles row_tiles(const Func& step);
+
 /// The march of the step's own directives.
 std::optional<Marching> marching_of(const Iteration::State& state);
 /// Those for a step of two dimensions that says nothing, the best first. `fields` are those that threads

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "codegen/iterate/in_place_step.h"
+#include "codegen/iterate/level_marches.h"
 #include "codegen/iterate/time_levels.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/print.h"
@@ -278,33 +279,34 @@ bool RunSetup::has_whole_lines() const {
 // Most fields are aligned at the stepped box's first point, where single steps begin, so that there are
 // copies before the run and after it, and single steps between tiles are slower.
 bool RunSetup::pays_to_begin_at_fields(int steps) const {
-  constexpr std::int64_t kTilesOfAStep = 4;
+  constexpr std::int64_t kTilesOfTwoCopies = 32, kTilesOfAStep = 4;
   const std::int64_t stretch = std::min(pace_.steps, pace_.stretch);
   if (stretch / steps < kTilesOfAStep * (stretch % steps)) return false;
-  return pays_to_copy(steps) || std::all_of(fields_.begin(), fields_.end(),
-                                            [](const AnyBuffer& f) { return has_rows(f, {f.min(0)}); });
+  return pace_.steps / steps >= kTilesOfTwoCopies ||
+         std::all_of(fields_.begin(), fields_.end(),
+                     [](const AnyBuffer& f) { return has_aligned_rows(f, ranges_of(f)); });
 }
 
-bool RunSetup::pays_to_copy(int steps) const {
-  constexpr std::int64_t kTilesOfTwoCopies = 32;
-  return pace_.steps / steps >= kTilesOfTwoCopies;
-}
-
-// Of 7 points in f32 on 1024^3, tiles whose points began in the middle of a sector of 32 bytes took 1.07
-// ms a step for 0.80 on an H200: each row of a tile ends in halves of sectors, which the cache completes
-// from memory.
-std::int64_t RunSetup::lead(std::uint32_t still_ends, int steps) const {
-  constexpr std::int64_t kPiece = 16;  // bytes of a copy, at which the tiles' rows begin
-  if ((still_ends & 1) == 0 || !pays_to_copy(steps)) return 0;
-  const AnyBuffer& field = fields_.front();
-  std::int64_t size = field.type().bytes();
-  for (const RunInput& input : given_.inputs) {
-    if (input.buffer.dimensions() != field.dimensions()) continue;
-    size = std::min<std::int64_t>(size, input.buffer.type().bytes());
-  }
-  const std::int64_t beside = boxes_.front()[0].first - field.min(0);
-  const std::int64_t lead = (beside * steps * size + kPiece - 1) / kPiece * kPiece / size;
-  return has_lines({field.min(0) + lead, true}, true) ? lead : 0;
+// On an H200 7 points in f32, four steps at once, took 0.106 ms a step for 0.120 at 512^3 (9 tiles for
+// 10), but 1.08 for 0.80 at 1024^3, where there are 19 either way: what tiles store then begins 16 bytes
+// behind the fields' first points, in halves of sectors, and the more tiles there are, the later the
+// other half comes. Rows that begin so that only what tiles read is in halves took 0.111 and 0.85.
+bool RunSetup::saves_tiles(int steps) const {
+  constexpr std::int64_t kSector = 32;     // bytes
+  constexpr std::int64_t kMostTiles = 12;  // of which one less pays for halves of sectors
+  const auto up = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
+  const RowTiles row = row_tiles(state_->outputs.front().func);
+  const std::int64_t first = fields_.front().min(0), points = fields_.front().extent(0);
+  const auto& [min, extent] = boxes_.front().front();
+  const std::int64_t beside = up((min - first) * steps, row.lanes) * row.lanes;
+  const std::int64_t own = row.points - 2 * beside;
+  if (own < 1) return false;
+  const std::int64_t plain = up(extent, own),
+                     fewer = up(std::max<std::int64_t>(points - 2 * beside, 1), own);
+  const bool whole_sectors = std::all_of(fields_.begin(), fields_.end(), [&](const AnyBuffer& f) {
+    return beside * f.type().bytes() % kSector == 0;
+  });
+  return fewer < plain && (whole_sectors || plain <= kMostTiles);
 }
 
 std::uint32_t RunSetup::still_ends(int steps) const {
@@ -313,7 +315,7 @@ std::uint32_t RunSetup::still_ends(int steps) const {
   const bool same = std::all_of(fields_.begin(), fields_.end(),
                                 [&](const auto& other) { return ranges_of(other) == field; });
   if (!may_have_still_ends(target_, field.size()) || !same) return 0;
-  if (!pays_to_begin_at_fields(steps)) return 0;
+  if (!saves_tiles(steps) || !pays_to_begin_at_fields(steps)) return 0;
   const auto [first, points] = field.front();
   const auto& [min, extent] = boxes_.front().front();
   const std::int64_t before = min - first, after = points - extent - before;
@@ -340,13 +342,11 @@ Ranges RunSetup::tile_box(std::uint32_t still_ends) const {
 
 TileForm RunSetup::tile_form(int steps, bool moves) const {
   TileForm form{.whole = is_whole(), .still_ends = moves ? still_ends(steps) : 0};
-  const std::int64_t before_lines = lead(form.still_ends, steps);
-  const std::int64_t first = tile_box(form.still_ends)[0].first + before_lines;
-  form.in_lines = has_lines({first, before_lines > 0}, moves);
+  form.in_lines = has_lines(tile_box(form.still_ends), moves);
   return form;
 }
 
-bool RunSetup::has_lines(const Lines& lines, bool moves) const {
+bool RunSetup::has_lines(const Ranges& box, bool moves) const {
   const Periods& periods = state_->periods;
   if (periods.any() && periods.repeats.front()) return target_.is_gpu() && has_whole_lines();
   if (!target_.is_gpu() || is_whole() || state_->reads->asks_for_row_ends()) return false;
@@ -355,8 +355,8 @@ bool RunSetup::has_lines(const Lines& lines, bool moves) const {
     if (buffer.dimensions() != fields_.front().dimensions()) continue;
     // Fields of other rows come into memory of Mica's, which has whole lines.
     const bool moved =
-        moves && i < fields_.size() && single_.rules[i].output >= 0 && !has_rows(buffer, lines);
-    if (!moved && !in_lines(buffer, lines.first).defined()) return false;
+        moves && i < fields_.size() && single_.rules[i].output >= 0 && !has_aligned_rows(buffer, box);
+    if (!moved && !in_lines(buffer, box[0].first).defined()) return false;
   }
   return true;
 }
@@ -413,15 +413,13 @@ std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) con
   auto tile = std::make_unique<StepPlan>();
   const std::uint32_t still = made.form.still_ends;
   const Ranges box = tile_box(still);
-  const std::int64_t before_lines = lead(still, made.steps);
-  if (made.form.in_lines && made.compiled.why.empty()) tile->lines_from = box[0].first + before_lines;
+  if (made.form.in_lines && made.compiled.why.empty()) tile->lines_from = box[0].first;
   tile->launches.push_back({made.compiled.executable, {}});
   tile->steps = made.steps;
   tile->rules = single_.rules;
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     tile->launches.front().fields.push_back(f);
-    tile->rules[f] = {
-        .output = static_cast<int>(f), .box = box, .with_still = still != 0, .lead = before_lines};
+    tile->rules[f] = {.output = static_cast<int>(f), .box = box, .with_still = still != 0};
     // What lies outside of a field that takes another's values is that one's, after as many steps.
     std::size_t from = f;
     for (int n = 0; n < tile->steps && state_->replacements[from].input; ++n) {

@@ -61,17 +61,15 @@ class RunSetup {
   /// Dimensions, as in TileForm, of which a tile of so many steps may store the points beside the
   /// stepped box: that of rows, or none.
   [[nodiscard]] std::uint32_t still_ends(int steps) const;
+  /// Are tiles of so many steps fewer, and enough so, if those at the ends of rows store the points
+  /// beside the stepped box?
+  [[nodiscard]] bool saves_tiles(int steps) const;
   /// Is it worth to have rows aligned at the fields' first points, where a tile that stores them begins?
   [[nodiscard]] bool pays_to_begin_at_fields(int steps) const;
-  /// Is a run of tiles of so many steps long enough for two copies of its fields?
-  [[nodiscard]] bool pays_to_copy(int steps) const;
-  /// FieldRule::lead of such a tile: the points that it reads before those that it alone stores.
-  [[nodiscard]] std::int64_t lead(std::uint32_t still_ends, int steps) const;
   /// The points that a tile stores.
   [[nodiscard]] Ranges tile_box(std::uint32_t still_ends) const;
-  /// Can all that a tile reads be given in_lines of the point that `lines` begin with? Fields whose rows
-  /// are not like `lines` are moved, if they may be.
-  [[nodiscard]] bool has_lines(const Lines& lines, bool moves) const;
+  /// Can all that a tile reads be given in_lines of `box`?
+  [[nodiscard]] bool has_lines(const Ranges& box, bool moves) const;
   /// Are all rows whole lines from the stepped box's first point on?
   [[nodiscard]] bool has_whole_lines() const;
   /// Are all points computed along the dimensions in which the step repeats? If not, says so.

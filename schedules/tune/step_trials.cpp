@@ -152,8 +152,8 @@ class StepTrial final : public Trial {
 };
 
 /// An array like the field as steps have it in memory: on a GPU in aligned rows, whatever the user's.
-AnyBuffer shadow_of(const AnyBuffer& field, std::int64_t first, const Target& target) {
-  return target.is_gpu() ? iterate::aligned_like(field, first) : AnyBuffer(field.type(), field.dims());
+AnyBuffer shadow_of(const AnyBuffer& field, const iterate::Ranges& box, const Target& target) {
+  return target.is_gpu() ? iterate::aligned_like(field, box) : AnyBuffer(field.type(), field.dims());
 }
 
 class StepTrials final : public Trials {
@@ -164,10 +164,10 @@ class StepTrials final : public Trials {
     shadows_.inputs = setup.options().inputs;
     for (std::size_t f = 0; f < setup.fields().size(); ++f) {
       const AnyBuffer& field = setup.fields()[f];
-      const std::int64_t first = rules[f].output < 0 ? field.min(0) : iterate::lines_of(rules[f]).first;
-      const AnyBuffer shadow = shadow_of(field, first, subject.target());
+      const iterate::Ranges box = rules[f].output < 0 ? iterate::ranges_of(field) : rules[f].box;
+      const AnyBuffer shadow = shadow_of(field, box, subject.target());
       shadows_.inputs[f] = RunInput(state.replacements[f].field, shadow);
-      shadows_.outputs.push_back(iterate::aligned_like(field, first));
+      shadows_.outputs.push_back(iterate::aligned_like(field, box));
     }
     shadows_.copier = std::make_shared<iterate::BoxCopier>(subject.target());
   }

@@ -159,8 +159,9 @@ void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCand
   std::size_t taps = 0;
   for (const Reads& reads : features.inputs) taps += reads.taps;
   const std::int64_t widest = std::max<std::int64_t>(1, 16 / features.widest);
+  // With a chunk of its own, the last ones are halved so many times.
   struct Tile {
-    std::int64_t steps, warps, rows, vec, scatter;
+    std::int64_t steps, warps, rows, vec, scatter, chunk = 0, halves = 0;
   };
   std::vector<Tile> tiles{{2, 12, 4, widest, 1},
                           {2, 12, 3, widest, 1},
@@ -169,15 +170,16 @@ void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCand
                           {3, 8, 4, widest, 1}};
   const std::int64_t half = std::max<std::int64_t>(widest / 2, 1);
   // Vectors of two leave registers for more rows, or for another step.
-  if (reach[1] > 2) tiles.push_back({2, 12, 6, half, 1});
+  if (reach[1] > 2) tiles.push_back({2, 12, 6, half, 1, 64, 4});
   if (reach[1] <= 2 && half > 1) {
-    tiles.push_back({4, 12, 6, half, 1});
+    tiles.push_back({4, 12, 6, half, 1, 64, 3});
     tiles.push_back({4, 12, 5, half, 1});
   }
+  if (reach[1] <= 2 && half == 1) tiles.push_back({3, 8, 5, widest, 1, 128, 4});
   if (features.written_bytes > features.widest) {  // several values a point
     tiles = {{2, 12, 2, half, 0}};
   }
-  for (const auto& [steps, warps, rows, vec, scatter] : tiles) {
+  for (const auto& [steps, warps, rows, vec, scatter, own_chunk, halves] : tiles) {
     if (steps > subject.stepping()->most || taps * static_cast<std::size_t>(steps) > kMostTaps) continue;
     // What lies beside a tile is computed again.
     const std::int64_t x = kWarp * vec - reach[0] * (steps - 1);
@@ -185,12 +187,15 @@ void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCand
     if (x < kWarp || y < rows) continue;
     const std::int64_t columns = ceil_div(n[0], x) * ceil_div(n[1], y);
     const std::int64_t lead = reach[2] * (steps - 1) / 2;
+    const bool is_own = own_chunk > 0 && n[2] >= 3 * own_chunk;
+    const std::int64_t chunk = is_own ? own_chunk : chunk_for(n[2], columns, units, lead);
     all.push_back(candidate("time/march", {{schedules::kStepsAtOnce, steps},
                                            {"scatter", scatter},
                                            {"vec", vec},
                                            {"tile_y", warps},
                                            {"rows", rows},
-                                           {"chunk", chunk_for(n[2], columns, units, lead)},
+                                           {"chunk", chunk},
+                                           {"halves", is_own ? halves : 0},
                                            {"ahead", 0}}));
   }
 }

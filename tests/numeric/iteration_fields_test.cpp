@@ -91,21 +91,6 @@ TEST(Iteration, TheNewLevelOfAWaveTakesTheOlderOnesPlace) {
   EXPECT_EQ(both.next_places(), (iterate::FieldBuffers::Places{2, 3})) << "each has its own outside";
 }
 
-// A tile that stores the points beside the stepped box reads some before those that it alone stores,
-// which should begin a sector of memory. User's rows that begin a line at their first point are moved.
-TEST(Iteration, RowsBeginALineBehindTheirLead) {
-  iterate::BoxCopier copier(Target::gpu_emulator());
-  const std::vector<iterate::FieldRule> rules{
-      {.output = 0, .box = {{0, 64}, {0, 3}}, .with_still = true, .lead = 4}};
-  iterate::FieldBuffers fields({AnyBuffer(Float(32), {64, 3})}, rules, copier);
-  fields.prepare(rules);
-  for (const AnyBuffer& buffer : {fields.current(0), fields.output(0)}) {
-    EXPECT_EQ((buffer.offset() + 4) % 32, 0);
-    EXPECT_EQ(buffer.stride(1) % 32, 0);
-    EXPECT_TRUE(iterate::in_lines(buffer, 4).defined());
-  }
-}
-
 // After a step both hold the same memory: a step that may write over one of them reads the other beside
 // its point.
 TEST(Iteration, TwoFieldsThatTakeTheValuesOfOneAreNotWrittenOver) {

@@ -1,5 +1,5 @@
-// Time tiles on a GPU whose fields have points beside the stepped box: tiles store these, too, and those
-// at the ends reach no further. The bits are those of single steps.
+// Time tiles on a GPU whose fields have points beside the stepped box: where a row then has a tile less,
+// tiles store these, too, and those at the ends reach no further. The bits are those of single steps.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/iterate/iteration.h"
+#include "codegen/iterate/run_setup.h"
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/compare.h"
@@ -89,15 +90,38 @@ Case heat(int radius, std::int64_t every = 0) {
 
 // Rows that begin where a line of memory does, as the fields have them.
 TEST(TimeTileEnds, OfFieldsThatFillTheirTilesToTheLastPoint) {
-  // Tiles of 64 columns and 12 rows that overlap by four: of 124 columns there are two, of 128 three.
+  // Tiles of 64 columns and 12 rows that overlap by four: of 124 columns there are two, which store the
+  // ends, too; of 128 three, which do not.
   expect_steps([] { return heat(1); }, Float(32), {{0, 124}, {-2, 20}, {1, 19}}, 1, 2, 4);
+  expect_steps([] { return heat(1); }, Float(32), {{0, 123}, {-2, 20}, {1, 19}}, 1, 2, 4);
   expect_steps([] { return heat(1); }, Float(32), {{0, 128}, {-2, 21}, {1, 19}}, 1, 2, 4);
   expect_steps([] { return heat(2); }, Float(32), {{7, 64}, {0, 30}, {1, 12}}, 1, 2, 4);
 }
 
+// Of many tiles one less is not worth rows that begin in halves of sectors.
+TEST(TimeTileEnds, AreStillWhereThatSavesTiles) {
+  const auto is_still = [](const Type& type, std::int64_t columns, int steps = 2) {
+    const ImageParam u(type, 3, "u");
+    Func next("next");
+    next(x, y, z) = u(x, y, z) + cast(type, 0.1F) * (u(x - 1, y, z) + u(x + 1, y, z + 1));
+    next.gpu_tile(x, y, 32, 2).vectorize(x, 2).march(z, 8);
+    Iteration iteration({{u, next}});
+    iteration.time_tile(steps);
+    const iterate::RunSetup setup(*iteration.state(), {{u, AnyBuffer(type, {columns, 3, 3})}},
+                                  Target::gpu_emulator(), {}, CallSite::current());
+    return setup.tile_form(steps).still_ends == 1;
+  };
+  EXPECT_TRUE(is_still(Float(32), 64));
+  EXPECT_TRUE(is_still(Float(32), 11 * 60 + 4));
+  EXPECT_FALSE(is_still(Float(32), 12 * 60 + 4)) << "13 tiles for 12";
+  EXPECT_FALSE(is_still(Float(32), 13 * 56 + 8, 4));
+  EXPECT_TRUE(is_still(Float(64), 13 * 56 + 8, 4)) << "32 bytes before what a tile stores";
+  EXPECT_FALSE(is_still(Float(32), 128)) << "three tiles either way";
+}
+
 // Others come into memory of Mica's where 32 tiles and more pay for it.
 TEST(TimeTileEnds, OfRowsThatAreCopied) {
-  expect_steps([] { return heat(1); }, Float(32), {{0, 61}, {0, 13}, {0, 7}}, 1, 2, 65);
+  expect_steps([] { return heat(1); }, Float(32), {{0, 63}, {0, 13}, {0, 7}}, 1, 2, 65);
 }
 
 TEST(TimeTileEnds, SayHowManyTilesThereAre) {
@@ -112,7 +136,7 @@ TEST(TimeTileEnds, SayHowManyTilesThereAre) {
 TEST(TimeTileEnds, OfFieldsThatAreLookedAtBetweenSteps) {
   for (const std::int64_t every :
        {5, 9}) {  // with few single steps between tiles rows begin at the fields
-    expect_steps([&] { return heat(1, every); }, Float(32), {{0, 72}, {0, 20}, {0, 12}}, 1, 2, 19);
+    expect_steps([&] { return heat(1, every); }, Float(32), {{0, 64}, {0, 20}, {0, 12}}, 1, 2, 19);
   }
 }
 
@@ -126,16 +150,16 @@ TEST(TimeTileEnds, OfLinkedFields) {
                             now(x, y, z - 1) + now(x, y, z + 1));
     return Case{{before, now}, next, {{before, now}, {now, next}}, gathered};
   };
-  expect_steps(wave, Float(32), {{0, 72}, {0, 20}, {0, 9}}, 2, 2, 9);
-  expect_steps(wave, Float(32), {{0, 72}, {0, 20}, {0, 9}}, 2, 3, 6);
+  expect_steps(wave, Float(32), {{0, 64}, {0, 20}, {0, 9}}, 2, 2, 9);
+  expect_steps(wave, Float(32), {{0, 64}, {0, 20}, {0, 9}}, 2, 3, 6);
 }
 
 // c is read further beside a point than the field, and has the points for it: what a level reads of it
 // at the field's ends lies before them.
 TEST(TimeTileEnds, OfACoefficientThatIsReadFurtherThanTheField) {
   for (const std::int64_t more : {0, 4}) {
-    AnyBuffer speed =
-        buffer_over(Float(32), {{-more, 72 + 2 * more}, {-more, 24 + 2 * more}, {-more, 12 + 2 * more}});
+    AnyBuffer speed = buffer_over(
+        Float(32), {{-more, 128 + 2 * more}, {-more, 24 + 2 * more}, {-more, 12 + 2 * more}});
     fill_random(speed, 3);
     const auto step = [&] {
       const ImageParam u(Float(32), 3, "u"), c(Float(32), 3, "c");
@@ -146,7 +170,7 @@ TEST(TimeTileEnds, OfACoefficientThatIsReadFurtherThanTheField) {
                       0.1F * (u(x, y, z - 1) + u(x, y, z + 1));
       return Case{{u}, next, {{u, next}}, wide, {{c, speed}}};
     };
-    expect_steps(step, Float(32), {{0, 72}, {0, 24}, {0, 12}}, 1, 2, 4);
+    expect_steps(step, Float(32), {{0, 128}, {0, 24}, {0, 12}}, 1, 2, 4);
   }
 }
 
