@@ -81,8 +81,8 @@ struct TimeLevels {
 /// UserError at `at` for an Iteration whose step is computed by several Funcs, or has updates.
 TimeLevels make_time_levels(const Iteration::State& state, int steps, const TileForm& form,
                             const CallSite& at);
-/// That of most runs, whose fields have points on either side of the stepped box where the step does not
-/// repeat.
+/// That of runs whose fields have points on either side of the stepped box where the step does not
+/// repeat, and whose rows are a tile less for it.
 TileForm usual_form(const Iteration::State& state, const Target& target);
 /// May tiles have still ends along rows? In three dimensions, where those of a row are few: the
 /// thousands of columns of two would have one tile in some seventy less, for a choice at each of the

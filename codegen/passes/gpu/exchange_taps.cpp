@@ -7,7 +7,6 @@
 
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/traverse.h"
-#include "codegen/passes/gpu/varying_values.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 
@@ -103,21 +102,21 @@ class Exchanger {
     if (is_thread_loop(s) && !is_thread_loop(s.as<ir::For>()->body)) {
       const auto& loop = *s.as<ir::For>();
       if (as_int(loop.extent) == nullptr || *as_int(loop.extent) != threads_) return s;
-      varying_ = VaryingValues(loop.name);
+      varying_ = {loop.name};
       thread_ = loop.name;
       ir::Stmt body = run(loop.body);
       thread_.clear();
       return ir::make_stmt(ir::For{loop.name, loop.min, loop.extent, loop.kind, body, loop.rolled});
     }
     if (thread_.empty()) return below(s);
-    if (const auto* branch = s.as<ir::If>()) return varying_.has(branch->condition) ? s : below(s);
+    if (const auto* branch = s.as<ir::If>()) return varies(branch->condition) ? s : below(s);
     if (const auto* let = s.as<ir::LetStmt>()) {
-      varying_.enter(*let);
+      if (varies(let->value)) varying_.insert(let->name);
       return below(s);
     }
     if (const auto* store = s.as<ir::Store>()) return exchanged(s, *store, "", 1);
     if (const auto* loop = s.as<ir::For>()) {
-      if (varying_.has(loop->min) || varying_.has(loop->extent)) return s;
+      if (varies(loop->min) || varies(loop->extent)) return s;
       if (loop->kind != LoopKind::Vectorized) return below(s);
       const auto* store = loop->body.as<ir::Store>();
       return store ? exchanged(s, *store, loop->name, *as_int(loop->extent)) : s;
@@ -129,6 +128,16 @@ class Exchanger {
   ir::Stmt below(const ir::Stmt& s) {
     return ir::map_children(
         s, [this](const ir::Stmt& child) { return run(child); }, nullptr);
+  }
+
+  // May threads of a warp see different values?
+  [[nodiscard]] bool varies(const Expr& e) const {
+    bool found = false;
+    walk(e, [&](const Expr& node) {
+      const auto* var = node.as<VarRef>();
+      found = found || node.as<Load>() || (var && varying_.count(var->name) > 0);
+    });
+    return found;
   }
 
   static bool same_place(const Load& a, const Load& b, std::size_t but) {
@@ -201,7 +210,7 @@ class Exchanger {
     const Expr own = store.index[own_dim_];
     analysis::Linear form = analysis::linearize(own);
     if (form.take(thread_) != width || (!lane.empty() && form.take(lane) != 1)) return s;
-    if (varying_.has(analysis::to_expr(form))) return s;
+    if (varies(analysis::to_expr(form))) return s;
 
     ir::Stmt result = s;
     for (auto& row : rows_of(store.value, own)) {
@@ -295,10 +304,10 @@ class Exchanger {
   std::map<std::string, std::string> stages_;  // by array
   std::set<std::string> windows_;              // arrays in registers with points of the source
   std::map<std::pair<std::string, std::string>, std::set<std::int64_t>>
-      offsets_;                // of a reader's taps on an array
-  std::string thread_, lane_;  // the loops around: of the threads in x, of a vector (or none)
-  std::string reader_;         // the stage of the statement at hand
-  VaryingValues varying_{{}};  // of the thread loop around
+      offsets_;                    // of a reader's taps on an array
+  std::string thread_, lane_;      // the loops around: of the threads in x, of a vector (or none)
+  std::string reader_;             // the stage of the statement at hand
+  std::set<std::string> varying_;  // names that differ between the threads of a warp
   int made_ = 0;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/analysis/lane_of.h"
 #include "codegen/analysis/simplify.h"
 #include "codegen/ir/element_copy.h"
 #include "codegen/ir/kernel.h"
@@ -141,7 +140,7 @@ class Aligner {
     if (!place || (local_.count(load.buffer) == 0 && place->unit > 1)) return place;
     for (const Expr& at : load.logical) {
       const bool varies = !at.type().is_scalar() && !at.as<Broadcast>();
-      if (!varies) place->row.push_back(simplify(analysis::lane_of(at, 0)));
+      if (!varies) place->row.push_back(simplify(lane_zero(at)));
     }
     return place;
   }
@@ -334,7 +333,7 @@ class Aligner {
       else if (const auto* all = base.as<Broadcast>())
         base = all->value;
       else
-        base = analysis::lane_of(base, 0);
+        base = lane_zero(base);
       Expr first = varies ? simplify(base + make_const(base.type(), from)) : base;
       if (size > 1) {
         Type wide = first.type().with_lanes(size);
@@ -344,6 +343,14 @@ class Aligner {
       result.push_back(first);
     }
     return result;
+  }
+  // Sums of ramps and broadcasts: their value in lane 0.
+  static Expr lane_zero(const Expr& e) {
+    if (e.type().is_scalar()) return e;
+    if (const auto* ramp = e.as<Ramp>()) return ramp->base;
+    if (const auto* all = e.as<Broadcast>()) return all->value;
+    Expr r = map_children(e, [](const Expr& child) { return lane_zero(child); });
+    return Expr(std::make_shared<ExprNode>(e.type().element(), r.node().op));
   }
 
   Program& program_;
