@@ -13,29 +13,49 @@
 namespace mica::iterate {
 namespace {
 
-/// How many rows lie between the first and the last one that a point of the step reads of its fields,
-/// along the last dimension. Where an index is no coordinate and a constant, as those of boundary
-/// conditions, it counts as the coordinate.
-std::int64_t rows_between_reads(const Func& step) {
+/// The rows, or planes, that a point of the step reads of inputs along the last dimension, through its
+/// other Funcs, too.
+struct RowsRead {
+  std::int64_t first = 0, last = 0;
+  /// All indices there are a coordinate and a constant. Others, as those of boundary conditions, count
+  /// as the coordinate.
+  bool exact = true;
+};
+template <typename Counts>
+RowsRead rows_read(const Func& step, const Counts& counts) {
   struct Rows {
     std::int64_t first = 0, last = 0;
   };
   std::map<const FunctionData*, Rows> computed{{step.function().get(), Rows{}}};
-  Rows read;
+  RowsRead read;
   const FuncGraph graph = collect_graph({step.function()});
   for (auto reader = graph.funcs.rbegin(); reader != graph.funcs.rend(); ++reader) {
     const FunctionData& f = **reader;
     const Rows at = computed[&f];
     for (const Definition& definition : f.definitions) {
       analysis::for_each_access(definition, [&](const Access& access) {
-        if (access.is_self || access.args.size() != f.args.size()) return;
-        const std::int64_t offset = offset_from(access.args.back(), f.args.back()).value_or(0);
-        Rows& of =
-            access.image != nullptr ? read : computed.emplace(access.function.get(), at).first->second;
-        of = {std::min(of.first, at.first + offset), std::max(of.last, at.last + offset)};
+        if (access.image != nullptr && !counts(access.image.get())) return;
+        const bool along = !access.is_self && access.args.size() == f.args.size();
+        const auto offset = along ? offset_from(access.args.back(), f.args.back()) : std::nullopt;
+        read.exact = read.exact && offset.has_value();
+        if (!along) return;
+        const std::int64_t first = at.first + offset.value_or(0), last = at.last + offset.value_or(0);
+        if (access.image != nullptr) {
+          read.first = std::min(read.first, first);
+          read.last = std::max(read.last, last);
+          return;
+        }
+        Rows& of = computed.emplace(access.function.get(), at).first->second;
+        of = {std::min(of.first, first), std::max(of.last, last)};
       });
     }
   }
+  return read;
+}
+
+/// How many rows lie between the first and the last one that a point of the step reads of its fields.
+std::int64_t rows_between_reads(const Func& step) {
+  const RowsRead read = rows_read(step, [](const ImageData*) { return true; });
   return read.last - read.first;
 }
 
@@ -144,6 +164,23 @@ RowTiles row_tiles(const Func& step) {
   }
   tiles.points *= tiles.lanes;
   return tiles;
+}
+
+std::optional<std::int64_t> reach_along_march(const Iteration::State& state) {
+  const RowsRead read = rows_read(state.outputs.front().func, [&](const ImageData* image) {
+    return std::ranges::any_of(state.replacements,
+                               [&](const Replacement& r) { return r.field.data().get() == image; });
+  });
+  return read.exact ? std::optional(std::max(-read.first, read.last)) : std::nullopt;
+}
+
+std::int64_t chunk_of(const Iteration::State& state) {
+  for (const Directive& directive :
+       state.outputs.front().func.function()->definitions.front().directives) {
+    const auto* march = std::get_if<directive::March>(&directive.op);
+    if (march != nullptr && march->chunk > 0) return march->chunk;
+  }
+  return 1;
 }
 
 std::optional<Marching> marching_of(const Iteration::State& state) {

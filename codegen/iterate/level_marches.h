@@ -41,6 +41,12 @@ struct RowTiles {
 };
 RowTiles row_tiles(const Func& step);
 
+/// How far from a point the step reads the fields that it replaces along the last dimension, through its
+/// other Funcs, too. Nothing where an index there is no coordinate and a constant.
+std::optional<std::int64_t> reach_along_march(const Iteration::State& state);
+/// Planes or rows that a block of the step's march walks; 1: it has none.
+std::int64_t chunk_of(const Iteration::State& state);
+
 /// The march of the step's own directives.
 std::optional<Marching> marching_of(const Iteration::State& state);
 /// Those for a step of two dimensions that says nothing, the best first. `fields` are those that threads

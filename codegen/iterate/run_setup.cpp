@@ -309,13 +309,13 @@ bool RunSetup::saves_tiles(int steps) const {
   return fewer < plain && (whole_sectors || plain <= kMostTiles);
 }
 
-std::uint32_t RunSetup::still_ends(int steps) const {
+bool RunSetup::still_ends(int steps) const {
   constexpr std::int64_t kMost = 4;  // more beside the box are cheaper to leave alone
   const Ranges field = ranges_of(fields_.front());
   const bool same = std::all_of(fields_.begin(), fields_.end(),
                                 [&](const auto& other) { return ranges_of(other) == field; });
-  if (!may_have_still_ends(target_, field.size()) || !same) return 0;
-  if (!saves_tiles(steps) || !pays_to_begin_at_fields(steps)) return 0;
+  if (!may_have_still_ends(target_, field.size()) || !same) return false;
+  if (!saves_tiles(steps) || !pays_to_begin_at_fields(steps)) return false;
   const auto [first, points] = field.front();
   const auto& [min, extent] = boxes_.front().front();
   const std::int64_t before = min - first, after = points - extent - before;
@@ -328,20 +328,17 @@ std::uint32_t RunSetup::still_ends(int steps) const {
         const BufferDim& dim = input.buffer.dim(0);
         return dim.min >= first && dim.min + dim.extent <= first + points;
       });
-  return few && within && !repeats ? 1 : 0;
+  return few && within && !repeats;
 }
 
-Ranges RunSetup::tile_box(std::uint32_t still_ends) const {
-  const Ranges field = ranges_of(fields_.front());
+Ranges RunSetup::tile_box(bool still_ends) const {
   Ranges box = boxes_.front();
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    if ((still_ends >> d & 1) != 0) box[d] = field[d];
-  }
+  if (still_ends) box.front() = ranges_of(fields_.front()).front();
   return box;
 }
 
 TileForm RunSetup::tile_form(int steps, bool moves) const {
-  TileForm form{.whole = is_whole(), .still_ends = moves ? still_ends(steps) : 0};
+  TileForm form{.whole = is_whole(), .still_ends = moves && still_ends(steps)};
   form.in_lines = has_lines(tile_box(form.still_ends), moves);
   return form;
 }
@@ -411,15 +408,20 @@ bool RunSetup::repeats_whole() const {
 std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) const {
   if (!repeats_whole()) return nullptr;
   auto tile = std::make_unique<StepPlan>();
-  const std::uint32_t still = made.form.still_ends;
+  const bool still = made.form.still_ends;
   const Ranges box = tile_box(still);
   if (made.form.in_lines && made.compiled.why.empty()) tile->lines_from = box[0].first;
   tile->launches.push_back({made.compiled.executable, {}});
   tile->steps = made.steps;
+  if (const auto reach = reach_along_march(*state_);
+      reach && made.compiled.why.empty() && target_.is_gpu() && !state_->periods.any()) {
+    tile->parts =
+        Parts{.reach = std::max<std::int64_t>(*reach * tile->steps, 1), .unit = chunk_of(*state_)};
+  }
   tile->rules = single_.rules;
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     tile->launches.front().fields.push_back(f);
-    tile->rules[f] = {.output = static_cast<int>(f), .box = box, .with_still = still != 0};
+    tile->rules[f] = {.output = static_cast<int>(f), .box = box, .with_still = still};
     // What lies outside of a field that takes another's values is that one's, after as many steps.
     std::size_t from = f;
     for (int n = 0; n < tile->steps && state_->replacements[from].input; ++n) {

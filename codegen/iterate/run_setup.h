@@ -58,16 +58,15 @@ class RunSetup {
   void plan_single_step();
   /// One step of in_place, or two.
   [[nodiscard]] StepPlan in_place(int steps) const;
-  /// Dimensions, as in TileForm, of which a tile of so many steps may store the points beside the
-  /// stepped box: that of rows, or none.
-  [[nodiscard]] std::uint32_t still_ends(int steps) const;
+  /// TileForm::still_ends of a tile of so many steps.
+  [[nodiscard]] bool still_ends(int steps) const;
   /// Are tiles of so many steps fewer, and enough so, if those at the ends of rows store the points
   /// beside the stepped box?
   [[nodiscard]] bool saves_tiles(int steps) const;
   /// Is it worth to have rows aligned at the fields' first points, where a tile that stores them begins?
   [[nodiscard]] bool pays_to_begin_at_fields(int steps) const;
   /// The points that a tile stores.
-  [[nodiscard]] Ranges tile_box(std::uint32_t still_ends) const;
+  [[nodiscard]] Ranges tile_box(bool still_ends) const;
   /// Can all that a tile reads be given in_lines of `box`?
   [[nodiscard]] bool has_lines(const Ranges& box, bool moves) const;
   /// Are all rows whole lines from the stepped box's first point on?

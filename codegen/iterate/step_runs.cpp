@@ -33,6 +33,25 @@ void give_lines(const StepPlan& plan, std::vector<RunInput>& inputs) {
   }
 }
 
+std::vector<Ranges> Parts::of(const Ranges& box) const {
+  const auto up = [](std::int64_t n, std::int64_t to) { return (n + to - 1) / to; };
+  std::int64_t across = 1;
+  for (std::size_t d = 0; d + 1 < box.size(); ++d) across *= box[d].second;
+  const auto [first, length] = box.back();
+  const std::int64_t least =
+      std::max({up(length, kMost), up(points, std::max<std::int64_t>(across, 1)), reach});
+  const std::int64_t each = up(least, unit) * unit;
+  std::vector<Ranges> parts;
+  for (std::int64_t begin = 0; begin < length; begin += each) {
+    // What is left at the end is a part's own if its neighbours are all that read it.
+    const bool is_last = length - begin - each < reach;
+    parts.push_back(box);
+    parts.back().back() = {first + begin, is_last ? length - begin : each};
+    if (is_last) break;
+  }
+  return parts;
+}
+
 StepRuns::StepRuns(const Iteration::State& state, const Iteration::State::Compiled& compiled,
                    RunOptions options, StepPlan single, std::unique_ptr<StepPlan> tile,
                    std::int64_t stretch, const CallSite& at)
@@ -91,7 +110,9 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
     for (AnyBuffer& output : outputs) pointers.push_back(&output);
     Executable run = launch.run;
     move->runs.push_back(run.prepare(pointers, used_by(run, options), at_));
+    if (way.plan.parts) move->outputs = std::move(outputs);
   }
+  if (way.plan.parts) move->options = options;
   if (&way == &single_) {
     const auto after = [&](const ImageParam& field) {
       return buffers_.next(state_.field_number(field, at_));
@@ -109,6 +130,24 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
     if (move->runs[i].uses(*step_param().data())) move->timed.push_back(i);
   }
   return move;
+}
+
+std::unique_ptr<StepRuns::Move> StepRuns::in_parts(const Way& way, const Move& move) const {
+  if (!way.plan.parts || move.runs.size() != 1 || move.runs.front().launches() != 1) return nullptr;
+  const std::vector<Ranges> parts = way.plan.parts->of(ranges_of(move.outputs.front()));
+  if (parts.size() < 3) return nullptr;  // of two either waits for both
+  auto cut = std::make_unique<Move>();
+  for (const Ranges& part : parts) {
+    std::vector<AnyBuffer> outputs;
+    for (const AnyBuffer& output : move.outputs) outputs.push_back(output.cropped(part));
+    std::vector<AnyBuffer*> pointers;
+    for (AnyBuffer& output : outputs) pointers.push_back(&output);
+    Executable run = way.plan.launches.front().run;
+    cut->runs.push_back(run.prepare(pointers, used_by(run, move.options), at_));
+    if (cut->runs.back().launches() != 1) return nullptr;
+    if (!move.timed.empty()) cut->timed.push_back(cut->runs.size() - 1);
+  }
+  return cut;
 }
 
 void StepRuns::launch(Move& move, std::int64_t number) {
@@ -171,8 +210,19 @@ void StepRuns::make_graph(Way& way, std::int64_t left) {
     }
   }
   Graph graph;
+  std::vector<Move*> launched = round;
+  for (Move*& move : launched) {
+    std::unique_ptr<Move> cut = in_parts(way, *move);
+    if (cut == nullptr) break;
+    move = cut.get();
+    graph.cut.push_back(std::move(cut));
+  }
+  if (graph.cut.size() < round.size()) {
+    graph.cut.clear();
+    launched = round;
+  }
   for (std::int64_t m = 0; m < moves; ++m) {
-    graph.moves.push_back(round[static_cast<std::size_t>(m % period)]);
+    graph.moves.push_back(launched[static_cast<std::size_t>(m % period)]);
   }
   graph.period = round.size();
   graph.begin = buffers_.places();
@@ -185,8 +235,23 @@ void StepRuns::make_graph(Way& way, std::int64_t left) {
 bool StepRuns::fill(Graph& graph) const {
   graph.launches = device_for(compiled_.target)->make_graph();
   if (graph.launches == nullptr) return false;
+  LaunchGraph& launches = *graph.launches;
+  std::vector<std::size_t> before;  // the parts of the move before
   for (Move* move : graph.moves) {
-    for (PreparedRun& run : move->runs) run.add_to(*graph.launches);
+    std::vector<std::size_t> now;
+    for (std::size_t r = 0; r < move->runs.size(); ++r) {
+      if (graph.cut.empty()) {
+        move->runs[r].add_to(launches);
+        continue;
+      }
+      std::vector<std::size_t> after;
+      for (std::size_t other = r > 0 ? r - 1 : 0; other < std::min(r + 2, before.size()); ++other) {
+        after.push_back(before[other]);
+      }
+      move->runs[r].add_to(launches, after);
+      now.push_back(launches.size() - 1);
+    }
+    before = std::move(now);
   }
   return true;
 }

@@ -19,6 +19,26 @@
 
 namespace mica::iterate {
 
+/// Parts of a launch's box along its last dimension. In a graph a part waits for those of the move
+/// before which it reads, and which read what it writes: itself and its neighbours. So the next move
+/// begins while the last blocks of this one run:
+///
+///            part 0     part 1     part 2     part 3
+///   move n   [      ]   [      ]   [      ]   [      ]
+///               | \     / | \     / | \     / |
+///   move n+1 [      ]   [      ]   [      ]   [      ]
+struct Parts {
+  /// Points that keep a GPU busy for some tens of microseconds.
+  static constexpr std::int64_t kPoints = std::int64_t{1} << 23;
+  static constexpr std::int64_t kMost = 4;
+  std::int64_t reach = 1;         ///< how far from its points a part reads the fields
+  std::int64_t unit = 1;          ///< parts but the last are multiples of it long
+  std::int64_t points = kPoints;  ///< of a part at least
+
+  /// The parts of `box`; fewer than three: it is not cut.
+  [[nodiscard]] std::vector<Ranges> of(const Ranges& box) const;
+};
+
 /// How the steps of a run are computed, one or several at once.
 struct StepPlan {
   struct Launch {
@@ -31,6 +51,8 @@ struct StepPlan {
   std::vector<RunParam> params = {};  ///< beside those of the run
   /// Inputs are given in_lines of this point of dimension 0, where their memory allows it.
   std::optional<std::int64_t> lines_from = {};
+  /// How its only launch is cut in graphs; nothing: it is not.
+  std::optional<Parts> parts = {};
 };
 
 /// Inputs of the fields' dimensions, the fields first, in the lines that `plan` asks for.
@@ -59,13 +81,17 @@ class StepRuns {
   struct Move {
     std::vector<PreparedRun> runs;   ///< the step, then sources and receivers
     std::vector<std::size_t> timed;  ///< those of `runs` whose launches depend on the step's number
+    /// Where its launch may be cut: what it was prepared with.
+    RunOptions options = {};
+    std::vector<AnyBuffer> outputs = {};
   };
   /// The launches of many moves.
   struct Graph {
     std::unique_ptr<LaunchGraph> launches;
     std::vector<Move*> moves;  ///< all of them come round after `period`
     std::size_t period = 1;
-    FieldBuffers::Places begin;  ///< where the fields are before it, and after
+    std::vector<std::unique_ptr<Move>> cut;  ///< what `moves` are where runs are parts of a launch
+    FieldBuffers::Places begin;              ///< where the fields are before it, and after
   };
   /// Single steps, or tiles.
   struct Way {
@@ -78,6 +104,8 @@ class StepRuns {
   };
 
   [[nodiscard]] std::unique_ptr<Move> make_move(const Way& way) const;
+  /// The same in parts; null where it is not cut.
+  [[nodiscard]] std::unique_ptr<Move> in_parts(const Way& way, const Move& move) const;
   Move& move_on(Way& way);
   void launch(Move& move, std::int64_t number);
   std::int64_t launch_graph(Way& way, std::int64_t done, std::int64_t most);

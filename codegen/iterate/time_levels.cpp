@@ -76,7 +76,7 @@ class LevelMaker {
     std::vector<Expr> kept;
     for (std::size_t v = 0; v < values.size(); ++v) {
       const std::size_t field = state_.outputs.front().fields[v];
-      const Expr inside = form_.whole ? Expr() : stepped(args);
+      const Expr inside = form_.whole ? Expr() : stepped(args, args.size());
       kept.push_back(inside.defined() ? select(inside, values[v], now_[field](args)) : values[v]);
     }
     define(level, args, kept);
@@ -99,10 +99,9 @@ class LevelMaker {
   void finish(int number) {
     const std::vector<Expr> args = args_of(*step_func_);
     std::vector<Expr> values = values_of(number);
-    if (form_.still_ends != 0) {
+    if (form_.still_ends) {
       for (std::size_t v = 0; v < values.size(); ++v) {
-        values[v] = select(stepped(args, form_.still_ends), values[v],
-                           now_[state_.outputs.front().fields[v]](args));
+        values[v] = select(stepped(args, 1), values[v], now_[state_.outputs.front().fields[v]](args));
       }
       tile_.last.function()->still_ends = form_.still_ends;
     }
@@ -261,9 +260,9 @@ class LevelMaker {
     return args;
   }
 
-  /// The stepped box; undefined where all dimensions repeat. Bounds that name the field's extents:
-  /// passes take the box for the longer part of each loop.
-  Expr stepped(const std::vector<Expr>& args, std::uint32_t dims = ~std::uint32_t{0}) {
+  /// The stepped box along the first `dims` dimensions; undefined where all of them repeat. Bounds that
+  /// name the field's extents: passes take the box for the longer part of each loop.
+  Expr stepped(const std::vector<Expr>& args, std::size_t dims) {
     if (tile_.margins.empty()) {
       for (const std::string& name : step_func_->args) {
         tile_.margins.emplace_back(Param<std::int32_t>("kept before " + name),
@@ -272,8 +271,8 @@ class LevelMaker {
     }
     const ImageParam& field = state_.replacements[state_.outputs.front().fields.front()].field;
     Expr all;
-    for (std::size_t d = 0; d < args.size(); ++d) {
-      if (repeats(static_cast<int>(d)) || (dims >> d & 1) == 0) continue;
+    for (std::size_t d = 0; d < dims; ++d) {
+      if (repeats(static_cast<int>(d))) continue;
       const auto points = [&](const Param<std::int32_t>& margin) {
         return clamp(Expr(margin), 0, TimeLevels::kWidestMargin);
       };
@@ -319,7 +318,7 @@ bool may_have_still_ends(const Target& target, std::size_t dimensions) {
 TileForm usual_form(const Iteration::State& state, const Target& target) {
   TileForm form{.whole = state.periods.any(), .in_lines = true};
   const std::size_t dimensions = state.outputs.front().func.args().size();
-  if (may_have_still_ends(target, dimensions) && !form.whole) form.still_ends = 1;
+  if (may_have_still_ends(target, dimensions) && !form.whole) form.still_ends = true;
   return form;
 }
 

@@ -31,16 +31,16 @@ namespace mica::iterate {
 struct TileForm {
   bool whole = false;     ///< the stepped box is all of each field
   bool in_lines = false;  ///< as of compile_levels
-  /// Dimensions, a bit each, along which the tile stores the points on either side of the stepped box,
-  /// too, which no step changes: as many as a step reads there, or more. Tiles at the box's ends then
-  /// need nothing beyond their own points:
+  /// Of a row the tile stores the points on either side of the stepped box, too, which no step changes:
+  /// as many as a step reads there, or more. Tiles at the box's ends then need nothing beyond their own
+  /// points:
   ///
   ///      0           tiles of 12 points, of which 2 on either side are others', a box of 26 and 1 point
   ///      [..........--]           on either side: 2 tiles end where 3 would be needed
   ///              [--........--]
   ///                      [--..........]
   ///                                  27
-  std::uint32_t still_ends = 0;
+  bool still_ends = false;
   friend bool operator==(const TileForm&, const TileForm&) = default;
 };
 

@@ -139,9 +139,9 @@ class FunctionData {
     std::shared_ptr<const ImageData> box;
     static constexpr int kVectorBytes = 128;
   } held;
-  /// Of the last level of a time tile: dimensions, a bit each, whose first and last points are the same
-  /// at all levels, so many of them as a step reads beside a point. Nothing beyond them counts.
-  std::uint32_t still_ends = 0;
+  /// Of the last level of a time tile: a row's first and last points are the same at all levels, so many
+  /// of them as a step reads beside a point. Nothing beyond them counts.
+  bool still_ends = false;
   std::vector<Type> types;
   /// [0] is the pure definition.
   std::vector<Definition> definitions;

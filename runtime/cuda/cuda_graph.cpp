@@ -28,27 +28,32 @@ class CudaGraph final : public LaunchGraph {
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
 
-  void add(LoadedKernel& kernel, const LaunchShape& shape, void* const* arguments,
-           std::size_t count) override {
+  void add(LoadedKernel& kernel, const LaunchShape& shape, void* const* arguments, std::size_t count,
+           const std::vector<std::size_t>& after) override {
     internal_check(exec_ == nullptr, "a launch is added to a graph that was launched");
     const CudaContext::Scope scope(*context_);
     const auto& added = static_cast<const CudaKernel&>(kernel);
     const cuda::KernelNode node = added.node(shape, arguments, count);
-    const bool overlaps = !launches_.empty() && launches_.back().kernel->overlaps_launches() &&
-                          added.overlaps_launches() && driver().cuGraphAddDependencies_v2.available();
-    const cuda::GraphNode* const after =
-        launches_.empty() || overlaps ? nullptr : &launches_.back().node;
+    // A launch that waits for several, or that several wait for, overlaps none.
+    const bool overlaps = after.size() == 1 && after.front() + 1 == launches_.size() &&
+                          launches_.back().kernel->overlaps_launches() && added.overlaps_launches() &&
+                          driver().cuGraphAddDependencies_v2.available();
+    std::vector<cuda::GraphNode> before;
+    for (const std::size_t number : after) before.push_back(launches_.at(number).node);
     cuda::GraphNode made = nullptr;
-    driver().call(driver().cuGraphAddKernelNode_v2, &made, graph_, after,
-                  std::size_t{after != nullptr ? 1U : 0U}, &node);
+    driver().call(driver().cuGraphAddKernelNode_v2, &made, graph_,
+                  overlaps || before.empty() ? nullptr : before.data(),
+                  overlaps ? std::size_t{0} : before.size(), &node);
     if (overlaps) {
       const cuda::GraphEdge edge{.from_port = cuda::kPortProgrammatic,
                                  .type = cuda::kDependencyProgrammatic};
-      driver().call(driver().cuGraphAddDependencies_v2, graph_, &launches_.back().node, &made, &edge,
+      driver().call(driver().cuGraphAddDependencies_v2, graph_, before.data(), &made, &edge,
                     std::size_t{1});
     }
     launches_.push_back({&added, shape, made});
   }
+
+  [[nodiscard]] std::size_t size() const override { return launches_.size(); }
 
   void change(std::size_t number, void* const* arguments, std::size_t count) override {
     const CudaContext::Scope scope(*context_);

@@ -84,6 +84,11 @@ std::size_t PreparedRun::launches() const {
 }
 
 void PreparedRun::add_to(LaunchGraph& graph) {
+  add_to(graph,
+         graph.size() > 0 ? std::vector<std::size_t>{graph.size() - 1} : std::vector<std::size_t>());
+}
+
+void PreparedRun::add_to(LaunchGraph& graph, const std::vector<std::size_t>& after) {
   require_made(defined());
   State& s = *state_;
   if (!s.bound.in_graph) {
@@ -92,7 +97,7 @@ void PreparedRun::add_to(LaunchGraph& graph) {
     s.shaped = nullptr;
   }
   s.make_ready();
-  if (s.launcher) s.launcher->add_to(graph);
+  if (s.launcher) s.launcher->add_to(graph, after);
 }
 
 void PreparedRun::change_in(LaunchGraph& graph, std::size_t first) {

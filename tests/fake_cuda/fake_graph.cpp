@@ -1,5 +1,6 @@
 // Driver functions for graphs of kernels. libfakecuda_old.so has none of them.
 #ifndef FAKECUDA_OLD
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -44,13 +45,16 @@ Result cuGraphAddKernelNode_v2(cuda::GraphNode* node, cuda::GraphHandle graph,
   FAKE_CALL(Context);
   Graph* const found = find(state().graphs, graph);
   if (found == nullptr) return cuda::kErrorInvalidHandle;
-  // Nodes are numbered from 1, in the order in which they are launched.
+  // Nodes are numbered from 1.
   const std::size_t number = found->launches.size() + 1;
-  if (count > 1 || (count == 1 && reinterpret_cast<std::size_t>(*after) + 1 != number)) {
-    return cuda::kErrorInvalidValue;
+  std::vector<std::size_t> before;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto other = reinterpret_cast<std::size_t>(after[i]);
+    if (other == 0 || other >= number) return cuda::kErrorInvalidValue;
+    before.push_back(other - 1);
   }
   found->launches.push_back(launch_of(*parameters));
-  found->after.push_back(count == 1);
+  found->after.push_back(std::move(before));
   *node = reinterpret_cast<cuda::GraphNode>(number);
   return cuda::kSuccess;
 }
@@ -67,7 +71,7 @@ Result cuGraphAddDependencies_v2(cuda::GraphHandle graph, const cuda::GraphNode*
   if (count != 1 || first + 1 != second || second > found->launches.size() || !programmatic) {
     return cuda::kErrorInvalidValue;
   }
-  found->after[second - 1] = true;
+  found->after[second - 1].push_back(first - 1);
   return cuda::kSuccess;
 }
 
@@ -77,10 +81,6 @@ Result cuGraphInstantiateWithFlags(cuda::GraphExec* exec, cuda::GraphHandle grap
   const Graph* const found = find(state().graphs, graph);
   if (found == nullptr) return cuda::kErrorInvalidHandle;
   if (flags != 0) return cuda::kErrorInvalidValue;
-  // Launches that nothing puts in an order are a defect of the caller's.
-  for (std::size_t i = 1; i < found->after.size(); ++i) {
-    if (!found->after[i]) return cuda::kErrorInvalidValue;
-  }
   *exec = reinterpret_cast<cuda::GraphExec>(add<void*>(state().execs, std::make_unique<Graph>(*found)));
   return cuda::kSuccess;
 }
@@ -109,7 +109,18 @@ Result cuGraphLaunch(cuda::GraphExec exec, cuda::StreamHandle stream) {
     body = state().on_launch;
     closure = state().on_launch_closure;
   }
-  for (GraphLaunch& launch : launched.launches) {
+  // Of those that may run the one that was added last does: what nothing orders runs in another order.
+  std::vector<bool> done(launched.launches.size(), false);
+  for (std::size_t n = 0; n < launched.launches.size(); ++n) {
+    std::size_t next = launched.launches.size();
+    const auto may_run = [&](std::size_t i) {
+      return !done[i] && std::all_of(launched.after[i].begin(), launched.after[i].end(),
+                                     [&](std::size_t before) { return done[before]; });
+    };
+    while (!may_run(--next)) {
+    }
+    done[next] = true;
+    GraphLaunch& launch = launched.launches[next];
     std::vector<void*> arguments;
     for (unsigned long long& value : launch.values) arguments.push_back(&value);
     const cuda::KernelNode& node = launch.node;

@@ -49,10 +49,10 @@ struct GraphLaunch {
   cuda::KernelNode node;
   std::vector<unsigned long long> values;  // of the arguments
 };
-/// Launches in order: a graph, or what is made of it to be launched.
+/// Launches in the order in which they were added: a graph, or what is made of it to be launched.
 struct Graph {
   std::vector<GraphLaunch> launches;
-  std::vector<bool> after;  // the launch waits for the one before
+  std::vector<std::vector<std::size_t>> after;  // the places of those that a launch waits for
 };
 struct Failure {
   Result result = 0;

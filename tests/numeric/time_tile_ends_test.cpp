@@ -109,7 +109,7 @@ TEST(TimeTileEnds, AreStillWhereThatSavesTiles) {
     iteration.time_tile(steps);
     const iterate::RunSetup setup(*iteration.state(), {{u, AnyBuffer(type, {columns, 3, 3})}},
                                   Target::gpu_emulator(), {}, CallSite::current());
-    return setup.tile_form(steps).still_ends == 1;
+    return setup.tile_form(steps).still_ends;
   };
   EXPECT_TRUE(is_still(Float(32), 64));
   EXPECT_TRUE(is_still(Float(32), 11 * 60 + 4));

@@ -3,6 +3,7 @@
 //
 // Target::cuda() uses the process's driver, which is loaded once, so each test runs in a process of its
 // own and says there what is wrong.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/iterate/iteration.h"
+#include "codegen/iterate/run_setup.h"
+#include "codegen/iterate/step_runs.h"
 #include "fuzz/random_data.h"
 #include "tests/support/compare.h"
 #include "tests/support/emulated_launches.h"
@@ -33,18 +36,23 @@ struct Wave {
 
 class Process : public test::FakeGpuProcess {
  public:
-  explicit Process(const std::string& library = "libfakecuda.so") : FakeGpuProcess(library) {
+  /// `dimensions`: of fields that are copied; `aligned`: in rows that begin vectors of memory.
+  explicit Process(const std::string& library = "libfakecuda.so", int dimensions = 2,
+                   bool aligned = false)
+      : FakeGpuProcess(library) {
     launches_ = std::make_unique<test::EmulatedLaunches>();
     Wave wave;
     wave.next.gpu_tile(x, y, 16, 4);
     launches_->add({wave.next});
-    const ImageParam from(Float(32), 2, "from");  // as fields are copied
-    const Var d0("d0"), d1("d1");
+    const ImageParam from(Float(32), dimensions, "from");
+    std::vector<Var> vars;
+    for (int d = 0; d < dimensions; ++d) vars.emplace_back("d" + std::to_string(d));
+    const std::vector<Expr> at(vars.begin(), vars.end());
     Func copy("copy");
-    copy(d0, d1) = from(d0, d1);
-    Variant any_rows;  // sides of fields begin anywhere
-    any_rows.aligned = false;
-    launches_->add({copy}, any_rows);
+    copy(at) = from(at);
+    Variant rows;  // sides of fields begin anywhere
+    rows.aligned = aligned;
+    launches_->add({copy}, rows);
   }
 
   /// The field after so many steps, with a callback every so many (0: none).
@@ -99,6 +107,91 @@ void many_steps() {
 
 TEST_F(IterationGraphs, HaveTheBitsOfTheHost) {
   EXPECT_EXIT(many_steps(), testing::ExitedWithCode(0), "");
+}
+
+TEST(Parts, AreWholeChunksThatReachNoFurtherThanTheNext) {
+  const iterate::Parts parts{.reach = 6, .unit = 8, .points = 1};
+  const auto rows = [&](std::int64_t n) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> all;
+    for (const iterate::Ranges& part : parts.of({{3, 100}, {1, n}})) {
+      EXPECT_EQ(part.front(), (std::pair<std::int64_t, std::int64_t>(3, 100)));
+      all.push_back(part.back());
+    }
+    return all;
+  };
+  using Rows = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(rows(64), (Rows{{1, 16}, {17, 16}, {33, 16}, {49, 16}}));
+  EXPECT_EQ(rows(62), (Rows{{1, 16}, {17, 16}, {33, 16}, {49, 14}}));
+  EXPECT_EQ(rows(53), (Rows{{1, 16}, {17, 16}, {33, 21}})) << "five rows alone would be read across";
+  EXPECT_EQ(rows(7), (Rows{{1, 7}}));
+  const iterate::Parts large{.reach = 6, .unit = 8};
+  EXPECT_EQ(large.of({{0, 1024}, {0, 4096}}).size(), 1U);
+  EXPECT_EQ(large.of({{0, 16384}, {0, 16384}}).size(), 4U);
+}
+
+/// Steps of a tile in graphs of whose launches each is cut: the stand-in runs what nothing orders in
+/// another order.
+void tiles_in_parts(const ImageParam& u, const std::function<Func()>& make, Func scheduled, int tile,
+                    const std::vector<std::int64_t>& extents) {
+  constexpr int kSteps = 60;
+  AnyBuffer expected(Float(32), extents), a(Float(32), extents);
+  test::fill_random(expected, 7);
+  test::fill_random(a, 7);
+  Iteration({{u, make()}}).run({{u, expected}}, kSteps, {.target = Target::host()});
+
+  const bool deep = extents.size() > 2;  // the tile has the fields' rows
+  Process process("libfakecuda.so", static_cast<int>(extents.size()), deep);
+  Iteration heat({{u, scheduled}});
+  heat.time_tile(tile);
+  process.add(heat.steps_at_once(kGpu));
+  const iterate::RunSetup setup(*heat.state(), {{u, a}}, kGpu, {}, CallSite::current());
+  std::unique_ptr<iterate::StepPlan> plan = setup.tile();
+  process.expect(plan != nullptr && plan->parts.has_value(), "the tile is not cut");
+  process.expect(plan->parts->reach == tile && plan->parts->unit == 8, "reach or chunk are others");
+  plan->parts->points = 1;
+  iterate::StepRuns runs(*heat.state(), setup.compiled(), setup.options(), setup.single(),
+                         std::move(plan), kSteps, CallSite::current());
+  for (std::int64_t done = 0; done < kSteps;) done += runs.advance(done, kSteps - done, kSteps - done);
+  runs.finish();
+  const auto same = test::same_bits(expected, a);
+  process.expect(static_cast<bool>(same), same.message());
+  process.expect(process.calls("cuGraphLaunch") > 0, "no graph is launched");
+  const int nodes = process.calls("cuGraphAddKernelNode_v2");
+  process.expect(nodes > 0 && nodes % 4 == 0, std::to_string(nodes) + " launches, no multiple of four");
+  process.end();
+}
+
+void rows_in_parts() {
+  const ImageParam u(Float(32), 2, "u");
+  const auto make = [&] {
+    Func next("next");
+    next(x, y) = 0.4F * u(x, y) + 0.15F * (u(x - 1, y) + u(x + 1, y) + u(x, y - 1) + u(x, y + 1));
+    return next;
+  };
+  Func next = make();
+  next.gpu_tile(x, 32).vectorize(x, 4).march(y, 8).scatter(y);
+  tiles_in_parts(u, make, next, 3, {90, 66});
+}
+
+void planes_in_parts() {
+  const ImageParam u(Float(32), 3, "u");
+  const Var z("z");
+  const auto make = [&] {
+    Func next("next");
+    next(x, y, z) = 0.4F * u(x, y, z) + 0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) +
+                                                u(x, y + 1, z) + u(x, y, z - 1) + u(x, y, z + 1));
+    return next;
+  };
+  Func next = make();
+  next.gpu_tile(x, y, 32, 4).vectorize(x, 2).unroll(y, 3).march(z, 8).scatter(z);
+  tiles_in_parts(u, make, next, 2, {64, 20, 66});
+}
+
+TEST_F(IterationGraphs, RowsInPartsWaitForWhatTheyRead) {
+  EXPECT_EXIT(rows_in_parts(), testing::ExitedWithCode(0), "");
+}
+TEST_F(IterationGraphs, PlanesInPartsWaitForWhatTheyRead) {
+  EXPECT_EXIT(planes_in_parts(), testing::ExitedWithCode(0), "");
 }
 
 void old_driver() {

@@ -177,7 +177,7 @@ KernelFrame root_frame(const Program& program, const FunctionData& func, std::si
     roots.at(func.args[d]).before = common->margin[d].before;
     roots.at(func.args[d]).after = common->margin[d].after;
     roots.at(func.args[d]).overlaps = common->where;
-    roots.at(func.args[d]).still_ends = (func.still_ends >> d & 1) != 0;
+    roots.at(func.args[d]).still_ends = d == 0 && func.still_ends;
   }
 
   KernelFrame frame{LoopVars(spec, roots, prefix, has_blocks)};
