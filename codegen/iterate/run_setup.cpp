@@ -413,8 +413,9 @@ std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) con
   if (made.form.in_lines && made.compiled.why.empty()) tile->lines_from = box[0].first;
   tile->launches.push_back({made.compiled.executable, {}});
   tile->steps = made.steps;
+  const bool in_rows = box.size() == 2;  // of three dimensions single launches are faster, docs/time.md
   if (const auto reach = reach_along_march(*state_);
-      reach && made.compiled.why.empty() && target_.is_gpu() && !state_->periods.any()) {
+      in_rows && reach && made.compiled.why.empty() && target_.is_gpu() && !state_->periods.any()) {
     tile->parts =
         Parts{.reach = std::max<std::int64_t>(*reach * tile->steps, 1), .unit = chunk_of(*state_)};
   }

@@ -173,25 +173,8 @@ void rows_in_parts() {
   tiles_in_parts(u, make, next, 3, {90, 66});
 }
 
-void planes_in_parts() {
-  const ImageParam u(Float(32), 3, "u");
-  const Var z("z");
-  const auto make = [&] {
-    Func next("next");
-    next(x, y, z) = 0.4F * u(x, y, z) + 0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) +
-                                                u(x, y + 1, z) + u(x, y, z - 1) + u(x, y, z + 1));
-    return next;
-  };
-  Func next = make();
-  next.gpu_tile(x, y, 32, 4).vectorize(x, 2).unroll(y, 3).march(z, 8).scatter(z);
-  tiles_in_parts(u, make, next, 2, {64, 20, 66});
-}
-
 TEST_F(IterationGraphs, RowsInPartsWaitForWhatTheyRead) {
   EXPECT_EXIT(rows_in_parts(), testing::ExitedWithCode(0), "");
-}
-TEST_F(IterationGraphs, PlanesInPartsWaitForWhatTheyRead) {
-  EXPECT_EXIT(planes_in_parts(), testing::ExitedWithCode(0), "");
 }
 
 void old_driver() {
