@@ -255,7 +255,8 @@ std::vector<TimeCase> time_cases() {
     tile.insert({"vec", 2});
     return tile;
   };
-  // One warp a block, `vec` points a lane. 0 rows ahead: as is usual.
+  // One warp a block, `vec` points a lane. 0 rows ahead: as is usual. Long chunks of the fastest, whose
+  // launches are in parts (2026-11-28-h200-parts.txt).
   const auto strip = [](int vec, int chunk, int registers = 0, int ahead = 0) {
     return schedules::Parameters{
         {"vec", vec}, {"chunk", chunk}, {"registers", registers}, {"ahead", ahead}};
@@ -294,7 +295,7 @@ std::vector<TimeCase> time_cases() {
         {8, strip(4, 128, 128)},
         {8, strip(8, 128, 200)},
         {10, strip(8, 160)},
-        {12, strip(4, 192, 168)},
+        {12, strip(4, 512, 168, 7)},
         {16, strip(4, 256)}}},
       {"5pt-f64",
        "star of radius 1",
@@ -306,7 +307,7 @@ std::vector<TimeCase> time_cases() {
         {6, strip(4, 64)},
         {8, strip(2, 128)},
         {8, strip(2, 128, 128)},
-        {8, strip(4, 128, 255, 7)},
+        {8, strip(4, 256, 255, 7)},
         {12, strip(2, 128)}}},
       {"9pt-box-f64",
        "box of radius 1",
@@ -318,7 +319,7 @@ std::vector<TimeCase> time_cases() {
         {6, strip(2, 64)},
         {6, strip(4, 64, 200)},
         {8, strip(2, 128, 168)},
-        {8, strip(4, 128, 255, 7)}}},
+        {8, strip(4, 297, 255, 7)}}},
       {"gray-scott-f32",
        "two fields, periodic",
        Float(32),

@@ -19,9 +19,9 @@
 
 namespace mica::iterate {
 
-/// Parts of a launch's box along its last dimension. In a graph a part waits for those of the move
-/// before which it reads, and which read what it writes: itself and its neighbours. So the next move
-/// begins while the last blocks of this one run:
+/// Parts of a launch's box of rows along its last dimension. In a graph a part waits for those of the
+/// move before which it reads, and which read what it writes: itself and its neighbours. So the next
+/// move begins while the last blocks of this one run:
 ///
 ///            part 0     part 1     part 2     part 3
 ///   move n   [      ]   [      ]   [      ]   [      ]

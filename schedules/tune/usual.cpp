@@ -201,20 +201,27 @@ void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCand
   }
 }
 
-/// Several steps in two dimensions: a warp a block.
-void add_strips(const Subject& subject, std::vector<TuneCandidate>& all) {
+/// Several steps in two dimensions: a warp a block, chunks of so many rows a step. Long ones leave
+/// little before them, and multiprocessors without a block where there are few: of f32, 8192^2 points
+/// took 16 % longer by them, 16384^2 points 3 % less (bench/results/2026-11-28-h200-parts.txt).
+void add_strips(const Subject& subject, std::int64_t units, std::vector<TuneCandidate>& all) {
   constexpr std::int64_t kMany = 12, kFewRegisters = 168;
+  constexpr std::int64_t kRows = 16, kLong = 32;
+  constexpr std::int64_t kManyWideBlocks = 12, kManyBlocks = 18;  // of a multiprocessor
+  const auto& n = subject.extents();
   const std::int64_t vec = std::max<std::int64_t>(1, 16 / subject.features().widest);
   for (const std::int64_t steps : {4, 6, 8, 12}) {
     if (steps > subject.stepping()->most) continue;
     for (const std::int64_t wide : {1, 2}) {
       if (wide > 1 && steps == kMany) continue;  // their registers do not hold it
-      all.push_back(
-          candidate("time/march", {{schedules::kStepsAtOnce, steps},
-                                   {"scatter", 1},
-                                   {"vec", vec * wide},
-                                   {"chunk", std::min<std::int64_t>(16 * steps, subject.extents()[1])},
-                                   {"registers", steps == kMany ? kFewRegisters : 0}}));
+      const std::int64_t strips = ceil_div(n[0], kWarp * vec * wide);
+      const std::int64_t blocks = strips * ceil_div(n[1], kLong * steps);
+      const bool many = blocks >= (wide > 1 ? kManyWideBlocks : kManyBlocks) * units;
+      all.push_back(candidate("time/march", {{schedules::kStepsAtOnce, steps},
+                                             {"scatter", 1},
+                                             {"vec", vec * wide},
+                                             {"chunk", std::min((many ? kLong : kRows) * steps, n[1])},
+                                             {"registers", steps == kMany ? kFewRegisters : 0}}));
     }
   }
 }
@@ -354,7 +361,7 @@ std::vector<TuneCandidate> usual_candidates(const Subject& subject) {
   if (rank == 3 && reads_beside) add_marches(subject, units, all);
   if (subject.stepping() != nullptr && subject.stepping()->most > 1) {
     if (rank == 3) add_levels(subject, units, all);
-    if (rank == 2) add_strips(subject, all);
+    if (rank == 2) add_strips(subject, units, all);
   }
   return all;
 }
