@@ -202,5 +202,26 @@ TEST_F(GpuGraphs, TimeTilesAndCallbacksThatChangeTheirMinds) {
   for (const int tile : {1, 2, 3}) EXPECT_TRUE(same_bits(expected, heat(kGpu, tile))) << tile;
 }
 
+// Fields so large that a tile is four launches, each of which waits for three of the tile before.
+TEST_F(GpuGraphs, TilesInPartsWaitForTheirNeighbours) {
+  const auto wave = [](int tile) {
+    const ImageParam before(Float(32), 2, "before"), now(Float(32), 2, "now"),
+        speed(Float(32), 2, "speed");
+    Func next("next");
+    next(x, y) = 0.5F * before(x, y) +
+                 0.1F * speed(x, y) * (now(x - 1, y) + now(x + 1, y) + now(x, y - 1) + now(x, y + 1));
+    next.gpu_tile(x, 32).vectorize(x, 4).march(y, 64);
+    Buffer<float> a(8003, 4211), b(8003, 4211), c(8003, 4211);
+    fill_random(a, 1);
+    fill_random(b, 2);
+    fill_random(c, 3);
+    Iteration iteration({{before, now}, {now, next}});
+    iteration.time_tile(tile);
+    iteration.run({{before, a}, {now, b}, {speed, c}}, 150, {.target = kGpu});
+    return b;
+  };
+  EXPECT_TRUE(same_bits(wave(1), wave(4)));
+}
+
 }  // namespace
 }  // namespace mica::test
