@@ -166,8 +166,8 @@ RowTiles row_tiles(const Func& step) {
   return tiles;
 }
 
-std::optional<std::int64_t> reach_along_march(const Iteration::State& state) {
-  const RowsRead read = rows_read(state.outputs.front().func, [&](const ImageData* image) {
+std::optional<std::int64_t> reach_along_march(const Iteration::State& state, const Func& last) {
+  const RowsRead read = rows_read(last, [&](const ImageData* image) {
     return std::ranges::any_of(state.replacements,
                                [&](const Replacement& r) { return r.field.data().get() == image; });
   });

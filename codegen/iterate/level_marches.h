@@ -41,9 +41,10 @@ struct RowTiles {
 };
 RowTiles row_tiles(const Func& step);
 
-/// How far from a point the step reads the fields that it replaces along the last dimension, through its
-/// other Funcs, too. Nothing where an index there is no coordinate and a constant.
-std::optional<std::int64_t> reach_along_march(const Iteration::State& state);
+/// How far from a point the last level of a tile, scheduled in a frame, reads the fields that the step
+/// replaces along the last dimension, through the levels before it and other Funcs. Nothing where an
+/// index there is no coordinate and a constant.
+std::optional<std::int64_t> reach_along_march(const Iteration::State& state, const Func& last);
 /// Planes or rows that a block of the step's march walks; 1: it has none.
 std::int64_t chunk_of(const Iteration::State& state);
 

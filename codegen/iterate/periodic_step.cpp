@@ -7,6 +7,7 @@
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/func/bent_index.h"
 #include "dsl/func/image_param.h"
 #include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/march_taps.h"
@@ -115,7 +116,7 @@ Periods periods_of(const Func& step, const Images& fields) {
 
 Expr wrapped(const Expr& index, std::size_t dimension, const std::shared_ptr<const ImageData>& field) {
   const auto dim = ImageParam(field).dim(static_cast<int>(dimension));
-  return dim.min() + (index - dim.min()) % dim.extent();
+  return boundary::wrapped(index, {dim.min(), dim.extent()});
 }
 
 Expr unwrapped(const Expr& index, std::size_t dimension, const Images& fields) {

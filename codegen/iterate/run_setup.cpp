@@ -338,7 +338,7 @@ Ranges RunSetup::tile_box(bool still_ends) const {
 }
 
 TileForm RunSetup::tile_form(int steps, bool moves) const {
-  TileForm form{.whole = is_whole(), .still_ends = moves && still_ends(steps)};
+  TileForm form{.whole = is_whole(), .still_ends = moves && still_ends(steps), .open = target_.is_gpu()};
   form.in_lines = has_lines(tile_box(form.still_ends), moves);
   return form;
 }
@@ -386,7 +386,7 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
   }
   if (!repeats_whole()) return nullptr;
   const auto made = state_->tile_for(target_, tile_form(state_->tile_steps, moves));
-  if (!made->compiled.why.empty()) note(made->compiled.why);
+  if (!made->why.empty()) note(made->why);
   return tile(*made);
 }
 
@@ -407,17 +407,22 @@ bool RunSetup::repeats_whole() const {
 
 std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) const {
   if (!repeats_whole()) return nullptr;
+  const std::string why = why_beyond(made.levels.edges, boxes_.front(), given_.inputs, given_.params);
+  if (!why.empty()) {
+    note(why);
+    return nullptr;
+  }
   auto tile = std::make_unique<StepPlan>();
   const bool still = made.form.still_ends;
   const Ranges box = tile_box(still);
-  if (made.form.in_lines && made.compiled.why.empty()) tile->lines_from = box[0].first;
-  tile->launches.push_back({made.compiled.executable, {}});
+  if (made.form.in_lines && made.why.empty()) tile->lines_from = box[0].first;
+  tile->launches.push_back({made.executable, {}});
   tile->steps = made.steps;
   const bool in_rows = box.size() == 2;  // of three dimensions single launches are faster, docs/time.md
-  if (const auto reach = reach_along_march(*state_);
-      in_rows && reach && made.compiled.why.empty() && target_.is_gpu() && !state_->periods.any()) {
-    tile->parts =
-        Parts{.reach = std::max<std::int64_t>(*reach * tile->steps, 1), .unit = chunk_of(*state_)};
+  if (in_rows && made.why.empty() && target_.is_gpu() && !state_->periods.any()) {
+    if (const auto reach = reach_along_march(*state_, made.levels.last)) {
+      tile->parts = Parts{.reach = std::max<std::int64_t>(*reach, 1), .unit = chunk_of(*state_)};
+    }
   }
   tile->rules = single_.rules;
   for (std::size_t f = 0; f < fields_.size(); ++f) {

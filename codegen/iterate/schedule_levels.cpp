@@ -239,6 +239,10 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
   std::vector<Marching> ways;
   if (const auto own = marching_of(state)) {
     ways = {*own};
+    // A term that chooses between planes at an edge cannot be added plane by plane.
+    if (!tile.edges.empty() && std::erase_if(ways.front().loops, is_scatter) > 0) {
+      ways.insert(ways.begin(), *own);
+    }
   } else if (step.dimensions() == 2) {
     ways = marches_of_rows(state, tile, in_frame.funcs());
   }
@@ -263,12 +267,18 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
   return why;
 }
 
-CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
-                              bool in_lines) {
-  CompiledLevels levels;
-  levels.why = schedule_levels(state, tile, target, in_lines,
-                               [&](const Func& last) { levels.executable = compile(last, target); });
-  return levels;
+std::string make_levels(const Iteration::State& state, TileForm form, const Target& target,
+                        TimeLevels& tile, const std::function<void(const Func& last)>& make) {
+  tile = make_time_levels(state, state.tile_steps, form, state.tile_where);
+  std::string why;
+  if (!tile.edges.empty()) {
+    why = schedule_levels(state, tile, target, form.in_lines, make, Otherwise::Nothing);
+    if (why.empty()) return {};
+    form.open = false;  // one after the other, levels read as the step does
+    tile = make_time_levels(state, state.tile_steps, form, state.tile_where);
+  }
+  const std::string other = schedule_levels(state, tile, target, form.in_lines, make);
+  return other.empty() || why.empty() ? other : why;
 }
 
 }  // namespace mica::iterate
@@ -276,9 +286,10 @@ CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, c
 namespace mica {
 namespace {
 
-iterate::TimeLevels usual_levels(const Iteration::State& state, const Target& target) {
-  return iterate::make_time_levels(state, state.tile_steps, iterate::usual_form(state, target),
-                                   state.tile_where);
+/// make_levels of the form that most runs have.
+std::string usual_levels(const Iteration::State& state, const Target& target, iterate::TimeLevels& tile,
+                         const std::function<void(const Func& last)>& make) {
+  return iterate::make_levels(state, iterate::usual_form(state, target), target, tile, make);
 }
 
 }  // namespace
@@ -299,8 +310,8 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
   tile->steps = tile_steps;
   tile->form = form;
   tile->schedules = schedules;
-  tile->levels = iterate::make_time_levels(*this, tile_steps, form, tile_where);
-  tile->compiled = iterate::compile_levels(*this, tile->levels, target, form.in_lines);
+  tile->why = iterate::make_levels(*this, form, target, tile->levels,
+                                   [&](const Func& last) { tile->executable = compile(last, target); });
   tiles.push_back(tile);
   return tile;
 }
@@ -308,10 +319,9 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
 std::string Iteration::compile_to_ptx(int sm) const {
   if (state_->tile_steps < 2) return mica::compile_to_ptx(state_->funcs(), sm);
   const Target target{Backend::Cuda, 0};
-  iterate::TimeLevels tile = usual_levels(*state_, target);
+  iterate::TimeLevels tile;
   std::string ptx;
-  iterate::schedule_levels(*state_, tile, target, true,
-                           [&](const Func& last) { ptx = mica::compile_to_ptx(last, sm); });
+  usual_levels(*state_, target, tile, [&](const Func& last) { ptx = mica::compile_to_ptx(last, sm); });
   return ptx;
 }
 
@@ -322,10 +332,10 @@ Func Iteration::steps_at_once(const Target& target, CallSite at) const {
         "more",
         at);
   }
-  iterate::TimeLevels tile = usual_levels(*state_, target);
+  iterate::TimeLevels tile;
   // What is refused is refused here.
-  iterate::schedule_levels(*state_, tile, target, true,
-                           [&](const Func& last) { (void)mica::print_loop_nest({last}, target); });
+  usual_levels(*state_, target, tile,
+               [&](const Func& last) { (void)mica::print_loop_nest({last}, target); });
   return tile.last;
 }
 
@@ -337,11 +347,10 @@ std::string Iteration::print_loop_nest(const Target& target) const {
   }
   const std::string step = mica::print_loop_nest(state_->funcs(), target);
   if (state_->tile_steps < 2) return step;
-  iterate::TimeLevels tile = usual_levels(*state_, target);
+  iterate::TimeLevels tile;
   std::string levels;
-  const std::string why = iterate::schedule_levels(*state_, tile, target, true, [&](const Func& last) {
-    levels = mica::print_loop_nest({last}, target);
-  });
+  const std::string why = usual_levels(
+      *state_, target, tile, [&](const Func& last) { levels = mica::print_loop_nest({last}, target); });
   return step + "\n" + std::to_string(state_->tile_steps) + " steps at once" +
          (why.empty() ? "" : ", one after the other: " + why) + ":\n" + levels;
 }

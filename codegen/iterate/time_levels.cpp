@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "codegen/analysis/bounds.h"
@@ -41,7 +42,8 @@ class LevelMaker {
         step_func_(state.outputs.front().func.function()),
         tile_(tile),
         form_(form),
-        holds_(!form.whole || state.periods.any()),
+        opened_(form.open ? open_edges(state.outputs.front().func) : std::nullopt),
+        holds_(!form.whole || state.periods.any() || opened_),
         funcs_(collect_graph({step_func_}).funcs),
         still_(
             [this](const Expr& e) -> std::optional<Expr> {
@@ -55,6 +57,7 @@ class LevelMaker {
     find_far();
     for (const auto& func : funcs_) still_.require(func.get());
     tile_.periods = state.periods;
+    if (opened_) tile_.edges = opened_->edges;
     tile_.box = *std::find_if(fields_.begin(), fields_.end(),
                               [&](const auto& field) { return state.reads->reads(field.get()); });
     for (const Replacement& r : state.replacements) {
@@ -145,7 +148,10 @@ class LevelMaker {
     // What is the user's keeps its directives when those of the tile are made anew.
     for (const auto& func : funcs_) copier.require(func.get());
     std::vector<Expr> values;
-    for (const Expr& value : step_func_->definitions.front().values) values.push_back(copier(value));
+    const Definition& definition = step_func_->definitions.front();
+    for (const Expr& value : opened_ ? opened_->values : definition.values) {
+      values.push_back(copier(value));
+    }
     return values;
   }
 
@@ -288,6 +294,7 @@ class LevelMaker {
   std::shared_ptr<FunctionData> step_func_;
   TimeLevels& tile_;
   TileForm form_;
+  std::optional<OpenedStep> opened_;
   bool holds_;                                        ///< fields are read beyond their boxes
   std::vector<std::shared_ptr<FunctionData>> funcs_;  ///< that the step reads, producers first
   std::set<const FunctionData*> varying_, of_fields_, far_;
@@ -316,8 +323,14 @@ bool may_have_still_ends(const Target& target, std::size_t dimensions) {
 }
 
 TileForm usual_form(const Iteration::State& state, const Target& target) {
-  TileForm form{.whole = state.periods.any(), .in_lines = true};
   const std::size_t dimensions = state.outputs.front().func.args().size();
+  TileForm form{.whole = state.periods.any(), .in_lines = true, .open = target.is_gpu()};
+  if (const auto opened = form.open ? open_edges(state.outputs.front().func) : std::nullopt) {
+    std::set<std::size_t> along;
+    for (const OpenedEdge& edge : opened->edges) along.insert(edge.dimension);
+    form.whole = form.whole || along.size() == dimensions;
+    form.in_lines = !form.whole;
+  }
   if (may_have_still_ends(target, dimensions) && !form.whole) form.still_ends = true;
   return form;
 }

@@ -24,13 +24,14 @@
 #include <vector>
 
 #include "codegen/iterate/iteration_state.h"
+#include "codegen/iterate/open_edges.h"
 
 namespace mica::iterate {
 
 /// What the code of several steps at once takes for granted of a run.
 struct TileForm {
   bool whole = false;     ///< the stepped box is all of each field
-  bool in_lines = false;  ///< as of compile_levels
+  bool in_lines = false;  ///< inputs are given in whole lines (StepPlan::lines_from)
   /// Of a row the tile stores the points on either side of the stepped box, too, which no step changes:
   /// as many as a step reads there, or more. Tiles at the box's ends then need nothing beyond their own
   /// points:
@@ -41,6 +42,7 @@ struct TileForm {
   ///                      [--..........]
   ///                                  27
   bool still_ends = false;
+  bool open = false;  ///< reads that boundary conditions bend are opened (open_edges.h), if they can be
   friend bool operator==(const TileForm&, const TileForm&) = default;
 };
 
@@ -72,6 +74,8 @@ struct TimeLevels {
   /// are read, and `box` is the field whose box repeats.
   Periods periods;
   std::shared_ptr<const ImageData> box;
+  /// What was opened, of TileForm::open.
+  std::vector<OpenedEdge> edges;
   static constexpr std::int32_t kWidestMargin = 1 << 24;
 
   [[nodiscard]] std::vector<Func*> all();
@@ -81,8 +85,8 @@ struct TimeLevels {
 /// UserError at `at` for an Iteration whose step is computed by several Funcs, or has updates.
 TimeLevels make_time_levels(const Iteration::State& state, int steps, const TileForm& form,
                             const CallSite& at);
-/// That of runs whose fields have points on either side of the stepped box where the step does not
-/// repeat, and whose rows are a tile less for it.
+/// That of runs whose fields have points on either side of the stepped box where the step neither
+/// repeats nor has other boundary conditions, and whose rows are a tile less for it.
 TileForm usual_form(const Iteration::State& state, const Target& target);
 /// May tiles have still ends along rows? In three dimensions, where those of a row are few: the
 /// thousands of columns of two would have one tile in some seventy less, for a choice at each of the
@@ -101,19 +105,16 @@ enum class Otherwise : std::uint8_t { OneAfterTheOther, Nothing };
 /// Schedules the levels tile by tile in the first of the target's ways for which `make`, called with the
 /// last of them, raises no UserError; else as `otherwise` says. Why they are not computed tile by tile;
 /// empty: they are. UserErrors of `make` for levels one after the other. `in_lines` as of
-/// compile_levels.
+/// TileForm.
 std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
                             bool in_lines, const std::function<void(const Func& last)>& make,
                             Otherwise otherwise = Otherwise::OneAfterTheOther);
 
-/// Schedules the levels tile by tile, and compiles them; where that is not possible, one after the
-/// other.
-struct CompiledLevels {
-  Executable executable;
-  std::string why;  ///< they are not computed tile by tile; empty: they are
-};
-CompiledLevels compile_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
-                              bool in_lines);
+/// The levels of the Iteration's time tile in this form, scheduled by schedule_levels for `make`; with
+/// reads as the step has them where opening them does not help. Why they are not computed tile by tile;
+/// empty: they are. UserErrors of make_time_levels and schedule_levels.
+std::string make_levels(const Iteration::State& state, TileForm form, const Target& target,
+                        TimeLevels& tile, const std::function<void(const Func& last)>& make);
 
 }  // namespace mica::iterate
 
@@ -125,7 +126,8 @@ struct Iteration::State::Tile {
   iterate::TileForm form;
   std::vector<Schedule> schedules;  ///< of the step, when the tile was made
   iterate::TimeLevels levels;
-  iterate::CompiledLevels compiled;
+  Executable executable;
+  std::string why;  ///< the levels are not computed tile by tile; empty: they are
 };
 
 }  // namespace mica

@@ -41,8 +41,8 @@ bool compile_tuned(const Iteration::State& state, const RunSetup& setup, Tuned& 
     (void)run->compiled_for(tuned.target);
     if (tuned.steps == 1) return true;
     const auto tile = run->tile_for(tuned.target, setup.tile_form(tuned.steps));
-    if (!tile->compiled.why.empty()) tuned.steps = 1;
-    return measured || (tuned.steps > 1 && fits_registers(tile->compiled.executable));
+    if (!tile->why.empty()) tuned.steps = 1;
+    return measured || (tuned.steps > 1 && fits_registers(tile->executable));
   } catch (const UserError&) {
     return false;
   }

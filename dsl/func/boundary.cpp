@@ -10,17 +10,14 @@
 #include "dsl/expr/names.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/func/bent_index.h"
 #include "dsl/pipeline/func_graph.h"
 
 namespace mica::BoundaryConditions {
 
 namespace {
 
-/// min <= x <= max along one dimension.
-struct Range {
-  Expr min, extent;
-  [[nodiscard]] Expr max() const { return min + extent - 1; }
-};
+using boundary::Range;
 using Ranges = std::vector<std::optional<Range>>;  // empty: no condition
 
 /// What a condition is put on: an input, or a Func.
@@ -178,25 +175,6 @@ Func define(Func f, const Source& source, const std::vector<Expr>& values, CallS
   return f;
 }
 
-Expr clamped(const Expr& x, const Range& range) { return clamp(x, range.min, range.max()); }
-
-Expr wrapped(const Expr& x, const Range& range) { return range.min + (x - range.min) % range.extent; }
-
-// Mirrored offsets lie inside by construction; the clamp changes no value, and lets the bounds of the
-// access be read off.
-Expr mirrored(const Expr& x, const Range& range) {
-  // Offsets repeat with period 2*extent; the second half runs backwards.
-  const Expr offset = (x - range.min) % (2 * range.extent);
-  return clamped(range.min + min(offset, 2 * range.extent - 1 - offset), range);
-}
-
-Expr mirrored_about_edge(const Expr& x, const Range& range) {
-  // Period 2*extent - 2; an extent of 1 gives period 0, and a remainder by 0 is 0.
-  const Expr period = 2 * range.extent - 2;
-  const Expr offset = (x - range.min) % period;
-  return clamped(range.min + min(offset, period - offset), range);
-}
-
 Func reading_at(const BoundarySource& of, const BoundaryRanges& list, const char* kind, CallSite at,
                 const Inside& inside) {
   const Source source(of, kind, at);
@@ -207,19 +185,19 @@ Func reading_at(const BoundarySource& of, const BoundaryRanges& list, const char
 }  // namespace
 
 Func repeat_edge(const BoundarySource& source, const BoundaryRanges& ranges, CallSite at) {
-  return reading_at(source, ranges, "repeat_edge", at, clamped);
+  return reading_at(source, ranges, "repeat_edge", at, boundary::clamped);
 }
 
 Func repeat_image(const BoundarySource& source, const BoundaryRanges& ranges, CallSite at) {
-  return reading_at(source, ranges, "repeat_image", at, wrapped);
+  return reading_at(source, ranges, "repeat_image", at, boundary::wrapped);
 }
 
 Func mirror_image(const BoundarySource& source, const BoundaryRanges& ranges, CallSite at) {
-  return reading_at(source, ranges, "mirror_image", at, mirrored);
+  return reading_at(source, ranges, "mirror_image", at, boundary::mirrored);
 }
 
 Func mirror_interior(const BoundarySource& source, const BoundaryRanges& ranges, CallSite at) {
-  return reading_at(source, ranges, "mirror_interior", at, mirrored_about_edge);
+  return reading_at(source, ranges, "mirror_interior", at, boundary::mirrored_about_edge);
 }
 
 Func constant_exterior(const BoundarySource& of, Expr value, const BoundaryRanges& list, CallSite at) {
@@ -237,7 +215,7 @@ Func constant_exterior(const BoundarySource& of, Expr value, const BoundaryRange
     is_inside = is_inside.defined() ? is_inside && here : here;
   }
   std::vector<Expr> values;
-  const std::vector<Expr> inside = read_inside(source, ranges, clamped, at);
+  const std::vector<Expr> inside = read_inside(source, ranges, boundary::clamped, at);
   for (std::size_t i = 0; i < inside.size(); ++i) {
     const Type type = source.types()[i];
     const Expr outside = match_type(value, type);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/pipeline.h"
 #include "dsl/schedule/compute_place.h"
@@ -104,6 +105,22 @@ Planes planes_of(const Link& link, const std::string& march) {
   return planes_of(link.node.as<Binary>()->b, march);
 }
 
+/// `e` where `condition` is known to hold, or not to.
+Expr where(const Expr& condition, bool holds, const Expr& e) {
+  NodeRewriter chosen([&](const Expr& node) -> Expr {
+    const auto* select = node.as<Select>();
+    if (select == nullptr || !equal(select->condition, condition)) return {};
+    return where(condition, holds, holds ? select->if_true : select->if_false);
+  });
+  return chosen(e);
+}
+
+/// Conditions on a point's plane by which terms of its sum choose: where one does not hold, those of the
+/// plane before (or behind) read the point's own plane. Undefined: there is none.
+struct Edges {
+  Expr before, behind;
+};
+
 class Scatterer {
  public:
   Scatterer(FunctionData& f, std::string march, Partials partials)
@@ -149,6 +166,9 @@ class Scatterer {
     if (is_sum_of_planes(links)) return cut(links, e, nullptr);
     if (const auto* select = e.as<Select>(); select != nullptr && keeps_a_value(*select)) {
       return cut(chain_of(select->if_true), e, select);
+    }
+    if (const std::optional<Edges> edges = edges_of(e)) {
+      if (const std::optional<Expr> sum = cut_at_edges(links, *edges)) return *sum;
     }
     // The sum may stand inside one operand.
     std::vector<Expr> operands;
@@ -226,6 +246,94 @@ class Scatterer {
       }
     }
     return chosen(sum);
+  }
+
+  /// The conditions on planes by which `e` chooses, if there are few and they choose so.
+  [[nodiscard]] std::optional<Edges> edges_of(const Expr& e) const {
+    constexpr std::size_t kMost = 2;
+    std::vector<Expr> conditions;
+    visit_nodes({e}, [&](const Expr& node) {
+      const auto* select = node.as<Select>();
+      if (select == nullptr || conditions.size() > kMost || !uses_var(select->condition, march_)) return;
+      const bool known = std::any_of(conditions.begin(), conditions.end(), [&](const Expr& condition) {
+        return equal(condition, select->condition);
+      });
+      if (!known) conditions.push_back(select->condition);
+    });
+    if (conditions.empty() || conditions.size() > kMost) return std::nullopt;
+    Edges edges;
+    for (const Expr& condition : conditions) {
+      if (!planes_of(condition, march_).offsets.empty()) return std::nullopt;
+      const std::set<std::int64_t> inside = planes_of(where(condition, true, e), march_).offsets;
+      const std::set<std::int64_t> outside = planes_of(where(condition, false, e), march_).offsets;
+      const bool before = inside.count(-1) > 0 && outside.count(-1) == 0;
+      const bool behind = inside.count(1) > 0 && outside.count(1) == 0;
+      Expr& edge = before ? edges.before : edges.behind;
+      if (before == behind || edge.defined()) return std::nullopt;
+      edge = condition;
+    }
+    return edges;
+  }
+
+  // A sum of the planes before, at and behind the point's own, in this order, of which the first and the
+  // last are replaced by the point's own at an edge:
+  //
+  //   sum0(z) = a*u(z - 1)                                                     when plane z - 1 arrives
+  //   sum1(z) = select(z < max, s, c*u(z) + s)                                 ... z ...
+  //             s = b*u(z) + select(z > min, sum0(z), a*u(z))
+  //   f(z)    = select(z < max, c*u(z + 1) + sum1(z), sum1(z))                 ... z + 1 ...
+  std::optional<Expr> cut_at_edges(const std::vector<Link>& links, const Edges& edges) {
+    const Type type = links.front().node.type();
+    const auto known = [](const Expr& condition, bool holds, const Expr& e) {
+      return condition.defined() ? where(condition, holds, e) : e;
+    };
+    // A link without what stands before it.
+    std::vector<Expr> alone;
+    for (const Link& link : links) {
+      alone.push_back(link.rest.defined() ? with_rest(link, make_const(type, std::int64_t{0}))
+                                          : link.node);
+    }
+    const auto planes_at = [&](std::size_t i, const Expr& e) {
+      return planes_of(Link{e, i > 0 ? e : Expr()}, march_).offsets;
+    };
+    std::vector<std::int64_t> plane;
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      const std::int64_t last = plane.empty() ? -1 : plane.back();
+      const Expr inside = known(edges.behind, true, known(edges.before, true, alone[i]));
+      const std::set<std::int64_t> own = planes_at(i, inside);
+      plane.push_back(own.empty() ? std::max<std::int64_t>(last, 0) : *own.begin());
+      if (own.size() > 1 || std::abs(plane[i]) > 1 || plane[i] < last) return std::nullopt;
+      const Expr& edge = plane[i] < 0 ? edges.before : edges.behind;
+      if (plane[i] == 0 || !edge.defined()) continue;
+      if (planes_at(i, where(edge, false, alone[i])) != std::set<std::int64_t>{0}) return std::nullopt;
+    }
+    const auto added = [&](std::size_t i, const Expr& condition, bool holds, const Expr& rest) {
+      const Expr node = known(condition, holds, alone[i]);
+      return i > 0 ? with_rest({node, node}, rest) : node;
+    };
+    const auto chosen = [](const Expr& condition, const Expr& a, const Expr& b) {
+      return condition.defined() ? make_expr(a.type(), Select{condition, a, b}) : a;
+    };
+    const auto begin_of = [&](std::int64_t at) {
+      return static_cast<std::size_t>(std::lower_bound(plane.begin(), plane.end(), at) - plane.begin());
+    };
+    const std::size_t here = begin_of(0), behind = begin_of(1);
+    if (behind == links.size()) return std::nullopt;  // nothing is waited for
+
+    const bool every = partials_ == Partials::EveryPlane;
+    Expr sum, at_edge;
+    for (std::size_t i = 0; i < here; ++i) {
+      sum = added(i, every ? edges.before : Expr(), true, sum);
+      at_edge = added(i, edges.before, false, at_edge);
+    }
+    if (here > 0 && every) sum = chosen(edges.before, add_part(sum, 2), at_edge);
+    for (std::size_t i = here; i < behind; ++i) sum = added(i, {}, true, sum);
+    at_edge = sum;
+    for (std::size_t i = behind; i < links.size(); ++i) at_edge = added(i, edges.behind, false, at_edge);
+    const Expr part = add_part(chosen(edges.behind, sum, at_edge), 1);
+    sum = part;
+    for (std::size_t i = behind; i < links.size(); ++i) sum = added(i, edges.behind, true, sum);
+    return chosen(edges.behind, sum, part);
   }
 
   [[nodiscard]] std::string plane_text(std::int64_t offset) const {

@@ -41,8 +41,15 @@ struct ScatteredSum {
 ///           f(x, z)      = fma(c, u(x, z + 1), f.sum1(x, z)) ... z + 1 ...
 ///
 /// The sum is the value itself or the one part of it that reads several planes. The terms keep their
-/// order, so the bits stay. Refused: no sum of several planes, a term that itself reads several planes,
-/// strict(...), several values, updates.
+/// order, so the bits stay. Terms of planes z - 1 and z + 1 may choose by the plane to read plane z in
+/// place of it, all of a plane by one condition, as at the edges of a field:
+///
+///   before  f(x, z) = fma(c, select(z < n, u(x, z + 1), u(x, z)), fma(b, u(x, z), a*u(x, z - 1)))
+///   after   f.sum1(x, z) = select(z < n, s(x, z), fma(c, u(x, z), s(x, z)))     s: fma(b, ..., f.sum0)
+///           f(x, z)      = select(z < n, fma(c, u(x, z + 1), f.sum1(x, z)), f.sum1(x, z))
+///
+/// Refused: no sum of several planes, another term that itself reads several planes, strict(...),
+/// several values, updates.
 ScatteredSum scatter_sum(FunctionData& f, const std::string& march, Partials partials);
 
 /// The loop that walks `var` in a Func: the one that its first march makes of it; empty if none.

@@ -211,8 +211,9 @@ Traffic figures_of(const Subject& subject, const TuneCandidate& candidate, Traff
     return mica::traffic_of(subject.scheduled(candidate), options);
   }
   const auto state = subject.scheduled_steps(candidate);
-  iterate::TimeLevels tile = iterate::make_time_levels(*state, candidate.steps(),
-                                                       {.whole = stepping->whole}, state->tile_where);
+  iterate::TimeLevels tile = iterate::make_time_levels(
+      *state, candidate.steps(), {.whole = stepping->whole, .open = subject.target().is_gpu()},
+      state->tile_where);
   for (std::size_t d = 0; d < tile.margins.size(); ++d) {
     tile.margins[d].first.set(static_cast<std::int32_t>(stepping->kept[d].first));
     tile.margins[d].second.set(static_cast<std::int32_t>(stepping->kept[d].second));

@@ -37,7 +37,7 @@ class StepTrial final : public Trial {
         setup_(*state_, shadows.inputs, subject.target(), user.options().params, CallSite::current()) {
     if (at_once_ > 1) {
       const auto made = state_->tile_for(subject.target(), setup_.tile_form(at_once_));
-      if (!made->compiled.why.empty()) throw UserError(made->compiled.why);
+      if (!made->why.empty()) throw UserError(made->why);
       tile_ = setup_.tile(*made);
     }
     load();

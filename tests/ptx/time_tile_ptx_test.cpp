@@ -9,6 +9,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/iterate/iteration.h"
+#include "dsl/func/boundary.h"
 #include "tests/passes/lowered.h"
 #include "tests/ptx/ptxas.h"
 
@@ -35,6 +36,32 @@ TEST(TimeTilePtx, ThreeAndFourStepsOfSevenPointsFitTheRegisters) {
     EXPECT_TRUE(result.ok) << result.output;
     // A few in blocks at the edge, where tests need registers, too.
     EXPECT_LE(result.largest("bytes spill stores"), 100) << steps << " steps\n" << result.output;
+  }
+}
+
+TEST(TimeTilePtx, StepsWithBoundaryConditionsFitTheRegisters) {
+  const Var x("x"), y("y"), z("z");
+  for (const auto& condition :
+       {+[](const ImageParam& u) { return BoundaryConditions::repeat_edge(u); },
+        +[](const ImageParam& u) { return BoundaryConditions::constant_exterior(u, 0.0F); }}) {
+    const ImageParam u(Float(32), 2, "u"), v(Float(32), 3, "v");
+    const Func a = condition(u), b = condition(v);
+    Func rows("rows"), planes("planes");
+    rows(x, y) = 0.4F * a(x, y) + 0.15F * a(x - 1, y) + 0.16F * a(x + 1, y) + 0.17F * a(x, y - 1) +
+                 0.18F * a(x, y + 1);
+    planes(x, y, z) = 0.4F * b(x, y, z) + 0.1F * b(x - 1, y, z) + 0.11F * b(x + 1, y, z) +
+                      0.12F * b(x, y - 1, z) + 0.13F * b(x, y + 1, z) + 0.14F * b(x, y, z - 1) +
+                      0.15F * b(x, y, z + 1);
+    planes.gpu_tile(x, y, 32, 12).vectorize(x, 2).unroll(y, 4).march(z, 64).scatter(z);
+    Iteration of_rows({{u, rows}}), of_planes({{v, planes}});
+    of_rows.time_tile(8);
+    of_planes.time_tile(3);
+    for (const Iteration* steps : {&of_rows, &of_planes}) {
+      const Assembled result = assemble(steps->compile_to_ptx(90), 90);
+      if (!result.available) GTEST_SKIP() << "there is no ptxas";
+      EXPECT_TRUE(result.ok) << result.output;
+      EXPECT_EQ(result.largest("bytes spill stores"), 0) << result.output;
+    }
   }
 }
 

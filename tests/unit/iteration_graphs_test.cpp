@@ -13,6 +13,7 @@
 #include "codegen/iterate/iteration.h"
 #include "codegen/iterate/run_setup.h"
 #include "codegen/iterate/step_runs.h"
+#include "dsl/func/boundary.h"
 #include "fuzz/random_data.h"
 #include "tests/support/compare.h"
 #include "tests/support/emulated_launches.h"
@@ -36,23 +37,18 @@ struct Wave {
 
 class Process : public test::FakeGpuProcess {
  public:
-  /// `dimensions`: of fields that are copied; `aligned`: in rows that begin vectors of memory.
-  explicit Process(const std::string& library = "libfakecuda.so", int dimensions = 2,
-                   bool aligned = false)
-      : FakeGpuProcess(library) {
+  explicit Process(const std::string& library = "libfakecuda.so") : FakeGpuProcess(library) {
     launches_ = std::make_unique<test::EmulatedLaunches>();
     Wave wave;
     wave.next.gpu_tile(x, y, 16, 4);
     launches_->add({wave.next});
-    const ImageParam from(Float(32), dimensions, "from");
-    std::vector<Var> vars;
-    for (int d = 0; d < dimensions; ++d) vars.emplace_back("d" + std::to_string(d));
-    const std::vector<Expr> at(vars.begin(), vars.end());
+    const ImageParam from(Float(32), 2, "from");  // as fields are copied
+    const Var d0("d0"), d1("d1");
     Func copy("copy");
-    copy(at) = from(at);
-    Variant rows;  // sides of fields begin anywhere
-    rows.aligned = aligned;
-    launches_->add({copy}, rows);
+    copy(d0, d1) = from(d0, d1);
+    Variant any_rows;  // sides of fields begin anywhere
+    any_rows.aligned = false;
+    launches_->add({copy}, any_rows);
   }
 
   /// The field after so many steps, with a callback every so many (0: none).
@@ -139,8 +135,7 @@ void tiles_in_parts(const ImageParam& u, const std::function<Func()>& make, Func
   test::fill_random(a, 7);
   Iteration({{u, make()}}).run({{u, expected}}, kSteps, {.target = Target::host()});
 
-  const bool deep = extents.size() > 2;  // the tile has the fields' rows
-  Process process("libfakecuda.so", static_cast<int>(extents.size()), deep);
+  Process process;
   Iteration heat({{u, scheduled}});
   heat.time_tile(tile);
   process.add(heat.steps_at_once(kGpu));
@@ -161,20 +156,27 @@ void tiles_in_parts(const ImageParam& u, const std::function<Func()>& make, Func
   process.end();
 }
 
-void rows_in_parts() {
+void rows_in_parts(bool bent) {
   const ImageParam u(Float(32), 2, "u");
+  const Func around = BoundaryConditions::repeat_edge(u);
+  const auto at = [&](const Expr& i, const Expr& j) {
+    return bent ? Expr(around(i, j)) : Expr(u(i, j));
+  };
   const auto make = [&] {
     Func next("next");
-    next(x, y) = 0.4F * u(x, y) + 0.15F * (u(x - 1, y) + u(x + 1, y) + u(x, y - 1) + u(x, y + 1));
+    next(x, y) = 0.4F * u(x, y) + 0.15F * (at(x - 1, y) + at(x + 1, y) + at(x, y - 1) + at(x, y + 1));
     return next;
   };
   Func next = make();
   next.gpu_tile(x, 32).vectorize(x, 4).march(y, 8).scatter(y);
-  tiles_in_parts(u, make, next, 3, {90, 66});
+  tiles_in_parts(u, make, next, 3, {90, bent ? 64 : 66});
 }
 
 TEST_F(IterationGraphs, RowsInPartsWaitForWhatTheyRead) {
-  EXPECT_EXIT(rows_in_parts(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(rows_in_parts(false), testing::ExitedWithCode(0), "");
+}
+TEST_F(IterationGraphs, RowsInPartsWithABoundaryCondition) {
+  EXPECT_EXIT(rows_in_parts(true), testing::ExitedWithCode(0), "");
 }
 
 void old_driver() {

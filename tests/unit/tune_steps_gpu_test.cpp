@@ -69,19 +69,19 @@ TEST_F(TuneStepsOnAGpu, MeasuresSingleStepsAndSeveralAtOnceInGraphs) {
   EXPECT_EXIT(searches(), testing::ExitedWithCode(0), "");
 }
 
-/// Fields are read through clamps, which no march holds in its registers.
-bench::TimeStep clamped_step() {
+/// Fields are read at twice a point's place, too, which no march holds in its registers.
+bench::TimeStep spread_step() {
   const Var x("x"), y("y"), z("z");
   bench::TimeStep step{Func("next"), {ImageParam(Float(32), 3, "u")}};
   const Func u = BoundaryConditions::repeat_edge(step.fields.front());
   step.next(x, y, z) = 0.1F * (u(x - 1, y, z) + u(x + 1, y, z) + u(x, y - 1, z) + u(x, y + 1, z) +
-                               u(x, y, z - 1) + u(x, y, z + 1) + u(x, y, z));
+                               u(x, y, z - 1) + u(x, y, z + 1) + u(2 * x, y, z));
   return step;
 }
 
 void refuses() {
   test::FakeGpuProcess process;
-  const Tuned tuned = search(clamped_step(), {64, 32, 24}, 4);
+  const Tuned tuned = search(spread_step(), {64, 32, 24}, 4);
   process.expect(tuned.several == 0, "several steps at once are measured");
   for (const TuneCandidate& c : tuned.found.candidates) {
     process.expect(c.steps() == 1, c.text() + " is compiled, and is known to be no single march");
@@ -167,7 +167,7 @@ TEST(TuneStepsModel, RefusesWhatNoMarchHolds) {
   candidate.recipe = "time/march";
   candidate.parameters = {{"steps", 2}};
   EXPECT_THROW(
-      std::ignore = tuning::predicted_seconds(subject_of(clamped_step(), 128, 0), candidate, rates),
+      std::ignore = tuning::predicted_seconds(subject_of(spread_step(), 128, 0), candidate, rates),
       UserError);
   // The warp's 128 points leave none that 80 steps reach from within.
   candidate.parameters = {{"steps", 64}, {"vec", 2}};
