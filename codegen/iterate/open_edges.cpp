@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,8 +9,10 @@
 #include <fmt/format.h>
 
 #include "codegen/analysis/bounds.h"
+#include "codegen/iterate/iteration_state.h"
 #include "codegen/passes/funcs/inline_funcs.h"
 #include "dsl/expr/deep_stack.h"
+#include "dsl/expr/match.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
@@ -39,17 +40,14 @@ struct Bent {
   Expr min, max;
 };
 
-const Binary* binary(const Expr& e, BinaryOp op) {
-  const auto* node = e.as<Binary>();
-  return node != nullptr && node->op == op ? node : nullptr;
-}
-
-/// Does a launch know its value?
+/// Is its value known when a run begins, and the same for all steps?
 bool is_bound(const Expr& e) {
   bool known = e.type() == Int(32);
   visit_nodes({e}, [&](const Expr& node) {
-    known = known && (node.as<IntImm>() != nullptr || node.as<ParamRef>() != nullptr ||
-                      node.as<ImageField>() != nullptr || node.as<Binary>() != nullptr);
+    const auto* param = node.as<ParamRef>();
+    const bool stays = param != nullptr && param->param != step_param().data();
+    known = known && (stays || node.as<IntImm>() != nullptr || node.as<ImageField>() != nullptr ||
+                      node.as<Binary>() != nullptr);
   });
   return known;
 }
@@ -63,27 +61,27 @@ Expr mirrored(const Expr& coordinate, Bend how, const boundary::Range& range) {
 Expr extent_of(const Expr& period, Bend how) {
   const int less = how == Bend::Mirror ? 0 : 2;
   if (const auto* value = as_int(period)) return static_cast<std::int32_t>((*value + less) / 2);
-  const Binary* shorter = binary(period, BinaryOp::Sub);
+  const Binary* shorter = as_binary(period, BinaryOp::Sub);
   if (less > 0 && shorter == nullptr) return {};
-  const Binary* twice = binary(less > 0 ? shorter->a : period, BinaryOp::Mul);
+  const Binary* twice = as_binary(less > 0 ? shorter->a : period, BinaryOp::Mul);
   if (twice == nullptr) return {};
   return is_const(twice->a, 2) ? twice->b : twice->a;
 }
 
 /// max(min(c, max), min), where c is the coordinate or, mirrored, min + min((x - min) % period, ...).
 std::optional<Bent> bent_of(const Expr& index) {
-  const Binary* low = binary(index, BinaryOp::Max);
-  const Binary* high = low != nullptr ? binary(low->a, BinaryOp::Min) : nullptr;
+  const Binary* low = as_binary(index, BinaryOp::Max);
+  const Binary* high = low != nullptr ? as_binary(low->a, BinaryOp::Min) : nullptr;
   if (high == nullptr || !is_bound(low->b) || !is_bound(high->b) || is_bound(high->a))
     return std::nullopt;
   // Where the range begins at a constant, it may be folded into its neighbours.
-  const Binary* sum = binary(high->a, BinaryOp::Add);
-  const Binary* nearer = binary(sum != nullptr ? sum->b : high->a, BinaryOp::Min);
-  const Binary* rest = nearer != nullptr ? binary(nearer->a, BinaryOp::Mod) : nullptr;
+  const Binary* sum = as_binary(high->a, BinaryOp::Add);
+  const Binary* nearer = as_binary(sum != nullptr ? sum->b : high->a, BinaryOp::Min);
+  const Binary* rest = nearer != nullptr ? as_binary(nearer->a, BinaryOp::Mod) : nullptr;
   for (const Bend how : {Bend::Mirror, Bend::MirrorAboutEdge}) {
     const Expr extent = rest != nullptr ? extent_of(rest->b, how) : Expr();
     if (!extent.defined()) continue;
-    const Binary* from_min = binary(rest->a, BinaryOp::Sub);
+    const Binary* from_min = as_binary(rest->a, BinaryOp::Sub);
     for (const Expr& x : {from_min != nullptr ? from_min->a : rest->a, rest->a + low->b}) {
       if (equal(index, mirrored(x, how, {low->b, extent}))) return Bent{how, x, low->b, high->b};
     }
@@ -109,9 +107,14 @@ class Opener {
 
   std::optional<OpenedStep> run() {
     if (bending_.empty() || !opens_) return std::nullopt;
+    return made_with_stack_for(depth_, [&] { return opened_step(); });
+  }
+
+ private:
+  std::optional<OpenedStep> opened_step() {
     OpenedStep opened;
     for (const Expr& value : fixed(step_).definitions.front().values) {
-      const Expr changed = made_with_stack_for(depth_, [&] { return rewritten(value); });
+      const Expr changed = rewritten(value);
       const bool stays = equal(fix_rounding(changed, step_.args.back()), changed);
       opened.values.push_back(stays ? changed : strict(changed));
     }
@@ -122,15 +125,12 @@ class Opener {
     return opened;
   }
 
- private:
   /// Funcs come producers first.
   void look_at(const FunctionData& func) {
     bool bends = false, prints = false;
     for (const Definition& definition : func.definitions) {
       analysis::for_each_access(definition, [&](const Access& access) {
         bends = bends || bending_.count(access.function.get()) > 0;
-      });
-      analysis::for_each_access(definition, [&](const Access& access) {
         for (std::size_t d = 0; access.image != nullptr && d < access.args.size(); ++d) {
           bends = bends || bent_of(access.args[d]).has_value();
         }
@@ -184,7 +184,7 @@ class Opener {
     std::vector<Expr> terms{condition};
     for (std::size_t i = 0; i < terms.size();) {
       const Expr term = terms[i];
-      if (const Binary* both = binary(term, BinaryOp::And)) {
+      if (const Binary* both = as_binary(term, BinaryOp::And)) {
         terms[i] = both->a;
         terms.push_back(both->b);
       } else {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "dsl/expr/deep_stack.h"
+#include "dsl/expr/match.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/func/bent_index.h"
@@ -16,11 +17,6 @@ namespace mica::iterate {
 namespace {
 
 using Images = std::vector<std::shared_ptr<const ImageData>>;
-
-const Binary* binary(const Expr& e, BinaryOp op) {
-  const auto* node = e.as<Binary>();
-  return node != nullptr && node->op == op ? node : nullptr;
-}
 
 /// Looks at all that a step reads.
 class Reader {
@@ -120,12 +116,12 @@ Expr wrapped(const Expr& index, std::size_t dimension, const std::shared_ptr<con
 }
 
 Expr unwrapped(const Expr& index, std::size_t dimension, const Images& fields) {
-  const Binary* sum = binary(index, BinaryOp::Add);
-  const Binary* rest = sum != nullptr ? binary(sum->b, BinaryOp::Mod) : nullptr;
-  const Binary* from_min = rest != nullptr ? binary(rest->a, BinaryOp::Sub) : nullptr;
+  const Binary* sum = as_binary(index, BinaryOp::Add);
+  const Binary* rest = sum != nullptr ? as_binary(sum->b, BinaryOp::Mod) : nullptr;
+  const Binary* from_min = rest != nullptr ? as_binary(rest->a, BinaryOp::Sub) : nullptr;
   if (from_min == nullptr) return index;
   // As repeat_image has it of a range that it is given: max(extent, 1).
-  const Binary* greater = binary(rest->b, BinaryOp::Max);
+  const Binary* greater = as_binary(rest->b, BinaryOp::Max);
   const Expr& period = greater != nullptr && is_const(greater->b, 1) ? greater->a : rest->b;
   for (const auto& field : fields) {
     const auto dim = ImageParam(field).dim(static_cast<int>(dimension));

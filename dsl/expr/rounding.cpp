@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/expr/match.h"
 #include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
@@ -188,11 +189,6 @@ bool is_neg(const Expr& e) {
   const auto* op = e.as<Unary>();
   return op != nullptr && op->op == UnaryOp::Neg;
 }
-const Binary* as_binary(const Expr& e, BinaryOp op) {
-  const auto* binary = e.as<Binary>();
-  return binary != nullptr && binary->op == op ? binary : nullptr;
-}
-
 class RoundingFixer {
  public:
   RoundingFixer(const Expr& value, const std::string& slowest, const IsParam& is_param)

@@ -203,7 +203,7 @@ void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCand
 
 /// Several steps in two dimensions: a warp a block, chunks of so many rows a step. Long ones leave
 /// little before them, and multiprocessors without a block where there are few: of f32, 8192^2 points
-/// took 16 % longer by them, 16384^2 points 3 % less (bench/results/2026-11-28-h200-parts.txt).
+/// took 16 % longer by them, 16384^2 points 2 % less (bench/results/2026-11-28-h200-parts.txt).
 void add_strips(const Subject& subject, std::int64_t units, std::vector<TuneCandidate>& all) {
   constexpr std::int64_t kMany = 12, kFewRegisters = 168;
   constexpr std::int64_t kRows = 16, kLong = 32;

@@ -181,6 +181,15 @@ TEST(TimeTileEdges, OfRangesOfTheUsers) {
   }
 }
 
+TEST(TimeTileEdges, OfARangeThatChangesWithTime) {
+  for (const Target& target : gpu_targets()) {
+    const ImageParam u(Float(32), 2, "u");
+    Func next("next");
+    next(x, y) = 0.5F * u(x, y) + 0.25F * u(clamp(x - 1, 0, step() + 60), y);
+    notes_of({{u, next}}, {u}, {}, {{0, 70}, {0, 20}}, 3, 7, target);
+  }
+}
+
 TEST(TimeTileEdges, WhereTheStepComputesAPartOfTheField) {
   for (const Target& target : gpu_targets()) {
     const ImageParam u(Float(32), 2, "u");
@@ -220,6 +229,10 @@ TEST(OpenEdges, SayWhatTheyTakeForGranted) {
   EXPECT_EQ(edges(u(clamp(x - 1, u.dim(0).min(), u.dim(0).max()), y)), "0:1 ") << "by hand";
   EXPECT_EQ(edges(u(clamp(x - 1, 0, 7), y)), "0:1 ") << "another range";
   EXPECT_EQ(edges(u(clamp(step(), 0, 7), y)), "") << "no coordinate";
+  EXPECT_EQ(edges(u(clamp(x - 1, 0, step()), y)), "") << "a range that changes with time";
+  Expr deep = clamped(u)(x - 1, y);
+  for (int i = 0; i < 20000; ++i) deep = max(deep * 0.5F, deep + 0.1F * static_cast<float>(i % 10));
+  EXPECT_EQ(edges(deep), "0:1 1:1 ") << "deep, with shared parts";
   EXPECT_EQ(edges(clamped(u)(2 * x, y)), "");
   EXPECT_EQ(edges(clamped(u)(y, x)), "0:1 1:1 ");
   Expr box;
