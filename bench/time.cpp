@@ -23,32 +23,53 @@ const Var x("x"), y("y"), z("z");
 
 Expr number(Type type, double value) { return cast(type, Expr(value)); }
 
+/// What a field holds around its points.
+enum class Around { Nothing, Edge, Constant };
+
+/// A field of a step and how it is read.
+struct Field {
+  ImageParam memory;
+  std::function<Expr(const std::vector<Expr>&)> at;
+};
+
+Field field(Type type, int dimensions, Around around) {
+  const ImageParam u(type, dimensions, "u");
+  const auto through = [&u](const Func& f) {
+    return Field{u, [f](const std::vector<Expr>& at) { return Expr(f(at)); }};
+  };
+  if (around == Around::Edge) return through(BoundaryConditions::repeat_edge(u));
+  if (around == Around::Constant) {
+    return through(BoundaryConditions::constant_exterior(u, number(type, 0.25)));
+  }
+  return {u, [u](const std::vector<Expr>& at) { return Expr(u(at)); }};
+}
+
 /// The point and its neighbours up to `radius` along each axis, each with a weight of its own; they sum
 /// to 1.
-TimeStep star(Type type, int dimensions, int radius) {
-  const ImageParam u(type, dimensions, "u");
+TimeStep star(Type type, int dimensions, int radius, Around around) {
+  const Field u = field(type, dimensions, around);
   const std::vector<Var> vars{x, y, z};
   std::vector<Expr> at(vars.begin(), vars.begin() + dimensions);
   const int taps = 2 * dimensions * radius;
-  Expr sum = number(type, 0.5) * u(at);
+  Expr sum = number(type, 0.5) * u.at(at);
   int k = 0;
   for (int d = 0; d < dimensions; ++d) {
     for (int r = -radius; r <= radius; ++r) {
       if (r == 0) continue;
       std::vector<Expr> there = at;
       there[static_cast<std::size_t>(d)] = there[static_cast<std::size_t>(d)] + r;
-      sum = sum + number(type, (0.5 + 0.01 * (k - 0.5 * (taps - 1))) / taps) * u(there);
+      sum = sum + number(type, (0.5 + 0.01 * (k - 0.5 * (taps - 1))) / taps) * u.at(there);
       ++k;
     }
   }
-  TimeStep step{Func("next"), {u}};
+  TimeStep step{Func("next"), {u.memory}};
   step.next(at) = sum;
   return step;
 }
 
 /// The point and all neighbours at distance 1 in every dimension, of four weights by distance.
-TimeStep box(Type type, int dimensions) {
-  const ImageParam u(type, dimensions, "u");
+TimeStep box(Type type, int dimensions, Around around) {
+  const Field u = field(type, dimensions, around);
   const std::vector<Var> vars{x, y, z};
   std::vector<Expr> at(vars.begin(), vars.begin() + dimensions);
   const double weights[] = {0.4, 0.06, 0.015, 0.0075};
@@ -61,13 +82,13 @@ TimeStep box(Type type, int dimensions) {
       there[d] = there[d] + offset[d];
       away += std::abs(offset[d]);
     }
-    const Expr term = number(type, weights[away]) * u(there);
+    const Expr term = number(type, weights[away]) * u.at(there);
     sum = sum.defined() ? sum + term : term;
     std::size_t d = 0;
     while (d < offset.size() && ++offset[d] == 2) offset[d++] = -1;
     if (d == offset.size()) break;
   }
-  TimeStep step{Func("next"), {u}};
+  TimeStep step{Func("next"), {u.memory}};
   step.next(at) = sum;
   return step;
 }
@@ -86,6 +107,16 @@ TimeStep gray_scott() {
   step.next(x, y, z) = Tuple(a + 0.1F * laplacian(pu) - reaction + 0.035F * (1.0F - a),
                              b + 0.05F * laplacian(pv) + reaction - 0.095F * b);
   return step;
+}
+
+/// "7pt-f32-repeat-edge": "7pt-f32" and what is read around its field.
+std::pair<std::string, Around> around_of(const std::string& name) {
+  for (const auto& [ending, around] : {std::pair<std::string, Around>{"-repeat-edge", Around::Edge},
+                                       {"-constant-exterior", Around::Constant}}) {
+    const std::size_t plain = name.size() - std::min(name.size(), ending.size());
+    if (name.substr(plain) == ending) return {name.substr(0, plain), around};
+  }
+  return {name, Around::Nothing};
 }
 
 std::int64_t parameter(const schedules::Parameters& parameters, const std::string& name,
@@ -207,13 +238,14 @@ std::string words_of(const schedules::Parameters& parameters) {
 }  // namespace
 
 TimeStep make_time_step(const std::string& name) {
-  if (name == "7pt-f32") return star(Float(32), 3, 1);
-  if (name == "7pt-f64") return star(Float(64), 3, 1);
-  if (name == "13pt-f32") return star(Float(32), 3, 2);
-  if (name == "27pt-f64") return box(Float(64), 3);
-  if (name == "5pt-f32") return star(Float(32), 2, 1);
-  if (name == "5pt-f64") return star(Float(64), 2, 1);
-  if (name == "9pt-box-f64") return box(Float(64), 2);
+  const auto [plain, around] = around_of(name);
+  if (plain == "7pt-f32") return star(Float(32), 3, 1, around);
+  if (plain == "7pt-f64") return star(Float(64), 3, 1, around);
+  if (plain == "13pt-f32") return star(Float(32), 3, 2, around);
+  if (plain == "27pt-f64") return box(Float(64), 3, around);
+  if (plain == "5pt-f32") return star(Float(32), 2, 1, around);
+  if (plain == "5pt-f64") return star(Float(64), 2, 1, around);
+  if (plain == "9pt-box-f64") return box(Float(64), 2, around);
   internal_check(name == "gray-scott-f32", "a time case without a step");
   return gray_scott();
 }
@@ -231,7 +263,7 @@ std::vector<AnyBuffer> random_fields(const TimeCase& c, const std::vector<std::i
   for (std::size_t f = 0; f < make_time_step(c.name).fields.size(); ++f) {
     std::vector<std::int64_t> inner, halo;
     for (const std::int64_t n : extents) {
-      halo.push_back(n > 2 ? 1 : 0);
+      halo.push_back(n > 2 && around_of(c.name).second == Around::Nothing ? 1 : 0);
       inner.push_back(n - 2 * halo.back());
     }
     fields.push_back(AnyBuffer::with_halo(c.type, inner, halo));
@@ -320,6 +352,24 @@ std::vector<TimeCase> time_cases() {
         {6, strip(4, 64, 200)},
         {8, strip(2, 128, 168)},
         {8, strip(4, 297, 255, 7)}}},
+      {"7pt-f32-repeat-edge",
+       "star of radius 1, edges repeated",
+       Float(32),
+       3,
+       512,
+       {{1, {}}, {3, tall(12, 3, 52)}, {3, short_at_end(tall(12, 4, 64))}}},
+      {"5pt-f64-repeat-edge",
+       "star of radius 1, edges repeated",
+       Float(64),
+       2,
+       8192,
+       {{1, {}}, {4, strip(4, 64)}, {8, strip(4, 256, 255, 7)}}},
+      {"5pt-f32-constant-exterior",
+       "star of radius 1, a number outside",
+       Float(32),
+       2,
+       16384,
+       {{1, {}}, {8, strip(4, 128)}, {12, strip(4, 512, 168, 7)}}},
       {"gray-scott-f32",
        "two fields, periodic",
        Float(32),
@@ -348,6 +398,9 @@ void run_time(const TimeOptions& options, std::ostream& out) {
     names.push_back(c.name);
     if (c.name.find(options.filter) != std::string::npos) cases.push_back(c);
   }
+  const auto named = std::find_if(cases.begin(), cases.end(),
+                                  [&](const TimeCase& c) { return c.name == options.filter; });
+  if (named != cases.end()) cases = {TimeCase(*named)};
   if (cases.empty()) {
     throw UserError("no time case has " + options.filter + " in its name" +
                     did_you_mean(options.filter, names) + "; there are " + joined(names));

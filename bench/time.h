@@ -29,7 +29,9 @@ struct TimeCase {
   std::vector<TimeVariant> variants;
 };
 
-/// "7pt-f32", "7pt-f64", "27pt-f64", "13pt-f32", "5pt-f32", "5pt-f64", "9pt-box-f64", "gray-scott-f32".
+/// "7pt-f32", "7pt-f64", "27pt-f64", "13pt-f32", "5pt-f32", "5pt-f64", "9pt-box-f64", of fixed
+/// boundaries; "7pt-f32-repeat-edge", "5pt-f64-repeat-edge", "5pt-f32-constant-exterior";
+/// "gray-scott-f32", periodic.
 std::vector<TimeCase> time_cases();
 
 /// The step of the time case `name`, iterated as a variant says on `target`. UserError if there is no
