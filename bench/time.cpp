@@ -8,7 +8,6 @@
 
 #include "bench/page.h"
 #include "dsl/expr/names.h"
-#include "dsl/func/boundary.h"
 #include "runtime/run/gpu_timer.h"
 #include "schedules/tune/trial_data.h"
 
@@ -20,104 +19,6 @@ using tuning::same_bits;
 namespace {
 
 const Var x("x"), y("y"), z("z");
-
-Expr number(Type type, double value) { return cast(type, Expr(value)); }
-
-/// What a field holds around its points.
-enum class Around { Nothing, Edge, Constant };
-
-/// A field of a step and how it is read.
-struct Field {
-  ImageParam memory;
-  std::function<Expr(const std::vector<Expr>&)> at;
-};
-
-Field field(Type type, int dimensions, Around around) {
-  const ImageParam u(type, dimensions, "u");
-  const auto through = [&u](const Func& f) {
-    return Field{u, [f](const std::vector<Expr>& at) { return Expr(f(at)); }};
-  };
-  if (around == Around::Edge) return through(BoundaryConditions::repeat_edge(u));
-  if (around == Around::Constant) {
-    return through(BoundaryConditions::constant_exterior(u, number(type, 0.25)));
-  }
-  return {u, [u](const std::vector<Expr>& at) { return Expr(u(at)); }};
-}
-
-/// The point and its neighbours up to `radius` along each axis, each with a weight of its own; they sum
-/// to 1.
-TimeStep star(Type type, int dimensions, int radius, Around around) {
-  const Field u = field(type, dimensions, around);
-  const std::vector<Var> vars{x, y, z};
-  std::vector<Expr> at(vars.begin(), vars.begin() + dimensions);
-  const int taps = 2 * dimensions * radius;
-  Expr sum = number(type, 0.5) * u.at(at);
-  int k = 0;
-  for (int d = 0; d < dimensions; ++d) {
-    for (int r = -radius; r <= radius; ++r) {
-      if (r == 0) continue;
-      std::vector<Expr> there = at;
-      there[static_cast<std::size_t>(d)] = there[static_cast<std::size_t>(d)] + r;
-      sum = sum + number(type, (0.5 + 0.01 * (k - 0.5 * (taps - 1))) / taps) * u.at(there);
-      ++k;
-    }
-  }
-  TimeStep step{Func("next"), {u.memory}};
-  step.next(at) = sum;
-  return step;
-}
-
-/// The point and all neighbours at distance 1 in every dimension, of four weights by distance.
-TimeStep box(Type type, int dimensions, Around around) {
-  const Field u = field(type, dimensions, around);
-  const std::vector<Var> vars{x, y, z};
-  std::vector<Expr> at(vars.begin(), vars.begin() + dimensions);
-  const double weights[] = {0.4, 0.06, 0.015, 0.0075};
-  Expr sum;
-  std::vector<int> offset(static_cast<std::size_t>(dimensions), -1);
-  for (;;) {
-    std::vector<Expr> there = at;
-    int away = 0;
-    for (std::size_t d = 0; d < offset.size(); ++d) {
-      there[d] = there[d] + offset[d];
-      away += std::abs(offset[d]);
-    }
-    const Expr term = number(type, weights[away]) * u.at(there);
-    sum = sum.defined() ? sum + term : term;
-    std::size_t d = 0;
-    while (d < offset.size() && ++offset[d] == 2) offset[d++] = -1;
-    if (d == offset.size()) break;
-  }
-  TimeStep step{Func("next"), {u.memory}};
-  step.next(at) = sum;
-  return step;
-}
-
-/// Gray and Scott's two reacting fields on a periodic grid (Pearson 1993).
-TimeStep gray_scott() {
-  const ImageParam u(Float(32), 3, "u"), v(Float(32), 3, "v");
-  const Func pu = BoundaryConditions::repeat_image(u), pv = BoundaryConditions::repeat_image(v);
-  const auto laplacian = [](const Func& f) {
-    return f(x - 1, y, z) + f(x + 1, y, z) + f(x, y - 1, z) + f(x, y + 1, z) + f(x, y, z - 1) +
-           f(x, y, z + 1) - 6.0F * f(x, y, z);
-  };
-  const Expr a = u(x, y, z), b = v(x, y, z);
-  const Expr reaction = a * b * b;
-  TimeStep step{Func("both"), {u, v}};
-  step.next(x, y, z) = Tuple(a + 0.1F * laplacian(pu) - reaction + 0.035F * (1.0F - a),
-                             b + 0.05F * laplacian(pv) + reaction - 0.095F * b);
-  return step;
-}
-
-/// "7pt-f32-repeat-edge": "7pt-f32" and what is read around its field.
-std::pair<std::string, Around> around_of(const std::string& name) {
-  for (const auto& [ending, around] : {std::pair<std::string, Around>{"-repeat-edge", Around::Edge},
-                                       {"-constant-exterior", Around::Constant}}) {
-    const std::size_t plain = name.size() - std::min(name.size(), ending.size());
-    if (name.substr(plain) == ending) return {name.substr(0, plain), around};
-  }
-  return {name, Around::Nothing};
-}
 
 std::int64_t parameter(const schedules::Parameters& parameters, const std::string& name,
                        std::int64_t otherwise) {
@@ -182,14 +83,57 @@ std::vector<std::int64_t> sides(const TimeCase& c, std::int64_t size) {
   return std::vector<std::int64_t>(static_cast<std::size_t>(c.dimensions), size);
 }
 
-/// The fields after so many single steps.
-std::vector<AnyBuffer> single_steps(const TimeCase& c, std::int64_t size, std::int64_t steps,
-                                    const Target& target) {
-  TimeStep step = make_time_step(c.name);
-  std::vector<AnyBuffer> fields = random_fields(c, sides(c, size));
-  iteration_of(step, {}, target).run(bound(step.fields, fields), steps, {.target = target});
-  return fields;
+/// A source in the middle and, a few points above, a line of receivers. What they take, by place and
+/// step.
+AnyBuffer add_places(Iteration& iteration, const TimeStep& step, std::int64_t size, std::int64_t steps) {
+  constexpr std::int64_t kReceivers = 128;
+  const ImageParam& u = step.fields.front();
+  const auto at = [&](std::int64_t first, std::int64_t last) {
+    std::vector<std::int64_t> point(static_cast<std::size_t>(u.dimensions()), size / 2);
+    point.front() = first;
+    point.back() = last;
+    return point;
+  };
+  AnyBuffer series(u.type(), {1, steps}), taken(u.type(), {kReceivers, steps});
+  fill_random(series, 5);
+  std::vector<Place> receivers;
+  for (std::int64_t k = 0; k < kReceivers; ++k) {
+    const std::int64_t x0 = 1 + k * std::max<std::int64_t>(size - 4, 1) / kReceivers;
+    receivers.push_back({{at(x0, size / 3), 0.75}, {at(x0 + 1, size / 3), 0.25}});
+  }
+  iteration.add_at(u, {{{at(size / 2, size / 2), 0.5}, {at(size / 2 + 1, size / 2), 0.5}}}, series);
+  iteration.record(u, receivers, taken);
+  return taken;
 }
+
+/// Steps of a case on random fields, from step 0 on.
+class TimeRun {
+ public:
+  TimeRun(const TimeCase& c, const TimeVariant& variant, std::int64_t size, std::int64_t most,
+          const Target& target)
+      : target_(target),
+        step_(make_time_step(c.name)),
+        iteration_(iteration_of(step_, variant, target)),
+        fields_(random_fields(c, sides(c, size))) {
+    if (has_places(c.name)) taken_ = add_places(iteration_, step_, size, most);
+  }
+  void run(std::int64_t steps) {
+    iteration_.run(bound(step_.fields, fields_), steps, {.target = target_});
+  }
+  /// The fields, and what receivers took.
+  [[nodiscard]] std::vector<AnyBuffer> results() const {
+    std::vector<AnyBuffer> all = fields_;
+    if (taken_.defined()) all.push_back(taken_);
+    return all;
+  }
+
+ private:
+  Target target_;
+  TimeStep step_;
+  Iteration iteration_;
+  std::vector<AnyBuffer> fields_;
+  AnyBuffer taken_;
+};
 
 struct Timed {
   double ms = -1;  ///< a step
@@ -198,26 +142,26 @@ struct Timed {
 
 Timed time_variant(const TimeCase& c, const TimeVariant& variant, std::int64_t size,
                    const TimeOptions& options) {
-  TimeStep step = make_time_step(c.name);
-  Iteration iteration = iteration_of(step, variant, options.target);
-
-  std::vector<AnyBuffer> fields = random_fields(c, sides(c, size));
   // As many tiles as have the form of a long run, and a step.
   constexpr std::int64_t kTiles = 32;
   const std::int64_t checked = variant.steps > 1 ? kTiles * variant.steps + 1 : 2;
-  iteration.run(bound(step.fields, fields), checked, {.target = options.target});
-  const std::vector<AnyBuffer> expected = single_steps(c, size, checked, options.target);
-  Timed timed{-1, true};
-  for (std::size_t f = 0; f < fields.size(); ++f) timed.right &= same_bits(expected[f], fields[f]);
-
   // An even number of tiles ends where it began, and nothing is copied at its end.
   const std::int64_t pair = 2 * variant.steps;
   const std::int64_t steps = (options.steps + pair - 1) / pair * pair;
+
+  TimeRun several(c, variant, size, std::max(checked, steps), options.target);
+  several.run(checked);
+  TimeRun single(c, {}, size, std::max(checked, steps), options.target);
+  single.run(checked);
+  Timed timed{-1, true};
+  const std::vector<AnyBuffer> expected = single.results(), found = several.results();
+  for (std::size_t f = 0; f < found.size(); ++f) timed.right &= same_bits(expected[f], found[f]);
+
   std::vector<double> ms;
   for (int run = 0; run < options.runs; ++run) {
     GpuTimer timer(options.target);
     timer.start();
-    iteration.run(bound(step.fields, fields), steps, {.target = options.target});
+    several.run(steps);
     timer.stop();
     ms.push_back(timer.milliseconds() / static_cast<double>(steps));
   }
@@ -237,33 +181,12 @@ std::string words_of(const schedules::Parameters& parameters) {
 
 }  // namespace
 
-TimeStep make_time_step(const std::string& name) {
-  const auto [plain, around] = around_of(name);
-  if (plain == "7pt-f32") return star(Float(32), 3, 1, around);
-  if (plain == "7pt-f64") return star(Float(64), 3, 1, around);
-  if (plain == "13pt-f32") return star(Float(32), 3, 2, around);
-  if (plain == "27pt-f64") return box(Float(64), 3, around);
-  if (plain == "5pt-f32") return star(Float(32), 2, 1, around);
-  if (plain == "5pt-f64") return star(Float(64), 2, 1, around);
-  if (plain == "9pt-box-f64") return box(Float(64), 2, around);
-  internal_check(name == "gray-scott-f32", "a time case without a step");
-  return gray_scott();
-}
-
-Iteration iteration_of(const TimeStep& step) {
-  std::vector<Replacement> pairs;
-  for (std::size_t f = 0; f < step.fields.size(); ++f) {
-    pairs.emplace_back(step.fields[f], step.next, static_cast<int>(f));
-  }
-  return Iteration(pairs);
-}
-
 std::vector<AnyBuffer> random_fields(const TimeCase& c, const std::vector<std::int64_t>& extents) {
   std::vector<AnyBuffer> fields;
   for (std::size_t f = 0; f < make_time_step(c.name).fields.size(); ++f) {
     std::vector<std::int64_t> inner, halo;
     for (const std::int64_t n : extents) {
-      halo.push_back(n > 2 && around_of(c.name).second == Around::Nothing ? 1 : 0);
+      halo.push_back(n > 2 && !has_edges(c.name) ? 1 : 0);
       inner.push_back(n - 2 * halo.back());
     }
     fields.push_back(AnyBuffer::with_halo(c.type, inner, halo));
@@ -357,19 +280,35 @@ std::vector<TimeCase> time_cases() {
        Float(32),
        3,
        512,
-       {{1, {}}, {3, tall(12, 3, 52)}, {3, short_at_end(tall(12, 4, 64))}}},
+       {{1, {}},
+        {2, tall(12, 4, 57)},
+        {3, tall(12, 3, 52)},
+        {3, short_at_end(tall(12, 4, 64))},
+        {4, short_at_end(narrow(12, 6, 64))}}},
+      {"7pt-f32-places",
+       "star of radius 1, a source, receivers",
+       Float(32),
+       3,
+       512,
+       {{1, {}}, {2, tall(12, 4, 57)}, {3, tall(12, 3, 52)}, {4, short_at_end(narrow(12, 6, 64))}}},
+      {"5pt-f32-places",
+       "star of radius 1, a source, receivers",
+       Float(32),
+       2,
+       8192,
+       {{1, {}}, {8, strip(4, 128, 128)}, {12, strip(4, 192, 168, 7)}}},
       {"5pt-f64-repeat-edge",
        "star of radius 1, edges repeated",
        Float(64),
        2,
        8192,
-       {{1, {}}, {4, strip(4, 64)}, {8, strip(4, 256, 255, 7)}}},
+       {{1, {}}, {4, {}}, {8, {}}, {8, strip(4, 256, 255)}}},
       {"5pt-f32-constant-exterior",
        "star of radius 1, a number outside",
        Float(32),
        2,
        16384,
-       {{1, {}}, {8, strip(4, 128)}, {12, strip(4, 512, 168, 7)}}},
+       {{1, {}}, {4, {}}, {8, {}}, {12, strip(4, 512, 168)}}},
       {"gray-scott-f32",
        "two fields, periodic",
        Float(32),

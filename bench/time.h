@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/time_steps.h"
 #include "codegen/iterate/iteration.h"
 #include "schedules/registry.h"
 
@@ -31,20 +32,12 @@ struct TimeCase {
 
 /// "7pt-f32", "7pt-f64", "27pt-f64", "13pt-f32", "5pt-f32", "5pt-f64", "9pt-box-f64", of fixed
 /// boundaries; "7pt-f32-repeat-edge", "5pt-f64-repeat-edge", "5pt-f32-constant-exterior";
-/// "gray-scott-f32", periodic.
+/// "7pt-f32-places" and "5pt-f32-places", with a source and receivers; "gray-scott-f32", periodic.
 std::vector<TimeCase> time_cases();
 
 /// The step of the time case `name`, iterated as a variant says on `target`. UserError if there is no
 /// such case.
 Iteration make_time_case(const std::string& name, const TimeVariant& variant, const Target& target);
-/// The step of a case, without a schedule, and the fields that it replaces.
-struct TimeStep {
-  Func next;
-  std::vector<ImageParam> fields;
-};
-/// InternalError for a name that no case has.
-TimeStep make_time_step(const std::string& name);
-Iteration iteration_of(const TimeStep& step);
 /// Random values for the fields of a case. The first point that a step computes stands at the begin of a
 /// line.
 std::vector<AnyBuffer> random_fields(const TimeCase& c, const std::vector<std::int64_t>& extents);

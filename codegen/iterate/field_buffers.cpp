@@ -72,6 +72,12 @@ BoxCopier::Copy BoxCopier::copy_for(const AnyBuffer& buffer) {
   return copies_.emplace(key, Copy{source, compile(copy, target_)}).first->second;
 }
 
+PreparedRun BoxCopier::prepare(const AnyBuffer& from, const AnyBuffer& to, const Ranges& box) {
+  Copy copy = copy_for(from);
+  AnyBuffer part = to.cropped(box);
+  return copy.run.prepare(part, {.inputs = {{copy.from, from}}});
+}
+
 void BoxCopier::copy(const AnyBuffer& from, const AnyBuffer& to, const Ranges& box) {
   for (const auto& [min, extent] : box) {
     if (extent < 1) return;

@@ -16,6 +16,7 @@
 #include "codegen/iterate/stepped_boxes.h"
 #include "runtime/buffer/buffer.h"
 #include "runtime/run/executable.h"
+#include "runtime/run/prepared_run.h"
 #include "runtime/run/target.h"
 
 namespace mica::iterate {
@@ -25,6 +26,8 @@ class BoxCopier {
  public:
   explicit BoxCopier(Target target) : target_(target) {}
   [[nodiscard]] const Target& target() const { return target_; }
+  /// A run that copies the points of `box`, of which there are some.
+  [[nodiscard]] PreparedRun prepare(const AnyBuffer& from, const AnyBuffer& to, const Ranges& box);
   /// The points of `box`; a box of no points is copied at once.
   void copy(const AnyBuffer& from, const AnyBuffer& to, const Ranges& box);
   /// All points but those of `inner`.

@@ -62,6 +62,7 @@ struct Iteration::State {
     std::mutex compiling;  ///< guards the members below
     std::vector<Compiled> compiled;
     std::vector<std::shared_ptr<const Tile>> tiles;
+    std::vector<Executable> patch_steps;  ///< by target
   };
   /// The step under a schedule that tuning found, for runs on a target over these boxes.
   struct Tuned {
@@ -120,6 +121,8 @@ struct Iteration::State {
   [[nodiscard]] std::shared_ptr<const iterate::Condition> condition_for(const Expr& condition,
                                                                         const Target& target,
                                                                         const CallSite& at);
+  /// What computes patches (codegen/iterate/patches.h).
+  [[nodiscard]] Executable patch_step_for(const Target& target);
   [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target,
                                                      const iterate::TileForm& form);
 };

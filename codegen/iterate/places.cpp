@@ -1,6 +1,8 @@
 #include "codegen/iterate/places.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <map>
 
 #include "codegen/compile.h"
@@ -95,6 +97,25 @@ std::vector<Expr> coordinates(const ImageParam& field, const ImageParam& list,
   return at;
 }
 
+/// Makes `box` the smallest that `point` is in, too.
+void take_in(Ranges& box, const std::vector<std::int64_t>& point) {
+  if (box.empty()) box.assign(point.size(), {0, 0});
+  for (std::size_t d = 0; d < point.size(); ++d) {
+    auto& [min, extent] = box[d];
+    const std::int64_t end = extent == 0 ? point[d] + 1 : std::max(min + extent, point[d] + 1);
+    min = extent == 0 ? point[d] : std::min(min, point[d]);
+    extent = end - min;
+  }
+}
+
+/// No box has all points.
+bool is_in(const Ranges& box, const std::vector<std::int64_t>& point) {
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    if (point[d] < box[d].first || point[d] >= box[d].first + box[d].second) return false;
+  }
+  return true;
+}
+
 /// The step nearest to `number` for which the (place, step) array `values` has a column.
 Expr within(const ImageParam& values, const Expr& number) {
   return clamp(number, values.dim(1).min(), values.dim(1).max());
@@ -141,8 +162,48 @@ Sources::Sources(const ImageParam& field, const std::vector<Place>& places, cons
   from_ = from;
 }
 
-void Sources::check_inside(const AnyBuffer& buffer) const {
-  for (const auto& point : points_) check_point(point, field_, buffer, where_);
+Ranges Sources::box() const {
+  Ranges box;
+  for (const auto& point : points_) take_in(box, point);
+  return box;
+}
+
+std::optional<Sources> Sources::those_in(const Ranges& box) const {
+  std::vector<std::size_t> kept;
+  for (std::size_t q = 0; q < points_.size(); ++q) {
+    if (is_in(box, points_[q])) kept.push_back(q);
+  }
+  if (kept.empty()) return std::nullopt;
+  if (kept.size() == points_.size()) return *this;
+  const auto columns = [&](const AnyBuffer& list) {
+    AnyBuffer part(list.type(), {list.extent(0), static_cast<std::int64_t>(kept.size())});
+    const auto bytes = static_cast<std::size_t>(list.extent(0) * list.type().bytes());
+    const auto* from = static_cast<const std::byte*>(list.host_data());
+    auto* to = static_cast<std::byte*>(part.host_data_for_write());
+    for (const std::size_t q : kept) {
+      std::memcpy(to, from + q * bytes, bytes);
+      to += bytes;
+    }
+    return part;
+  };
+  Sources some = *this;
+  some.points_.clear();
+  for (const std::size_t q : kept) some.points_.push_back(points_[q]);
+  some.at_ = columns(at_);
+  some.from_ = columns(from_);
+  some.weights_ = columns(weights_);
+  return some;
+}
+
+void Sources::check_inside(const AnyBuffer& buffer, const Ranges& computed) const {
+  for (const auto& point : points_) {
+    check_point(point, field_, buffer, where_);
+    if (is_in(computed, point)) continue;
+    throw UserError("add_at adds to " + field_.name() + " at " + text_of(point) +
+                        ", where it keeps its values: a step computes " + text_of(computed) +
+                        "; add to a point of these, or give larger buffers",
+                    where_);
+  }
 }
 
 Executable Sources::compile_for(const Target& target) const {
@@ -207,6 +268,14 @@ Receivers::Receivers(const ImageParam& field, const std::vector<Place>& places, 
     }
   }
   at_ = points;
+}
+
+Ranges Receivers::box() const {
+  Ranges box;
+  for (const Place& place : places_) {
+    for (const GridPoint& point : place) take_in(box, point.at);
+  }
+  return box;
 }
 
 void Receivers::check(const AnyBuffer& buffer, std::int64_t first_step, std::int64_t steps) const {

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "codegen/iterate/iteration.h"
+#include "codegen/iterate/stepped_boxes.h"
 #include "runtime/run/executable.h"
 
 namespace mica::iterate {
@@ -18,8 +20,13 @@ class Sources {
   Sources(const ImageParam& field, const std::vector<Place>& places, const AnyBuffer& series,
           const CallSite& at);
   [[nodiscard]] const ImageParam& field() const { return field_; }
-  /// UserError at `where()` for a grid point outside of `buffer`.
-  void check_inside(const AnyBuffer& buffer) const;
+  /// The smallest box around its grid points.
+  [[nodiscard]] Ranges box() const;
+  /// Those that write points of `box`; nothing if there are none.
+  [[nodiscard]] std::optional<Sources> those_in(const Ranges& box) const;
+  /// UserErrors at the line of the call: a grid point outside of `buffer`, or of the points `computed`
+  /// by a step, if these are given: beside them a field has one value in all its memory.
+  void check_inside(const AnyBuffer& buffer, const Ranges& computed) const;
   /// What adds them, on a target.
   [[nodiscard]] Executable compile_for(const Target& target) const;
   /// What adds those of step() to the field in `buffer`, by what compile_for gave.
@@ -41,6 +48,8 @@ class Receivers {
   Receivers(const ImageParam& field, const std::vector<Place>& places, const AnyBuffer& values,
             const CallSite& at);
   [[nodiscard]] const ImageParam& field() const { return field_; }
+  /// The smallest box around its grid points.
+  [[nodiscard]] Ranges box() const;
   /// UserErrors at the line of the call: a grid point outside of `buffer`, steps that `values` lacks.
   void check(const AnyBuffer& buffer, std::int64_t first_step, std::int64_t steps) const;
   /// What takes them, on a target.

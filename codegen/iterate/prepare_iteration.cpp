@@ -7,15 +7,7 @@ namespace mica {
 namespace {
 
 using iterate::Ranges;
-
-std::string text_of(const Ranges& box) {
-  std::string text;
-  for (const auto& [min, extent] : box) {
-    text += (text.empty() ? "[" : " x [") + std::to_string(min) + ".." +
-            std::to_string(min + extent - 1) + "]";
-  }
-  return text;
-}
+using iterate::text_of;
 
 bool is_inside(const Ranges& inner, const Ranges& outer) {
   for (std::size_t d = 0; d < inner.size(); ++d) {

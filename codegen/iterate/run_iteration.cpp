@@ -31,9 +31,7 @@ class Run final : public RunningIteration {
         setup_(given.scheduled_as(state_)),
         done_(first_step),
         first_(first_step) {
-    for (const auto& sources : state_.sources) {
-      sources.check_inside(setup_.fields()[state_.field_number(sources.field(), at)]);
-    }
+    setup_.check(state_.sources);
     steps_ = std::make_unique<iterate::StepRuns>(state_, setup_.compiled(), setup_.options(),
                                                  setup_.single(), setup_.tile(),
                                                  std::min(at_once, iterate::steps_between(state_)), at);

@@ -358,6 +358,13 @@ bool RunSetup::has_lines(const Ranges& box, bool moves) const {
   return true;
 }
 
+void RunSetup::check(const std::vector<Sources>& all) const {
+  for (const Sources& sources : all) {
+    const std::size_t f = state_->field_number(sources.field(), at_);
+    sources.check_inside(fields_[f], single_.rules[f].box);
+  }
+}
+
 void RunSetup::check_used(const Plan* until) const {
   const Plan& plan = compiled_.step.plan();
   for (std::size_t i = fields_.size(); i < given_.inputs.size(); ++i) {
@@ -380,14 +387,20 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
     return std::make_unique<StepPlan>(in_place(2));
   }
   if (state_->tile_steps < 2) return nullptr;
-  if (!state_->sources.empty() || !state_->receivers.empty()) {
-    note("sources and receivers act between single steps");
+  if (!repeats_whole()) return nullptr;
+  Patches patches = find_patches(*state_, state_->tile_steps, fields_, boxes_.front(), given_);
+  if (!patches.why.empty()) {
+    note(patches.why);
     return nullptr;
   }
-  if (!repeats_whole()) return nullptr;
   const auto made = state_->tile_for(target_, tile_form(state_->tile_steps, moves));
   if (!made->why.empty()) note(made->why);
-  return tile(*made);
+  std::unique_ptr<StepPlan> plan = tile(*made);
+  if (plan != nullptr && !patches.all.empty()) {
+    plan->patches = std::move(patches.all);
+    plan->patch_step = state_->patch_step_for(target_);
+  }
+  return plan;
 }
 
 bool RunSetup::repeats_whole() const {

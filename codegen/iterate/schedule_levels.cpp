@@ -190,7 +190,8 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
   std::vector<Directive> loops = marching.loops, scatters;
   std::copy_if(loops.begin(), loops.end(), std::back_inserter(scatters), is_scatter);
   // A sum that is cut has one operation left in the last plane, which is cheaper twice than kept.
-  const bool is_kept = scatters.empty() || widest_vector(loops) > 2;
+  // One of several values, as of a leapfrog step, cannot be cut beside the others.
+  const bool is_kept = scatters.empty() || widest_vector(loops) > 2 || tile.last.types().size() > 1;
   tile.keep_last(is_kept);
   if (is_kept) std::erase_if(loops, is_scatter);
   take_loops(tile.last, loops);

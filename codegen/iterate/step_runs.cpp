@@ -66,6 +66,10 @@ StepRuns::StepRuns(const Iteration::State& state, const Iteration::State::Compil
   if (tile == nullptr) return;
   tile_ = std::make_unique<Way>();
   tile_->plan = std::move(*tile);
+  const StepPlan& plan = tile_->plan;
+  if (plan.patches.empty()) return;
+  patches_ = std::make_unique<PatchRuns>(state_, compiled_, plan.patch_step, plan.patches,
+                                         single_.plan.rules, plan.steps, buffers_);
 }
 
 RunOptions StepRuns::options_now() const {
@@ -99,7 +103,19 @@ StepRuns::Move& StepRuns::move_on(Way& way) {
 
 std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
   auto move = std::make_unique<Move>();
+  std::vector<int> later;
+  const auto take = [&](const std::vector<LaterRun>& runs) {
+    for (const LaterRun& one : runs) {
+      move->runs.push_back(one.run);
+      later.push_back(one.later);
+    }
+  };
+  const bool is_tile = &way == tile_.get();
   RunOptions options = options_now();
+  RunOptions of_patches = options;
+  of_patches.params.push_back(number_of_step(0, at_));
+  if (is_tile && patches_ != nullptr) take(patches_->levels(of_patches, at_));
+  move->beside = move->runs.size();
   options.params.insert(options.params.end(), way.plan.params.begin(), way.plan.params.end());
   options.params.push_back(number_of_step(0, at_));
   give_lines(way.plan, options.inputs);
@@ -112,24 +128,34 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
     move->runs.push_back(run.prepare(pointers, used_by(run, options), at_));
     if (way.plan.parts) move->outputs = std::move(outputs);
   }
+  later.resize(move->runs.size(), 0);
   if (way.plan.parts) move->options = options;
-  if (&way == &single_) {
-    const auto after = [&](const ImageParam& field) {
-      return buffers_.next(state_.field_number(field, at_));
-    };
-    for (std::size_t i = 0; i < compiled_.sources.size(); ++i) {
-      const Sources& sources = state_.sources[i];
-      move->runs.push_back(sources.prepare(compiled_.sources[i], after(sources.field())));
-    }
-    for (std::size_t i = 0; i < compiled_.receivers.size(); ++i) {
-      const Receivers& receivers = state_.receivers[i];
-      move->runs.push_back(receivers.prepare(compiled_.receivers[i], after(receivers.field())));
-    }
+  if (is_tile && patches_ != nullptr) {
+    std::vector<AnyBuffer> next;
+    for (std::size_t f = 0; f < state_.replacements.size(); ++f) next.push_back(buffers_.next(f));
+    take(patches_->last(of_patches, next, at_));
   }
+  for (PreparedRun& run : places_after()) take({{std::move(run), way.plan.steps - 1}});
   for (std::size_t i = 0; i < move->runs.size(); ++i) {
-    if (move->runs[i].uses(*step_param().data())) move->timed.push_back(i);
+    if (move->runs[i].uses(*step_param().data())) move->timed.emplace_back(i, later[i]);
   }
   return move;
+}
+
+std::vector<PreparedRun> StepRuns::places_after() const {
+  std::vector<PreparedRun> runs;
+  const auto after = [&](const ImageParam& field) {
+    return buffers_.next(state_.field_number(field, at_));
+  };
+  for (std::size_t i = 0; i < compiled_.sources.size(); ++i) {
+    const Sources& sources = state_.sources[i];
+    runs.push_back(sources.prepare(compiled_.sources[i], after(sources.field())));
+  }
+  for (std::size_t i = 0; i < compiled_.receivers.size(); ++i) {
+    const Receivers& receivers = state_.receivers[i];
+    runs.push_back(receivers.prepare(compiled_.receivers[i], after(receivers.field())));
+  }
+  return runs;
 }
 
 std::unique_ptr<StepRuns::Move> StepRuns::in_parts(const Way& way, const Move& move) const {
@@ -145,13 +171,13 @@ std::unique_ptr<StepRuns::Move> StepRuns::in_parts(const Way& way, const Move& m
     Executable run = way.plan.launches.front().run;
     cut->runs.push_back(run.prepare(pointers, used_by(run, move.options), at_));
     if (cut->runs.back().launches() != 1) return nullptr;
-    if (!move.timed.empty()) cut->timed.push_back(cut->runs.size() - 1);
+    if (!move.timed.empty()) cut->timed.emplace_back(cut->runs.size() - 1, 0);
   }
   return cut;
 }
 
 void StepRuns::launch(Move& move, std::int64_t number) {
-  for (const std::size_t i : move.timed) move.runs[i].set(number_of_step(number, at_));
+  for (const auto& [i, later] : move.timed) move.runs[i].set(number_of_step(number + later, at_));
   for (PreparedRun& run : move.runs) run.run(at_);
 }
 
@@ -173,8 +199,8 @@ std::int64_t StepRuns::launch_graph(Way& way, std::int64_t done, std::int64_t mo
     const std::int64_t step = done + static_cast<std::int64_t>(m) * way.plan.steps;
     auto timed = move.timed.begin();
     for (std::size_t i = 0; i < move.runs.size(); ++i) {
-      if (timed != move.timed.end() && *timed == i) {
-        move.runs[i].set(number_of_step(step, at_));
+      if (timed != move.timed.end() && timed->first == i) {
+        move.runs[i].set(number_of_step(step + timed->second, at_));
         move.runs[i].change_in(*graph.launches, number);
         ++timed;
       }
@@ -235,25 +261,44 @@ void StepRuns::make_graph(Way& way, std::int64_t left) {
 bool StepRuns::fill(Graph& graph) const {
   graph.launches = device_for(compiled_.target)->make_graph();
   if (graph.launches == nullptr) return false;
-  LaunchGraph& launches = *graph.launches;
-  std::vector<std::size_t> before;  // the parts of the move before
+  std::vector<std::size_t> before;
   for (Move* move : graph.moves) {
-    std::vector<std::size_t> now;
-    for (std::size_t r = 0; r < move->runs.size(); ++r) {
-      if (graph.cut.empty()) {
-        move->runs[r].add_to(launches);
-        continue;
-      }
-      std::vector<std::size_t> after;
-      for (std::size_t other = r > 0 ? r - 1 : 0; other < std::min(r + 2, before.size()); ++other) {
-        after.push_back(before[other]);
-      }
-      move->runs[r].add_to(launches, after);
-      now.push_back(launches.size() - 1);
+    if (graph.cut.empty()) {
+      add(*move, *graph.launches);
+    } else {
+      add_parts(*move, *graph.launches, before);
     }
-    before = std::move(now);
   }
   return true;
+}
+
+void StepRuns::add(Move& move, LaunchGraph& launches) {
+  std::vector<std::size_t> begin, join;
+  if (launches.size() > 0) begin.push_back(launches.size() - 1);
+  for (std::size_t r = 0; r < move.runs.size(); ++r) {
+    if (move.beside > 0 && r == move.beside) {
+      join.push_back(launches.size() - 1);
+      move.runs[r].add_to(launches, begin);
+      join.push_back(launches.size() - 1);
+    } else if (move.beside > 0 && r == move.beside + 1) {
+      move.runs[r].add_to(launches, join);
+    } else {
+      move.runs[r].add_to(launches);
+    }
+  }
+}
+
+void StepRuns::add_parts(Move& move, LaunchGraph& launches, std::vector<std::size_t>& before) {
+  std::vector<std::size_t> now;
+  for (std::size_t r = 0; r < move.runs.size(); ++r) {
+    std::vector<std::size_t> after;
+    for (std::size_t other = r > 0 ? r - 1 : 0; other < std::min(r + 2, before.size()); ++other) {
+      after.push_back(before[other]);
+    }
+    move.runs[r].add_to(launches, after);
+    now.push_back(launches.size() - 1);
+  }
+  before = std::move(now);
 }
 
 void StepRuns::note(const Way& way, const std::string& why) const {

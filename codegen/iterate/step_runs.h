@@ -14,6 +14,7 @@
 
 #include "codegen/iterate/field_buffers.h"
 #include "codegen/iterate/iteration_state.h"
+#include "codegen/iterate/patches.h"
 #include "codegen/iterate/time_levels.h"
 #include "runtime/run/prepared_run.h"
 
@@ -51,6 +52,9 @@ struct StepPlan {
   std::vector<RunParam> params = {};  ///< beside those of the run
   /// Inputs are given in_lines of this point of dimension 0, where their memory allows it.
   std::optional<std::int64_t> lines_from = {};
+  /// What is computed step by step beside it, by `patch_step`.
+  std::vector<Patch> patches = {};
+  Executable patch_step = {};
   /// How its only launch is cut in graphs; nothing: it is not.
   std::optional<Parts> parts = {};
 };
@@ -63,7 +67,8 @@ class StepRuns {
  public:
   /// `options` names the fields' inputs first, in their order, with the user's buffers, then what else
   /// the run was given. `single` and, if there is one, `tile` are how steps are computed; sources and
-  /// receivers act after each single step. `stretch`: the steps that most calls of advance are made for.
+  /// receivers act after each step, in a tile's patches. `stretch`: the steps that most calls of advance
+  /// are made for.
   StepRuns(const Iteration::State& state, const Iteration::State::Compiled& compiled, RunOptions options,
            StepPlan single, std::unique_ptr<StepPlan> tile, std::int64_t stretch, const CallSite& at);
 
@@ -79,8 +84,11 @@ class StepRuns {
  private:
   /// A step, or a tile of them, in one state of the fields' memory.
   struct Move {
-    std::vector<PreparedRun> runs;   ///< the step, then sources and receivers
-    std::vector<std::size_t> timed;  ///< those of `runs` whose launches depend on the step's number
+    std::vector<PreparedRun> runs;  ///< patches, the step, then sources and receivers
+    std::size_t beside = 0;         ///< so many of them, the first, may run beside the next one
+    /// Those of `runs` whose launches depend on the step's number, and by how much that is after the
+    /// move's first.
+    std::vector<std::pair<std::size_t, int>> timed;
     /// Where its launch may be cut: what it was prepared with.
     RunOptions options = {};
     std::vector<AnyBuffer> outputs = {};
@@ -104,6 +112,8 @@ class StepRuns {
   };
 
   [[nodiscard]] std::unique_ptr<Move> make_move(const Way& way) const;
+  /// What sources and receivers do after a move.
+  [[nodiscard]] std::vector<PreparedRun> places_after() const;
   /// The same in parts; null where it is not cut.
   [[nodiscard]] std::unique_ptr<Move> in_parts(const Way& way, const Move& move) const;
   Move& move_on(Way& way);
@@ -112,6 +122,10 @@ class StepRuns {
   void make_graph(Way& way, std::int64_t left);
   /// Makes the launches of its moves; false where the driver makes no graphs.
   [[nodiscard]] bool fill(Graph& graph) const;
+  /// Those of one move; in parts, after those of the move `before` that each needs, whose numbers become
+  /// its own.
+  static void add(Move& move, LaunchGraph& launches);
+  static void add_parts(Move& move, LaunchGraph& launches, std::vector<std::size_t>& before);
   void note(const Way& way, const std::string& why) const;
 
   const Iteration::State& state_;
@@ -122,6 +136,7 @@ class StepRuns {
   FieldBuffers buffers_;
   Way single_;
   std::unique_ptr<Way> tile_;
+  std::unique_ptr<PatchRuns> patches_;  ///< of the tile
 };
 
 }  // namespace mica::iterate

@@ -47,6 +47,8 @@ Excess excess_of(const analysis::Interval& need, const std::pair<std::int64_t, s
           std::max<std::int64_t>(0, high - (limit.first + limit.second - 1))};
 }
 
+}  // namespace
+
 std::string text_of(const Ranges& ranges) {
   std::string text;
   for (const auto& [min, extent] : ranges) {
@@ -55,8 +57,6 @@ std::string text_of(const Ranges& ranges) {
   }
   return text;
 }
-
-}  // namespace
 
 Ranges ranges_of(const AnyBuffer& buffer) {
   Ranges ranges;

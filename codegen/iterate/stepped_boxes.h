@@ -17,6 +17,8 @@ namespace mica::iterate {
 using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 Ranges ranges_of(const AnyBuffer& buffer);
+/// "[0..9] x [-1..4]".
+std::string text_of(const Ranges& ranges);
 
 /// What a box of every output reads: of inputs and of one another. Made once an Iteration.
 class StepReads {

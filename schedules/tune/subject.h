@@ -58,7 +58,7 @@ std::vector<Func> without_schedule(const std::vector<Func>& outputs);
 
 /// What the step of an Iteration is, beside its Funcs.
 struct Stepping {
-  /// Without its callbacks, checkpoint and receivers, which no trial may call or write.
+  /// Without its callbacks, checkpoint, sources and receivers, which no trial may call or write.
   std::shared_ptr<const Iteration::State> state;
   bool whole = false;  ///< a step computes all points of each field
   int most = 1;        ///< steps at once that may be tried

@@ -121,8 +121,8 @@ TuneResult tune(const std::vector<Func>& outputs, const TuneOptions& options,
 ///   heat.apply(tune(heat, {{u, a}}));
 ///
 /// `fields`: what a run would be given, fields and other inputs. They are read and never written: steps
-/// work on copies of the fields, from their values on. Callbacks, checkpoints and receivers have no part
-/// in it, but no more steps are tried at once than lie between two of them. The Iteration and its Funcs
+/// work on copies of the fields, from their values on. Callbacks, checkpoints, sources and receivers
+/// have no part in it, but no more steps are tried at once than they allow. The Iteration and its Funcs
 /// stay as they are; their own directives do not count. UserErrors: of Iteration::run, extents in the
 /// options, a budget below 0, seconds that are not positive.
 TuneResult tune(const Iteration& steps, const std::vector<RunInput>& fields,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "codegen/iterate/patches.h"
 #include "codegen/iterate/time_levels.h"
 #include "schedules/tune/graph_mark.h"
 #include "schedules/tune/search.h"
@@ -20,17 +21,23 @@ bool has_one_definition(const Func& func) {
   return definitions.size() == 1 && !definitions.front().recurrence;
 }
 
-/// Steps that may be taken at once: one where others need to be looked at, or changed, in between.
-int most_at_once(const Iteration::State& state) {
+/// Steps that may be taken at once: one where others need to be looked at in between.
+int most_at_once(const Iteration::State& state, const iterate::RunSetup& setup) {
   constexpr std::int64_t kMost = 64;
-  const bool single = state.outputs.size() > 1 || !has_one_definition(state.outputs.front().func) ||
-                      !state.sources.empty() || !state.receivers.empty();
-  return single ? 1 : static_cast<int>(std::min(kMost, iterate::steps_between(state)));
+  if (state.outputs.size() > 1 || !has_one_definition(state.outputs.front().func)) return 1;
+  const auto most = static_cast<int>(std::min(kMost, iterate::steps_between(state)));
+  const auto fits = [&](int steps) {
+    return iterate::find_patches(state, steps, setup.fields(), setup.boxes().front(), setup.options())
+        .why.empty();
+  };
+  int steps = 1;
+  while (steps < most && fits(steps + 1)) ++steps;
+  return steps;
 }
 
 Stepping stepping_of(const Iteration::State& user, const std::shared_ptr<Iteration::State>& state,
                      const iterate::RunSetup& setup) {
-  Stepping stepping{.state = state, .whole = setup.is_whole(), .most = most_at_once(user)};
+  Stepping stepping{.state = state, .whole = setup.is_whole(), .most = most_at_once(user, setup)};
   const std::int64_t due = iterate::steps_between(user);
   stepping.due = due == std::numeric_limits<std::int64_t>::max() ? 0 : due;
   const iterate::Ranges& box = setup.boxes().front();
@@ -67,6 +74,7 @@ std::vector<std::int64_t> extents_of(const iterate::Ranges& box) {
 
 std::shared_ptr<Iteration::State> bare(const Iteration::State& state) {
   auto same = state.scheduled_as(without_schedule(state.funcs()), 1);
+  same->sources.clear();
   same->receivers.clear();
   same->callbacks.clear();
   same->limits.clear();
@@ -106,9 +114,7 @@ TuneResult tune_steps(Iteration::State& state, const std::vector<RunInput>& fiel
   std::vector<RunInput> given = fields;
   given.insert(given.end(), options.inputs.begin(), options.inputs.end());
   const iterate::RunSetup setup(*plain, given, target, options.params, at);
-  for (const auto& sources : state.sources) {
-    sources.check_inside(setup.fields()[state.field_number(sources.field(), at)]);
-  }
+  setup.check(state.sources);
   const Subject subject = subject_of(state, plain, setup, at);
   const Wanted wanted{.subject = subject,
                       .mark = step_mark(state, setup.is_whole()),

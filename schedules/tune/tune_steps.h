@@ -14,7 +14,7 @@ namespace mica::tuning {
 
 std::vector<std::int64_t> extents_of(const iterate::Ranges& box);
 /// The same Iteration without directives, and without what only the user's own runs do: callbacks,
-/// checkpoints, receivers, bars.
+/// checkpoints, sources, receivers, bars.
 std::shared_ptr<Iteration::State> bare(const Iteration::State& state);
 /// The step of `state`, whose run is `setup`; `plain` is bare(state).
 Subject subject_of(const Iteration::State& state, const std::shared_ptr<Iteration::State>& plain,
