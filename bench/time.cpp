@@ -96,6 +96,7 @@ AnyBuffer add_places(Iteration& iteration, const TimeStep& step, std::int64_t si
   };
   AnyBuffer series(u.type(), {1, steps}), taken(u.type(), {kReceivers, steps});
   fill_random(series, 5);
+  fill_random(taken, 7);
   std::vector<Place> receivers;
   for (std::int64_t k = 0; k < kReceivers; ++k) {
     const std::int64_t x0 = 1 + k * std::max<std::int64_t>(size - 4, 1) / kReceivers;
