@@ -208,16 +208,29 @@ void Sources::check_inside(const AnyBuffer& buffer, const Ranges& computed) cons
 
 Executable Sources::compile_for(const Target& target) const {
   const ImageParam& u = field_;
-  const Var k("k");
-  const RDom j({{0, weights_input_.dim(0).extent()}}, "j");
-  const Expr weight = weights_input_(j, k);
-  const Expr source = clamp(from_input_(j, k), 0, series_input_.dim(0).max());
   const Expr now = within(series_input_, step());
+  const auto with_part = [&](const Expr& amount, const Expr& j, const Expr& k) {
+    const Expr weight = weights_input_(j, k);
+    const Expr source = clamp(from_input_(j, k), 0, series_input_.dim(0).max());
+    return select(weight == cast(weight.type(), 0), amount,
+                  fma(cast(field_.type(), weight), series_input_(source, now), amount));
+  };
+  // Few parts are summed where they are added, which saves launches.
+  constexpr std::int64_t kFewParts = 4;
+  const Var k("k");
   Func amount("amount");
-  amount(k) = cast(field_.type(), 0);
-  amount(k) = select(weight == cast(weight.type(), 0), amount(k),
-                     fma(cast(field_.type(), weight), series_input_(source, now), amount(k)));
-  amount.compute_root();
+  Expr sum_of_parts = cast(field_.type(), 0);
+  if (weights_.extent(0) <= kFewParts) {
+    for (std::int64_t j = 0; j < weights_.extent(0); ++j) {
+      sum_of_parts = with_part(sum_of_parts, static_cast<std::int32_t>(j), k);
+    }
+    amount(k) = sum_of_parts;
+  } else {
+    const RDom j({{0, weights_input_.dim(0).extent()}}, "j");
+    amount(k) = sum_of_parts;
+    amount(k) = with_part(amount(k), j, k);
+    amount.compute_root();
+  }
 
   std::vector<Var> vars;
   std::vector<Expr> at;
@@ -306,7 +319,6 @@ Executable Receivers::compile_for(const Target& target) const {
   const Expr weight = weights_input_(j, k);
   value(k) =
       select(weight == cast(weight.type(), 0), value(k), fma(weight_of(Expr(j)), at(Expr(j)), value(k)));
-  value.compute_root();
 
   // In place: all other columns stay as they are.
   const Var n("n");
@@ -314,9 +326,10 @@ Executable Receivers::compile_for(const Target& target) const {
   columns(k, n) = values_input_(k, n);
   columns(k, within(values_input_, step())) = value(k);
   if (target.is_gpu()) {
-    value.gpu_tile(k, 32);
-    value.update().gpu_tile(k, 32);
     columns.update().gpu_tile(k, 32);
+    value.compute_at(columns, "k.thread");
+  } else {
+    value.compute_root();
   }
   return compile(columns, target);
 }

@@ -106,6 +106,7 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
   std::vector<int> later;
   const auto take = [&](const std::vector<LaterRun>& runs) {
     for (const LaterRun& one : runs) {
+      if (one.is_first) move->beside.push_back(move->runs.size());
       move->runs.push_back(one.run);
       later.push_back(one.later);
     }
@@ -115,7 +116,7 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
   RunOptions of_patches = options;
   of_patches.params.push_back(number_of_step(0, at_));
   if (is_tile && patches_ != nullptr) take(patches_->levels(of_patches, at_));
-  move->beside = move->runs.size();
+  if (!move->beside.empty()) move->beside.push_back(move->runs.size());
   options.params.insert(options.params.end(), way.plan.params.begin(), way.plan.params.end());
   options.params.push_back(number_of_step(0, at_));
   give_lines(way.plan, options.inputs);
@@ -273,19 +274,19 @@ bool StepRuns::fill(Graph& graph) const {
 }
 
 void StepRuns::add(Move& move, LaunchGraph& launches) {
-  std::vector<std::size_t> begin, join;
-  if (launches.size() > 0) begin.push_back(launches.size() - 1);
-  for (std::size_t r = 0; r < move.runs.size(); ++r) {
-    if (move.beside > 0 && r == move.beside) {
-      join.push_back(launches.size() - 1);
-      move.runs[r].add_to(launches, begin);
-      join.push_back(launches.size() - 1);
-    } else if (move.beside > 0 && r == move.beside + 1) {
-      move.runs[r].add_to(launches, join);
-    } else {
-      move.runs[r].add_to(launches);
-    }
+  const auto newest = [&] { return launches.size() - 1; };
+  std::vector<std::size_t> begin, ends;
+  if (launches.size() > 0) begin.push_back(newest());
+  std::size_t r = 0;
+  for (std::size_t part = 0; part < move.beside.size(); ++part) {
+    const bool is_step = part + 1 == move.beside.size();
+    const std::size_t end = is_step ? move.beside[part] + 1 : move.beside[part + 1];
+    move.runs[r++].add_to(launches, begin);
+    while (r < end) move.runs[r++].add_to(launches);
+    ends.push_back(newest());
   }
+  if (!ends.empty() && r < move.runs.size()) move.runs[r++].add_to(launches, ends);
+  while (r < move.runs.size()) move.runs[r++].add_to(launches);
 }
 
 void StepRuns::add_parts(Move& move, LaunchGraph& launches, std::vector<std::size_t>& before) {

@@ -85,7 +85,9 @@ class StepRuns {
   /// A step, or a tile of them, in one state of the fields' memory.
   struct Move {
     std::vector<PreparedRun> runs;  ///< patches, the step, then sources and receivers
-    std::size_t beside = 0;         ///< so many of them, the first, may run beside the next one
+    /// Where those begin that wait for the move before alone, patches and then the step, if there are
+    /// patches: what follows the step waits for all of them.
+    std::vector<std::size_t> beside;
     /// Those of `runs` whose launches depend on the step's number, and by how much that is after the
     /// move's first.
     std::vector<std::pair<std::size_t, int>> timed;
