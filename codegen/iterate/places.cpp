@@ -243,6 +243,7 @@ Executable Sources::compile_for(const Target& target) const {
   sum(at) = u(at);
   const std::vector<Expr> point = coordinates(u, at_input_, {Expr(q)});
   sum(point) = select(step() == now, sum(point) + amount(q), sum(point));
+  sum.function()->definitions.back().is_distinct = true;
   return compile(sum, target);
 }
 

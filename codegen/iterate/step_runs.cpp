@@ -281,8 +281,9 @@ void StepRuns::add(Move& move, LaunchGraph& launches) {
   for (std::size_t part = 0; part < move.beside.size(); ++part) {
     const bool is_step = part + 1 == move.beside.size();
     const std::size_t end = is_step ? move.beside[part] + 1 : move.beside[part + 1];
-    move.runs[r++].add_to(launches, begin);
-    while (r < end) move.runs[r++].add_to(launches);
+    // Each of a patch's few blocks would wait for one of the step's to end.
+    move.runs[r++].add_to(launches, begin, !is_step);
+    while (r < end) move.runs[r++].add_to(launches, !is_step);
     ends.push_back(newest());
   }
   if (!ends.empty() && r < move.runs.size()) move.runs[r++].add_to(launches, ends);

@@ -106,9 +106,10 @@ std::vector<std::string> order_obstacles(const FunctionData& f, const Definition
       obstacles.push_back(fmt::format("reads {}, which another iteration may write", tap_text(*other)));
       continue;
     }
-    const bool alone = std::any_of(update.args.begin(), update.args.end(), [&](const Expr& arg) {
-      return stands_alone(arg, *update.domain, d);
-    });
+    const bool alone =
+        update.is_distinct || std::any_of(update.args.begin(), update.args.end(), [&](const Expr& arg) {
+          return stands_alone(arg, *update.domain, d);
+        });
     obstacles.push_back(alone ? ""
                               : fmt::format("stands alone in no place of {}(...) on the left, so that "
                                             "several iterations may write one point",

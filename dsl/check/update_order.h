@@ -11,8 +11,8 @@ namespace mica {
 
 /// Why the order of iterations over each dimension of the domain of `update`, a definition of `f`,
 /// matters, as words that follow "loop r.x"; empty where they write different points: the dimension
-/// stands alone (plus a constant) in one place of the left-hand side, and the Func is read at the
-/// written point only.
+/// stands alone (plus a constant) in one place of the left-hand side, or the update is_distinct, and the
+/// Func is read at the written point only.
 ///
 ///   f(x, r) += u(x, r)           r free                f(r.x) += u(r.x, r.y)    r.x free, r.y is not
 ///   f(x, r) = f(x, r - 1) + 1    r reads another point than it writes

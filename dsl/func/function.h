@@ -92,6 +92,9 @@ struct Definition {
   std::vector<std::string> pure_vars;
   /// The reduction domain of an update, if any; its loops are serial, first dimension innermost.
   std::shared_ptr<const RDomData> domain;
+  /// Of an update that reads its own Func at the point that it writes alone: whoever made it knows that
+  /// iterations over its domain write different points, which indices that are read do not show.
+  bool is_distinct = false;
   /// Of a first definition that reads its own Func.
   std::optional<Recurrence> recurrence = {};
   /// Of an update that reads its own Func at neighbours along its Vars.

@@ -29,7 +29,7 @@ class CudaGraph final : public LaunchGraph {
   CudaGraph& operator=(const CudaGraph&) = delete;
 
   void add(LoadedKernel& kernel, const LaunchShape& shape, void* const* arguments, std::size_t count,
-           const std::vector<std::size_t>& after) override {
+           const std::vector<std::size_t>& after, bool urgent) override {
     internal_check(exec_ == nullptr, "a launch is added to a graph that was launched");
     const CudaContext::Scope scope(*context_);
     const auto& added = static_cast<const CudaKernel&>(kernel);
@@ -49,6 +49,10 @@ class CudaGraph final : public LaunchGraph {
                                  .type = cuda::kDependencyProgrammatic};
       driver().call(driver().cuGraphAddDependencies_v2, graph_, before.data(), &made, &edge,
                     std::size_t{1});
+    }
+    if (urgent && driver().cuGraphKernelNodeSetAttribute.available()) {
+      const cuda::NodePriority highest{.value = cuda::kHighestPriority};
+      driver().call(driver().cuGraphKernelNodeSetAttribute, made, cuda::kAttributePriority, &highest);
     }
     launches_.push_back({&added, shape, made});
   }
