@@ -117,6 +117,37 @@ TEST_F(GpuGraphs, StepsAsGraphsHaveTheBitsOfTheHost) {
   }
 }
 
+/// As wave, in tiles of three steps beside which two patches are computed.
+Heard tiled_wave(const Target& target, int steps, int tile) {
+  constexpr int kWidth = 900, kHeight = 1300;
+  const ImageParam before(Float(32), 2, "before"), now(Float(32), 2, "now");
+  Func next("next");
+  next(x, y) = 1.999F * now(x, y) - 0.999F * before(x, y) +
+               0.2F * (now(x - 1, y) + now(x + 1, y) + now(x, y - 1) + now(x, y + 1) - 4.0F * now(x, y));
+  if (target.is_gpu()) next.gpu_tile(x, y, 32, 4);
+  Iteration iteration({{before, now}, {now, next}});
+  Buffer<float> series(100, steps), values(2, steps), a(kWidth, kHeight), b(kWidth, kHeight);
+  fill_random(series, 1);
+  fill_random(a, 2);
+  fill_random(b, 3);
+  std::vector<Place> many;  // in more than a block
+  for (int k = 0; k < 100; ++k) many.push_back({{{5 + 3 * (k % 10), 7 + 2 * (k / 10)}, 0.01}});
+  iteration.add_at(now, many, series);
+  iteration.record(now, {{{{890, 1290}, 0.25}, {{891, 1291}, 0.75}}, {{{893, 1280}}}}, values);
+  iteration.time_tile(tile);
+  iteration.run({{before, a}, {now, b}}, steps, {.target = target});
+  return {b, values};
+}
+
+TEST_F(GpuGraphs, PatchesAroundSourcesAndReceiversRunBesideTiles) {
+  const Heard host = tiled_wave(Target::host(), 100, 1);
+  testing::internal::CaptureStderr();
+  const Heard gpu = tiled_wave(kGpu, 100, 3);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_TRUE(same_bits(host.field, gpu.field));
+  EXPECT_TRUE(same_bits(host.values, gpu.values));
+}
+
 // The next kernel starts before this one has ended: what it reads must still be new, from any cache.
 TEST_F(GpuGraphs, NothingOldIsReadWhereLaunchesOverlap) {
   for (const int size : {32, 96, 700}) {
