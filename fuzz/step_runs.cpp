@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "codegen/iterate/iteration.h"
+#include "fuzz/step_places.h"
 
 namespace mica::test {
 namespace {
@@ -61,7 +62,8 @@ struct Fields {
 
 /// The fields after all steps, by the oracle.
 std::vector<AnyBuffer> by_oracle(const FuzzCase& drawn, const BoundCase& bound,
-                                 const std::vector<std::size_t>& numbers, const Box& box) {
+                                 const std::vector<std::size_t>& numbers, const Box& box,
+                                 StepPlaces& places) {
   TestPipeline plain = build(drawn.program);
   for (std::size_t i = 0; i < plain.inputs.size(); ++i) plain.inputs[i].set(bound.memory[i]->crop());
   const std::vector<Func> outputs = build_reference(drawn.program, plain.inputs).outputs;
@@ -71,12 +73,13 @@ std::vector<AnyBuffer> by_oracle(const FuzzCase& drawn, const BoundCase& bound,
     for (std::size_t f = 0; f < fields.size(); ++f) plain.inputs[numbers[f]].set(fields[f].copy());
     const std::vector<AnyBuffer> values = interpret(outputs.front(), box);
     for (std::size_t f = 0; f < fields.size(); ++f) put(values[f], box, fields[f]);
+    places.act(fields, step);
   }
   return fields;
 }
 
-Outcome compared(const std::string& where, const std::vector<AnyBuffer>& expected,
-                 const Fields& fields) {
+Outcome compared(const std::string& where, const std::vector<AnyBuffer>& expected, const Fields& fields,
+                 const StepPlaces* places = nullptr) {
   for (std::size_t f = 0; f < expected.size(); ++f) {
     const std::string field = where + ", field " + std::to_string(f) + ": ";
     const std::string differs = differing_bits(expected[f], fields.memory[f]->crop());
@@ -84,7 +87,8 @@ Outcome compared(const std::string& where, const std::vector<AnyBuffer>& expecte
     const std::string outside = fields.memory[f]->writes_outside();
     if (!outside.empty()) return {Verdict::WritesOutside, field + outside};
   }
-  return {};
+  const std::string taken = places != nullptr ? places->difference() : "";
+  return taken.empty() ? Outcome() : Outcome{Verdict::Differs, where + ", " + taken};
 }
 
 /// A checkpoint that is cut or has a bit changed is refused, and changes nothing.
@@ -152,7 +156,14 @@ Outcome run_in_steps(const FuzzCase& drawn, const BoundCase& bound) {
   const auto numbers = step_fields(drawn);
   if (!numbers) return {};
   const Box box = output_boxes(drawn.program, drawn.boxes).front();
-  const std::vector<AnyBuffer> expected = by_oracle(drawn, bound, *numbers, box);
+  std::vector<AnyBuffer> begin;
+  std::vector<ImageParam> inputs;
+  for (const std::size_t i : *numbers) {
+    begin.push_back(bound.memory[i]->crop());
+    inputs.push_back(bound.pipeline.inputs[i]);
+  }
+  StepPlaces places(drawn, begin, box);
+  const std::vector<AnyBuffer> expected = by_oracle(drawn, bound, *numbers, box, places);
   const std::string count = std::to_string(drawn.steps) + " steps";
   try {
     const Func output = bound.pipeline.outputs.front();
@@ -167,10 +178,11 @@ Outcome run_in_steps(const FuzzCase& drawn, const BoundCase& bound) {
     }
     Iteration steps(replacements);
     steps.over(box);
+    places.add_to(steps, inputs);
     if (drawn.time_tile > 1) steps.time_tile(drawn.time_tile);
     Fields fields(drawn, bound, *numbers);
     steps.run(fields.inputs, drawn.steps, {.target = drawn.target});
-    Outcome outcome = compared(count, expected, fields);
+    Outcome outcome = compared(count, expected, fields, &places);
     if (outcome.verdict != Verdict::Same) return outcome;
 
     const FileName file;
@@ -178,6 +190,7 @@ Outcome run_in_steps(const FuzzCase& drawn, const BoundCase& bound) {
     const int half = std::max(drawn.steps / 2, drawn.time_tile);
     if (drawn.steps - half < drawn.time_tile) return {};
     steps.checkpoint(file.path(), half);
+    places.forget();
     Fields first(drawn, bound, *numbers), second(drawn, bound, *numbers);
     steps.run(first.inputs, half, {.target = drawn.target});
     outcome = damage(drawn, bound, steps, file.path(), *numbers);
@@ -188,7 +201,7 @@ Outcome run_in_steps(const FuzzCase& drawn, const BoundCase& bound) {
                                    std::to_string(done) + " are done"};
     }
     steps.run(second.inputs, drawn.steps - half, {.target = drawn.target, .first_step = done});
-    return compared(count + ", resumed after " + std::to_string(half), expected, second);
+    return compared(count + ", resumed after " + std::to_string(half), expected, second, &places);
   } catch (const UserError& refusal) {
     return {Verdict::Refused, count + ": " + refusal.message()};
   } catch (const std::exception& error) {

@@ -13,10 +13,11 @@ namespace mica::test {
 /// its box, and no other value's. Nothing if the case has no such inputs.
 std::optional<std::vector<std::size_t>> step_fields(const FuzzCase& drawn);
 
-/// Carries out drawn.steps on copies of the inputs and compares all of the fields with the oracle's;
-/// then the same with a checkpoint in the middle, from which a second run goes on in other memory, and
-/// which is refused where it is cut or changed. Same for a case without step_fields. What an Iteration
-/// refuses (time tiles of updates, say) is Refused.
+/// Carries out drawn.steps, in some cases with sources and receivers (fuzz/step_places.h), on copies of
+/// the inputs and compares all of the fields with the oracle's; then the same with a checkpoint in the
+/// middle, from which a second run goes on in other memory, and which is refused where it is cut or
+/// changed. Same for a case without step_fields. What an Iteration refuses (time tiles of updates, say)
+/// is Refused.
 Outcome run_in_steps(const FuzzCase& drawn, const BoundCase& bound);
 
 }  // namespace mica::test

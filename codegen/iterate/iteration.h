@@ -157,7 +157,7 @@ class Iteration {
   /// sources. What several places give to one grid point is summed first, in their order, one fma each,
   /// so that the bits are the same on every target. Steps beyond the series' extent add nothing.
   /// `series` has the field's type, a floating-point one, and two dimensions. UserErrors: coordinates of
-  /// another number, or, in a run, outside the field.
+  /// another number, or, in a run, of points outside the field or that a step does not compute.
   Iteration& add_at(const ImageParam& field, std::vector<Place> places, const AnyBuffer& series,
                     CallSite at = CallSite::current());
   /// After each step n values(k, n) becomes the weighted sum of `field` at place k, one fma for each

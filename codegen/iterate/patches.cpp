@@ -18,8 +18,8 @@ namespace {
 /// Points for which a patch of its own is not worth its launches.
 constexpr std::int64_t kFewPoints = std::int64_t{1} << 20;
 constexpr std::size_t kMostPatches = 16;
-/// A tile is worth patches of so small a part of what it computes.
-constexpr std::int64_t kSmallPart = 4;
+/// A tile is worth patches of so small a part of what it computes, or of so few points.
+constexpr std::int64_t kSmallPart = 4, kNoPoints = std::int64_t{1} << 14;
 
 std::int64_t points_in(const Ranges& box) {
   std::int64_t points = 1;
@@ -190,7 +190,7 @@ Patches find_patches(const Iteration::State& state, int steps, const std::vector
     for (const Ranges& level : patches.all.back().computed) again += points_in(level);
   }
   const std::int64_t in_all = steps * points_in(box);
-  if (kSmallPart * again <= in_all) return patches;
+  if (again <= kNoPoints || kSmallPart * again <= in_all) return patches;
   patches.why = fmt::format(
       "around sources and receivers {} of the {} points of {} steps would be computed again, more than "
       "a "

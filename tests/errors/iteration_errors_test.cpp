@@ -112,6 +112,16 @@ TEST(IterationErrors, SourcesAndReceiversThatDoNotFit) {
   Iteration outside = Iteration({{h.u, h.next}});
   outside.add_at(h.u, {{{{3}}}, {{{20}}}}, series);
   EXPECT_THROW(outside.run({{h.u, ones(20)}}, 1, {.target = Target::host()}), UserError);
+  Iteration beside = Iteration({{h.u, h.next}});
+  beside.add_at(h.u, {{{{3}}}, {{{0}}}}, series);
+  try {
+    beside.run({{h.u, ones(20)}}, 1, {.target = Target::host()});
+    FAIL() << "no step computes point 0";
+  } catch (const UserError& error) {
+    EXPECT_NE(error.message().find("u at (0), where it keeps its values"), std::string::npos)
+        << error.message();
+    EXPECT_NE(error.message().find("a step computes [1..18]"), std::string::npos) << error.message();
+  }
   Iteration long_run = Iteration({{h.u, h.next}});
   const Buffer<float> values(1, 10);
   long_run.record(h.u, {{{{3}}}}, values);
