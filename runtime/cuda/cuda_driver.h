@@ -149,6 +149,7 @@ struct NodePriority {
   unsigned char unused[60] = {};
 };
 inline constexpr int kAttributePriority = 8, kHighestPriority = -5;
+inline constexpr unsigned long long kUseNodePriority = 8;  ///< of cuGraphInstantiateWithFlags
 
 /// CUmemorytype.
 enum CopyMemory : int { kMemoryHost = 1, kMemoryDevice = 2 };

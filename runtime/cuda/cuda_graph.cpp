@@ -53,6 +53,7 @@ class CudaGraph final : public LaunchGraph {
     if (urgent && driver().cuGraphKernelNodeSetAttribute.available()) {
       const cuda::NodePriority highest{.value = cuda::kHighestPriority};
       driver().call(driver().cuGraphKernelNodeSetAttribute, made, cuda::kAttributePriority, &highest);
+      flags_ = cuda::kUseNodePriority;
     }
     launches_.push_back({&added, shape, made});
   }
@@ -84,12 +85,13 @@ class CudaGraph final : public LaunchGraph {
 
   void instantiate() {
     if (exec_ != nullptr) return;
-    driver().call(driver().cuGraphInstantiateWithFlags, &exec_, graph_, 0ULL);
+    driver().call(driver().cuGraphInstantiateWithFlags, &exec_, graph_, flags_);
   }
 
   const std::shared_ptr<const CudaContext> context_;
   cuda::GraphHandle graph_ = nullptr;
   cuda::GraphExec exec_ = nullptr;
+  unsigned long long flags_ = 0;
   std::vector<Launch> launches_;
 };
 
