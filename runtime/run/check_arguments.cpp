@@ -264,22 +264,24 @@ bool check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffe
   return in_place;
 }
 
-void check_conditions(const PreparedPlan& plan, const HostValue* symbols) {
-  for (std::size_t c = 0; c < plan.checks.size(); ++c) {
-    const PreparedPlan::Check& check = plan.checks[c];
-    if (check.holds.run(symbols).i != 0) continue;
-    const PlanCheck& source = plan.plan().checks[c];
-    std::string message = source.message;
-    for (std::size_t k = 0; k < check.values.size(); ++k) {
-      const std::string hole = "{" + std::to_string(k) + "}";
-      const std::string value = print_value(check.values[k].run(symbols), check.values[k].type());
-      for (std::size_t at = message.find(hole); at != std::string::npos;
-           at = message.find(hole, at + value.size())) {
-        message.replace(at, hole.size(), value);
-      }
+void check_condition(const PreparedPlan& plan, std::size_t number, const HostValue* symbols) {
+  const PreparedPlan::Check& check = plan.checks[number];
+  if (check.holds.run(symbols).i != 0) return;
+  const PlanCheck& source = plan.plan().checks[number];
+  std::string message = source.message;
+  for (std::size_t k = 0; k < check.values.size(); ++k) {
+    const std::string hole = "{" + std::to_string(k) + "}";
+    const std::string value = print_value(check.values[k].run(symbols), check.values[k].type());
+    for (std::size_t at = message.find(hole); at != std::string::npos;
+         at = message.find(hole, at + value.size())) {
+      message.replace(at, hole.size(), value);
     }
-    throw UserError(message, source.where);
   }
+  throw UserError(message, source.where);
+}
+
+void check_conditions(const PreparedPlan& plan, const HostValue* symbols) {
+  for (std::size_t c = 0; c < plan.checks.size(); ++c) check_condition(plan, c, symbols);
 }
 
 }  // namespace mica

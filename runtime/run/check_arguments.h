@@ -35,5 +35,7 @@ bool check_overlaps(const Plan& plan, const std::vector<const AnyBuffer*>& buffe
 
 /// UserError with the message of the first PlanCheck that does not hold for `symbols`.
 void check_conditions(const PreparedPlan& plan, const HostValue* symbols);
+/// The same for check number `check` alone.
+void check_condition(const PreparedPlan& plan, std::size_t check, const HostValue* symbols);
 
 }  // namespace mica

@@ -112,7 +112,10 @@ std::shared_ptr<const ShapedRun> Executable::State::shaped_run(const BoundArgume
   std::shared_ptr<const PreparedPlan> plan = plan_for(Variant{});
   // Keys are made with the default variant's plan: all variants have the same buffers and scalars.
   std::vector<std::int64_t> key = shape_key(*plan, bound);
-  if (std::shared_ptr<const ShapedRun> kept = kept_shape(key)) return kept;
+  if (std::shared_ptr<const ShapedRun> kept = kept_shape(key)) {
+    check_scalars(*kept, bound);
+    return kept;
+  }
   const TraceScope trace("evaluate plan");
   ShapedRun shaped = shape_run(plan, bound);
   while (shaped.wanted != shaped.plan->variant) {

@@ -17,8 +17,14 @@ void require_made(bool made, const SourceLocation& where = {}) {
 }  // namespace
 
 void PreparedRun::State::make_ready() {
-  if (bound.nothing_to_do || shaped != nullptr) return;
+  if (bound.nothing_to_do) return;
+  if (shaped != nullptr) {
+    if (!is_checked) check_scalars(*shaped, bound);
+    is_checked = true;
+    return;
+  }
   shaped = shape(bound);
+  is_checked = true;
   launcher.emplace(*shaped, bound, target, device, options.stream);
   launcher->make_ready();
 }
@@ -57,6 +63,7 @@ void PreparedRun::set(const RunParam& value) {
     s.launcher.reset();
     s.shaped = nullptr;
   }
+  if (bits != value.bits) s.is_checked = false;
   bits = value.bits;
 }
 
@@ -103,6 +110,7 @@ void PreparedRun::add_to(LaunchGraph& graph, const std::vector<std::size_t>& aft
 
 void PreparedRun::change_in(LaunchGraph& graph, std::size_t first) {
   require_made(defined());
+  if (state_->launcher) state_->make_ready();
   if (state_->launcher && state_->launcher->has_changing_arguments()) {
     state_->launcher->change_in(graph, first);
   }

@@ -25,8 +25,9 @@ struct PreparedRun::State {
   Shape shape;
   std::shared_ptr<const ShapedRun> shaped;  ///< null: to be decided by the next run
   std::optional<RunLauncher> launcher;      ///< of `shaped`; none where there is nothing to do
+  bool is_checked = true;                   ///< `shaped` suits the scalars that are only checked
 
-  /// Decides what is to be done, and makes and fills memory.
+  /// Decides what is to be done, and makes and fills memory. UserError for a check that does not hold.
   void make_ready();
 };
 

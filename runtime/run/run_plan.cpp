@@ -37,9 +37,7 @@ class PlanPreparer {
                      "a temporary has as many mins as extents");
       out_.temporaries.push_back({shape_programs(temporary.mins), shape_programs(temporary.extents)});
     }
-    for (const PlanCheck& check : plan_.checks) {
-      out_.checks.push_back({shape_program(check.holds), shape_programs(check.values)});
-    }
+    for (const PlanCheck& check : plan_.checks) add_check(check);
     for (const PlanAlignment& alignment : plan_.alignments) {
       out_.alignments.push_back({array_named(alignment.buffer), shape_programs(alignment.at)});
     }
@@ -50,9 +48,18 @@ class PlanPreparer {
     int number = 0;
     for (const PlanBuffer& buffer : plan_.buffers) add_traced(buffer.traced, number++);
     for (const PlanTemporary& temporary : plan_.temporaries) add_traced(temporary.traced, number++);
-    std::sort(out_.shape_scalars.begin(), out_.shape_scalars.end());
-    const auto end = std::unique(out_.shape_scalars.begin(), out_.shape_scalars.end());
-    out_.shape_scalars.erase(end, out_.shape_scalars.end());
+    make_set(out_.shape_scalars);
+    std::erase_if(out_.checked_scalars, [&](int scalar) {
+      return std::binary_search(out_.shape_scalars.begin(), out_.shape_scalars.end(), scalar);
+    });
+    make_set(out_.checked_scalars);
+    for (std::size_t check = 0; check < scalars_of_checks_.size(); ++check) {
+      const std::vector<int>& scalars = scalars_of_checks_[check];
+      const bool is_alone = std::any_of(scalars.begin(), scalars.end(), [&](int scalar) {
+        return std::binary_search(out_.checked_scalars.begin(), out_.checked_scalars.end(), scalar);
+      });
+      if (is_alone) out_.checks_of_scalars.push_back(check);
+    }
   }
 
  private:
@@ -84,13 +91,30 @@ class PlanPreparer {
     throw InternalError("the plan uses the array \"" + name + "\", which it does not define");
   }
 
-  /// A program on which shapes or checks depend: so do they on the Params it uses.
-  HostProgram shape_program(const Expr& e) {
+  static void make_set(std::vector<int>& numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  }
+
+  /// The scalars that it uses are added to `scalars`.
+  HostProgram program_of(const Expr& e, std::vector<int>& scalars) {
     HostProgram program(e, out_.symbols, Integers::Exact);
     for (const int slot : program.uses()) {
-      if (slot >= out_.first_scalar_slot) out_.shape_scalars.push_back(slot - out_.first_scalar_slot);
+      if (slot >= out_.first_scalar_slot) scalars.push_back(slot - out_.first_scalar_slot);
     }
     return program;
+  }
+
+  /// A program on which shapes depend: so do they on the Params it uses.
+  HostProgram shape_program(const Expr& e) { return program_of(e, out_.shape_scalars); }
+
+  void add_check(const PlanCheck& check) {
+    std::vector<int>& scalars = scalars_of_checks_.emplace_back();
+    PreparedPlan::Check made{program_of(check.holds, scalars), {}};
+    out_.checked_scalars.insert(out_.checked_scalars.end(), scalars.begin(), scalars.end());
+    std::vector<int> of_message;  // which is written for the scalars of the check
+    for (const Expr& value : check.values) made.values.push_back(program_of(value, of_message));
+    out_.checks.push_back(std::move(made));
   }
 
   std::vector<HostProgram> shape_programs(const std::vector<Expr>& exprs) {
@@ -152,6 +176,7 @@ class PlanPreparer {
   PreparedPlan& out_;
   const Plan& plan_;
   const Target& target_;
+  std::vector<std::vector<int>> scalars_of_checks_;
 };
 
 }  // namespace

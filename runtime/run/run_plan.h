@@ -73,8 +73,11 @@ struct PreparedPlan {
   std::vector<int> first_slot;  ///< of array k: symbols min, extent, stride of dimension 0, 1, ...
   int first_value_slot = 0;     ///< of the plan's values
   int first_scalar_slot = 0;
-  std::vector<int> shape_scalars;  ///< the plan's scalars that shapes, grids or checks depend on
-  std::vector<Sides> sides;        ///< by array
+  std::vector<int> shape_scalars;  ///< the plan's scalars that shapes or grids depend on
+  /// Those, beside them, that checks alone depend on, and the checks.
+  std::vector<int> checked_scalars;
+  std::vector<std::size_t> checks_of_scalars;
+  std::vector<Sides> sides;  ///< by array
   std::vector<HostProgram> values;
   std::vector<Check> checks;
   std::vector<std::vector<HostProgram>> choices;  ///< the conditions of each
@@ -134,6 +137,10 @@ std::vector<std::int64_t> shape_key(const PreparedPlan& plan, const BoundArgumen
 /// Evaluates `plan` for these arguments, making its checks first. UserErrors: a check that does not
 /// hold, a grid that no variant can launch.
 ShapedRun shape_run(std::shared_ptr<const PreparedPlan> plan, const BoundArguments& bound);
+
+/// Makes the checks again that depend on scalars which the shape does not depend on. UserError: one does
+/// not hold.
+void check_scalars(const ShapedRun& shaped, const BoundArguments& bound);
 
 /// The block and shared bytes of a device launch, which shapes do not change; a grid of one block.
 LaunchShape block_shape(const PlanLaunch& launch);

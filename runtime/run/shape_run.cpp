@@ -313,4 +313,12 @@ ShapedRun shape_run(std::shared_ptr<const PreparedPlan> plan, const BoundArgumen
   return shaped;
 }
 
+void check_scalars(const ShapedRun& shaped, const BoundArguments& bound) {
+  const PreparedPlan& plan = *shaped.plan;
+  if (plan.checks_of_scalars.empty()) return;
+  std::vector<HostValue> symbols = shaped.symbols;
+  read_scalars(plan, bound, symbols.data());
+  for (const std::size_t check : plan.checks_of_scalars) check_condition(plan, check, symbols.data());
+}
+
 }  // namespace mica
