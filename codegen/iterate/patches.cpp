@@ -299,7 +299,6 @@ std::vector<LaterRun> PatchRuns::levels(const RunOptions& options, const CallSit
         outputs.push_back(buffer.defined() ? buffer.cropped(computed) : buffer);
       }
       runs.push_back(step_from(memory_[p], level, outputs, options, at));
-      runs.back().is_first = level == 0;
       for (std::size_t i = 0; i < state_.sources.size(); ++i) {
         const std::size_t f = state_.field_number(state_.sources[i].field(), at);
         const std::optional<Sources> here = state_.sources[i].those_in(computed);

@@ -53,7 +53,6 @@ Executable compile_for_patches(const Iteration::State& state, const Target& targ
 struct LaterRun {
   PreparedRun run;
   int later = 0;
-  bool is_first = false;  ///< of a patch, which needs nothing of others
 };
 
 /// The levels of all patches of one run of an Iteration.
@@ -64,8 +63,7 @@ class PatchRuns {
             std::vector<Patch> patches, const std::vector<FieldRule>& rules, int steps,
             const FieldBuffers& fields);
 
-  /// What computes all levels but the last from the fields that `options` names first, before a tile or
-  /// beside it, patch after patch.
+  /// What computes all levels but the last from the fields that `options` names first, before a tile.
   [[nodiscard]] std::vector<LaterRun> levels(const RunOptions& options, const CallSite& at) const;
   /// What computes, after the tile, what sources changed in the fields that it stored in `next`.
   [[nodiscard]] std::vector<LaterRun> last(const RunOptions& options, const std::vector<AnyBuffer>& next,

@@ -106,7 +106,6 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
   std::vector<int> later;
   const auto take = [&](const std::vector<LaterRun>& runs) {
     for (const LaterRun& one : runs) {
-      if (one.is_first) move->beside.push_back(move->runs.size());
       move->runs.push_back(one.run);
       later.push_back(one.later);
     }
@@ -116,7 +115,6 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
   RunOptions of_patches = options;
   of_patches.params.push_back(number_of_step(0, at_));
   if (is_tile && patches_ != nullptr) take(patches_->levels(of_patches, at_));
-  if (!move->beside.empty()) move->beside.push_back(move->runs.size());
   options.params.insert(options.params.end(), way.plan.params.begin(), way.plan.params.end());
   options.params.push_back(number_of_step(0, at_));
   give_lines(way.plan, options.inputs);
@@ -265,29 +263,12 @@ bool StepRuns::fill(Graph& graph) const {
   std::vector<std::size_t> before;
   for (Move* move : graph.moves) {
     if (graph.cut.empty()) {
-      add(*move, *graph.launches);
+      for (PreparedRun& run : move->runs) run.add_to(*graph.launches);
     } else {
       add_parts(*move, *graph.launches, before);
     }
   }
   return true;
-}
-
-void StepRuns::add(Move& move, LaunchGraph& launches) {
-  const auto newest = [&] { return launches.size() - 1; };
-  std::vector<std::size_t> begin, ends;
-  if (launches.size() > 0) begin.push_back(newest());
-  std::size_t r = 0;
-  for (std::size_t part = 0; part < move.beside.size(); ++part) {
-    const bool is_step = part + 1 == move.beside.size();
-    const std::size_t end = is_step ? move.beside[part] + 1 : move.beside[part + 1];
-    // Each of a patch's few blocks would wait for one of the step's to end.
-    move.runs[r++].add_to(launches, begin, !is_step);
-    while (r < end) move.runs[r++].add_to(launches, !is_step);
-    ends.push_back(newest());
-  }
-  if (!ends.empty() && r < move.runs.size()) move.runs[r++].add_to(launches, ends);
-  while (r < move.runs.size()) move.runs[r++].add_to(launches);
 }
 
 void StepRuns::add_parts(Move& move, LaunchGraph& launches, std::vector<std::size_t>& before) {

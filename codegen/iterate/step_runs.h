@@ -85,9 +85,6 @@ class StepRuns {
   /// A step, or a tile of them, in one state of the fields' memory.
   struct Move {
     std::vector<PreparedRun> runs;  ///< patches, the step, then sources and receivers
-    /// Where those begin that wait for the move before alone, patches and then the step, if there are
-    /// patches: what follows the step waits for all of them.
-    std::vector<std::size_t> beside;
     /// Those of `runs` whose launches depend on the step's number, and by how much that is after the
     /// move's first.
     std::vector<std::pair<std::size_t, int>> timed;
@@ -124,9 +121,8 @@ class StepRuns {
   void make_graph(Way& way, std::int64_t left);
   /// Makes the launches of its moves; false where the driver makes no graphs.
   [[nodiscard]] bool fill(Graph& graph) const;
-  /// Those of one move; in parts, after those of the move `before` that each needs, whose numbers become
-  /// its own.
-  static void add(Move& move, LaunchGraph& launches);
+  /// Adds the parts of a launch, each after those of the move `before` that it needs, whose numbers
+  /// become its own.
   static void add_parts(Move& move, LaunchGraph& launches, std::vector<std::size_t>& before);
   void note(const Way& way, const std::string& why) const;
 

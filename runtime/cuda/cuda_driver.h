@@ -143,13 +143,6 @@ struct GraphEdge {
   unsigned char unused[5] = {};
 };
 inline constexpr unsigned char kPortProgrammatic = 1, kDependencyProgrammatic = 1;
-/// CUlaunchAttributeValue of kAttributePriority; what is beyond a device's highest counts as that.
-struct NodePriority {
-  int value = 0;
-  unsigned char unused[60] = {};
-};
-inline constexpr int kAttributePriority = 8, kHighestPriority = -5;
-inline constexpr unsigned long long kUseNodePriority = 8;  ///< of cuGraphInstantiateWithFlags
 
 /// CUmemorytype.
 enum CopyMemory : int { kMemoryHost = 1, kMemoryDevice = 2 };
@@ -243,7 +236,6 @@ enum HostMemoryFlags : unsigned { kHostPortable = 1 };
   X(cuGraphAddDependencies_v2, GraphHandle, const GraphNode*, const GraphNode*, const GraphEdge*, \
     std::size_t)                                                                /* CUDA 12.3 */   \
   X(cuGraphInstantiateWithFlags, GraphExec*, GraphHandle, unsigned long long)   /* CUDA 11.4 */   \
-  X(cuGraphKernelNodeSetAttribute, GraphNode, int, const NodePriority*)         /* CUDA 11.7 */   \
   X(cuGraphExecKernelNodeSetParams_v2, GraphExec, GraphNode, const KernelNode*) /* CUDA 12.0 */   \
   X(cuGraphLaunch, GraphExec, StreamHandle)                                                       \
   X(cuGraphExecDestroy, GraphExec)

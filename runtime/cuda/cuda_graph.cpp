@@ -29,7 +29,7 @@ class CudaGraph final : public LaunchGraph {
   CudaGraph& operator=(const CudaGraph&) = delete;
 
   void add(LoadedKernel& kernel, const LaunchShape& shape, void* const* arguments, std::size_t count,
-           const std::vector<std::size_t>& after, bool urgent) override {
+           const std::vector<std::size_t>& after) override {
     internal_check(exec_ == nullptr, "a launch is added to a graph that was launched");
     const CudaContext::Scope scope(*context_);
     const auto& added = static_cast<const CudaKernel&>(kernel);
@@ -49,11 +49,6 @@ class CudaGraph final : public LaunchGraph {
                                  .type = cuda::kDependencyProgrammatic};
       driver().call(driver().cuGraphAddDependencies_v2, graph_, before.data(), &made, &edge,
                     std::size_t{1});
-    }
-    if (urgent && driver().cuGraphKernelNodeSetAttribute.available()) {
-      const cuda::NodePriority highest{.value = cuda::kHighestPriority};
-      driver().call(driver().cuGraphKernelNodeSetAttribute, made, cuda::kAttributePriority, &highest);
-      flags_ = cuda::kUseNodePriority;
     }
     launches_.push_back({&added, shape, made});
   }
@@ -85,13 +80,12 @@ class CudaGraph final : public LaunchGraph {
 
   void instantiate() {
     if (exec_ != nullptr) return;
-    driver().call(driver().cuGraphInstantiateWithFlags, &exec_, graph_, flags_);
+    driver().call(driver().cuGraphInstantiateWithFlags, &exec_, graph_, 0ULL);
   }
 
   const std::shared_ptr<const CudaContext> context_;
   cuda::GraphHandle graph_ = nullptr;
   cuda::GraphExec exec_ = nullptr;
-  unsigned long long flags_ = 0;
   std::vector<Launch> launches_;
 };
 

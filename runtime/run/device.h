@@ -64,11 +64,9 @@ class LaunchGraph {
   virtual ~LaunchGraph() = default;
   /// Adds a launch of a kernel of the same device; launches are numbered from 0 on. `arguments` as in
   /// LoadedKernel::launch; their values are taken now. It begins when the launches of the numbers
-  /// `after` have ended: where there are none, at once. Blocks of an `urgent` one take the next places
-  /// that come free, before those of others that run beside it, if the device can do so. The graph keeps
-  /// no kernel alive.
+  /// `after` have ended: where there are none, at once. The graph keeps no kernel alive.
   virtual void add(LoadedKernel& kernel, const LaunchShape& shape, void* const* arguments,
-                   std::size_t count, const std::vector<std::size_t>& after, bool urgent) = 0;
+                   std::size_t count, const std::vector<std::size_t>& after) = 0;
   /// The number of launches.
   [[nodiscard]] virtual std::size_t size() const = 0;
   /// Other arguments for launch `number`, from the next launch() on; what is under way keeps its own.

@@ -80,12 +80,12 @@ std::string RunLauncher::why_no_graph() const {
   return "";
 }
 
-void RunLauncher::add_to(LaunchGraph& graph, const std::vector<std::size_t>& after, bool urgent) {
+void RunLauncher::add_to(LaunchGraph& graph, const std::vector<std::size_t>& after) {
   begin();
   std::vector<std::size_t> before = after;
   for (const ShapedLaunch& launch : run_.launches) {
     set_arguments(launch, true, nullptr);
-    graph.add(*launch.kernel, launch.shape, arguments_.data(), arguments_.size(), before, urgent);
+    graph.add(*launch.kernel, launch.shape, arguments_.data(), arguments_.size(), before);
     before = {graph.size() - 1};
   }
   for (Array& array : arrays_) array.in_graph = array.storage->device_address();

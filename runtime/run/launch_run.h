@@ -54,8 +54,8 @@ class RunLauncher {
   /// host prints. Empty: nothing.
   [[nodiscard]] std::string why_no_graph() const;
   /// Adds the launches, with the arguments that they have now, one after the other, the first after
-  /// those of the numbers `after`, `urgent` as there.
-  void add_to(LaunchGraph& graph, const std::vector<std::size_t>& after, bool urgent);
+  /// those of the numbers `after`.
+  void add_to(LaunchGraph& graph, const std::vector<std::size_t>& after);
   /// Does a launch have arguments that follow from Params?
   [[nodiscard]] bool has_changing_arguments() const;
   /// Gives the launches that were added, from number `first` on, the arguments that they have now.

@@ -90,13 +90,12 @@ std::size_t PreparedRun::launches() const {
   return state_->shaped == nullptr ? 0 : state_->shaped->launches.size();
 }
 
-void PreparedRun::add_to(LaunchGraph& graph, bool urgent) {
+void PreparedRun::add_to(LaunchGraph& graph) {
   add_to(graph,
-         graph.size() > 0 ? std::vector<std::size_t>{graph.size() - 1} : std::vector<std::size_t>(),
-         urgent);
+         graph.size() > 0 ? std::vector<std::size_t>{graph.size() - 1} : std::vector<std::size_t>());
 }
 
-void PreparedRun::add_to(LaunchGraph& graph, const std::vector<std::size_t>& after, bool urgent) {
+void PreparedRun::add_to(LaunchGraph& graph, const std::vector<std::size_t>& after) {
   require_made(defined());
   State& s = *state_;
   if (!s.bound.in_graph) {
@@ -105,7 +104,7 @@ void PreparedRun::add_to(LaunchGraph& graph, const std::vector<std::size_t>& aft
     s.shaped = nullptr;
   }
   s.make_ready();
-  if (s.launcher) s.launcher->add_to(graph, after, urgent);
+  if (s.launcher) s.launcher->add_to(graph, after);
 }
 
 void PreparedRun::change_in(LaunchGraph& graph, std::size_t first) {

@@ -56,10 +56,10 @@ class PreparedRun {
   /// The number of its launches.
   [[nodiscard]] std::size_t launches() const;
   /// Adds them, with the arguments that they have now, after the last launch that was added, or after
-  /// those of the numbers `after`, `urgent` as in LaunchGraph::add. Memory is brought up to date. From
-  /// then on the run uses code that is made for graphs, where that differs.
-  void add_to(LaunchGraph& graph, bool urgent = false);
-  void add_to(LaunchGraph& graph, const std::vector<std::size_t>& after, bool urgent = false);
+  /// those of the numbers `after`. Memory is brought up to date. From then on the run uses code that is
+  /// made for graphs, where that differs.
+  void add_to(LaunchGraph& graph);
+  void add_to(LaunchGraph& graph, const std::vector<std::size_t>& after);
   /// Gives the launches that were added, from number `first` on, the arguments that Params have given
   /// them since.
   void change_in(LaunchGraph& graph, std::size_t first);
