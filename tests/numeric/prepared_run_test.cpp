@@ -41,6 +41,38 @@ TEST(PreparedRuns, HaveTheBitsOfPlainRuns) {
   }
 }
 
+TEST(PreparedRuns, CheckIndicesThatFollowAParamEachTime) {
+  for (const Target& target : all_targets()) {
+    const ImageParam u(Int(32), 1, "u"), table(Int(32), 1, "table");
+    const Param<std::int32_t> k("k", 3);
+    Func f("f");
+    f(x) = u(x) + table(k);
+    Executable run = compile(f, target);
+    Buffer<std::int32_t> in(8), values(5), out(8);
+    for (int i = 0; i < 8; ++i) in(i) = 10 * i;
+    for (int i = 0; i < 5; ++i) values(i) = i;
+    PreparedRun prepared = run.prepare(out, {.inputs = {{u, in}, {table, values}}});
+    for (const int at : {1, 5, 4, -1, 0}) {
+      const bool holds = at >= 0 && at < 5;
+      const auto plain = [&] {
+        run.run(out, {.inputs = {{u, in}, {table, values}}, .params = {{k, at}}});
+      };
+      prepared.set({k, at});
+      for (const bool is_prepared : {true, false}) {
+        out(1) = -7;
+        if (holds) {
+          is_prepared ? prepared.run() : plain();
+          EXPECT_EQ(out(1), 10 + at) << to_string(target);
+        } else if (is_prepared) {
+          EXPECT_THROW(prepared.run(), UserError) << to_string(target) << " " << at;
+        } else {
+          EXPECT_THROW(plain(), UserError) << to_string(target) << " " << at;
+        }
+      }
+    }
+  }
+}
+
 TEST(PreparedRuns, DecideAnewWhereSizesDependOnAParam) {
   for (const Target& target : all_targets()) {
     const ImageParam u(Int(32), 1, "u");

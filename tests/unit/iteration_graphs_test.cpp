@@ -190,29 +190,45 @@ TEST_F(IterationGraphs, AnOldDriverLaunchesStepByStepAndSaysSo) {
               "iteration_graphs_test.cpp:[0-9]+: each step costs the host.*CUDA 12.0");
 }
 
-void steps_that_decide_bounds() {
+/// Steps that read a table where their number says, or a profile that is made anew around it.
+void timed_steps(bool makes_profile) {
   Process process;
   const ImageParam u(Float(32), 2, "u"), table(Float(32), 1, "table");
-  Func timed("timed");
-  timed(x, y) = 0.5F * u(x, y) + 0.25F * (u(x - 1, y) + u(x, y + 1)) + table(step());
+  Func timed("timed"), profile("profile");
+  profile(x) = 0.01F * table(x);
+  const Expr at = makes_profile ? Expr(profile(step())) : Expr(table(step()));
+  timed(x, y) = 0.5F * u(x, y) + 0.25F * (u(x - 1, y) + u(x, y + 1)) + at;
+  profile.compute_root();
   Buffer<float> values(40);
   test::fill_random(values, 5);
-  const auto run = [&](const Target& target) {
+  const auto run = [&](const Target& target, int steps) {
     Buffer<float> a(32, 12);
     test::fill_random(a, 6);
-    Iteration({{u, timed}}).run({{u, a}, {table, values}}, 40, {.target = target});
+    Iteration({{u, timed}}).run({{u, a}, {table, values}}, steps, {.target = target});
     return a;
   };
-  const Buffer<float> expected = run(Target::host());
+  const Buffer<float> expected = run(Target::host(), 40);
   timed.gpu_tile(x, y, 16, 4);
+  profile.gpu_tile(x, 16);
   process.add(timed);
-  process.expect(static_cast<bool>(test::same_bits(expected, run(kGpu))), "other bits");
-  process.expect(process.calls("cuGraphLaunch") == 0, "a graph is launched");
+  process.expect(static_cast<bool>(test::same_bits(expected, run(kGpu, 40))), "other bits");
+  const bool is_graph = process.calls("cuGraphLaunch") > 0;
+  process.expect(is_graph != makes_profile, is_graph ? "a graph is launched" : "no graph is launched");
+  try {
+    (void)run(kGpu, 41);
+    process.expect(false, "what the table lacks is read");
+  } catch (const UserError& error) {
+    process.expect(error.message().find("40") != std::string::npos, error.message());
+  }
   process.end();
 }
 
-TEST_F(IterationGraphs, StepsThatDecideBoundsAreLaunchedOneByOne) {
-  EXPECT_EXIT(steps_that_decide_bounds(), testing::ExitedWithCode(0),
+TEST_F(IterationGraphs, IndicesThatFollowTheStepAreChecked) {
+  EXPECT_EXIT(timed_steps(false), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(IterationGraphs, StepsThatDecideSizesAreLaunchedOneByOne) {
+  EXPECT_EXIT(timed_steps(true), testing::ExitedWithCode(0),
               "each step costs the host a few microseconds: sizes or bounds depend on step");
 }
 
