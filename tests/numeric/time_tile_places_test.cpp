@@ -193,7 +193,7 @@ TEST(TimeTilePlaces, ThroughFuncsBetweenAndOfSeveralFields) {
     const ImageParam u(Float(64), 2, "u"), v(Float(64), 2, "v");
     Func flux("flux"), both("both");
     flux(x, y) = 0.3 * u(x + 1, y) - 0.2 * u(x, y) + v(x, y + 1);
-    both(x, y) = Tuple(u(x, y) + 0.1 * (flux(x, y) - flux(x - 1, y)), v(x, y) - 0.1 * u(x, y - 1));
+    both(x, y) = Tuple(u(x, y) + 0.1 * (flux(x + 1, y) - flux(x - 1, y)), v(x, y) - 0.1 * u(x, y - 1));
     if (at_root) flux.compute_root();
     Compared c{.pairs = {{u, both, 0}, {v, both, 1}}, .fields = {u, v}, .box = {{0, 120}, {0, 80}}};
     c.sources = {{v, {{{{50, 40}}}}}, {u, {{{{53, 41}}}}}};
