@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <type_traits>
 
 #include "fuzz/compare_memory.h"
 #include "fuzz/oracle.h"
@@ -31,34 +32,46 @@ std::vector<Place> places_in(const Box& box, Random& random) {
 }
 
 template <typename T>
-T& element(AnyBuffer& buffer, const std::vector<std::int64_t>& at) {
+T& element(Buffer<T>& buffer, const std::vector<std::int64_t>& at) {
   return *static_cast<T*>(element_address(buffer, buffer.host_data_for_write(), at));
 }
 
 template <typename T>
-void add_parts(const std::vector<Place>& places, AnyBuffer& series, AnyBuffer& field, int number) {
+void add_parts(const std::vector<Place>& places, Buffer<T> series, Buffer<T>& field, int number) {
   std::map<std::vector<std::int64_t>, T> amounts;
   for (std::size_t k = 0; k < places.size(); ++k) {
     for (const GridPoint& point : places[k]) {
       T& amount = amounts.emplace(point.at, T{0}).first->second;
       if (point.weight == 0) continue;
-      const T part = element<T>(series, {static_cast<std::int64_t>(k), number});
+      const T part = element(series, {static_cast<std::int64_t>(k), number});
       amount = std::fma(static_cast<T>(point.weight), part, amount);
     }
   }
-  for (const auto& [at, amount] : amounts) element<T>(field, at) += amount;
+  for (const auto& [at, amount] : amounts) element(field, at) += amount;
 }
 
 template <typename T>
-void take(const std::vector<Place>& places, AnyBuffer& values, AnyBuffer& field, int number) {
+void take(const std::vector<Place>& places, Buffer<T> values, Buffer<T>& field, int number) {
   for (std::size_t k = 0; k < places.size(); ++k) {
-    T value = static_cast<T>(places[k].front().weight) * element<T>(field, places[k].front().at);
+    T value = static_cast<T>(places[k].front().weight) * element(field, places[k].front().at);
     for (std::size_t j = 1; j < places[k].size(); ++j) {
       const GridPoint& point = places[k][j];
       if (point.weight == 0) continue;
-      value = std::fma(static_cast<T>(point.weight), element<T>(field, point.at), value);
+      value = std::fma(static_cast<T>(point.weight), element(field, point.at), value);
     }
-    element<T>(values, {static_cast<std::int64_t>(k), number}) = value;
+    element(values, {static_cast<std::int64_t>(k), number}) = value;
+  }
+}
+
+/// Calls `act` with `buffer`, of f32 or f64, as a buffer of that type.
+template <typename Act>
+void with_type(const AnyBuffer& buffer, const Act& act) {
+  if (buffer.type() == Float(32)) {
+    Buffer<float> typed(buffer);
+    act(typed);
+  } else {
+    Buffer<double> typed(buffer);
+    act(typed);
   }
 }
 
@@ -90,20 +103,14 @@ void StepPlaces::add_to(Iteration& steps, const std::vector<ImageParam>& inputs)
 
 void StepPlaces::act(std::vector<AnyBuffer>& fields, int number) {
   for (Call& call : sources_) {
-    AnyBuffer& field = fields[call.field];
-    if (field.type() == Float(32)) {
-      add_parts<float>(call.places, call.values, field, number);
-    } else {
-      add_parts<double>(call.places, call.values, field, number);
-    }
+    with_type(fields[call.field], [&](auto& field) {
+      add_parts(call.places, std::remove_reference_t<decltype(field)>(call.values), field, number);
+    });
   }
   for (Call& call : receivers_) {
-    AnyBuffer& field = fields[call.field];
-    if (field.type() == Float(32)) {
-      take<float>(call.places, call.expected, field, number);
-    } else {
-      take<double>(call.places, call.expected, field, number);
-    }
+    with_type(fields[call.field], [&](auto& field) {
+      take(call.places, std::remove_reference_t<decltype(field)>(call.expected), field, number);
+    });
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/pipeline/func_graph.h"
 
 namespace mica::iterate {
 
@@ -50,17 +51,39 @@ std::shared_ptr<const FunctionData> FuncCopier::operator()(
   return copies_[func.get()] = std::move(copy);
 }
 
+void clear_directives(FunctionData& func) {
+  for (Definition& definition : func.definitions) {
+    definition.directives.clear();
+    definition.specializations.clear();
+  }
+}
+
+std::vector<Func> without_schedule(const std::vector<Func>& outputs, const FuncCopier::Finish& finish) {
+  // Wrappers go before anything is done with the copies: the user's Funcs share them.
+  FuncCopier copier([](const Expr&) { return std::nullopt; },
+                    [&](const std::shared_ptr<FunctionData>& copy, const FunctionData& original) {
+                      copy->wrappers.clear();
+                      clear_directives(*copy);
+                      if (finish) finish(copy, original);
+                    });
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const Func& output : outputs) functions.push_back(output.function());
+  for (const auto& func : collect_graph(functions).funcs) copier.require(func.get());
+  std::vector<Func> copies;
+  for (const auto& function : functions) {
+    copies.emplace_back(
+        std::const_pointer_cast<FunctionData>(copier(std::shared_ptr<const FunctionData>(function))));
+  }
+  return copies;
+}
+
 Expr without_directives(const Expr& e, const std::vector<Func>& funcs) {
   FuncCopier copier([](const Expr&) { return std::nullopt; },
                     [&](const std::shared_ptr<FunctionData>& copy, const FunctionData& original) {
                       const bool is_step = std::any_of(funcs.begin(), funcs.end(), [&](const Func& f) {
                         return f.function().get() == &original;
                       });
-                      if (!is_step) return;
-                      for (Definition& definition : copy->definitions) {
-                        definition.directives.clear();
-                        definition.specializations.clear();
-                      }
+                      if (is_step) clear_directives(*copy);
                     });
   for (const Func& f : funcs) copier.require(f.function().get());
   return copier(e);

@@ -43,6 +43,13 @@ class FuncCopier {
   std::map<const FunctionData*, std::shared_ptr<const FunctionData>> copies_;
 };
 
+void clear_directives(FunctionData& func);
+
+/// Copies of `outputs` and of all that they read, without their directives. `finish` as FuncCopier's, of
+/// copies that have none.
+std::vector<Func> without_schedule(const std::vector<Func>& outputs,
+                                   const FuncCopier::Finish& finish = {});
+
 /// `e` with `funcs` as they are without directives.
 Expr without_directives(const Expr& e, const std::vector<Func>& funcs);
 

@@ -82,9 +82,7 @@ void BoxCopier::copy(const AnyBuffer& from, const AnyBuffer& to, const Ranges& b
   for (const auto& [min, extent] : box) {
     if (extent < 1) return;
   }
-  Copy copy = copy_for(from);
-  AnyBuffer part = to.cropped(box);
-  copy.run.run(part, {.inputs = {{copy.from, from}}});
+  prepare(from, to, box).run();
 }
 
 void BoxCopier::copy_outside(const AnyBuffer& from, const AnyBuffer& to, const Ranges& inner) {

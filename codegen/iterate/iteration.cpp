@@ -8,6 +8,7 @@
 #include "codegen/iterate/field_buffers.h"
 #include "codegen/iterate/in_place_step.h"
 #include "codegen/iterate/iteration_state.h"
+#include "codegen/iterate/step_reach.h"
 #include "dsl/expr/names.h"
 
 namespace mica {
@@ -149,6 +150,7 @@ std::shared_ptr<Iteration::State> Iteration::State::scheduled_as(
   }
   same->reads = reads;
   same->periods = periods;
+  same->reach = reach;
   same->mark = mark;
   same->sources = sources;
   same->receivers = receivers;
@@ -299,10 +301,23 @@ Iteration& Iteration::apply(const Schedule& schedule, CallSite at) {
   return time_tile(schedule.steps, at);
 }
 
+namespace {
+
+void find_reach(Iteration::State& s) {
+  if (s.reach != nullptr || s.outputs.size() > 1) return;
+  std::vector<std::shared_ptr<const ImageData>> fields;
+  for (const Replacement& r : s.replacements) fields.push_back(r.field.data());
+  s.reach =
+      std::make_shared<const iterate::StepReach>(iterate::reach_of(s.outputs.front().func, fields));
+}
+
+}  // namespace
+
 Iteration& Iteration::add_at(const ImageParam& field, std::vector<Place> places, const AnyBuffer& series,
                              CallSite at) {
   (void)state_->field_number(field, at);
   state_->sources.emplace_back(field, places, series, at);
+  find_reach(*state_);
   return *this;
 }
 
@@ -310,6 +325,7 @@ Iteration& Iteration::record(const ImageParam& field, std::vector<Place> places,
                              CallSite at) {
   (void)state_->field_number(field, at);
   state_->receivers.emplace_back(field, places, values, at);
+  find_reach(*state_);
   return *this;
 }
 

@@ -20,6 +20,7 @@ namespace mica {
 namespace iterate {
 class BoxCopier;  // codegen/iterate/field_buffers.h
 class Condition;
+struct StepReach;        // codegen/iterate/step_reach.h
 struct TileForm;         // codegen/iterate/time_levels.h
 struct CompiledInPlace;  // codegen/iterate/in_place_step.h
 }  // namespace iterate
@@ -87,7 +88,9 @@ struct Iteration::State {
   std::vector<Output> outputs;
   std::shared_ptr<const iterate::StepReads> reads;
   iterate::Periods periods;  ///< of a step of one Func
-  std::string mark;          ///< of the algorithm, for checkpoints: 16 hexadecimal digits
+  /// Of a step of one Func, made by the first call of add_at or record.
+  std::shared_ptr<const iterate::StepReach> reach;
+  std::string mark;  ///< of the algorithm, for checkpoints: 16 hexadecimal digits
   std::vector<iterate::Sources> sources;
   std::vector<iterate::Receivers> receivers;
   std::vector<Callback> callbacks;

@@ -19,13 +19,7 @@ namespace {
 constexpr std::int64_t kFewPoints = std::int64_t{1} << 20;
 constexpr std::size_t kMostPatches = 16;
 /// A tile is worth patches of so small a part of what it computes, or of so few points.
-constexpr std::int64_t kSmallPart = 4, kNoPoints = std::int64_t{1} << 14;
-
-std::int64_t points_in(const Ranges& box) {
-  std::int64_t points = 1;
-  for (const auto& [min, extent] : box) points *= extent;
-  return points;
-}
+constexpr std::int64_t kSmallPart = 4, kAlways = std::int64_t{1} << 14;
 
 /// The smallest box around both; an empty one has no part in it.
 Ranges around(const Ranges& a, const Ranges& b) {
@@ -37,8 +31,6 @@ Ranges around(const Ranges& a, const Ranges& b) {
   }
   return both;
 }
-
-bool contains(const Ranges& outer, const Ranges& inner) { return around(outer, inner) == outer; }
 
 /// Where levels of a tile are computed.
 class Growth {
@@ -90,51 +82,44 @@ struct Group {
   std::vector<std::size_t> receiver_numbers;
 };
 
-Ranges level_of(const Group& group, const Growth& growth, int level) {
-  return around(growth.of_source(group.sources, level), growth.of_receiver(group.receivers, level));
-}
-
-Group together(Group a, const Group& b) {
-  a.sources = around(a.sources, b.sources);
-  a.receivers = around(a.receivers, b.receivers);
-  a.receiver_numbers.insert(a.receiver_numbers.end(), b.receiver_numbers.begin(),
-                            b.receiver_numbers.end());
-  return a;
+Ranges level_of(const Ranges& sources, const Ranges& receivers, const Growth& growth, int level) {
+  return around(growth.of_source(sources, level), growth.of_receiver(receivers, level));
 }
 
 /// Adds `one` to the group that grows least by it, or as a group of its own.
 void add(std::vector<Group>& groups, const Group& one, const Growth& growth) {
-  const auto first_level = [&](const Group& group) { return points_in(level_of(group, growth, 1)); };
+  const auto points = [&](const Ranges& sources, const Ranges& receivers) {
+    return points_in(level_of(sources, receivers, growth, 1));
+  };
   std::int64_t least =
       groups.size() < kMostPatches ? kFewPoints : std::numeric_limits<std::int64_t>::max();
   Group* nearest = nullptr;
   for (Group& group : groups) {
-    const std::int64_t more = first_level(together(group, one)) - first_level(group) - first_level(one);
+    const std::int64_t more =
+        points(around(group.sources, one.sources), around(group.receivers, one.receivers)) -
+        points(group.sources, group.receivers) - points(one.sources, one.receivers);
     if (more > least) continue;
     least = more;
     nearest = &group;
   }
-  if (nearest == nullptr) {
-    groups.push_back(one);
-  } else {
-    *nearest = together(std::move(*nearest), one);
-  }
+  if (nearest == nullptr) nearest = &groups.emplace_back();
+  nearest->sources = around(nearest->sources, one.sources);
+  nearest->receivers = around(nearest->receivers, one.receivers);
+  nearest->receiver_numbers.insert(nearest->receiver_numbers.end(), one.receiver_numbers.begin(),
+                                   one.receiver_numbers.end());
 }
 
-Patch patch_of(const Group& group, const Growth& growth, const Ranges& field, int steps) {
+Patch patch_of(const Group& group, const Growth& growth, int steps) {
   Patch patch;
   patch.receivers = group.receiver_numbers;
   patch.changed = growth.of_source(group.sources, steps);
-  for (int level = 1; level < steps; ++level) patch.computed.push_back(level_of(group, growth, level));
-  Ranges taken = group.receivers;
-  for (std::size_t d = 0; d < taken.size(); ++d) {
-    internal_check(contains({field[d]}, {taken[d]}), "a receiver lies outside of its field");
-  }
+  for (int level = 1; level < steps; ++level)
+    patch.computed.push_back(level_of(group.sources, group.receivers, growth, level));
   for (std::size_t level = 0; level < patch.computed.size(); ++level) {
     const bool is_last = level + 1 == patch.computed.size();
     const Ranges& reader = is_last ? patch.changed : patch.computed[level + 1];
     const Ranges read = reader.empty() ? reader : growth.read(reader);
-    patch.memory.push_back(around(around(patch.computed[level], read), taken));
+    patch.memory.push_back(around(around(patch.computed[level], read), group.receivers));
   }
   return patch;
 }
@@ -161,12 +146,10 @@ Patches find_patches(const Iteration::State& state, int steps, const std::vector
     return patches;
   };
   const Ranges field = ranges_of(fields.front());
-  std::vector<std::shared_ptr<const ImageData>> images;
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    images.push_back(state.replacements[f].field.data());
-    if (ranges_of(fields[f]) != field) return refuse("the fields have several boxes");
+  for (const AnyBuffer& other : fields) {
+    if (ranges_of(other) != field) return refuse("the fields have several boxes");
   }
-  const StepReach reach = reach_of(state.outputs.front().func, images);
+  const StepReach& reach = *state.reach;
   if (!reach.why.empty()) return refuse(reach.why);
   const std::string beyond = why_beyond(reach.edges, box, given.inputs, given.params);
   if (!beyond.empty()) return refuse(beyond);
@@ -186,38 +169,28 @@ Patches find_patches(const Iteration::State& state, int steps, const std::vector
   }
   std::int64_t again = 0;
   for (const Group& group : groups) {
-    patches.all.push_back(patch_of(group, growth, field, steps));
+    patches.all.push_back(patch_of(group, growth, steps));
     for (const Ranges& level : patches.all.back().computed) again += points_in(level);
   }
   const std::int64_t in_all = steps * points_in(box);
-  if (again <= kNoPoints || kSmallPart * again <= in_all) return patches;
+  if (again <= kAlways || kSmallPart * again <= in_all) return patches;
   patches.why = fmt::format(
       "around sources and receivers {} of the {} points of {} steps would be computed again, more than "
       "a "
       "quarter: give those that lie far from one another calls of add_at and record of their own, or "
-      "fewer steps at once",
+      "fewer "
+      "steps at once",
       again, in_all, steps);
   return patches;
 }
 
 Executable compile_for_patches(const Iteration::State& state, const Target& target) {
   const Func& original = state.outputs.front().func;
-  std::shared_ptr<FunctionData> copied;
-  FuncCopier copier([](const Expr&) { return std::nullopt; },
-                    [&](const std::shared_ptr<FunctionData>& copy, const FunctionData& of) {
-                      const bool is_step = &of == original.function().get();
-                      const bool is_inline =
-                          compute_place(of, is_step).kind == ComputePlace::Kind::Inline;
-                      for (Definition& definition : copy->definitions) {
-                        definition.directives.clear();
-                        definition.specializations.clear();
-                      }
-                      if (is_step) copied = copy;
-                      if (!is_step && !is_inline) Func(copy).compute_root();
-                    });
-  for (const auto& func : collect_graph({original.function()}).funcs) copier.require(func.get());
-  (void)copier(std::shared_ptr<const FunctionData>(original.function()));
-  Func step(copied);
+  Func step = without_schedule({original}, [&](const auto& copy, const FunctionData& of) {
+                if (&of == original.function().get()) return;
+                if (compute_place(of, false).kind != ComputePlace::Kind::Inline)
+                  Func(copy).compute_root();
+              }).front();
   const std::vector<Var> v = step.args();
   if (target.is_gpu() && v.size() == 1) step.gpu_tile(v[0], 128);
   if (target.is_gpu() && v.size() == 2) step.gpu_tile(v[0], v[1], 32, 4);
@@ -239,13 +212,12 @@ namespace iterate {
 
 PatchRuns::PatchRuns(const Iteration::State& state, const Iteration::State::Compiled& compiled,
                      Executable step, std::vector<Patch> patches, const std::vector<FieldRule>& rules,
-                     int steps, const FieldBuffers& fields)
+                     const FieldBuffers& fields)
     : state_(state),
       compiled_(compiled),
       step_(std::move(step)),
       patches_(std::move(patches)),
-      rules_(rules),
-      steps_(steps) {
+      rules_(rules) {
   for (const Patch& patch : patches_) {
     Levels& levels = memory_.emplace_back(patch.memory.size());
     for (std::size_t level = 0; level < levels.size(); ++level) {
@@ -255,7 +227,7 @@ PatchRuns::PatchRuns(const Iteration::State& state, const Iteration::State::Comp
         const AnyBuffer& field = fields.current(f);
         AnyBuffer& memory = levels[level][f];
         memory = AnyBuffer(field.type(), dense(patch.memory[level]));
-        if (contains(rules_[f].box, patch.memory[level])) continue;
+        if (is_inside(patch.memory[level], rules_[f].box)) continue;
         compiled_.copier->copy(field, memory, patch.memory[level]);
       }
     }
@@ -318,8 +290,8 @@ std::vector<LaterRun> PatchRuns::levels(const RunOptions& options, const CallSit
 std::vector<LaterRun> PatchRuns::last(const RunOptions& options, const std::vector<AnyBuffer>& next,
                                       const CallSite& at) const {
   std::vector<LaterRun> runs;
-  const auto before = static_cast<std::size_t>(steps_ - 1);
   for (std::size_t p = 0; p < patches_.size(); ++p) {
+    const std::size_t before = memory_[p].size();  // levels
     const Ranges& changed = patches_[p].changed;
     if (changed.empty()) continue;
     std::vector<AnyBuffer> outputs;
@@ -334,7 +306,7 @@ std::vector<LaterRun> PatchRuns::last(const RunOptions& options, const std::vect
             return in.buffer.defined() && in.buffer.storage() == from.storage();
           });
       if (is_older) continue;  // from before the tile: no source has changed it
-      runs.push_back({compiled_.copier->prepare(from, next[f], changed), steps_ - 1});
+      runs.push_back({compiled_.copier->prepare(from, next[f], changed), static_cast<int>(before)});
     }
   }
   return runs;

@@ -1,7 +1,7 @@
 // Sources and receivers in time tiles.
 //
 // A tile of several steps knows nothing of what happens between them. So the points around sources and
-// receivers, a patch, are computed step by step beside it, in memory of their own: there sources add,
+// receivers, a patch, are computed step by step before it, in memory of their own: there sources add,
 // and receivers take, after each step. What a source changed of the fields after the last step is then
 // computed once more, over what the tile stored:
 //
@@ -60,8 +60,7 @@ class PatchRuns {
  public:
   /// `rules` are those of a single step. Memory gets what keeps its values from `fields`.
   PatchRuns(const Iteration::State& state, const Iteration::State::Compiled& compiled, Executable step,
-            std::vector<Patch> patches, const std::vector<FieldRule>& rules, int steps,
-            const FieldBuffers& fields);
+            std::vector<Patch> patches, const std::vector<FieldRule>& rules, const FieldBuffers& fields);
 
   /// What computes all levels but the last from the fields that `options` names first, before a tile.
   [[nodiscard]] std::vector<LaterRun> levels(const RunOptions& options, const CallSite& at) const;
@@ -86,7 +85,6 @@ class PatchRuns {
   Executable step_;
   std::vector<Patch> patches_;
   std::vector<FieldRule> rules_;
-  int steps_;
   std::vector<Levels> memory_;  ///< by patch
 };
 

@@ -149,6 +149,7 @@ Sources::Sources(const ImageParam& field, const std::vector<Place>& places, cons
   std::int64_t q = 0;
   for (const auto& [point, parts] : by_point) {
     points_.push_back(point);
+    take_in(box_, point);
     for (std::size_t d = 0; d < point.size(); ++d) {
       points(static_cast<std::int64_t>(d), q) = static_cast<std::int32_t>(point[d]);
     }
@@ -160,12 +161,6 @@ Sources::Sources(const ImageParam& field, const std::vector<Place>& places, cons
   }
   at_ = points;
   from_ = from;
-}
-
-Ranges Sources::box() const {
-  Ranges box;
-  for (const auto& point : points_) take_in(box, point);
-  return box;
 }
 
 std::optional<Sources> Sources::those_in(const Ranges& box) const {
@@ -188,7 +183,11 @@ std::optional<Sources> Sources::those_in(const Ranges& box) const {
   };
   Sources some = *this;
   some.points_.clear();
-  for (const std::size_t q : kept) some.points_.push_back(points_[q]);
+  some.box_.clear();
+  for (const std::size_t q : kept) {
+    some.points_.push_back(points_[q]);
+    take_in(some.box_, points_[q]);
+  }
   some.at_ = columns(at_);
   some.from_ = columns(from_);
   some.weights_ = columns(weights_);
@@ -274,6 +273,7 @@ Receivers::Receivers(const ImageParam& field, const std::vector<Place>& places, 
   for (std::int64_t k = 0; k < count; ++k) {
     const Place& place = places[static_cast<std::size_t>(k)];
     for (std::size_t j = 0; j < place.size(); ++j) {
+      take_in(box_, place[j].at);
       for (int d = 0; d < field.dimensions(); ++d) {
         points(d, static_cast<std::int64_t>(j), k) =
             static_cast<std::int32_t>(place[j].at[static_cast<std::size_t>(d)]);
@@ -284,18 +284,13 @@ Receivers::Receivers(const ImageParam& field, const std::vector<Place>& places, 
   at_ = points;
 }
 
-Ranges Receivers::box() const {
-  Ranges box;
-  for (const Place& place : places_) {
-    for (const GridPoint& point : place) take_in(box, point.at);
-  }
-  return box;
-}
-
-void Receivers::check(const AnyBuffer& buffer, std::int64_t first_step, std::int64_t steps) const {
+void Receivers::check_inside(const AnyBuffer& buffer) const {
   for (const Place& place : places_) {
     for (const GridPoint& point : place) check_point(point.at, field_, buffer, where_);
   }
+}
+
+void Receivers::check(std::int64_t first_step, std::int64_t steps) const {
   const std::int64_t last = values_.min(1) + values_.extent(1) - 1;
   if (steps < 1 || (first_step >= values_.min(1) && first_step + steps - 1 <= last)) return;
   throw UserError(

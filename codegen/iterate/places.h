@@ -21,7 +21,7 @@ class Sources {
           const CallSite& at);
   [[nodiscard]] const ImageParam& field() const { return field_; }
   /// The smallest box around its grid points.
-  [[nodiscard]] Ranges box() const;
+  [[nodiscard]] const Ranges& box() const { return box_; }
   /// Those that write points of `box`; nothing if there are none.
   [[nodiscard]] std::optional<Sources> those_in(const Ranges& box) const;
   /// UserErrors at the line of the call: a grid point outside of `buffer`, or of the points `computed`
@@ -37,6 +37,7 @@ class Sources {
   AnyBuffer series_;
   SourceLocation where_;
   std::vector<std::vector<std::int64_t>> points_;
+  Ranges box_;
   AnyBuffer at_, from_, weights_;  ///< of each grid point: coordinates; places and their weights
   ImageParam at_input_, from_input_, weights_input_, series_input_;
 };
@@ -49,9 +50,11 @@ class Receivers {
             const CallSite& at);
   [[nodiscard]] const ImageParam& field() const { return field_; }
   /// The smallest box around its grid points.
-  [[nodiscard]] Ranges box() const;
-  /// UserErrors at the line of the call: a grid point outside of `buffer`, steps that `values` lacks.
-  void check(const AnyBuffer& buffer, std::int64_t first_step, std::int64_t steps) const;
+  [[nodiscard]] const Ranges& box() const { return box_; }
+  /// UserError at the line of the call for a grid point outside of `buffer`.
+  void check_inside(const AnyBuffer& buffer) const;
+  /// UserError at the line of the call for steps that `values` lacks.
+  void check(std::int64_t first_step, std::int64_t steps) const;
   /// What takes them, on a target.
   [[nodiscard]] Executable compile_for(const Target& target) const;
   /// What takes those of step() from the field in `buffer`, by what compile_for gave.
@@ -62,6 +65,7 @@ class Receivers {
   AnyBuffer values_;
   SourceLocation where_;
   std::vector<Place> places_;
+  Ranges box_;
   AnyBuffer at_, weights_;
   ImageParam at_input_, weights_input_, values_input_;
 };

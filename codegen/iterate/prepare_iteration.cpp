@@ -6,16 +6,9 @@
 namespace mica {
 namespace {
 
+using iterate::is_inside;
 using iterate::Ranges;
 using iterate::text_of;
-
-bool is_inside(const Ranges& inner, const Ranges& outer) {
-  for (std::size_t d = 0; d < inner.size(); ++d) {
-    if (inner[d].first < outer[d].first) return false;
-    if (inner[d].first + inner[d].second > outer[d].first + outer[d].second) return false;
-  }
-  return true;
-}
 
 /// The buffers of `results` for the outputs of `plan`, in their order.
 std::vector<AnyBuffer> outputs_of(const Iteration::State& state, const iterate::StepPlan& plan,

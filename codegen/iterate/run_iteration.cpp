@@ -31,7 +31,6 @@ class Run final : public RunningIteration {
         setup_(given.scheduled_as(state_)),
         done_(first_step),
         first_(first_step) {
-    setup_.check(state_.sources);
     steps_ = std::make_unique<iterate::StepRuns>(state_, setup_.compiled(), setup_.options(),
                                                  setup_.single(), setup_.tile(),
                                                  std::min(at_once, iterate::steps_between(state_)), at);
@@ -68,7 +67,7 @@ class Run final : public RunningIteration {
   void check(const Plan* until, std::int64_t steps, std::int64_t at_once,
              const std::string& what) const {
     for (const auto& receivers : state_.receivers) {
-      receivers.check(setup_.fields()[state_.field_number(receivers.field(), at_)], first_, steps);
+      receivers.check(first_, steps);
     }
     setup_.check_used(until);
     if (at_once == 0 || state_.tile_steps <= at_once) return;

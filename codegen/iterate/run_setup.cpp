@@ -195,6 +195,7 @@ RunSetup::RunSetup(Iteration::State& state, const std::vector<RunInput>& given, 
   const Plan& plan = compiled_.step.plan();
   boxes_ = stepped_boxes(state, plan, fields_, given_.inputs, given_.params, at);
   plan_single_step();
+  check_places(state);
 }
 
 void RunSetup::plan_single_step() {
@@ -358,10 +359,13 @@ bool RunSetup::has_lines(const Ranges& box, bool moves) const {
   return true;
 }
 
-void RunSetup::check(const std::vector<Sources>& all) const {
-  for (const Sources& sources : all) {
+void RunSetup::check_places(const Iteration::State& of) const {
+  for (const Sources& sources : of.sources) {
     const std::size_t f = state_->field_number(sources.field(), at_);
     sources.check_inside(fields_[f], single_.rules[f].box);
+  }
+  for (const Receivers& receivers : of.receivers) {
+    receivers.check_inside(fields_[state_->field_number(receivers.field(), at_)]);
   }
 }
 

@@ -49,8 +49,8 @@ class RunSetup {
   [[nodiscard]] std::unique_ptr<StepPlan> tile(bool moves = true) const;
   /// The same, whatever it says about the way that the levels are computed.
   [[nodiscard]] std::unique_ptr<StepPlan> tile(const Iteration::State::Tile& made) const;
-  /// UserErrors as Sources::check_inside.
-  void check(const std::vector<Sources>& all) const;
+  /// UserErrors as those of Sources::check_inside and Receivers::check_inside.
+  void check_places(const Iteration::State& of) const;
   /// UserError for an input or a Param that was given and that neither the step nor `until`, if there is
   /// one, uses.
   void check_used(const Plan* until) const;

@@ -139,7 +139,7 @@ class ReachFinder {
     const auto* compared = e.as<Compare>();
     const bool after = compared != nullptr && compared->op == CompareOp::Ge;
     const bool before = compared != nullptr && compared->op == CompareOp::Le;
-    if ((!after && !before) || !names_fields(compared->b)) return false;
+    if (!after && !before) return false;
     for (std::size_t d = 0; d < reader_->args.size(); ++d) {
       const auto offset = offset_from(compared->a, reader_->args[d]);
       if (!offset) continue;

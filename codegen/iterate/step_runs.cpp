@@ -69,7 +69,7 @@ StepRuns::StepRuns(const Iteration::State& state, const Iteration::State::Compil
   const StepPlan& plan = tile_->plan;
   if (plan.patches.empty()) return;
   patches_ = std::make_unique<PatchRuns>(state_, compiled_, plan.patch_step, plan.patches,
-                                         single_.plan.rules, plan.steps, buffers_);
+                                         single_.plan.rules, buffers_);
 }
 
 RunOptions StepRuns::options_now() const {
@@ -103,20 +103,16 @@ StepRuns::Move& StepRuns::move_on(Way& way) {
 
 std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
   auto move = std::make_unique<Move>();
-  std::vector<int> later;
-  const auto take = [&](const std::vector<LaterRun>& runs) {
-    for (const LaterRun& one : runs) {
-      move->runs.push_back(one.run);
-      later.push_back(one.later);
-    }
-  };
-  const bool is_tile = &way == tile_.get();
   RunOptions options = options_now();
-  RunOptions of_patches = options;
-  of_patches.params.push_back(number_of_step(0, at_));
-  if (is_tile && patches_ != nullptr) take(patches_->levels(of_patches, at_));
   options.params.insert(options.params.end(), way.plan.params.begin(), way.plan.params.end());
   options.params.push_back(number_of_step(0, at_));
+  std::vector<LaterRun> after;
+  if (&way == tile_.get() && patches_ != nullptr) {
+    std::vector<AnyBuffer> next;
+    for (std::size_t f = 0; f < state_.replacements.size(); ++f) next.push_back(buffers_.next(f));
+    move->runs = patches_->levels(options, at_);
+    after = patches_->last(options, next, at_);
+  }
   give_lines(way.plan, options.inputs);
   for (const StepPlan::Launch& launch : way.plan.launches) {
     std::vector<AnyBuffer> outputs;
@@ -124,41 +120,34 @@ std::unique_ptr<StepRuns::Move> StepRuns::make_move(const Way& way) const {
     std::vector<AnyBuffer*> pointers;
     for (AnyBuffer& output : outputs) pointers.push_back(&output);
     Executable run = launch.run;
-    move->runs.push_back(run.prepare(pointers, used_by(run, options), at_));
+    move->runs.push_back({run.prepare(pointers, used_by(run, options), at_)});
     if (way.plan.parts) move->outputs = std::move(outputs);
   }
-  later.resize(move->runs.size(), 0);
   if (way.plan.parts) move->options = options;
-  if (is_tile && patches_ != nullptr) {
-    std::vector<AnyBuffer> next;
-    for (std::size_t f = 0; f < state_.replacements.size(); ++f) next.push_back(buffers_.next(f));
-    take(patches_->last(of_patches, next, at_));
-  }
-  for (PreparedRun& run : places_after()) take({{std::move(run), way.plan.steps - 1}});
+  move->runs.insert(move->runs.end(), after.begin(), after.end());
+  add_places(*move, way.plan.steps - 1);
   for (std::size_t i = 0; i < move->runs.size(); ++i) {
-    if (move->runs[i].uses(*step_param().data())) move->timed.emplace_back(i, later[i]);
+    if (move->runs[i].run.uses(*step_param().data())) move->timed.push_back(i);
   }
   return move;
 }
 
-std::vector<PreparedRun> StepRuns::places_after() const {
-  std::vector<PreparedRun> runs;
+void StepRuns::add_places(Move& move, int later) const {
   const auto after = [&](const ImageParam& field) {
     return buffers_.next(state_.field_number(field, at_));
   };
   for (std::size_t i = 0; i < compiled_.sources.size(); ++i) {
     const Sources& sources = state_.sources[i];
-    runs.push_back(sources.prepare(compiled_.sources[i], after(sources.field())));
+    move.runs.push_back({sources.prepare(compiled_.sources[i], after(sources.field())), later});
   }
   for (std::size_t i = 0; i < compiled_.receivers.size(); ++i) {
     const Receivers& receivers = state_.receivers[i];
-    runs.push_back(receivers.prepare(compiled_.receivers[i], after(receivers.field())));
+    move.runs.push_back({receivers.prepare(compiled_.receivers[i], after(receivers.field())), later});
   }
-  return runs;
 }
 
 std::unique_ptr<StepRuns::Move> StepRuns::in_parts(const Way& way, const Move& move) const {
-  if (!way.plan.parts || move.runs.size() != 1 || move.runs.front().launches() != 1) return nullptr;
+  if (!way.plan.parts || move.runs.size() != 1 || move.runs.front().run.launches() != 1) return nullptr;
   const std::vector<Ranges> parts = way.plan.parts->of(ranges_of(move.outputs.front()));
   if (parts.size() < 3) return nullptr;  // of two either waits for both
   auto cut = std::make_unique<Move>();
@@ -168,16 +157,20 @@ std::unique_ptr<StepRuns::Move> StepRuns::in_parts(const Way& way, const Move& m
     std::vector<AnyBuffer*> pointers;
     for (AnyBuffer& output : outputs) pointers.push_back(&output);
     Executable run = way.plan.launches.front().run;
-    cut->runs.push_back(run.prepare(pointers, used_by(run, move.options), at_));
-    if (cut->runs.back().launches() != 1) return nullptr;
-    if (!move.timed.empty()) cut->timed.emplace_back(cut->runs.size() - 1, 0);
+    cut->runs.push_back({run.prepare(pointers, used_by(run, move.options), at_)});
+    if (cut->runs.back().run.launches() != 1) return nullptr;
+    if (!move.timed.empty()) cut->timed.push_back(cut->runs.size() - 1);
   }
   return cut;
 }
 
+void StepRuns::set_number(LaterRun& one, std::int64_t first) const {
+  one.run.set(number_of_step(first + one.later, at_));
+}
+
 void StepRuns::launch(Move& move, std::int64_t number) {
-  for (const auto& [i, later] : move.timed) move.runs[i].set(number_of_step(number + later, at_));
-  for (PreparedRun& run : move.runs) run.run(at_);
+  for (const std::size_t i : move.timed) set_number(move.runs[i], number);
+  for (LaterRun& one : move.runs) one.run.run(at_);
 }
 
 // ---- graphs ----------------------------------------------------------------------------------------
@@ -189,7 +182,7 @@ std::int64_t StepRuns::launch_graph(Way& way, std::int64_t done, std::int64_t mo
   if (moves == 0 || steps > most || graph.begin != buffers_.places()) return 0;
   bool whole = true;
   for (std::size_t m = 0; m < graph.period; ++m) {
-    for (PreparedRun& run : graph.moves[m]->runs) whole = run.use_in_graph() && whole;
+    for (LaterRun& one : graph.moves[m]->runs) whole = one.run.use_in_graph() && whole;
   }
   if (!whole) (void)fill(graph);
   std::size_t number = 0;
@@ -198,12 +191,13 @@ std::int64_t StepRuns::launch_graph(Way& way, std::int64_t done, std::int64_t mo
     const std::int64_t step = done + static_cast<std::int64_t>(m) * way.plan.steps;
     auto timed = move.timed.begin();
     for (std::size_t i = 0; i < move.runs.size(); ++i) {
-      if (timed != move.timed.end() && timed->first == i) {
-        move.runs[i].set(number_of_step(step + timed->second, at_));
-        move.runs[i].change_in(*graph.launches, number);
+      LaterRun& one = move.runs[i];
+      if (timed != move.timed.end() && *timed == i) {
+        set_number(one, step);
+        one.run.change_in(*graph.launches, number);
         ++timed;
       }
-      number += move.runs[i].launches();
+      number += one.run.launches();
     }
   }
   graph.launches->launch({});
@@ -228,8 +222,8 @@ void StepRuns::make_graph(Way& way, std::int64_t left) {
 
   if (compiled_.target.backend != Backend::Cuda) return;
   for (const Move* move : round) {
-    for (const PreparedRun& run : move->runs) {
-      if (const std::string why = run.why_no_graph({step_param().data().get()}); !why.empty()) {
+    for (const LaterRun& one : move->runs) {
+      if (const std::string why = one.run.why_no_graph({step_param().data().get()}); !why.empty()) {
         return note(way, why);
       }
     }
@@ -263,7 +257,7 @@ bool StepRuns::fill(Graph& graph) const {
   std::vector<std::size_t> before;
   for (Move* move : graph.moves) {
     if (graph.cut.empty()) {
-      for (PreparedRun& run : move->runs) run.add_to(*graph.launches);
+      for (LaterRun& one : move->runs) one.run.add_to(*graph.launches);
     } else {
       add_parts(*move, *graph.launches, before);
     }
@@ -278,7 +272,7 @@ void StepRuns::add_parts(Move& move, LaunchGraph& launches, std::vector<std::siz
     for (std::size_t other = r > 0 ? r - 1 : 0; other < std::min(r + 2, before.size()); ++other) {
       after.push_back(before[other]);
     }
-    move.runs[r].add_to(launches, after);
+    move.runs[r].run.add_to(launches, after);
     now.push_back(launches.size() - 1);
   }
   before = std::move(now);

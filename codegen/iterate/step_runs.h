@@ -84,10 +84,8 @@ class StepRuns {
  private:
   /// A step, or a tile of them, in one state of the fields' memory.
   struct Move {
-    std::vector<PreparedRun> runs;  ///< patches, the step, then sources and receivers
-    /// Those of `runs` whose launches depend on the step's number, and by how much that is after the
-    /// move's first.
-    std::vector<std::pair<std::size_t, int>> timed;
+    std::vector<LaterRun> runs;      ///< patches, the step, then sources and receivers
+    std::vector<std::size_t> timed;  ///< those of `runs` whose launches depend on the step's number
     /// Where its launch may be cut: what it was prepared with.
     RunOptions options = {};
     std::vector<AnyBuffer> outputs = {};
@@ -111,11 +109,13 @@ class StepRuns {
   };
 
   [[nodiscard]] std::unique_ptr<Move> make_move(const Way& way) const;
-  /// What sources and receivers do after a move.
-  [[nodiscard]] std::vector<PreparedRun> places_after() const;
+  /// Adds what sources and receivers do after the last step of a move.
+  void add_places(Move& move, int later) const;
   /// The same in parts; null where it is not cut.
   [[nodiscard]] std::unique_ptr<Move> in_parts(const Way& way, const Move& move) const;
   Move& move_on(Way& way);
+  /// Tells a run of a move which step it is, of the number of the move's first.
+  void set_number(LaterRun& one, std::int64_t first) const;
   void launch(Move& move, std::int64_t number);
   std::int64_t launch_graph(Way& way, std::int64_t done, std::int64_t most);
   void make_graph(Way& way, std::int64_t left);

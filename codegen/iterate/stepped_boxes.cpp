@@ -58,6 +58,20 @@ std::string text_of(const Ranges& ranges) {
   return text;
 }
 
+std::int64_t points_in(const Ranges& box) {
+  std::int64_t points = 1;
+  for (const auto& [min, extent] : box) points *= extent;
+  return points;
+}
+
+bool is_inside(const Ranges& inner, const Ranges& outer) {
+  for (std::size_t d = 0; d < inner.size(); ++d) {
+    if (inner[d].first < outer[d].first) return false;
+    if (inner[d].first + inner[d].second > outer[d].first + outer[d].second) return false;
+  }
+  return true;
+}
+
 Ranges ranges_of(const AnyBuffer& buffer) {
   Ranges ranges;
   for (const BufferDim& dim : buffer.dims()) ranges.emplace_back(dim.min, dim.extent);

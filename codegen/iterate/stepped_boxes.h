@@ -17,6 +17,8 @@ namespace mica::iterate {
 using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 Ranges ranges_of(const AnyBuffer& buffer);
+std::int64_t points_in(const Ranges& box);
+bool is_inside(const Ranges& inner, const Ranges& outer);
 /// "[0..9] x [-1..4]".
 std::string text_of(const Ranges& ranges);
 

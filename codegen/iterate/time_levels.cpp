@@ -169,10 +169,7 @@ class LevelMaker {
   /// Takes a copy of what the step reads, without its directives. Is it one that is not inline?
   bool take(const std::shared_ptr<FunctionData>& copy, const FunctionData& original,
             std::optional<std::size_t> level) {
-    for (Definition& definition : copy->definitions) {
-      definition.directives.clear();
-      definition.specializations.clear();
-    }
+    clear_directives(*copy);
     if (compute_place(original, false).kind == ComputePlace::Kind::Inline) return false;
     const auto same = [&](const auto& func) { return func.get() == &original; };
     tile_.producers.push_back({Func(copy), *std::find_if(funcs_.begin(), funcs_.end(), same), level,

@@ -156,26 +156,6 @@ std::int64_t Features::reach(std::size_t dim) const {
   return most;
 }
 
-std::vector<Func> without_schedule(const std::vector<Func>& outputs) {
-  // Wrappers go before anything is done with the copies: the user's Funcs share them.
-  iterate::FuncCopier copier([](const Expr&) { return std::nullopt; },
-                             [](const std::shared_ptr<FunctionData>& copy, const FunctionData&) {
-                               copy->wrappers.clear();
-                               for (Definition& definition : copy->definitions) {
-                                 definition.directives.clear();
-                                 definition.specializations.clear();
-                               }
-                             });
-  const auto functions = functions_of(outputs);
-  for (const auto& func : collect_graph(functions).funcs) copier.require(func.get());
-  std::vector<Func> copies;
-  for (const auto& function : functions) {
-    copies.emplace_back(
-        std::const_pointer_cast<FunctionData>(copier(std::shared_ptr<const FunctionData>(function))));
-  }
-  return copies;
-}
-
 Subject::Subject(std::vector<Func> outputs, std::vector<std::int64_t> extents, const Target& target,
                  const CallSite& at, std::optional<Stepping> stepping)
     : outputs_(std::move(outputs)),
@@ -207,7 +187,7 @@ Subject::Subject(std::vector<Func> outputs, std::vector<std::int64_t> extents, c
       throw UserError("tune: an extent is " + std::to_string(n) + ", and must be 1 at least", at);
     }
   }
-  features_ = features_of(without_schedule(outputs_), target_);
+  features_ = features_of(iterate::without_schedule(outputs_), target_);
 }
 
 std::int64_t Subject::points() const {
@@ -253,7 +233,7 @@ void Subject::set_outputs(const std::vector<AnyBuffer>& outputs, const CallSite&
 }
 
 std::vector<Func> Subject::scheduled(const TuneCandidate& candidate) const {
-  std::vector<Func> copies = without_schedule(outputs_);
+  std::vector<Func> copies = iterate::without_schedule(outputs_);
   if (candidate.recipe.empty()) return copies;
   // A schedule is put on each output, and takes those away that are on what it reads. What one output
   // has computed ahead stays so where another says nothing of it.

@@ -53,9 +53,6 @@ struct Features {
   [[nodiscard]] std::int64_t reach(std::size_t dim) const;
 };
 
-/// Copies of the Funcs and of all behind them, without directives.
-std::vector<Func> without_schedule(const std::vector<Func>& outputs);
-
 /// What the step of an Iteration is, beside its Funcs.
 struct Stepping {
   /// Without its callbacks, checkpoint, sources and receivers, which no trial may call or write.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "codegen/iterate/copy_funcs.h"
 #include "codegen/iterate/patches.h"
 #include "codegen/iterate/time_levels.h"
 #include "schedules/tune/graph_mark.h"
@@ -73,7 +74,7 @@ std::vector<std::int64_t> extents_of(const iterate::Ranges& box) {
 }
 
 std::shared_ptr<Iteration::State> bare(const Iteration::State& state) {
-  auto same = state.scheduled_as(without_schedule(state.funcs()), 1);
+  auto same = state.scheduled_as(iterate::without_schedule(state.funcs()), 1);
   same->sources.clear();
   same->receivers.clear();
   same->callbacks.clear();
@@ -114,7 +115,7 @@ TuneResult tune_steps(Iteration::State& state, const std::vector<RunInput>& fiel
   std::vector<RunInput> given = fields;
   given.insert(given.end(), options.inputs.begin(), options.inputs.end());
   const iterate::RunSetup setup(*plain, given, target, options.params, at);
-  setup.check(state.sources);
+  setup.check_places(state);
   const Subject subject = subject_of(state, plain, setup, at);
   const Wanted wanted{.subject = subject,
                       .mark = step_mark(state, setup.is_whole()),

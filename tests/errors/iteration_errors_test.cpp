@@ -112,6 +112,9 @@ TEST(IterationErrors, SourcesAndReceiversThatDoNotFit) {
   Iteration outside = Iteration({{h.u, h.next}});
   outside.add_at(h.u, {{{{3}}}, {{{20}}}}, series);
   EXPECT_THROW(outside.run({{h.u, ones(20)}}, 1, {.target = Target::host()}), UserError);
+  Iteration deaf = Iteration({{h.u, h.next}});
+  deaf.record(h.u, {{{{3}}}, {{{20}}}}, Buffer<float>(2, 10)).time_tile(2);
+  EXPECT_THROW(deaf.run({{h.u, ones(20)}}, 4, {.target = Target::host()}), UserError);
   Iteration beside = Iteration({{h.u, h.next}});
   beside.add_at(h.u, {{{{3}}}, {{{0}}}}, series);
   try {

@@ -1,6 +1,8 @@
 // Sources and receivers in time tiles: the fields and what is recorded have the bits of single steps.
+#include <cmath>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -202,6 +204,121 @@ TEST(TimeTilePlaces, ThroughFuncsBetweenAndOfSeveralFields) {
       EXPECT_EQ(c.notes_of(3, 8, target).find("sources and receivers"), std::string::npos);
     }
   }
+}
+
+TEST(TimeTilePlaces, ThroughAWrapperWithDirectivesOfItsOwn) {
+  const ImageParam u(Float(32), 2, "u");
+  Func flux("flux"), next("next");
+  flux(x, y) = 0.3F * u(x + 1, y) - 0.2F * u(x, y);
+  next(x, y) = u(x, y) + 0.1F * (flux(x, y) - flux(x, y - 1));
+  flux.in(next).compute_root();
+  Compared c{.pairs = {{u, next}}, .fields = {u}, .box = {{0, 120}, {0, 80}}};
+  c.sources = {{u, {{{{50, 40}}}}}};
+  for (const Target& target : all_targets()) (void)c.notes_of(2, 7, target);
+}
+
+// More points than a block has threads, and more parts of one of them than are summed where they are
+// added.
+TEST(TimeTilePlaces, SourcesOfManyPoints) {
+  constexpr int kPoints = 700, kParts = 9;
+  Compared c = rows();
+  const ImageParam& u = c.fields[0];
+  std::vector<Place> places;
+  for (int k = 0; k < kPoints; ++k) places.push_back({{{20 + k % 35, 30 + k / 35}, 0.01 * (k + 1)}});
+  for (int k = 0; k < kParts; ++k) places.push_back({{{50, 55}, 0.1 * (k + 1)}});
+  c.sources = {{u, places}};
+  for (const Target& target : all_targets()) (void)c.notes_of(2, 5, target);
+
+  const auto count = static_cast<std::int64_t>(places.size());
+  const Buffer<float> series(random_over(Float(32), {{0, count}, {0, 1}}, 3));
+  Func same("same");
+  same(x, y) = u(x, y);
+  for (const Target& target : all_targets()) {
+    const Buffer<float> before(random_over(Float(32), c.box, 7));
+    Buffer<float> after(before.copy());
+    Iteration({{u, same}}).add_at(u, places, series).run({{u, after}}, 1, {.target = target});
+    Buffer<float> expected(before.copy());
+    for (int k = 0; k < kPoints; ++k) {
+      expected(20 + k % 35, 30 + k / 35) +=
+          std::fma(static_cast<float>(0.01 * (k + 1)), series(k, 0), 0.0F);
+    }
+    float sum = 0;
+    for (int k = 0; k < kParts; ++k) {
+      sum = std::fma(static_cast<float>(0.1 * (k + 1)), series(kPoints + k, 0), sum);
+    }
+    expected(50, 55) += sum;
+    EXPECT_TRUE(same_bits(expected, after)) << to_string(target);
+  }
+}
+
+TEST(TimeTilePlaces, InThreadsOnFieldsOfTheirOwn) {
+  for (const Target& target : all_targets()) {
+    Compared c = rows();
+    const ImageParam& u = c.fields[0];
+    const auto iteration = [&] {
+      Iteration heat(c.pairs);
+      heat.add_at(u, {{{{60, 40}}}}, random_over(Float(32), {{0, 1}, {0, 9}}, 4));
+      return heat;
+    };
+    constexpr int kThreads = 3;
+    Iteration shared = iteration();
+    shared.time_tile(3);
+    std::vector<AnyBuffer> fields(kThreads);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      fields[static_cast<std::size_t>(t)] = random_over(Float(32), c.box, 50 + static_cast<unsigned>(t));
+      threads.emplace_back([&, t] {
+        shared.run({{u, fields[static_cast<std::size_t>(t)]}}, 9, {.target = target});
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (int t = 0; t < kThreads; ++t) {
+      AnyBuffer expected = random_over(Float(32), c.box, 50 + static_cast<unsigned>(t));
+      iteration().run({{u, expected}}, 9, {.target = target});
+      EXPECT_TRUE(same_bits(expected, fields[static_cast<std::size_t>(t)])) << to_string(target);
+    }
+  }
+}
+
+// Odd rows, extents of 1, and a step whose expression is deep and shares its parts.
+TEST(TimeTilePlaces, OnFieldsOfUnusualShapes) {
+  for (const Box& box : {Box{{0, 511}, {0, 7}}, Box{{0, 1}, {0, 40}}, Box{{5, 1}, {-2, 1}}}) {
+    const ImageParam u(Float(32), 2, "u");
+    const Func b = BoundaryConditions::repeat_edge(u);
+    Func next("next");
+    next(x, y) = 0.5F * u(x, y) + 0.25F * (b(x - 1, y) + b(x, y + 1));
+    Compared c{.pairs = {{u, next}}, .fields = {u}, .box = box};
+    const std::vector<std::int64_t> last{box[0].first + box[0].second - 1, box[1].first};
+    c.sources = {{u, {{{last}}}}};
+    c.receivers = {{u, {{{last}}}}};
+    for (const Target& target : all_targets()) (void)c.notes_of(2, 5, target);
+  }
+  const ImageParam u(Float(32), 1, "u");
+  Func next("next");
+  Expr e = u(x - 1) + u(x + 1);
+  for (int i = 0; i < 2000; ++i) e = 0.5F * e + 0.25F * min(e, u(x));
+  next(x) = e;
+  Compared deep{.pairs = {{u, next}}, .fields = {u}, .box = {{0, 300}}};
+  deep.sources = {{u, {{{{100}}}}}};
+  EXPECT_EQ(deep.notes_of(2, 4, Target::host()), "");
+}
+
+TEST(TimeTilePlaces, OfEightFields) {
+  std::vector<ImageParam> fields;
+  std::vector<Expr> values;
+  for (int f = 0; f < 8; ++f) fields.emplace_back(Float(32), 2, "u" + std::to_string(f));
+  for (int f = 0; f < 8; ++f) {
+    const ImageParam& other = fields[static_cast<std::size_t>((f + 1) % 8)];
+    values.push_back(0.9F * fields[static_cast<std::size_t>(f)](x, y) +
+                     0.05F * (other(x - 1, y) - other(x, y + 1)));
+  }
+  Func next("next");
+  next(x, y) = Tuple(values);
+  Compared c{.pairs = {}, .fields = fields, .box = {{0, 140}, {0, 60}}};
+  for (int f = 0; f < 8; ++f) c.pairs.emplace_back(fields[static_cast<std::size_t>(f)], next, f);
+  c.sources = {{fields[3], {{{{70, 30}}}}}};
+  c.receivers = {{fields[5], {{{{71, 31}}}}}};
+  for (const Target& target : all_targets()) (void)c.notes_of(2, 5, target);
 }
 
 TEST(TimeTilePlaces, DrawnAtRandom) {
