@@ -32,6 +32,7 @@ void schedule(TimeStep& step, const Target& target, const schedules::Parameters&
   const auto vec = static_cast<int>(parameter(p, "vec", 16 / bytes));
   if (!target.is_gpu()) {
     next.vectorize(x, 64 / bytes).parallel(next.args().back());
+    for (Func& other : step.others) other.vectorize(x, 64 / bytes).parallel(other.args().back());
     return;
   }
   const auto rows = static_cast<int>(parameter(p, "rows", 4));
@@ -39,19 +40,27 @@ void schedule(TimeStep& step, const Target& target, const schedules::Parameters&
   const auto threads_y = static_cast<int>(parameter(p, "threads_y", 8));
   const auto chunk = static_cast<int>(parameter(p, "chunk", 0));
   const auto shortest = static_cast<int>(parameter(p, "shortest", 0));
-  if (next.dimensions() == 2 && chunk == 0) {
-    next.gpu_tile(x, y, threads_x, threads_y).vectorize(x, vec).unroll(y, rows);
+  const auto tile = [&](Func& f) {
+    if (f.dimensions() == 2) {
+      f.gpu_tile(x, y, threads_x, threads_y).vectorize(x, vec).unroll(y, rows);
+    } else {
+      f.gpu_tile(x, y, z, threads_x, threads_y, 1).vectorize(x, vec).unroll(z, rows);
+    }
+  };
+  for (Func& other : step.others) tile(other);
+  if (chunk == 0) {
+    tile(next);
   } else if (next.dimensions() == 2) {
     next.gpu_tile(x, 32).vectorize(x, vec).march(y, chunk, shortest);
     if (parameter(p, "scatter", 1) != 0) next.scatter(y);
     if (const std::int64_t ahead = parameter(p, "ahead", 0); ahead > 0) {
-      for (const ImageParam& field : step.fields) {
+      const std::size_t own = step.fields.size() - step.others.size();
+      for (std::size_t f = 0; f < own; ++f) {
+        const ImageParam& field = step.fields[f];
         next.stage(field, MemoryType::Shared, LoadPolicy::AsyncCopy);
         next.pipeline(field, static_cast<int>(ahead));
       }
     }
-  } else if (chunk == 0) {
-    next.gpu_tile(x, y, z, threads_x, threads_y, 1).vectorize(x, vec).unroll(z, rows);
   } else {
     next.gpu_tile(x, y, threads_x, threads_y)
         .vectorize(x, vec)
@@ -217,6 +226,11 @@ std::vector<TimeCase> time_cases() {
     return schedules::Parameters{
         {"vec", vec}, {"chunk", chunk}, {"registers", registers}, {"ahead", ahead}};
   };
+  // Several values, whose sums are not cut.
+  const auto joint = [](int vec, int chunk, int threads_y = 1, int rows = 1) {
+    return schedules::Parameters{
+        {"vec", vec}, {"chunk", chunk}, {"threads_y", threads_y}, {"rows", rows}, {"scatter", 0}};
+  };
   return {
       {"7pt-f32",
        "star of radius 1",
@@ -310,6 +324,27 @@ std::vector<TimeCase> time_cases() {
        2,
        16384,
        {{1, {}}, {4, {}}, {8, {}}, {12, strip(4, 512, 168)}}},
+      {"staggered-2d-f32",
+       "pressure and two velocities, a Func each",
+       Float(32),
+       2,
+       8192,
+       {{1, {}},
+        {2, joint(4, 64)},
+        {4, joint(4, 128)},
+        {4, joint(2, 128)},
+        {6, joint(2, 128)},
+        {8, joint(2, 256)}}},
+      {"staggered-3d-f32",
+       "pressure and three velocities, a Func each",
+       Float(32),
+       3,
+       384,
+       {{1, {}},
+        {2, joint(2, 64, 12, 2)},
+        {2, joint(1, 64, 12, 4)},
+        {2, joint(2, 64, 8, 4)},
+        {3, joint(1, 64, 12, 4)}}},
       {"gray-scott-f32",
        "two fields, periodic",
        Float(32),

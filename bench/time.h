@@ -32,7 +32,8 @@ struct TimeCase {
 
 /// "7pt-f32", "7pt-f64", "27pt-f64", "13pt-f32", "5pt-f32", "5pt-f64", "9pt-box-f64", of fixed
 /// boundaries; "7pt-f32-repeat-edge", "5pt-f64-repeat-edge", "5pt-f32-constant-exterior";
-/// "7pt-f32-places" and "5pt-f32-places", with a source and receivers; "gray-scott-f32", periodic.
+/// "7pt-f32-places" and "5pt-f32-places", with a source and receivers; "staggered-2d-f32" and
+/// "staggered-3d-f32", of several Funcs; "gray-scott-f32", periodic.
 std::vector<TimeCase> time_cases();
 
 /// The step of the time case `name`, iterated as a variant says on `target`. UserError if there is no

@@ -101,6 +101,30 @@ TimeStep gray_scott() {
   return step;
 }
 
+/// Pressure in the middle of cells and velocities at their faces, a Func each: the new pressure is that
+/// of the new velocities (J. Virieux, Geophysics 51 (1986) 889-901).
+TimeStep staggered(int dimensions) {
+  const std::vector<Var> vars{x, y, z};
+  const std::vector<Expr> at(vars.begin(), vars.begin() + dimensions);
+  const ImageParam p(Float(32), dimensions, "p");
+  TimeStep step{Func("next"), {p}};
+  Expr pressure = p(at);
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    const std::string& along = vars[d].name();
+    const ImageParam v(Float(32), dimensions, "v" + along);
+    Func next("next_v" + along);
+    std::vector<Expr> after = at, before = at;
+    after[d] = after[d] + 1;
+    before[d] = before[d] - 1;
+    next(at) = v(at) - 0.2F * (p(after) - p(at));
+    pressure = pressure - 0.2F * (next(at) - next(before));
+    step.fields.push_back(v);
+    step.others.push_back(next);
+  }
+  step.next(at) = pressure;
+  return step;
+}
+
 /// "7pt-f32-repeat-edge": "7pt-f32" and what is read around its field.
 std::pair<std::string, Around> around_of(const std::string& name) {
   for (const auto& [ending, around] : {std::pair<std::string, Around>{"-repeat-edge", Around::Edge},
@@ -123,14 +147,20 @@ TimeStep make_time_step(const std::string& name) {
   if (plain == "5pt-f32") return star(Float(32), 2, 1, around);
   if (plain == "5pt-f64") return star(Float(64), 2, 1, around);
   if (plain == "9pt-box-f64") return box(Float(64), 2, around);
+  if (name == "staggered-2d-f32") return staggered(2);
+  if (name == "staggered-3d-f32") return staggered(3);
   internal_check(name == "gray-scott-f32", "a time case without a step");
   return gray_scott();
 }
 
 Iteration iteration_of(const TimeStep& step) {
   std::vector<Replacement> pairs;
-  for (std::size_t f = 0; f < step.fields.size(); ++f) {
+  const std::size_t own = step.fields.size() - step.others.size();
+  for (std::size_t f = 0; f < own; ++f) {
     pairs.emplace_back(step.fields[f], step.next, static_cast<int>(f));
+  }
+  for (std::size_t o = 0; o < step.others.size(); ++o) {
+    pairs.emplace_back(step.fields[own + o], step.others[o]);
   }
   return Iteration(pairs);
 }

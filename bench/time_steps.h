@@ -8,10 +8,12 @@
 
 namespace mica::bench {
 
-/// The step of a case, without a schedule, and the fields that it replaces.
+/// The step of a case, without a schedule, and the fields that it replaces: those of `next`, then one of
+/// each of the others.
 struct TimeStep {
   Func next;
   std::vector<ImageParam> fields;
+  std::vector<Func> others = {};
 };
 /// InternalError for a name that no case has.
 TimeStep make_time_step(const std::string& name);

@@ -1,5 +1,6 @@
 // Conditions of runs, and which of a run's arguments a pipeline uses.
 #include <algorithm>
+#include <cstdio>
 
 #include "codegen/compile.h"
 #include "codegen/iterate/copy_funcs.h"
@@ -69,6 +70,19 @@ std::uint64_t mark_of(const std::vector<std::shared_ptr<FunctionData>>& function
     }
   }
   return mark;
+}
+
+void warn_of_limits(Iteration::State& s, const std::vector<RunParam>& params) {
+  for (const auto& limit : s.limits) {
+    const Judgement now =
+        s.condition_for(limit.condition, Target::host(), limit.where)->evaluate({.params = params});
+    if (now.holds) continue;
+    std::fprintf(stderr,
+                 "warning: %s: the limit of stability %s does not hold: its left side is %g; the steps "
+                 "may grow without bounds\n",
+                 to_string(SourceLocation(limit.where)).c_str(), brief(limit.condition).c_str(),
+                 now.value);
+  }
 }
 
 }  // namespace mica::iterate

@@ -8,6 +8,7 @@
 #include "codegen/iterate/field_buffers.h"
 #include "codegen/iterate/in_place_step.h"
 #include "codegen/iterate/iteration_state.h"
+#include "codegen/iterate/joint_step.h"
 #include "codegen/iterate/step_reach.h"
 #include "dsl/expr/names.h"
 
@@ -215,7 +216,8 @@ Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)
   s.reads = std::make_shared<const iterate::StepReads>(s.funcs());
   std::vector<std::shared_ptr<const ImageData>> fields;
   for (const Replacement& r : s.replacements) fields.push_back(r.field.data());
-  if (s.outputs.size() == 1) s.periods = iterate::periods_of(s.outputs.front().func, fields);
+  const iterate::JointStep joint = iterate::joint_step(s, iterate::ReadFuncs::Inline);
+  if (joint.why.empty()) s.periods = iterate::periods_of(joint.func, fields);
   for (const Replacement& r : s.replacements) {
     const bool is_source = std::any_of(
         s.replacements.begin(), s.replacements.end(),
@@ -304,11 +306,12 @@ Iteration& Iteration::apply(const Schedule& schedule, CallSite at) {
 namespace {
 
 void find_reach(Iteration::State& s) {
-  if (s.reach != nullptr || s.outputs.size() > 1) return;
+  if (s.reach != nullptr) return;
+  const iterate::JointStep joint = iterate::joint_step(s, iterate::ReadFuncs::Inline);
+  if (!joint.why.empty()) return;  // which time_tile refuses
   std::vector<std::shared_ptr<const ImageData>> fields;
   for (const Replacement& r : s.replacements) fields.push_back(r.field.data());
-  s.reach =
-      std::make_shared<const iterate::StepReach>(iterate::reach_of(s.outputs.front().func, fields));
+  s.reach = std::make_shared<const iterate::StepReach>(iterate::reach_of(joint.func, fields));
 }
 
 }  // namespace

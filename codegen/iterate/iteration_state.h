@@ -20,6 +20,7 @@ namespace mica {
 namespace iterate {
 class BoxCopier;  // codegen/iterate/field_buffers.h
 class Condition;
+struct PatchStep;        // codegen/iterate/patches.h
 struct StepReach;        // codegen/iterate/step_reach.h
 struct TileForm;         // codegen/iterate/time_levels.h
 struct CompiledInPlace;  // codegen/iterate/in_place_step.h
@@ -63,7 +64,7 @@ struct Iteration::State {
     std::mutex compiling;  ///< guards the members below
     std::vector<Compiled> compiled;
     std::vector<std::shared_ptr<const Tile>> tiles;
-    std::vector<Executable> patch_steps;  ///< by target
+    std::vector<std::shared_ptr<const iterate::PatchStep>> patch_steps;
   };
   /// The step under a schedule that tuning found, for runs on a target over these boxes.
   struct Tuned {
@@ -87,8 +88,8 @@ struct Iteration::State {
   std::vector<Replacement> replacements;
   std::vector<Output> outputs;
   std::shared_ptr<const iterate::StepReads> reads;
-  iterate::Periods periods;  ///< of a step of one Func
-  /// Of a step of one Func, made by the first call of add_at or record.
+  iterate::Periods periods;  ///< of the joint step (codegen/iterate/joint_step.h)
+  /// Of the joint step, made by the first call of add_at or record.
   std::shared_ptr<const iterate::StepReach> reach;
   std::string mark;  ///< of the algorithm, for checkpoints: 16 hexadecimal digits
   std::vector<iterate::Sources> sources;
@@ -124,8 +125,9 @@ struct Iteration::State {
   [[nodiscard]] std::shared_ptr<const iterate::Condition> condition_for(const Expr& condition,
                                                                         const Target& target,
                                                                         const CallSite& at);
-  /// What computes patches (codegen/iterate/patches.h).
-  [[nodiscard]] Executable patch_step_for(const Target& target);
+  /// What computes patches (codegen/iterate/patches.h), of Funcs whose boxes are `apart` or one.
+  [[nodiscard]] std::shared_ptr<const iterate::PatchStep> patch_step_for(const Target& target,
+                                                                         bool apart);
   [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target,
                                                      const iterate::TileForm& form);
 };
@@ -155,6 +157,9 @@ class Condition {
  private:
   Executable run_;
 };
+
+/// Says on standard error which limits of stability do not hold.
+void warn_of_limits(Iteration::State& s, const std::vector<RunParam>& params);
 
 /// Of the structure, names and constants of all definitions that `functions` reach.
 std::uint64_t mark_of(const std::vector<std::shared_ptr<FunctionData>>& functions);

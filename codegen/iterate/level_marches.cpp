@@ -220,9 +220,10 @@ int asked_ahead(const TimeLevels& tile) {
 
 std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeLevels& tile,
                                       const std::vector<Func>& fields) {
-  const std::int64_t rows = rows_between_reads(state.outputs.front().func);
+  const Func step = joint_step(state, ReadFuncs::Inline).func;
+  const std::int64_t rows = rows_between_reads(step);
   const std::int64_t asked = registers_asked(state, tile, fields, rows);
-  const std::int64_t operations = arithmetic_in(collect_graph({state.outputs.front().func.function()}));
+  const std::int64_t operations = arithmetic_in(collect_graph({step.function()}));
   // Sums that are cut are of few rows: of five (radius 2, f32, four steps) they took 0.24 ms a step,
   // what was read before in registers 0.12.
   const bool scatters_first = rows <= kFewRows;

@@ -15,22 +15,12 @@ namespace mica {
 namespace iterate {
 namespace {
 
-/// Points for which a patch of its own is not worth its launches.
-constexpr std::int64_t kFewPoints = std::int64_t{1} << 20;
+/// Points for which a patch of its own is not worth its launches, and the part of the box that these are
+/// at most.
+constexpr std::int64_t kFewPoints = std::int64_t{1} << 20, kFewPart = 16;
 constexpr std::size_t kMostPatches = 16;
 /// A tile is worth patches of so small a part of what it computes, or of so few points.
 constexpr std::int64_t kSmallPart = 4, kAlways = std::int64_t{1} << 14;
-
-/// The smallest box around both; an empty one has no part in it.
-Ranges around(const Ranges& a, const Ranges& b) {
-  if (a.empty() || b.empty()) return a.empty() ? b : a;
-  Ranges both;
-  for (std::size_t d = 0; d < a.size(); ++d) {
-    const std::int64_t min = std::min(a[d].first, b[d].first);
-    both.emplace_back(min, std::max(a[d].first + a[d].second, b[d].first + b[d].second) - min);
-  }
-  return both;
-}
 
 /// Where levels of a tile are computed.
 class Growth {
@@ -44,6 +34,9 @@ class Growth {
   }
   [[nodiscard]] Ranges of_receiver(const Ranges& points, int level) const {
     return computed(points, steps_ - 1 - level);
+  }
+  [[nodiscard]] std::int64_t few_points() const {
+    return std::min(kFewPoints, points_in(box_) / kFewPart);
   }
   /// The points of the fields that so many computed ones read.
   [[nodiscard]] Ranges read(const Ranges& computed) const { return grown(computed, 1, field_); }
@@ -83,7 +76,7 @@ struct Group {
 };
 
 Ranges level_of(const Ranges& sources, const Ranges& receivers, const Growth& growth, int level) {
-  return around(growth.of_source(sources, level), growth.of_receiver(receivers, level));
+  return box_around(growth.of_source(sources, level), growth.of_receiver(receivers, level));
 }
 
 /// Adds `one` to the group that grows least by it, or as a group of its own.
@@ -92,19 +85,19 @@ void add(std::vector<Group>& groups, const Group& one, const Growth& growth) {
     return points_in(level_of(sources, receivers, growth, 1));
   };
   std::int64_t least =
-      groups.size() < kMostPatches ? kFewPoints : std::numeric_limits<std::int64_t>::max();
+      groups.size() < kMostPatches ? growth.few_points() : std::numeric_limits<std::int64_t>::max();
   Group* nearest = nullptr;
   for (Group& group : groups) {
     const std::int64_t more =
-        points(around(group.sources, one.sources), around(group.receivers, one.receivers)) -
+        points(box_around(group.sources, one.sources), box_around(group.receivers, one.receivers)) -
         points(group.sources, group.receivers) - points(one.sources, one.receivers);
     if (more > least) continue;
     least = more;
     nearest = &group;
   }
   if (nearest == nullptr) nearest = &groups.emplace_back();
-  nearest->sources = around(nearest->sources, one.sources);
-  nearest->receivers = around(nearest->receivers, one.receivers);
+  nearest->sources = box_around(nearest->sources, one.sources);
+  nearest->receivers = box_around(nearest->receivers, one.receivers);
   nearest->receiver_numbers.insert(nearest->receiver_numbers.end(), one.receiver_numbers.begin(),
                                    one.receiver_numbers.end());
 }
@@ -119,7 +112,7 @@ Patch patch_of(const Group& group, const Growth& growth, int steps) {
     const bool is_last = level + 1 == patch.computed.size();
     const Ranges& reader = is_last ? patch.changed : patch.computed[level + 1];
     const Ranges read = reader.empty() ? reader : growth.read(reader);
-    patch.memory.push_back(around(around(patch.computed[level], read), group.receivers));
+    patch.memory.push_back(box_around(box_around(patch.computed[level], read), group.receivers));
   }
   return patch;
 }
@@ -140,7 +133,7 @@ Patches find_patches(const Iteration::State& state, int steps, const std::vector
                      const Ranges& box, const RunOptions& given) {
   Patches patches;
   if (state.sources.empty() && state.receivers.empty()) return patches;
-  if (state.outputs.size() > 1) return patches;  // which the tile refuses
+  if (state.reach == nullptr) return patches;  // which the tile refuses
   const auto refuse = [&](const std::string& why) {
     patches.why = "sources and receivers act between single steps, and " + why;
     return patches;
@@ -184,40 +177,53 @@ Patches find_patches(const Iteration::State& state, int steps, const std::vector
   return patches;
 }
 
-Executable compile_for_patches(const Iteration::State& state, const Target& target) {
-  const Func& original = state.outputs.front().func;
-  Func step = without_schedule({original}, [&](const auto& copy, const FunctionData& of) {
-                if (&of == original.function().get()) return;
-                if (compute_place(of, false).kind != ComputePlace::Kind::Inline)
-                  Func(copy).compute_root();
-              }).front();
+PatchStep compile_for_patches(const Iteration::State& state, const Target& target, bool apart) {
+  const JointStep joint = joint_step(state, ReadFuncs::Inline);
+  PatchStep patch{.run = {}, .fields = joint.fields, .margins = {}, .apart = apart};
+  Func step = joint.func;
+  if (apart) {
+    TimeLevels one = make_time_levels(state, 1, {.apart = true}, ReadFuncs::Inline, state.tile_where);
+    patch.margins = one.margins;
+    step = one.computed;
+    for (TimeLevels::Producer& producer : one.producers) producer.func.compute_root();
+  } else {
+    step = without_schedule({joint.func}, [&](const auto& copy, const FunctionData& of) {
+             if (&of == joint.func.function().get()) return;
+             if (compute_place(of, false).kind != ComputePlace::Kind::Inline) Func(copy).compute_root();
+           }).front();
+  }
   const std::vector<Var> v = step.args();
   if (target.is_gpu() && v.size() == 1) step.gpu_tile(v[0], 128);
   if (target.is_gpu() && v.size() == 2) step.gpu_tile(v[0], v[1], 32, 4);
   if (target.is_gpu() && v.size() == 3) step.gpu_tile(v[0], v[1], v[2], 32, 2, 2);
-  return compile(step, target);
+  patch.run = compile(step, target);
+  return patch;
 }
 
 }  // namespace iterate
 
-Executable Iteration::State::patch_step_for(const Target& target) {
+std::shared_ptr<const iterate::PatchStep> Iteration::State::patch_step_for(const Target& target,
+                                                                           bool apart) {
   const std::lock_guard lock(code->compiling);
-  for (const Executable& known : code->patch_steps) {
-    if (known.target() == target) return known;
+  for (const auto& known : code->patch_steps) {
+    if (known->run.target() == target && known->apart == apart) return known;
   }
-  return code->patch_steps.emplace_back(iterate::compile_for_patches(*this, target));
+  return code->patch_steps.emplace_back(
+      std::make_shared<const iterate::PatchStep>(iterate::compile_for_patches(*this, target, apart)));
 }
 
 namespace iterate {
 
 PatchRuns::PatchRuns(const Iteration::State& state, const Iteration::State::Compiled& compiled,
-                     Executable step, std::vector<Patch> patches, const std::vector<FieldRule>& rules,
-                     const FieldBuffers& fields)
+                     std::shared_ptr<const PatchStep> step, std::vector<Patch> patches,
+                     const std::vector<FieldRule>& rules, const FieldBuffers& fields)
     : state_(state),
       compiled_(compiled),
       step_(std::move(step)),
       patches_(std::move(patches)),
       rules_(rules) {
+  Ranges box;
+  for (const std::size_t f : step_->fields) box = box_around(box, rules_[f].box);
   for (const Patch& patch : patches_) {
     Levels& levels = memory_.emplace_back(patch.memory.size());
     for (std::size_t level = 0; level < levels.size(); ++level) {
@@ -227,7 +233,7 @@ PatchRuns::PatchRuns(const Iteration::State& state, const Iteration::State::Comp
         const AnyBuffer& field = fields.current(f);
         AnyBuffer& memory = levels[level][f];
         memory = AnyBuffer(field.type(), dense(patch.memory[level]));
-        if (is_inside(patch.memory[level], rules_[f].box)) continue;
+        if (is_inside(patch.memory[level], box)) continue;
         compiled_.copier->copy(field, memory, patch.memory[level]);
       }
     }
@@ -250,11 +256,15 @@ LaterRun PatchRuns::step_from(const Levels& levels, std::size_t level,
   for (std::size_t f = 0; f < rules_.size(); ++f) {
     own.inputs[f].buffer = field_at(levels, level, f, options.inputs);
   }
+  for (std::size_t o = 0; o < step_->margins.size(); ++o) {
+    const std::size_t f = state_.outputs[o].fields.front();
+    (void)add_margins(step_->margins[o], rules_[f].box, ranges_of(own.inputs[f].buffer), own.params, at);
+  }
   std::vector<AnyBuffer> written;
-  for (const std::size_t f : state_.outputs.front().fields) written.push_back(outputs[f]);
+  for (const std::size_t f : step_->fields) written.push_back(outputs[f]);
   std::vector<AnyBuffer*> pointers;
   for (AnyBuffer& output : written) pointers.push_back(&output);
-  Executable step = step_;
+  Executable step = step_->run;
   return {step.prepare(pointers, used_by(step, own), at), static_cast<int>(level)};
 }
 

@@ -22,6 +22,7 @@
 #include "codegen/iterate/field_buffers.h"
 #include "codegen/iterate/iteration_state.h"
 #include "codegen/iterate/step_reach.h"
+#include "codegen/iterate/time_levels.h"
 #include "runtime/run/prepared_run.h"
 
 namespace mica::iterate {
@@ -47,7 +48,15 @@ Patches find_patches(const Iteration::State& state, int steps, const std::vector
                      const Ranges& box, const RunOptions& given);
 
 /// What computes patches: the step without its directives, in tiles of few points on a GPU.
-Executable compile_for_patches(const Iteration::State& state, const Target& target);
+struct PatchStep {
+  Executable run;
+  std::vector<std::size_t> fields;  ///< whose values it computes, in the order of its outputs
+  /// Of Funcs whose boxes are apart, by Func: where each computes in the first field that it replaces.
+  /// Elsewhere its fields stay what they are.
+  std::vector<Margins> margins;
+  bool apart = false;
+};
+PatchStep compile_for_patches(const Iteration::State& state, const Target& target, bool apart);
 
 /// A run that is a part of a tile, so many steps after the tile's first.
 struct LaterRun {
@@ -59,8 +68,9 @@ struct LaterRun {
 class PatchRuns {
  public:
   /// `rules` are those of a single step. Memory gets what keeps its values from `fields`.
-  PatchRuns(const Iteration::State& state, const Iteration::State::Compiled& compiled, Executable step,
-            std::vector<Patch> patches, const std::vector<FieldRule>& rules, const FieldBuffers& fields);
+  PatchRuns(const Iteration::State& state, const Iteration::State::Compiled& compiled,
+            std::shared_ptr<const PatchStep> step, std::vector<Patch> patches,
+            const std::vector<FieldRule>& rules, const FieldBuffers& fields);
 
   /// What computes all levels but the last from the fields that `options` names first, before a tile.
   [[nodiscard]] std::vector<LaterRun> levels(const RunOptions& options, const CallSite& at) const;
@@ -82,7 +92,7 @@ class PatchRuns {
 
   const Iteration::State& state_;
   const Iteration::State::Compiled& compiled_;
-  Executable step_;
+  std::shared_ptr<const PatchStep> step_;
   std::vector<Patch> patches_;
   std::vector<FieldRule> rules_;
   std::vector<Levels> memory_;  ///< by patch

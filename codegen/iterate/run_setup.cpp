@@ -10,7 +10,6 @@
 #include "codegen/iterate/level_marches.h"
 #include "codegen/iterate/time_levels.h"
 #include "dsl/expr/names.h"
-#include "dsl/expr/print.h"
 #include "dsl/expr/traverse.h"
 #include "runtime/run/evaluate.h"
 
@@ -194,6 +193,7 @@ RunSetup::RunSetup(Iteration::State& state, const std::vector<RunInput>& given, 
   keep_what_is_set();
   const Plan& plan = compiled_.step.plan();
   boxes_ = stepped_boxes(state, plan, fields_, given_.inputs, given_.params, at);
+  box_ = box_around(boxes_);
   plan_single_step();
   check_places(state);
 }
@@ -259,9 +259,14 @@ void RunSetup::keep_what_is_set() {
   }
 }
 
+bool RunSetup::is_box_of_all() const {
+  return std::all_of(boxes_.begin(), boxes_.end(), [&](const Ranges& box) { return box == box_; });
+}
+
 bool RunSetup::is_whole() const {
-  return std::all_of(fields_.begin(), fields_.end(),
-                     [&](const AnyBuffer& field) { return ranges_of(field) == boxes_.front(); });
+  return is_box_of_all() && std::all_of(fields_.begin(), fields_.end(), [&](const AnyBuffer& field) {
+           return ranges_of(field) == box_;
+         });
 }
 
 void RunSetup::note(const std::string& why) const {
@@ -273,7 +278,7 @@ bool RunSetup::has_whole_lines() const {
   return std::all_of(given_.inputs.begin(), given_.inputs.end(), [&](const RunInput& input) {
     const AnyBuffer& buffer = input.buffer;
     return buffer.dimensions() != fields_.front().dimensions() ||
-           in_lines(buffer.type(), ranges_of(buffer), boxes_.front()[0].first) == ranges_of(buffer);
+           in_lines(buffer.type(), ranges_of(buffer), box_[0].first) == ranges_of(buffer);
   });
 }
 
@@ -298,7 +303,7 @@ bool RunSetup::saves_tiles(int steps) const {
   const auto up = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
   const RowTiles row = row_tiles(state_->outputs.front().func);
   const std::int64_t first = fields_.front().min(0), points = fields_.front().extent(0);
-  const auto& [min, extent] = boxes_.front().front();
+  const auto& [min, extent] = box_.front();
   const std::int64_t beside = up((min - first) * steps, row.lanes) * row.lanes;
   const std::int64_t own = row.points - 2 * beside;
   if (own < 1) return false;
@@ -315,10 +320,10 @@ bool RunSetup::still_ends(int steps) const {
   const Ranges field = ranges_of(fields_.front());
   const bool same = std::all_of(fields_.begin(), fields_.end(),
                                 [&](const auto& other) { return ranges_of(other) == field; });
-  if (!may_have_still_ends(target_, field.size()) || !same) return false;
+  if (!may_have_still_ends(target_, field.size()) || !same || !is_box_of_all()) return false;
   if (!saves_tiles(steps) || !pays_to_begin_at_fields(steps)) return false;
   const auto [first, points] = field.front();
-  const auto& [min, extent] = boxes_.front().front();
+  const auto& [min, extent] = box_.front();
   const std::int64_t before = min - first, after = points - extent - before;
   const bool few = std::min(before, after) > 0 && std::max(before, after) <= kMost;
   const bool repeats = !state_->periods.repeats.empty() && state_->periods.repeats.front();
@@ -333,7 +338,7 @@ bool RunSetup::still_ends(int steps) const {
 }
 
 Ranges RunSetup::tile_box(bool still_ends) const {
-  Ranges box = boxes_.front();
+  Ranges box = box_;
   if (still_ends) box.front() = ranges_of(fields_.front()).front();
   return box;
 }
@@ -341,6 +346,7 @@ Ranges RunSetup::tile_box(bool still_ends) const {
 TileForm RunSetup::tile_form(int steps, bool moves) const {
   TileForm form{.whole = is_whole(), .still_ends = moves && still_ends(steps), .open = target_.is_gpu()};
   form.in_lines = has_lines(tile_box(form.still_ends), moves);
+  form.apart = !is_box_of_all();
   return form;
 }
 
@@ -391,8 +397,8 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
     return std::make_unique<StepPlan>(in_place(2));
   }
   if (state_->tile_steps < 2) return nullptr;
-  if (!repeats_whole()) return nullptr;
-  Patches patches = find_patches(*state_, state_->tile_steps, fields_, boxes_.front(), given_);
+  if (!has_tiles()) return nullptr;
+  Patches patches = find_patches(*state_, state_->tile_steps, fields_, box_, given_);
   if (!patches.why.empty()) {
     note(patches.why);
     return nullptr;
@@ -402,29 +408,38 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
   std::unique_ptr<StepPlan> plan = tile(*made);
   if (plan != nullptr && !patches.all.empty()) {
     plan->patches = std::move(patches.all);
-    plan->patch_step = state_->patch_step_for(target_);
+    plan->patch_step = state_->patch_step_for(target_, !is_box_of_all());
   }
   return plan;
 }
 
-bool RunSetup::repeats_whole() const {
+bool RunSetup::has_tiles() const {
   const std::vector<bool>& repeats = state_->periods.repeats;
   for (std::size_t d = 0; d < repeats.size(); ++d) {
+    const auto is_whole_in = [&](const Ranges& points) { return points[d] == box_[d]; };
     const bool whole =
-        !repeats[d] || std::all_of(fields_.begin(), fields_.end(), [&](const auto& field) {
-          return ranges_of(field)[d] == boxes_.front()[d];
-        });
+        !repeats[d] || (std::all_of(boxes_.begin(), boxes_.end(), is_whole_in) &&
+                        std::all_of(fields_.begin(), fields_.end(),
+                                    [&](const auto& field) { return is_whole_in(ranges_of(field)); }));
     if (whole) continue;
     note("in dimension " + std::to_string(d) +
          " the fields repeat, and the step computes other points than all that each of them has");
+    return false;
+  }
+  for (std::size_t f = 0; f < fields_.size() && !is_box_of_all(); ++f) {
+    const Ranges field = ranges_of(fields_[f]);
+    if (field.size() != box_.size() || is_inside(box_, field)) continue;
+    note("the step's Funcs compute points of " + text_of(box_) + ", of which " +
+         state_->replacements[f].field.name() + " has " + text_of(field) +
+         " alone: give the fields one box");
     return false;
   }
   return true;
 }
 
 std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) const {
-  if (!repeats_whole()) return nullptr;
-  const std::string why = why_beyond(made.levels.edges, boxes_.front(), given_.inputs, given_.params);
+  if (!has_tiles()) return nullptr;
+  const std::string why = why_beyond(made.levels.edges, box_, given_.inputs, given_.params);
   if (!why.empty()) {
     note(why);
     return nullptr;
@@ -444,7 +459,7 @@ std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) con
   tile->rules = single_.rules;
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     tile->launches.front().fields.push_back(f);
-    tile->rules[f] = {.output = static_cast<int>(f), .box = box, .with_still = still};
+    tile->rules[f] = {.output = static_cast<int>(f), .box = box, .with_still = still || made.form.apart};
     // What lies outside of a field that takes another's values is that one's, after as many steps.
     std::size_t from = f;
     for (int n = 0; n < tile->steps && state_->replacements[from].input; ++n) {
@@ -452,21 +467,14 @@ std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) con
     }
     tile->rules[f].outside = static_cast<int>(from);
   }
-  const auto& margins = made.levels.margins;
-  const AnyBuffer& first = fields_[state_->outputs.front().fields.front()];
-  Ranges field = ranges_of(first);
-  if (tile->lines_from) field = in_lines(first.type(), field, *tile->lines_from);
-  for (std::size_t d = 0; d < margins.size(); ++d) {
-    const auto& [min, extent] = boxes_.front()[d];
-    const std::int64_t before = min - field[d].first;
-    const std::int64_t after = field[d].second - extent - before;
-    if (std::max(before, after) > TimeLevels::kWidestMargin) {
-      note("more than " + std::to_string(TimeLevels::kWidestMargin) +
-           " points keep their values beside the box");
+  for (std::size_t o = 0; o < made.levels.margins.size(); ++o) {
+    const AnyBuffer& first = fields_[state_->outputs[o].fields.front()];
+    Ranges field = ranges_of(first);
+    if (tile->lines_from) field = in_lines(first.type(), field, *tile->lines_from);
+    if (!add_margins(made.levels.margins[o], boxes_[o], field, tile->params, at_)) {
+      note("more than " + std::to_string(kWidestMargin) + " points keep their values beside the box");
       return nullptr;
     }
-    tile->params.emplace_back(margins[d].first, before, at_);
-    tile->params.emplace_back(margins[d].second, after, at_);
   }
   return tile;
 }
@@ -475,19 +483,6 @@ std::int64_t steps_between(const Iteration::State& state) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const auto& callback : state.callbacks) least = std::min(least, callback.every);
   return state.checkpoint ? std::min(least, state.checkpoint->every) : least;
-}
-
-void warn_of_limits(Iteration::State& s, const std::vector<RunParam>& params) {
-  for (const auto& limit : s.limits) {
-    const Judgement now =
-        s.condition_for(limit.condition, Target::host(), limit.where)->evaluate({.params = params});
-    if (now.holds) continue;
-    std::fprintf(stderr,
-                 "warning: %s: the limit of stability %s does not hold: its left side is %g; the steps "
-                 "may grow without bounds\n",
-                 to_string(SourceLocation(limit.where)).c_str(), brief(limit.condition).c_str(),
-                 now.value);
-  }
 }
 
 }  // namespace mica::iterate

@@ -38,6 +38,11 @@ class RunSetup {
   [[nodiscard]] const RunOptions& options() const { return given_; }
   /// The points that a step computes, by output.
   [[nodiscard]] const std::vector<Ranges>& boxes() const { return boxes_; }
+  /// The smallest box around them, which tiles compute; of Funcs of several numbers of dimensions, which
+  /// have no tiles, the first.
+  [[nodiscard]] const Ranges& box() const { return box_; }
+  /// Is it that of each Func?
+  [[nodiscard]] bool is_box_of_all() const;
   /// Does a step compute all points of each field?
   [[nodiscard]] bool is_whole() const;
   /// What the code of so many steps at once may take for granted. `moves` as of tile.
@@ -73,10 +78,10 @@ class RunSetup {
   [[nodiscard]] bool has_lines(const Ranges& box, bool moves) const;
   /// Are all rows whole lines from the stepped box's first point on?
   [[nodiscard]] bool has_whole_lines() const;
-  /// Are all points computed along the dimensions in which the step repeats? If not, says so.
-  [[nodiscard]] bool repeats_whole() const;
+  /// Are all points computed along the dimensions in which the step repeats, and has each field those
+  /// of all boxes? If not, says so.
+  [[nodiscard]] bool has_tiles() const;
   void note(const std::string& why) const;
-
   Iteration::State* state_;
   Target target_;
   CallSite at_;
@@ -85,6 +90,7 @@ class RunSetup {
   std::vector<AnyBuffer> fields_;
   RunOptions given_;
   std::vector<Ranges> boxes_;
+  Ranges box_;
   StepPlan single_;
 };
 
@@ -96,8 +102,5 @@ std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration:
 
 /// Steps after which a callback or a checkpoint is due at the earliest.
 std::int64_t steps_between(const Iteration::State& state);
-
-/// Says on standard error which limits of stability do not hold.
-void warn_of_limits(Iteration::State& s, const std::vector<RunParam>& params);
 
 }  // namespace mica::iterate

@@ -270,13 +270,15 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
 
 std::string make_levels(const Iteration::State& state, TileForm form, const Target& target,
                         TimeLevels& tile, const std::function<void(const Func& last)>& make) {
-  tile = make_time_levels(state, state.tile_steps, form, state.tile_where);
+  // Threads of a GPU have no memory to spare for what other Funcs of the step read.
+  const ReadFuncs read = target.is_gpu() ? ReadFuncs::Inline : ReadFuncs::Kept;
+  tile = make_time_levels(state, state.tile_steps, form, read, state.tile_where);
   std::string why;
   if (!tile.edges.empty()) {
     why = schedule_levels(state, tile, target, form.in_lines, make, Otherwise::Nothing);
     if (why.empty()) return {};
     form.open = false;  // one after the other, levels read as the step does
-    tile = make_time_levels(state, state.tile_steps, form, state.tile_where);
+    tile = make_time_levels(state, state.tile_steps, form, read, state.tile_where);
   }
   const std::string other = schedule_levels(state, tile, target, form.in_lines, make);
   return other.empty() || why.empty() ? other : why;
@@ -299,7 +301,8 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
                                                                          const iterate::TileForm& form) {
   const std::lock_guard lock(code->compiling);
   std::vector<std::shared_ptr<const Tile>>& tiles = code->tiles;
-  const std::vector<Schedule> schedules{outputs.front().func.schedule()};
+  std::vector<Schedule> schedules;
+  for (const Output& output : outputs) schedules.push_back(output.func.schedule());
   std::erase_if(tiles, [&](const auto& tile) {
     return tile->steps != tile_steps || (tile->target == target && tile->schedules != schedules);
   });

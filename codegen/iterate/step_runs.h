@@ -54,7 +54,7 @@ struct StepPlan {
   std::optional<std::int64_t> lines_from = {};
   /// What is computed step by step beside it, by `patch_step`.
   std::vector<Patch> patches = {};
-  Executable patch_step = {};
+  std::shared_ptr<const PatchStep> patch_step = {};
   /// How its only launch is cut in graphs; nothing: it is not.
   std::optional<Parts> parts = {};
 };

@@ -72,6 +72,25 @@ bool is_inside(const Ranges& inner, const Ranges& outer) {
   return true;
 }
 
+Ranges box_around(const Ranges& a, const Ranges& b) {
+  if (a.empty() || b.empty()) return a.empty() ? b : a;
+  Ranges both;
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    const std::int64_t min = std::min(a[d].first, b[d].first);
+    both.emplace_back(min, std::max(a[d].first + a[d].second, b[d].first + b[d].second) - min);
+  }
+  return both;
+}
+
+Ranges box_around(const std::vector<Ranges>& boxes) {
+  Ranges all = boxes.front();
+  for (const Ranges& box : boxes) {
+    if (box.size() != all.size()) return boxes.front();
+    all = box_around(all, box);
+  }
+  return all;
+}
+
 Ranges ranges_of(const AnyBuffer& buffer) {
   Ranges ranges;
   for (const BufferDim& dim : buffer.dims()) ranges.emplace_back(dim.min, dim.extent);

@@ -19,6 +19,10 @@ using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 Ranges ranges_of(const AnyBuffer& buffer);
 std::int64_t points_in(const Ranges& box);
 bool is_inside(const Ranges& inner, const Ranges& outer);
+/// The smallest box around both; an empty one has no part in it.
+Ranges box_around(const Ranges& a, const Ranges& b);
+/// The smallest around all of one number of dimensions, else the first.
+Ranges box_around(const std::vector<Ranges>& boxes);
 /// "[0..9] x [-1..4]".
 std::string text_of(const Ranges& ranges);
 

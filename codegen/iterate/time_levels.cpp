@@ -37,12 +37,14 @@ void define(Func& func, const std::vector<Expr>& args, const std::vector<Expr>& 
 
 class LevelMaker {
  public:
-  LevelMaker(const Iteration::State& state, TimeLevels& tile, const TileForm& form)
+  LevelMaker(const Iteration::State& state, const JointStep& joint, TimeLevels& tile,
+             const TileForm& form)
       : state_(state),
-        step_func_(state.outputs.front().func.function()),
+        joint_(joint),
+        step_func_(joint.func.function()),
         tile_(tile),
         form_(form),
-        opened_(form.open ? open_edges(state.outputs.front().func) : std::nullopt),
+        opened_(form.open ? open_edges(joint.func) : std::nullopt),
         holds_(!form.whole || state.periods.any() || opened_),
         funcs_(collect_graph({step_func_}).funcs),
         still_(
@@ -78,9 +80,7 @@ class LevelMaker {
     const std::vector<Expr> args = args_of(*step_func_);
     std::vector<Expr> kept;
     for (std::size_t v = 0; v < values.size(); ++v) {
-      const std::size_t field = state_.outputs.front().fields[v];
-      const Expr inside = form_.whole ? Expr() : stepped(args, args.size());
-      kept.push_back(inside.defined() ? select(inside, values[v], now_[field](args)) : values[v]);
+      kept.push_back(form_.whole ? values[v] : kept_outside(values[v], v, args, args.size()));
     }
     define(level, args, kept);
     tile_.levels.push_back(level);
@@ -92,37 +92,48 @@ class LevelMaker {
       } else if (kept.size() == 1) {
         next[f] = [level](const std::vector<Expr>& at) { return Expr(level(at)); };
       } else {
-        next[f] = [level, e = r.element](const std::vector<Expr>& at) { return Expr(level(at)[e]); };
+        next[f] = [level, v = value_of(f)](const std::vector<Expr>& at) { return Expr(level(at)[v]); };
       }
     }
     now_ = std::move(next);
   }
 
-  /// The last step, over the stepped box alone or, where its ends are still, beside it.
+  /// The last step, over the stepped box alone or, where its ends are still, beside it; of boxes that
+  /// are apart, over what lies around them.
   void finish(int number) {
     const std::vector<Expr> args = args_of(*step_func_);
     std::vector<Expr> values = values_of(number);
-    if (form_.still_ends) {
-      for (std::size_t v = 0; v < values.size(); ++v) {
-        values[v] = select(stepped(args, 1), values[v], now_[state_.outputs.front().fields[v]](args));
-      }
-      tile_.last.function()->still_ends = form_.still_ends;
+    tile_.last.function()->still_ends = form_.still_ends;
+    for (std::size_t v = 0; v < values.size() && (form_.still_ends || form_.apart); ++v) {
+      values[v] = kept_outside(values[v], v, args, form_.apart ? args.size() : 1);
     }
     define(tile_.computed, args, values);
-    for (const Replacement& r : state_.replacements) {
+    for (std::size_t f = 0; f < state_.replacements.size(); ++f) {
+      const Replacement& r = state_.replacements[f];
       if (r.input) {
         tile_.direct.push_back(now_[state_.field_number(*r.input, r.where)](args));
         tile_.kept.push_back(tile_.direct.back());
         continue;
       }
-      tile_.direct.push_back(values[static_cast<std::size_t>(r.element)]);
+      const int v = value_of(f);
+      tile_.direct.push_back(values[static_cast<std::size_t>(v)]);
       tile_.kept.push_back(values.size() == 1 ? Expr(tile_.computed(args))
-                                              : Expr(tile_.computed(args)[r.element]));
+                                              : Expr(tile_.computed(args)[v]));
     }
     define(tile_.last, args, tile_.direct);
   }
 
  private:
+  /// Which of the step's values field `f` gets.
+  [[nodiscard]] int value_of(std::size_t f) const {
+    return static_cast<int>(std::find(joint_.fields.begin(), joint_.fields.end(), f) -
+                            joint_.fields.begin());
+  }
+  /// Value `v` of the step within its box along the first `dims` dimensions, else what it was.
+  Expr kept_outside(const Expr& value, std::size_t v, const std::vector<Expr>& args, std::size_t dims) {
+    const Expr inside = stepped(args, dims, form_.apart ? joint_.outputs[v] : 0);
+    return inside.defined() ? select(inside, value, now_[joint_.fields[v]](args)) : value;
+  }
   /// The step's values, read from the fields as they are now.
   std::vector<Expr> values_of(int number) {
     const auto read = [&](const Expr& e) -> std::optional<Expr> {
@@ -263,31 +274,35 @@ class LevelMaker {
     return args;
   }
 
-  /// The stepped box along the first `dims` dimensions; undefined where all of them repeat. Bounds that
-  /// name the field's extents: passes take the box for the longer part of each loop.
-  Expr stepped(const std::vector<Expr>& args, std::size_t dims) {
-    if (tile_.margins.empty()) {
+  /// The box of the step's Func number `output` along the first `dims` dimensions; undefined where all
+  /// of them repeat. Bounds that name the field's extents: passes take the box for the longer part of
+  /// each loop.
+  Expr stepped(const std::vector<Expr>& args, std::size_t dims, std::size_t output) {
+    tile_.margins.resize(form_.apart ? state_.outputs.size() : 1);
+    Margins& margins = tile_.margins[output];
+    if (margins.empty()) {
       for (const std::string& name : step_func_->args) {
-        tile_.margins.emplace_back(Param<std::int32_t>("kept before " + name),
-                                   Param<std::int32_t>("kept after " + name));
+        margins.emplace_back(Param<std::int32_t>("kept before " + name),
+                             Param<std::int32_t>("kept after " + name));
       }
     }
-    const ImageParam& field = state_.replacements[state_.outputs.front().fields.front()].field;
+    const ImageParam& field = state_.replacements[state_.outputs[output].fields.front()].field;
     Expr all;
     for (std::size_t d = 0; d < dims; ++d) {
       if (repeats(static_cast<int>(d))) continue;
       const auto points = [&](const Param<std::int32_t>& margin) {
-        return clamp(Expr(margin), 0, TimeLevels::kWidestMargin);
+        return clamp(Expr(margin), 0, kWidestMargin);
       };
       const auto dim = field.dim(static_cast<int>(d));
-      const Expr one = args[d] >= dim.min() + points(tile_.margins[d].first) &&
-                       args[d] <= dim.max() - points(tile_.margins[d].second);
+      const Expr one = args[d] >= dim.min() + points(margins[d].first) &&
+                       args[d] <= dim.max() - points(margins[d].second);
       all = all.defined() ? all && one : one;
     }
     return all;
   }
 
   const Iteration::State& state_;
+  const JointStep& joint_;
   std::shared_ptr<FunctionData> step_func_;
   TimeLevels& tile_;
   TileForm form_;
@@ -319,42 +334,60 @@ bool may_have_still_ends(const Target& target, std::size_t dimensions) {
   return target.is_gpu() && dimensions > 2;
 }
 
+bool add_margins(const Margins& margins, const Ranges& box, const Ranges& field,
+                 std::vector<RunParam>& params, const CallSite& at) {
+  for (std::size_t d = 0; d < margins.size(); ++d) {
+    const auto& [min, extent] = box[d];
+    const std::int64_t before = min - field[d].first;
+    const std::int64_t after = field[d].second - extent - before;
+    if (std::max(before, after) > kWidestMargin) return false;
+    params.emplace_back(margins[d].first, static_cast<std::int32_t>(before), at);
+    params.emplace_back(margins[d].second, static_cast<std::int32_t>(after), at);
+  }
+  return true;
+}
+
 TileForm usual_form(const Iteration::State& state, const Target& target) {
   const std::size_t dimensions = state.outputs.front().func.args().size();
   TileForm form{.whole = state.periods.any(), .in_lines = true, .open = target.is_gpu()};
-  if (const auto opened = form.open ? open_edges(state.outputs.front().func) : std::nullopt) {
+  const JointStep joint = joint_step(state, ReadFuncs::Inline);
+  const auto opened = form.open && joint.why.empty() ? open_edges(joint.func) : std::nullopt;
+  if (opened) {
     std::set<std::size_t> along;
     for (const OpenedEdge& edge : opened->edges) along.insert(edge.dimension);
     form.whole = form.whole || along.size() == dimensions;
     form.in_lines = !form.whole;
   }
-  if (may_have_still_ends(target, dimensions) && !form.whole) form.still_ends = true;
+  form.apart = state.outputs.size() > 1 && !form.whole;
+  if (may_have_still_ends(target, dimensions) && !form.whole && !form.apart) form.still_ends = true;
   return form;
 }
 
 TimeLevels make_time_levels(const Iteration::State& state, int steps, const TileForm& form,
-                            const CallSite& at) {
-  if (state.outputs.size() > 1) {
-    throw UserError("time_tile needs a step of one Func, but " + state.outputs[0].func.name() + " and " +
-                        state.outputs[1].func.name() +
-                        " replace fields: make them one Func of a Tuple, or leave time_tile out",
-                    at);
+                            ReadFuncs read, const CallSite& at) {
+  for (const Iteration::State::Output& output : state.outputs) {
+    const Func& func = output.func;
+    if (func.function()->definitions.front().recurrence) {
+      throw UserError("time_tile needs a step that reads the fields alone, but " + func.name() +
+                          " reads itself: leave time_tile out",
+                      at);
+    }
+    if (func.function()->definitions.size() > 1) {
+      throw UserError("time_tile needs a step without updates, but " + func.name() +
+                          " has them: write it as one definition, or leave time_tile out",
+                      at);
+    }
   }
-  const Func& func = state.outputs.front().func;
-  if (func.function()->definitions.front().recurrence) {
-    throw UserError("time_tile needs a step that reads the fields alone, but " + func.name() +
-                        " reads itself: leave time_tile out",
-                    at);
-  }
-  if (func.function()->definitions.size() > 1) {
-    throw UserError("time_tile needs a step without updates, but " + func.name() +
-                        " has them: write it as one definition, or leave time_tile out",
+  const JointStep joint = joint_step(state, read);
+  if (!joint.why.empty()) {
+    throw UserError("time_tile needs a step whose Funcs have one number of dimensions, but " +
+                        joint.why + ": leave time_tile out",
                     at);
   }
   TimeLevels tile;
-  tile.last = Func(func.name() + ".t" + std::to_string(steps));
+  tile.last = Func(joint.func.name() + ".t" + std::to_string(steps));
   tile.computed = Func(tile.last.name() + ".computed");
-  LevelMaker maker(state, tile, form);
+  LevelMaker maker(state, joint, tile, form);
   for (int n = 0; n + 1 < steps; ++n) maker.step(n);
   maker.finish(steps - 1);
   return tile;

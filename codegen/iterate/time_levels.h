@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "codegen/iterate/iteration_state.h"
+#include "codegen/iterate/joint_step.h"
 #include "codegen/iterate/open_edges.h"
 
 namespace mica::iterate {
@@ -43,16 +44,28 @@ struct TileForm {
   ///                                  27
   bool still_ends = false;
   bool open = false;  ///< reads that boundary conditions bend are opened (open_edges.h), if they can be
+  /// The step's Funcs compute boxes of their own, and a tile stores what lies around all of them: each
+  /// value keeps outside of its Func's box what it was.
+  bool apart = false;
   friend bool operator==(const TileForm&, const TileForm&) = default;
 };
 
-/// The algorithm of a time tile of a step with one Func.
+/// Points that keep their values before and after a box, for each dimension. Empty where it is all of
+/// the field.
+using Margins = std::vector<std::pair<Param<std::int32_t>, Param<std::int32_t>>>;
+constexpr std::int32_t kWidestMargin = 1 << 24;
+/// Those of `box` in a field whose points are `field`, added to `params`. False where there are more
+/// than kWidestMargin.
+bool add_margins(const Margins& margins, const Ranges& box, const Ranges& field,
+                 std::vector<RunParam>& params, const CallSite& at);
+
+/// The algorithm of a time tile.
 struct TimeLevels {
   /// Its value i is what the field of replacement i holds after all steps.
   Func last;
-  /// The values of the last step, and `last` as it reads them or, usually, computes them itself. Kept in
-  /// registers they are computed whether they are stored or not, so that no code has them twice, for
-  /// vectors and for points.
+  /// The values of the last step, in the order of the joint step's (joint_step.h), and `last` as it
+  /// reads them or, usually, computes them itself. Kept in registers they are computed whether they are
+  /// stored or not, so that no code has them twice, for vectors and for points.
   Func computed;
   std::vector<Expr> kept, direct;
   void keep_last(bool keep);
@@ -67,24 +80,24 @@ struct TimeLevels {
     bool near = true;                  ///< its points need the fields around themselves alone
   };
   std::vector<Producer> producers;
-  /// Points of the first field that keep their values, before and after the stepped box, for each
-  /// dimension. Empty where the box is the whole field.
-  std::vector<std::pair<Param<std::int32_t>, Param<std::int32_t>>> margins;
+  /// Of the stepped boxes, each in the first field that its Func replaces: by Func where these are
+  /// apart, else one for all.
+  std::vector<Margins> margins;
   /// Of the step. Along dimensions that repeat the levels are computed beyond the box, as far as they
   /// are read, and `box` is the field whose box repeats.
   Periods periods;
   std::shared_ptr<const ImageData> box;
   /// What was opened, of TileForm::open.
   std::vector<OpenedEdge> edges;
-  static constexpr std::int32_t kWidestMargin = 1 << 24;
 
   [[nodiscard]] std::vector<Func*> all();
 };
 
-/// `steps` steps of the Iteration.
-/// UserError at `at` for an Iteration whose step is computed by several Funcs, or has updates.
+/// `steps` steps of the Iteration, one or more. `read`: of the Funcs of a step that others of it read.
+/// UserError at `at` for an Iteration whose step reads itself, has updates, or Funcs of several numbers
+/// of dimensions.
 TimeLevels make_time_levels(const Iteration::State& state, int steps, const TileForm& form,
-                            const CallSite& at);
+                            ReadFuncs read, const CallSite& at);
 /// That of runs whose fields have points on either side of the stepped box where the step neither
 /// repeats nor has other boundary conditions, and whose rows are a tile less for it.
 TileForm usual_form(const Iteration::State& state, const Target& target);

@@ -86,8 +86,7 @@ std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration:
   }
   compile_found(*state, setup, *known, at_once);
   if (known->outputs.empty()) return state;
-  const auto patches =
-      find_patches(*state, known->steps, setup.fields(), setup.boxes().front(), setup.options());
+  const auto patches = find_patches(*state, known->steps, setup.fields(), setup.box(), setup.options());
   const bool several = known->steps <= at_once && patches.why.empty();
   // The step of a tile is no schedule for single ones.
   if (known->steps > 1 && !several) return state;

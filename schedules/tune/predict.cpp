@@ -212,11 +212,14 @@ Traffic figures_of(const Subject& subject, const TuneCandidate& candidate, Traff
   }
   const auto state = subject.scheduled_steps(candidate);
   iterate::TimeLevels tile = iterate::make_time_levels(
-      *state, candidate.steps(), {.whole = stepping->whole, .open = subject.target().is_gpu()},
-      state->tile_where);
-  for (std::size_t d = 0; d < tile.margins.size(); ++d) {
-    tile.margins[d].first.set(static_cast<std::int32_t>(stepping->kept[d].first));
-    tile.margins[d].second.set(static_cast<std::int32_t>(stepping->kept[d].second));
+      *state, candidate.steps(),
+      {.whole = stepping->whole, .open = subject.target().is_gpu(), .apart = stepping->apart},
+      iterate::ReadFuncs::Inline, state->tile_where);
+  for (std::size_t o = 0; o < tile.margins.size(); ++o) {
+    for (std::size_t d = 0; d < tile.margins[o].size(); ++d) {
+      tile.margins[o][d].first.set(static_cast<std::int32_t>(stepping->kept[o][d].first));
+      tile.margins[o][d].second.set(static_cast<std::int32_t>(stepping->kept[o][d].second));
+    }
   }
   options.symbols = stepping->symbols;
   Traffic traffic;

@@ -61,10 +61,11 @@ struct Stepping {
   int most = 1;        ///< steps at once that may be tried
   /// Steps after which something is due between two of them; 0: nothing is that counts.
   std::int64_t due = 0;
-  /// Mins and extents of what a step reads where the first point of its box is at 0, by their symbols,
-  /// and the points of the field before and after that box.
+  bool apart = false;  ///< its Funcs compute other boxes
+  /// Mins and extents of what a step reads where the first point of all its boxes is at 0, by their
+  /// symbols, and, by Func, the points of the first field that it replaces before and after its own box.
   std::map<std::string, std::int64_t> symbols = {};
-  iterate::Ranges kept = {};
+  std::vector<iterate::Ranges> kept = {};
 };
 
 /// The algorithm with the name of a candidate: Funcs, or the step of an Iteration.

@@ -25,11 +25,12 @@ bool has_one_definition(const Func& func) {
 /// Steps that may be taken at once: one where others need to be looked at in between.
 int most_at_once(const Iteration::State& state, const iterate::RunSetup& setup) {
   constexpr std::int64_t kMost = 64;
-  if (state.outputs.size() > 1 || !has_one_definition(state.outputs.front().func)) return 1;
+  const std::vector<Func> funcs = state.funcs();
+  if (!std::all_of(funcs.begin(), funcs.end(), has_one_definition)) return 1;
+  if (!iterate::joint_step(state, iterate::ReadFuncs::Inline).why.empty()) return 1;
   const auto most = static_cast<int>(std::min(kMost, iterate::steps_between(state)));
   const auto fits = [&](int steps) {
-    return iterate::find_patches(state, steps, setup.fields(), setup.boxes().front(), setup.options())
-        .why.empty();
+    return iterate::find_patches(state, steps, setup.fields(), setup.box(), setup.options()).why.empty();
   };
   int steps = 1;
   while (steps < most && fits(steps + 1)) ++steps;
@@ -41,7 +42,7 @@ Stepping stepping_of(const Iteration::State& user, const std::shared_ptr<Iterati
   Stepping stepping{.state = state, .whole = setup.is_whole(), .most = most_at_once(user, setup)};
   const std::int64_t due = iterate::steps_between(user);
   stepping.due = due == std::numeric_limits<std::int64_t>::max() ? 0 : due;
-  const iterate::Ranges& box = setup.boxes().front();
+  const iterate::Ranges& box = setup.box();
   for (const RunInput& input : setup.options().inputs) {
     if (input.buffer.dimensions() != static_cast<int>(box.size())) continue;
     for (std::size_t d = 0; d < box.size(); ++d) {
@@ -50,11 +51,15 @@ Stepping stepping_of(const Iteration::State& user, const std::shared_ptr<Iterati
       stepping.symbols[fmt::format("{}.extent.{}", input.image->name, d)] = dim.extent;
     }
   }
-  const iterate::Ranges field =
-      iterate::ranges_of(setup.fields()[state->outputs.front().fields.front()]);
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    const std::int64_t before = box[d].first - field[d].first;
-    stepping.kept.emplace_back(before, field[d].second - box[d].second - before);
+  stepping.apart = !setup.is_box_of_all();
+  for (std::size_t o = 0; o < state->outputs.size(); ++o) {
+    const iterate::Ranges& own = setup.boxes()[o];
+    const iterate::Ranges field = iterate::ranges_of(setup.fields()[state->outputs[o].fields.front()]);
+    iterate::Ranges& kept = stepping.kept.emplace_back();
+    for (std::size_t d = 0; d < own.size(); ++d) {
+      const std::int64_t before = own[d].first - field[d].first;
+      kept.emplace_back(before, field[d].second - own[d].second - before);
+    }
   }
   return stepping;
 }
@@ -87,8 +92,7 @@ std::shared_ptr<Iteration::State> bare(const Iteration::State& state) {
 
 Subject subject_of(const Iteration::State& state, const std::shared_ptr<Iteration::State>& plain,
                    const iterate::RunSetup& setup, const CallSite& at) {
-  return {plain->funcs(), extents_of(setup.boxes().front()), setup.target(), at,
-          stepping_of(state, plain, setup)};
+  return {plain->funcs(), extents_of(setup.box()), setup.target(), at, stepping_of(state, plain, setup)};
 }
 
 TunedKey step_key(const Iteration::State& state, const std::vector<iterate::Ranges>& boxes, bool whole,

@@ -134,8 +134,8 @@ tuning::Subject subject_of(const bench::TimeStep& step, std::int64_t size, std::
   const Iteration steps = bench::iteration_of(step);
   const auto rank = static_cast<std::size_t>(step.next.dimensions());
   tuning::Stepping stepping{.state = tuning::bare(*steps.state()), .whole = rim == 0, .most = 64};
+  stepping.kept.emplace_back(rank, std::pair(rim, rim));
   for (std::size_t d = 0; d < rank; ++d) {
-    stepping.kept.emplace_back(rim, rim);
     for (const ImageParam& field : step.fields) {
       stepping.symbols[field.name() + ".min." + std::to_string(d)] = -rim;
       stepping.symbols[field.name() + ".extent." + std::to_string(d)] = size;

@@ -188,7 +188,7 @@ TEST(TuneSteps, CandidatesAreComparedWithTheNumbersOfTheirSteps) {
   const auto plain = tuning::bare(*steps.state());
   const iterate::RunSetup setup(*plain, {{u, a}}, Target::host(), {}, CallSite::current());
   tuning::Stepping stepping{.state = plain, .whole = true, .most = 64};
-  stepping.kept.emplace_back(0, 0);
+  stepping.kept = {{{0, 0}}};
   const tuning::Subject subject(plain->funcs(), {40}, Target::host(), CallSite::current(), stepping);
   const auto trials = tuning::trials_of_steps(subject, setup);
   TuneCandidate single, several;

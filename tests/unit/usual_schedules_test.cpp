@@ -192,7 +192,7 @@ TEST(UsualSchedules, TakeSeveralStepsOfAnIterationAtOnce) {
 /// What the model chooses for a step on a CPU.
 TuneCandidate choice_for_steps(const Iteration& steps, const std::vector<std::int64_t>& extents) {
   tuning::Stepping stepping{.state = tuning::bare(*steps.state()), .whole = false, .most = 64};
-  for (std::size_t d = 0; d < extents.size(); ++d) stepping.kept.emplace_back(1, 1);
+  stepping.kept.emplace_back(extents.size(), std::pair(1, 1));
   const tuning::Subject subject(steps.state()->funcs(), extents, Target::host(), CallSite::current(),
                                 stepping);
   const tuning::Choice choice = tuning::chosen(subject);
