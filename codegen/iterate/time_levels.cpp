@@ -347,6 +347,12 @@ bool add_margins(const Margins& margins, const Ranges& box, const Ranges& field,
   return true;
 }
 
+ReadFuncs read_funcs(const Iteration::State& state, const TileForm& form) {
+  if (!form.open || state.outputs.size() == 1) return ReadFuncs::Kept;
+  const JointStep joint = joint_step(state, ReadFuncs::Inline);
+  return joint.why.empty() && open_edges(joint.func) ? ReadFuncs::Inline : ReadFuncs::Kept;
+}
+
 TileForm usual_form(const Iteration::State& state, const Target& target) {
   const std::size_t dimensions = state.outputs.front().func.args().size();
   TileForm form{.whole = state.periods.any(), .in_lines = true, .open = target.is_gpu()};

@@ -212,7 +212,7 @@ TEST(TuneSteps, OfABoxWithinTheFieldAndARim) {
 }
 
 // Linked fields: each Func has the schedule of its own kernel, and steps are taken one by one.
-TEST(TuneSteps, OfLinkedFieldsTakesSingleSteps) {
+TEST(TuneSteps, OfLinkedFieldsTakesSeveralSteps) {
   const ImageParam v(Float(32), 2, "v"), s(Float(32), 2, "s");
   Func v_next("v_next"), s_next("s_next");
   v_next(x, y) = v(x, y) + 0.25F * (s(x, y) - s(x - 1, y));
@@ -221,7 +221,7 @@ TEST(TuneSteps, OfLinkedFieldsTakesSingleSteps) {
   AnyBuffer a = field_of({60, 40}), b = field_of({60, 40}, 4);
   AnyBuffer plain_a = a.copy(), plain_b = b.copy();
   const TuneResult found = tune(steps(), {{v, a}, {s, b}}, on_host(6));
-  EXPECT_EQ(most_steps(found), 1);
+  EXPECT_GT(most_steps(found), 1);
   EXPECT_EQ(found.candidates.size(), 6U);
   for (const TuneCandidate& c : found.candidates) EXPECT_EQ(c.refused, "") << c.text();
   steps().run({{v, plain_a}, {s, plain_b}}, 9, {.target = Target::host()});
