@@ -231,6 +231,11 @@ std::vector<TimeCase> time_cases() {
     return schedules::Parameters{
         {"vec", vec}, {"chunk", chunk}, {"threads_y", threads_y}, {"rows", rows}, {"scatter", 0}};
   };
+  const auto deep = [&](int vec, int chunk, int ahead) {
+    schedules::Parameters tile = joint(vec, chunk);
+    tile.insert({"ahead", ahead});
+    return tile;
+  };
   return {
       {"7pt-f32",
        "star of radius 1",
@@ -298,8 +303,8 @@ std::vector<TimeCase> time_cases() {
        {{1, {}},
         {2, tall(12, 4, 57)},
         {3, tall(12, 3, 52)},
-        {3, short_at_end(tall(12, 4, 64))},
-        {4, short_at_end(narrow(12, 6, 64))}}},
+        {3, short_at_end(narrow(12, 6, 64))},
+        {4, short_at_end(narrow(12, 5, 64))}}},
       {"7pt-f32-places",
        "star of radius 1, a source, receivers",
        Float(32),
@@ -333,8 +338,8 @@ std::vector<TimeCase> time_cases() {
         {2, joint(4, 64)},
         {4, joint(4, 128)},
         {4, joint(2, 128)},
-        {6, joint(2, 128)},
-        {8, joint(2, 256)}}},
+        {6, joint(2, 256)},
+        {8, deep(2, 256, 7)}}},
       {"staggered-3d-f32",
        "pressure and three velocities, a Func each",
        Float(32),
@@ -342,9 +347,9 @@ std::vector<TimeCase> time_cases() {
        384,
        {{1, {}},
         {2, joint(2, 64, 12, 2)},
-        {2, joint(1, 64, 12, 4)},
-        {2, joint(2, 64, 8, 4)},
-        {3, joint(1, 64, 12, 4)}}},
+        {2, joint(2, 64, 8, 3)},
+        {3, joint(2, 64, 8, 2)},
+        {3, joint(2, 64, 8, 3)}}},
       {"gray-scott-f32",
        "two fields, periodic",
        Float(32),

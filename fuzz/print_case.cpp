@@ -153,24 +153,26 @@ std::string threads_text(const FuzzCase& drawn, const ArrayDims& arrays, const C
 std::string steps_text(const FuzzCase& drawn, const ArrayDims& arrays) {
   const auto fields = step_fields(drawn);
   if (drawn.steps == 0 || !fields) return {};
-  const auto& stage = drawn.program.stages[static_cast<std::size_t>(drawn.program.outputs.front())];
-  std::string pairs, copies, inputs;
+  const std::vector<StepValue> values = step_values(drawn);
+  std::string pairs, copies, inputs, boxes;
   for (std::size_t f = 0; f < fields->size(); ++f) {
+    const auto& stage =
+        drawn.program.stages[static_cast<std::size_t>(drawn.program.outputs[values[f].output])];
     const std::string input = drawn.program.inputs[(*fields)[f]].name, number = std::to_string(f);
-    const std::string comma = f == 0 ? "" : ", ";
-    const std::string element = fields->size() > 1 ? ", " + number : "";
-    pairs += comma + "{" + input + ", " + handle_text(stage.name) + element + "}";
+    const std::string comma = f == 0 ? "" : ", ", func = handle_text(stage.name);
+    const std::string element = stage.values.size() > 1 ? ", " + std::to_string(values[f].element) : "";
+    pairs += comma + "{" + input + ", " + func + element + "}";
     copies += comma + "AnyBuffer(" +
               data_text(drawn.program.inputs[(*fields)[f]], arrays, (*fields)[f] + 1) + ")";
     inputs += comma + "{" + input + ", fields[" + number + "]}";
+    if (values[f].element == 0) boxes += ".over(" + func + ", " + box_text(values[f].box) + ")";
   }
-  const std::string box = box_text(output_boxes(drawn.program, drawn.boxes).front());
   const std::string tile =
       drawn.time_tile > 1 ? ".time_tile(" + std::to_string(drawn.time_tile) + ")" : "";
   return "  const auto stepped = [&](const Target& target, bool tiled) {\n    std::vector<AnyBuffer> "
          "fields{" +
-         copies + "};\n    Iteration steps(std::vector<Replacement>{" + pairs + "});\n    steps.over(" +
-         box + ");\n" + (tile.empty() ? "    (void)tiled;\n" : "    if (tiled) steps" + tile + ";\n") +
+         copies + "};\n    Iteration steps(std::vector<Replacement>{" + pairs + "});\n    steps" +
+         boxes + ";\n" + (tile.empty() ? "    (void)tiled;\n" : "    if (tiled) steps" + tile + ";\n") +
          "    steps.run({" + inputs + "}, " + std::to_string(drawn.steps) +
          ", {.target = target});\n    return fields;\n  };\n"
          "  const std::vector<AnyBuffer> plain_steps = stepped(Target::host(), false);\n";

@@ -77,7 +77,8 @@ void with_type(const AnyBuffer& buffer, const Act& act) {
 
 }  // namespace
 
-StepPlaces::StepPlaces(const FuzzCase& drawn, const std::vector<AnyBuffer>& fields, const Box& box) {
+StepPlaces::StepPlaces(const FuzzCase& drawn, const std::vector<AnyBuffer>& fields,
+                       const std::vector<Box>& boxes) {
   Random random(drawn.data_seed ^ kOwnNumbers);
   if (random.below(3) != 0) return;
   for (std::size_t f = 0; f < fields.size(); ++f) {
@@ -87,7 +88,7 @@ StepPlaces::StepPlaces(const FuzzCase& drawn, const std::vector<AnyBuffer>& fiel
       if (random.coin()) continue;
       Box all;
       for (const BufferDim& dim : fields[f].dims()) all.emplace_back(dim.min, dim.extent);
-      Call call{f, places_in(is_source ? box : all, random), {}, {}};
+      Call call{f, places_in(is_source ? boxes[f] : all, random), {}, {}};
       call.values = AnyBuffer(type, {static_cast<std::int64_t>(call.places.size()), drawn.steps});
       fill_random(call.values, random.next(), is_source ? drawn.contents : Contents::Ordinary);
       call.expected = call.values.copy();

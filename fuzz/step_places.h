@@ -13,8 +13,8 @@ namespace mica::test {
 /// Drawn from the case's data: of one case in three, on fields of f32 and f64.
 class StepPlaces {
  public:
-  /// `fields`: the memory of the inputs that the steps replace, in which they compute `box`.
-  StepPlaces(const FuzzCase& drawn, const std::vector<AnyBuffer>& fields, const Box& box);
+  /// `fields`: the memory of the inputs that the steps replace, in each of which they compute its box.
+  StepPlaces(const FuzzCase& drawn, const std::vector<AnyBuffer>& fields, const std::vector<Box>& boxes);
 
   /// Makes them act between the steps of `steps`, which replaces `inputs`.
   void add_to(Iteration& steps, const std::vector<ImageParam>& inputs) const;

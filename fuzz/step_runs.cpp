@@ -62,8 +62,8 @@ struct Fields {
 
 /// The fields after all steps, by the oracle.
 std::vector<AnyBuffer> by_oracle(const FuzzCase& drawn, const BoundCase& bound,
-                                 const std::vector<std::size_t>& numbers, const Box& box,
-                                 StepPlaces& places) {
+                                 const std::vector<std::size_t>& numbers,
+                                 const std::vector<StepValue>& values, StepPlaces& places) {
   TestPipeline plain = build(drawn.program);
   for (std::size_t i = 0; i < plain.inputs.size(); ++i) plain.inputs[i].set(bound.memory[i]->crop());
   const std::vector<Func> outputs = build_reference(drawn.program, plain.inputs).outputs;
@@ -71,8 +71,14 @@ std::vector<AnyBuffer> by_oracle(const FuzzCase& drawn, const BoundCase& bound,
   for (const std::size_t i : numbers) fields.push_back(bound.memory[i]->crop().copy());
   for (int step = 0; step < drawn.steps; ++step) {
     for (std::size_t f = 0; f < fields.size(); ++f) plain.inputs[numbers[f]].set(fields[f].copy());
-    const std::vector<AnyBuffer> values = interpret(outputs.front(), box);
-    for (std::size_t f = 0; f < fields.size(); ++f) put(values[f], box, fields[f]);
+    std::vector<AnyBuffer> computed;
+    std::vector<AnyBuffer*> pointers;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      computed.push_back(buffer_over(fields[f].type(), values[f].box));
+    }
+    for (AnyBuffer& buffer : computed) pointers.push_back(&buffer);
+    interpret(outputs, pointers);
+    for (std::size_t f = 0; f < fields.size(); ++f) put(computed[f], values[f].box, fields[f]);
     places.act(fields, step);
   }
   return fields;
@@ -126,12 +132,21 @@ Outcome damage(const FuzzCase& drawn, const BoundCase& bound, const Iteration& s
 
 }  // namespace
 
+std::vector<StepValue> step_values(const FuzzCase& drawn) {
+  const std::vector<Box> boxes = output_boxes(drawn.program, drawn.boxes);
+  std::vector<StepValue> values;
+  for (std::size_t o = 0; o < boxes.size(); ++o) {
+    const auto& stage = drawn.program.stages[static_cast<std::size_t>(drawn.program.outputs[o])];
+    for (std::size_t e = 0; e < stage.values.size(); ++e) {
+      values.push_back({o, static_cast<int>(e), boxes[o]});
+    }
+  }
+  return values;
+}
+
 std::optional<std::vector<std::size_t>> step_fields(const FuzzCase& drawn) {
-  if (drawn.program.outputs.size() != 1) return std::nullopt;
-  const auto& stage = drawn.program.stages[static_cast<std::size_t>(drawn.program.outputs.front())];
-  const Box box = output_boxes(drawn.program, drawn.boxes).front();
   const ArrayDims arrays = arrays_of(drawn);
-  const auto holds_box = [&](const std::vector<BufferDim>& dims) {
+  const auto holds_box = [&](const std::vector<BufferDim>& dims, const Box& box) {
     if (dims.size() != box.size()) return false;
     for (std::size_t d = 0; d < box.size(); ++d) {
       const std::int64_t end = box[d].first + box[d].second;
@@ -140,12 +155,16 @@ std::optional<std::vector<std::size_t>> step_fields(const FuzzCase& drawn) {
     return true;
   };
   std::vector<std::size_t> fields;
-  for (const Term& value : stage.values) {
+  for (const StepValue& value : step_values(drawn)) {
+    const auto stage = static_cast<std::size_t>(drawn.program.outputs[value.output]);
+    const Type type = drawn.program.stages[stage].values[static_cast<std::size_t>(value.element)].type;
     const std::size_t before = fields.size();
     for (std::size_t i = 0; i < drawn.program.inputs.size() && fields.size() == before; ++i) {
       const Program::Input& input = drawn.program.inputs[i];
       const bool is_taken = std::find(fields.begin(), fields.end(), i) != fields.end();
-      if (!is_taken && input.type == value.type && holds_box(arrays.at(input.name))) fields.push_back(i);
+      if (!is_taken && input.type == type && holds_box(arrays.at(input.name), value.box)) {
+        fields.push_back(i);
+      }
     }
     if (fields.size() == before) return std::nullopt;
   }
@@ -155,29 +174,31 @@ std::optional<std::vector<std::size_t>> step_fields(const FuzzCase& drawn) {
 Outcome run_in_steps(const FuzzCase& drawn, const BoundCase& bound) {
   const auto numbers = step_fields(drawn);
   if (!numbers) return {};
-  const Box box = output_boxes(drawn.program, drawn.boxes).front();
+  const std::vector<StepValue> values = step_values(drawn);
   std::vector<AnyBuffer> begin;
   std::vector<ImageParam> inputs;
   for (const std::size_t i : *numbers) {
     begin.push_back(bound.memory[i]->crop());
     inputs.push_back(bound.pipeline.inputs[i]);
   }
-  StepPlaces places(drawn, begin, box);
-  const std::vector<AnyBuffer> expected = by_oracle(drawn, bound, *numbers, box, places);
+  std::vector<Box> boxes;
+  for (const StepValue& value : values) boxes.push_back(value.box);
+  StepPlaces places(drawn, begin, boxes);
+  const std::vector<AnyBuffer> expected = by_oracle(drawn, bound, *numbers, values, places);
   const std::string count = std::to_string(drawn.steps) + " steps";
   try {
-    const Func output = bound.pipeline.outputs.front();
     std::vector<Replacement> replacements;
     for (std::size_t f = 0; f < numbers->size(); ++f) {
       const ImageParam& field = bound.pipeline.inputs[(*numbers)[f]];
-      if (numbers->size() == 1) {
+      const Func& output = bound.pipeline.outputs[values[f].output];
+      if (output.types().size() == 1) {
         replacements.emplace_back(field, output);
       } else {
-        replacements.emplace_back(field, output, static_cast<int>(f));
+        replacements.emplace_back(field, output, values[f].element);
       }
     }
     Iteration steps(replacements);
-    steps.over(box);
+    for (const StepValue& value : values) steps.over(bound.pipeline.outputs[value.output], value.box);
     places.add_to(steps, inputs);
     if (drawn.time_tile > 1) steps.time_tile(drawn.time_tile);
     Fields fields(drawn, bound, *numbers);

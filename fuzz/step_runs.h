@@ -1,4 +1,4 @@
-// A case as the step of an Iteration: the output's values replace inputs, again and again.
+// A case as the step of an Iteration: the outputs' values replace inputs, again and again.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,16 @@
 
 namespace mica::test {
 
-/// Which input each value of the case's only output replaces: one of its type and dimensions that holds
-/// its box, and no other value's. Nothing if the case has no such inputs.
+/// Which input each value of the case's outputs, in their order, replaces: one of its type and
+/// dimensions that holds its output's box, and no other value's. Nothing if the case has no such inputs.
 std::optional<std::vector<std::size_t>> step_fields(const FuzzCase& drawn);
+/// The box of each of them, and its output's number and its own of that output's values.
+struct StepValue {
+  std::size_t output = 0;
+  int element = 0;
+  Box box;
+};
+std::vector<StepValue> step_values(const FuzzCase& drawn);
 
 /// Carries out drawn.steps, in some cases with sources and receivers (fuzz/step_places.h), on copies of
 /// the inputs and compares all of the fields with the oracle's; then the same with a checkpoint in the

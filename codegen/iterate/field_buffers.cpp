@@ -25,20 +25,21 @@ bool has_aligned_rows(const AnyBuffer& buffer, const Ranges& inner) {
 AnyBuffer aligned_like(const AnyBuffer& like, const Ranges& inner) {
   const std::int64_t per_line = std::max<std::int64_t>(1, kLine / like.type().bytes());
   const auto round_up = [&](std::int64_t n) { return (n + per_line - 1) / per_line * per_line; };
-  const std::int64_t before = inner[0].first - like.min(0);
+  const Ranges points = box_around(ranges_of(like), inner);
+  const std::int64_t before = inner[0].first - points[0].first;
   const std::int64_t lead = round_up(before) - before;
   std::vector<BufferDim> dims;
   std::int64_t stride = 1;
-  for (int d = 0; d < like.dimensions(); ++d) {
-    BufferDim dim{like.min(d), like.extent(d), stride};
-    if (d == 0) {
+  for (const auto& [min, extent] : points) {
+    BufferDim dim{min, extent, stride};
+    if (dims.empty()) {
       dim.min -= lead;
       dim.extent = round_up(dim.extent + lead);
     }
     stride *= dim.extent;
     dims.push_back(dim);
   }
-  return AnyBuffer(like.type(), dims).cropped(ranges_of(like));
+  return AnyBuffer(like.type(), dims).cropped(points);
 }
 
 Ranges in_lines(Type type, Ranges box, std::int64_t first) {
@@ -96,7 +97,7 @@ void BoxCopier::copy_outside(const AnyBuffer& from, const AnyBuffer& to, const R
     copy(from, to, side);
     side[d] = {in_end, end - in_end};
     copy(from, to, side);
-    rest[d] = inner[d];
+    rest[d] = {std::max(begin, in_begin), std::min(end, in_end) - std::max(begin, in_begin)};
   }
 }
 
@@ -104,18 +105,23 @@ FieldBuffers::FieldBuffers(std::vector<AnyBuffer> fields, const std::vector<Fiel
                            BoxCopier& copier)
     : fields_(std::move(fields)), copier_(copier), gpu_(copier.target().is_gpu()) {
   for (std::size_t f = 0; f < fields_.size(); ++f) {
-    slots_.push_back({fields_[f], static_cast<int>(f)});
+    slots_.push_back({fields_[f], fields_[f], static_cast<int>(f)});
     current_.push_back(static_cast<int>(f));
-    aligned_.push_back(rules[f].box);
+    aligned_.push_back(rules[f].box.empty() ? ranges_of(fields_[f]) : rules[f].box);
   }
   if (!gpu_) return;
   // On a GPU rows that are not aligned cost more in each step than two copies.
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     if (rules[f].output < 0 || rules[f].stays || has_aligned_rows(fields_[f], aligned_[f])) continue;
-    current_[f] = static_cast<int>(slots_.size());
-    slots_.push_back({aligned_like(fields_[f], aligned_[f]), static_cast<int>(f)});
+    current_[f] = add_slot(f, static_cast<int>(f));
     copier_.copy(fields_[f], slots_.back().buffer, ranges_of(fields_[f]));
   }
+}
+
+int FieldBuffers::add_slot(std::size_t field, int outside_of) {
+  const AnyBuffer memory = aligned_like(fields_[field], aligned_[field]);
+  slots_.push_back({memory.cropped(ranges_of(fields_[field])), memory, outside_of});
+  return static_cast<int>(slots_.size()) - 1;
 }
 
 std::size_t FieldBuffers::outside_of(std::size_t field) const {
@@ -125,14 +131,17 @@ std::size_t FieldBuffers::outside_of(std::size_t field) const {
 int FieldBuffers::slot_for(std::size_t field) {
   const AnyBuffer& now = current(field);
   const bool aligned = has_aligned_rows(now, aligned_[field]);
+  const auto has_room = [&](int place) {
+    return is_inside(rule(field).box, ranges_of(slots_[static_cast<std::size_t>(place)].memory));
+  };
   const auto serves = [&](int place) {
     const AnyBuffer& buffer = in(place);
     return std::count(next_.begin(), next_.end(), place) == 0 && buffer.type() == now.type() &&
-           ranges_of(buffer) == ranges_of(now) &&
+           ranges_of(buffer) == ranges_of(now) && has_room(place) &&
            (!gpu_ || !aligned || has_aligned_rows(buffer, aligned_[field]));
   };
   const int outside = slots_[static_cast<std::size_t>(current_[outside_of(field)])].outside_of;
-  const bool is_whole = rule(field).box == ranges_of(now) && !rule(field).with_still;
+  const bool is_whole = is_inside(ranges_of(now), rule(field).box) && !rule(field).with_still;
   // What lies outside of the box there may be the only copy of it.
   const auto is_needed_outside = [&](int place) {
     if (is_whole || slots_[static_cast<std::size_t>(place)].outside_of == outside) return false;
@@ -153,8 +162,7 @@ int FieldBuffers::slot_for(std::size_t field) {
     if (found < 0) found = place;
   }
   if (found >= 0) return found;
-  slots_.push_back({aligned_like(now, aligned_[field]), -1});
-  return static_cast<int>(slots_.size()) - 1;
+  return add_slot(field, -1);
 }
 
 bool FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
@@ -170,7 +178,7 @@ bool FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
     Slot& to = slots_[static_cast<std::size_t>(next_[f])];
     const std::size_t from = outside_of(f);
     const int outside = slots_[static_cast<std::size_t>(current_[from])].outside_of;
-    const bool is_whole = rule(f).box == ranges_of(to.buffer);
+    const bool is_whole = is_inside(ranges_of(to.buffer), rule(f).box);
     if (is_whole && rule(f).with_still) to.outside_of = outside;
     if (to.outside_of == outside || is_whole) continue;
     copier_.copy_outside(current(from), to.buffer, rule(f).box);
@@ -180,7 +188,9 @@ bool FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
   return filled;
 }
 
-AnyBuffer FieldBuffers::output(std::size_t field) const { return next(field).cropped(rule(field).box); }
+AnyBuffer FieldBuffers::output(std::size_t field) const {
+  return slots_[static_cast<std::size_t>(next_[field])].memory.cropped(rule(field).box);
+}
 
 void FieldBuffers::advance() { current_ = next_; }
 
@@ -207,9 +217,9 @@ void FieldBuffers::finish() {
         static_cast<std::size_t>(std::find_if(current_.begin(), current_.end(),
                                               [&, f = 0](int slot) mutable { return slot != f++; }) -
                                  current_.begin());
-    slots_.push_back({aligned_like(fields_[first], ranges_of(fields_[first])), -1});
-    copier_.copy(current(first), slots_.back().buffer, ranges_of(fields_[first]));
-    current_[first] = static_cast<int>(slots_.size()) - 1;
+    const int aside = add_slot(first, -1);
+    copier_.copy(current(first), in(aside), ranges_of(fields_[first]));
+    current_[first] = aside;
     moved = true;
   }
 }

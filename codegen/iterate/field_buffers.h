@@ -50,7 +50,8 @@ class BoxCopier {
 struct FieldRule {
   int output = -1;  ///< number of the output, in the order of Executable::run
   int field = -1;
-  Ranges box = {};                      ///< with an output: the points that it computes
+  /// With an output: the points that it computes. Those that the field does not have are nobody's.
+  Ranges box = {};
   std::vector<int> may_overwrite = {};  ///< fields whose memory the output may take in place
   /// With an output: the field whose values lie outside of the box after it; -1: its own.
   int outside = -1;
@@ -89,11 +90,14 @@ class FieldBuffers {
  private:
   struct Slot {
     AnyBuffer buffer;
+    AnyBuffer memory;    ///< all points that it has room for: the buffer's, or more
     int outside_of = 0;  ///< the field whose values, as they were first, lie outside of the stepped box
   };
   [[nodiscard]] const AnyBuffer& in(int place) const {
     return slots_[static_cast<std::size_t>(place)].buffer;
   }
+  /// Adds memory like that of `field` now, and returns its place.
+  int add_slot(std::size_t field, int outside_of);
   [[nodiscard]] int slot_for(std::size_t field);
   [[nodiscard]] const FieldRule& rule(std::size_t field) const { return (*rules_)[field]; }
   /// The field whose values lie outside of the box after this step.
@@ -108,8 +112,8 @@ class FieldBuffers {
   Places current_, next_;
 };
 
-/// A buffer of the same type and box as `like`, in rows that are whole lines of 128 bytes and in which
-/// the first point of `inner` is the first of a line.
+/// A buffer of the type of `like` over what lies around its box and `inner`, in rows that are whole
+/// lines of 128 bytes and in which the first point of `inner` is the first of a line.
 AnyBuffer aligned_like(const AnyBuffer& like, const Ranges& inner);
 /// Can vectors of 16 bytes start at the first point of `inner` in every row?
 bool has_aligned_rows(const AnyBuffer& buffer, const Ranges& inner);

@@ -124,14 +124,15 @@ class Iteration {
 
   /// Carries out `steps` steps at once where it can, so that fields are read and written once for all of
   /// them. On the CPU in tiles of its own, whatever directives the step has; on a GPU in the registers
-  /// of the step's march (in two dimensions, where it has none, of one that is chosen), in whose frame
-  /// blocks compute again what lies beside their points. The bits
-  /// are those of single steps. What is left over, and what ends at a callback, a checkpoint or a check,
-  /// runs step by step. Sources and receivers act in patches of the fields that are computed step by
-  /// step beside the tile, where these are a small part of all points, else step by step. Where levels
-  /// cannot stand in one kernel they are computed one after the other, and a note on standard error says
-  /// why, once a run. UserErrors: less than 1; in a run, a step of several Funcs, with updates, or that
-  /// reads itself; more steps than the run, or than between two checks of run_until.
+  /// of the step's march (in two dimensions, where it has none, of one that is chosen; of several Funcs
+  /// that of the first pair's), in whose frame blocks compute again what lies beside their points. The
+  /// bits are those of single steps. What is left over, and what ends at a callback, a checkpoint or a
+  /// check, runs step by step. Sources and receivers act in patches of the fields that are computed step
+  /// by step beside the tile, where these are a small part of all points, else step by step. Where
+  /// levels cannot stand in one kernel they are computed one after the other, and a note on standard
+  /// error says why, once a run. UserErrors: less than 1; in a run, a step with updates or that reads
+  /// itself, or Funcs of other dimensions; more steps than the run, or than between two checks of
+  /// run_until.
   Iteration& time_tile(int steps, CallSite at = CallSite::current());
 
   /// Keeps one copy of the fields, in the memory that a run is given, where a step reads each of them at

@@ -204,10 +204,12 @@ bool is_scatter(const Directive& directive) {
   return std::holds_alternative<directive::Scatter>(directive.op);
 }
 
-std::vector<Planes> ways_of_planes(const Marching& marching, int dimensions) {
+std::vector<Planes> ways_of_planes(const Marching& marching, int dimensions, std::size_t levels) {
+  constexpr std::size_t kManyLevels = 6;
   if (dimensions > 2) return {Planes::Staged, Planes::Direct};
-  const bool cut = std::any_of(marching.loops.begin(), marching.loops.end(), is_scatter);
-  if (marching.planes.value_or(cut ? Planes::Staged : Planes::Asked) == Planes::Asked) {
+  const bool arrives =
+      levels >= kManyLevels || std::any_of(marching.loops.begin(), marching.loops.end(), is_scatter);
+  if (marching.planes.value_or(arrives ? Planes::Staged : Planes::Asked) == Planes::Asked) {
     return {Planes::Asked, Planes::Direct};
   }
   return {Planes::Staged, Planes::Asked, Planes::Direct};

@@ -55,12 +55,13 @@ std::optional<Marching> marching_of(const Iteration::State& state);
 std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeLevels& tile,
                                       const std::vector<Func>& fields);
 
-/// Those worth trying, the best first. In two dimensions a warp marches alone, and has no rows beside:
-/// its rows arrive in shared memory where sums are cut, which leaves registers for more rows on their
-/// way. On an H200 that took 0.045 ms a step for 0.053 (5 points of f64, eight steps), 0.080 for 0.092
-/// (a box of nine) and 0.080 for 0.090 (5 of f32, twelve). Not measured where registers keep what was
-/// read.
-std::vector<Planes> ways_of_planes(const Marching& marching, int dimensions);
+/// Those worth trying for so many levels, the best first. In two dimensions a warp marches alone, and
+/// has no rows beside: its rows arrive in shared memory where sums are cut or levels are many, which
+/// leaves registers for more rows on their way. On an H200 that took 0.045 ms a step for 0.053 (5 points
+/// of f64, eight steps), 0.080 for 0.092 (a box of nine) and 0.080 for 0.090 (5 of f32, twelve); where
+/// registers keep what was read, of eight steps 0.024 for 0.030 (5 of f32) and 0.075 for 0.103 (a
+/// staggered grid of three fields), of four 0.042 for 0.042 and 0.125 for 0.116.
+std::vector<Planes> ways_of_planes(const Marching& marching, int dimensions, std::size_t levels);
 
 /// By how many planes threads ask for fields before they are read. Warps that compute few levels come
 /// to the next plane sooner.

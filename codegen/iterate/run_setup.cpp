@@ -397,7 +397,7 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
     return std::make_unique<StepPlan>(in_place(2));
   }
   if (state_->tile_steps < 2) return nullptr;
-  if (!has_tiles()) return nullptr;
+  if (!repeats_whole()) return nullptr;
   Patches patches = find_patches(*state_, state_->tile_steps, fields_, box_, given_);
   if (!patches.why.empty()) {
     note(patches.why);
@@ -413,7 +413,7 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
   return plan;
 }
 
-bool RunSetup::has_tiles() const {
+bool RunSetup::repeats_whole() const {
   const std::vector<bool>& repeats = state_->periods.repeats;
   for (std::size_t d = 0; d < repeats.size(); ++d) {
     const auto is_whole_in = [&](const Ranges& points) { return points[d] == box_[d]; };
@@ -426,19 +426,11 @@ bool RunSetup::has_tiles() const {
          " the fields repeat, and the step computes other points than all that each of them has");
     return false;
   }
-  for (std::size_t f = 0; f < fields_.size() && !is_box_of_all(); ++f) {
-    const Ranges field = ranges_of(fields_[f]);
-    if (field.size() != box_.size() || is_inside(box_, field)) continue;
-    note("the step's Funcs compute points of " + text_of(box_) + ", of which " +
-         state_->replacements[f].field.name() + " has " + text_of(field) +
-         " alone: give the fields one box");
-    return false;
-  }
   return true;
 }
 
 std::unique_ptr<StepPlan> RunSetup::tile(const Iteration::State::Tile& made) const {
-  if (!has_tiles()) return nullptr;
+  if (!repeats_whole()) return nullptr;
   const std::string why = why_beyond(made.levels.edges, box_, given_.inputs, given_.params);
   if (!why.empty()) {
     note(why);

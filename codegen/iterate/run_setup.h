@@ -78,9 +78,8 @@ class RunSetup {
   [[nodiscard]] bool has_lines(const Ranges& box, bool moves) const;
   /// Are all rows whole lines from the stepped box's first point on?
   [[nodiscard]] bool has_whole_lines() const;
-  /// Are all points computed along the dimensions in which the step repeats, and has each field those
-  /// of all boxes? If not, says so.
-  [[nodiscard]] bool has_tiles() const;
+  /// Are all points computed along the dimensions in which the step repeats? If not, says so.
+  [[nodiscard]] bool repeats_whole() const;
   void note(const std::string& why) const;
   Iteration::State* state_;
   Target target_;

@@ -189,6 +189,8 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
   constexpr int kCopiedAhead = 3;
   std::vector<Directive> loops = marching.loops, scatters;
   std::copy_if(loops.begin(), loops.end(), std::back_inserter(scatters), is_scatter);
+  // The step's first Func may be one that can be cut; all of its Funcs together are not.
+  if (tile.computed.types().size() > 1) scatters.clear();
   // A sum that is cut has one operation left in the last plane, which is cheaper twice than kept.
   // One of several values, as of a leapfrog step, cannot be cut beside the others.
   const bool is_kept = scatters.empty() || widest_vector(loops) > 2 || tile.last.types().size() > 1;
@@ -249,7 +251,7 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
   }
   std::string why = step.name() + " does not march: give it gpu_tile and march";
   for (const Marching& marching : ways) {
-    for (const Planes planes : ways_of_planes(marching, step.dimensions())) {
+    for (const Planes planes : ways_of_planes(marching, step.dimensions(), tile.levels.size() + 1)) {
       for (Func* func : tile.all()) func->clear_schedule();
       march_levels(tile, in_frame.funcs(), marching, planes);
       try {

@@ -167,7 +167,7 @@ class StepTrials final : public Trials {
       const iterate::Ranges box = rules[f].output < 0 ? iterate::ranges_of(field) : rules[f].box;
       const AnyBuffer shadow = shadow_of(field, box, subject.target());
       shadows_.inputs[f] = RunInput(state.replacements[f].field, shadow);
-      shadows_.outputs.push_back(iterate::aligned_like(field, box));
+      shadows_.outputs.push_back(iterate::aligned_like(field, iterate::box_around({box, setup.box()})));
     }
     shadows_.copier = std::make_shared<iterate::BoxCopier>(subject.target());
   }

@@ -49,6 +49,7 @@ std::map<std::string, std::string> kinds_of(const FuzzCase& drawn) {
   if (drawn.steps > 0 && step_fields(drawn)) {
     kinds["steps"] = "Iteration steps(";
     if (drawn.time_tile > 1) kinds["tiles of time"] = "time_tile(";
+    if (drawn.program.outputs.size() > 1) kinds["steps of several Funcs"] = ".over(";
   }
   return kinds;
 }
