@@ -28,7 +28,7 @@ std::set<const FunctionData*> read_by_others(const Functions& outputs) {
 
 }  // namespace
 
-JointStep joint_step(const Iteration::State& state, ReadFuncs kept) {
+JointStep joint_step(const Iteration::State& state, ReadFuncs read) {
   JointStep joint;
   Functions outputs;
   std::string name;
@@ -51,14 +51,14 @@ JointStep joint_step(const Iteration::State& state, ReadFuncs kept) {
                 output.func.name() + " " + std::to_string(output.func.dimensions());
     return joint;
   }
-  const std::set<const FunctionData*> read = read_by_others(outputs);
+  const std::set<const FunctionData*> wanted = read_by_others(outputs);
   FuncCopier copier([](const Expr&) { return std::nullopt; },
                     [&](const std::shared_ptr<FunctionData>& copy, const FunctionData& original) {
                       copy->wrappers.clear();
                       const auto same = [&](const auto& output) { return output.get() == &original; };
                       if (std::none_of(outputs.begin(), outputs.end(), same)) return;
                       clear_directives(*copy);
-                      if (kept == ReadFuncs::Kept && read.count(&original) > 0)
+                      if (read == ReadFuncs::Kept && wanted.count(&original) > 0)
                         Func(copy).compute_root();
                     });
   for (const auto& output : outputs) copier.require(output.get());

@@ -63,7 +63,7 @@ TEST(DrawnKinds, AreAllDrawnAndPrinted) {
       EXPECT_NE(to_string(drawn, Outcome{}).find(text), std::string::npos) << kind << ", seed " << seed;
     }
   }
-  EXPECT_EQ(counts.size(), 14U);
+  EXPECT_EQ(counts.size(), 15U);
   for (const auto& [kind, count] : counts) {
     std::printf("%s: %d\n", kind.c_str(), count);
     EXPECT_GE(count, 3) << kind;

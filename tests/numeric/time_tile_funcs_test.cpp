@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -192,6 +193,48 @@ TEST(TimeTileFuncs, SourcesAndReceiversBetweenFuncs) {
   c.sources = {{s.p, {{{{145, 90}}}}}};
   c.receivers = {{s.vx, {{{{146, 91}}}}}, {s.vy, {{{{-3, 2}}}}}, {s.p, {{{{146, 92}}}}}};
   c.expect_tiled(3, 7);
+}
+
+TEST(TimeTileFuncs, AChainOfTenFuncs) {
+  constexpr int kFuncs = 10;
+  Compared c{.pairs = {}, .fields = {}, .box = {{0, 140}, {0, 60}}};
+  std::vector<Func> next;
+  for (int i = 0; i < kFuncs; ++i) {
+    const ImageParam u(Float(32), 2, "u" + std::to_string(i));
+    Func f("f" + std::to_string(i));
+    const Expr before = i == 0 ? Expr(u(x - 1, y)) : Expr(next.back()(x, y));
+    f(x, y) = 0.75F * u(x, y) + 0.125F * (before + u(x, y + 1));
+    c.pairs.push_back({u, f});
+    c.fields.push_back(u);
+    next.push_back(f);
+  }
+  for (const Target& target : {Target::host(), Target::gpu_emulator()}) (void)c.notes_of(2, 5, target);
+}
+
+TEST(TimeTileFuncs, ThreadsShareAnIterationOfSeveralFuncs) {
+  const Staggered s(Float(32));
+  const Compared c = s.compared();
+  Iteration plain(c.pairs), tiled(c.pairs);
+  tiled.time_tile(3);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      const Box box{{0, 60 + 7 * t}, {0, 40}};
+      const auto run = [&](Iteration& steps) {
+        std::vector<AnyBuffer> fields;
+        std::vector<RunInput> inputs;
+        for (const ImageParam& field : c.fields) {
+          fields.push_back(random_over(Float(32), box, 5 + static_cast<std::uint64_t>(t)));
+          inputs.emplace_back(field, fields.back());
+        }
+        steps.run(inputs, 7, {.target = Target::host()});
+        return fields;
+      };
+      const std::vector<AnyBuffer> single = run(plain), several = run(tiled);
+      for (std::size_t f = 0; f < single.size(); ++f) EXPECT_TRUE(same_bits(single[f], several[f]));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(TimeTileFuncs, FuncsOfOtherDimensionsAreRefused) {
