@@ -54,8 +54,7 @@ void schedule(TimeStep& step, const Target& target, const schedules::Parameters&
     next.gpu_tile(x, 32).vectorize(x, vec).march(y, chunk, shortest);
     if (parameter(p, "scatter", 1) != 0) next.scatter(y);
     if (const std::int64_t ahead = parameter(p, "ahead", 0); ahead > 0) {
-      const std::size_t own = step.fields.size() - step.others.size();
-      for (std::size_t f = 0; f < own; ++f) {
+      for (std::size_t f = 0; f < step.own_fields(); ++f) {
         const ImageParam& field = step.fields[f];
         next.stage(field, MemoryType::Shared, LoadPolicy::AsyncCopy);
         next.pipeline(field, static_cast<int>(ahead));

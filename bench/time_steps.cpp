@@ -155,7 +155,7 @@ TimeStep make_time_step(const std::string& name) {
 
 Iteration iteration_of(const TimeStep& step) {
   std::vector<Replacement> pairs;
-  const std::size_t own = step.fields.size() - step.others.size();
+  const std::size_t own = step.own_fields();
   for (std::size_t f = 0; f < own; ++f) {
     pairs.emplace_back(step.fields[f], step.next, static_cast<int>(f));
   }

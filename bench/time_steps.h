@@ -14,6 +14,8 @@ struct TimeStep {
   Func next;
   std::vector<ImageParam> fields;
   std::vector<Func> others = {};
+  /// How many are those of `next`.
+  [[nodiscard]] std::size_t own_fields() const { return fields.size() - others.size(); }
 };
 /// InternalError for a name that no case has.
 TimeStep make_time_step(const std::string& name);

@@ -178,11 +178,12 @@ Patches find_patches(const Iteration::State& state, int steps, const std::vector
 }
 
 PatchStep compile_for_patches(const Iteration::State& state, const Target& target, bool apart) {
-  const JointStep joint = joint_step(state, ReadFuncs::Inline);
-  PatchStep patch{.run = {}, .fields = joint.fields, .margins = {}, .apart = apart};
+  // A Func that others read is computed once: in a chain of them that are inline work would multiply.
+  const JointStep joint = joint_step(state, ReadFuncs::Kept);
+  PatchStep patch{.run = {}, .fields = joint.fields, .margins = {}};
   Func step = joint.func;
   if (apart) {
-    TimeLevels one = make_time_levels(state, 1, {.apart = true}, ReadFuncs::Inline, state.tile_where);
+    TimeLevels one = make_time_levels(state, 1, {.apart = true}, state.tile_where);
     patch.margins = one.margins;
     step = one.computed;
     for (TimeLevels::Producer& producer : one.producers) producer.func.compute_root();
@@ -206,7 +207,7 @@ std::shared_ptr<const iterate::PatchStep> Iteration::State::patch_step_for(const
                                                                            bool apart) {
   const std::lock_guard lock(code->compiling);
   for (const auto& known : code->patch_steps) {
-    if (known->run.target() == target && known->apart == apart) return known;
+    if (known->run.target() == target && known->margins.empty() != apart) return known;
   }
   return code->patch_steps.emplace_back(
       std::make_shared<const iterate::PatchStep>(iterate::compile_for_patches(*this, target, apart)));

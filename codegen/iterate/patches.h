@@ -54,7 +54,6 @@ struct PatchStep {
   /// Of Funcs whose boxes are apart, by Func: where each computes in the first field that it replaces.
   /// Elsewhere its fields stay what they are.
   std::vector<Margins> margins;
-  bool apart = false;
 };
 PatchStep compile_for_patches(const Iteration::State& state, const Target& target, bool apart);
 

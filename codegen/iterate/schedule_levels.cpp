@@ -272,16 +272,13 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
 
 std::string make_levels(const Iteration::State& state, TileForm form, const Target& target,
                         TimeLevels& tile, const std::function<void(const Func& last)>& make) {
-  const auto make_tile = [&] {
-    tile = make_time_levels(state, state.tile_steps, form, read_funcs(state, form), state.tile_where);
-  };
-  make_tile();
+  tile = make_time_levels(state, state.tile_steps, form, state.tile_where);
   std::string why;
   if (!tile.edges.empty()) {
     why = schedule_levels(state, tile, target, form.in_lines, make, Otherwise::Nothing);
     if (why.empty()) return {};
     form.open = false;  // one after the other, levels read as the step does
-    make_tile();
+    tile = make_time_levels(state, state.tile_steps, form, state.tile_where);
   }
   const std::string other = schedule_levels(state, tile, target, form.in_lines, make);
   return other.empty() || why.empty() ? other : why;

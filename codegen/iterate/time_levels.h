@@ -93,15 +93,11 @@ struct TimeLevels {
   [[nodiscard]] std::vector<Func*> all();
 };
 
-/// `steps` steps of the Iteration, one or more. `read`: of the Funcs of a step that others of it read.
+/// `steps` steps of the Iteration, one or more.
 /// UserError at `at` for an Iteration whose step reads itself, has updates, or Funcs of several numbers
 /// of dimensions.
 TimeLevels make_time_levels(const Iteration::State& state, int steps, const TileForm& form,
-                            ReadFuncs read, const CallSite& at);
-/// What becomes of Funcs that others of a step read. They are kept, which takes less of a GPU, too: two
-/// steps of a staggered grid in three dimensions 157 registers, inline more than 168, and two thirds of
-/// the instructions. But edges are opened where they are inline (open_edges.h).
-ReadFuncs read_funcs(const Iteration::State& state, const TileForm& form);
+                            const CallSite& at);
 /// That of runs whose fields have points on either side of the stepped box where the step neither
 /// repeats nor has other boundary conditions, and whose rows are a tile less for it.
 TileForm usual_form(const Iteration::State& state, const Target& target);

@@ -211,10 +211,10 @@ Traffic figures_of(const Subject& subject, const TuneCandidate& candidate, Traff
     return mica::traffic_of(subject.scheduled(candidate), options);
   }
   const auto state = subject.scheduled_steps(candidate);
-  const iterate::TileForm form{
-      .whole = stepping->whole, .open = subject.target().is_gpu(), .apart = stepping->apart};
   iterate::TimeLevels tile = iterate::make_time_levels(
-      *state, candidate.steps(), form, iterate::read_funcs(*state, form), state->tile_where);
+      *state, candidate.steps(),
+      {.whole = stepping->whole, .open = subject.target().is_gpu(), .apart = stepping->apart},
+      state->tile_where);
   for (std::size_t o = 0; o < tile.margins.size(); ++o) {
     for (std::size_t d = 0; d < tile.margins[o].size(); ++d) {
       tile.margins[o][d].first.set(static_cast<std::int32_t>(stepping->kept[o][d].first));

@@ -208,6 +208,8 @@ TEST(TimeTileFuncs, AChainOfTenFuncs) {
     c.fields.push_back(u);
     next.push_back(f);
   }
+  // What a Func reads of the one before lies further from a source with each of them.
+  c.sources = {{c.fields.front(), {{{{70, 30}}}}}};
   for (const Target& target : {Target::host(), Target::gpu_emulator()}) (void)c.notes_of(2, 5, target);
 }
 
