@@ -46,10 +46,10 @@ void choose_by_model(FuzzCase& drawn) {
 
 }  // namespace
 
-FuzzCase random_case(Random& random, const Target& target, bool illegal) {
+FuzzCase random_case(Random& random, const Target& target, bool illegal, bool coupled) {
   FuzzCase drawn;
   drawn.target = target;
-  drawn.program = random_program(random);
+  drawn.program = random_program(random, coupled);
   drawn.boxes = random_boxes(drawn.program, random);
   drawn.bounded_inputs = random_bounded_inputs(drawn, random);
   drawn.data_seed = random.next();
@@ -70,9 +70,10 @@ FuzzCase random_case(Random& random, const Target& target, bool illegal) {
   drawn.in_place = random.below(3) == 0;
   drawn.in_threads = random.below(8) == 0;
   if (random.below(6) == 0) drawn.names = random_names(drawn.program, drawn.schedule, random);
-  if (random.below(3) == 0) {
+  if (coupled || random.below(3) == 0) {
     drawn.steps = static_cast<int>(random.between(1, 5));
-    if (random.below(3) == 0) drawn.time_tile = static_cast<int>(random.between(1, drawn.steps));
+    if (coupled ? random.coin() : random.below(3) == 0)
+      drawn.time_tile = static_cast<int>(random.between(1, drawn.steps));
   }
   if (!illegal && random.below(12) == 0) choose_by_model(drawn);
   return drawn;
@@ -80,7 +81,8 @@ FuzzCase random_case(Random& random, const Target& target, bool illegal) {
 
 FuzzCase random_case(std::uint64_t seed, const Target& target, bool illegal) {
   Random random(seed);
-  FuzzCase drawn = random_case(random, target, illegal);
+  const bool coupled = Random(~seed).below(16) == 0;
+  FuzzCase drawn = random_case(random, target, illegal, coupled);
   drawn.seed = seed;
   return drawn;
 }

@@ -41,8 +41,9 @@ struct CampaignResult {
 
 /// The case of a seed; the same on every machine.
 FuzzCase random_case(std::uint64_t seed, const Target& target, bool illegal);
-/// The same from numbers that come from elsewhere.
-FuzzCase random_case(Random& random, const Target& target, bool illegal);
+/// The same from numbers that come from elsewhere; a coupled one is run in several steps, too, for which
+/// its program is drawn (random_program).
+FuzzCase random_case(Random& random, const Target& target, bool illegal, bool coupled = false);
 
 /// UserError for seconds that are negative or no finite number.
 void check_seconds(const CampaignOptions& options);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "dsl/expr/mix.h"
 #include "fuzz/compare_memory.h"
@@ -73,6 +74,13 @@ Value random_value(Random& random, Type type, Contents contents) {
 }
 
 }  // namespace
+
+std::size_t Random::weighted(const std::vector<int>& weights) {
+  auto left = below(std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
+  std::size_t i = 0;
+  while (left >= weights[i]) left -= weights[i++];
+  return i;
+}
 
 std::uint64_t Random::next() {
   if (left_ >= 2) {

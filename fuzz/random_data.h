@@ -28,6 +28,8 @@ class Random {
   /// Uniform in [low, high].
   std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }
   bool coin() { return below(2) == 1; }
+  /// The number whose turn comes when each has its weight's share.
+  std::size_t weighted(const std::vector<int>& weights);
   template <typename T>
   const T& pick(const std::vector<T>& from) {
     return from[static_cast<std::size_t>(below(static_cast<std::int64_t>(from.size())))];

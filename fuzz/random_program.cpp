@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "fuzz/random_boundaries.h"
 #include "fuzz/random_coordinates.h"
@@ -17,29 +16,23 @@ namespace {
 
 constexpr std::int64_t kMostInputs = 5;
 
-/// The number whose turn comes when each has its weight's share.
-std::size_t weighted(const std::vector<int>& weights, Random& random) {
-  auto left = random.below(std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
-  std::size_t i = 0;
-  while (left >= weights[i]) left -= weights[i++];
-  return i;
-}
-
 class Generator {
  public:
-  explicit Generator(Random& random) : random_(random) {}
+  Generator(Random& random, bool coupled) : random_(random), coupled_(coupled) {}
 
   Program run() {
-    dimensions_ = 1 + static_cast<int>(weighted({20, 42, 30, 8}, random_));
+    dimensions_ = 1 + static_cast<int>(random_.weighted({20, 42, 30, 8}));
     base_ = random_type();
     budget_ = random_.pick(std::vector<std::int64_t>{6, 12, 12, 25, 25, 60, 130});
-    const std::size_t stages = 1 + weighted({32, 26, 18, 12, 7, 5}, random_);
-    while (program_.stages.size() < stages) add_stage(program_.stages.size() + 1 == stages);
-    const int last = static_cast<int>(stages) - 1;
+    stages_ =
+        coupled_ ? 2 + random_.weighted({50, 30, 20}) : 1 + random_.weighted({32, 26, 18, 12, 7, 5});
+    while (program_.stages.size() < stages_) add_stage(program_.stages.size() + 1 == stages_);
+    const int last = static_cast<int>(stages_) - 1;
     program_.outputs = {last};
     for (int i = 0; i < last; ++i) {
       const ProgramStage& stage = program_.stages[static_cast<std::size_t>(i)];
-      if (!stage.boundary && random_.below(8) == 0) program_.outputs.insert(program_.outputs.begin(), i);
+      if (stage.boundary || random_.below(8) >= (coupled_ ? 6 : 1)) continue;
+      program_.outputs.insert(program_.outputs.begin(), i);
     }
     return without_unused(std::move(program_));
   }
@@ -49,9 +42,9 @@ class Generator {
     static const std::vector<Type> types{Float(32), Float(64), UInt(8), Int(8),    UInt(16),
                                          Int(16),   Int(32),   Int(64), Float(16), BFloat(),
                                          Bool(),    UInt(32),  UInt(64)};
-    return types[weighted({48, 10, 8, 3, 6, 6, 10, 4, 4, 3, 1, 7, 5}, random_)];
+    return types[random_.weighted({48, 10, 8, 3, 6, 6, 10, 4, 4, 3, 1, 7, 5})];
   }
-  Type stage_type() { return random_.below(4) > 0 ? base_ : random_type(); }
+  Type stage_type() { return coupled_ || random_.below(4) > 0 ? base_ : random_type(); }
 
   // ---- sources ------------------------------------------------------------------------------------
   int dimensions_of(int source) const { return program_.dimensions_of(source); }
@@ -59,15 +52,17 @@ class Generator {
     Program::Input input;
     input.name = "u" + std::to_string(program_.inputs.size());
     input.type = stage_type();
-    input.dimensions =
-        random_.below(6) > 0 ? dimensions_ : static_cast<int>(random_.between(1, dimensions_));
+    input.dimensions = coupled_ || random_.below(6) > 0
+                           ? dimensions_
+                           : static_cast<int>(random_.between(1, dimensions_));
     program_.inputs.push_back(input);
   }
   /// All inputs exist before the stages that read them are drawn, so that sources keep their numbers.
   void make_inputs() {
-    const auto count = static_cast<std::size_t>(random_.between(1, kMostInputs));
+    std::size_t count = static_cast<std::size_t>(random_.between(1, kMostInputs));
+    if (coupled_) count = std::max(count, stages_);
     while (program_.inputs.size() < count) new_input();
-    if (random_.below(8) > 0) return;
+    if (coupled_ || random_.below(8) > 0) return;
     replaced_ = static_cast<int>(count);
     program_.inputs.push_back({"u" + std::to_string(count), base_, dimensions_});
   }
@@ -336,7 +331,7 @@ class Generator {
   }
 
   Term value(Type type) {
-    const auto kind = weighted({50, 12, 38}, random_);
+    const auto kind = random_.weighted({50, 12, 38});
     Term term = kind == 0                      ? stencil(type)
                 : kind == 1 && !type.is_bool() ? staggered(type)
                                                : expression(type, 3);
@@ -402,12 +397,12 @@ class Generator {
   }
 
   /// Joins the first value with the input that the output may replace, at the point itself.
-  void add_replaced(ProgramStage& stage) {
+  void add_replaced(ProgramStage& stage, int input) {
     const Type type = base_;
     Term own;
     own.kind = Term::Kind::Tap;
     own.type = type;
-    own.source = replaced_;
+    own.source = input;
     for (int d = 0; d < stage.dimensions; ++d) own.at.push_back({d});
     Term value = converted(std::move(stage.values[0]), type);
     const Operation join =
@@ -448,14 +443,16 @@ class Generator {
     }
     ProgramStage stage;
     stage.name = "f" + std::to_string(program_.stages.size());
-    stage.dimensions =
-        last || random_.below(10) > 0 ? dimensions_ : static_cast<int>(random_.between(1, dimensions_));
+    stage.dimensions = last || coupled_ || random_.below(10) > 0
+                           ? dimensions_
+                           : static_cast<int>(random_.between(1, dimensions_));
     stage_dimensions_ = stage.dimensions;
     left_ = last ? budget_ : std::max<std::int64_t>(2, budget_ / 3);
     const std::size_t values =
         random_.below(12) == 0 ? static_cast<std::size_t>(random_.between(2, 3)) : 1;
     for (std::size_t i = 0; i < values; ++i) stage.values.push_back(value(stage_type()));
-    if (last && replaced_ >= 0) add_replaced(stage);
+    if (last && replaced_ >= 0) add_replaced(stage, replaced_);
+    if (coupled_ && random_.below(4) > 0) add_replaced(stage, static_cast<int>(program_.stages.size()));
     // What says where a walk starts is in no part that is shared.
     if (random_.below(6) == 0) share_terms(stage, random_);
     walk_randomly(stage, last);
@@ -468,6 +465,8 @@ class Generator {
   }
 
   Random& random_;
+  bool coupled_ = false;  ///< all sources have one type and all dimensions, and most stages are outputs
+  std::size_t stages_ = 0;
   Program program_;
   int dimensions_ = 1, stage_dimensions_ = 1, in_reduction_ = 0;
   int replaced_ = -1;  ///< an input that the last stage alone reads; -1: none
@@ -480,9 +479,9 @@ class Generator {
 
 }  // namespace
 
-Program random_program(Random& random) {
+Program random_program(Random& random, bool coupled) {
   for (;;) {
-    Program program = Generator(random).run();
+    Program program = Generator(random, coupled).run();
     const std::vector<std::int64_t> taps = inlined_taps(program);
     if (*std::max_element(taps.begin(), taps.end()) > 400) continue;
     // Halos of a few stages in four dimensions alone may be more than the oracle should compute.

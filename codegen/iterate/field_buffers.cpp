@@ -142,9 +142,11 @@ int FieldBuffers::slot_for(std::size_t field) {
   };
   const int outside = slots_[static_cast<std::size_t>(current_[outside_of(field)])].outside_of;
   const bool is_whole = is_inside(ranges_of(now), rule(field).box) && !rule(field).with_still;
-  // What lies outside of the box there may be the only copy of it.
+  // What lies outside of the box there may be the only copy of it, or would be copied in each step.
   const auto is_needed_outside = [&](int place) {
-    if (is_whole || slots_[static_cast<std::size_t>(place)].outside_of == outside) return false;
+    const int there = slots_[static_cast<std::size_t>(place)].outside_of;
+    if (there == outside) return false;
+    if (is_whole) return there >= 0;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       if (f != field && rule(f).output >= 0 && current_[outside_of(f)] == place) return true;
     }
@@ -178,9 +180,11 @@ bool FieldBuffers::prepare(const std::vector<FieldRule>& rules) {
     Slot& to = slots_[static_cast<std::size_t>(next_[f])];
     const std::size_t from = outside_of(f);
     const int outside = slots_[static_cast<std::size_t>(current_[from])].outside_of;
-    const bool is_whole = is_inside(ranges_of(to.buffer), rule(f).box);
-    if (is_whole && rule(f).with_still) to.outside_of = outside;
-    if (to.outside_of == outside || is_whole) continue;
+    if (is_inside(ranges_of(to.buffer), rule(f).box)) {
+      to.outside_of = rule(f).with_still ? outside : -1;
+      continue;
+    }
+    if (outside >= 0 && to.outside_of == outside) continue;
     copier_.copy_outside(current(from), to.buffer, rule(f).box);
     to.outside_of = outside;
     filled = true;

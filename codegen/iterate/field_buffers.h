@@ -90,8 +90,9 @@ class FieldBuffers {
  private:
   struct Slot {
     AnyBuffer buffer;
-    AnyBuffer memory;    ///< all points that it has room for: the buffer's, or more
-    int outside_of = 0;  ///< the field whose values, as they were first, lie outside of the stepped box
+    AnyBuffer memory;  ///< all points that it has room for: the buffer's, or more
+    /// The field whose values, as they were first, lie outside of the stepped box; -1: none's.
+    int outside_of = 0;
   };
   [[nodiscard]] const AnyBuffer& in(int place) const {
     return slots_[static_cast<std::size_t>(place)].buffer;

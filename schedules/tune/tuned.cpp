@@ -140,9 +140,8 @@ TunedRun tuned_steps(const Iteration::State& state, const iterate::RunSetup& run
       say(name, result);
       best = result.best;
     }
-    const bool several_funcs = state.outputs.size() > 1;
     const auto extents = tuning::extents_of(run.boxes().front());
-    const bool choosable = may_choose() && !several_funcs && tuning::is_worth_choosing(extents);
+    const bool choosable = may_choose() && tuning::is_worth_choosing(extents);
     if (best ? best->recipe.empty() : !choosable) return std::nullopt;
     const tuning::Subject subject = tuning::subject_of(state, tuning::bare(state), run, state.where);
     if (best) return TunedRun{{{subject.scheduled(*best), best->steps()}}};

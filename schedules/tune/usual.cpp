@@ -177,7 +177,9 @@ void add_levels(const Subject& subject, std::int64_t units, std::vector<TuneCand
     tiles.push_back({4, 12, 5, half, 1});
   }
   if (reach[1] <= 2 && half == 1) tiles.push_back({3, 8, 5, widest, 1, 128, 4});
-  if (features.written_bytes > features.widest) {  // several values a point
+  if (subject.outputs() > 1) {
+    tiles = {{2, 8, 3, half, 0}, {3, 8, 3, half, 0}};
+  } else if (features.written_bytes > features.widest) {  // several values a point
     tiles = {{2, 12, 2, half, 0}};
   }
   for (const auto& [steps, warps, rows, vec, scatter, own_chunk, halves] : tiles) {
@@ -210,6 +212,17 @@ void add_strips(const Subject& subject, std::int64_t units, std::vector<TuneCand
   constexpr std::int64_t kManyWideBlocks = 12, kManyBlocks = 18;  // of a multiprocessor
   const auto& n = subject.extents();
   const std::int64_t vec = std::max<std::int64_t>(1, 16 / subject.features().widest);
+  if (subject.outputs() > 1) {  // of half as many points a thread, for registers
+    const std::int64_t half = std::max<std::int64_t>(1, vec / 2);
+    for (const std::int64_t steps : {4, 6, 8}) {
+      if (steps > subject.stepping()->most) continue;
+      all.push_back(candidate("time/march", {{schedules::kStepsAtOnce, steps},
+                                             {"scatter", 0},
+                                             {"vec", half},
+                                             {"chunk", std::min(kLong * steps, n[1])}}));
+    }
+    return;
+  }
   for (const std::int64_t steps : {4, 6, 8, 12}) {
     if (steps > subject.stepping()->most) continue;
     for (const std::int64_t wide : {1, 2}) {
@@ -349,16 +362,18 @@ std::vector<TuneCandidate> usual_candidates(const Subject& subject) {
   std::vector<TuneCandidate> all;
   const Features& features = subject.features();
   const std::size_t rank = subject.extents().size();
-  if (!features.plain || subject.outputs() > 1 || rank < 2 || rank > 3) return all;
+  const bool one = subject.outputs() == 1;  // of several Funcs only steps taken at once
+  if (!features.plain || rank < 2 || rank > 3) return all;
   if (!subject.target().is_gpu()) {
+    if (!one) return all;
     add_rows(subject, all);
     add_tiles(subject, all);
     return all;
   }
   const std::int64_t units = gpu_facts(subject.target()).multiprocessors;
   const bool reads_beside = rank == 3 ? features.reach(2) > 0 : features.reach(1) > 0;
-  if (reads_beside) add_others(subject, units, all);
-  if (rank == 3 && reads_beside) add_marches(subject, units, all);
+  if (one && reads_beside) add_others(subject, units, all);
+  if (one && rank == 3 && reads_beside) add_marches(subject, units, all);
   if (subject.stepping() != nullptr && subject.stepping()->most > 1) {
     if (rank == 3) add_levels(subject, units, all);
     if (rank == 2) add_strips(subject, units, all);

@@ -91,6 +91,64 @@ TEST(Iteration, TheNewLevelOfAWaveTakesTheOlderOnesPlace) {
   EXPECT_EQ(both.next_places(), (iterate::FieldBuffers::Places{2, 3})) << "each has its own outside";
 }
 
+// Where every point of u is computed, u has no use for what v's memory holds beside v's box: v has.
+TEST(Iteration, AFieldThatIsComputedWholeLeavesWhatLiesBesideAnothersBox) {
+  const ImageParam u(Float(32), 1, "u"), v(Float(32), 1, "v");
+  Func grown("grown"), shrunk("shrunk");
+  grown(x) = v(x) * u(x);
+  shrunk(x) = 0.5F;  // reads nothing: v's memory may be u's
+  Iteration steps({{u, grown}, {v, shrunk}});
+  steps.over(grown, {{0, 5}}).over(shrunk, {{4, 1}});
+  for (const Target& target : {Target::host(), Target::gpu_emulator()}) {
+    Buffer<float> a(5), b(5);
+    std::vector<float> was_a, was_b;
+    for (int i = 0; i < 5; ++i) {
+      was_a.push_back(a(i) = static_cast<float>(i + 1));
+      was_b.push_back(b(i) = static_cast<float>(i + 2));
+    }
+    steps.run({{u, a}, {v, b}}, 6, {.target = target});
+    for (int n = 0; n < 6; ++n) {
+      for (std::size_t i = 0; i < 5; ++i) was_a[i] *= was_b[i];
+      was_b[4] = 0.5F;
+    }
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(a(i), was_a[static_cast<std::size_t>(i)]) << i;
+      EXPECT_EQ(b(i), was_b[static_cast<std::size_t>(i)]) << i;
+    }
+  }
+}
+
+// Nor does it take v's memory in place, step by step, so that v's would have to be filled in each time.
+TEST(Iteration, MemoryIsFilledInOnceBesideAFieldThatIsComputedWhole) {
+  iterate::BoxCopier copier(Target::host());
+  const std::vector<iterate::FieldRule> rules{{.output = 0, .box = {{0, 5}}, .may_overwrite = {1, 0}},
+                                              {.output = 1, .box = {{4, 1}}}};
+  iterate::FieldBuffers fields({AnyBuffer(Float(32), {5}), AnyBuffer(Float(32), {5})}, rules, copier);
+  for (int n = 0; n < 6; ++n) {
+    const bool filled = fields.prepare(rules);
+    EXPECT_TRUE(n < 2 || !filled) << n;
+    fields.advance();
+  }
+}
+
+// Memory that v leaves may be u's; then v does not take it for one that holds v's points beside its box.
+TEST(Iteration, MemoryThatAnotherFieldUsedIsFilledInAgain) {
+  iterate::BoxCopier copier(Target::host());
+  std::vector<iterate::FieldRule> rules{{.output = 0, .box = {{0, 5}}, .stays = true},
+                                        {.output = 1, .box = {{4, 1}}}};
+  Buffer<float> u(5), v(5);
+  u.fill(3);
+  v.fill(2);
+  iterate::FieldBuffers fields({u, v}, rules, copier);
+  for (int n = 0; n < 8; ++n) {
+    fields.prepare(rules);
+    Buffer<float>(fields.output(0)).fill(3);
+    fields.advance();
+    EXPECT_EQ(Buffer<float>(fields.current(1))(0), 2) << n;
+    rules[0].stays = false;
+  }
+}
+
 // After a step both hold the same memory: a step that may write over one of them reads the other beside
 // its point.
 TEST(Iteration, TwoFieldsThatTakeTheValuesOfOneAreNotWrittenOver) {
