@@ -1,14 +1,13 @@
 #include "codegen/pipeline_variants.h"
 
+#include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/pipeline.h"
 #include "runtime/cuda/gpu_facts.h"
 
 namespace mica {
 
 Pipeline pipeline_of(const std::vector<Func>& outputs, const Chosen& chosen) {
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const auto& f : outputs) functions.push_back(f.function());
-  return make_pipeline(functions, chosen);
+  return make_pipeline(functions_of(outputs), chosen);
 }
 
 Pipelines pipelines_of(const std::vector<Func>& outputs) {

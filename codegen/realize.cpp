@@ -21,9 +21,10 @@ namespace mica {
 /// What realize() compiled for a Func, and the schedule and definitions it was compiled from.
 struct CompiledFunc {
   struct Grid {
-    std::optional<TunedFunc> found;  ///< and not compiled yet
-    std::string compiled = {};       ///< the schedule's name; "": the compiler's choice
-    double runs = 0;
+    std::optional<TunedFunc> found;   ///< and not compiled yet
+    std::string compiled = {};        ///< the schedule's name; "": the compiler's choice
+    double runs = 0, asks_after = 0;  ///< from so many runs on tuned() is asked
+    bool is_asked = false;
   };
   struct Entry {
     Target target;
@@ -106,7 +107,7 @@ CompiledFunc::Entry& entry_for(CompiledFunc& cache, const Func& f, const Target&
 void compile_tuned(CompiledFunc::Entry& entry, CompiledFunc::Grid& grid) {
   if (!grid.found) return;
   const bool is_there = entry.tuned.count(grid.found->schedule) > 0;
-  if (++grid.runs < grid.found->pays_after && !is_there) return;
+  if (grid.runs < grid.found->pays_after && !is_there) return;
   const TunedFunc found = *std::exchange(grid.found, std::nullopt);
   try {
     if (!is_there) {
@@ -149,16 +150,18 @@ std::vector<std::int64_t> grid_of(const std::vector<AnyBuffer*>& outputs) {
 Executable* tuned_for(CompiledFunc::Entry& entry, const Func& f, const std::vector<AnyBuffer*>& outputs,
                       const RunOptions& options) {
   const std::vector<std::int64_t> grid_of_outputs = grid_of(outputs);
-  auto known = entry.grids.find(grid_of_outputs);
-  if (known == entry.grids.end()) {
-    CompiledFunc::Grid grid;
-    if (may_be_tuned() && !has_specializations(f)) {
-      grid.found = tuned(f, entry.target, outputs, options);
-    }
-    known = entry.grids.emplace(grid_of_outputs, std::move(grid)).first;
+  const auto [known, is_new] = entry.grids.try_emplace(grid_of_outputs);
+  CompiledFunc::Grid& grid = known->second;
+  if (is_new) {
+    grid.is_asked = !may_be_tuned() || has_specializations(f);
+    if (!grid.is_asked) grid.asks_after = asks_after({f}, outputs.front()->elements(), entry.target);
   }
-  compile_tuned(entry, known->second);
-  const std::string& name = known->second.compiled;
+  if (++grid.runs >= grid.asks_after && !grid.is_asked) {
+    grid.found = tuned(f, entry.target, outputs, options);
+    grid.is_asked = true;
+  }
+  compile_tuned(entry, grid);
+  const std::string& name = grid.compiled;
   return name.empty() ? nullptr : &entry.tuned.at(name);
 }
 

@@ -30,6 +30,11 @@ struct TunedFunc {
 /// environment variable MICA_TUNE is not 0, and there may be a store of tuned schedules.
 bool may_be_tuned();
 
+/// Runs, or steps, of Funcs of so many points before which nothing that the model could choose would
+/// have saved the time of compiling it: until then nobody need ask. 0 where the answer is known at once,
+/// or asked for: on the CPU, where there is a store of tuned schedules, and where MICA_TUNE is set.
+double asks_after(const std::vector<Func>& outputs, std::int64_t points, const Target& target);
+
 /// The schedule that the store has for `output` on such a target and the grid of its arrays `outputs`,
 /// one for each of its values, of their types; where it has none and
 /// MICA_TUNE is set, the one that tune() finds now, which says so on standard error; else the one that

@@ -170,8 +170,7 @@ void rows(Func& f, const Parameters& p) {
 
 std::set<const FunctionData*> computed_ahead_of(const std::vector<Func>& outputs) {
   const DefaultFloatMode mode;
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const Func& output : outputs) functions.push_back(output.function());
+  const std::vector<std::shared_ptr<FunctionData>> functions = functions_of(outputs);
   const FuncGraph graph = collect_graph(functions);
   const GraphTexts texts(graph);
   const VarWords words(graph);

@@ -66,8 +66,7 @@ std::vector<Func> without_schedule(const std::vector<Func>& outputs, const FuncC
                       clear_directives(*copy);
                       if (finish) finish(copy, original);
                     });
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const Func& output : outputs) functions.push_back(output.function());
+  const std::vector<std::shared_ptr<FunctionData>> functions = functions_of(outputs);
   for (const auto& func : collect_graph(functions).funcs) copier.require(func.get());
   std::vector<Func> copies;
   for (const auto& function : functions) {

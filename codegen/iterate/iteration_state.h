@@ -71,11 +71,13 @@ struct Iteration::State {
     Target target;
     std::vector<iterate::Ranges> boxes;
     bool whole = false;
-    std::vector<Func> outputs;  ///< copies with their directives; none: the compiler chooses
-    int steps = 1;              ///< at once
-    std::shared_ptr<Code> code;
+    std::vector<Func> outputs = {};  ///< copies with their directives; none: the compiler chooses
+    int steps = 1;                   ///< at once
+    std::shared_ptr<Code> code = {};
+    double asks_after = 0;  ///< steps from which on tuned_steps is asked
+    bool is_asked = false;
     /// What may be taken and is not compiled yet, the best first, and the steps that were run.
-    std::shared_ptr<const TunedRun> found;
+    std::shared_ptr<const TunedRun> found = {};
     double ran = 0;
   };
   /// A compiled condition of run_until.

@@ -129,8 +129,7 @@ struct StepReads::Parts {
 
 StepReads::StepReads(const std::vector<Func>& outputs) {
   auto parts = std::make_unique<Parts>();
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const Func& f : outputs) functions.push_back(f.function());
+  const std::vector<std::shared_ptr<FunctionData>> functions = functions_of(outputs);
   for (const auto& func : collect_graph(functions).funcs) {
     parts->asks_for_row_ends = parts->asks_for_row_ends || mentions_row_ends(*func);
   }

@@ -14,9 +14,7 @@ using Tuned = Iteration::State::Tuned;
 /// Is all about the step left to the compiler?
 bool is_free(const Iteration::State& state) {
   if (state.tile_is_chosen || state.in_place) return false;
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const Func& f : state.funcs()) functions.push_back(f.function());
-  for (const auto& func : collect_graph(functions).funcs) {
+  for (const auto& func : collect_graph(functions_of(state.funcs())).funcs) {
     for (const Definition& definition : func->definitions) {
       if (!definition.directives.empty() || !definition.specializations.empty()) return false;
     }
@@ -48,12 +46,10 @@ bool compile_tuned(const Iteration::State& state, const RunSetup& setup, Tuned& 
   }
 }
 
-/// Compiles the first that will do of what was found, as soon as that pays: `steps` are run now.
-void compile_found(const Iteration::State& state, const RunSetup& setup, Tuned& tuned,
-                   std::int64_t steps) {
+/// Compiles the first that will do of what was found, as soon as that pays.
+void compile_found(const Iteration::State& state, const RunSetup& setup, Tuned& tuned) {
   constexpr std::size_t kMostTries = 3;
   if (tuned.found == nullptr) return;
-  tuned.ran += static_cast<double>(steps);
   const std::shared_ptr<const TunedRun> found = tuned.found;
   if (tuned.ran < found->pays_after) return;
   tuned.found = nullptr;
@@ -76,15 +72,19 @@ std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration:
   auto known = std::find_if(state->tuned.begin(), state->tuned.end(), [&](const Tuned& tuned) {
     return tuned.target == target && tuned.whole == whole && tuned.boxes == setup.boxes();
   });
-  const bool is_new = known == state->tuned.end();
-  // Of most runs nothing better is known, and nothing more is asked.
-  if (!is_new && known->found == nullptr && known->outputs.empty()) return state;
-  if (!is_free(*state)) return state;
-  if (is_new) {
-    known = state->tuned.insert(known, {target, setup.boxes(), whole, {}, 1, nullptr, nullptr});
-    known->found = std::make_shared<const TunedRun>(tuned_steps(*state, setup));
+  if (known == state->tuned.end()) {
+    known = state->tuned.insert(known, {.target = target, .boxes = setup.boxes(), .whole = whole});
+    known->asks_after = asks_after(state->funcs(), points_in(setup.boxes().front()), target);
   }
-  compile_found(*state, setup, *known, at_once);
+  known->ran += static_cast<double>(at_once);
+  // Of most runs nothing better is known, and nothing more is asked.
+  const bool is_all = known->is_asked && known->found == nullptr && known->outputs.empty();
+  if (is_all || known->ran < known->asks_after || !is_free(*state)) return state;
+  if (!known->is_asked) {
+    known->found = std::make_shared<const TunedRun>(tuned_steps(*state, setup));
+    known->is_asked = true;
+  }
+  compile_found(*state, setup, *known);
   if (known->outputs.empty()) return state;
   const auto patches = find_patches(*state, known->steps, setup.fields(), setup.box(), setup.options());
   const bool several = known->steps <= at_once && patches.why.empty();

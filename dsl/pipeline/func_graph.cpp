@@ -9,6 +9,7 @@
 
 #include "dsl/expr/limits.h"
 #include "dsl/expr/node_visit.h"
+#include "dsl/func/func.h"
 
 namespace mica {
 
@@ -215,6 +216,12 @@ std::int64_t arithmetic_in(const FuncGraph& graph) {
     }
   }
   return arithmetic_in(values);
+}
+
+std::vector<std::shared_ptr<FunctionData>> functions_of(const std::vector<Func>& funcs) {
+  std::vector<std::shared_ptr<FunctionData>> functions;
+  for (const Func& f : funcs) functions.push_back(f.function());
+  return functions;
 }
 
 FuncGraph collect_graph(const std::vector<std::shared_ptr<FunctionData>>& outputs) {

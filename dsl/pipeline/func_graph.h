@@ -13,6 +13,10 @@
 
 namespace mica {
 
+class Func;
+/// What the handles point to.
+std::vector<std::shared_ptr<FunctionData>> functions_of(const std::vector<Func>& funcs);
+
 /// Something that a Func reads: a Func or an input; exactly one is set.
 struct Source {
   std::shared_ptr<const FunctionData> function;

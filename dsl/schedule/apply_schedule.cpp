@@ -7,6 +7,7 @@
 
 #include "dsl/expr/names.h"
 #include "dsl/func/func.h"
+#include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/graph_names.h"
 #include "dsl/schedule/directive_fields.h"
 
@@ -15,12 +16,6 @@ namespace mica {
 namespace {
 
 using Outputs = std::vector<std::shared_ptr<FunctionData>>;
-
-Outputs functions_of(const std::vector<Func>& outputs) {
-  Outputs functions;
-  for (const Func& f : outputs) functions.push_back(f.function());
-  return functions;
-}
 
 /// Directives and wrappers of a graph's Funcs, to go back to when a new schedule does not fit.
 class Snapshot {

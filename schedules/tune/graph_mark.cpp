@@ -114,23 +114,15 @@ class Marker {
 
 }  // namespace
 
-namespace {
-
-FuncGraph graph_of(const std::vector<Func>& outputs) {
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const Func& f : outputs) functions.push_back(f.function());
-  return collect_graph(functions);
-}
-
-}  // namespace
-
 std::uint64_t graph_mark(const Func& output) { return graph_mark(std::vector<Func>{output}); }
 
-std::uint64_t graph_mark(const std::vector<Func>& outputs) { return Marker().of(graph_of(outputs)); }
+std::uint64_t graph_mark(const std::vector<Func>& outputs) {
+  return Marker().of(collect_graph(functions_of(outputs)));
+}
 
 std::uint64_t step_mark(const Iteration::State& state, bool whole) {
   Marker marker;
-  const std::uint64_t mark = marker.of(graph_of(state.funcs()));
+  const std::uint64_t mark = marker.of(collect_graph(functions_of(state.funcs())));
   const bool acted_upon = !state.sources.empty() || !state.receivers.empty();
   return mixed(mixed(mark, marker.of(state)), (whole ? 2U : 0U) + (acted_upon ? 1U : 0U));
 }

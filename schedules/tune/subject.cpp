@@ -38,12 +38,6 @@ Reads reads_of(const schedules::InputTaps& taps, int dimensions, int bytes) {
   return reads;
 }
 
-std::vector<std::shared_ptr<FunctionData>> functions_of(const std::vector<Func>& funcs) {
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const Func& f : funcs) functions.push_back(f.function());
-  return functions;
-}
-
 /// The inputs of all outputs with the taps of each, those of most taps first.
 std::vector<schedules::InputTaps> taps_of(const std::vector<Func>& outputs,
                                           schedules::Boundaries boundaries) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "dsl/pipeline/func_graph.h"
 #include "schedules/tune/graph_mark.h"
 #include "schedules/tune/store.h"
 #include "schedules/tune/subject.h"
@@ -23,8 +24,9 @@ bool tune_now() { return wish() != "" && wish() != "0" && wish() != "model"; }
 
 /// Runs, or steps, in which `choice` saves the time that it takes to compile it: who has run so often is
 /// taken to go on. Of several steps at once the code is long, and a few are tried.
+constexpr double kSingle = 0.5;  // seconds that a schedule of one step takes to compile for a GPU
 double pays_after(const tuning::Choice& choice, const Target& target) {
-  constexpr double kSingle = 0.5, kSeveral = 2.5, kOnHost = 0.2, kSeveralOnHost = 1;  // seconds
+  constexpr double kSeveral = 2.5, kOnHost = 0.2, kSeveralOnHost = 1;  // seconds
   if (wish() == "model") return 0;
   const bool several = choice.better.front().steps() > 1;
   const double seconds = target.is_gpu() ? (several ? kSeveral : kSingle)
@@ -102,6 +104,26 @@ auto or_told(const std::string& name, const Work& work) -> decltype(work()) {
 }  // namespace
 
 bool may_be_tuned() { return may_choose() || is_searched(); }
+
+double asks_after(const std::vector<Func>& outputs, std::int64_t points, const Target& target) {
+  // The compiler's choice took up to 2.8 times as long as a copy of its bytes (docs/tuning.md); what
+  // takes longer still is asked for later than it could be.
+  constexpr double kSlow = 4;
+  if (!target.is_gpu() || is_searched() || wish() == "model") return 0;
+  const auto runs = or_told(outputs.front().name(), [&]() -> std::optional<double> {
+    const tuning::Rates rates = tuning::rates_of(target, false);
+    const FuncGraph graph = collect_graph(functions_of(outputs));
+    double bytes = 0;
+    for (const auto& image : graph.images) bytes += image->type.bytes();
+    for (const Func& output : outputs) {
+      for (const Type type : output.types()) bytes += type.bytes();
+    }
+    const double operations = static_cast<double>(arithmetic_in(graph));
+    const double a_point = bytes / rates.copy + operations / rates.instructions;
+    return kSingle / (kSlow * static_cast<double>(points) * a_point);
+  });
+  return runs.value_or(0);
+}
 
 std::optional<TunedFunc> tuned(const Func& output, const Target& target,
                                const std::vector<AnyBuffer*>& outputs, const RunOptions& options) {

@@ -183,6 +183,11 @@ TEST(UsualSchedules, TakeSeveralStepsOfAnIterationAtOnce) {
   const Steps plane = steps_of("5pt-f32", {2048, 2048}), cube = steps_of("7pt-f32", {256, 256, 256});
   EXPECT_GT(tune(bench::iteration_of(plane.step), plane.inputs, options).best.steps(), 4);
   EXPECT_GT(tune(bench::iteration_of(cube.step), cube.inputs, options).best.steps(), 1);
+  // Pressure and velocities: a Func each, one kernel together.
+  const Steps waves = steps_of("staggered-2d-f32", {2048, 2048});
+  EXPECT_GT(tune(bench::iteration_of(waves.step), waves.inputs, options).best.steps(), 3);
+  const Steps rooms = steps_of("staggered-3d-f32", {256, 256, 256});
+  EXPECT_GT(tune(bench::iteration_of(rooms.step), rooms.inputs, options).best.steps(), 1);
   Iteration watched = bench::iteration_of(plane.step);
   watched.every(6, [](const RunningIteration&) {});
   const int steps = tune(watched, plane.inputs, options).best.steps();
@@ -223,8 +228,9 @@ TEST(UsualSchedules, OfTheCpuLeaveWavesAlone) {
   EXPECT_EQ(choice_for_steps(wave, {65536, 65536}).steps(), 1);
 }
 
-int launches_of(const test::FakeGpuProcess& process, std::int64_t steps, bool left_alone) {
-  const Steps plane = steps_of("5pt-f32", {2048, 2048});
+int launches_of(const test::FakeGpuProcess& process, std::int64_t steps, bool left_alone,
+                const std::string& name = "5pt-f32") {
+  const Steps plane = steps_of(name, {2048, 2048});
   Iteration heat = bench::iteration_of(plane.step);
   if (!left_alone) heat.time_tile(1);
   const int before = process.fake().calls("cuLaunchKernel");
@@ -232,8 +238,27 @@ int launches_of(const test::FakeGpuProcess& process, std::int64_t steps, bool le
   return process.fake().calls("cuLaunchKernel") - before;
 }
 
+/// Does an Iteration's first run, of so many steps, ask the model?
+bool asks(std::int64_t steps) {
+  const Steps plane = steps_of("5pt-f32", {2048, 2048});
+  Iteration heat = bench::iteration_of(plane.step);
+  heat.run(plane.inputs, steps, {.target = Target{Backend::Cuda, 0}});
+  const auto& tuned = heat.state()->tuned;
+  return tuned.size() == 1 && tuned.front().is_asked;
+}
+
+/// No store of tuned schedules is there, and where one would be.
+std::filesystem::path without_store(const test::FakeGpuProcess& process) {
+  std::filesystem::path store = process.cache().parent_path() / "tuned" / "store.db";
+  setenv("MICA_TUNE_STORE", store.c_str(), 1);
+  return store;
+}
+
 void runs() {
   test::FakeGpuProcess process;
+  without_store(process);
+  process.expect(!asks(100), "a hundred steps cannot pay, whatever the model would choose");
+  process.expect(asks(30'000), "more are worth a look");
   process.expect(launches_of(process, 12, true) >= 12, "a few steps do not pay for code of several");
   constexpr int kMany = 600'000;
   const int left = launches_of(process, kMany, true);
@@ -242,6 +267,8 @@ void runs() {
   const int few = launches_of(process, 12, true);
   process.expect(few < 10,
                  std::to_string(few) + " launches where the model's choice is to be taken at once");
+  const int waves = launches_of(process, 12, true, "staggered-2d-f32");
+  process.expect(waves < 24, std::to_string(waves) + " launches of three Funcs, several steps at once");
   process.expect(launches_of(process, 12, false) >= 12, "steps one by one, as they were asked for");
   setenv("MICA_TUNE", "0", 1);
   process.expect(launches_of(process, 12, true) >= 12, "nothing is chosen where that is switched off");
@@ -262,11 +289,13 @@ void realizes() {
     output.realize(result, Target{Backend::Cuda, 0}, options);
     return process.fake().calls("cuLinkComplete") - before;
   };
-  const std::filesystem::path store = process.cache().parent_path() / "tuned" / "store.db";
-  setenv("MICA_TUNE_STORE", store.c_str(), 1);
+  const std::filesystem::path store = without_store(process);
   process.expect(links() == 1, "the compiler's choice is assembled");
   process.expect(!std::filesystem::exists(store.parent_path()), "a look into the store makes none");
   process.expect(links() == 0, "and used again");
+  int later = 0;
+  for (int run = 0; run < 40'000 && later == 0; ++run) later = links();
+  process.expect(later == 1, "what the model chooses is assembled when it pays");
   process.end();
 }
 
@@ -281,7 +310,7 @@ class UsualSchedulesOnAGpu : public test::FakeGpuTest {
 TEST_F(UsualSchedulesOnAGpu, AreTakenByARunOfAnIteration) {
   EXPECT_EXIT(runs(), testing::ExitedWithCode(0), "");
 }
-TEST_F(UsualSchedulesOnAGpu, AreNotCompiledForAFuncThatIsRealizedTwice) {
+TEST_F(UsualSchedulesOnAGpu, AreCompiledForAFuncThatIsRealizedOften) {
   EXPECT_EXIT(realizes(), testing::ExitedWithCode(0), "");
 }
 

@@ -194,15 +194,6 @@ class Walker {
     return {};
   }
 
-  void add(Piece piece) {
-    while (piece.far < piece.region.size()) {
-      const LoopKind kind = out_.kind(piece.region[piece.far]);
-      if (kind != LoopKind::GpuBlock && kind != LoopKind::March) break;
-      ++piece.far;
-    }
-    out_.pieces.push_back(std::move(piece));
-  }
-
   void emit(const std::vector<Tap>& taps, int copy, const Region& region) {
     for (const Tap& tap : taps) {
       Piece piece;
@@ -211,7 +202,7 @@ class Walker {
       piece.copy = copy;
       piece.region = region;
       piece.index = tap.index;
-      add(std::move(piece));
+      out_.pieces.push_back(std::move(piece));
     }
   }
 
@@ -234,7 +225,7 @@ class Walker {
     piece.region = region;
     piece.index = std::move(index);
     piece.operations = operations(store.value);
-    add(std::move(piece));
+    out_.pieces.push_back(std::move(piece));
   }
 
   std::int64_t operations(const Expr& e) const {
@@ -270,7 +261,7 @@ class Walker {
         piece->index[0].slope.resize(piece->region.size(), 0);
         piece->index[0].slope.back() = 1;
       }
-      add(std::move(*piece));
+      out_.pieces.push_back(std::move(*piece));
     }
   }
 

@@ -35,7 +35,6 @@ struct Piece {
   /// Loads and stores of `array[i] = other[j]`: the other array; -1 elsewhere.
   int copy = -1;
   Region region;
-  std::size_t far = 0;  ///< how many loops of the region, the outermost, are of blocks or a march
   std::vector<Form> index;
   /// Stores: arithmetic operations of the value; fma counts as two, index arithmetic not at all.
   std::int64_t operations = 0;

@@ -131,15 +131,16 @@ class UnionSum {
   }
 
   [[nodiscard]] std::int64_t at(const Region& point, const Members& members) const {
-    std::vector<IndexSet> sets;
+    IndexUnion touched(grain_);
     for (const auto m : members) {
-      sets.push_back(set_of(*group_.pieces[m]));
+      Region region = group_.pieces[m]->region;
       for (std::size_t k = 0; k < point.size(); ++k) {
-        Span& s = sets.back().region[group_.places[m][k]];
+        Span& s = region[group_.places[m][k]];
         s.lo = s.hi = point[k].lo;
       }
+      touched.add(group_.pieces[m]->index, region);
     }
-    return union_size(boxes_of(sets, grain_));
+    return touched.size();
   }
 
   const Group& group_;
@@ -184,7 +185,5 @@ std::vector<Piece> restricted(const PieceList& pieces, const Region& where) {
   }
   return list;
 }
-
-IndexSet set_of(const Piece& piece) { return {piece.index, piece.region, piece.far}; }
 
 }  // namespace mica::analysis

@@ -28,7 +28,4 @@ std::vector<Region> common_regions(const PieceList& pieces, const IsOuter& outer
 /// that lack one of these loops are left out.
 std::vector<Piece> restricted(const PieceList& pieces, const Region& where);
 
-/// The indices that a piece touches.
-IndexSet set_of(const Piece& piece);
-
 }  // namespace mica::analysis

@@ -13,6 +13,7 @@
 #include "dsl/expr/limits.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/pipeline.h"
 
 namespace mica {
@@ -220,9 +221,7 @@ Traffic traffic_of(const Func& output, const TrafficOptions& options) {
 
 Traffic traffic_of(const std::vector<Func>& outputs, const TrafficOptions& options) {
   const DefaultFloatMode mode;
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const Func& output : outputs) functions.push_back(output.function());
-  const Pipeline pipeline = make_pipeline(functions);
+  const Pipeline pipeline = make_pipeline(functions_of(outputs));
   const Target device{Backend::Cuda, 0};  // nothing of a device is asked for
   const Program program = lower(pipeline, {device, Variant{}, {}, DeviceLimits{}}, "simplify_loops");
   return made_with_stack_for(pipeline.depth, [&] {

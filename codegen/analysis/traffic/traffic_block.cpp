@@ -119,22 +119,21 @@ std::int64_t copied_and_read(const KernelPieces& kernel, const PieceList& step) 
   for (std::size_t a = 0; a < kernel.pieces.arrays.size(); ++a) {
     const PieceArray& array = kernel.pieces.arrays[a];
     if (array.memory != MemoryType::Shared) continue;
-    std::vector<IndexSet> filled, read, either;
+    IndexUnion filled, read, either;
     for (const Piece* piece : step) {
       if (piece->array != static_cast<int>(a)) continue;
       const bool copied =
           piece->store && piece->copy >= 0 &&
           kernel.pieces.arrays[static_cast<std::size_t>(piece->copy)].memory == MemoryType::Heap;
       if (piece->store && !copied) continue;
-      IndexSet set{{}, piece->region, piece->far};
+      std::vector<Form> index;
       for (std::size_t d = 0; d < piece->index.size(); ++d) {
-        if (!is_ring(*array.allocate, d)) set.index.push_back(piece->index[d]);
+        if (!is_ring(*array.allocate, d)) index.push_back(piece->index[d]);
       }
-      either.push_back(set);
-      (piece->store ? filled : read).push_back(std::move(set));
+      either.add(index, piece->region);
+      (piece->store ? filled : read).add(index, piece->region);
     }
-    const auto size = [](const auto& sets) { return union_size(boxes_of(sets)); };
-    used += size(filled) + size(read) - size(either);
+    used += filled.size() + read.size() - either.size();
   }
   return used;
 }

@@ -4,6 +4,7 @@
 #include "codegen/lower.h"
 #include "dsl/expr/float_mode.h"
 #include "dsl/expr/names.h"
+#include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/pipeline.h"
 
 namespace mica {
@@ -81,9 +82,7 @@ void UsualSymbols::add_output(const FunctionData& func) {
 std::vector<InputBox> input_boxes(const std::vector<Func>& outputs,
                                   const std::vector<std::int64_t>& extents, const Target& target) {
   const DefaultFloatMode mode;
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const Func& f : outputs) functions.push_back(f.function());
-  const Pipeline pipeline = make_pipeline(functions);
+  const Pipeline pipeline = make_pipeline(functions_of(outputs));
   const Program program = lower(pipeline, {target, Variant{}, {}, DeviceLimits{}}, "infer_bounds");
   const analysis::UsualSymbols table(program, extents);
   std::vector<InputBox> boxes;
