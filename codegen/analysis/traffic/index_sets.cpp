@@ -5,15 +5,13 @@
 namespace mica::analysis {
 namespace {
 
-using Interval = std::pair<std::int64_t, std::int64_t>;
-
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 // Sorted, and joined where they touch.
-void normalize(std::vector<Interval>& list) {
+void normalize(std::vector<std::pair<std::int64_t, std::int64_t>>& list) {
   std::sort(list.begin(), list.end());
   std::size_t joined = 0;
-  for (const Interval& i : list) {
+  for (const auto& i : list) {
     if (joined > 0 && i.first <= list[joined - 1].second + 1) {
       list[joined - 1].second = std::max(list[joined - 1].second, i.second);
     } else {
@@ -23,22 +21,19 @@ void normalize(std::vector<Interval>& list) {
   list.resize(joined);
 }
 
-// Every interval of `values` moved by k*size, k in [0, count).
-void repeat(std::vector<Interval>& values, std::int64_t size, std::int64_t count) {
-  if (values.size() == 1 && values[0].second - values[0].first + 1 >= size) {
-    values[0].second += size * (count - 1);
-    return;
-  }
-  std::vector<Interval> moved;
-  moved.reserve(values.size() * static_cast<std::size_t>(count));
-  for (std::int64_t k = 0; k < count; ++k) {
-    for (const Interval& v : values) moved.emplace_back(v.first + k * size, v.second + k * size);
-  }
-  normalize(moved);
-  values = std::move(moved);
+std::int64_t length_of(const std::vector<std::pair<std::int64_t, std::int64_t>>& list) {
+  std::int64_t length = 0;
+  for (const auto& [first, end] : list) length += end - first + 1;
+  return length;
 }
 
 }  // namespace
+
+std::size_t IndexUnion::Side::number_of(Intervals list) {
+  const auto [place, is_new] = numbers.emplace(std::move(list), lists.size());
+  if (is_new) lists.push_back(place->first);
+  return place->second;
+}
 
 void IndexUnion::add(const std::vector<Form>& index, const Region& region) {
   for (std::size_t i = 0; i < region.size(); ++i) {
@@ -55,78 +50,123 @@ void IndexUnion::add(const std::vector<Form>& index, const Region& region) {
   }
   sides_.resize(index.size());
   Product product;
-  for (std::size_t d = 0; d < index.size(); ++d) product.push_back(list_of(d, index[d], region));
-  products_.push_back(std::move(product));
+  std::vector<Step> longest;
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    std::int64_t first = index[d].base;
+    std::vector<Step> steps;
+    for (std::size_t i = 0; i < region.size(); ++i) {
+      const std::int64_t slope = index[d].slope_at(i);
+      first += slope * (slope < 0 ? region[i].hi : region[i].lo);
+      if (index[d].varies(i, region)) steps.push_back({std::abs(slope), region[i].count()});
+    }
+    std::sort(steps.begin(), steps.end());
+    longest.push_back(steps.empty() ? Step{1, 1} : steps.back());
+    Intervals list{{first, first}};
+    for (std::size_t s = 0; s + 1 < steps.size(); ++s) repeat(list, steps[s]);
+    product.push_back(sides_[d].number_of(std::move(list)));
+  }
+  products_[longest].push_back(std::move(product));
 }
 
-std::size_t IndexUnion::list_of(std::size_t d, const Form& form, const Region& region) {
-  std::int64_t first = form.base;
-  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // size, count
-  for (std::size_t i = 0; i < region.size(); ++i) {
-    const std::int64_t slope = form.slope_at(i);
-    first += slope * (slope < 0 ? region[i].hi : region[i].lo);
-    if (form.varies(i, region)) steps.emplace_back(std::abs(slope), region[i].count());
+// Every interval moved by k*size, k in [0, count).
+void IndexUnion::repeat(Intervals& values, const Step& step) {
+  if (values.size() == 1 && values[0].second - values[0].first + 1 >= step.size) {
+    values[0].second += step.size * (step.count - 1);
+    return;
   }
-  std::sort(steps.begin(), steps.end());
-  std::vector<std::int64_t> made{first};
-  for (const auto& [size, count] : steps) made.insert(made.end(), {size, count});
-  Side& side = sides_[d];
-  const auto known = side.made.find(made);
-  if (known != side.made.end()) return known->second;
+  Intervals moved;
+  moved.reserve(values.size() * static_cast<std::size_t>(step.count));
+  for (std::int64_t k = 0; k < step.count; ++k) {
+    for (const auto& [first, end] : values) {
+      moved.emplace_back(first + k * step.size, end + k * step.size);
+    }
+  }
+  normalize(moved);
+  values = std::move(moved);
+}
 
-  std::vector<Interval> list{{first, first}};
-  for (const auto& [size, count] : steps) repeat(list, size, count);
-  if (d == 0 && grain_ > 1) {
-    for (Interval& v : list) v = {floor_div(v.first, grain_), floor_div(v.second, grain_)};
-    normalize(list);
+// Makes one product of those that differ in one dimension only, as long as there are any.
+void IndexUnion::merge(Products& products, std::vector<Side>& sides) {
+  const std::size_t dims = sides.size();
+  std::sort(products.begin(), products.end());
+  products.erase(std::unique(products.begin(), products.end()), products.end());
+  for (std::size_t unchanged = 0, d = 0; unchanged < dims && products.size() > 1; d = (d + 1) % dims) {
+    std::map<Product, std::vector<std::size_t>> alike;  // by the other dimensions
+    for (Product& product : products) {
+      const std::size_t list = product[d];
+      product[d] = 0;
+      alike[std::move(product)].push_back(list);
+    }
+    unchanged = alike.size() < products.size() ? 0 : unchanged + 1;
+    products.clear();
+    for (const auto& [others, lists] : alike) {
+      products.push_back(others);
+      products.back()[d] = lists.front();
+      if (lists.size() == 1) continue;
+      Intervals all;
+      for (const std::size_t l : lists) {
+        all.insert(all.end(), sides[d].lists[l].begin(), sides[d].lists[l].end());
+      }
+      normalize(all);
+      products.back()[d] = sides[d].number_of(std::move(all));
+    }
   }
-  const auto [place, is_new] = side.numbers.emplace(list, side.lists.size());
-  if (is_new) side.lists.push_back(std::move(list));
-  side.made.emplace(std::move(made), place->second);
-  return place->second;
 }
 
 std::int64_t IndexUnion::size() const {
   if (products_.empty()) return 0;
   if (sides_.empty()) return 1;
+  std::vector<Side> near = sides_, sides(sides_.size());
+  Products products;
+  for (const auto& [longest, members] : products_) {
+    Products own = members;
+    merge(own, near);
+    for (Product& product : own) {
+      for (std::size_t d = 0; d < sides.size(); ++d) {
+        Intervals list = near[d].lists[product[d]];
+        repeat(list, longest[d]);
+        if (d == 0 && grain_ > 1) {
+          for (auto& [first, end] : list) {
+            first = floor_div(first, grain_);
+            end = floor_div(end, grain_);
+          }
+          normalize(list);
+        }
+        product[d] = sides[d].number_of(std::move(list));
+      }
+      products.push_back(std::move(product));
+    }
+  }
+  merge(products, sides);
   std::vector<const Product*> all;
-  for (const Product& product : products_) all.push_back(&product);
-  return size_of(std::move(all), sides_.size() - 1);
+  for (const Product& product : products) all.push_back(&product);
+  return size_of(sides, std::move(all), sides.size() - 1);
 }
 
-std::int64_t IndexUnion::size_of(std::vector<const Product*> products, std::size_t last) const {
-  // Products of one list stand together, and equal ones count once.
-  const auto count = static_cast<std::ptrdiff_t>(last) + 1;
-  std::sort(products.begin(), products.end(), [&](const Product* a, const Product* b) {
-    return std::lexicographical_compare(a->rend() - count, a->rend(), b->rend() - count, b->rend());
-  });
-  const auto repeated =
-      std::unique(products.begin(), products.end(), [&](const Product* a, const Product* b) {
-        return std::equal(a->begin(), a->begin() + count, b->begin());
-      });
-  products.erase(repeated, products.end());
+// The different indices of dimensions 0 ... last.
+std::int64_t IndexUnion::size_of(const std::vector<Side>& sides, std::vector<const Product*> products,
+                                 std::size_t last) {
   if (products.size() == 1) {
     std::int64_t all = 1;
-    for (std::size_t d = 0; d <= last; ++d) {
-      std::int64_t length = 0;
-      for (const auto& [first, end] : sides_[d].lists[(*products[0])[d]]) length += end - first + 1;
-      all *= length;
-    }
+    for (std::size_t d = 0; d <= last; ++d) all *= length_of(sides[d].lists[(*products[0])[d]]);
     return all;
   }
+  std::sort(products.begin(), products.end(),
+            [last](const Product* a, const Product* b) { return (*a)[last] < (*b)[last]; });
   struct End {
     std::int64_t at;
     std::size_t list;
     bool opens;
   };
   std::vector<End> ends;
-  std::vector<std::pair<std::size_t, std::size_t>> users;  // of each list, the first and last but one
+  std::vector<std::pair<std::size_t, std::size_t>>
+      users;  // of each list: the first, and behind the last
   for (std::size_t p = 0; p < products.size();) {
     std::size_t next = p + 1;
     while (next < products.size() && (*products[next])[last] == (*products[p])[last]) ++next;
-    for (const Interval& i : sides_[last].lists[(*products[p])[last]]) {
-      ends.push_back({i.first, users.size(), true});
-      ends.push_back({i.second + 1, users.size(), false});
+    for (const auto& [first, end] : sides[last].lists[(*products[p])[last]]) {
+      ends.push_back({first, users.size(), true});
+      ends.push_back({end + 1, users.size(), false});
     }
     users.emplace_back(p, next);
     p = next;
@@ -143,17 +183,13 @@ std::int64_t IndexUnion::size_of(std::vector<const Product*> products, std::size
   }
   std::int64_t total = 0;
   for (const auto& [lists, length] : lengths) {
-    if (last == 0) {
-      total += length;
-      continue;
-    }
     std::vector<const Product*> here;
-    for (std::size_t l = 0; l < users.size(); ++l) {
+    for (std::size_t l = 0; l < users.size() && last > 0; ++l) {
       if (lists[l] == 0) continue;
       here.insert(here.end(), products.begin() + static_cast<std::ptrdiff_t>(users[l].first),
                   products.begin() + static_cast<std::ptrdiff_t>(users[l].second));
     }
-    total += length * size_of(std::move(here), last - 1);
+    total += length * (last > 0 ? size_of(sides, std::move(here), last - 1) : 1);
   }
   return total;
 }

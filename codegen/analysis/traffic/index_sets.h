@@ -1,6 +1,8 @@
 // Sets of array elements, and how many different ones they have.
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -28,22 +30,30 @@ class IndexUnion {
 
  private:
   using Interval = std::pair<std::int64_t, std::int64_t>;
+  using Intervals = std::vector<Interval>;   ///< that do not touch, in order
   using Product = std::vector<std::size_t>;  ///< for each dimension the number of its list
-  /// Lists of intervals that do not touch, in order.
-  struct Side {
-    std::vector<std::vector<Interval>> lists;
-    std::map<std::vector<Interval>, std::size_t> numbers;
-    /// By what makes them: first index, then size and count of each step, the smallest first.
-    std::map<std::vector<std::int64_t>, std::size_t> made;
+  using Products = std::vector<Product>;
+  struct Step {
+    std::int64_t size, count;
+    friend auto operator<=>(const Step&, const Step&) = default;
   };
-  /// The number of the list of what `form` takes in dimension d.
-  std::size_t list_of(std::size_t d, const Form& form, const Region& region);
-  /// The different indices of dimensions 0 ... last of the products.
-  [[nodiscard]] std::int64_t size_of(std::vector<const Product*> products, std::size_t last) const;
+  /// A dimension's lists and their numbers.
+  struct Side {
+    std::vector<Intervals> lists;
+    std::map<Intervals, std::size_t> numbers;
+    std::size_t number_of(Intervals list);
+  };
+
+  static void repeat(Intervals& values, const Step& step);
+  static void merge(Products& products, std::vector<Side>& sides);
+  static std::int64_t size_of(const std::vector<Side>& sides, std::vector<const Product*> products,
+                              std::size_t last);
 
   std::int64_t grain_;
   std::vector<Side> sides_;
-  std::vector<Product> products_;
+  /// Products by how they are repeated: in each dimension by its longest step, often of blocks, with
+  /// which the others are one before.
+  std::map<std::vector<Step>, Products> products_;
 };
 
 }  // namespace mica::analysis
