@@ -22,9 +22,10 @@ std::string_view wish() {
 }
 bool tune_now() { return wish() != "" && wish() != "0" && wish() != "model"; }
 
+constexpr double kSingle = 0.5;  // seconds that a schedule of one step takes to compile for a GPU
+
 /// Runs, or steps, in which `choice` saves the time that it takes to compile it: who has run so often is
 /// taken to go on. Of several steps at once the code is long, and a few are tried.
-constexpr double kSingle = 0.5;  // seconds that a schedule of one step takes to compile for a GPU
 double pays_after(const tuning::Choice& choice, const Target& target) {
   constexpr double kSeveral = 2.5, kOnHost = 0.2, kSeveralOnHost = 1;  // seconds
   if (wish() == "model") return 0;

@@ -213,8 +213,8 @@ void add_strips(const Subject& subject, std::int64_t units, std::vector<TuneCand
   const auto& n = subject.extents();
   const std::int64_t vec = std::max<std::int64_t>(1, 16 / subject.features().widest);
   if (subject.outputs() > 1) {  // of half as many points a thread, for registers
-    constexpr std::int64_t kFarAhead =
-        7;  // rows; of eight steps 0.069 ms for 0.082 (2026-11-29-h200-funcs)
+    // Rows; eight steps took 0.069 ms so, for 0.082 (bench/results/2026-11-29-h200-funcs.txt).
+    constexpr std::int64_t kFarAhead = 7;
     const std::int64_t half = std::max<std::int64_t>(1, vec / 2);
     for (const std::int64_t steps : {4, 6, 8}) {
       if (steps > subject.stepping()->most) continue;
