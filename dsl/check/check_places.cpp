@@ -106,6 +106,11 @@ class PlaceChecker {
       report(directive, fmt::format("loop {} of {} is inside some of its thread loops only: name the "
                                     "innermost thread loop, {}, or the innermost block loop",
                                     level.var, name, innermost->name));
+    } else if (context.between_blocks && innermost_block(nest) == nest.dims.size()) {
+      const LoopLevel outer = view_.level_of(host);
+      report(directive, fmt::format("{} is computed at loop {} of {}, inside some of its block loops "
+                                    "only: compute {} at the innermost block loop, or a loop inside it",
+                                    name, outer.var, outer.func, host.name()));
     } else if (context.between_blocks) {
       report(directive, fmt::format("loop {} of {} is inside some of its block loops only: name the "
                                     "innermost block loop, {}, or a loop inside it",

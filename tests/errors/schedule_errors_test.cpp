@@ -246,6 +246,17 @@ TEST_F(ScheduleErrors, ComputeAtBetweenBlockLoops) {
   next.gpu_tile(x, y, 32, 8);
   EXPECT_FINDING(b.compute_at(next, "y.block"), "inside some of its block loops", "x.block");
 }
+TEST_F(ScheduleErrors, ComputeAtALoopOfAFuncBetweenBlockLoops) {
+  next.gpu_tile(x, y, 32, 8);
+  b.compute_at(next, "y.block");
+  u.in(b).compute_at(b, x);
+  std::string said;
+  for (const Diagnostic& finding : check()) said += finding.message + "\n";
+  EXPECT_NE(said.find("b is computed at loop y.block of next, inside some of its block loops only"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("loop y.block of next is inside some of its block loops"), std::string::npos);
+}
 TEST_F(ScheduleErrors, ComputeAtBetweenThreadLoops) {
   next.gpu_tile(x, y, 32, 8);
   EXPECT_FINDING(b.compute_at(next, "y.thread"), "y.thread of next is inside some of its thread loops",
