@@ -21,10 +21,10 @@ namespace mica {
 /// What realize() compiled for a Func, and the schedule and definitions it was compiled from.
 struct CompiledFunc {
   struct Grid {
-    std::optional<TunedFunc> found;   ///< and not compiled yet
-    std::string compiled = {};        ///< the schedule's name; "": the compiler's choice
-    double runs = 0, asks_after = 0;  ///< from so many runs on tuned() is asked
-    bool is_asked = false;
+    std::optional<TunedFunc> found;  ///< and not compiled yet
+    std::string compiled = {};       ///< the schedule's name; "": the compiler's choice
+    double runs = 0;
+    std::optional<double> asks_after = {};  ///< runs from which on tuned() is asked
   };
   struct Entry {
     Target target;
@@ -152,13 +152,13 @@ Executable* tuned_for(CompiledFunc::Entry& entry, const Func& f, const std::vect
   const std::vector<std::int64_t> grid_of_outputs = grid_of(outputs);
   const auto [known, is_new] = entry.grids.try_emplace(grid_of_outputs);
   CompiledFunc::Grid& grid = known->second;
-  if (is_new) {
-    grid.is_asked = !may_be_tuned() || has_specializations(f);
-    if (!grid.is_asked) grid.asks_after = asks_after({f}, outputs.front()->elements(), entry.target);
+  if (is_new && may_be_tuned() && !has_specializations(f)) {
+    grid.asks_after = asks_after({f}, outputs.front()->elements(), entry.target);
   }
-  if (++grid.runs >= grid.asks_after && !grid.is_asked) {
+  ++grid.runs;
+  if (grid.asks_after && grid.runs >= *grid.asks_after) {
     grid.found = tuned(f, entry.target, outputs, options);
-    grid.is_asked = true;
+    grid.asks_after.reset();
   }
   compile_tuned(entry, grid);
   const std::string& name = grid.compiled;

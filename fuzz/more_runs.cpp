@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/pipeline.h"
 
 namespace mica::test {
@@ -116,9 +117,7 @@ FuzzCase case_of_thread(const FuzzCase& drawn, int number) {
 }
 
 Outcome run_in_threads(const FuzzCase& drawn, const BoundCase& bound, Executable& executable) {
-  std::vector<std::shared_ptr<FunctionData>> outputs;
-  for (const Func& output : bound.pipeline.outputs) outputs.push_back(output.function());
-  const Pipeline used = make_pipeline(outputs);
+  const Pipeline used = make_pipeline(functions_of(bound.pipeline.outputs));
   std::vector<BoundCase> cases;
   std::vector<RunOptions> options(kCaseThreads);
   for (int number = 0; number < kCaseThreads; ++number) {

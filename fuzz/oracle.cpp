@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "dsl/expr/traverse.h"
+#include "dsl/pipeline/func_graph.h"
 #include "fuzz/oracle_state.h"
 
 namespace mica::test {
@@ -397,11 +398,7 @@ Box box_of(const AnyBuffer& buffer) {
   return box;
 }
 
-Pipeline pipeline_of(const std::vector<Func>& funcs) {
-  std::vector<std::shared_ptr<FunctionData>> outputs;
-  for (const Func& f : funcs) outputs.push_back(f.function());
-  return make_pipeline(outputs);
-}
+Pipeline pipeline_of(const std::vector<Func>& funcs) { return make_pipeline(functions_of(funcs)); }
 
 }  // namespace
 

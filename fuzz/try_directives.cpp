@@ -1,6 +1,7 @@
 #include "fuzz/try_directives.h"
 
 #include "dsl/check/check_schedule.h"
+#include "dsl/pipeline/func_graph.h"
 
 namespace mica::test {
 
@@ -14,10 +15,8 @@ std::vector<Func> all_funcs(const TestPipeline& pipeline) {
 }
 
 bool is_legal(const TestPipeline& pipeline, bool gpu) {
-  std::vector<std::shared_ptr<FunctionData>> outputs;
-  for (const Func& output : pipeline.outputs) outputs.push_back(output.function());
   try {
-    return check_schedule(make_pipeline(outputs), gpu).empty();
+    return check_schedule(make_pipeline(functions_of(pipeline.outputs)), gpu).empty();
   } catch (const UserError&) {
     return false;
   }

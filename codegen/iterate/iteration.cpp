@@ -11,6 +11,7 @@
 #include "codegen/iterate/joint_step.h"
 #include "codegen/iterate/step_reach.h"
 #include "dsl/expr/names.h"
+#include "dsl/pipeline/func_graph.h"
 
 namespace mica {
 namespace {
@@ -231,11 +232,9 @@ Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)
                         ", which it replaces: a step computes the fields from what they held before",
                     r.where);
   }
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const State::Output& output : s.outputs) functions.push_back(output.func.function());
   char mark[17];
   std::snprintf(mark, sizeof mark, "%016llx",
-                static_cast<unsigned long long>(iterate::mark_of(functions)));
+                static_cast<unsigned long long>(iterate::mark_of(functions_of(s.funcs()))));
   s.mark = mark;
 }
 

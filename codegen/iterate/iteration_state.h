@@ -74,8 +74,8 @@ struct Iteration::State {
     std::vector<Func> outputs = {};  ///< copies with their directives; none: the compiler chooses
     int steps = 1;                   ///< at once
     std::shared_ptr<Code> code = {};
-    double asks_after = 0;  ///< steps from which on tuned_steps is asked
-    bool is_asked = false;
+    /// Steps from which on tuned_steps is asked; nothing: it was.
+    std::optional<double> asks_after = {};
     /// What may be taken and is not compiled yet, the best first, and the steps that were run.
     std::shared_ptr<const TunedRun> found = {};
     double ran = 0;

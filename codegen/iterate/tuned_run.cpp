@@ -78,11 +78,11 @@ std::shared_ptr<Iteration::State> tuned_for_run(const std::shared_ptr<Iteration:
   }
   known->ran += static_cast<double>(at_once);
   // Of most runs nothing better is known, and nothing more is asked.
-  const bool is_all = known->is_asked && known->found == nullptr && known->outputs.empty();
-  if (is_all || known->ran < known->asks_after || !is_free(*state)) return state;
-  if (!known->is_asked) {
+  const bool is_all = !known->asks_after && known->found == nullptr && known->outputs.empty();
+  if (is_all || known->ran < known->asks_after.value_or(0) || !is_free(*state)) return state;
+  if (known->asks_after) {
     known->found = std::make_shared<const TunedRun>(tuned_steps(*state, setup));
-    known->is_asked = true;
+    known->asks_after.reset();
   }
   compile_found(*state, setup, *known);
   if (known->outputs.empty()) return state;

@@ -365,18 +365,20 @@ std::vector<TuneCandidate> usual_candidates(const Subject& subject) {
   std::vector<TuneCandidate> all;
   const Features& features = subject.features();
   const std::size_t rank = subject.extents().size();
-  const bool one = subject.outputs() == 1;  // of several Funcs only steps taken at once
+  const bool is_one = subject.outputs() == 1;  // of several Funcs only steps taken at once on a GPU
   if (!features.plain || rank < 2 || rank > 3) return all;
   if (!subject.target().is_gpu()) {
-    if (!one) return all;
+    if (!is_one) return all;
     add_rows(subject, all);
     add_tiles(subject, all);
     return all;
   }
   const std::int64_t units = gpu_facts(subject.target()).multiprocessors;
   const bool reads_beside = rank == 3 ? features.reach(2) > 0 : features.reach(1) > 0;
-  if (one && reads_beside) add_others(subject, units, all);
-  if (one && rank == 3 && reads_beside) add_marches(subject, units, all);
+  if (is_one && reads_beside) {
+    add_others(subject, units, all);
+    if (rank == 3) add_marches(subject, units, all);
+  }
   if (subject.stepping() != nullptr && subject.stepping()->most > 1) {
     if (rank == 3) add_levels(subject, units, all);
     if (rank == 2) add_strips(subject, units, all);

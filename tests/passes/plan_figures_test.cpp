@@ -9,6 +9,7 @@
 #include "bench/cases.h"
 #include "codegen/ir/traverse.h"
 #include "dsl/expr/names.h"
+#include "dsl/pipeline/func_graph.h"
 #include "fuzz/program.h"
 #include "fuzz/random_program.h"
 #include "fuzz/random_schedules.h"
@@ -110,10 +111,8 @@ int expect_stated(const mica::Program& program) {
 
 /// Of the code of one thread.
 int expect_stated(const std::vector<Func>& outputs, const Variant& variant) {
-  std::vector<std::shared_ptr<FunctionData>> funcs;
-  for (const Func& f : outputs) funcs.push_back(f.function());
-  return expect_stated(
-      lower(make_pipeline(funcs), options_for(Backend::Cuda, variant), "fuse_thread_loops"));
+  return expect_stated(lower(make_pipeline(functions_of(outputs)), options_for(Backend::Cuda, variant),
+                             "fuse_thread_loops"));
 }
 
 Variant unaligned() {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/analysis/traffic/traffic.h"
+#include "dsl/pipeline/func_graph.h"
 #include "fuzz/random_schedules.h"
 #include "runtime/run/evaluate.h"
 #include "tests/passes/lowered.h"
@@ -15,9 +16,7 @@ namespace mica::test {
 namespace {
 
 Program lowered_pipeline(const TestPipeline& p, const std::string& pass) {
-  std::vector<std::shared_ptr<FunctionData>> outputs;
-  for (const auto& f : p.outputs) outputs.push_back(f.function());
-  return lower(make_pipeline(outputs), options_for(Backend::Cuda), pass);
+  return lower(make_pipeline(functions_of(p.outputs)), options_for(Backend::Cuda), pass);
 }
 
 // Every symbol of the program when its outputs are computed over `box`.

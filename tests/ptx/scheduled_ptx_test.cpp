@@ -3,6 +3,7 @@
 
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
+#include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/pipeline.h"
 #include "schedules/registry.h"
 #include "tests/ptx/ptxas.h"
@@ -12,10 +13,8 @@ namespace mica::test {
 namespace {
 
 std::string device_ptx(const std::vector<Func>& outputs, const Variant& variant) {
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const auto& f : outputs) functions.push_back(f.function());
   const LowerOptions options{Target{Backend::Cuda, 0}, variant, {}, DeviceLimits{}};
-  ir::Module all = to_module(lower(make_pipeline(functions), options)), device;
+  ir::Module all = to_module(lower(make_pipeline(functions_of(outputs)), options)), device;
   for (const auto& kernel : all.kernels) {
     if (kernel.on_device) device.kernels.push_back(kernel);
   }

@@ -8,6 +8,7 @@
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
 #include "dsl/expr/deep_stack.h"
+#include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/pipeline.h"
 
 namespace mica::test {
@@ -21,10 +22,8 @@ EmulatedLaunches::EmulatedLaunches() {
 EmulatedLaunches::~EmulatedLaunches() { fake_.on_launch(nullptr, nullptr); }
 
 void EmulatedLaunches::add(const std::vector<Func>& outputs, const Variant& variant) {
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const Func& f : outputs) functions.push_back(f.function());
   const LowerOptions options{{Backend::Cuda, 0}, variant, {}, DeviceLimits{}};
-  const Pipeline pipeline = make_pipeline(functions);
+  const Pipeline pipeline = make_pipeline(functions_of(outputs));
   ir::Module module = to_module(lower(pipeline, options));
   std::erase_if(module.kernels, [](const ir::Kernel& kernel) { return !kernel.on_device; });
   const llvm_backend::LoadedKernels loaded =

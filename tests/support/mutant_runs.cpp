@@ -7,6 +7,7 @@
 #include "codegen/llvm/backend.h"
 #include "codegen/lower.h"
 #include "codegen/program.h"
+#include "dsl/pipeline/func_graph.h"
 #include "runtime/emulator/emulator.h"
 
 namespace mica::test {
@@ -59,9 +60,7 @@ const char* to_string(Caught caught) {
 
 MutantRuns::MutantRuns(const std::vector<Func>& outputs, std::set<Mutation> wanted)
     : wanted_(std::move(wanted)) {
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const Func& f : outputs) functions.push_back(f.function());
-  pipeline_ = make_pipeline(functions);
+  pipeline_ = make_pipeline(functions_of(outputs));
   compile(Variant{}, 0);
 }
 

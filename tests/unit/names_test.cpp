@@ -9,6 +9,7 @@
 #include "dsl/check/check_schedule.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/func/func.h"
+#include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/pipeline.h"
 #include "dsl/schedule/loop_dims.h"
 #include "tests/support/expect_error.h"
@@ -18,11 +19,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-Pipeline pipeline_of(const std::vector<Func>& outputs) {
-  std::vector<std::shared_ptr<FunctionData>> functions;
-  for (const auto& f : outputs) functions.push_back(f.function());
-  return make_pipeline(functions);
-}
+Pipeline pipeline_of(const std::vector<Func>& outputs) { return make_pipeline(functions_of(outputs)); }
 
 /// The loops of a definition of `f`'s copy, innermost first.
 Texts loops_of(const FunctionData& f, int definition = 0) {

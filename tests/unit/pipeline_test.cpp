@@ -4,6 +4,7 @@
 
 #include "dsl/expr/traverse.h"
 #include "dsl/func/func.h"
+#include "dsl/pipeline/func_graph.h"
 #include "tests/support/expect_error.h"
 
 namespace mica {
@@ -13,11 +14,7 @@ using test::fails_with;
 
 const Var x("x"), y("y"), z("z");
 
-Pipeline pipeline_of(const std::vector<Func>& outputs) {
-  std::vector<std::shared_ptr<FunctionData>> data;
-  for (const auto& f : outputs) data.push_back(f.function());
-  return make_pipeline(data);
-}
+Pipeline pipeline_of(const std::vector<Func>& outputs) { return make_pipeline(functions_of(outputs)); }
 std::string value(const Pipeline& p, const std::string& func, std::size_t definition = 0) {
   const FunctionData* f = p.find(func);
   return f ? to_string(f->definitions.at(definition).values.at(0)) : "no Func " + func;

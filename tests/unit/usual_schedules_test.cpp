@@ -244,7 +244,7 @@ bool asks(std::int64_t steps) {
   Iteration heat = bench::iteration_of(plane.step);
   heat.run(plane.inputs, steps, {.target = Target{Backend::Cuda, 0}});
   const auto& tuned = heat.state()->tuned;
-  return tuned.size() == 1 && tuned.front().is_asked;
+  return tuned.size() == 1 && !tuned.front().asks_after;
 }
 
 /// No store of tuned schedules is there, and where one would be.

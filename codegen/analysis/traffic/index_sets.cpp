@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "dsl/expr/constant_math.h"
+
 namespace mica::analysis {
 namespace {
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 // Sorted, and joined where they touch.
 void normalize(std::vector<std::pair<std::int64_t, std::int64_t>>& list) {
@@ -113,17 +113,17 @@ void IndexUnion::merge(Products& products, std::vector<Side>& sides) {
   }
 }
 
-std::int64_t IndexUnion::size() const {
+std::int64_t IndexUnion::size() {
   if (products_.empty()) return 0;
   if (sides_.empty()) return 1;
-  std::vector<Side> near = sides_, sides(sides_.size());
+  std::vector<Side> sides(sides_.size());
   Products products;
-  for (const auto& [longest, members] : products_) {
-    Products own = members;
-    merge(own, near);
-    for (Product& product : own) {
+  for (auto& [longest, members] : products_) {
+    merge(members, sides_);
+    for (const Product& member : members) {
+      Product& product = products.emplace_back();
       for (std::size_t d = 0; d < sides.size(); ++d) {
-        Intervals list = near[d].lists[product[d]];
+        Intervals list = sides_[d].lists[member[d]];
         repeat(list, longest[d]);
         if (d == 0 && grain_ > 1) {
           for (auto& [first, end] : list) {
@@ -132,9 +132,8 @@ std::int64_t IndexUnion::size() const {
           }
           normalize(list);
         }
-        product[d] = sides[d].number_of(std::move(list));
+        product.push_back(sides[d].number_of(std::move(list)));
       }
-      products.push_back(std::move(product));
     }
   }
   merge(products, sides);

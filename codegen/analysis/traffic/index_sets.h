@@ -12,9 +12,6 @@
 
 namespace mica::analysis {
 
-/// First and last index of each dimension, both included.
-using IndexBox = std::vector<std::pair<std::int64_t, std::int64_t>>;
-
 /// A union of sets of indices, all of equally many dimensions. Each set is made of products: a list of
 /// intervals for each dimension. Of many sets few lists differ, so lists have numbers, and what is done
 /// for a list is done once.
@@ -25,8 +22,8 @@ class IndexUnion {
   explicit IndexUnion(std::int64_t grain = 1) : grain_(grain) {}
   /// Adds the indices that the forms, one for each dimension, take in the region.
   void add(const std::vector<Form>& index, const Region& region);
-  /// The number of different indices.
-  [[nodiscard]] std::int64_t size() const;
+  /// The number of different indices. Makes fewer products of those that there are.
+  [[nodiscard]] std::int64_t size();
 
  private:
   using Interval = std::pair<std::int64_t, std::int64_t>;

@@ -7,6 +7,9 @@
 namespace mica::analysis {
 namespace {
 
+/// First and last index of each dimension, both included.
+using IndexBox = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
 PieceList pointers(const std::vector<Piece>& pieces) {
   PieceList list;
   for (const Piece& piece : pieces) list.push_back(&piece);
