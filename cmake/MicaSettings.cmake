@@ -29,7 +29,9 @@ target_compile_options(mica_settings INTERFACE
   -ffp-contract=off
   -fno-semantic-interposition -ffunction-sections -fdata-sections
   $<$<BOOL:${MICA_WERROR}>:-Werror>)
-target_compile_definitions(mica_settings INTERFACE $<$<BOOL:${MICA_VERIFY_PASSES}>:MICA_VERIFY_PASSES=1>)
+# Where passes are verified, so is each index into a vector.
+target_compile_definitions(mica_settings INTERFACE
+  $<$<BOOL:${MICA_VERIFY_PASSES}>:MICA_VERIFY_PASSES=1 _GLIBCXX_ASSERTIONS>)
 target_link_options(mica_settings INTERFACE -Wl,--gc-sections -Wl,--as-needed)
 
 # The undefined-behaviour sanitizer takes as long to compile as all else, and the optimiser takes time

@@ -313,7 +313,8 @@ bool is_walked_with(const TestPipeline& p, const Func& f) {
         walk(value, [&](const Expr& e) {
           const auto* access = e.as<Access>();
           if (access == nullptr || access->is_self || access->name != f.name()) return;
-          in_column = in_column && other.name() == out.name() && d == 0;
+          in_column = in_column && other.name() == out.name() && d == 0 &&
+                      access->args.size() == out.function()->args.size();
           for (std::size_t i = 0; in_column && i < access->args.size(); ++i) {
             const auto* var = access->args[i].as<VarRef>();
             in_column = i == own->dim || (var != nullptr && var->name == out.function()->args[i]);

@@ -11,7 +11,7 @@
 namespace mica::test {
 namespace {
 
-const Var x("x"), y("y");
+const Var x("x"), y("y"), z("z");
 
 TEST(FoundByFuzzing, ShufflesOfAFuncWithAnUpdateThatHasNoLoopAlongTheLanes) {
   const ImageParam u(Float(32), 2, "u");
@@ -118,7 +118,6 @@ TEST(FoundByFuzzing, BoxesOfFuncsThatWrittenOutLoopsFillAgain) {
 
 // The field ends a plane before the coefficient: threads took rows of a plane that was never copied.
 TEST(FoundByFuzzing, RowsOfACopyAreTakenWhileItHasPlanes) {
-  const Var z("z");
   const ImageParam u(Float(32), 3, "u"), c(Float(32), 3, "c");
   Func next("next");
   next(x, y, z) = (u(x + 1, y, z) - u(x, y, z)) + c(x, y, z + 1);
@@ -203,6 +202,19 @@ TEST(FoundByFuzzing, BulkCopiesWhereOneOfManyMinsIsCompiledIn) {
     EXPECT_EQ(a(i), static_cast<float>(i));
     EXPECT_EQ(b(i), 1.0F);
   }
+}
+
+// An index that the reader has no dimension for was compared with what lies behind its dimensions in
+// memory: seen where indices into vectors are checked, or a crash.
+TEST(FoundByFuzzing, StagedInputsOfMoreDimensionsThanTheirReader) {
+  const ImageParam u(Float(32), 4, "u"), v(Float(32), 3, "v");
+  Func space("space"), plane("plane");
+  space(x, y, z) = u(x, y, z, 0);
+  plane(x, y) = v(x, y, 1) - v(x, y + 1, -1);
+  space.gpu_tile(x, y, 32, 3).vectorize(x, 2).march(z).stage(u, MemoryType::Shared);
+  plane.gpu_tile(x, 8).march(y).stage(v, MemoryType::Shared);
+  EXPECT_TRUE(matches_oracle({space}, {{0, 9}, {0, 4}, {0, 3}}, {u}, gpu_targets()));
+  EXPECT_TRUE(matches_oracle({plane}, {{0, 9}, {0, 4}}, {v}, gpu_targets()));
 }
 
 }  // namespace

@@ -42,14 +42,16 @@ bool reads(const FunctionData& func, const std::string& source) {
   return found;
 }
 
-// Is `source` read at another place than the reader's own point, planes of the march left out?
+// Is `source` read at another place than the reader's own point, planes of the march left out? A read of
+// more dimensions than the reader has is.
 bool reads_beside(const FunctionData& func, const std::string& source, const std::string& march) {
   bool found = false;
   for (const auto& definition : func.definitions) {
     analysis::for_each_access(definition, [&](const Access& access) {
       if (access.name != source) return;
       for (std::size_t d = 0; d < access.args.size(); ++d) {
-        found = found || (func.args[d] != march && offset_from(access.args[d], func.args[d]) != 0);
+        found = found || d >= func.args.size() ||
+                (func.args[d] != march && offset_from(access.args[d], func.args[d]) != 0);
       }
     });
   }

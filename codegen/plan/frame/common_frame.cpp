@@ -58,7 +58,7 @@ class Framer {
       for (const auto& definition : reader->definitions) {
         analysis::for_each_access(definition, [&](const Access& access) {
           if (access.name != f.name || access.is_self) return;
-          if (in_frame && read(f, *reader, access, own->second, kept, margin)) return;
+          if (in_frame && read(*reader, access, own->second, kept, margin)) return;
           refused_ = refused_ ? refused_ : &access;
           refusing_ = refusing_ ? refusing_ : reader.get();
         });
@@ -78,12 +78,13 @@ class Framer {
     refusing_ = nullptr;
   }
 
-  /// Is the access of `f` at a constant distance from the reader's point?
-  bool read(const FunctionData& f, const FunctionData& reader, const Access& access,
-            const std::vector<Around>& own, CommonFrame::Kept& kept, std::vector<Around>& margin) const {
-    if (access.args.size() != reader.args.size() || access.args.size() != f.args.size()) return false;
+  /// Is the access at a constant distance from the reader's point?
+  bool read(const FunctionData& reader, const Access& access, const std::vector<Around>& own,
+            CommonFrame::Kept& kept, std::vector<Around>& margin) const {
+    const std::size_t rank = func_.args.size();
+    if (access.args.size() != rank || reader.args.size() != rank) return false;
     std::vector<std::int64_t> offsets;
-    for (std::size_t d = 0; d < access.args.size(); ++d) {
+    for (std::size_t d = 0; d < rank; ++d) {
       const auto offset = offset_from(access.args[d], reader.args[d]);
       if (!offset) return false;
       offsets.push_back(func_.args[d] == frame_.march ? 0 : *offset);
