@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds and runs tests under a sanitizer: asan (addresses) and ubsan (undefined behaviour) the unit and
-# error tests, tsan (threads) those unit tests in which threads or processes meet. Ends with the line
-# "N passed, N failed, N skipped".
+# error tests and, without a filter, a minute of random search, which counts as one test and draws other
+# programs each day; tsan (threads) those unit tests in which threads or processes meet. Ends with the
+# line "N passed, N failed, N skipped".
 # Usage: sanitize.sh asan|ubsan|tsan [GoogleTest filter]
 # Environment: MICA_SANITIZE_MINUTES, after which an unfinished build is given up and counted as one test
 # skipped; the compiler's cache keeps what was compiled. Without it the build may take its time.
@@ -15,7 +16,9 @@ case "$preset" in
   *) echo "usage: $0 asan|ubsan|tsan [filter]" >&2; exit 2 ;;
 esac
 filter=${2:-*}
+[[ $preset != tsan && $filter == "*" ]] && search=true || search=false
 build_programs=(scripts/build.sh "$preset" "${programs[@]/#/mica_test_}")
+if $search; then build_programs+=(mica); fi
 if [[ -n ${MICA_SANITIZE_MINUTES:-} ]]; then
   status=0
   timeout "${MICA_SANITIZE_MINUTES}m" "${build_programs[@]}" || status=$?
@@ -69,5 +72,15 @@ for log in "$results"/*.log; do
   failed=$((failed + ${failures:-0})) skipped=$((skipped + ${skips:-0}))
   passed=$((passed + ${tests:-0} - ${failures:-0} - ${skips:-0}))
 done
+if $search; then
+  if "$build/bin/mica" fuzz --seconds 60 --target emulator --seed "$(date -u +%Y%j)0000" \
+       >"$results/search" 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "$preset: the search found:"
+    tail -n 200 "$results/search"
+  fi
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [[ $failed -eq 0 ]]

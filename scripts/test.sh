@@ -55,8 +55,8 @@ fi
 
 if [[ $sanitizer != none ]]; then
   log=build/sanitize.log
-  # Two minutes are for the tests that were built.
-  left=$((${MICA_TEST_MINUTES:-33} - SECONDS / 60 - 2))
+  # Three minutes are for the tests that were built.
+  left=$((${MICA_TEST_MINUTES:-33} - SECONDS / 60 - 3))
   left=$((left > 9 ? 9 : left < 1 ? 1 : left))
   MICA_SANITIZE_MINUTES=${MICA_SANITIZE_MINUTES:-$left} scripts/sanitize.sh "$sanitizer" 2>&1 | tee "$log" || status=1
   # A build that was given up may write to the log after its last line.
