@@ -100,10 +100,7 @@ std::set<const FunctionData*> read_far_by(const FunctionData& reader) {
     visit_nodes(definition.values, [&](const Expr& e) {
       const auto* access = e.as<Access>();
       if (access == nullptr || !access->function) return;
-      bool near = reader.definitions.size() == 1 && access->args.size() == reader.args.size();
-      for (std::size_t d = 0; near && d < access->args.size(); ++d) {
-        near = offset_from(access->args[d], reader.args[d]).has_value();
-      }
+      const bool near = reader.definitions.size() == 1 && offsets_from(access->args, reader.args);
       if (!near) far.insert(access->function.get());
     });
   }

@@ -136,10 +136,7 @@ bool is_read_around(TimeLevels& tile, const Func& held) {
     const FunctionData& data = *reader->function();
     analysis::for_each_access(data.definitions.front(), [&](const Access& access) {
       if (access.function != held.function()) return;
-      around = around && access.args.size() == data.args.size();
-      for (std::size_t d = 0; around && d < access.args.size(); ++d) {
-        around = offset_from(access.args[d], data.args[d]).has_value();
-      }
+      around = around && offsets_from(access.args, data.args).has_value();
     });
   }
   return around;

@@ -254,10 +254,10 @@ class Planner {
       analysis::for_each_access(*r.reader->definition, [&](const Access& access) {
         if (access.name != f.name) return;
         // What fills a plane of shared memory takes its own points from the registers.
-        bool own = same_points && access.args.size() == reader.args.size();
-        for (std::size_t d = 0; own && d < access.args.size(); ++d) {
-          const auto offset = offset_from(access.args[d], reader.args[d]);
-          own = offset && (*offset == 0 || func_.args[d] == var_ || frame_);
+        const auto offsets = same_points ? offsets_from(access.args, reader.args) : std::nullopt;
+        bool own = offsets.has_value();
+        for (std::size_t d = 0; own && !frame_ && d < offsets->size(); ++d) {
+          own = (*offsets)[d] == 0 || func_.args[d] == var_;
         }
         if (own) return;
         throw UserError(f.name + " is kept in registers along the march of " + func_.name +

@@ -409,11 +409,9 @@ class MarchChecker {
     }
     for (const auto& value : f.definitions.front().values) {
       const auto* access = value.as<Access>();
-      bool copies = access && access->args.size() == f.args.size();
-      for (std::size_t d = 0; copies && d < f.args.size(); ++d) {
-        copies = offset_from(access->args[d], f.args[d]) == std::optional<std::int64_t>(0);
-      }
-      if (!copies) return fmt::format("computed inside the block{}", line_of(f.where));
+      const std::vector<std::int64_t> own_point(f.args.size());
+      if (!access || offsets_from(access->args, f.args) != own_point)
+        return fmt::format("computed inside the block{}", line_of(f.where));
       const FuncView* source = view_.find(access->name);
       const bool in_memory = !source || (!source->staged_by && !source->is_inline() &&
                                          source->place.kind == ComputePlace::Kind::Root);

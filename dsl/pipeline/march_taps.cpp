@@ -385,6 +385,18 @@ std::optional<std::int64_t> offset_from(const Expr& e, const std::string& var) {
   return form->constant;
 }
 
+std::optional<std::vector<std::int64_t>> offsets_from(const std::vector<Expr>& args,
+                                                      const std::vector<std::string>& vars) {
+  if (args.size() != vars.size()) return std::nullopt;
+  std::vector<std::int64_t> offsets;
+  for (std::size_t d = 0; d < args.size(); ++d) {
+    const auto offset = offset_from(args[d], vars[d]);
+    if (!offset) return std::nullopt;
+    offsets.push_back(*offset);
+  }
+  return offsets;
+}
+
 std::vector<std::string> own_column(const std::vector<Expr>& args, const std::vector<std::string>& vars,
                                     const std::string& march) {
   std::vector<std::string> pattern;

@@ -18,6 +18,11 @@ struct Pipeline;  // dsl/pipeline/pipeline.h
 /// c when `e` is `var + c`.
 std::optional<std::int64_t> offset_from(const Expr& e, const std::string& var);
 
+/// c of each argument of an access, `vars[d] + c`; nothing where one is no such sum, or there are more
+/// or fewer than `vars`.
+std::optional<std::vector<std::int64_t>> offsets_from(const std::vector<Expr>& args,
+                                                      const std::vector<std::string>& vars);
+
 /// For each argument of an access the variable that it is, offset along `march` alone; empty when the
 /// access leaves the point's own column: u(x, y, z + 2) has {x, y, z}, u(x + 1, y, z) nothing.
 std::vector<std::string> own_column(const std::vector<Expr>& args, const std::vector<std::string>& vars,

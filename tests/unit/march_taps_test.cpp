@@ -34,6 +34,15 @@ TEST(OffsetFrom, NothingForAnotherForm) {
   EXPECT_EQ(offset_from(clamp(z, 0, 9), "z"), std::nullopt);
 }
 
+TEST(OffsetsFrom, EachArgumentOfAsManyDimensions) {
+  EXPECT_EQ(offsets_from({x, y - 2, z + 3}, kVars), (std::vector<std::int64_t>{0, -2, 3}));
+  EXPECT_EQ(offsets_from({}, {}), std::vector<std::int64_t>());
+  EXPECT_EQ(offsets_from({x, y, 2 * z}, kVars), std::nullopt);
+  EXPECT_EQ(offsets_from({x, z, y}, kVars), std::nullopt);
+  EXPECT_EQ(offsets_from({x, y}, kVars), std::nullopt);
+  EXPECT_EQ(offsets_from({x, y, z, Expr(0)}, kVars), std::nullopt);
+}
+
 TEST(OwnColumn, TapsOffsetAlongTheMarchAlone) {
   EXPECT_EQ(column({x, y, z}), kVars);
   EXPECT_EQ(column({x, y, z + 4}), kVars);

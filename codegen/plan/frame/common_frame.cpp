@@ -81,18 +81,13 @@ class Framer {
   /// Is the access at a constant distance from the reader's point?
   bool read(const FunctionData& reader, const Access& access, const std::vector<Around>& own,
             CommonFrame::Kept& kept, std::vector<Around>& margin) const {
-    const std::size_t rank = func_.args.size();
-    if (access.args.size() != rank || reader.args.size() != rank) return false;
-    std::vector<std::int64_t> offsets;
-    for (std::size_t d = 0; d < rank; ++d) {
-      const auto offset = offset_from(access.args[d], reader.args[d]);
-      if (!offset) return false;
-      offsets.push_back(func_.args[d] == frame_.march ? 0 : *offset);
-    }
+    const auto offsets = offsets_from(access.args, reader.args);
+    if (!offsets || offsets->size() != func_.args.size()) return false;
     int dims = 0;
-    for (std::size_t d = 0; d < offsets.size(); ++d) {
-      const Around away{std::max<std::int64_t>(0, -offsets[d]), std::max<std::int64_t>(0, offsets[d])};
-      dims += offsets[d] != 0 ? 1 : 0;
+    for (std::size_t d = 0; d < offsets->size(); ++d) {
+      const std::int64_t offset = func_.args[d] == frame_.march ? 0 : (*offsets)[d];
+      const Around away{std::max<std::int64_t>(0, -offset), std::max<std::int64_t>(0, offset)};
+      dims += offset != 0 ? 1 : 0;
       kept.beside[d].before = std::max(kept.beside[d].before, away.before);
       kept.beside[d].after = std::max(kept.beside[d].after, away.after);
       margin[d].before = std::max(margin[d].before, own[d].before + away.before);
@@ -124,17 +119,15 @@ std::optional<CommonFrame> common_frame(const Program& program, const FunctionDa
 
 const FunctionData* copied_plane(const Program& program, const FunctionData& func) {
   const auto* access = func.definitions.front().values.front().as<Access>();
-  if (func.types.size() != 1 || access == nullptr || access->args.size() != func.args.size())
-    return nullptr;
+  if (func.types.size() != 1 || access == nullptr) return nullptr;
   const auto source = program.placement.find(access->name);
   const bool at_march = source != program.placement.end() &&
                         source->second.memory == MemoryType::Shared &&
                         source->second.level == Placement::Level::At &&
                         source->second.compute == program.placement.at(func.name).compute;
   if (!at_march) return nullptr;
-  for (std::size_t d = 0; d < func.args.size(); ++d) {
-    if (offset_from(access->args[d], func.args[d]) != std::int64_t{0}) return nullptr;
-  }
+  if (offsets_from(access->args, func.args) != std::vector<std::int64_t>(func.args.size()))
+    return nullptr;
   const FunctionData* copied = program.pipeline.find(access->name);
   return copied->types.size() == 1 ? copied : nullptr;
 }
