@@ -18,7 +18,7 @@ esac
 filter=${2:-*}
 [[ $preset != tsan && $filter == "*" ]] && search=true || search=false
 build_programs=(scripts/build.sh "$preset" "${programs[@]/#/mica_test_}")
-if $search; then build_programs+=(mica); fi
+if $search; then build_programs+=(mica_cli); fi
 if [[ -n ${MICA_SANITIZE_MINUTES:-} ]]; then
   status=0
   timeout "${MICA_SANITIZE_MINUTES}m" "${build_programs[@]}" || status=$?
