@@ -6,6 +6,7 @@
 # Usage: sanitize.sh asan|ubsan|tsan [GoogleTest filter]
 # Environment: MICA_SANITIZE_MINUTES, after which an unfinished build is given up and counted as one test
 # skipped; the compiler's cache keeps what was compiled. Without it the build may take its time.
+# MICA_SANITIZE_SHARE (1): one test in so many runs, others at each turn of the three sanitizers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,6 +38,8 @@ fi
 build=$PWD/build/$preset
 results=$build/sanitize
 jobs=${MICA_JOBS:-$(nproc)}
+share=${MICA_SANITIZE_SHARE:-1}
+turn=$((10#$(date -u +%j) / 3 % share))  # the sanitizers take turns day by day
 rm -rf "$results"
 mkdir -p "$results"
 export MICA_CACHE_DIR=$build/test_cache
@@ -48,7 +51,7 @@ export TSAN_OPTIONS=suppressions=$PWD/scripts/tsan_suppressions.txt:second_deadl
 
 run_part() {  # program part
   local to=$results/$1.$2
-  GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$2 \
+  GTEST_TOTAL_SHARDS=$((jobs * share)) GTEST_SHARD_INDEX=$((jobs * turn + $2)) \
     "$build/bin/mica_test_$1" --gtest_filter="$filter" --gtest_output="xml:$to.xml" >"$to.log" 2>&1 ||
     echo "$?" >"$to.failed"
 }

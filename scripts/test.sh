@@ -8,6 +8,7 @@
 # or a preset of a sanitizer are given), MICA_TEST_MINUTES (what all of it should take, 33),
 # MICA_SANITIZE_MINUTES (what the sanitizer's build may take of it: by default what is left, 1 to 9; a
 # build that is not done by then counts as one test skipped, and the compiler's cache keeps what it made),
+# MICA_SANITIZE_SHARE (2: every other of the sanitizer's tests runs; 1: all),
 # MICA_DATA_DIR (data files that some tests read, such as a velocity model; those tests are skipped
 # without it).
 set -euo pipefail
@@ -55,10 +56,12 @@ fi
 
 if [[ $sanitizer != none ]]; then
   log=build/sanitize.log
-  # Three minutes are kept for the tests that were built; with asan on two cores they took nine.
+  # Three minutes are kept for the tests that were built; with asan on two cores all of them took nine, so
+  # that every other one runs.
   left=$((${MICA_TEST_MINUTES:-33} - SECONDS / 60 - 3))
   left=$((left > 9 ? 9 : left < 1 ? 1 : left))
-  MICA_SANITIZE_MINUTES=${MICA_SANITIZE_MINUTES:-$left} scripts/sanitize.sh "$sanitizer" 2>&1 | tee "$log" || status=1
+  MICA_SANITIZE_MINUTES=${MICA_SANITIZE_MINUTES:-$left} MICA_SANITIZE_SHARE=${MICA_SANITIZE_SHARE:-2} \
+    scripts/sanitize.sh "$sanitizer" 2>&1 | tee "$log" || status=1
   # A build that was given up may write to the log after its last line.
   summary=$(grep -Ex '[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped' "$log" | tail -n 1 || true)
   if [[ $summary =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
