@@ -52,6 +52,8 @@ struct GridPoint {
 };
 /// A place on or between points of the grid: the points around it with their weights of interpolation.
 using Place = std::vector<GridPoint>;
+/// The place that is a point of the grid.
+inline Place place_at(std::vector<std::int64_t> point) { return {{std::move(point)}}; }
 
 /// A run as callbacks see it: between two steps.
 class RunningIteration {

@@ -77,6 +77,7 @@ std::int64_t registers_asked(const Iteration::State& state, const TimeLevels& ti
 }
 
 constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
+constexpr int kPlanes = 64;           // that a block of a march of planes walks
 
 /// Of rows, where the step says nothing: one warp a block, whose registers hold of each point and level
 /// as many values as there are `rows` between those that are read (sums that are not complete, or what
@@ -119,6 +120,45 @@ std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked
   scratch.gpu_tile(v[0], kWarp).vectorize(v[0], lanes).march(v[1], kRowsPerLevel * levels);
   if (scatter) scratch.scatter(v[1]);
   return Marching{loops_of(scratch), v[1].name()};
+}
+
+/// A block of a march of planes: warps beside each other in y, rows of each of their threads, and lanes
+/// of a vector.
+struct PlaneBlock {
+  int warps = 0, rows = 0, lanes = 0;
+  static constexpr int kWarp = 32;
+  [[nodiscard]] int x() const { return kWarp * lanes; }
+  [[nodiscard]] int y() const { return warps * rows; }
+  friend bool operator==(const PlaneBlock&, const PlaneBlock&) = default;
+};
+
+/// The one that computes least of what the blocks beside it do, too, and whose threads hold the levels:
+/// `registers` of each point. Of 12 warps they have 168 registers, of which ptxas 13.0 left 72 for
+/// levels in vectors of 16 bytes and 96 in narrower ones (7 points of f32 and f64, two to five steps);
+/// of 8 warps they have 255, and room for 1.67 times as many. `share`: of that room. `overlap` points
+/// along each dimension are computed for others.
+std::optional<PlaneBlock> best_block(double share, int registers, int bytes, std::int64_t overlap) {
+  constexpr int kVectorBytes = 16, kNarrowBytes = 8, kMostLanes = 4, kMostRows = 6;
+  constexpr int kManyWarps = 12, kFewWarps = 8;
+  constexpr double kOfVectors = 72, kOfNarrow = 96, kOfFewWarps = 1.67, kLeastOwn = 0.4;
+  std::optional<PlaneBlock> best;
+  double most = kLeastOwn;
+  for (int lanes = std::min(kVectorBytes / bytes, kMostLanes); lanes > 0; lanes /= 2) {
+    if (best && lanes * bytes < kNarrowBytes) break;  // each row costs registers of its own
+    for (const int warps : {kManyWarps, kFewWarps}) {
+      const double room = share * (lanes * bytes < kVectorBytes ? kOfNarrow : kOfVectors) *
+                          (warps == kFewWarps ? kOfFewWarps : 1);
+      const int rows = std::min(kMostRows, static_cast<int>(room / (registers * lanes)));
+      const PlaneBlock block{warps, rows, lanes};
+      if (rows < 2 || block.x() <= overlap || block.y() <= overlap) continue;
+      const double own = (1 - static_cast<double>(overlap) / block.x()) *
+                         (1 - static_cast<double>(overlap) / block.y());
+      if (own <= most) continue;
+      most = own;
+      best = block;
+    }
+  }
+  return best;
 }
 
 }  // namespace
@@ -235,6 +275,74 @@ std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeL
       marches.push_back(*marching);
   }
   return marches;
+}
+
+std::vector<Marching> marches_of_planes(const Iteration::State& state, const TimeLevels& tile) {
+  constexpr std::int64_t kFarthest = 4;  // from the first plane that is read to the last
+  constexpr std::int64_t kManyOperations = 40;
+  constexpr int kFewestPlanes = 8;
+  // What else a point needs, and what comes of the second try where the assembler needs more than that.
+  constexpr double kOfEdges = 0.67, kOfManyOperations = 0.67, kOfFarLevels = 0.75, kOfPlanesHeld = 0.45,
+                   kAgain = 0.7;
+  const Func step = joint_step(state, ReadFuncs::Inline).func;
+  const std::int64_t reach = rows_between_reads(step);
+  if (reach > kFarthest) return {};
+  const std::vector<Type> types = tile.last.types();
+  int bytes = 1, of_value = 0;
+  for (const Type type : types) {
+    bytes = std::max(bytes, type.bytes());
+    of_value += ir::registers_of(type);
+  }
+  const int levels = static_cast<int>(tile.levels.size()) + 1;
+  const int planes = static_cast<int>(std::max<std::int64_t>(reach, 1));
+  double share = tile.edges.empty() ? 1 : kOfEdges;
+  if (arithmetic_in(collect_graph({step.function()})) > kManyOperations) share *= kOfManyOperations;
+  if (planes > kFewRows && levels > 2) share *= kOfFarLevels;
+
+  std::vector<Marching> marches;
+  PlaneBlock before;  // none
+  const auto add = [&](const PlaneBlock& block, bool scatter) {
+    if (before == block) return;
+    before = block;
+    Func scratch;
+    const std::vector<Var> v = tile.last.args();
+    scratch(v[0], v[1], v[2]) = 0;
+    scratch.gpu_tile(v[0], v[1], PlaneBlock::kWarp, block.warps).vectorize(v[0], block.lanes);
+    scratch.unroll(v[1], block.rows).march(v[2], kPlanes, kFewestPlanes);
+    if (scatter) scratch.scatter(v[2]);
+    marches.push_back({.loops = loops_of(scratch), .var = v[2].name(), .must_fit = true});
+  };
+  // Sums that are cut need a register for each plane but one of those that they read; else the planes
+  // themselves are held.
+  for (const bool scatter : {true, false}) {
+    if (scatter && types.size() > 1) continue;
+    before = {};
+    const int registers = levels * of_value * (scatter ? planes : planes + 1);
+    for (const double room : {1.0, kAgain}) {
+      const auto block = best_block(share * room * (scatter ? 1 : kOfPlanesHeld), registers, bytes,
+                                    reach * (levels - 1));
+      if (block) add(*block, scatter);
+    }
+  }
+  return marches;
+}
+
+std::string why_too_few(const Iteration::State& state, const Ranges& box, int multiprocessors) {
+  constexpr std::int64_t kUsual[] = {64, 48, kPlanes};  // points of a block
+  if (box.size() != std::size(kUsual) || marching_of(state)) return {};
+  std::int64_t blocks = 1;
+  for (std::size_t d = 0; d < box.size(); ++d) blocks *= (box[d].second + kUsual[d] - 1) / kUsual[d];
+  if (blocks >= multiprocessors) return {};
+  return "some " + std::to_string(blocks) + " blocks of several steps would leave the others of " +
+         std::to_string(multiprocessors) +
+         " multiprocessors idle, and single steps are faster then; gpu_tile and march say other blocks";
+}
+
+bool fits_registers(const Executable& executable) {
+  constexpr int kFewBytes = 48;
+  const std::vector<KernelInfo> kernels = executable.kernels();
+  return std::all_of(kernels.begin(), kernels.end(),
+                     [](const KernelInfo& kernel) { return kernel.local_bytes <= kFewBytes; });
 }
 
 }  // namespace mica::iterate

@@ -1,5 +1,5 @@
-// The marches in whose registers a GPU computes the levels of a time tile: the step's own, or, of two
-// dimensions and where it has none, marches of rows that fit a thread's registers.
+// The marches in whose registers a GPU computes the levels of a time tile: the step's own, or, where it
+// has none, marches of rows or planes that fit a thread's registers.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,8 @@ struct Marching {
   /// By how many planes fields are asked for before they are read, where the user says so.
   std::optional<int> ahead = {};
   std::optional<Planes> planes = {};  ///< where to, if the user says so: Staged or Asked
+  /// Of marches_of_planes: taken only where registers turn out to hold the levels.
+  bool must_fit = false;
 };
 
 /// The directives that name loops alone, and no source.
@@ -54,6 +56,18 @@ std::optional<Marching> marching_of(const Iteration::State& state);
 /// keep in registers, too.
 std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeLevels& tile,
                                       const std::vector<Func>& fields);
+
+/// Those for a step of three dimensions, the best first: several warps beside each other in y, with as
+/// many rows a thread and as wide vectors as registers are taken to hold. None where taps reach further
+/// than two planes, of which no tile was faster than single steps, or where what tiles compute twice
+/// would be most of it.
+std::vector<Marching> marches_of_planes(const Iteration::State& state, const TimeLevels& tile);
+/// Why single steps of the box are faster than tiles by marches_of_planes: there are fewer blocks of
+/// them than multiprocessors. Empty: there are not, or the step is computed otherwise.
+std::string why_too_few(const Iteration::State& state, const Ranges& box, int multiprocessors);
+
+/// Do the registers of a kernel's threads hold what it keeps, but for a few words?
+bool fits_registers(const Executable& executable);
 
 /// Those worth trying for so many levels, the best first. In two dimensions a warp marches alone, and
 /// has no rows beside: its rows arrive in shared memory where sums are cut or levels are many, which

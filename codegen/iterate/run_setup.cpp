@@ -11,6 +11,7 @@
 #include "codegen/iterate/time_levels.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/traverse.h"
+#include "runtime/cuda/gpu_facts.h"
 #include "runtime/run/evaluate.h"
 
 namespace mica::iterate {
@@ -402,6 +403,13 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
   if (!patches.why.empty()) {
     note(patches.why);
     return nullptr;
+  }
+  if (moves && target_.backend == Backend::Cuda) {  // what is prepared is one run
+    const std::string why = why_too_few(*state_, box_, gpu_facts(target_).multiprocessors);
+    if (!why.empty()) {
+      note(why);
+      return nullptr;
+    }
   }
   const auto made = state_->tile_for(target_, tile_form(state_->tile_steps, moves));
   if (!made->why.empty()) note(made->why);

@@ -227,8 +227,7 @@ HostTile host_tile(int dimensions) {
 }
 
 std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
-                            bool in_lines, const std::function<void(const Func& last)>& make,
-                            Otherwise otherwise) {
+                            bool in_lines, const MakeLevels& make, Otherwise otherwise) {
   if (!target.is_gpu()) {
     schedule_on_host(tile, state.tile_where);
     make(tile.last);
@@ -245,16 +244,23 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
     }
   } else if (step.dimensions() == 2) {
     ways = marches_of_rows(state, tile, in_frame.funcs());
+  } else if (step.dimensions() == 3) {
+    ways = marches_of_planes(state, tile);
   }
-  std::string why = step.name() + " does not march: give it gpu_tile and march";
+  std::string why = step.name() +
+                    " does not march, and no march is known in whose registers so many steps are faster "
+                    "than one: give it gpu_tile and march";
   for (const Marching& marching : ways) {
     for (const Planes planes : ways_of_planes(marching, step.dimensions(), tile.levels.size() + 1)) {
       for (Func* func : tile.all()) func->clear_schedule();
       march_levels(tile, in_frame.funcs(), marching, planes);
       try {
-        make(tile.last);
-        in_frame.keep();
-        return {};
+        if (make(tile.last) || !marching.must_fit) {
+          in_frame.keep();
+          return {};
+        }
+        why = "registers do not hold the levels of " + step.name() + ": take fewer steps at once";
+        break;
       } catch (const UserError& error) {
         why = error.message();
       }
@@ -268,7 +274,7 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
 }
 
 std::string make_levels(const Iteration::State& state, TileForm form, const Target& target,
-                        TimeLevels& tile, const std::function<void(const Func& last)>& make) {
+                        TimeLevels& tile, const MakeLevels& make) {
   tile = make_time_levels(state, state.tile_steps, form, state.tile_where);
   std::string why;
   if (!tile.edges.empty()) {
@@ -288,7 +294,7 @@ namespace {
 
 /// make_levels of the form that most runs have.
 std::string usual_levels(const Iteration::State& state, const Target& target, iterate::TimeLevels& tile,
-                         const std::function<void(const Func& last)>& make) {
+                         const iterate::MakeLevels& make) {
   return iterate::make_levels(state, iterate::usual_form(state, target), target, tile, make);
 }
 
@@ -311,8 +317,10 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
   tile->steps = tile_steps;
   tile->form = form;
   tile->schedules = schedules;
-  tile->why = iterate::make_levels(*this, form, target, tile->levels,
-                                   [&](const Func& last) { tile->executable = compile(last, target); });
+  tile->why = iterate::make_levels(*this, form, target, tile->levels, [&](const Func& last) {
+    tile->executable = compile(last, target);
+    return iterate::fits_registers(tile->executable);
+  });
   tiles.push_back(tile);
   return tile;
 }
@@ -322,7 +330,10 @@ std::string Iteration::compile_to_ptx(int sm) const {
   const Target target{Backend::Cuda, 0};
   iterate::TimeLevels tile;
   std::string ptx;
-  usual_levels(*state_, target, tile, [&](const Func& last) { ptx = mica::compile_to_ptx(last, sm); });
+  usual_levels(*state_, target, tile, [&](const Func& last) {
+    ptx = mica::compile_to_ptx(last, sm);
+    return true;
+  });
   return ptx;
 }
 
@@ -335,8 +346,10 @@ Func Iteration::steps_at_once(const Target& target, CallSite at) const {
   }
   iterate::TimeLevels tile;
   // What is refused is refused here.
-  usual_levels(*state_, target, tile,
-               [&](const Func& last) { (void)mica::print_loop_nest({last}, target); });
+  usual_levels(*state_, target, tile, [&](const Func& last) {
+    (void)mica::print_loop_nest({last}, target);
+    return true;
+  });
   return tile.last;
 }
 
@@ -350,8 +363,10 @@ std::string Iteration::print_loop_nest(const Target& target) const {
   if (state_->tile_steps < 2) return step;
   iterate::TimeLevels tile;
   std::string levels;
-  const std::string why = usual_levels(
-      *state_, target, tile, [&](const Func& last) { levels = mica::print_loop_nest({last}, target); });
+  const std::string why = usual_levels(*state_, target, tile, [&](const Func& last) {
+    levels = mica::print_loop_nest({last}, target);
+    return true;
+  });
   return step + "\n" + std::to_string(state_->tile_steps) + " steps at once" +
          (why.empty() ? "" : ", one after the other: " + why) + ":\n" + levels;
 }

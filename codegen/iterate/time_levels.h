@@ -115,19 +115,23 @@ HostTile host_tile(int dimensions);
 
 /// What becomes of levels that cannot be computed tile by tile.
 enum class Otherwise : std::uint8_t { OneAfterTheOther, Nothing };
-/// Schedules the levels tile by tile in the first of the target's ways for which `make`, called with the
-/// last of them, raises no UserError; else as `otherwise` says. Why they are not computed tile by tile;
+/// Makes what is wanted of the levels, of which it is given the last. False: threads need more registers
+/// than they have.
+using MakeLevels = std::function<bool(const Func& last)>;
+/// Schedules the levels tile by tile in the first of the target's ways for which `make` raises no
+/// UserError and, where the user's directives do not say the way, does not return false; else as
+/// `otherwise` says. Why they are not computed tile by tile;
 /// empty: they are. UserErrors of `make` for levels one after the other. `in_lines` as of
 /// TileForm.
 std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, const Target& target,
-                            bool in_lines, const std::function<void(const Func& last)>& make,
+                            bool in_lines, const MakeLevels& make,
                             Otherwise otherwise = Otherwise::OneAfterTheOther);
 
 /// The levels of the Iteration's time tile in this form, scheduled by schedule_levels for `make`; with
 /// reads as the step has them where opening them does not help. Why they are not computed tile by tile;
 /// empty: they are. UserErrors of make_time_levels and schedule_levels.
 std::string make_levels(const Iteration::State& state, TileForm form, const Target& target,
-                        TimeLevels& tile, const std::function<void(const Func& last)>& make);
+                        TimeLevels& tile, const MakeLevels& make);
 
 }  // namespace mica::iterate
 

@@ -1,6 +1,7 @@
 // What tuning found for a run of an Iteration.
 #include <algorithm>
 
+#include "codegen/iterate/level_marches.h"
 #include "codegen/iterate/run_setup.h"
 #include "codegen/iterate/time_levels.h"
 #include "codegen/tuned.h"
@@ -20,14 +21,6 @@ bool is_free(const Iteration::State& state) {
     }
   }
   return true;
-}
-
-/// Do the registers of a kernel's threads hold what it keeps, but for a few words?
-bool fits_registers(const Executable& executable) {
-  constexpr int kFewBytes = 48;
-  const std::vector<KernelInfo> kernels = executable.kernels();
-  return std::all_of(kernels.begin(), kernels.end(),
-                     [](const KernelInfo& kernel) { return kernel.local_bytes <= kFewBytes; });
 }
 
 /// Compiles the step as it was tuned. False where it is refused (the user did not write it, so that is

@@ -38,6 +38,17 @@ class Operand {
   Expr expr_;
   CallSite where_;
 };
+namespace detail {
+/// The operand as it is, or one made of what converts to it, which stands at `at`.
+template <std::convertible_to<Operand> E>
+Operand operand_at(E&& operand, const CallSite& at) {
+  if constexpr (std::same_as<std::remove_cvref_t<E>, Operand>) {
+    return std::forward<E>(operand);
+  } else {
+    return Operand(std::forward<E>(operand), at);
+  }
+}
+}  // namespace detail
 
 Expr operator+(Operand a, Operand b);
 Expr operator-(Operand a, Operand b);
@@ -77,16 +88,16 @@ Expr& operator/=(Expr& a, Operand b);
 Expr min(Operand a, Operand b);
 Expr max(Operand a, Operand b);
 template <typename... Rest>
-requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Expr> && ...)) Expr
+requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Operand> && ...)) Expr
     min(Operand a, Operand b, Rest... rest) {
   const CallSite at = a.where();
-  return min(Operand(min(std::move(a), std::move(b)), at), Operand(Expr(rest), at)...);
+  return min(Operand(min(std::move(a), std::move(b)), at), detail::operand_at(std::move(rest), at)...);
 }
 template <typename... Rest>
-requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Expr> && ...)) Expr
+requires(sizeof...(Rest) > 0 && (std::convertible_to<Rest, Operand> && ...)) Expr
     max(Operand a, Operand b, Rest... rest) {
   const CallSite at = a.where();
-  return max(Operand(max(std::move(a), std::move(b)), at), Operand(Expr(rest), at)...);
+  return max(Operand(max(std::move(a), std::move(b)), at), detail::operand_at(std::move(rest), at)...);
 }
 /// max(min(value, high), low).
 Expr clamp(Operand value, Operand low, Operand high);
@@ -96,10 +107,10 @@ Expr abs(Operand a);
 Expr select(Operand condition, Operand if_true, Operand if_false);
 /// select(c1, v1, c2, v2, ..., otherwise).
 template <typename... Rest>
-requires(sizeof...(Rest) > 1 && (std::convertible_to<Rest, Expr> && ...)) Expr
+requires(sizeof...(Rest) > 1 && (std::convertible_to<Rest, Operand> && ...)) Expr
     select(Operand condition, Operand value, Operand next_condition, Rest... rest) {
   const CallSite at = condition.where();
-  Expr otherwise = select(std::move(next_condition), Operand(Expr(rest), at)...);
+  Expr otherwise = select(std::move(next_condition), detail::operand_at(std::move(rest), at)...);
   return select(std::move(condition), std::move(value), Operand(std::move(otherwise), at));
 }
 /// Conversion; see Cast for the rules of each direction; to bool it is `value != 0`. A cast literal

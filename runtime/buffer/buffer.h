@@ -249,10 +249,12 @@ class Buffer : public AnyBuffer {
   Expr operator()(std::vector<Expr> args, CallSite at = CallSite::current()) const {
     return access(std::move(args), at);
   }
-  /// Calls fn(element&, coordinates) for every element, dimension 0 fastest; coordinates of dimensions
-  /// that the buffer does not have are 0.
+  /// Calls fn(element&, coordinates), or fn(element&), for every element, dimension 0 fastest;
+  /// coordinates of dimensions that the buffer does not have are 0.
   void for_each(const std::function<void(T&, const Coordinates&)>& fn);
   void for_each(const std::function<void(const T&, const Coordinates&)>& fn) const;
+  void for_each(const std::function<void(T&)>& fn);
+  void for_each(const std::function<void(const T&)>& fn) const;
   /// Every element of the view becomes `value`, on the host.
   void fill(T value);
 

@@ -69,6 +69,16 @@ void Buffer<T>::for_each(const std::function<void(const T&, const Coordinates&)>
 }
 
 template <typename T>
+void Buffer<T>::for_each(const std::function<void(T&)>& fn) {
+  detail::visit_elements(data(), dims_, [&](T& element, const Coordinates&) { fn(element); });
+}
+
+template <typename T>
+void Buffer<T>::for_each(const std::function<void(const T&)>& fn) const {
+  detail::visit_elements(data(), dims_, [&](const T& element, const Coordinates&) { fn(element); });
+}
+
+template <typename T>
 void Buffer<T>::fill(T value) {
   detail::visit_elements(static_cast<T*>(host_data_for_overwrite()), dims_,
                          [&](T& element, const Coordinates&) { element = value; });

@@ -225,7 +225,11 @@ Traffic figures_of(const Subject& subject, const TuneCandidate& candidate, Traff
   Traffic traffic;
   const std::string why = iterate::schedule_levels(
       *state, tile, subject.target(), true,
-      [&](const Func& last) { traffic = mica::traffic_of(last, options); }, iterate::Otherwise::Nothing);
+      [&](const Func& last) {
+        traffic = mica::traffic_of(last, options);
+        return true;
+      },
+      iterate::Otherwise::Nothing);
   if (!why.empty()) throw UserError(why);
   return traffic;
 }

@@ -63,6 +63,10 @@ TEST(Buffer, MinsMayBeNegativeAndStridesMayRunBackward) {
   EXPECT_EQ(b(-2, 7), 698);
   EXPECT_EQ(b(1, 8), 801);
   EXPECT_EQ(&b(-2, 7) - &b(1, 7), 3) << "x runs toward lower addresses";
+  int sum = 0;
+  b.for_each([](int& e) { e += 2; });
+  std::as_const(b).for_each([&](const int& e) { sum += e; });
+  EXPECT_EQ(sum, 4 * (700 + 800) + 2 * (-2 - 1 + 0 + 1) + 8 * 2);
 }
 
 TEST(Buffer, CopiesOfAHandleShareElements) {

@@ -324,6 +324,15 @@ TEST(Operators, LerpAndMuxAreMadeOfTheOthers) {
   EXPECT_NE(error_of([] { mux(f32(), {1}); }), "");
 }
 
+TEST(Operators, MinMaxAndSelectTakeAnyNumberOfOperands) {
+  const Expr a = i32(), one = a + 1, two = a + 2;
+  EXPECT_EQ(to_string(min(a, one, 5, two)), to_string(min(min(min(a, one), 5), two)));
+  EXPECT_EQ(to_string(max(a, 5, one, two, 7)), to_string(max(max(max(max(a, 5), one), two), 7)));
+  EXPECT_EQ(to_string(select(a < 1, one, a < 2, two, a < 3, 0, a)),
+            to_string(select(a < 1, one, select(a < 2, two, select(a < 3, 0, a)))));
+  EXPECT_NE(error_of([&] { select(a < 1, one, a < 2, two, a, 0, a); }), "no error");
+}
+
 TEST(OperatorErrors, IntegerOperationsRefuseFloats) {
   EXPECT_EQ(error_of([] { f32() % 2; }),
             "'%' does not take f32 operands (f32); write fmod(a, b), or a - b*floor(a/b)");

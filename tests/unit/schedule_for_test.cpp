@@ -51,6 +51,25 @@ TEST(ScheduleFor, AStencilInThreeDimensions) {
       ".vectorize(x, ");
 }
 
+// Each operation of 64 lanes would be four vectors of f32.
+TEST(ScheduleFor, BytesThatTakeMuchWorkInNarrowerVectors) {
+  const ImageParam u(UInt(8), 2, "u");
+  const auto filtered = [&](int radius) {
+    Expr sum = 0.0F;
+    for (int j = -radius; j <= radius; ++j) {
+      for (int i = -radius; i <= radius; ++i) {
+        const Expr value = cast<float>(u(x + i, y + j));
+        sum = sum + value * exp(-value * (0.01F + 0.001F * static_cast<float>(i)));
+      }
+    }
+    Func f("f");
+    f(x, y) = cast<std::uint8_t>(sum);
+    return to_string(f.schedule_for(Target::host()));
+  };
+  EXPECT_NE(filtered(0).find(".vectorize(x, 64)"), std::string::npos) << filtered(0);
+  EXPECT_NE(filtered(4).find(".vectorize(x, 16)"), std::string::npos) << filtered(4);
+}
+
 TEST(ScheduleFor, NamesThatAreNoWords) {
   expect_same_loops(
       [] {

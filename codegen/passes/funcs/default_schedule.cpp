@@ -265,13 +265,26 @@ void schedule_kept_sums(Definition& definition, int rows, int lanes, bool parall
   if (parallel) add(definition, directive::MarkLoop{vars.back(), LoopKind::Parallel});
 }
 
+/// Of a vector of 64 bytes; fewer of narrow values that take much work, which is done in wider ones: the
+/// code grows with the lanes and no point gets faster. (A bilateral filter of 9 x 9 points of bytes took
+/// 5 s to compile in 64 lanes, 2 in 16, and as long to run.)
+int host_lanes(const Definition& definition, const FunctionData& func) {
+  constexpr double kMostEffort = 16384;
+  constexpr int kFewest = kVectorBytes / 4;
+  int lanes = kVectorBytes / widest_bytes(func.types);
+  if (lanes <= kFewest) return lanes;
+  const double effort = effort_of_point(definition);
+  while (lanes > kFewest && effort * lanes > kMostEffort) lanes /= 2;
+  return lanes;
+}
+
 // `whole`: other Funcs are computed at loops of this one, which keep the order that their users know.
 // `checked`: each access is checked.
 void schedule_host(Definition& definition, const FunctionData& func, bool parallel, bool whole,
                    bool checked) {
   const auto& vars = definition.pure_vars;
   if (vars.empty()) return;
-  const int lanes = kVectorBytes / widest_bytes(func.types);
+  const int lanes = host_lanes(definition, func);
   const bool has_rows = vars.front() == func.args.front() && !whole;
   if (has_rows && definition.recurrence && definition.recurrence->dim > 0) {
     schedule_rows(definition, vars.front(), {func.args[definition.recurrence->dim]}, lanes, parallel);
@@ -320,17 +333,6 @@ std::vector<std::string> free_domain(Definition& definition, const FunctionData&
     if (any || obstacles[d].empty()) names.push_back(definition.domain->dims[d].name);
   }
   return names;
-}
-
-/// Of a point, in additions' time; coordinates and where they lie take none. What Funcs that are
-/// computed inline have in common is computed once.
-double effort_of_point(const Definition& definition) {
-  analysis::EqualNodes equal_nodes;
-  double effort = 0;
-  visit_nodes(equal_nodes.whole(definition.values), [&](const Expr& e) {
-    if (!e.type().is_index() && !e.type().is_bool()) effort += e.as<Cast>() ? 1 : effort_of(e);
-  });
-  return effort;
 }
 
 /// A thread of a stencil takes a vector of up to 16 bytes and, in three dimensions, four planes, in two,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codegen/analysis/bounds.h"
+#include "codegen/analysis/equal_nodes.h"
 #include "codegen/analysis/simplify.h"
 #include "codegen/analysis/value_ranges.h"
 #include "dsl/expr/constant_math.h"
@@ -45,6 +46,15 @@ bool only_moves(const FunctionData& func) {
     if (e.type().is_float() && ((op && !chooses) || e.as<Unary>() || e.as<Fma>())) computes = true;
   });
   return taps <= 1 && !computes;
+}
+
+double effort_of_point(const Definition& definition) {
+  analysis::EqualNodes equal_nodes;
+  double effort = 0;
+  visit_nodes(equal_nodes.whole(definition.values), [&](const Expr& e) {
+    if (!e.type().is_index() && !e.type().is_bool()) effort += e.as<Cast>() ? 1 : effort_of(e);
+  });
+  return effort;
 }
 
 namespace {

@@ -22,6 +22,9 @@ bool only_moves(const FunctionData& func);
 
 /// About how many times an addition's time an operation takes, on vectors of a CPU; 0 for what is none.
 double effort_of(const Expr& node);
+/// Of a point, in additions' time; coordinates and where they lie take none. What Funcs that are
+/// computed inline have in common is computed once.
+double effort_of_point(const Definition& definition);
 
 /// The arguments of one definition's reads of a Func, in the definition's variables.
 using Arguments = std::vector<const std::vector<Expr>*>;
