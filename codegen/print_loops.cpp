@@ -15,7 +15,7 @@ class Printer {
     if (!s.defined()) return;
     if (const auto* loop = s.as<ir::For>()) {
       line(depth, std::string(ir::keyword(loop->kind)) + " " + printed(loop->name) + " in [" +
-                      to_string(loop->min) + ", " + to_string(simplified_end(*loop)) + ")");
+                      shown(loop->min) + ", " + shown(simplified_end(*loop)) + ")");
       return run(loop->body, depth + 1);
     }
     if (const auto* alloc = s.as<ir::Allocate>()) {
@@ -23,7 +23,7 @@ class Printer {
       std::int64_t bytes = alloc->type.bytes();
       bool constant = true;
       for (auto it = alloc->extents.rbegin(); it != alloc->extents.rend(); ++it) {
-        shape += "[" + to_string(*it) + "]";
+        shape += "[" + shown(*it) + "]";
         if (const auto* k = as_int(*it))
           bytes *= *k;
         else
@@ -49,7 +49,7 @@ class Printer {
     if (const auto* let = s.as<ir::LetStmt>()) {
       bool loads = false;
       walk(let->value, [&](const Expr& e) { loads = loads || e.as<Load>() != nullptr; });
-      line(depth, "let " + printed(let->name) + " = " + (loads ? "..." : to_string(let->value)));
+      line(depth, "let " + printed(let->name) + " = " + (loads ? "..." : shown(let->value)));
       return run(let->body, depth);
     }
     if (const auto* block = s.as<ir::Block>()) {
@@ -66,6 +66,11 @@ class Printer {
   }
 
  private:
+  // What boundary conditions make of the bounds of steps behind each other would fill pages.
+  static std::string shown(const Expr& e) {
+    constexpr std::size_t kReadable = 400;
+    return to_string(e, kReadable);
+  }
   // Long conditions would hide the loops: those are counted.
   static std::string condition(const Expr& e) {
     constexpr std::size_t kReadable = 100;

@@ -39,8 +39,8 @@ namespace {
 
 /// A constant that the form never exceeds. Minima that are added are at most either side, and so are
 /// maxima that are subtracted; `minima` of them are tried.
-std::optional<std::int64_t> largest(const Linear& form, int minima) {
-  std::optional<std::int64_t> result = range_of(form, Ranges()).max;
+std::optional<std::int64_t> largest(const Linear& form, int minima, RangeFinder& finder) {
+  std::optional<std::int64_t> result = finder.range_of(form, Integers::Exact).max;
   if (minima == 0) return result;
   for (const auto& [atom, factor] : form.terms) {
     const auto* op = atom.as<Binary>();
@@ -49,7 +49,7 @@ std::optional<std::int64_t> largest(const Linear& form, int minima) {
       Linear without = form;
       without.add_term(atom, -factor);
       without.add(linearize(side), factor);
-      const std::optional<std::int64_t> bound = largest(without, minima - 1);
+      const std::optional<std::int64_t> bound = largest(without, minima - 1, finder);
       if (bound && (!result || *bound < *result)) result = bound;
     }
     break;  // the next one's turn comes in the calls above
@@ -60,12 +60,18 @@ std::optional<std::int64_t> largest(const Linear& form, int minima) {
 }  // namespace
 
 std::optional<std::int64_t> constant_extent(const Interval& interval) {
+  const Ranges none;
+  RangeFinder finder(none);
+  return constant_extent(interval, finder);
+}
+
+std::optional<std::int64_t> constant_extent(const Interval& interval, RangeFinder& finder) {
   constexpr int kMinima = 2;
   if (!interval.bounded()) return std::nullopt;
   Linear d = linearize(interval.max);
   d.add(linearize(interval.min), -1);
   d.constant += 1;
-  return largest(d, kMinima);
+  return largest(d, kMinima, finder);
 }
 
 bool same(const Expr& a, const Expr& b) {

@@ -23,6 +23,8 @@ Expr extent_of(const Interval& interval);
 /// A constant that the extent never exceeds: exact when the ends differ by a constant, with
 /// floor((e + k)/a) - floor((e + j)/a) and min(e + k, c) - e counted at their largest.
 std::optional<std::int64_t> constant_extent(const Interval& interval);
+/// The same of several intervals that share their parts, in which nothing is known.
+std::optional<std::int64_t> constant_extent(const Interval& interval, RangeFinder& finder);
 /// True when a and b are provably the same expression.
 bool same(const Expr& a, const Expr& b);
 

@@ -155,6 +155,21 @@ class Simplifier {
     return e;
   }
 
+  /// Below 0: a is never larger than b; above: never smaller. Two coordinates at a constant distance
+  /// keep their order within the same bounds, as taps between boundary conditions do.
+  std::optional<std::int64_t> order(const Expr& a, const Expr& b) {
+    if (const auto d = analysis::constant_difference(a, b)) {
+      return is_exact(a) && is_exact(b) ? d : std::nullopt;
+    }
+    const auto* x = a.as<Binary>();
+    const auto* y = b.as<Binary>();
+    if (!x || !y || x->op != y->op || (x->op != BinaryOp::Min && x->op != BinaryOp::Max)) {
+      return std::nullopt;
+    }
+    if (equal(x->b, y->b)) return order(x->a, y->a);
+    return equal(x->a, y->a) ? order(x->b, y->b) : std::nullopt;
+  }
+
   Expr fold_min_max(const Expr& e, const Binary& op) {
     if (equal(op.a, op.b)) return op.a;
     bool is_min = op.op == BinaryOp::Min;
@@ -165,7 +180,8 @@ class Simplifier {
       if (r.max && *r.max <= 0) return is_min ? op.a : op.b;
       if (r.min && *r.min >= 0) return is_min ? op.b : op.a;
     }
-    // min(min(x, c), d) with a constant distance between an inner operand and the outer one.
+    if (const auto d = order(op.a, op.b)) return (*d <= 0) == is_min ? op.a : op.b;
+    // min(min(x, c), d) where one of an inner operand and the outer one is never the larger.
     for (int side = 0; side < 2; ++side) {
       const Expr& inner = side ? op.b : op.a;
       const Expr& outer = side ? op.a : op.b;
@@ -174,8 +190,8 @@ class Simplifier {
       for (int k = 0; k < 2; ++k) {
         const Expr& one = k ? nested->b : nested->a;
         const Expr& other = k ? nested->a : nested->b;
-        auto d = analysis::constant_difference(one, outer);
-        if (!d || !is_exact(one) || !is_exact(outer)) continue;
+        const auto d = order(one, outer);
+        if (!d) continue;
         const Expr& kept = (*d <= 0) == is_min ? one : outer;
         return make_expr(e.type(), Binary{op.op, other, kept});
       }

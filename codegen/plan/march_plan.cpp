@@ -218,8 +218,9 @@ class Planner {
   }
 
   UserError not_by_planes(const FunctionData& f, const Box& box, std::size_t d) const {
+    constexpr std::size_t kShown = 60;  // characters of what boundary conditions make of an index
     const auto text = [](const Expr& e) {
-      return to_string(substitute(e, kPlaneSymbol, make_var("plane")));
+      return to_string(substitute(e, kPlaneSymbol, make_var("plane")), kShown);
     };
     return UserError(f.name + ", kept along the march of " + func_.name + " over " + var_ +
                          ", is read at " + text(box[d].min) + " to " + text(box[d].max) +

@@ -86,46 +86,53 @@ bool depends(const Interval& i, const std::string& loop) {
 
 using Count = std::optional<std::int64_t>;
 
-Count most_between(const Expr& low, const Expr& high, int depth = 6);
-
 Count larger(const Count& a, const Count& b) { return a && b ? Count(std::max(*a, *b)) : Count(); }
 
-/// Two coordinates within the same bound are no further apart than without it.
-Count most_within(const Binary& low, const Binary& high, int depth) {
-  const auto inside = [&](const Expr& x, const Expr& y, const Expr& bound, const Expr& other) {
-    if (!equal(bound, other)) return Count();
-    return larger(most_between(x, y, depth), 0);
-  };
-  if (low.op != high.op) return {};
-  if (const Count apart = inside(low.a, high.a, low.b, high.b)) return apart;
-  return inside(low.b, high.b, low.a, high.a);
-}
+/// Constants that the distances of coordinates never exceed. Bounds of levels behind each other share
+/// nearly all of their parts, which are looked at once.
+class Distances {
+ public:
+  /// That of high - low.
+  Count most_between(const Expr& low, const Expr& high, int depth = 6) {
+    if (const auto count = analysis::constant_extent({low, high}, finder_)) return *count - 1;
+    if (depth == 0) return {};
+    const auto bound = [](const Expr& e) {
+      const auto* op = e.as<Binary>();
+      return op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max) ? op : nullptr;
+    };
+    const Binary* a = bound(low);
+    const Binary* b = bound(high);
+    if (a && b) {
+      if (const Count apart = most_within(*a, *b, depth - 1)) return apart;
+    }
+    Count apart;
+    if (a && a->op == BinaryOp::Min) {
+      apart = larger(most_between(a->a, high, depth - 1), most_between(a->b, high, depth - 1));
+    }
+    if (!apart && b && b->op == BinaryOp::Max) {
+      apart = larger(most_between(low, b->a, depth - 1), most_between(low, b->b, depth - 1));
+    }
+    return apart;
+  }
 
-/// A constant that high - low never exceeds.
-Count most_between(const Expr& low, const Expr& high, int depth) {
-  if (const auto count = analysis::constant_extent({low, high})) return *count - 1;
-  if (depth == 0) return {};
-  const auto bound = [](const Expr& e) {
-    const auto* op = e.as<Binary>();
-    return op && (op->op == BinaryOp::Min || op->op == BinaryOp::Max) ? op : nullptr;
-  };
-  const Binary* a = bound(low);
-  const Binary* b = bound(high);
-  if (a && b) {
-    if (const Count apart = most_within(*a, *b, depth - 1)) return apart;
+ private:
+  /// Two coordinates within the same bound are no further apart than without it.
+  Count most_within(const Binary& low, const Binary& high, int depth) {
+    const auto inside = [&](const Expr& x, const Expr& y, const Expr& bound, const Expr& other) {
+      if (!equal(bound, other)) return Count();
+      return larger(most_between(x, y, depth), 0);
+    };
+    if (low.op != high.op) return {};
+    if (const Count apart = inside(low.a, high.a, low.b, high.b)) return apart;
+    return inside(low.b, high.b, low.a, high.a);
   }
-  Count apart;
-  if (a && a->op == BinaryOp::Min) {
-    apart = larger(most_between(a->a, high, depth - 1), most_between(a->b, high, depth - 1));
-  }
-  if (!apart && b && b->op == BinaryOp::Max) {
-    apart = larger(most_between(low, b->a, depth - 1), most_between(low, b->b, depth - 1));
-  }
-  return apart;
-}
+
+  const analysis::Ranges nothing_;
+  analysis::RangeFinder finder_{nothing_};
+};
 
 std::optional<std::int64_t> indices_of(const Interval& i) {
-  const auto apart = most_between(i.min, i.max);
+  const auto apart = Distances().most_between(i.min, i.max);
   return apart ? std::optional(std::max(*apart + 1, std::int64_t{1})) : apart;
 }
 

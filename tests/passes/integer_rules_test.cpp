@@ -94,6 +94,17 @@ void for_drawn(int count, const Check& check) {
   }
 }
 
+// The box of what is read around a point between boundary conditions has two ends of two taps.
+TEST(IntegerRules, TapsBetweenTheSameBoundsKeepTheirOrder) {
+  const Expr a = make_var("a"), low = make_var("low"), high = make_var("high");
+  const auto tap = [&](int offset) { return max(min(a + offset, high), low); };
+  const auto simple = [](const Expr& e) { return to_string(passes::simplify(e)); };
+  EXPECT_EQ(simple(min(tap(-1), tap(1))), simple(tap(-1)));
+  EXPECT_EQ(simple(max(tap(1), tap(-1))), simple(tap(1)));
+  EXPECT_EQ(simple(min(min(tap(0), a), tap(-2))), simple(min(a, tap(-2))));
+  EXPECT_EQ(simple(min(max(a, low), max(a + 1, high))), to_string(min(max(a, low), max(a + 1, high))));
+}
+
 TEST(IntegerRules, WhatIsSimplifiedHasTheSameValues) {
   const analysis::Ranges ranges = known_ranges();
   for_drawn(700, [&](Drawn drawn, int depth) {

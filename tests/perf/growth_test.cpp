@@ -19,6 +19,7 @@
 #include "codegen/pipeline_variants.h"
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/func/boundary.h"
 #include "fuzz/random_data.h"
 #include "schedules/tune/graph_mark.h"
 #include "tests/support/check_targets.h"
@@ -287,6 +288,30 @@ TEST(Growth, OfPtxIsSteadyInReadsThroughATexture) {
     f.gpu_tile(x, y, 32, 4).texture(u);
     EXPECT_FALSE(compile_to_ptx(f).empty());
   });
+}
+
+// The bounds of each level are made of those of the level behind it: in proportion to their square,
+// eight times as many steps would take 64 times as long.
+TEST(Growth, OfTimeTilesBetweenEdgesIsSteady) {
+  const auto cost_of_steps = [](int steps) {
+    return cost_of([&] {
+      const ImageParam u(Float(64), 2, "u");
+      const Func edge = BoundaryConditions::repeat_edge(u);
+      Func next("next");
+      next(x, y) = u(x, y) + 0.1 * (edge(x - 1, y) + edge(x + 1, y) + edge(x, y - 1) + edge(x, y + 1));
+      Iteration heat({{u, next}});
+      Buffer<double> field(100, 100);
+      field.fill(1.0);
+      heat.time_tile(steps).run({{u, field}}, 24, {.target = Target::host()});
+      EXPECT_LT(heat.print_loop_nest(Target::host()).size(), 200'000U);
+    });
+  };
+  constexpr int kFew = 3, kMany = 24;
+  constexpr double kSlower = 20, kLeastSeconds = 0.25;
+  (void)cost_of_steps(kFew);  // LLVM's pages come from the disk
+  const Cost few = cost_of_steps(kFew), many = cost_of_steps(kMany);
+  std::printf("steps at once  %6d: %7.3f s   %6d: %7.3f s\n", kFew, few.seconds, kMany, many.seconds);
+  EXPECT_LE(many.seconds, kSlower * std::max(few.seconds, kLeastSeconds));
 }
 
 // What stands before lowering, up to nearly as many nodes as are compiled.
