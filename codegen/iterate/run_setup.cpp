@@ -345,7 +345,9 @@ Ranges RunSetup::tile_box(bool still_ends) const {
 }
 
 TileForm RunSetup::tile_form(int steps, bool moves) const {
-  TileForm form{.whole = is_whole(), .still_ends = moves && still_ends(steps), .open = target_.is_gpu()};
+  TileForm form{.whole = is_whole(),
+                .still_ends = moves && still_ends(steps),
+                .open = opens_edges(*state_, target_)};
   form.in_lines = has_lines(tile_box(form.still_ends), moves);
   form.apart = !is_box_of_all();
   return form;

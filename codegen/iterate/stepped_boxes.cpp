@@ -117,6 +117,20 @@ bool mentions_row_ends(const FunctionData& func) {
                      [&](const Definition& d) { return any(d.values) || any(d.args); });
 }
 
+bool has_remainders(const FunctionData& func) {
+  bool found = false;
+  const auto look = [&](const Access& access) {
+    for (const Expr& index : access.args) {
+      walk(index, [&](const Expr& node) {
+        const auto* op = node.as<Binary>();
+        found = found || (op != nullptr && op->op == BinaryOp::Mod);
+      });
+    }
+  };
+  for (const Definition& definition : func.definitions) analysis::for_each_access(definition, look);
+  return found;
+}
+
 }  // namespace
 
 struct StepReads::Parts {
@@ -124,7 +138,7 @@ struct StepReads::Parts {
   std::vector<std::string> outputs;  ///< names of arrays, of each output's first value
   std::vector<Need> needs;
   std::map<const ImageData*, std::string> inputs;
-  bool asks_for_row_ends = false;
+  bool asks_for_row_ends = false, at_remainders = false;
 };
 
 StepReads::StepReads(const std::vector<Func>& outputs) {
@@ -132,6 +146,7 @@ StepReads::StepReads(const std::vector<Func>& outputs) {
   const std::vector<std::shared_ptr<FunctionData>> functions = functions_of(outputs);
   for (const auto& func : collect_graph(functions).funcs) {
     parts->asks_for_row_ends = parts->asks_for_row_ends || mentions_row_ends(*func);
+    parts->at_remainders = parts->at_remainders || has_remainders(*func);
   }
   Program& program = parts->program;
   program.pipeline = make_pipeline(functions);
@@ -170,6 +185,8 @@ StepReads::~StepReads() = default;
 bool StepReads::reads(const ImageData* input) const { return parts_->inputs.count(input) > 0; }
 
 bool StepReads::asks_for_row_ends() const { return parts_->asks_for_row_ends; }
+
+bool StepReads::at_remainders() const { return parts_->at_remainders; }
 
 bool StepReads::has_scalar(const ParamData* param) const {
   const auto& params = parts_->program.pipeline.params;

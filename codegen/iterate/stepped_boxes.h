@@ -38,6 +38,8 @@ class StepReads {
   [[nodiscard]] bool reads(const ImageData* input) const;
   /// Does the step ask where an input begins or ends along dimension 0, as boundary conditions do?
   [[nodiscard]] bool asks_for_row_ends() const;
+  /// Does the step read anything at remainders of coordinates, as mirrors do?
+  [[nodiscard]] bool at_remainders() const;
   [[nodiscard]] bool has_scalar(const ParamData* param) const;
 
   /// Shrinks the boxes of those outputs that are not `fixed` until what they read lies inside the boxes

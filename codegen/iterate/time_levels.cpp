@@ -356,9 +356,13 @@ bool add_margins(const Margins& margins, const Ranges& box, const Ranges& field,
   return true;
 }
 
+bool opens_edges(const Iteration::State& state, const Target& target) {
+  return target.is_gpu() || state.outputs.front().func.dimensions() < 3 || state.reads->at_remainders();
+}
+
 TileForm usual_form(const Iteration::State& state, const Target& target) {
   const std::size_t dimensions = state.outputs.front().func.args().size();
-  TileForm form{.whole = state.periods.any(), .in_lines = true, .open = target.is_gpu()};
+  TileForm form{.whole = state.periods.any(), .in_lines = true, .open = opens_edges(state, target)};
   const JointStep joint = joint_step(state, ReadFuncs::Inline);
   const auto opened = form.open && joint.why.empty() ? open_edges(joint.func) : std::nullopt;
   if (opened) {

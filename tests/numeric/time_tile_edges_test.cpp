@@ -36,7 +36,7 @@ std::string notes_of(const std::vector<Replacement>& pairs, const std::vector<Im
 }
 
 TEST(TimeTileEdges, OfRowsWithEachCondition) {
-  for (const Target& target : gpu_targets()) {
+  for (const Target& target : all_targets()) {
     for (const Condition condition : {clamped, mirrored, mirrored_about_edge, constant}) {
       const ImageParam u(Float(32), 2, "u");
       const Func b = condition(u);
@@ -44,6 +44,24 @@ TEST(TimeTileEdges, OfRowsWithEachCondition) {
       next(x, y) = 0.4F * u(x, y) + 0.1F * (b(x - 1, y) + b(x + 1, y)) + 0.2F * b(x, y - 1) -
                    0.3F * b(x + 1, y + 1);
       EXPECT_EQ(notes_of({{u, next}}, {u}, {}, {{-3, 150}, {2, 41}}, 3, 7, target), "");
+    }
+  }
+}
+
+// Mirrors are opened there, too, in two dimensions all.
+TEST(TimeTileEdges, OnTheHost) {
+  for (const Target& target : {Target::host(), Target::host_checked()}) {
+    for (const Condition condition : {clamped, mirrored, mirrored_about_edge, constant}) {
+      const ImageParam line(Float(64), 1, "line"), u(Float(32), 3, "u");
+      const Func a = condition(line), b = condition(u);
+      Func along("along"), next("next");
+      along(x) = 0.5 * a(x) + 0.3 * a(x - 2) - 0.2 * a(x + 1);
+      next(x, y, z) = 0.4F * b(x, y, z) + 0.1F * (b(x - 1, y, z) + b(x, y + 1, z)) -
+                      0.2F * (b(x + 1, y, z + 1) + b(x, y, z - 1));
+      for (const int tile : {2, 5}) {
+        EXPECT_EQ(notes_of({{line, along}}, {line}, {}, {{-4, 5000}}, tile, 11, target), "");
+        EXPECT_EQ(notes_of({{u, next}}, {u}, {}, {{0, 35}, {-1, 40}, {4, 9}}, tile, 11, target), "");
+      }
     }
   }
 }
