@@ -413,7 +413,13 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
       return nullptr;
     }
   }
-  const auto made = state_->tile_for(target_, tile_form(state_->tile_steps, moves));
+  TileForm form = tile_form(state_->tile_steps, moves);
+  auto made = state_->tile_for(target_, form);
+  const bool may_close = form.open && !target_.is_gpu() && !state_->reads->at_remainders();
+  if (may_close && !why_beyond(made->levels.edges, box_, given_.inputs, given_.params).empty()) {
+    form.open = false;
+    made = state_->tile_for(target_, form);
+  }
   if (!made->why.empty()) note(made->why);
   std::unique_ptr<StepPlan> plan = tile(*made);
   if (plan != nullptr && !patches.all.empty()) {
