@@ -155,12 +155,14 @@ class Simplifier {
     return e;
   }
 
-  /// Below 0: a is never larger than b; above: never smaller. Two coordinates at a constant distance
-  /// keep their order within the same bounds, as taps between boundary conditions do.
+  /// Below 0: a is never larger than b; above: never smaller.
   std::optional<std::int64_t> order(const Expr& a, const Expr& b) {
-    if (const auto d = analysis::constant_difference(a, b)) {
-      return is_exact(a) && is_exact(b) ? d : std::nullopt;
-    }
+    const auto d = analysis::constant_difference(a, b);
+    if (!d) return order_within_bounds(a, b);
+    return is_exact(a) && is_exact(b) ? d : std::nullopt;
+  }
+  /// Within the same bounds two coordinates keep their order, as taps between boundary conditions do.
+  std::optional<std::int64_t> order_within_bounds(const Expr& a, const Expr& b) {
     const auto* x = a.as<Binary>();
     const auto* y = b.as<Binary>();
     if (!x || !y || x->op != y->op || (x->op != BinaryOp::Min && x->op != BinaryOp::Max)) {
@@ -180,7 +182,7 @@ class Simplifier {
       if (r.max && *r.max <= 0) return is_min ? op.a : op.b;
       if (r.min && *r.min >= 0) return is_min ? op.b : op.a;
     }
-    if (const auto d = order(op.a, op.b)) return (*d <= 0) == is_min ? op.a : op.b;
+    if (const auto d = order_within_bounds(op.a, op.b)) return (*d <= 0) == is_min ? op.a : op.b;
     // min(min(x, c), d) where one of an inner operand and the outer one is never the larger.
     for (int side = 0; side < 2; ++side) {
       const Expr& inner = side ? op.b : op.a;

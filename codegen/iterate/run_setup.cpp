@@ -394,6 +394,17 @@ void RunSetup::check_used(const Plan* until) const {
   }
 }
 
+std::shared_ptr<const Iteration::State::Tile> RunSetup::tile_of(Iteration::State& state, int steps,
+                                                                bool moves) const {
+  TileForm form = tile_form(steps, moves);
+  auto made = state.tile_for(target_, form);
+  const bool may_close = form.open && !target_.is_gpu() && !state_->reads->at_remainders();
+  if (!may_close || why_beyond(made->levels.edges, box_, given_.inputs, given_.params).empty())
+    return made;
+  form.open = false;
+  return state.tile_for(target_, form);
+}
+
 std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
   const bool in_order = state_->in_place && !compiled_.in_place->home.defined();
   if (state_->in_place && !in_order && state_->sources.empty() && state_->receivers.empty()) {
@@ -402,24 +413,15 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
   if (state_->tile_steps < 2) return nullptr;
   if (!repeats_whole()) return nullptr;
   Patches patches = find_patches(*state_, state_->tile_steps, fields_, box_, given_);
-  if (!patches.why.empty()) {
-    note(patches.why);
+  std::string why = patches.why;
+  if (why.empty() && moves && target_.backend == Backend::Cuda) {  // what is prepared is one run
+    why = why_too_few(*state_, box_, gpu_facts(target_).multiprocessors);
+  }
+  if (!why.empty()) {
+    note(why);
     return nullptr;
   }
-  if (moves && target_.backend == Backend::Cuda) {  // what is prepared is one run
-    const std::string why = why_too_few(*state_, box_, gpu_facts(target_).multiprocessors);
-    if (!why.empty()) {
-      note(why);
-      return nullptr;
-    }
-  }
-  TileForm form = tile_form(state_->tile_steps, moves);
-  auto made = state_->tile_for(target_, form);
-  const bool may_close = form.open && !target_.is_gpu() && !state_->reads->at_remainders();
-  if (may_close && !why_beyond(made->levels.edges, box_, given_.inputs, given_.params).empty()) {
-    form.open = false;
-    made = state_->tile_for(target_, form);
-  }
+  const auto made = tile_of(*state_, state_->tile_steps, moves);
   if (!made->why.empty()) note(made->why);
   std::unique_ptr<StepPlan> plan = tile(*made);
   if (plan != nullptr && !patches.all.empty()) {

@@ -47,6 +47,10 @@ class RunSetup {
   [[nodiscard]] bool is_whole() const;
   /// What the code of so many steps at once may take for granted. `moves` as of tile.
   [[nodiscard]] TileForm tile_form(int steps, bool moves = true) const;
+  /// The tile of so many steps of `state`, the user's or one scheduled otherwise; on the CPU of reads as
+  /// the step has them where this run's boxes do not let them be opened. `moves` as of tile.
+  [[nodiscard]] std::shared_ptr<const Iteration::State::Tile> tile_of(Iteration::State& state, int steps,
+                                                                      bool moves = true) const;
   /// How a step is computed.
   [[nodiscard]] const StepPlan& single() const { return single_; }
   /// How several steps at once are; null: they are not, and a line on standard error says why, if

@@ -102,7 +102,7 @@ TimeLevels make_time_levels(const Iteration::State& state, int steps, const Tile
 /// can be. On the CPU a level whose index is a remainder, as of mirrors, would be computed whole for
 /// each row of the next one (4 steps of 3000^2 points 357 ms a step, opened 1.8); others of one and two
 /// dimensions are as fast opened or faster, and their code is made in time proportional to the steps; of
-/// three they take half as long closed.
+/// three they take two thirds as long closed.
 bool opens_edges(const Iteration::State& state, const Target& target);
 /// That of runs whose fields have points on either side of the stepped box where the step neither
 /// repeats nor has other boundary conditions, and whose rows are a tile less for it.

@@ -31,7 +31,7 @@ bool compile_tuned(const Iteration::State& state, const RunSetup& setup, Tuned& 
     const auto run = state.scheduled_as(tuned.outputs, tuned.steps, tuned.code);
     (void)run->compiled_for(tuned.target);
     if (tuned.steps == 1) return true;
-    const auto tile = run->tile_for(tuned.target, setup.tile_form(tuned.steps));
+    const auto tile = setup.tile_of(*run, tuned.steps);
     if (!tile->why.empty()) tuned.steps = 1;
     return measured || (tuned.steps > 1 && fits_registers(tile->executable));
   } catch (const UserError&) {

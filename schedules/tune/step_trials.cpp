@@ -36,7 +36,7 @@ class StepTrial final : public Trial {
         state_(subject.scheduled_steps(candidate)),
         setup_(*state_, shadows.inputs, subject.target(), user.options().params, CallSite::current()) {
     if (at_once_ > 1) {
-      const auto made = state_->tile_for(subject.target(), setup_.tile_form(at_once_));
+      const auto made = setup_.tile_of(*state_, at_once_);
       if (!made->why.empty()) throw UserError(made->why);
       tile_ = setup_.tile(*made);
     }
