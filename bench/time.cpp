@@ -81,7 +81,7 @@ std::vector<RunInput> bound(const std::vector<ImageParam>& inputs,
 
 /// The step under a variant's schedule, so many steps at once.
 Iteration iteration_of(TimeStep& step, const TimeVariant& variant, const Target& target) {
-  schedule(step, target, variant.parameters);
+  if (!variant.plain || !target.is_gpu()) schedule(step, target, variant.parameters);
   Iteration iteration = bench::iteration_of(step);
   iteration.time_tile(variant.steps);
   return iteration;
@@ -407,6 +407,7 @@ void run_time(const TimeOptions& options, std::ostream& out) {
       }
     }
     for (TimeVariant& variant : variants) {
+      if (options.plain) variant = {.steps = variant.steps, .parameters = {}, .plain = true};
       for (const auto& [name, value] : options.parameters) variant.parameters[name] = value;
       const Timed timed = time_variant(c, variant, size, options);
       const double rate = points / timed.ms * 1e-6;

@@ -19,6 +19,7 @@ struct TimeVariant {
   /// chunk 0). In two dimensions a march has one warp a block, and neither threads_y nor rows; it asks
   /// for rows `ahead` steps early.
   schedules::Parameters parameters;
+  bool plain = false;  ///< on a GPU the step has no directives: Mica chooses its tile and march
 };
 
 /// A stencil that is iterated.
@@ -51,6 +52,7 @@ struct TimeOptions {
   int runs = 5;                      ///< timed runs of each; the median counts
   std::vector<int> tiles = {};       ///< steps at once to try; empty: the case's own
   schedules::Parameters parameters;  ///< in place of the case's own
+  bool plain = false;                ///< no directives but time_tile; see TimeVariant::plain
 };
 
 /// A line for each case and number of steps at once: milliseconds a step, 10^9 point updates a second,

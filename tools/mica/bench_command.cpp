@@ -37,6 +37,8 @@ void add_time(CLI::App& bench) {
   command->add_option("--param,-p", choice->parameters,
                       "in place of the case's, name=value: threads_x, threads_y, rows, chunk, shortest, "
                       "vec, scatter, registers");
+  command->add_flag("--plain", options.plain, "steps without directives: Mica chooses tiles and marches")
+      ->excludes("--param");
   add_wide(*command, choice->wide);
   set_example(*command, "mica bench time 7pt-f32 --size 64 --steps 8 --runs 3 --sweep T=1,2,4");
   command->callback([choice] {
