@@ -1,7 +1,9 @@
 // What an Iteration's handles stand for.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +26,12 @@ struct PatchStep;        // codegen/iterate/patches.h
 struct StepReach;        // codegen/iterate/step_reach.h
 struct TileForm;         // codegen/iterate/time_levels.h
 struct CompiledInPlace;  // codegen/iterate/in_place_step.h
+
+/// How blocks share a row: the points of a tile, of which those read beside its own lie on either side,
+/// and the lanes of a vector. No points: nothing says it.
+struct RowTiles {
+  std::int64_t points = 0, lanes = 1;
+};
 }  // namespace iterate
 
 struct TunedRun;  // codegen/tuned.h
@@ -65,6 +73,7 @@ struct Iteration::State {
     std::vector<Compiled> compiled;
     std::vector<std::shared_ptr<const Tile>> tiles;
     std::vector<std::shared_ptr<const iterate::PatchStep>> patch_steps;
+    std::map<int, iterate::RowTiles> rows;  ///< by steps at once, where Mica chooses the march
   };
   /// The step under a schedule that tuning found, for runs on a target over these boxes.
   struct Tuned {

@@ -1,11 +1,13 @@
 #include "codegen/iterate/level_marches.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/ir/kernel.h"
+#include "codegen/iterate/open_edges.h"
 #include "codegen/passes/loops/unroll_marches.h"
 #include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/march_taps.h"
@@ -13,50 +15,79 @@
 namespace mica::iterate {
 namespace {
 
-/// The rows, or planes, that a point of the step reads of inputs along the last dimension, through its
-/// other Funcs, too.
-struct RowsRead {
+/// From where to where a point reads, beside its own coordinate along a dimension.
+struct Reach {
   std::int64_t first = 0, last = 0;
-  /// All indices there are a coordinate and a constant. Others, as those of boundary conditions, count
-  /// as the coordinate.
-  bool exact = true;
+  [[nodiscard]] std::int64_t between() const { return last - first; }
+  void add(std::int64_t offset_first, std::int64_t offset_last) {
+    first = std::min(first, offset_first);
+    last = std::max(last, offset_last);
+  }
 };
-template <typename Counts>
-RowsRead rows_read(const Func& step, const Counts& counts) {
-  struct Rows {
-    std::int64_t first = 0, last = 0;
-  };
-  std::map<const FunctionData*, Rows> computed{{step.function().get(), Rows{}}};
-  RowsRead read;
+struct InputReach {
+  std::vector<Reach> along;       ///< by dimension
+  bool exact_along_march = true;  ///< as of Inputs
+  /// The points on the axes through a point, itself included: 7 of a star of radius 1 in three
+  /// dimensions, 2 of a velocity that is read before and behind.
+  [[nodiscard]] std::int64_t on_axes() const {
+    return std::accumulate(along.begin(), along.end(), std::int64_t{1},
+                           [](std::int64_t sum, const Reach& of) { return sum + of.between(); });
+  }
+};
+/// What a point of a step reads of inputs of its number of dimensions, through its other Funcs, too.
+struct Inputs {
+  std::map<const ImageData*, InputReach> of;
+  /// Along the last dimension Funcs are read at coordinates and constants. Other indices, as those of
+  /// boundary conditions, count as the coordinate.
+  bool exact_along_march = true;
+  /// How many rows lie between the first and the last one that a point reads.
+  [[nodiscard]] std::int64_t rows_between() const {
+    Reach rows;
+    for (const auto& [image, input] : of) rows.add(input.along.back().first, input.along.back().last);
+    return rows.between();
+  }
+};
+Inputs inputs_of(const Func& step) {
+  const std::size_t dimensions = step.args().size();
+  const std::vector<Reach> nowhere(dimensions);
+  std::map<const FunctionData*, std::vector<Reach>> computed{{step.function().get(), nowhere}};
+  Inputs inputs;
   const FuncGraph graph = collect_graph({step.function()});
   for (auto reader = graph.funcs.rbegin(); reader != graph.funcs.rend(); ++reader) {
     const FunctionData& f = **reader;
-    const Rows at = computed[&f];
+    const std::vector<Reach> at = computed.emplace(&f, nowhere).first->second;
     for (const Definition& definition : f.definitions) {
       analysis::for_each_access(definition, [&](const Access& access) {
-        if (access.image != nullptr && !counts(access.image.get())) return;
-        const bool along = !access.is_self && access.args.size() == f.args.size();
-        const auto offset = along ? offset_from(access.args.back(), f.args.back()) : std::nullopt;
-        read.exact = read.exact && offset.has_value();
-        if (!along) return;
-        const std::int64_t first = at.first + offset.value_or(0), last = at.last + offset.value_or(0);
+        const bool along =
+            !access.is_self && access.args.size() == dimensions && f.args.size() == dimensions;
+        std::vector<Reach>* reach = nullptr;
+        bool* exact = &inputs.exact_along_march;
         if (access.image != nullptr) {
-          read.first = std::min(read.first, first);
-          read.last = std::max(read.last, last);
+          if (access.args.size() != dimensions) return;
+          InputReach& of = inputs.of.emplace(access.image.get(), InputReach{nowhere}).first->second;
+          reach = &of.along;
+          exact = &of.exact_along_march;
+        } else if (along) {
+          reach = &computed.emplace(access.function.get(), at).first->second;
+        }
+        if (!along) {
+          *exact = false;
           return;
         }
-        Rows& of = computed.emplace(access.function.get(), at).first->second;
-        of = {std::min(of.first, first), std::max(of.last, last)};
+        for (std::size_t d = 0; d < dimensions; ++d) {
+          const auto offset = offset_from(access.args[d], f.args[d]);
+          if (d + 1 == dimensions) *exact = *exact && offset.has_value();
+          (*reach)[d].add(at[d].first + offset.value_or(0), at[d].last + offset.value_or(0));
+        }
       });
     }
   }
-  return read;
+  return inputs;
 }
 
-/// How many rows lie between the first and the last one that a point of the step reads of its fields.
-std::int64_t rows_between_reads(const Func& step) {
-  const RowsRead read = rows_read(step, [](const ImageData*) { return true; });
-  return read.last - read.first;
+bool replaces(const Iteration::State& state, const ImageData* image) {
+  return std::ranges::any_of(state.replacements,
+                             [&](const Replacement& r) { return r.field.data().get() == image; });
 }
 
 /// Registers that a point of each field takes which threads ask for ahead. What a step replaces is read
@@ -65,10 +96,7 @@ std::int64_t registers_asked(const Iteration::State& state, const TimeLevels& ti
                              const std::vector<Func>& fields, std::int64_t rows) {
   std::int64_t registers = 0;
   for (const Func& field : fields) {
-    const bool is_replaced =
-        std::ranges::any_of(state.replacements, [&](const Replacement& replacement) {
-          return replacement.field.data() == field.function()->held.of;
-        });
+    const bool is_replaced = replaces(state, field.function()->held.of.get());
     const std::size_t readers = is_replaced ? 1 : tile.levels.size() + 1;
     registers += (asked_ahead(tile) + rows * static_cast<std::int64_t>(readers)) *
                  ir::registers_of(field.types().front());
@@ -83,17 +111,19 @@ constexpr int kPlanes = 64;           // that a block of a march of planes walks
 /// as many values as there are `rows` between those that are read (sums that are not complete, or what
 /// was read before) and, of more than two, as many again. Vectors of 16 bytes were the fastest on an
 /// H200; wider ones leave less beside a warp's points to be computed again, which counts where there are
-/// many levels. Long chunks leave less before them. Nothing where that was slower than levels one after
-/// the other: on an H100 two steps of f32 stars took 0.19 ms a step for 0.31 at radius 3, and 0.77 at
-/// radius 4, where four take 0.28; of 16 bits at radius 3 0.45, where four take 0.27. Of 16 bits at
-/// radius 2 eight lanes took 0.31, four (by sums that are cut) 0.18. Fewer lanes, too, where a thread's
-/// registers do not hold beside the levels what it has `asked` for of fields, for each point; and where
-/// steps of so many `operations` a point would be written out to more than the assembler does in some
-/// seconds.
+/// many levels: of f64 in vectors of 32 bytes, eight steps of 5 points took 0.0450 ms a step for 0.0491,
+/// of a box of nine 0.0796 for 0.0902. Long chunks leave less before them. Nothing where that was slower
+/// than levels one after the other: on an H100 two steps of f32 stars took 0.19 ms a step for 0.31 at
+/// radius 3, and 0.77 at radius 4, where four take 0.28; of 16 bits at radius 3 0.45, where four take
+/// 0.27. Of 16 bits at radius 2 eight lanes took 0.31, four (by sums that are cut) 0.18. Fewer lanes,
+/// too, where a thread's registers do not hold beside the levels what it has `asked` for of fields, for
+/// each point; and where steps of so many `operations` a point would be written out to more than the
+/// assembler does in some seconds.
 std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked, std::int64_t rows,
                                       std::int64_t operations, bool scatter) {
   constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostOfLevels = 128, kRowsPerLevel = 16,
-                kPointsPerLevel = 8, kMostRows = 6, kMostNarrowRows = 4, kMostWideLanes = 4;
+                kPointsPerLevel = 10, kFewestPerLevel = 8, kMostRows = 6, kMostNarrowRows = 4,
+                kMostWideLanes = 4;
   const std::vector<Type> types = tile.last.types();
   const int of_value = std::accumulate(types.begin(), types.end(), 0,
                                        [](int sum, Type type) { return sum + ir::registers_of(type); });
@@ -107,7 +137,7 @@ std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked
   if (is_wide) lanes = std::min(lanes, kMostWideLanes);
   while (lanes > 1 && registers * lanes > kMostOfLevels) lanes /= 2;
   // What overlaps of narrow rows would be computed again costs more.
-  const int fewest = (kPointsPerLevel * levels + kWarp - 1) / kWarp;
+  const int fewest = (kFewestPerLevel * levels + kWarp - 1) / kWarp;
   while (lanes >= 2 * fewest && (registers + asked) * lanes > ir::kMostRegisters) lanes /= 2;
   // The ring in which fields arrive is the deepest.
   const std::int64_t written_out =
@@ -132,25 +162,27 @@ struct PlaneBlock {
   friend bool operator==(const PlaneBlock&, const PlaneBlock&) = default;
 };
 
-/// The one that computes least of what the blocks beside it do, too, and whose threads hold the levels:
-/// `registers` of each point. Of 12 warps they have 168 registers, of which ptxas 13.0 left 72 for
-/// levels in vectors of 16 bytes and 96 in narrower ones (7 points of f32 and f64, two to five steps);
-/// of 8 warps they have 255, and room for 1.67 times as many. `share`: of that room. `overlap` points
-/// along each dimension are computed for others.
-std::optional<PlaneBlock> best_block(double share, int registers, int bytes, std::int64_t overlap) {
+/// The one that computes least of what the blocks beside it do, too, and whose threads have registers
+/// for `of_point` a point: of 12 warps a thread has 168, of 8 warps 255. Of these there is room for
+/// `wide` in vectors of 16 bytes and `narrow` in others, of 8 warps 1.67 times as much (as ptxas 13.0
+/// says). `overlap` points along each dimension are computed for others.
+struct Room {
+  double wide = 0, narrow = 0;
+};
+std::optional<PlaneBlock> best_block(const Room& room, std::int64_t of_point, int bytes,
+                                     std::int64_t overlap) {
   constexpr int kVectorBytes = 16, kNarrowBytes = 8, kMostLanes = 4, kMostRows = 6;
   constexpr int kManyWarps = 12, kFewWarps = 8;
-  constexpr double kOfVectors = 72, kOfNarrow = 96, kOfFewWarps = 1.67, kLeastOwn = 0.4;
+  constexpr double kOfFewWarps = 1.67, kLeastOwn = 0.4;
   std::optional<PlaneBlock> best;
   double most = kLeastOwn;
   for (int lanes = std::min(kVectorBytes / bytes, kMostLanes); lanes > 0; lanes /= 2) {
     if (best && lanes * bytes < kNarrowBytes) break;  // each row costs registers of its own
     for (const int warps : {kManyWarps, kFewWarps}) {
-      const double room = share * (lanes * bytes < kVectorBytes ? kOfNarrow : kOfVectors) *
-                          (warps == kFewWarps ? kOfFewWarps : 1);
-      const int rows = std::min(kMostRows, static_cast<int>(room / (registers * lanes)));
-      const PlaneBlock block{warps, rows, lanes};
-      if (rows < 2 || block.x() <= overlap || block.y() <= overlap) continue;
+      const double points = (lanes * bytes < kVectorBytes ? room.narrow : room.wide) *
+                            (warps == kFewWarps ? kOfFewWarps : 1) / static_cast<double>(of_point);
+      const PlaneBlock block{warps, std::min(kMostRows, static_cast<int>(points / lanes)), lanes};
+      if (block.rows < 2 || block.x() <= overlap || block.y() <= overlap) continue;
       const double own = (1 - static_cast<double>(overlap) / block.x()) *
                          (1 - static_cast<double>(overlap) / block.y());
       if (own <= most) continue;
@@ -159,6 +191,22 @@ std::optional<PlaneBlock> best_block(double share, int registers, int bytes, std
     }
   }
   return best;
+}
+
+RowTiles tiles_of(const std::vector<Directive>& loops, const Func& step) {
+  const std::string row = step.args().front().name();
+  RowTiles tiles;
+  for (const Directive& directive : loops) {
+    if (const auto* tile = std::get_if<directive::GpuTile>(&directive.op)) {
+      for (std::size_t i = 0; i < tile->vars.size(); ++i) {
+        if (tile->vars[i] == row) tiles.points = tile->sizes[i];
+      }
+    }
+    const auto* vectors = std::get_if<directive::Vectorize>(&directive.op);
+    if (vectors != nullptr && vectors->var == row) tiles.lanes = vectors->width;
+  }
+  tiles.points *= tiles.lanes;
+  return tiles;
 }
 
 }  // namespace
@@ -190,28 +238,31 @@ int widest_vector(const std::vector<Directive>& loops) {
   return lanes;
 }
 
-RowTiles row_tiles(const Func& step) {
-  const std::string row = step.args().front().name();
-  RowTiles tiles;
-  for (const Directive& directive : step.function()->definitions.front().directives) {
-    if (const auto* tile = std::get_if<directive::GpuTile>(&directive.op)) {
-      for (std::size_t i = 0; i < tile->vars.size(); ++i) {
-        if (tile->vars[i] == row) tiles.points = tile->sizes[i];
-      }
-    }
-    const auto* vectors = std::get_if<directive::Vectorize>(&directive.op);
-    if (vectors != nullptr && vectors->var == row) tiles.lanes = vectors->width;
+RowTiles row_tiles(const Iteration::State& state, int steps) {
+  const Func& step = state.outputs.front().func;
+  if (marching_of(state) || step.dimensions() != 3) return tiles_of(loops_of(step), step);
+  const std::lock_guard lock(state.code->compiling);
+  const auto [known, is_new] = state.code->rows.try_emplace(steps);
+  if (is_new) {
+    const JointStep joint = joint_step(state, ReadFuncs::Inline);
+    if (!joint.why.empty()) return {};
+    const auto opened = open_edges(joint.func);
+    const auto marches = marches_of_planes(state, steps, opened && !opened->edges.empty());
+    if (!marches.empty()) known->second = tiles_of(marches.front().loops, step);
   }
-  tiles.points *= tiles.lanes;
-  return tiles;
+  return known->second;
 }
 
 std::optional<std::int64_t> reach_along_march(const Iteration::State& state, const Func& last) {
-  const RowsRead read = rows_read(last, [&](const ImageData* image) {
-    return std::ranges::any_of(state.replacements,
-                               [&](const Replacement& r) { return r.field.data().get() == image; });
-  });
-  return read.exact ? std::optional(std::max(-read.first, read.last)) : std::nullopt;
+  const Inputs inputs = inputs_of(last);
+  bool exact = inputs.exact_along_march;
+  std::int64_t reach = 0;
+  for (const auto& [image, input] : inputs.of) {
+    if (!replaces(state, image)) continue;
+    exact = exact && input.exact_along_march;
+    reach = std::max({reach, -input.along.back().first, input.along.back().last});
+  }
+  return exact ? std::optional(reach) : std::nullopt;
 }
 
 std::int64_t chunk_of(const Iteration::State& state) {
@@ -263,7 +314,7 @@ int asked_ahead(const TimeLevels& tile) {
 std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeLevels& tile,
                                       const std::vector<Func>& fields) {
   const Func step = joint_step(state, ReadFuncs::Inline).func;
-  const std::int64_t rows = rows_between_reads(step);
+  const std::int64_t rows = inputs_of(step).rows_between();
   const std::int64_t asked = registers_asked(state, tile, fields, rows);
   const std::int64_t operations = arithmetic_in(collect_graph({step.function()}));
   // Sums that are cut are of few rows: of five (radius 2, f32, four steps) they took 0.24 ms a step,
@@ -277,64 +328,85 @@ std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeL
   return marches;
 }
 
-std::vector<Marching> marches_of_planes(const Iteration::State& state, const TimeLevels& tile) {
+std::vector<Marching> marches_of_planes(const Iteration::State& state, int levels, bool edges) {
   constexpr std::int64_t kFarthest = 4;  // from the first plane that is read to the last
   constexpr std::int64_t kManyOperations = 40;
   constexpr int kFewestPlanes = 8;
-  // What else a point needs, and what comes of the second try where the assembler needs more than that.
-  constexpr double kOfEdges = 0.67, kOfManyOperations = 0.67, kOfFarLevels = 0.75, kOfPlanesHeld = 0.45,
-                   kAgain = 0.7;
+  // Registers beside which ptxas needs no more than a thread has: of sums that are cut (7 points of f32
+  // and f64, 13, 27, a coefficient; two to five steps), and of planes that are held (two fields, four of
+  // one Func or of four, six of Maxwell's equations, a leapfrog step; two to four steps).
+  constexpr Room kOfSums{72, 96}, kOfPlanes{110, 110};
+  // What is left of that, and what comes of the second try where the assembler needs more.
+  constexpr double kOfEdges = 0.67, kOfManyOperations = 0.67, kOfFarLevels = 0.75, kAgain = 0.7;
   const Func step = joint_step(state, ReadFuncs::Inline).func;
-  const std::int64_t reach = rows_between_reads(step);
+  const Inputs inputs = inputs_of(step);
+  const std::int64_t reach = inputs.rows_between();
   if (reach > kFarthest) return {};
-  const std::vector<Type> types = tile.last.types();
   int bytes = 1, of_value = 0;
-  for (const Type type : types) {
-    bytes = std::max(bytes, type.bytes());
-    of_value += ir::registers_of(type);
+  for (const Replacement& r : state.replacements) {
+    bytes = std::max(bytes, r.field.type().bytes());
+    of_value += ir::registers_of(r.field.type());
   }
-  const int levels = static_cast<int>(tile.levels.size()) + 1;
-  const int planes = static_cast<int>(std::max<std::int64_t>(reach, 1));
-  double share = tile.edges.empty() ? 1 : kOfEdges;
-  if (arithmetic_in(collect_graph({step.function()})) > kManyOperations) share *= kOfManyOperations;
-  if (planes > kFewRows && levels > 2) share *= kOfFarLevels;
-
-  std::vector<Marching> marches;
-  PlaneBlock before;  // none
-  const auto add = [&](const PlaneBlock& block, bool scatter) {
-    if (before == block) return;
-    before = block;
-    Func scratch;
-    const std::vector<Var> v = tile.last.args();
-    scratch(v[0], v[1], v[2]) = 0;
-    scratch.gpu_tile(v[0], v[1], PlaneBlock::kWarp, block.warps).vectorize(v[0], block.lanes);
-    scratch.unroll(v[1], block.rows).march(v[2], kPlanes, kFewestPlanes);
-    if (scatter) scratch.scatter(v[2]);
-    marches.push_back({.loops = loops_of(scratch), .var = v[2].name(), .must_fit = true});
-  };
-  // Sums that are cut need a register for each plane but one of those that they read; else the planes
-  // themselves are held.
-  for (const bool scatter : {true, false}) {
-    if (scatter && types.size() > 1) continue;
-    before = {};
-    const int registers = levels * of_value * (scatter ? planes : planes + 1);
-    for (const double room : {1.0, kAgain}) {
-      const auto block = best_block(share * room * (scatter ? 1 : kOfPlanesHeld), registers, bytes,
-                                    reach * (levels - 1));
-      if (block) add(*block, scatter);
+  // What a point of a level holds: of planes, and what is read beside it in each. All levels read others
+  // than the fields, each a plane behind the one before.
+  std::int64_t of_planes = 0, of_others = 0;
+  for (const auto& [image, input] : inputs.of) {
+    const std::int64_t registers = ir::registers_of(image->type);
+    if (replaces(state, image)) {
+      of_planes += registers * input.on_axes();
+    } else {
+      of_others += registers * (1 + input.on_axes());
     }
   }
+  const std::int64_t planes = std::max<std::int64_t>(reach, 1);
+
+  std::vector<Marching> marches;
+  const auto add = [&](const Room& room, double share, std::int64_t of_point, bool scatter) {
+    PlaneBlock before;  // none
+    for (const double tried : {1.0, kAgain}) {
+      const double left = share * tried;
+      const auto block = best_block({left * room.wide, left * room.narrow}, levels * of_point, bytes,
+                                    reach * (levels - 1));
+      if (!block || *block == before) continue;
+      before = *block;
+      Func scratch;
+      const std::vector<Var> v = step.args();
+      scratch(v[0], v[1], v[2]) = 0;
+      scratch.gpu_tile(v[0], v[1], PlaneBlock::kWarp, block->warps).vectorize(v[0], block->lanes);
+      scratch.unroll(v[1], block->rows).march(v[2], kPlanes, kFewestPlanes);
+      if (scatter) scratch.scatter(v[2]);
+      marches.push_back({.loops = loops_of(scratch), .var = v[2].name(), .must_fit = true});
+    }
+  };
+  const double share = edges ? kOfEdges : 1;
+  // Sums that are cut need a register for each plane but one of those that they read.
+  if (state.replacements.size() == 1) {
+    double of_sums = share;
+    if (arithmetic_in(collect_graph({step.function()})) > kManyOperations) of_sums *= kOfManyOperations;
+    if (planes > kFewRows && levels > 2) of_sums *= kOfFarLevels;
+    add(kOfSums, of_sums, of_value * planes + of_others, true);
+  }
+  add(kOfPlanes, share, of_planes + of_others, false);
   return marches;
 }
 
 std::string why_too_few(const Iteration::State& state, const Ranges& box, int multiprocessors) {
-  constexpr std::int64_t kUsual[] = {64, 48, kPlanes};  // points of a block
-  if (box.size() != std::size(kUsual) || marching_of(state)) return {};
-  std::int64_t blocks = 1;
-  for (std::size_t d = 0; d < box.size(); ++d) blocks *= (box[d].second + kUsual[d] - 1) / kUsual[d];
-  if (blocks >= multiprocessors) return {};
-  return "some " + std::to_string(blocks) + " blocks of several steps would leave the others of " +
-         std::to_string(multiprocessors) +
+  constexpr double kUsual = 64 * 48 * kPlanes;  // points of a block
+  // How much faster than single steps tiles were on an H200 where they have blocks for all
+  // multiprocessors (bench/results/2026-11-29-h200-time-planes.txt).
+  constexpr double kOfTwoSteps = 1.55, kOfMoreSteps = 2.3;
+  constexpr std::int64_t kNear = 2;
+  if (box.size() != 3 || marching_of(state)) return {};
+  double points = 1;
+  for (const auto& [first, extent] : box) points *= static_cast<double>(extent);
+  const double blocks = points / kUsual;
+  if (blocks * kOfTwoSteps >= multiprocessors) return {};
+  if (state.tile_steps > 2 && blocks * kOfMoreSteps >= multiprocessors &&
+      inputs_of(joint_step(state, ReadFuncs::Inline).func).rows_between() <= kNear) {
+    return {};
+  }
+  return "some " + std::to_string(static_cast<std::int64_t>(std::ceil(blocks))) +
+         " blocks of several steps would leave the others of " + std::to_string(multiprocessors) +
          " multiprocessors idle, and single steps are faster then; gpu_tile and march say other blocks";
 }
 

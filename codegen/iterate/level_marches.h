@@ -36,12 +36,9 @@ bool is_scatter(const Directive& directive);
 /// Lanes of the widest vectors that loops ask for.
 int widest_vector(const std::vector<Directive>& loops);
 
-/// How blocks share a row where the step's own directives say it: the points of a tile, of which those
-/// read beside its own lie on either side, and the lanes of a vector. No points: they say nothing.
-struct RowTiles {
-  std::int64_t points = 0, lanes = 1;
-};
-RowTiles row_tiles(const Func& step);
+/// How blocks share a row of a tile of so many steps, by the step's own directives or, in three
+/// dimensions, by the best of marches_of_planes.
+RowTiles row_tiles(const Iteration::State& state, int steps);
 
 /// How far from a point the last level of a tile, scheduled in a frame, reads the fields that the step
 /// replaces along the last dimension, through the levels before it and other Funcs. Nothing where an
@@ -60,10 +57,11 @@ std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeL
 /// Those for a step of three dimensions, the best first: several warps beside each other in y, with as
 /// many rows a thread and as wide vectors as registers are taken to hold. None where taps reach further
 /// than two planes, of which no tile was faster than single steps, or where what tiles compute twice
-/// would be most of it.
-std::vector<Marching> marches_of_planes(const Iteration::State& state, const TimeLevels& tile);
-/// Why single steps of the box are faster than tiles by marches_of_planes: there are fewer blocks of
-/// them than multiprocessors. Empty: there are not, or the step is computed otherwise.
+/// would be most of it. `edges`: reads at them were opened (TimeLevels::edges).
+std::vector<Marching> marches_of_planes(const Iteration::State& state, int levels, bool edges);
+/// Why single steps of the box are faster than tiles by marches_of_planes: these are so few blocks that
+/// the multiprocessors without one cost more than tiles gain. Empty: they are not, or the step is
+/// computed otherwise.
 std::string why_too_few(const Iteration::State& state, const Ranges& box, int multiprocessors);
 
 /// Do the registers of a kernel's threads hold what it keeps, but for a few words?

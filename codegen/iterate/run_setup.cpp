@@ -302,7 +302,7 @@ bool RunSetup::saves_tiles(int steps) const {
   constexpr std::int64_t kSector = 32;     // bytes
   constexpr std::int64_t kMostTiles = 12;  // of which one less pays for halves of sectors
   const auto up = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
-  const RowTiles row = row_tiles(state_->outputs.front().func);
+  const RowTiles row = row_tiles(*state_, steps);
   const std::int64_t first = fields_.front().min(0), points = fields_.front().extent(0);
   const auto& [min, extent] = box_.front();
   const std::int64_t beside = up((min - first) * steps, row.lanes) * row.lanes;
@@ -322,7 +322,6 @@ bool RunSetup::still_ends(int steps) const {
   const bool same = std::all_of(fields_.begin(), fields_.end(),
                                 [&](const auto& other) { return ranges_of(other) == field; });
   if (!may_have_still_ends(target_, field.size()) || !same || !is_box_of_all()) return false;
-  if (!saves_tiles(steps) || !pays_to_begin_at_fields(steps)) return false;
   const auto [first, points] = field.front();
   const auto& [min, extent] = box_.front();
   const std::int64_t before = min - first, after = points - extent - before;
@@ -335,7 +334,7 @@ bool RunSetup::still_ends(int steps) const {
         const BufferDim& dim = input.buffer.dim(0);
         return dim.min >= first && dim.min + dim.extent <= first + points;
       });
-  return few && within && !repeats;
+  return few && within && !repeats && saves_tiles(steps) && pays_to_begin_at_fields(steps);
 }
 
 Ranges RunSetup::tile_box(bool still_ends) const {

@@ -245,7 +245,8 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
   } else if (step.dimensions() == 2) {
     ways = marches_of_rows(state, tile, in_frame.funcs());
   } else if (step.dimensions() == 3) {
-    ways = marches_of_planes(state, tile);
+    const int levels = static_cast<int>(tile.levels.size()) + 1;
+    ways = marches_of_planes(state, levels, !tile.edges.empty());
   }
   std::string why = step.name() +
                     " does not march, and no march is known in whose registers so many steps are faster "

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/iterate/iteration.h"
+#include "codegen/iterate/level_marches.h"
 #include "codegen/iterate/run_setup.h"
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
@@ -21,6 +22,7 @@ void columns(Func& next) {
   next.gpu_tile(x, y, 32, 4).vectorize(x, 2).unroll(y, 3).march(z, 8).scatter(z);
 }
 void wide(Func& next) { next.gpu_tile(x, y, 32, 4).vectorize(x, 4).unroll(y, 3).march(z, 8); }
+void by_itself(Func& /*next*/) {}
 void gathered(Func& next) { next.gpu_tile(x, y, 32, 4).vectorize(x, 2).unroll(y, 3).march(z, 8); }
 
 /// `make()` is a step's Iteration, on the same Vars each time. Its fields, of one box, hold other random
@@ -117,6 +119,35 @@ TEST(TimeTileEnds, AreStillWhereThatSavesTiles) {
   EXPECT_FALSE(is_still(Float(32), 13 * 56 + 8, 4));
   EXPECT_TRUE(is_still(Float(64), 13 * 56 + 8, 4)) << "32 bytes before what a tile stores";
   EXPECT_FALSE(is_still(Float(32), 128)) << "three tiles either way";
+}
+
+// Without directives rows are cut as Mica marches.
+TEST(TimeTileEnds, OfStepsWithoutDirectives) {
+  const auto row_of = [](Case made, int steps) {
+    Iteration iteration(made.pairs);
+    return iterate::row_tiles(*iteration.state(), steps);
+  };
+  for (const int radius : {1, 2}) {
+    const auto make = [&] {
+      Case made = heat(radius);
+      made.schedule = by_itself;
+      return made;
+    };
+    const std::int64_t columns = row_of(make(), 2).points;
+    ASSERT_GE(columns, 32);
+    const auto is_still = [&](std::int64_t points) {
+      const Case made = make();
+      Iteration iteration(made.pairs);
+      iteration.time_tile(2);
+      const iterate::RunSetup setup(*iteration.state(),
+                                    {{made.fields[0], AnyBuffer(Float(32), {points, 9, 9})}},
+                                    Target::gpu_emulator(), {}, CallSite::current());
+      return setup.tile_form(2).still_ends;
+    };
+    EXPECT_TRUE(is_still(columns)) << "one tile for two";
+    EXPECT_FALSE(is_still(columns + 1)) << "two tiles either way";
+    expect_steps(make, Float(32), {{0, columns}, {-2, 30}, {1, 11}}, 1, 2, 4);
+  }
 }
 
 // Others come into memory of Mica's where 32 tiles and more pay for it.
