@@ -386,7 +386,7 @@ std::vector<Marching> marches_of_planes(const Iteration::State& state, int level
     if (planes > kFewRows && levels > 2) of_sums *= kOfFarLevels;
     add(kOfSums, of_sums, of_value * planes + of_others, true);
   }
-  add(kOfPlanes, share, of_planes + of_others, false);
+  add(kOfPlanes, share, std::max<std::int64_t>(of_planes + of_others, 1), false);
   return marches;
 }
 
