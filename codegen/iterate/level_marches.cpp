@@ -311,6 +311,17 @@ int asked_ahead(const TimeLevels& tile) {
   return std::max(2, kLevelsAhead / static_cast<int>(tile.levels.size() + 1));
 }
 
+int copied_ahead(const Marching& marching, const Func& last, const std::vector<Func>& fields) {
+  constexpr std::int64_t kFewest = 3, kMost = 7;
+  constexpr std::int64_t kRings = 24 * 1024;  // bytes of shared memory of one of eight blocks, or nine
+  if (last.dimensions() > 2) return kFewest;
+  std::int64_t row = 0;
+  for (const Func& field : fields) row += field.types().front().bytes();
+  row *= std::max<std::int64_t>(tiles_of(marching.loops, last).points, 1);
+  const std::int64_t planes = kRings / std::max<std::int64_t>(row, 1);
+  return static_cast<int>(std::clamp(planes - kFewest, kFewest, kMost));
+}
+
 std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeLevels& tile,
                                       const std::vector<Func>& fields) {
   const Func step = joint_step(state, ReadFuncs::Inline).func;

@@ -183,7 +183,6 @@ class HeldInFrame {
 
 /// All levels, and the `fields` before them, in the frame of the last one's march.
 void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& marching, Planes planes) {
-  constexpr int kCopiedAhead = 3;
   std::vector<Directive> loops = marching.loops, scatters;
   std::copy_if(loops.begin(), loops.end(), std::back_inserter(scatters), is_scatter);
   // The step's first Func may be one that can be cut; all of its Funcs together are not.
@@ -204,12 +203,13 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
   for (Func* func : place_producers(tile)) {
     func->compute_at(tile.last, at).store_in(MemoryType::Register);
   }
+  const int ahead = copied_ahead(marching, tile.last, fields);
   for (Func& held : fields) {
     held.compute_at(tile.last, at).store_in(MemoryType::Register);
     if (planes == Planes::Staged) {
       const ImageParam input(held.function()->definitions.front().values.front().as<Access>()->image);
       held.stage(input, MemoryType::Shared, LoadPolicy::AsyncCopy)
-          .pipeline(input, marching.ahead.value_or(kCopiedAhead));
+          .pipeline(input, marching.ahead.value_or(ahead));
     } else if (planes == Planes::Asked) {
       tile.levels.front().pipeline(held, marching.ahead.value_or(asked_ahead(tile)));
     }
