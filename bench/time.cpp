@@ -303,7 +303,7 @@ std::vector<TimeCase> time_cases() {
         {2, tall(12, 4, 57)},
         {3, tall(12, 3, 52)},
         {3, short_at_end(narrow(12, 6, 64))},
-        {4, short_at_end(narrow(12, 5, 64))}}},
+        {4, short_at_end(narrow(12, 4, 64))}}},
       {"7pt-f32-places",
        "star of radius 1, a source, receivers",
        Float(32),
