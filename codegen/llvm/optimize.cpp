@@ -2,6 +2,7 @@
 #include <string>
 
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/PassManager.h>
@@ -16,12 +17,14 @@
 #include <llvm/Transforms/Scalar/InstSimplifyPass.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include "codegen/llvm/large/large_functions_llvm.h"
 #include "codegen/llvm/optimize_llvm.h"
+#include "codegen/llvm/rewrites/unroll_known_sums_llvm.h"
 #include "dsl/expr/diagnostics.h"
 #include "dsl/expr/traverse.h"
 
@@ -49,6 +52,10 @@ class Analyses {
     run(module, [&](llvm::Function&) -> llvm::FunctionPassManager& { return pipeline; });
   }
   void run(llvm::ModulePassManager& pipeline, llvm::Module& module) { pipeline.run(module, modules_); }
+  bool mark_known_sums(llvm::Function& function) {
+    return llvm_backend::mark_known_sums(function, functions_.getResult<llvm::LoopAnalysis>(function),
+                                         functions_.getResult<llvm::ScalarEvolutionAnalysis>(function));
+  }
 
  private:
   llvm::LoopAnalysisManager loops_;
@@ -151,6 +158,15 @@ void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
   pipeline.addPass(llvm::SimplifyCFGPass());
   pipeline.addPass(llvm::DCEPass());
   analyses.run(pipeline, module);
+  llvm::FunctionPassManager unrolling, none;
+  unrolling.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/2,
+                                                                 /*OnlyWhenForced=*/true)));
+  unrolling.addPass(llvm::InstSimplifyPass());
+  unrolling.addPass(llvm::SimplifyCFGPass());
+  unrolling.addPass(llvm::DCEPass());
+  analyses.run(module, [&](llvm::Function& function) -> llvm::FunctionPassManager& {
+    return analyses.mark_known_sums(function) ? unrolling : none;
+  });
   for (llvm::Function& function : module) {
     if (has_deep_integers(function)) keep_as_is(function);
   }

@@ -9,7 +9,8 @@
 namespace mica::llvm_backend {
 
 /// GPU code: SROA, EarlyCSE, LICM, InstSimplify, SimplifyCFG, DCE on each function. Loops are
-/// unrolled before LLVM sees them, and scalar arithmetic stays as written.
+/// unrolled before LLVM sees them, but for those of mark_known_sums, and scalar arithmetic stays as
+/// written.
 void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine);
 
 /// CPU code: the same and InstCombine, GVN and loop-invariant code motion for wide vectors; of Checked

@@ -236,6 +236,42 @@ TEST(PtxasFaults, UnsignedFloatsOfSignedBytes) {
   }
 }
 
+TEST(PtxasFaults, WordsOf64BitsThatAreShiftedBy31) {
+  const Param<std::uint64_t> p("p", 2U);
+  for (const Type type : {UInt(64), Int(64)}) {
+    check(type, [&](const auto& u) {
+      return (cast(type, p) << make_const(type, std::int64_t{31})) +
+             select(u[1] == u[2], u[0], cast(type, x));
+    });
+    check(type, [&](const auto& u) {
+      const Expr by = make_const(type, std::int64_t{31});
+      return (u[0] << by) * u[1] + ((u[0] << by) ^ (u[2] >> by));
+    });
+  }
+}
+
+// 59546840 - 2 is as far from 59546836 as from 59546840, whose last bit is even.
+TEST(PtxasFaults, SumsInLoopsOfFewTurns) {
+  for (const Type type : {Float(32), Float(64), Float(16)}) {
+    for (const int turns : {2, 7, 40}) {
+      const RDom r({{0, turns}}, "r");
+      Func f("f");
+      f(x) = cast(type, 1);
+      const Expr counted = cast(type, r.x * 1103515245 + 59546838);
+      f(x) = max(f(x) - counted, counted - cast(type, r.x + 2)) +
+             (cast(type, r.x) * cast(type, 0.1) - cast(type, 0.3));
+      for (const Target& target : all_targets()) {
+        f.clear_schedule();
+        if (target.is_gpu()) {
+          f.gpu_tile(x, 32);
+          f.update().gpu_tile(x, 32);
+        }
+        EXPECT_TRUE(matches_oracle({f}, kBox, target)) << to_string(type) << ", " << turns << " turns";
+      }
+    }
+  }
+}
+
 TEST(PtxasFaults, PairsOfNarrowElementsAddConstants) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16), Int(32)}) {
     check(type, [&](const auto& u) { return u[0] + cast(type, x); });

@@ -1,5 +1,6 @@
 // Instructions that ptxas is known to translate wrongly do not appear.
 #include <functional>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -129,6 +130,61 @@ TEST(PtxasFaults, NarrowElementsAreNotAddedInPairs) {
       EXPECT_EQ(text.find("16x2"), std::string::npos) << text;
     }
   }
+}
+
+TEST(PtxasFaults, WordsOf64BitsAreShiftedBy31InHalves) {
+  const std::regex by_31("shl\\.b64 [^\n]*, 31;");
+  for (const Type type : {Int(64), UInt(64)}) {
+    for (const int lanes : {1, 2, 4}) {
+      const auto text = [&](int by) {
+        return text_of(type, lanes, [&](const auto& u, const auto& i) {
+          const Expr amount = make_const(type, std::int64_t{by});
+          return (u(i) << amount) + ((u(i + 1) << amount) ^ (u(i + 1) >> (64 - amount))) +
+                 u(i + 2) * (make_const(type, std::int64_t{1}) << amount);
+        });
+      };
+      EXPECT_FALSE(std::regex_search(text(31), by_31)) << text(31);
+      EXPECT_NE(text(31).find("%low, %high, 31"), std::string::npos);
+      EXPECT_EQ(text(30).find("%low"), std::string::npos) << text(30);
+      EXPECT_NE(text(30).find("shl.b64"), std::string::npos);
+    }
+  }
+}
+
+/// PTX of the greatest of `value(u, r)` for `turns` r.
+std::string greatest(int turns, const std::function<Expr(const ImageParam& u, const RVar& r)>& value) {
+  const ImageParam u(Float(32), 1, "u");
+  const RDom r({{0, turns}}, "r");
+  Func f("f");
+  f(x) = 1.0F;
+  f(x) = max(f(x), value(u, r.x));
+  f.gpu_tile(x, 32);
+  f.update().gpu_tile(x, 32);
+  return llvm_backend::emit_ptx(to_module(lowered(f, Backend::Cuda)), 90, 0);
+}
+
+TEST(PtxasFaults, SumsThatPtxasWouldKnowAreComputedBefore) {
+  const auto difference = [](const ImageParam& /*u*/, const RVar& r) {
+    return cast(Float(32), r * 1103515245 + 59546838) - cast(Float(32), r + 2);
+  };
+  const std::string few = greatest(2, difference);
+  EXPECT_EQ(few.find("sub.rn.f32"), std::string::npos) << few;
+  EXPECT_NE(few.find("0f4C632736"), std::string::npos) << "59546840\n" << few;
+
+  const std::string many = greatest(100'000, difference);
+  EXPECT_NE(many.find("sub.rn.f32"), std::string::npos) << many;
+  EXPECT_NE(many.find(".pragma \"nounroll\""), std::string::npos) << many;
+
+  const std::string weights = greatest(5, [](const ImageParam& u, const RVar& r) {
+    return u(x + r) * (cast(Float(32), r) * 0.1F - 0.3F);
+  });
+  EXPECT_EQ(weights.find("sub.rn.f32"), std::string::npos) << weights;
+
+  // What is read is not known, and sums of integers are exact.
+  const std::string sums = greatest(
+      5, [](const ImageParam& u, const RVar& r) { return u(x + r) - cast(Float(32), r * 3 - 1); });
+  EXPECT_NE(sums.find("bra"), std::string::npos) << sums;
+  EXPECT_EQ(sums.find("nounroll"), std::string::npos) << sums;
 }
 
 // What an export holds of a kernel that spills is code without read-only loads.

@@ -288,10 +288,24 @@ std::string with_signed_bytes_permuted(const std::string& ptx) {
   });
 }
 
+// A line is "\tshl.b64 \t%rd36, %rd5, 31;".
+std::string with_shifts_by_31_in_words(const std::string& ptx) {
+  return rewritten(ptx, "\tshl.b64 \t", [](const std::string& rest) -> std::optional<std::string> {
+    constexpr std::string_view kBy = ", 31";
+    if (!rest.ends_with(kBy)) return std::nullopt;
+    const std::size_t comma = rest.find(", ");
+    const std::string target = rest.substr(0, comma),
+                      from = rest.substr(comma + 2, rest.size() - kBy.size() - comma - 2);
+    return "\t{ .reg .b32 %low, %high; mov.b64 {%low, %high}, " + from +
+           "; shf.l.wrap.b32 %high, %low, %high, 31; shl.b32 %low, %low, 31; mov.b64 " + target +
+           ", {%low, %high}; }";
+  });
+}
+
 }  // namespace
 
 std::string avoid_ptxas_faults(const std::string& ptx) {
-  std::string result = with_whole_words_as_floats(without_negations(ptx));
+  std::string result = with_shifts_by_31_in_words(with_whole_words_as_floats(without_negations(ptx)));
   if (makes_floats_of_unsigned(result)) result = with_signed_bytes_permuted(result);
   return extends_loads(result) ? without_upper_halves(result) : result;
 }

@@ -26,6 +26,9 @@ namespace mica::llvm_backend {
 ///   cvt.rn.f32.u32 (f16, f64, u64) of bfe.s32 that takes a byte or a half: I2F takes the field itself,
 ///     as signed, so 2^32 - 5 becomes -5. (Permutations, shifts and extending loads are converted
 ///     whole.)
+///   shl.b64 by 31 that is used several times: it becomes a multiplication by -2^31 (ptxas 13.0.88,
+///   too),
+///     so 2 << 31 is -2^32
 ///
 /// A negation of up to 32 bits becomes not and add 1 in inline assembly, out of the reach of LLVM's
 /// instruction selection, which would make neg of it again; abs likewise a shift, an exclusive or and a
@@ -37,8 +40,9 @@ void avoid_ptxas_faults(llvm::Module& module);
 /// The same for the PTX that LLVM has written: negations of 16 and 32 bits that its instruction
 /// selection has made of other code, such as the lower half of one of 64 bits; upper halves, as shifts,
 /// where the PTX extends what it loads; and integers of 16 bits that become floats, as such of 32 (of
-/// single precision the same form of an instruction was seen, but not that it goes wrong); and signed
-/// bytes and halves of words, as permutations, where unsigned integers become floats.
+/// single precision the same form of an instruction was seen, but not that it goes wrong); signed bytes
+/// and halves of words, as permutations, where unsigned integers become floats; and 64 bits that are
+/// shifted by 31, as two words.
 std::string avoid_ptxas_faults(const std::string& ptx);
 
 }  // namespace mica::llvm_backend
