@@ -105,7 +105,8 @@ std::int64_t registers_asked(const Iteration::State& state, const TimeLevels& ti
 }
 
 constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
-constexpr int kPlanes = 64;           // that a block of a march of planes walks
+constexpr std::size_t kManyLevels = 6;
+constexpr int kPlanes = 64;  // that a block of a march of planes walks
 
 /// Of rows, where the step says nothing: one warp a block, whose registers hold of each point and level
 /// as many values as there are `rows` between those that are read (sums that are not complete, or what
@@ -296,7 +297,6 @@ bool is_scatter(const Directive& directive) {
 }
 
 std::vector<Planes> ways_of_planes(const Marching& marching, int dimensions, std::size_t levels) {
-  constexpr std::size_t kManyLevels = 6;
   if (dimensions > 2) return {Planes::Staged, Planes::Direct};
   const bool arrives =
       levels >= kManyLevels || std::any_of(marching.loops.begin(), marching.loops.end(), is_scatter);
@@ -311,13 +311,13 @@ int asked_ahead(const TimeLevels& tile) {
   return std::max(2, kLevelsAhead / static_cast<int>(tile.levels.size() + 1));
 }
 
-int copied_ahead(const Marching& marching, const Func& last, const std::vector<Func>& fields) {
+int copied_ahead(const Marching& marching, const TimeLevels& tile, const std::vector<Func>& fields) {
   constexpr std::int64_t kFewest = 3, kMost = 7;
   constexpr std::int64_t kRings = 24 * 1024;  // bytes of shared memory of one of eight blocks, or nine
-  if (last.dimensions() > 2) return kFewest;
+  if (tile.last.dimensions() > 2 || tile.levels.size() + 1 < kManyLevels) return kFewest;
   std::int64_t row = 0;
   for (const Func& field : fields) row += field.types().front().bytes();
-  row *= std::max<std::int64_t>(tiles_of(marching.loops, last).points, 1);
+  row *= std::max<std::int64_t>(tiles_of(marching.loops, tile.last).points, 1);
   const std::int64_t planes = kRings / std::max<std::int64_t>(row, 1);
   return static_cast<int>(std::clamp(planes - kFewest, kFewest, kMost));
 }

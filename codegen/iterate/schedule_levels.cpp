@@ -203,7 +203,7 @@ void march_levels(TimeLevels& tile, std::vector<Func>& fields, const Marching& m
   for (Func* func : place_producers(tile)) {
     func->compute_at(tile.last, at).store_in(MemoryType::Register);
   }
-  const int ahead = copied_ahead(marching, tile.last, fields);
+  const int ahead = copied_ahead(marching, tile, fields);
   for (Func& held : fields) {
     held.compute_at(tile.last, at).store_in(MemoryType::Register);
     if (planes == Planes::Staged) {
