@@ -48,13 +48,18 @@ class Analyses {
       if (!function.isDeclaration()) pipeline_for(function).run(function, functions_);
     }
   }
+  /// Of which no other analysis holds then.
+  void run(llvm::FunctionPassManager& pipeline, llvm::Function& function) {
+    pipeline.run(function, functions_);
+    functions_.invalidate(function, llvm::PreservedAnalyses::none());
+  }
   void run(llvm::FunctionPassManager& pipeline, llvm::Module& module) {
     run(module, [&](llvm::Function&) -> llvm::FunctionPassManager& { return pipeline; });
   }
   void run(llvm::ModulePassManager& pipeline, llvm::Module& module) { pipeline.run(module, modules_); }
-  bool mark_known_sums(llvm::Function& function) {
-    return llvm_backend::mark_known_sums(function, functions_.getResult<llvm::LoopAnalysis>(function),
-                                         functions_.getResult<llvm::ScalarEvolutionAnalysis>(function));
+  template <typename Analysis>
+  typename Analysis::Result& of(llvm::Function& function) {
+    return functions_.getResult<Analysis>(function);
   }
 
  private:
@@ -145,6 +150,26 @@ class HideInvariantSums : public llvm::PassInfoMixin<HideInvariantSums> {
   }
 };
 
+/// mark_known_sums, and what it asks for.
+void unroll_known_sums(llvm::Module& module, Analyses& analyses) {
+  llvm::FunctionPassManager pipeline;
+  pipeline.addPass(
+      llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/2, /*OnlyWhenForced=*/true)));
+  pipeline.addPass(llvm::InstSimplifyPass());
+  pipeline.addPass(llvm::SimplifyCFGPass());
+  pipeline.addPass(llvm::DCEPass());
+  const auto loops = [&](llvm::Function & f) -> auto& { return analyses.of<llvm::LoopAnalysis>(f); };
+  const auto evolution = [&](llvm::Function & f) -> auto& {
+    return analyses.of<llvm::ScalarEvolutionAnalysis>(f);
+  };
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    if (!mark_known_sums(function, loops(function), evolution(function))) continue;
+    analyses.run(pipeline, function);
+    keep_known_sums_rolled(function, loops(function), evolution(function));
+  }
+}
+
 }  // namespace
 
 void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -158,15 +183,7 @@ void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
   pipeline.addPass(llvm::SimplifyCFGPass());
   pipeline.addPass(llvm::DCEPass());
   analyses.run(pipeline, module);
-  llvm::FunctionPassManager unrolling, none;
-  unrolling.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/2,
-                                                                 /*OnlyWhenForced=*/true)));
-  unrolling.addPass(llvm::InstSimplifyPass());
-  unrolling.addPass(llvm::SimplifyCFGPass());
-  unrolling.addPass(llvm::DCEPass());
-  analyses.run(module, [&](llvm::Function& function) -> llvm::FunctionPassManager& {
-    return analyses.mark_known_sums(function) ? unrolling : none;
-  });
+  unroll_known_sums(module, analyses);
   for (llvm::Function& function : module) {
     if (has_deep_integers(function)) keep_as_is(function);
   }

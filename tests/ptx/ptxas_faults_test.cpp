@@ -10,6 +10,7 @@
 #include "codegen/llvm/backend.h"
 #include "runtime/cuda/plain_loads.h"
 #include "tests/passes/lowered.h"
+#include "tests/ptx/ptx_text.h"
 
 namespace mica::test {
 namespace {
@@ -174,6 +175,9 @@ TEST(PtxasFaults, SumsThatPtxasWouldKnowAreComputedBefore) {
   const std::string many = greatest(100'000, difference);
   EXPECT_NE(many.find("sub.rn.f32"), std::string::npos) << many;
   EXPECT_NE(many.find(".pragma \"nounroll\""), std::string::npos) << many;
+  EXPECT_EQ(count(many, "sub.rn.f32"), 4U) << "turns of the loop in one\n" << many;
+  const std::string odd = greatest(100'003, difference);
+  EXPECT_NE(odd.find(".pragma \"nounroll\""), std::string::npos) << odd;
 
   const std::string weights = greatest(5, [](const ImageParam& u, const RVar& r) {
     return u(x + r) * (cast(Float(32), r) * 0.1F - 0.3F);

@@ -1,12 +1,16 @@
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <vector>
 
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Metadata.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include "codegen/llvm/rewrites/unroll_known_sums_llvm.h"
 
@@ -27,22 +31,28 @@ class KnownSums {
     }
   }
 
-  /// True: some are to be unrolled.
+  /// False: there are none.
   bool mark() const {
-    bool unrolls = false;
     for (const llvm::Loop* loop : counting_) {
-      const bool is_short = operations(*loop) <= kMostOperations;
-      set(*loop, is_short ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable");
-      unrolls = unrolls || is_short;
+      if (operations(*loop) <= kMostOperations) {
+        set(*loop, "llvm.loop.unroll.full");
+      } else {
+        set(*loop, "llvm.loop.unroll.count", kTurnsOfLong);
+      }
     }
-    return unrolls;
+    return !counting_.empty();
+  }
+  void keep_rolled() const {
+    for (const llvm::Loop* loop : counting_) set(*loop, "llvm.loop.unroll.disable");
   }
 
  private:
-  static constexpr double kMostOperations = 4096;  // of a loop that is written out
+  static constexpr double kMostOperations = 2048;  // of a loop that is written out
+  static constexpr std::uint32_t kTurnsOfLong = 4;
 
-  /// 0: not known, or one.
+  /// 0: not known, or one, or nobody unrolls the loop.
   unsigned turns_of(const llvm::Loop& loop) {
+    if (llvm::getBooleanLoopAttribute(&loop, "llvm.loop.unroll.disable")) return 0;
     const unsigned turns = evolution_.getSmallConstantTripCount(&loop);
     return turns > 1 && loop.getLoopLatch() != nullptr ? turns : 0;
   }
@@ -129,10 +139,15 @@ class KnownSums {
     return sum;
   }
 
-  static void set(const llvm::Loop& loop, const char* what) {
+  static void set(const llvm::Loop& loop, const char* what, std::uint32_t number = 0) {
     llvm::LLVMContext& context = loop.getHeader()->getContext();
-    llvm::MDNode* wish = llvm::MDNode::get(context, {llvm::MDString::get(context, what)});
-    llvm::MDNode* of_loop = llvm::MDNode::getDistinct(context, {nullptr, wish});
+    llvm::SmallVector<llvm::Metadata*, 2> words{llvm::MDString::get(context, what)};
+    if (number != 0) {
+      words.push_back(llvm::ConstantAsMetadata::get(
+          llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), number)));
+    }
+    llvm::MDNode* of_loop =
+        llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, words)});
     of_loop->replaceOperandWith(0, of_loop);
     loop.setLoopID(of_loop);
   }
@@ -149,6 +164,11 @@ class KnownSums {
 bool mark_known_sums(llvm::Function& function, const llvm::LoopInfo& loops,
                      llvm::ScalarEvolution& evolution) {
   return KnownSums(function, loops, evolution).mark();
+}
+
+void keep_known_sums_rolled(llvm::Function& function, const llvm::LoopInfo& loops,
+                            llvm::ScalarEvolution& evolution) {
+  KnownSums(function, loops, evolution).keep_rolled();
 }
 
 }  // namespace mica::llvm_backend

@@ -15,10 +15,12 @@ namespace mica::llvm_backend {
 ///
 ///   for r in 0..2:  f(r + 1) = max(f(r), float(r * 1103515245 + 59546838) - float(r + 2))
 ///
-/// are computed before: the loops that count for them are marked to be unrolled by LLVM, which rounds as
-/// the machine does, or, where that would be much code, not to be unrolled by anybody. True: some were
-/// marked to be unrolled.
+/// are to be computed before: this marks the loops that count for them, so that LLVM unrolls them, which
+/// rounds as the machine does; where that would be much code, by four turns. False: there are none.
 bool mark_known_sums(llvm::Function& function, const llvm::LoopInfo& loops,
                      llvm::ScalarEvolution& evolution);
+/// Then: nobody unrolls those that are left, of whose turns ptxas knows nothing so.
+void keep_known_sums_rolled(llvm::Function& function, const llvm::LoopInfo& loops,
+                            llvm::ScalarEvolution& evolution);
 
 }  // namespace mica::llvm_backend
