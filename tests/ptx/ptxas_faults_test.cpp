@@ -10,7 +10,6 @@
 #include "codegen/llvm/backend.h"
 #include "runtime/cuda/plain_loads.h"
 #include "tests/passes/lowered.h"
-#include "tests/ptx/ptx_text.h"
 
 namespace mica::test {
 namespace {
