@@ -48,10 +48,8 @@ class Analyses {
       if (!function.isDeclaration()) pipeline_for(function).run(function, functions_);
     }
   }
-  /// Of which no other analysis holds then.
   void run(llvm::FunctionPassManager& pipeline, llvm::Function& function) {
     pipeline.run(function, functions_);
-    functions_.invalidate(function, llvm::PreservedAnalyses::none());
   }
   void run(llvm::FunctionPassManager& pipeline, llvm::Module& module) {
     run(module, [&](llvm::Function&) -> llvm::FunctionPassManager& { return pipeline; });
@@ -150,7 +148,7 @@ class HideInvariantSums : public llvm::PassInfoMixin<HideInvariantSums> {
   }
 };
 
-/// mark_known_sums, and what it asks for.
+/// mark_known_sums, and what it asks for. LLVM would look into deep integers recursively to count turns.
 void unroll_known_sums(llvm::Module& module, Analyses& analyses) {
   llvm::FunctionPassManager pipeline;
   pipeline.addPass(
@@ -163,7 +161,7 @@ void unroll_known_sums(llvm::Module& module, Analyses& analyses) {
     return analyses.of<llvm::ScalarEvolutionAnalysis>(f);
   };
   for (llvm::Function& function : module) {
-    if (function.isDeclaration()) continue;
+    if (function.isDeclaration() || has_deep_integers(function)) continue;
     if (!mark_known_sums(function, loops(function), evolution(function))) continue;
     analyses.run(pipeline, function);
     keep_known_sums_rolled(function, loops(function), evolution(function));

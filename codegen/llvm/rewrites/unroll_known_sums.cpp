@@ -83,11 +83,6 @@ class KnownSums {
     return i.mayReadOrWriteMemory() || i.getType()->isPointerTy();
   }
 
-  bool is_unknown(const llvm::Value* value) const {
-    if (llvm::isa<llvm::Instruction>(value)) return unknown_.contains(value);
-    return llvm::isa<llvm::Argument>(value);
-  }
-
   /// What is counted is taken for known until something else turns up in it.
   void find_unknown(llvm::Function& function) {
     std::vector<const llvm::Value*> found;
