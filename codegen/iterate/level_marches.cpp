@@ -403,9 +403,10 @@ std::vector<Marching> marches_of_planes(const Iteration::State& state, int level
 
 std::string why_too_few(const Iteration::State& state, const Ranges& box, int multiprocessors) {
   constexpr double kUsual = 64 * 48 * kPlanes;  // points of a block
-  // How much faster than single steps tiles were on an H200 where they have blocks for all
-  // multiprocessors (bench/results/2026-11-29-h200-time-planes.txt).
-  constexpr double kOfTwoSteps = 1.55, kOfMoreSteps = 2.3;
+  // How much faster tiles are on an H200 where they have blocks for all multiprocessors than single
+  // steps of grids of some 224^3: f64 of two and of three steps, f32 gains more
+  // (bench/results/2026-11-29-h200-time-planes.txt).
+  constexpr double kOfTwoSteps = 1.55, kOfMoreSteps = 2.6;
   constexpr std::int64_t kNear = 2;
   if (box.size() != 3 || marching_of(state)) return {};
   double points = 1;
