@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <ostream>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -406,8 +407,13 @@ void run_time(const TimeOptions& options, std::ostream& out) {
             {steps, known != c.variants.end() ? known->parameters : c.variants.back().parameters});
       }
     }
+    if (options.plain) {
+      std::set<int> steps;
+      for (const TimeVariant& variant : variants) steps.insert(variant.steps);
+      variants.clear();
+      for (const int n : steps) variants.push_back({.steps = n, .parameters = {}, .plain = true});
+    }
     for (TimeVariant& variant : variants) {
-      if (options.plain) variant = {.steps = variant.steps, .parameters = {}, .plain = true};
       for (const auto& [name, value] : options.parameters) variant.parameters[name] = value;
       const Timed timed = time_variant(c, variant, size, options);
       const double rate = points / timed.ms * 1e-6;

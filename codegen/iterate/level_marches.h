@@ -81,8 +81,9 @@ int asked_ahead(const TimeLevels& tile);
 
 /// By how many planes they are copied to shared memory before they are read. A warp that marches alone
 /// in two dimensions waits for memory alone: of eight levels seven ahead, where all blocks of a
-/// multiprocessor have memory for them, took 0.0400 ms a step for 0.0458 of three (5 points of f64, an
-/// H200) and 0.0680 for 0.0820 (a staggered grid of three fields); of four levels 0.0783 for 0.0762.
+/// multiprocessor have memory for them, took 0.0417 ms a step for 0.0457 of three (5 points of f64, an
+/// H200). On two machines, a staggered grid of three fields took 0.0680 for 0.0820, and four levels of
+/// 5 points of f64 0.0783 for 0.0762.
 int copied_ahead(const Marching& marching, const TimeLevels& tile, const std::vector<Func>& fields);
 
 }  // namespace mica::iterate

@@ -148,24 +148,19 @@ class HideInvariantSums : public llvm::PassInfoMixin<HideInvariantSums> {
   }
 };
 
-/// mark_known_sums, and what it asks for. LLVM would look into deep integers recursively to count turns.
-void unroll_known_sums(llvm::Module& module, Analyses& analyses) {
+/// mark_known_sums, and what it asks for.
+void unroll_known_sums(llvm::Function& function, Analyses& analyses) {
+  const auto loops = [&]() -> auto& { return analyses.of<llvm::LoopAnalysis>(function); };
+  const auto evolution = [&]() -> auto& { return analyses.of<llvm::ScalarEvolutionAnalysis>(function); };
+  if (!mark_known_sums(function, loops(), evolution())) return;
   llvm::FunctionPassManager pipeline;
   pipeline.addPass(
       llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/2, /*OnlyWhenForced=*/true)));
   pipeline.addPass(llvm::InstSimplifyPass());
   pipeline.addPass(llvm::SimplifyCFGPass());
   pipeline.addPass(llvm::DCEPass());
-  const auto loops = [&](llvm::Function & f) -> auto& { return analyses.of<llvm::LoopAnalysis>(f); };
-  const auto evolution = [&](llvm::Function & f) -> auto& {
-    return analyses.of<llvm::ScalarEvolutionAnalysis>(f);
-  };
-  for (llvm::Function& function : module) {
-    if (function.isDeclaration() || has_deep_integers(function)) continue;
-    if (!mark_known_sums(function, loops(function), evolution(function))) continue;
-    analyses.run(pipeline, function);
-    keep_known_sums_rolled(function, loops(function), evolution(function));
-  }
+  analyses.run(pipeline, function);
+  keep_known_sums_rolled(function, loops(), evolution());
 }
 
 }  // namespace
@@ -181,9 +176,13 @@ void optimize_for_gpu(llvm::Module& module, llvm::TargetMachine& machine) {
   pipeline.addPass(llvm::SimplifyCFGPass());
   pipeline.addPass(llvm::DCEPass());
   analyses.run(pipeline, module);
-  unroll_known_sums(module, analyses);
   for (llvm::Function& function : module) {
-    if (has_deep_integers(function)) keep_as_is(function);
+    if (function.isDeclaration()) continue;
+    if (has_deep_integers(function)) {  // LLVM would count turns of loops recursively
+      keep_as_is(function);
+    } else {
+      unroll_known_sums(function, analyses);
+    }
   }
 }
 

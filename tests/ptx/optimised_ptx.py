@@ -280,8 +280,10 @@ class Gpu:
 
 
 def is_nan(kind, bits):
-    return kind in FLOATS and struct.unpack("<" + FLOATS[kind], bits.to_bytes(BITS[kind] // 8, "little"))[0] != \
-        struct.unpack("<" + FLOATS[kind], bits.to_bytes(BITS[kind] // 8, "little"))[0]
+    if kind not in FLOATS:
+        return False
+    value, = struct.unpack("<" + FLOATS[kind], bits.to_bytes(BITS[kind] // 8, "little"))
+    return value != value
 
 
 def difference(gpu, program, data, params):

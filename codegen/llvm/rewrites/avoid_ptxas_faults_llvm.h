@@ -26,9 +26,8 @@ namespace mica::llvm_backend {
 ///   cvt.rn.f32.u32 (f16, f64, u64) of bfe.s32 that takes a byte or a half: I2F takes the field itself,
 ///     as signed, so 2^32 - 5 becomes -5. (Permutations, shifts and extending loads are converted
 ///     whole.)
-///   shl.b64 by 31 that is used several times: it becomes a multiplication by -2^31 (ptxas 13.0.88,
-///   too),
-///     so 2 << 31 is -2^32
+///   shl.b64 by 31 that is used several times: it becomes a multiplication by -2^31, so 2 << 31 is -2^32
+///     (by ptxas 13.0.88, too)
 ///
 /// A negation of up to 32 bits becomes not and add 1 in inline assembly, out of the reach of LLVM's
 /// instruction selection, which would make neg of it again; abs likewise a shift, an exclusive or and a
