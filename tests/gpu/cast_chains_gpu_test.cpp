@@ -1,6 +1,8 @@
-// Conversions one after another, with shifts by parts of a word between them, on the GPU of this machine:
-// the driver's assembler folds them into one instruction where it can, and has done so wrongly
+// Conversions one after another, with shifts by parts of a word between them, on the GPU of this
+// machine: the driver's assembler folds them into one instruction where it can, and has done so wrongly
 // (docs/testing.md).
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,12 +31,12 @@ class GpuCastChains : public testing::TestWithParam<Type> {
 std::vector<Expr> changed(const Expr& e) {
   std::vector<Expr> values{e};
   if (e.type().is_float()) return values;
-  const int bits = e.type().bits();
+  const int bits = e.type().bits;
   for (const int by : {8, bits / 2, bits - 8}) {
     if (by <= 0 || by >= bits) continue;
-    values.push_back(e >> make_const(e.type(), std::int64_t{by}));
-    values.push_back((e << make_const(e.type(), std::int64_t{by})) >> make_const(e.type(), std::int64_t{by}));
-    values.push_back(e & make_const(e.type(), std::int64_t{255} << (by - by % 8) % (bits > 8 ? bits - 8 : 1)));
+    const Expr amount = make_const(e.type(), std::int64_t{by});
+    values.insert(values.end(), {e >> amount, (e << amount) >> amount});
+    if (by + 8 <= bits) values.push_back(e & (make_const(e.type(), std::int64_t{255}) << amount));
   }
   return values;
 }
@@ -53,14 +55,16 @@ TEST_P(GpuCastChains, HaveTheBitsOfTheOracle) {
     constexpr std::size_t kMost = 32;  // values of a Func
     for (std::size_t first = 0; first < values.size(); first += kMost) {
       Func f("f");
-      f(x) = Tuple(std::vector<Expr>(values.begin() + static_cast<std::ptrdiff_t>(first),
-                                     values.begin() + static_cast<std::ptrdiff_t>(std::min(first + kMost, values.size()))));
+      f(x) = Tuple(std::vector<Expr>(
+          values.begin() + static_cast<std::ptrdiff_t>(first),
+          values.begin() + static_cast<std::ptrdiff_t>(std::min(first + kMost, values.size()))));
       for (const int lanes : {1, 4}) {
         f.clear_schedule();
         f.gpu_tile(x, 64);
         if (lanes > 1) f.vectorize(x, lanes);
         EXPECT_TRUE(matches_oracle({f}, kBox, Target::cuda()))
-            << to_string(from) << " to " << to_string(by) << ", values from " << first << ", " << lanes << " lanes";
+            << to_string(from) << " to " << to_string(by) << ", values from " << first << ", " << lanes
+            << " lanes";
       }
     }
   }
