@@ -272,6 +272,23 @@ TEST(PtxasFaults, SumsInLoopsOfFewTurns) {
   }
 }
 
+// What is compared is divided between the comparison and its use.
+TEST(PtxasFaults, ComparisonsThatAreWantedAfterADivision) {
+  for (const Type type : {Int(8), UInt(8), Int(16), UInt(16), Int(32), Int(64), UInt(64)}) {
+    for (const auto& divided : std::vector<std::function<Expr(const Expr&, const Expr&)>>{
+             [](const Expr&a, const Expr&b) { return a % b; },
+             [](const Expr&a, const Expr&b) { return a / b; }}) {
+      check(type, [&](const auto& u) {
+        const Expr q = divided(u[0], u[1]), r = divided(u[2], q);
+        return select(u[2] <= u[0], r, divided(r, u[1]));
+      });
+      check(type, [&](const auto& u) {
+        return divided(select(u[0] < u[1], divided(u[0], u[2]), u[1]), u[0]);
+      });
+    }
+  }
+}
+
 TEST(PtxasFaults, PairsOfNarrowElementsAddConstants) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16), Int(32)}) {
     check(type, [&](const auto& u) { return u[0] + cast(type, x); });

@@ -1,7 +1,7 @@
 """Faults of the driver's ptxas, found on a GPU: random PTX whose results differ between the assembler's lowest
 and its usual optimisation level.
 
-A program is a few instructions, of those that Mica writes, on special values that each of 256 threads loads,
+A program is some instructions, of those that Mica writes, on special values that each of 256 threads loads,
 on constants and on parameters of the kernel, some of them in a loop of few turns. The driver assembles it
 twice, and both run. What differs is made smaller and printed, with the operands of the first thread that
 differs. What a NaN consists of does not count.
@@ -61,6 +61,8 @@ def constant(kind, bits):
     return str(signed)
 
 
+UPPER_HALF = "{{ .reg .b16 %low, %high; mov.b32 {{%low, %high}}, {1}; mov.b16 {0}, %high; }}"
+
 # ---- instructions: text, kind of the result, kinds of the operands; an operand in (): always a constant ---
 def instructions():
     for f, bits in (("f32", 32), ("f64", 64)):
@@ -91,8 +93,13 @@ def instructions():
         i = f"i{bits}"
         for op in ("add.s", "sub.s", "mul.lo.s", "min.s", "min.u", "max.s", "max.u", "and.b", "or.b", "xor.b"):
             yield f"{op}{bits} {{0}}, {{1}}, {{2}};", i, (i, i)
-        for op in ("div.s", "rem.s", "div.u", "rem.u"):  # by what is neither 0 nor -1
-            yield f"{op}{bits} {{0}}, {{1}}, {{2}};", i, (i, ("divisor", i))
+        if bits > 16:  # Mica divides narrower numbers in 32 bits
+            for op in ("div.s", "rem.s", "div.u", "rem.u"):  # by what is neither 0 nor -1
+                yield f"{op}{bits} {{0}}, {{1}}, {{2}};", i, (i, ("divisor", i))
+                yield (f"{{{{ .reg .b{bits} %by; and.b{bits} %by, {{2}}, 65535; or.b{bits} %by, %by, 2; {op}{bits} {{0}}, {{1}}, %by; }}}}",
+                       i, (i, i))
+                yield (f"{{{{ .reg .b{bits} %by; shl.b{bits} %by, {{2}}, 1; or.b{bits} %by, %by, 3; and.b{bits} %by, %by, -9; "
+                       f"{op}{bits} {{0}}, {{1}}, %by; }}}}", i, (i, i))
         for op in ("shl.b", "shr.s", "shr.u"):
             yield f"{op}{bits} {{0}}, {{1}}, {{2}};", i, (i, ("amount", bits))
             # Never by more than the value has, as in Mica: the driver's levels differ there for 16 bits.
@@ -124,7 +131,7 @@ def instructions():
     yield "prmt.b32 {0}, {1}, {2}, {3};", "i32", ("i32", "i32", ("selector", 0))
     for op in ("shf.l.wrap", "shf.r.wrap", "shf.l.clamp", "shf.r.clamp"):
         yield f"{op}.b32 {{0}}, {{1}}, {{2}}, {{3}};", "i32", ("i32", "i32", ("amount", 32))
-    yield "{{ .reg .b16 %low, %high; mov.b32 {{%low, %high}}, {1}; mov.b16 {0}, %high; }}", "i16", ("i32",)
+    yield UPPER_HALF, "i16", ("i32",)
     yield "mov.b32 {0}, {{{1}, {2}}};", "i32", ("i16", "i16")
     yield "mov.b64 {0}, {{{1}, {2}}};", "i64", ("i32", "i32")
     for op in ("and", "or", "xor"):
@@ -152,11 +159,15 @@ class Program:
         for _ in range(rng.randrange(8, 48)):
             text, kind, wanted = rng.choice(ALL)
             operands = [self.operand(rng, of) for of in wanted]
-            if None in operands:
+            if None in operands or (text == UPPER_HALF and self.extends(operands[0])):
                 continue
             self.body.append((text, operands))
             self.kinds.append(kind)
         self.stored = [self.first + i for i in range(len(self.body)) if rng.random() < 0.6 or i + 1 == len(self.body)]
+
+    def extends(self, value):
+        """A known fault, which LLVM leaves nothing to: the upper half of 16 bits that cvt.u32.u16 made 32."""
+        return value >= self.first and self.body[value - self.first][0].startswith("cvt.u32.u16")
 
     def operand(self, rng, wanted):
         if isinstance(wanted, tuple):
@@ -170,7 +181,7 @@ class Program:
                     return rng.choice(["0x8880", "0x9991", "0xaaa2", "0xbbb3", "0x9910", "0xbb32", "0x7710", "0x7732"])
                 return str(sum(rng.choice([0, 1, 2, 3, 4, 5, 8, 9, 10, 11] if i > 0 else [0, 1, 2, 3, 4, 5]) << (4 * i)
                                for i in range(4)))
-            return str(rng.choice([2, 3, 7, 10, 16, 255, 1000, -3, -8]) if of != "i16" else rng.choice([2, 3, 7, 100]))
+            return str(rng.choice([2, 3, 7, 10, 16, 255, 1000, -3, -8]))
         if wanted not in NEVER_CONSTANT and rng.random() < 0.3:
             return constant(wanted, special(wanted, rng))
         fits = [v for v, kind in enumerate(self.kinds) if kind == wanted]

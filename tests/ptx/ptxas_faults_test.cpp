@@ -121,6 +121,20 @@ TEST(PtxasFaults, ExtremaHave32BitsAtLeast) {
   }
 }
 
+TEST(PtxasFaults, QuotientsHave32BitsAtLeast) {
+  for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
+    for (const int lanes : {1, 4}) {
+      for (const Expr& divisor : {Expr(), make_const(type, std::int64_t{7})}) {
+        const std::string text = text_of(type, lanes, [&](const auto& u, const auto& i) {
+          const Expr by = divisor.defined() ? divisor : u(i + 1);
+          return u(i) / by + u(i + 2) % by;
+        });
+        EXPECT_FALSE(std::regex_search(text, std::regex("(div|rem)\\.[su](8|16)"))) << text;
+      }
+    }
+  }
+}
+
 TEST(PtxasFaults, NarrowElementsAreNotAddedInPairs) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
     for (const int lanes : {2, 4}) {

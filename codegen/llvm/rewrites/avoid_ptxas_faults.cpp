@@ -150,10 +150,19 @@ Value* wide_extremum(llvm::Instruction& i) {
   Builder b(&i);
   const bool is_signed = e.id == llvm::Intrinsic::smin || e.id == llvm::Intrinsic::smax;
   return by_lane(b, type, {e.a, e.b}, [&](const std::vector<Value*>& x) {
-    const auto wide = [&](Value* v) {
-      return is_signed ? b.CreateSExt(v, b.getInt32Ty()) : b.CreateZExt(v, b.getInt32Ty());
-    };
+    const auto wide = [&](Value* v) { return b.CreateIntCast(v, b.getInt32Ty(), is_signed); };
     return b.CreateTrunc(b.CreateBinaryIntrinsic(e.id, wide(x[0]), wide(x[1])), type->getScalarType());
+  });
+}
+
+/// A quotient or remainder of up to 16 bits in 32, which ptxas writes out.
+Value* wide_quotient(llvm::BinaryOperator& i) {
+  Builder b(&i);
+  const auto op = i.getOpcode();
+  const bool is_signed = op == llvm::Instruction::SDiv || op == llvm::Instruction::SRem;
+  return by_lane(b, i.getType(), {i.getOperand(0), i.getOperand(1)}, [&](const std::vector<Value*>& x) {
+    const auto wide = [&](Value* v) { return b.CreateIntCast(v, b.getInt32Ty(), is_signed); };
+    return b.CreateTrunc(b.CreateBinOp(op, wide(x[0]), wide(x[1])), x[0]->getType());
   });
 }
 
@@ -162,6 +171,7 @@ Value* other_way(llvm::BinaryOperator& i) {
   llvm::Type* type = i.getType();
   const unsigned bits = type->getScalarSizeInBits();
   if (!type->isIntOrIntVectorTy() || bits == 1 || bits > 32) return nullptr;
+  if (bits <= 16 && i.isIntDivRem()) return wide_quotient(i);
   Builder b(&i);
   if (const auto r = reversed(&i); r && r->constant.isZero()) {
     return by_lane(b, type, {r->of}, [&](const std::vector<Value*>& x) {

@@ -28,12 +28,15 @@ namespace mica::llvm_backend {
 ///     whole.)
 ///   shl.b64 by 31 that is used several times: it becomes a multiplication by -2^31, so 2 << 31 is -2^32
 ///     (by ptxas 13.0.88, too)
+///   div or rem of 16 bits, a call of a function of ptxas' own, where a comparison of an operand is
+///   wanted
+///     after it: the comparison is repeated there, with what the call has left in the operand's register
 ///
 /// A negation of up to 32 bits becomes not and add 1 in inline assembly, out of the reach of LLVM's
 /// instruction selection, which would make neg of it again; abs likewise a shift, an exclusive or and a
 /// subtraction. Vectors are added, subtracted and multiplied lane by lane (those of 32 bits too, which
-/// LLVM narrows where only the lower halves are used). Minima and maxima of up to 16 bits are taken in
-/// 32, lane by lane.
+/// LLVM narrows where only the lower halves are used). Minima, maxima, quotients and remainders of up
+/// to 16 bits are taken in 32, lane by lane.
 void avoid_ptxas_faults(llvm::Module& module);
 
 /// The same for the PTX that LLVM has written: negations of 16 and 32 bits that its instruction
