@@ -73,7 +73,8 @@ struct Iteration::State {
     std::vector<Compiled> compiled;
     std::vector<std::shared_ptr<const Tile>> tiles;
     std::vector<std::shared_ptr<const iterate::PatchStep>> patch_steps;
-    std::map<int, iterate::RowTiles> rows;  ///< by steps at once, where Mica chooses the march
+    std::map<int, iterate::RowTiles> rows;     ///< by steps at once, where Mica chooses the march
+    std::optional<std::int64_t> rows_between;  ///< the first and the last that a point reads
   };
   /// The step under a schedule that tuning found, for runs on a target over these boxes.
   struct Tuned {

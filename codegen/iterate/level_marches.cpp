@@ -346,7 +346,7 @@ std::vector<Marching> marches_of_planes(const Iteration::State& state, int level
   // Registers beside which ptxas needs no more than a thread has: of sums that are cut (7 points of f32
   // and f64, 13, 27, a coefficient; two to five steps), and of planes that are held (two fields, four of
   // one Func or of four, six of Maxwell's equations, a leapfrog step; two to four steps).
-  constexpr Room kOfSums{72, 96}, kOfPlanes{110, 110};
+  constexpr Room kOfSums{72, 96}, kOfPlanes{112, 112};
   // What is left of that, and what comes of the second try where the assembler needs more.
   constexpr double kOfEdges = 0.67, kOfManyOperations = 0.67, kOfFarLevels = 0.75, kAgain = 0.7;
   const Func step = joint_step(state, ReadFuncs::Inline).func;
@@ -401,6 +401,15 @@ std::vector<Marching> marches_of_planes(const Iteration::State& state, int level
   return marches;
 }
 
+namespace {
+std::int64_t rows_between(const Iteration::State& state) {
+  const std::lock_guard lock(state.code->compiling);
+  std::optional<std::int64_t>& rows = state.code->rows_between;
+  if (!rows) rows = inputs_of(joint_step(state, ReadFuncs::Inline).func).rows_between();
+  return *rows;
+}
+}  // namespace
+
 std::string why_too_few(const Iteration::State& state, const Ranges& box, int multiprocessors) {
   constexpr double kUsual = 64 * 48 * kPlanes;  // points of a block
   // How much faster tiles are on an H200 where they have blocks for all multiprocessors than single
@@ -413,8 +422,7 @@ std::string why_too_few(const Iteration::State& state, const Ranges& box, int mu
   for (const auto& [first, extent] : box) points *= static_cast<double>(extent);
   const double blocks = points / kUsual;
   if (blocks * kOfTwoSteps >= multiprocessors) return {};
-  if (state.tile_steps > 2 && blocks * kOfMoreSteps >= multiprocessors &&
-      inputs_of(joint_step(state, ReadFuncs::Inline).func).rows_between() <= kNear) {
+  if (state.tile_steps > 2 && blocks * kOfMoreSteps >= multiprocessors && rows_between(state) <= kNear) {
     return {};
   }
   return "some " + std::to_string(static_cast<std::int64_t>(std::ceil(blocks))) +
