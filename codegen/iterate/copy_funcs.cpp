@@ -1,6 +1,9 @@
 #include "codegen/iterate/copy_funcs.h"
 
 #include <algorithm>
+#include <ranges>
+#include <set>
+#include <variant>
 
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/traverse.h"
@@ -76,15 +79,39 @@ std::vector<Func> without_schedule(const std::vector<Func>& outputs, const FuncC
   return copies;
 }
 
+namespace {
+/// `funcs`, and those behind them that stand in their loops or in each other's.
+std::set<const FunctionData*> with_those_inside(const std::vector<Func>& funcs) {
+  std::set<const FunctionData*> found;
+  std::set<std::string> names;
+  for (const Func& f : funcs) {
+    found.insert(f.function().get());
+    names.insert(f.name());
+  }
+  const FuncGraph graph = collect_graph(functions_of(funcs));
+  const auto stands_inside = [&](const Directive& directive) {
+    const auto* compute = std::get_if<directive::ComputeAt>(&directive.op);
+    const auto* store = std::get_if<directive::StoreAt>(&directive.op);
+    return (compute != nullptr && names.count(compute->level.func) > 0) ||
+           (store != nullptr && names.count(store->level.func) > 0);
+  };
+  // Consumers first: a Func stands in loops of what reads it.
+  for (const auto& func : std::views::reverse(graph.funcs)) {
+    if (!std::ranges::any_of(func->definitions.front().directives, stands_inside)) continue;
+    found.insert(func.get());
+    names.insert(func->name);
+  }
+  return found;
+}
+}  // namespace
+
 Expr without_directives(const Expr& e, const std::vector<Func>& funcs) {
+  const std::set<const FunctionData*> bare = with_those_inside(funcs);
   FuncCopier copier([](const Expr&) { return std::nullopt; },
                     [&](const std::shared_ptr<FunctionData>& copy, const FunctionData& original) {
-                      const bool is_step = std::any_of(funcs.begin(), funcs.end(), [&](const Func& f) {
-                        return f.function().get() == &original;
-                      });
-                      if (is_step) clear_directives(*copy);
+                      if (bare.count(&original) > 0) clear_directives(*copy);
                     });
-  for (const Func& f : funcs) copier.require(f.function().get());
+  for (const FunctionData* func : bare) copier.require(func);
   return copier(e);
 }
 

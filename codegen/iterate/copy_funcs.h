@@ -50,7 +50,7 @@ void clear_directives(FunctionData& func);
 std::vector<Func> without_schedule(const std::vector<Func>& outputs,
                                    const FuncCopier::Finish& finish = {});
 
-/// `e` with `funcs` as they are without directives.
+/// `e` with `funcs`, and what is computed or stored in their loops, as they are without directives.
 Expr without_directives(const Expr& e, const std::vector<Func>& funcs);
 
 }  // namespace mica::iterate

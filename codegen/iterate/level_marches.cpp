@@ -8,6 +8,7 @@
 #include "codegen/analysis/bounds.h"
 #include "codegen/ir/kernel.h"
 #include "codegen/iterate/open_edges.h"
+#include "codegen/passes/funcs/repeated_work.h"
 #include "codegen/passes/loops/unroll_marches.h"
 #include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/march_taps.h"
@@ -108,6 +109,13 @@ constexpr std::int64_t kFewRows = 2;  // of a step of radius 1
 constexpr std::size_t kManyLevels = 6;
 constexpr int kPlanes = 64;  // that a block of a march of planes walks
 
+/// Is a thread's code of so many points a level, which a ring of so many rows or planes repeats, one
+/// that the assembler makes in some seconds?
+bool is_short_code(double effort, int levels, std::int64_t ring, int points) {
+  return effort * levels * static_cast<double>(passes::steps_in_code(ring)) * points <=
+         static_cast<double>(passes::kMostOperationsInCode);
+}
+
 /// Of rows, where the step says nothing: one warp a block, whose registers hold of each point and level
 /// as many values as there are `rows` between those that are read (sums that are not complete, or what
 /// was read before) and, of more than two, as many again. Vectors of 16 bytes were the fastest on an
@@ -118,10 +126,10 @@ constexpr int kPlanes = 64;  // that a block of a march of planes walks
 /// radius 3, and 0.77 at radius 4, where four take 0.28; of 16 bits at radius 3 0.45, where four take
 /// 0.27. Of 16 bits at radius 2 eight lanes took 0.31, four (by sums that are cut) 0.18. Fewer lanes,
 /// too, where a thread's registers do not hold beside the levels what it has `asked` for of fields, for
-/// each point; and where steps of so many `operations` a point would be written out to more than the
+/// each point; and where steps of such an `effort` a point would be written out to more than the
 /// assembler does in some seconds.
 std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked, std::int64_t rows,
-                                      std::int64_t operations, bool scatter) {
+                                      double effort, bool scatter) {
   constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostOfLevels = 128, kRowsPerLevel = 16,
                 kPointsPerLevel = 10, kFewestPerLevel = 8, kMostRows = 6, kMostNarrowRows = 4,
                 kMostWideLanes = 4;
@@ -141,10 +149,11 @@ std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked
   const int fewest = (kFewestPerLevel * levels + kWarp - 1) / kWarp;
   while (lanes >= 2 * fewest && (registers + asked) * lanes > ir::kMostRegisters) lanes /= 2;
   // The ring in which fields arrive is the deepest.
-  const std::int64_t written_out =
-      operations * levels * passes::steps_in_code(asked_ahead(tile) + rows + 1);
-  while (lanes > 1 && written_out * lanes > passes::kMostOperationsInCode) lanes /= 2;
-  if (written_out * lanes > passes::kMostOperationsInCode) return std::nullopt;
+  const auto is_short = [&](int points) {
+    return is_short_code(effort, levels, asked_ahead(tile) + rows + 1, points);
+  };
+  while (lanes > 1 && !is_short(lanes)) lanes /= 2;
+  if (!is_short(lanes)) return std::nullopt;
   Func scratch;
   const std::vector<Var> v = tile.last.args();
   scratch(v[0], v[1]) = 0;
@@ -192,6 +201,12 @@ std::optional<PlaneBlock> best_block(const Room& room, std::int64_t of_point, in
     }
   }
   return best;
+}
+
+/// Directives of Mica's own are said where the steps at once are.
+Marching said_at(Marching marching, const SourceLocation& where) {
+  for (Directive& directive : marching.loops) directive.where = where;
+  return marching;
 }
 
 RowTiles tiles_of(const std::vector<Directive>& loops, const Func& step) {
@@ -327,14 +342,14 @@ std::vector<Marching> marches_of_rows(const Iteration::State& state, const TimeL
   const Func step = joint_step(state, ReadFuncs::Inline).func;
   const std::int64_t rows = inputs_of(step).rows_between();
   const std::int64_t asked = registers_asked(state, tile, fields, rows);
-  const std::int64_t operations = arithmetic_in(collect_graph({step.function()}));
+  const double effort = passes::inlined_effort(collect_graph({step.function()}));
   // Sums that are cut are of few rows: of five (radius 2, f32, four steps) they took 0.24 ms a step,
   // what was read before in registers 0.12.
   const bool scatters_first = rows <= kFewRows;
   std::vector<Marching> marches;
   for (const bool scatter : {scatters_first, !scatters_first}) {
-    if (const auto marching = marching_rows(tile, asked, rows, operations, scatter))
-      marches.push_back(*marching);
+    if (const auto marching = marching_rows(tile, asked, rows, effort, scatter))
+      marches.push_back(said_at(*marching, state.tile_where));
   }
   return marches;
 }
@@ -370,6 +385,8 @@ std::vector<Marching> marches_of_planes(const Iteration::State& state, int level
     }
   }
   const std::int64_t planes = std::max<std::int64_t>(reach, 1);
+  const FuncGraph graph = collect_graph({step.function()});
+  const double effort = passes::inlined_effort(graph);
 
   std::vector<Marching> marches;
   const auto add = [&](const Room& room, double share, std::int64_t of_point, bool scatter) {
@@ -379,6 +396,7 @@ std::vector<Marching> marches_of_planes(const Iteration::State& state, int level
       const auto block = best_block({left * room.wide, left * room.narrow}, levels * of_point, bytes,
                                     reach * (levels - 1));
       if (!block || *block == before) continue;
+      if (!is_short_code(effort, levels, planes + 1, block->rows * block->lanes)) continue;
       before = *block;
       Func scratch;
       const std::vector<Var> v = step.args();
@@ -386,14 +404,15 @@ std::vector<Marching> marches_of_planes(const Iteration::State& state, int level
       scratch.gpu_tile(v[0], v[1], PlaneBlock::kWarp, block->warps).vectorize(v[0], block->lanes);
       scratch.unroll(v[1], block->rows).march(v[2], kPlanes, kFewestPlanes);
       if (scatter) scratch.scatter(v[2]);
-      marches.push_back({.loops = loops_of(scratch), .var = v[2].name(), .must_fit = true});
+      marches.push_back(
+          said_at({.loops = loops_of(scratch), .var = v[2].name(), .must_fit = true}, state.tile_where));
     }
   };
   const double share = edges ? kOfEdges : 1;
   // Sums that are cut need a register for each plane but one of those that they read.
   if (state.replacements.size() == 1) {
     double of_sums = share;
-    if (arithmetic_in(collect_graph({step.function()})) > kManyOperations) of_sums *= kOfManyOperations;
+    if (arithmetic_in(graph) > kManyOperations) of_sums *= kOfManyOperations;
     if (planes > kFewRows && levels > 2) of_sums *= kOfFarLevels;
     add(kOfSums, of_sums, of_value * planes + of_others, true);
   }

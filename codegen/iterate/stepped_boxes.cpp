@@ -218,29 +218,54 @@ std::vector<Ranges> StepReads::inside(std::vector<Ranges> boxes, const std::vect
   };
   const std::vector<Ranges> whole = boxes;
   // One end of one dimension moves until nothing sticks out there: each turn removes at least a plane.
+  // Of one Func, if that is enough; where several read as far, of those that do.
   const auto shrink = [&](const Need& need, std::size_t d, bool low_side, std::int64_t excess,
                           const std::pair<std::int64_t, std::int64_t>& limit) {
-    for (std::size_t o = 0; o < boxes.size(); ++o) {
-      if (fixed[o]) continue;
-      for (std::size_t turn = 0; turn < boxes[o].size(); ++turn) {
-        // The same dimension first, then the others; at the near end, then at the far one.
-        const std::size_t dim = (d + turn) % boxes[o].size();
+    const auto helps = [&](const std::vector<Ranges>& smaller) {
+      set_boxes(smaller);
+      const Excess left = excess_of(need.box[d], limit, symbols);
+      return (low_side ? left.low : left.high) < excess;
+    };
+    const auto cut_end = [&](Ranges& box, std::size_t dim, bool at_low) {
+      auto& [min, extent] = box[dim];
+      const std::int64_t cut = std::min(excess, extent);
+      if (at_low) min += cut;
+      extent -= cut;
+      return cut > 0 && extent > 0;
+    };
+    // The same dimension first, then the others; at the near end, then at the far one.
+    const auto at_ends = [&](std::size_t dimensions, const auto& accept) {
+      for (std::size_t turn = 0; turn < dimensions; ++turn) {
         for (const bool at_low : {low_side, !low_side}) {
-          std::vector<Ranges> smaller = boxes;
-          auto& [min, extent] = smaller[o][dim];
-          const std::int64_t cut = std::min(excess, extent);
-          if (at_low) min += cut;
-          extent -= cut;
-          if (cut == 0 || extent < 1) continue;
-          set_boxes(smaller);
-          const Excess left = excess_of(need.box[d], limit, symbols);
-          if ((low_side ? left.low : left.high) >= excess) continue;
-          boxes = std::move(smaller);
-          return true;
+          if (accept((d + turn) % dimensions, at_low)) return true;
         }
       }
+      return false;
+    };
+    for (std::size_t o = 0; o < boxes.size(); ++o) {
+      if (fixed[o]) continue;
+      const bool enough = at_ends(boxes[o].size(), [&](std::size_t dim, bool at_low) {
+        std::vector<Ranges> smaller = boxes;
+        if (!cut_end(smaller[o], dim, at_low) || !helps(smaller)) return false;
+        boxes = std::move(smaller);
+        return true;
+      });
+      if (enough) return true;
     }
-    return false;
+    return at_ends(boxes.front().size(), [&](std::size_t dim, bool at_low) {
+      std::vector<Ranges> smaller = boxes;
+      for (std::size_t o = 0; o < boxes.size(); ++o) {
+        if (!fixed[o] && dim < boxes[o].size() && !cut_end(smaller[o], dim, at_low)) return false;
+      }
+      if (!helps(smaller)) return false;
+      for (std::size_t o = 0; o < boxes.size(); ++o) {  // those that have no part in it stay
+        std::vector<Ranges> fewer = smaller;
+        fewer[o] = boxes[o];
+        if (helps(fewer)) smaller = std::move(fewer);
+      }
+      boxes = std::move(smaller);
+      return true;
+    });
   };
   for (bool changed = true; changed;) {
     changed = false;
@@ -264,7 +289,9 @@ std::vector<Ranges> StepReads::inside(std::vector<Ranges> boxes, const std::vect
                               name + " " + std::to_string(beyond) + " beyond " +
                               std::to_string(limit.first) + ".." +
                               std::to_string(limit.first + limit.second - 1) +
-                              "; give larger buffers, or read it through a boundary condition",
+                              (need.input != nullptr ? "" : ", over which that Func is computed") +
+                              "; give larger buffers, read it through a boundary condition, or say by "
+                              "over(func, box) what each Func computes",
                           at);
         }
       }

@@ -101,9 +101,18 @@ class DirectiveChecker {
                       source, to_string(d.memory)));
     }
     const FuncView* held = view_.find(d.source);
-    if (!held || (held->stage && held->stage != current_)) {
+    if (!held) {  // no copy was made: Funcs inside this one's loops read it, and it does not
+      const auto reader = std::ranges::find_if(view_.funcs(), [&](const FuncView& other) {
+        return &other != &f_ && other.place.level.func == f_.name() && other.reads_directly(d.source);
+      });
+      const std::string name = reader != view_.funcs().end() ? reader->name() : "the Func that reads it";
+      report(fmt::format("{} is read by {}, which is computed inside {}: write {}.stage({}, ...)",
+                         source, name, f_.name(), name, source));
+      return;
+    }
+    if (held->stage && held->stage != current_) {
       report(fmt::format("{} is staged already{}: remove one of the two", source,
-                         held ? line_of(held->stage->where) : ""));
+                         line_of(held->stage->where)));
       return;
     }
     if (has_blocks()) {

@@ -110,7 +110,8 @@ void LoopExpander::operator()(const directive::Reorder& d) {
   if (reduction_order(next) != reduction_order(dims())) {
     report(
         fmt::format("this changes the order of the reduction loops {} to {}, and with it the "
-                    "order of the sum: a schedule must not change results",
+                    "order of the sum: a schedule must not change results; updates such as f(i) += e of "
+                    "integers may have it with atomic()",
                     joined(reduction_order(dims())), joined(reduction_order(next))));
     return;
   }

@@ -181,9 +181,16 @@ TEST_F(LoweringErrors, StorageOutsideAllLoopsOfTwoFuncs) {
 }
 TEST_F(LoweringErrors, ABoxInABlockWhoseSizeIsNotConstant) {
   next.split(x, xo, xi, 32).reorder(xi, xo, y).gpu_blocks(y).gpu_threads(xi);
-  EXPECT_REFUSED_ON_GPU(next, b.compute_at(next, y), "inside a block, b needs indices",
-                        "of dimension 0 (x), whose number is not constant",
-                        "split x by a constant in its consumer, or compute_root b");
+  EXPECT_REFUSED_ON_GPU(
+      next, b.compute_at(next, y), "inside a block, b needs indices",
+      "of dimension 0 (x), whose number is not constant",
+      "split x by a constant in its consumer, or, where that clamps or repeats what it reads, "
+      "compute_root b");
+}
+TEST_F(LoweringErrors, StageOfWhatAFuncInsideReads) {
+  b.compute_at(next, "x.block");
+  EXPECT_REFUSED_ON_GPU(next, next.gpu_tile(x, y, 32, 8).stage(u, MemoryType::Shared),
+                        "u is read by b, which is computed inside next: write b.stage(u, ...)");
 }
 TEST_F(LoweringErrors, FixedMemoryForABoxWhoseSizeIsNotConstant) {
   b.compute_at(next, y);

@@ -9,6 +9,7 @@
 #include "codegen/iterate/field_buffers.h"
 #include "codegen/iterate/iteration.h"
 #include "fuzz/random_data.h"
+#include "tests/support/check_targets.h"
 #include "tests/support/compare.h"
 #include "tests/support/temporary_folder.h"
 
@@ -45,6 +46,43 @@ TEST(Iteration, CallbacksCountTheStepsBeforeAResumedRun) {
   fill_random(a, 1);
   drift.run({{u, a}}, 10, {.target = Target::host(), .first_step = 2});
   EXPECT_EQ(seen, (std::vector<std::int64_t>{4, 8, 12}));
+}
+
+// What u lacks beside its last point both of its readers must do without, and no one else.
+TEST(Iteration, SeveralFuncsThatReadOneFieldBesideThePoint) {
+  for (const Target& target : all_targets()) {
+    const ImageParam u(Float(64), 1, "u"), v(Float(64), 1, "v"), w(Float(64), 1, "w");
+    Func a("a"), b("b"), c("c");
+    a(x) = u(x) + u(x + 1);
+    b(x) = v(x) + a(x - 1) + u(x + 1);
+    c(x) = w(x) + 1.0;
+    Buffer<double> of_u(9), of_v(9), of_w(9);
+    for (Buffer<double>* field : {&of_u, &of_v, &of_w}) field->fill(1);
+    Iteration({{u, a}, {v, b}, {w, c}}).run({{u, of_u}, {v, of_v}, {w, of_w}}, 1, {.target = target});
+    for (int i = 0; i < 9; ++i) {
+      EXPECT_EQ(of_u(i), i < 8 ? 2 : 1) << i << " on " << to_string(target);
+      EXPECT_EQ(of_v(i), i > 0 && i < 8 ? 4 : 1) << i << " on " << to_string(target);
+      EXPECT_EQ(of_w(i), 2) << i << " on " << to_string(target);
+    }
+  }
+}
+TEST(Iteration, SeveralFuncsThatReadOneFuncOfTheStepBesideThePoint) {
+  const ImageParam u(Float(64), 2, "u"), v(Float(64), 2, "v"), w(Float(64), 2, "w");
+  Func a("a"), b("b"), c("c");
+  a(x, y) = u(x + 1, y);
+  b(x, y) = v(x, y) + a(x - 1, y + 1);
+  c(x, y) = w(x, y) + 2.0 * a(x - 1, y + 1);
+  Buffer<double> of_u(9, 7), of_v(9, 7), of_w(9, 7);
+  for (Buffer<double>* field : {&of_u, &of_v, &of_w}) field->fill(1);
+  Iteration({{u, a}, {v, b}, {w, c}})
+      .run({{u, of_u}, {v, of_v}, {w, of_w}}, 1, {.target = Target::host()});
+  for (int j = 0; j < 7; ++j) {
+    for (int i = 0; i < 9; ++i) {
+      const bool inside = i > 0 && j < 6;
+      EXPECT_EQ(of_v(i, j), inside ? 2 : 1) << i << ", " << j;
+      EXPECT_EQ(of_w(i, j), inside ? 3 : 1) << i << ", " << j;
+    }
+  }
 }
 
 // The new values of u may take v's memory; but what v holds beside the stepped box is there alone.

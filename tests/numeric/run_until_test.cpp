@@ -1,12 +1,14 @@
 // Conditions of Iteration::run_until, and runs that share what an Iteration has compiled.
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "codegen/iterate/iteration.h"
+#include "dsl/func/boundary.h"
 #include "dsl/func/rdom.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/compare.h"
@@ -15,6 +17,34 @@ namespace mica::test {
 namespace {
 
 const Var x("x");
+
+// A condition's Func reads the step, which has no loops there: nothing can stand in them.
+TEST(RunUntil, HelpersInTheLoopsOfAStepThatTheConditionReads) {
+  const Var y("y");
+  const auto steps_of = [&](const std::function<void(Func & edge, Func & inner, Func & next)>&
+                                schedule) {
+    const ImageParam p(Float(64), 2, "p");
+    Func edge = BoundaryConditions::repeat_edge(p), inner("inner"), next("next"), norm("norm");
+    inner(x, y) = edge(x - 1, y) + edge(x + 1, y) + edge(x, y - 1);
+    next(x, y) = 0.25 * (inner(x, y) + p(x, y));
+    const RDom r({{0, p.width()}, {0, p.height()}});
+    norm() = maximum(r, abs(next(r.x, r.y) - p(r.x, r.y)));
+    schedule(edge, inner, next);
+    Buffer<double> a(16, 16);
+    a.fill(0);
+    a(3, 3) = 1;
+    return Iteration({{p, next}}).run_until({{p, a}}, norm() < 1e-4, {.target = Target::host()}).steps;
+  };
+  const std::int64_t plain = steps_of([](Func&, Func&, Func&) {});
+  EXPECT_GT(plain, 10);
+  EXPECT_EQ(steps_of([&](Func& edge, Func&, Func& next) { edge.compute_at(next, y); }), plain);
+  EXPECT_EQ(steps_of([&](Func& edge, Func& inner, Func& next) {
+              inner.compute_at(next, y);
+              edge.compute_at(inner, x).store_at(next, y);
+              next.compute_root();
+            }),
+            plain);
+}
 
 TEST(RunUntil, ConditionsOfOneIterationAreToldApart) {
   for (const Target& target : all_targets()) {

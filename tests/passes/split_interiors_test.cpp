@@ -386,5 +386,23 @@ TEST_F(SplitInteriors, AreNotMadeInKernels) {
   EXPECT_EQ(text.find("inside"), std::string::npos);
 }
 
+// Each lane of a row whose points lie apart has loads of its own: loops are not written out for it.
+TEST_F(SplitInteriors, RowsWhosePointsLieApartGrowLittle) {
+  const RDom r({{-2, 5}, {-2, 5}});
+  const Func edge = BoundaryConditions::repeat_edge(u_);
+  f_(x, y) = 0.0F;
+  Expr change = 0.0F;
+  for (int i = -2; i <= 2; ++i) change = change + abs(edge(x + r.x + i, y + r.y) - edge(x + i, y));
+  f_(x, y) += change;
+  f_.update().vectorize(x, 8);
+  const auto size_of = [&](bool unit_stride) {
+    Variant variant;
+    variant.unit_stride = unit_stride;
+    variant.separate = true;
+    return to_string(lowered(f_, Backend::Host, "split_interiors", variant)).size();
+  };
+  EXPECT_LT(2 * size_of(false), size_of(true));
+}
+
 }  // namespace
 }  // namespace mica::test

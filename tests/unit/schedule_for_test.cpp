@@ -95,6 +95,21 @@ TEST(ScheduleFor, UpdatesAndReductions) {
       "y");
 }
 
+// What a row's points read is one value for all of them: they are vectors, though the domain walks along
+// a row of u.
+TEST(ScheduleFor, ReductionsWhoseRowsShareWhatTheyRead) {
+  const ImageParam u(Int(32), 2, "u");
+  const RDom r({{0, u.width()}});
+  Func shared("shared"), own("own");
+  shared(x, y) = 1 << 30;
+  shared(x, y) = min(shared(x, y), (x - r) * (x - r) + u(r, y) * u(r, y));
+  own(x) = 0;
+  own(x) += u(r, x);
+  EXPECT_NE(loops_of(shared, Target::host()).find("vectorized"), std::string::npos);
+  const std::string strided = loops_of(own, Target::host());
+  EXPECT_EQ(strided.substr(strided.rfind("produce")).find("vectorized x"), std::string::npos) << strided;
+}
+
 TEST(ScheduleFor, AHistogram) {
   expect_same_loops(
       [] {

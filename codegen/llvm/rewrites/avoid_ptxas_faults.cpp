@@ -155,14 +155,38 @@ Value* wide_extremum(llvm::Instruction& i) {
   });
 }
 
-/// A quotient or remainder of up to 16 bits in 32, which ptxas writes out.
+/// x / y of integers of up to 16 bits in i32, towards zero. (|x| + 0.5) / |y| is 0.5 / |y| at least from
+/// every integer. The reciprocal is wrong by an ulp at most (PTX ISA, rcp.approx), the product by a
+/// half: together by less than (|x| + 0.5) / |y| * 2^-22, which is less as long as |x| < 2^20.
+Value* narrow_quotient(Builder& b, Value* x, Value* y, bool is_signed) {
+  llvm::Type* type = b.getFloatTy();
+  Value* of = b.CreateSIToFP(x, type);
+  Value* half = llvm::ConstantFP::get(type, 0.5);
+  if (is_signed) half = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, half, of);
+  Value* reciprocal = call_asm(b, type, "rcp.approx.ftz.f32 \t$0, $1;", "=f,f",
+                               {b.CreateSIToFP(y, type)}, /*memory=*/false);
+  return b.CreateFPToSI(b.CreateFMul(b.CreateFAdd(of, half), reciprocal), x->getType());
+}
+
+/// A quotient or remainder of up to 16 bits in 32: by a constant, of which LLVM makes products, as one
+/// of integers.
 Value* wide_quotient(llvm::BinaryOperator& i) {
   Builder b(&i);
   const auto op = i.getOpcode();
   const bool is_signed = op == llvm::Instruction::SDiv || op == llvm::Instruction::SRem;
-  return by_lane(b, i.getType(), {i.getOperand(0), i.getOperand(1)}, [&](const std::vector<Value*>& x) {
+  const bool is_quotient = op == llvm::Instruction::SDiv || op == llvm::Instruction::UDiv;
+  return by_lane(b, i.getType(), {i.getOperand(0), i.getOperand(1)}, [&](const std::vector<Value*>& e) {
     const auto wide = [&](Value* v) { return b.CreateIntCast(v, b.getInt32Ty(), is_signed); };
-    return b.CreateTrunc(b.CreateBinOp(op, wide(x[0]), wide(x[1])), x[0]->getType());
+    Value* x = wide(e[0]);
+    Value* y = wide(e[1]);
+    Value* result = nullptr;
+    if (llvm::isa<llvm::Constant>(y)) {
+      result = b.CreateBinOp(op, x, y);
+    } else {
+      result = narrow_quotient(b, x, y, is_signed);
+      if (!is_quotient) result = b.CreateSub(x, b.CreateMul(result, y));
+    }
+    return b.CreateTrunc(result, e[0]->getType());
   });
 }
 

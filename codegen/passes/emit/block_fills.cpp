@@ -307,7 +307,9 @@ std::vector<std::int64_t> fixed_extents(const Program& program, const FunctionDa
                                func.name +
                                ", or compute it at the innermost thread loop, without store_in, "
                                "where each thread reads only points that no other one reads"
-                         : "split " + func.args[d] + " by a constant in its consumer, or compute_root " +
+                         : "split " + func.args[d] +
+                               " by a constant in its consumer, or, where that "
+                               "clamps or repeats what it reads, compute_root " +
                                func.name),
           program.placement.at(func.name).where);
     }

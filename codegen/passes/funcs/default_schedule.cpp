@@ -154,8 +154,8 @@ void schedule_planes(Definition& definition, int lanes) {
   add(definition, directive::MarkLoop{task, LoopKind::Parallel});
 }
 
-/// Does the domain, and no row of the Func, run along the rows of what an update reads in the domain?
-/// Vectors of points would then stride through memory: f(y) += u(r, y) * v(y).
+/// Does the domain, and no row of the Func, run along the rows of what an update reads in the domain and
+/// for each point of a row? Vectors of points would then stride through memory: f(y) += u(r, y) * v(y).
 bool sums_rows(const Definition& definition, const std::string& row) {
   bool along = false, across = false;
   const std::vector<std::string> domain = domain_of(definition);
@@ -166,7 +166,9 @@ bool sums_rows(const Definition& definition, const std::string& row) {
   analysis::for_each_access(definition, [&](const Access& access) {
     if (access.is_self || access.args.empty()) return;
     if (!uses_var(access.args.front(), row)) {
-      along = along || in_domain(access.args.front());
+      const bool strides = std::any_of(access.args.begin() + 1, access.args.end(),
+                                       [&](const Expr& index) { return uses_var(index, row); });
+      along = along || (strides && in_domain(access.args.front()));
     } else {
       across = across || std::any_of(access.args.begin(), access.args.end(), in_domain);
     }

@@ -1,8 +1,10 @@
 #include "codegen/passes/funcs/repeated_work.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "codegen/analysis/bounds.h"
 #include "codegen/analysis/equal_nodes.h"
@@ -55,6 +57,48 @@ double effort_of_point(const Definition& definition) {
     if (!e.type().is_index() && !e.type().is_bool()) effort += e.as<Cast>() ? 1 : effort_of(e);
   });
   return effort;
+}
+
+namespace {
+
+/// A Func, and the arguments of a read of it.
+using Point = std::pair<const FunctionData*, std::vector<const ExprNode*>>;
+
+/// The points of other Funcs that one of this reads, each once whichever of its values are read.
+std::set<Point> points_read_by(const FunctionData& func, analysis::EqualNodes& equal_nodes) {
+  std::set<Point> points;
+  for (const Definition& definition : func.definitions) {
+    visit_nodes(equal_nodes.whole(definition.values), [&](const Expr& e) {
+      const auto* access = e.as<Access>();
+      if (access == nullptr || access->is_self || access->function == nullptr) return;
+      Point point{access->function.get(), {}};
+      for (const Expr& index : access->args) point.second.push_back(index.ptr().get());
+      points.insert(std::move(point));
+    });
+  }
+  return points;
+}
+
+}  // namespace
+
+double inlined_effort(const FuncGraph& graph) {
+  std::map<const FunctionData*, double> inlined;
+  double all = 0;
+  for (const auto& func : graph.funcs) {  // producers first
+    double effort = 0;
+    for (const Definition& definition : func->definitions) effort += effort_of_point(definition);
+    analysis::EqualNodes equal_nodes;
+    for (const auto& [read, at] : points_read_by(*func, equal_nodes)) {
+      const auto producer = inlined.find(read);
+      if (producer != inlined.end()) effort += producer->second;
+    }
+    if (graph.is_output(func.get())) {
+      all += effort;
+    } else {
+      inlined.emplace(func.get(), effort);
+    }
+  }
+  return all;
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/program.h"
+#include "dsl/pipeline/func_graph.h"
 
 namespace mica::passes {
 
@@ -25,6 +26,9 @@ double effort_of(const Expr& node);
 /// Of a point, in additions' time; coordinates and where they lie take none. What Funcs that are
 /// computed inline have in common is computed once.
 double effort_of_point(const Definition& definition);
+/// Of one point of the graph's outputs, where all other Funcs are computed at each point that is read of
+/// them: a chain of n Funcs that each read two points of the one before is 2^n points of the first.
+double inlined_effort(const FuncGraph& graph);
 
 /// The arguments of one definition's reads of a Func, in the definition's variables.
 using Arguments = std::vector<const std::vector<Expr>*>;

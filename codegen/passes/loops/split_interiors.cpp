@@ -28,7 +28,9 @@ using analysis::Ranges;
 
 constexpr std::int64_t kFewIterations = 64;
 constexpr std::size_t kMostCopies = 15;
-constexpr std::size_t kMostFusedCopies = 7;   // a half, which is what is left of whole planes, has few
+constexpr std::size_t kMostFusedCopies = 7;  // a half, which is what is left of whole planes, has few
+constexpr std::size_t kNodesByLane =
+    4;  // Where lanes have code of their own, a node is as much as four.
 constexpr std::size_t kLargestMoved = 4'000;  // nodes of a body that has a copy for a row's last vector
 
 /// Does a loop or a name in `body` stand for a part of `e`?
@@ -92,9 +94,9 @@ std::optional<Fused> fused_of(const ir::For& loop) {
 class Splitter {
  public:
   /// `size`: of the nest. `fewest_copies`: only innermost loops are split, into three parts of which two
-  /// share their code. `separate`: no output is the memory of an input. `checked`: as of line_of.
-  Splitter(std::size_t size, bool fewest_copies, bool separate, bool checked)
-      : size_(size), fewest_copies_(fewest_copies), separate_(separate), checked_(checked) {}
+  /// share their code. `separate`: no output is the memory of an input. `by_lane`: as of line_of.
+  Splitter(std::size_t size, bool fewest_copies, bool separate, bool by_lane)
+      : size_(size), fewest_copies_(fewest_copies), separate_(separate), by_lane_(by_lane) {}
 
   ir::Stmt run(const ir::Stmt& s) {
     const auto* loop = s.as<ir::For>();
@@ -147,7 +149,7 @@ class Splitter {
     const bool shared_edges = beside_ || !has_room_for(4, loop.body);
     analysis::push_loop(ranges_, loop.name, loop.min, loop.extent);
     auto line = separate_ ? line_of(row, points, simplify(tail.min + tail.extent), shared_edges,
-                                    checked_, ranges_)
+                                    by_lane_, ranges_)
                           : std::nullopt;
     ranges_.pop();
     if (!line || (line->inequalities.empty() && size_of(loop.body) > kLargestMoved)) {
@@ -305,7 +307,7 @@ class Splitter {
     const ir::For lanes = with_lanes_around(loop);
     const bool shared_edges = beside_ || tight || tiles_.count(loop.name) > 0;
     auto line =
-        separate_ ? line_of(lanes, {}, simplify(loop.min + loop.extent), shared_edges, checked_, ranges_)
+        separate_ ? line_of(lanes, {}, simplify(loop.min + loop.extent), shared_edges, by_lane_, ranges_)
                   : std::nullopt;
     const std::size_t copies = line                        ? copies_of(*line)
                                : innermost && shared_edges ? 3
@@ -383,7 +385,7 @@ class Splitter {
 
   Ranges ranges_;
   std::size_t size_;
-  bool fewest_copies_, separate_, checked_;
+  bool fewest_copies_, separate_, by_lane_;
   std::int64_t few_ = kFewIterations;  // loops over no more points stay whole
   bool beside_ = false;                // the interior of an outer loop
   std::set<std::string> tiles_;        // the loops inside of tiles that have an interior
@@ -415,10 +417,11 @@ void split_interiors(Program& program) {
       nest.body = simplify(spread);
       if (!nest.body.defined()) continue;  // over no points
     }
-    const std::size_t size = size_of(nest.body);
-    nest.body = Splitter(size, !has_room(nest.body, size), program.options.variant.separate,
-                         program.options.target.backend == Backend::HostChecked)
-                    .run(nest.body);
+    const LowerOptions& options = program.options;
+    const bool by_lane = options.target.backend == Backend::HostChecked || !options.variant.unit_stride;
+    const std::size_t size = size_of(nest.body) * (by_lane ? kNodesByLane : 1);
+    nest.body =
+        Splitter(size, !has_room(nest.body, size), options.variant.separate, by_lane).run(nest.body);
   }
 }
 

@@ -22,7 +22,7 @@ using analysis::Linear;
 using analysis::Ranges;
 
 constexpr std::int64_t kMostWrittenOut = 200;  // points of a reduction's box, in all rows
-constexpr std::int64_t kCheckedLanes = 8;      // Checks of each lane are as much code as so many.
+constexpr std::int64_t kOwnLanes = 16;  // What each lane does by itself is as much code as so many.
 constexpr std::int64_t kMostNodesWrittenOut = 14'000;  // of 16 lanes; each is asked for its taps
 
 /// Does every expression of the statement depend on width*x + lane only?
@@ -305,7 +305,7 @@ Expr points_of_row(const ir::For& loop, const ir::For& tail) {
 }
 
 std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr& stop, bool shared_edges,
-                            bool checked, Ranges& ranges) {
+                            bool by_lane, Ranges& ranges) {
   const auto* vector = loop.body.as<ir::For>();
   if (loop.kind != LoopKind::Serial || !vector || vector->kind != LoopKind::Vectorized ||
       !is_const(loop.min, 0) || !is_const(vector->min, 0) || !is_plain(vector->body)) {
@@ -341,7 +341,7 @@ std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr&
     const Expr all = points.defined() ? points : simplify(stop * vector->extent);
     analysis::push_loop(ranges, line.point, Expr(0), all);
     const ir::Stmt point =
-        written_out(from_point(line, loop, vector->body), line.width * (checked ? kCheckedLanes : 1));
+        written_out(from_point(line, loop, vector->body), line.width * (by_lane ? kOwnLanes : 1));
     const auto edge_at = [&](RowEnds ends) {
       return point.defined() ? find_edge_lanes(point, line.point, line.lane, line.width, ranges, ends)
                              : std::nullopt;

@@ -43,10 +43,10 @@ ir::For with_lanes_around(const ir::For& loop);
 Expr points_of_row(const ir::For& loop, const ir::For& tail);
 /// The line of a loop over vectors, of so many points and vectors; `points` is undefined where nothing
 /// is left behind whole ones. Nothing where vectors must not be moved, or need not; those that read what
-/// they store are not moved, but choose their taps. `checked`: each access is checked, which is much
-/// code.
+/// they store are not moved, but choose their taps. `by_lane`: each lane's access is code of its own, as
+/// it is checked, or points of a row are not beside each other in memory.
 std::optional<Line> line_of(const ir::For& loop, const Expr& points, const Expr& stop, bool shared_edges,
-                            bool checked, analysis::Ranges& ranges);
+                            bool by_lane, analysis::Ranges& ranges);
 /// Vectors inside; beside them, vectors whose taps that stick out are chosen lane by lane, or a vector
 /// that is moved until it is inside; what is left, point by point.
 ir::Stmt split_line(const ir::For& loop, const Line& line);

@@ -135,7 +135,8 @@ void count_threads(const LoopVars& vars, const FunctionData& func, std::size_t i
     if (!extent) {
       throw UserError("the thread loop " + loop.dim + " of " + func.name + " has extent " +
                           to_string(loop.extent) +
-                          ", which is not constant; make it with gpu_tile or split",
+                          ", which is not constant; make it with gpu_tile or split, or, where " +
+                          func.name + " is computed inside a block, compute_root " + func.name,
                       func.definitions[index].where);
     }
     internal_check(axis < 3, "at most three thread loops");
