@@ -1,6 +1,7 @@
 #include "codegen/iterate/stepped_boxes.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "codegen/analysis/bounds.h"
@@ -131,6 +132,56 @@ bool has_remainders(const FunctionData& func) {
   return found;
 }
 
+/// Boxes of a step's outputs, of which an end of one dimension is moved by `excess` points: of one
+/// output, if that is enough; where several read as far, of those that do.
+class EndCuts {
+ public:
+  EndCuts(std::vector<Ranges>& boxes, const std::vector<bool>& fixed, std::int64_t excess)
+      : boxes_(boxes), fixed_(fixed), excess_(excess) {}
+
+  /// Tries dimension `d` first, then the others; of each the near end, then the far one, until `helps`
+  /// takes the boxes. False: it takes none.
+  bool cut(std::size_t d, bool low_side, FunctionRef<bool(const std::vector<Ranges>&)> helps) {
+    for (std::size_t o = 0; o < boxes_.size(); ++o) {
+      if (cut({o}, d, low_side, helps)) return true;
+    }
+    std::vector<std::size_t> all(boxes_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return cut(all, d, low_side, helps);
+  }
+
+ private:
+  bool cut(const std::vector<std::size_t>& outputs, std::size_t d, bool low_side,
+           FunctionRef<bool(const std::vector<Ranges>&)> helps) {
+    const std::size_t dimensions = boxes_[outputs.front()].size();
+    for (std::size_t turn = 0; turn < dimensions; ++turn) {
+      for (const bool at_low : {low_side, !low_side}) {
+        std::vector<Ranges> smaller = boxes_;
+        for (const std::size_t o : outputs) move(smaller[o], o, (d + turn) % dimensions, at_low);
+        if (smaller == boxes_ || !helps(smaller)) continue;
+        for (const std::size_t o : outputs) {  // those that have no part in it stay
+          if (outputs.size() == 1) break;
+          std::vector<Ranges> fewer = smaller;
+          fewer[o] = boxes_[o];
+          if (helps(fewer)) smaller = std::move(fewer);
+        }
+        boxes_ = std::move(smaller);
+        return true;
+      }
+    }
+    return false;
+  }
+  void move(Ranges& box, std::size_t output, std::size_t dim, bool at_low) const {
+    if (fixed_[output] || dim >= box.size() || box[dim].second <= excess_) return;
+    if (at_low) box[dim].first += excess_;
+    box[dim].second -= excess_;
+  }
+
+  std::vector<Ranges>& boxes_;
+  const std::vector<bool>& fixed_;
+  std::int64_t excess_;
+};
+
 }  // namespace
 
 struct StepReads::Parts {
@@ -217,54 +268,12 @@ std::vector<Ranges> StepReads::inside(std::vector<Ranges> boxes, const std::vect
     for (std::size_t o = 0; o < of.size(); ++o) set_box(symbols, parts_->outputs[o], of[o]);
   };
   const std::vector<Ranges> whole = boxes;
-  // One end of one dimension moves until nothing sticks out there: each turn removes at least a plane.
-  // Of one Func, if that is enough; where several read as far, of those that do.
   const auto shrink = [&](const Need& need, std::size_t d, bool low_side, std::int64_t excess,
                           const std::pair<std::int64_t, std::int64_t>& limit) {
-    const auto helps = [&](const std::vector<Ranges>& smaller) {
+    return EndCuts{boxes, fixed, excess}.cut(d, low_side, [&](const std::vector<Ranges>& smaller) {
       set_boxes(smaller);
       const Excess left = excess_of(need.box[d], limit, symbols);
       return (low_side ? left.low : left.high) < excess;
-    };
-    const auto cut_end = [&](Ranges& box, std::size_t dim, bool at_low) {
-      auto& [min, extent] = box[dim];
-      const std::int64_t cut = std::min(excess, extent);
-      if (at_low) min += cut;
-      extent -= cut;
-      return cut > 0 && extent > 0;
-    };
-    // The same dimension first, then the others; at the near end, then at the far one.
-    const auto at_ends = [&](std::size_t dimensions, const auto& accept) {
-      for (std::size_t turn = 0; turn < dimensions; ++turn) {
-        for (const bool at_low : {low_side, !low_side}) {
-          if (accept((d + turn) % dimensions, at_low)) return true;
-        }
-      }
-      return false;
-    };
-    for (std::size_t o = 0; o < boxes.size(); ++o) {
-      if (fixed[o]) continue;
-      const bool enough = at_ends(boxes[o].size(), [&](std::size_t dim, bool at_low) {
-        std::vector<Ranges> smaller = boxes;
-        if (!cut_end(smaller[o], dim, at_low) || !helps(smaller)) return false;
-        boxes = std::move(smaller);
-        return true;
-      });
-      if (enough) return true;
-    }
-    return at_ends(boxes.front().size(), [&](std::size_t dim, bool at_low) {
-      std::vector<Ranges> smaller = boxes;
-      for (std::size_t o = 0; o < boxes.size(); ++o) {
-        if (!fixed[o] && dim < boxes[o].size() && !cut_end(smaller[o], dim, at_low)) return false;
-      }
-      if (!helps(smaller)) return false;
-      for (std::size_t o = 0; o < boxes.size(); ++o) {  // those that have no part in it stay
-        std::vector<Ranges> fewer = smaller;
-        fewer[o] = boxes[o];
-        if (helps(fewer)) smaller = std::move(fewer);
-      }
-      boxes = std::move(smaller);
-      return true;
     });
   };
   for (bool changed = true; changed;) {
