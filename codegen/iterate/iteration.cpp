@@ -9,6 +9,7 @@
 #include "codegen/iterate/in_place_step.h"
 #include "codegen/iterate/iteration_state.h"
 #include "codegen/iterate/joint_step.h"
+#include "codegen/iterate/open_edges.h"
 #include "codegen/iterate/step_reach.h"
 #include "dsl/expr/names.h"
 #include "dsl/pipeline/func_graph.h"
@@ -219,6 +220,15 @@ Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)
   for (const Replacement& r : s.replacements) fields.push_back(r.field.data());
   const iterate::JointStep joint = iterate::joint_step(s, iterate::ReadFuncs::Inline);
   if (joint.why.empty()) s.periods = iterate::periods_of(joint.func, fields);
+  if (joint.why.empty() && !s.periods.any()) {
+    // Where other dimensions have edges, one sees it when those are opened.
+    if (const auto opened = iterate::open_edges(joint.func)) {
+      const std::vector<Var> args = joint.func.args();
+      Func inside(joint.func.name());
+      inside(std::vector<Expr>(args.begin(), args.end())) = Tuple(opened->values);
+      s.periods = iterate::periods_of(inside, fields);
+    }
+  }
   for (const Replacement& r : s.replacements) {
     const bool is_source = std::any_of(
         s.replacements.begin(), s.replacements.end(),

@@ -12,6 +12,7 @@
 #include "codegen/iterate/bent_reads.h"
 #include "codegen/iterate/iteration_state.h"
 #include "codegen/passes/funcs/inline_funcs.h"
+#include "codegen/passes/funcs/repeated_work.h"
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/match.h"
 #include "dsl/expr/names.h"
@@ -73,20 +74,24 @@ class Opener {
     bool bends = false, prints = false;
     for (const Definition& definition : func.definitions) {
       analysis::for_each_access(definition, [&](const Access& access) {
-        bends = bends || bending_.count(access.function.get()) > 0;
-        for (std::size_t d = 0; access.image != nullptr && d < access.args.size(); ++d) {
-          bends = bends || bent_of(access.args[d]).has_value();
-        }
+        bends = bends || bending_.count(access.function.get()) > 0 || is_bent(access);
       });
       visit_nodes(definition.values,
                   [&](const Expr& e) { prints = prints || e.as<Print>() != nullptr; });
       depth_ += 2 * depth_of(definition.values);
     }
-    if (!bends) return;
-    bending_.insert(&func);
     const bool is_inline = func.definitions.size() == 1 && !func.definitions.front().recurrence &&
                            compute_place(func, false).kind == ComputePlace::Kind::Inline;
+    if (is_inline && !prints && passes::only_moves(func)) moving_.insert(&func);
+    if (!bends) return;
+    bending_.insert(&func);
     opens_ = opens_ && !prints && (&func == &step_ || is_inline);
+  }
+
+  /// A read of an input, or of what only moves it, as another boundary condition does.
+  [[nodiscard]] bool is_bent(const Access& access) const {
+    if (access.image == nullptr && moving_.count(access.function.get()) == 0) return false;
+    return std::ranges::any_of(access.args, [](const Expr& index) { return bent_of(index).has_value(); });
   }
 
   /// `func` with the order of sums that follows from reads as it has them.
@@ -107,7 +112,9 @@ class Opener {
       Expr changed = map_children(e, [&](const Expr& child) { return rewritten(child); });
       const auto* access = changed.as<Access>();
       if (access == nullptr || !opens_) return changed;
-      if (bending_.count(access->function.get()) > 0 && !access->is_self) {
+      const bool is_inside =
+          bending_.count(access->function.get()) > 0 || (access->image == nullptr && is_bent(*access));
+      if (is_inside && !access->is_self) {
         if (++inlined_ > kMostReads) opens_ = false;
         return rewritten(passes::inlined(fixed(*access->function), *access));
       }
@@ -212,6 +219,7 @@ class Opener {
   const FunctionData& step_;
   std::set<const FunctionData*>
       bending_;  ///< with reads that are bent, in them or in what is inline there
+  std::set<const FunctionData*> moving_;  ///< inline, and computing nothing
   bool opens_ = true;
   std::vector<Expr> inside_;  ///< what is known of the read at hand
   std::size_t reads_ = 0, inlined_ = 0;

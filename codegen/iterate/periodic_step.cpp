@@ -32,7 +32,7 @@ class Reader {
       if (!look_at(**f)) return none();
     }
     for (std::size_t d = 0; d < dims_; ++d) {
-      // What is read beside a point as it is has no values a period away.
+      // What is read beside a point as it is has no values a period away, and a coordinate has another.
       if (plain_[d]) periods_.repeats[d] = false;
     }
     return periods_;
@@ -47,8 +47,8 @@ class Reader {
     if (around.empty()) return true;  // read by what is not computed
     for (const Expr& value : f.definitions.front().values) {
       const Expr alone = made_with_stack_for(depth_of({value}), [&] { return without_reads(value); });
-      for (const std::string& arg : f.args) {
-        if (uses_var(alone, arg)) return false;
+      for (std::size_t d = 0; d < dims_; ++d) {
+        if (uses_var(alone, f.args[d])) plain_[d] = true;
       }
       bool known = true;
       walk(value, [&](const Expr& e) {
@@ -91,7 +91,7 @@ class Reader {
   const Images& fields_;
   std::size_t dims_;
   Periods periods_;
-  std::vector<bool> plain_;  ///< read beside the point as it is
+  std::vector<bool> plain_;  ///< read beside the point as it is, or values depend on it
   std::map<const FunctionData*, std::vector<std::int64_t>> around_;
   RewriteMemo alone_;
 };

@@ -76,6 +76,44 @@ TEST(TimeTilePeriods, OfTwoDimensionsWithoutASchedule) {
   }
 }
 
+// A channel: it repeats along one dimension and has edges along the other, whichever is said first.
+TEST(TimeTilePeriods, BesideOtherBoundaryConditions) {
+  using namespace BoundaryConditions;
+  const std::vector<std::function<Func(const ImageParam&)>> channels{
+      [](const auto& u) { return repeat_edge(repeat_image(u, {{x}}), {{y}}); },
+      [](const auto& u) { return repeat_image(mirror_image(u, {{y}}), {{x}}); },
+      [](const auto& u) { return mirror_interior(repeat_image(u, {{y}}), {{x}}); },
+      [](const auto& u) { return repeat_image(repeat_edge(u, {{x}}), {{y}}); }};
+  for (const Target& target : all_targets()) {
+    for (const auto& channel : channels) {
+      const ImageParam u(Float(32), 2, "u"), v(Float(32), 2, "v");
+      const Func of_u = channel(u), of_v = channel(v);
+      Func next("next"), other("other");
+      next(x, y) = 0.4F * of_u(x, y) + 0.25F * of_u(x - 1, y) + 0.1F * of_u(x + 1, y) +
+                   0.2F * of_u(x, y - 1) + 0.05F * of_u(x, y + 1) * of_v(x, y);
+      other(x, y) = v(x, y) + 0.125F * (of_v(x - 1, y) - of_v(x, y + 1)) * u(x, y);
+      Iteration plain({{u, next}, {v, other}}), tiled({{u, next}, {v, other}});
+      for (const Box& box : {Box{{-7, 130}, {3, 21}}, Box{{0, 5}, {0, 4}}}) {
+        expect_one_kernel(plain, tiled, {u, v}, {}, box, 3, {3, 7}, target);
+      }
+    }
+  }
+}
+TEST(TimeTilePeriods, BesideOtherBoundaryConditionsInThreeDimensions) {
+  using namespace BoundaryConditions;
+  for (const Target& target : all_targets()) {
+    for (const bool along_rows : {true, false}) {
+      const ImageParam u(Float(32), 3, "u");
+      const Func channel = along_rows ? repeat_edge(repeat_image(u, {{x}, {y}}), {{z}})
+                                      : repeat_image(mirror_image(u, {{x}, {y}}), {{z}});
+      Func next("next");
+      next(x, y, z) = 0.4F * u(x, y, z) + 0.1F * star(channel);
+      Iteration plain({{u, next}}), tiled({{u, next}});
+      expect_one_kernel(plain, tiled, {u}, {}, {{2, 70}, {0, 9}, {0, 13}}, 2, {2, 5}, target);
+    }
+  }
+}
+
 // Along the others the step keeps a rim, whose points are chosen.
 TEST(TimeTilePeriods, OfSomeDimensions) {
   for (const Target& target : all_targets()) {
