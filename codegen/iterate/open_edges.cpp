@@ -91,7 +91,8 @@ class Opener {
   /// A read of an input, or of what only moves it, as another boundary condition does.
   [[nodiscard]] bool is_bent(const Access& access) const {
     if (access.image == nullptr && moving_.count(access.function.get()) == 0) return false;
-    return std::ranges::any_of(access.args, [](const Expr& index) { return bent_of(index).has_value(); });
+    return std::ranges::any_of(access.args,
+                               [](const Expr& index) { return bent_of(index).has_value(); });
   }
 
   /// `func` with the order of sums that follows from reads as it has them.
