@@ -220,7 +220,7 @@ Iteration::Iteration(std::vector<Replacement> replacements, CallSite at)
   for (const Replacement& r : s.replacements) fields.push_back(r.field.data());
   const iterate::JointStep joint = iterate::joint_step(s, iterate::ReadFuncs::Inline);
   if (joint.why.empty()) s.periods = iterate::periods_of(joint.func, fields);
-  if (joint.why.empty() && !s.periods.any()) {
+  if (joint.why.empty() && !s.periods.any() && s.reads->at_remainders()) {
     // Where other dimensions have edges, one sees it when those are opened.
     if (const auto opened = iterate::open_edges(joint.func)) {
       const std::vector<Var> args = joint.func.args();

@@ -159,8 +159,8 @@ class EndCuts {
         std::vector<Ranges> smaller = boxes_;
         for (const std::size_t o : outputs) move(smaller[o], o, (d + turn) % dimensions, at_low);
         if (smaller == boxes_ || !helps(smaller)) continue;
-        for (const std::size_t o : outputs) {  // those that have no part in it stay
-          if (outputs.size() == 1) break;
+        for (std::size_t i = 0; outputs.size() > 1 && i < outputs.size(); ++i) {
+          const std::size_t o = outputs[i];  // which stays if it has no part in it
           std::vector<Ranges> fewer = smaller;
           fewer[o] = boxes_[o];
           if (helps(fewer)) smaller = std::move(fewer);

@@ -28,9 +28,8 @@ using analysis::Ranges;
 
 constexpr std::int64_t kFewIterations = 64;
 constexpr std::size_t kMostCopies = 15;
-constexpr std::size_t kMostFusedCopies = 7;  // a half, which is what is left of whole planes, has few
-constexpr std::size_t kNodesByLane =
-    4;  // Where lanes have code of their own, a node is as much as four.
+constexpr std::size_t kMostFusedCopies = 7;   // a half, which is what is left of whole planes, has few
+constexpr std::size_t kNodesByLane = 4;       // that one is as much as where lanes have their own code
 constexpr std::size_t kLargestMoved = 4'000;  // nodes of a body that has a copy for a row's last vector
 
 /// Does a loop or a name in `body` stand for a part of `e`?
