@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -213,6 +214,9 @@ Outcome run_case(const FuzzCase& drawn) {
     return outcome;
   } catch (const UserError& e) {
     return {Verdict::Refused, e.what()};
+  } catch (const DeviceError& e) {
+    // A bound that was drawn may be of more points than the machine has memory for.
+    return {e.code() == ENOMEM ? Verdict::Refused : Verdict::Failed, e.what()};
   } catch (const std::exception& e) {
     return {Verdict::Failed, e.what()};
   }

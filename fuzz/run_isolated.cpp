@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include <execinfo.h>
 #include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -45,10 +46,19 @@ void poison_new_memory(std::uint64_t seed) {
 #endif
 }
 
+/// Of a case that does not end: where its thread is.
+void print_where(int /*signal*/) {
+  std::array<void*, 64> calls{};
+  backtrace_symbols_fd(calls.data(), backtrace(calls.data(), calls.size()), STDERR_FILENO);
+}
+
 [[noreturn]] void run_as_child(const std::vector<FuzzCase>& cases, std::size_t first, int fd,
                                const RunCase& run) {
   // Who is killed does not leave a case behind that computes for ever.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::array<void*, 1> first_call{};
+  (void)backtrace(first_call.data(), 1);  // loads what a handler must not
+  (void)std::signal(SIGUSR1, print_where);
   for (std::size_t i = first; i < cases.size(); ++i) {
     poison_new_memory(cases[i].seed);
     const Outcome outcome = run(cases[i]);
@@ -140,7 +150,12 @@ class Child {
     return true;
   }
   Outcome lost() {
-    if (!late_.empty()) return {Verdict::Hung, late_};
+    if (!late_.empty()) {
+      constexpr int kToPrint = 500'000;  // microseconds
+      kill(pid_, SIGUSR1);
+      usleep(kToPrint);
+      return {Verdict::Hung, late_};
+    }
     const int status = ended();
     return {Verdict::Crashed, WIFSIGNALED(status)
                                   ? "signal " + std::to_string(WTERMSIG(status))

@@ -217,6 +217,28 @@ TEST(EdgeBlocksOfTiles, ThatLoopsRoundUpAreTested) {
   }
 }
 
+// A Func computed before the march is computed for a whole chunk, of which the last has fewer planes:
+// those before the first that is needed are none of the input's.
+TEST(EdgeBlocks, OfChunksThatWalkAnInputBackwards) {
+  for (const bool staged : {true, false}) {
+    const std::vector<Var> v = grid_vars(2);
+    const ImageParam u(Float(32), 2, "u");
+    Func back("back"), f("f");
+    back(v[0], v[1]) = u(v[0], -v[1]) + 1.0F;
+    f(v[0], v[1]) = back(v[0], v[1]);
+    TestPipeline p{"backwards", {back, f}, {f}, {u}};
+    const Box box{{0, 9}, {0, 11}};
+    const auto keep = p.bind(box, 5, Contents::Ordinary, Layout::Dense);
+    const auto expected = expected_values(p.outputs, box);
+    if (staged) back.stage(u, MemoryType::Shared);
+    back.compute_at(f, "x.block");
+    f.gpu_tile("x", 4).march("y", 9);
+    for (const Target& target : all_targets()) {
+      EXPECT_TRUE(run_matches(expected, p.outputs, box, target, Layout::Dense));
+    }
+  }
+}
+
 // What a kernel itself stores is read for the thread's own points only.
 TEST(EdgeBlocksOfUpdates, ReadTheirOwnFuncAtTheirOwnPoints) {
   for (const int vec : {1, 4}) {

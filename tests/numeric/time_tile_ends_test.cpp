@@ -12,6 +12,7 @@
 #include "fuzz/random_data.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/compare.h"
+#include "tests/support/same_steps.h"
 
 namespace mica::test {
 namespace {
@@ -206,6 +207,21 @@ TEST(TimeTileEnds, OfACoefficientThatIsReadFurtherThanTheField) {
       return Case{{u}, next, {{u, next}}, wide, {{c, speed}}};
     };
     expect_steps(step, Float(32), {{0, 128}, {0, 24}, {0, 12}}, 1, 2, 4);
+  }
+}
+
+// A split that does not divide: threads walk points that no block holds, and stages hold none of them.
+TEST(TimeTileEnds, OfThreadsThatWalkMoreThanABlock) {
+  for (const Target& target : gpu_targets()) {
+    const ImageParam u(Int(32), 3, "u");
+    Func next("next");
+    next(x, y, z) = u(x, y, z - 2) + u(x, y, z);
+    next.gpu_tile(x, y, 7, 3).march(z).vectorize("x.thread", 16, TailStrategy::GuardWithIf);
+    Iteration plain({{u, next}}), tiled({{u, next}});
+    testing::internal::CaptureStderr();
+    expect_same(plain, tiled, {u}, {}, {{0, 20}, {0, 7}, {0, 9}}, 2, {2, 5}, target);
+    const std::string notes = testing::internal::GetCapturedStderr();
+    EXPECT_NE(notes.find("walk more points along x than a block has"), std::string::npos) << notes;
   }
 }
 

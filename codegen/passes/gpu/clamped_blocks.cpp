@@ -390,6 +390,17 @@ class Clamp {
   RewriteMemo done_;
 };
 
+/// Is it computed in a block of `func` before its march, for a whole chunk?
+bool holds_chunks(const Placement& placement, const FunctionData& func, const planning::LoopVars& vars) {
+  if (placement.compute.func != func.name) return false;
+  bool is_outside = false;
+  for (const auto& loop : vars.loops()) {  // innermost first
+    if (is_outside && loop.dim == placement.compute.var) return true;
+    is_outside = is_outside || loop.kind == LoopKind::March;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::map<std::string, analysis::Box> needed_boxes(const Program& program) {
@@ -426,10 +437,12 @@ ir::Stmt clamped(const Program& program, const FunctionData& func, const plannin
                  ClampedBlocks blocks, const std::map<std::string, analysis::Box>& needed,
                  const ir::Stmt& stmt) {
   // The planes that a chunk walks lie inside, wherever its block stands, unless a Func keeps to the box
-  // of an input whatever it is read at.
+  // of an input whatever it is read at, or is computed for as many planes as the longest chunk has.
   const auto& funcs = program.pipeline.funcs;
   const bool beyond = std::any_of(funcs.begin(), funcs.end(), [&](const auto& f) {
-    return f->held.of != nullptr && program.placement.at(f->name).level == Placement::Level::At;
+    const Placement& placement = program.placement.at(f->name);
+    if (placement.level != Placement::Level::At) return false;
+    return f->held.of != nullptr || holds_chunks(placement, func, vars);
   });
   std::set<std::string> fixed;
   for (const auto& dim : beyond ? std::vector<std::string>() : func.args) {

@@ -13,6 +13,29 @@ namespace mica::planning {
 using analysis::Interval;
 using passes::simplify;
 
+namespace {
+
+std::string cannot_overlap(const std::string& func, const std::string& dim) {
+  return "the blocks of " + func + " would have to overlap along " + dim +
+         ", since a Func that its threads keep in registers is read beside a thread's own points "
+         "there, and no block loop walks " +
+         dim + ": add gpu_tile over " + dim + ", or keep the Func in MemoryType::Shared";
+}
+
+std::string no_frame(const std::string& func, const std::string& dim) {
+  return "the threads of " + func + " walk more points along " + dim +
+         " than a block has, since a split of it does not divide, and keep Funcs in registers at all of "
+         "them: take a factor that divides the block's points, or keep the Funcs in "
+         "MemoryType::Shared";
+}
+
+bool walks(const Guard& guard, const std::set<std::string>& loops) {
+  return std::any_of(loops.begin(), loops.end(),
+                     [&](const auto& name) { return guard.loops.count(name) > 0; });
+}
+
+}  // namespace
+
 LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& roots,
                    std::string prefix, bool of_fixed_size)
     : spec_(spec), roots_(roots), prefix_(std::move(prefix)), of_fixed_size_(of_fixed_size) {
@@ -79,6 +102,8 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
   }
   add_step_guards();
   for (const auto& [dim, root] : roots_) {
+    if (root.is_framed && has_remainder(dim, root))
+      throw UserError(no_frame(prefix_, dim), root.overlaps);
     if (root.before > 0 || root.after > 0) add_overlap(dim, root);
   }
 }
@@ -101,17 +126,13 @@ void LoopVars::add_places(const SplitStep& step, const Expr& extent, const Expr&
   add(end_of(step), clamp(extent - chunks.planes(left - 1), 1, extent));
 }
 
-namespace {
-
-std::string cannot_overlap(const std::string& func, const std::string& dim, bool has_blocks) {
-  return "the blocks of " + func + " would have to overlap along " + dim +
-         ", since a Func that its threads keep in registers is read beside a thread's own points "
-         "there, and " +
-         (has_blocks ? "a split of it does not divide" : "no block loop walks " + dim) +
-         ": add gpu_tile over " + dim + ", or keep the Func in MemoryType::Shared";
+bool LoopVars::has_remainder(const std::string& dim, const Root& root) const {
+  std::set<std::string> names;
+  collect_loops(dim, 0, names);
+  return std::any_of(guards_.begin(), guards_.end(), [&](const Guard& guard) {
+    return walks(guard, names) && !analysis::same(guard.extent, root.extent);
+  });
 }
-
-}  // namespace
 
 // Blocks of 12 points of which 2 on either side are others':
 //
@@ -138,16 +159,7 @@ void LoopVars::add_overlap(const std::string& dim, const Root& root) {
       lanes = *as_int(loop.extent);
     }
   }
-  const auto is_of_dim = [&](const Guard& guard) {
-    return std::any_of(names.begin(), names.end(),
-                       [&](const auto& name) { return guard.loops.count(name) > 0; });
-  };
-  const auto foreign = std::find_if(guards_.begin(), guards_.end(), [&](const Guard& guard) {
-    return is_of_dim(guard) && !analysis::same(guard.extent, root.extent);
-  });
-  if (overlap.points <= 0 || foreign != guards_.end()) {
-    throw UserError(cannot_overlap(prefix_, dim, overlap.points > 0), root.overlaps);
-  }
+  if (overlap.points <= 0) throw UserError(cannot_overlap(prefix_, dim), root.overlaps);
   overlap.before = whole(root.before, lanes);
   overlap.after = whole(root.after, lanes);
   overlap.still_ends = root.still_ends;
@@ -161,7 +173,7 @@ void LoopVars::add_overlap(const std::string& dim, const Root& root) {
                         std::to_string(whole(overlap.before + overlap.after + 1, lanes)) + " points",
                     root.overlaps);
   }
-  std::erase_if(guards_, is_of_dim);
+  std::erase_if(guards_, [&](const Guard& guard) { return walks(guard, names); });
   overlaps_[dim] = overlap;
   const auto number = [](std::int64_t n) { return make_const(Int(32), n); };
   const Expr points = overlap.still_ends
