@@ -124,15 +124,16 @@ bool is_short_code(double effort, int levels, std::int64_t ring, int points) {
 /// of a box of nine 0.0796 for 0.0902. Long chunks leave less before them. Nothing where that was slower
 /// than levels one after the other: on an H100 two steps of f32 stars took 0.19 ms a step for 0.31 at
 /// radius 3, and 0.77 at radius 4, where four take 0.28; of 16 bits at radius 3 0.45, where four take
-/// 0.27. Of 16 bits at radius 2 eight lanes took 0.31, four (by sums that are cut) 0.18. Fewer lanes,
-/// too, where a thread's registers do not hold beside the levels what it has `asked` for of fields, for
-/// each point; and where steps of such an `effort` a point would be written out to more than the
-/// assembler does in some seconds.
+/// 0.27. Of 16 bits at radius 2 eight lanes took 0.31, four (by sums that are cut) 0.18. Of bytes 16
+/// lanes spill (two steps of 5 points and a product: 712 bytes, of 8 lanes 56). Fewer lanes, too, where
+/// a thread's registers do not hold beside the levels what it has `asked` for of fields, for each point;
+/// and where steps of such an `effort` a point would be written out to more than the assembler does in
+/// some seconds.
 std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked, std::int64_t rows,
                                       double effort, bool scatter) {
   constexpr int kWarp = 32, kVectorBytesOfThread = 16, kMostOfLevels = 128, kRowsPerLevel = 16,
                 kPointsPerLevel = 10, kFewestPerLevel = 8, kMostRows = 6, kMostNarrowRows = 4,
-                kMostWideLanes = 4;
+                kMostWideLanes = 4, kMostLanes = 8;
   const std::vector<Type> types = tile.last.types();
   const int of_value = std::accumulate(types.begin(), types.end(), 0,
                                        [](int sum, Type type) { return sum + ir::registers_of(type); });
@@ -141,7 +142,7 @@ std::optional<Marching> marching_rows(const TimeLevels& tile, std::int64_t asked
   if (rows > (types.front().bytes() < 4 ? kMostNarrowRows : kMostRows)) return std::nullopt;
   const std::int64_t registers = (is_wide ? 2 * rows : kFewRows) * levels * of_value;  // of a point
   if (registers > kMostOfLevels) return std::nullopt;
-  int lanes = std::max(1, kVectorBytesOfThread / types.front().bytes());
+  int lanes = std::clamp(kVectorBytesOfThread / types.front().bytes(), 1, kMostLanes);
   if (kWarp * lanes < kPointsPerLevel * levels) lanes *= 2;
   if (is_wide) lanes = std::min(lanes, kMostWideLanes);
   while (lanes > 1 && registers * lanes > kMostOfLevels) lanes /= 2;

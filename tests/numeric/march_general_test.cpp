@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/compile.h"
 #include "tests/support/check_targets.h"
 #include "tests/support/test_pipelines.h"
 
@@ -270,6 +271,30 @@ TEST(MarchGeneral, PointsThatKeepAValueOfTheirPlaneAreScattered) {
       }
     }
   }
+}
+
+// The Func of a box of planes, of which threads fill many points each: its first steps stay a loop, and
+// so does the march, whose code would be eight times as much.
+TEST(MarchGeneral, FirstStepsOfMuchCodeAreALoop) {
+  const Var w("w");
+  const ImageParam u(Float(32), 4, "u");
+  Func f("f"), g("g");
+  f(x, y, z, w) = u(x, y, z, w) + u(x - 1, y, z, w) + u(x + 1, y, z, w) + u(x, y - 1, z, w) -
+                  u(x, y + 1, z, w) - 0.5F * u(x, y, z - 1, w) + u(x, y, z + 1, w) - u(x, y, z, w - 1) +
+                  u(x, y, z, w + 1) + u(x - 2, y, z, w) + u(x, y, z - 2, w) + u(x, y, z + 2, w) +
+                  u(x, y, z, w + 2) + u(x, y, z, w - 2);
+  g(x, y, z, w) = f(x, y, z, w) - f(x + 5, y + 4, z + 5, w - 1) + 0.75F * f(x + 5, y - 3, z + 3, w + 5);
+  f.compute_at(g, y);
+  g.gpu_tile(x, z, 16, 1)
+      .vectorize(x, 2)
+      .gpu_blocks(w)
+      .march(y)
+      .stage(f, MemoryType::Shared, LoadPolicy::Strided);
+  const Box box{{-8, 37}, {3, 11}, {17, 2}, {-6, 2}};
+  const auto memory = bind_demanded({g}, box, {u}, 3);
+  for (const Target& target : all_targets()) EXPECT_TRUE(matches_oracle({g}, box, target));
+  const std::string ptx = compile_to_ptx(g, 90);
+  EXPECT_LT(std::ranges::count(ptx, '\n'), 20000) << "written out it was 80,000 lines";
 }
 
 }  // namespace

@@ -82,6 +82,25 @@ TEST(TimeTilePtx, StepsOfManyOperationsAreWrittenOutForFewPoints) {
   EXPECT_NE(plan.find("block of 32 threads = 32"), std::string::npos) << plan;
 }
 
+// Vectors of 16 bytes would spill 700 bytes, of 1.8 MB of code.
+TEST(TimeTilePtx, BytesStandInVectorsOfEight) {
+  const Var x("x"), y("y");
+  const ImageParam u(UInt(8), 2, "u"), a(UInt(8), 2, "a");
+  const Expr six = cast(UInt(8), 6);
+  Func next("next");
+  next(x, y) = min(u(x, y) + u(x - 1, y) + six * u(x + 1, y) + u(x, y - 1) - six * u(x, y + 1),
+                   max(a(x, (y + 1) / 3), a(x + 2, y)));
+  Iteration tiled({{u, next}});
+  tiled.time_tile(2);
+  const std::string plan = tiled.steps_at_once(Target::gpu_emulator()).print_plan();
+  EXPECT_NE(plan.find("32 threads of 8 points"), std::string::npos) << plan;
+  const std::string ptx = tiled.compile_to_ptx(90);
+  EXPECT_LT(std::ranges::count(ptx, '\n'), 40000);
+  const Assembled result = assemble(ptx, 90);
+  if (!result.available) GTEST_SKIP() << "there is no ptxas";
+  EXPECT_LE(result.largest("bytes spill stores"), 56) << result.output;
+}
+
 // What a thread asks for ahead of fields stands in its registers, too: three fields of bytes by vectors
 // of 16 would take 800.
 TEST(TimeTilePtx, FieldsOfBytesFitTheRegisters) {

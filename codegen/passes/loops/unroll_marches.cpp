@@ -48,7 +48,7 @@ class Unroller {
   // Steps to write out: a common period of all rings in registers, and of the others where it and the
   // code of all steps stay short and the loop is not to stay one.
   [[nodiscard]] std::int64_t period(const ir::Stmt& step, bool rolled) const {
-    constexpr std::int64_t kMostSteps = 12, kMostLoads = 1024;
+    constexpr std::int64_t kMostSteps = 12;
     std::int64_t period = 1;
     for (const auto fold : must_) period = std::lcm(period, fold);
     if (rolled) return period;
@@ -60,16 +60,21 @@ class Unroller {
     return period;
   }
 
-  /// Elements that the code of `s` loads, each written once.
+  /// Loads that stand in the code of `s` once its unrolled loops are written out; of equal expressions
+  /// of one loop one.
   static std::int64_t loads_of(const ir::Stmt& s) {
-    std::vector<Expr> values;
-    ir::walk(
-        s,
-        [&](const ir::Stmt& at) {
-          ir::for_each_child(at, nullptr, [&](const Expr& e) { values.push_back(e); });
-        },
-        nullptr);
     std::int64_t loads = 0;
+    std::vector<Expr> values;
+    const std::function<void(const ir::Stmt&)> look = [&](const ir::Stmt& at) {
+      const auto* loop = at.as<ir::For>();
+      const bool unrolls = loop != nullptr && loop->kind == LoopKind::Unrolled;
+      if (const auto* times = unrolls ? as_int(loop->extent) : nullptr) {
+        loads += *times * loads_of(loop->body);
+      } else {
+        ir::for_each_child(at, look, [&](const Expr& e) { values.push_back(e); });
+      }
+    };
+    look(s);
     visit_nodes(values, [&](const Expr& e) { loads += e.as<Load>() != nullptr ? 1 : 0; });
     return loads;
   }
@@ -84,7 +89,9 @@ class Unroller {
     const ir::Stmt undisturbed = always(loop.body, step, planes, std::nullopt, &beyond);
     const bool overlaps = on_device_ && plan_ != nullptr && plan_->frame.common.has_value();
     std::vector<ir::Stmt> stmts =
-        first_steps(loop, *min, overlaps && is_one_warp() ? steps_a_turn : 0, planes);
+        stays_loop(loop, *min, steps_a_turn)
+            ? first_loop(loop, *min, planes)
+            : first_steps(loop, *min, overlaps && is_one_warp() ? steps_a_turn : 0, planes);
     if (steps_a_turn == 1 && beyond == 0) {
       stmts.push_back(
           ir::make_stmt(ir::For{loop.name, constant(0), planes, LoopKind::Serial, loop.body}));
@@ -120,6 +127,16 @@ class Unroller {
     const Expr undisturbed_turns = max(planes - constant(beyond), constant(0)) / constant(steps_a_turn);
     return ir::make_stmt(
         ir::LetStmt{whole, simplify(undisturbed_turns), ir::make_block(std::move(stmts))});
+  }
+
+  // Are the steps [min, 0) more code than what they save is worth? Their planes lie in shared memory.
+  [[nodiscard]] bool stays_loop(const ir::For& loop, std::int64_t min, std::int64_t steps_a_turn) const {
+    return on_device_ && must_.empty() && steps_a_turn == 1 && min < -1 &&
+           -min * loads_of(loop.body) > kMostLoads;
+  }
+  static std::vector<ir::Stmt> first_loop(const ir::For& loop, std::int64_t min, const Expr& planes) {
+    return {ir::make_stmt(ir::For{loop.name, constant(min), constant(-min), LoopKind::Serial,
+                                  always(loop.body, make_var(loop.name), planes, 1)})};
   }
 
   // Blocks of several warps have planes in their registers, and none to spare.
@@ -193,6 +210,7 @@ class Unroller {
   // ptxas took 1.1 s for 3.1 over eight steps of 5 points in f64 at once, which ran 2 % faster; with one
   // loop for all of them 0.7 s, but then registers spill in twelve steps of f32.
   static constexpr std::int64_t kManyFirstSteps = 8, kFirstStepsOfALoop = 6;
+  static constexpr std::int64_t kMostLoads = 1200;
 
   bool on_device_;
   const planning::KernelPlan* plan_;
