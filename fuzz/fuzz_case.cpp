@@ -193,6 +193,21 @@ void follow_boxes(FuzzCase& changed, const FuzzCase& before) {
   }
 }
 
+namespace {
+
+/// Is there a bound of more points than machines have memory for?
+bool promises_much(const Schedule& schedule) {
+  constexpr std::int64_t kMuch = 1 << 24;
+  return std::ranges::any_of(schedule.stages, [](const DefinitionSchedule& stage) {
+    return std::ranges::any_of(stage.directives, [](const Directive& directive) {
+      const auto* bound = std::get_if<directive::Bound>(&directive.op);
+      return bound != nullptr && bound->extent > kMuch;
+    });
+  });
+}
+
+}  // namespace
+
 Outcome run_case(const FuzzCase& drawn) {
   try {
     const BoundCase bound = bind(drawn);
@@ -215,8 +230,8 @@ Outcome run_case(const FuzzCase& drawn) {
   } catch (const UserError& e) {
     return {Verdict::Refused, e.what()};
   } catch (const DeviceError& e) {
-    // A bound that was drawn may be of more points than the machine has memory for.
-    return {e.code() == ENOMEM ? Verdict::Refused : Verdict::Failed, e.what()};
+    const bool no_memory = e.call() == "aligned_alloc" && e.code() == ENOMEM;
+    return {no_memory && promises_much(drawn.schedule) ? Verdict::Refused : Verdict::Failed, e.what()};
   } catch (const std::exception& e) {
     return {Verdict::Failed, e.what()};
   }

@@ -396,14 +396,17 @@ TEST_F(MarchErrors, AFuncInRegistersReadWhereNoThreadsStand) {
                  "gpu_tile over y");
 }
 TEST_F(MarchErrors, AFuncInRegistersOfThreadsThatWalkMoreThanABlock) {
-  Func b("b"), f("f");
-  b(x, y, z) = u(x, y, z) * 2.0F;
-  f(x, y, z) = b(x, y, z) + b(x, y + 1, z);
-  f.gpu_tile(x, y, 7, 3).march(z, 8).vectorize("x.thread", 16, TailStrategy::GuardWithIf);
-  const int line = __LINE__ + 1;
-  b.compute_at(f, "z.march").store_in(MemoryType::Register);
-  EXPECT_REFUSED(f, line, "the threads of f walk more points along x than a block has",
-                 "a factor that divides the block's points");
+  for (const bool bounded : {false, true}) {  // to the points of one block
+    Func b("b"), f("f");
+    b(x, y, z) = u(x, y, z) * 2.0F;
+    f(x, y, z) = b(x, y, z) + b(x, y + 1, z);
+    if (bounded) f.bound(x, 0, 7);
+    f.gpu_tile(x, y, 7, 3).march(z, 8).vectorize("x.thread", 16, TailStrategy::GuardWithIf);
+    const int line = __LINE__ + 1;
+    b.compute_at(f, "z.march").store_in(MemoryType::Register);
+    EXPECT_REFUSED(f, line, "the threads of f walk more points along x than a block has",
+                   "a factor that divides the block's points");
+  }
 }
 TEST_F(MarchErrors, AScatterAlongAnotherDimensionThanTheMarchAround) {
   Func b("b"), f("f");

@@ -397,7 +397,7 @@ ir::Stmt split_block(const Nesting& nesting, const Nested& frame, std::size_t po
     const auto blocks = frame.common             ? ClampedBlocks::Overlapping
                         : inside.block.defined() ? ClampedBlocks::AtTheEdge
                                                  : ClampedBlocks::All;
-    return clamped(nesting.program, frame.func, frame.vars, blocks, nesting.needed, stmt);
+    return clamped(nesting.program, {frame.func, frame.index, frame.vars}, blocks, nesting.needed, stmt);
   };
   if (frame.common) return in_arrays(emit(frame, everywhere, true));
   const bool clamps = inside.edge == Edge::ClampedLoads;

@@ -390,17 +390,6 @@ class Clamp {
   RewriteMemo done_;
 };
 
-/// Is it computed in a block of `func` before its march, for a whole chunk?
-bool holds_chunks(const Placement& placement, const FunctionData& func, const planning::LoopVars& vars) {
-  if (placement.compute.func != func.name) return false;
-  bool is_outside = false;
-  for (const auto& loop : vars.loops()) {  // innermost first
-    if (is_outside && loop.dim == placement.compute.var) return true;
-    is_outside = is_outside || loop.kind == LoopKind::March;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::map<std::string, analysis::Box> needed_boxes(const Program& program) {
@@ -433,17 +422,17 @@ Expr inside_of(const std::vector<planning::Guard>& guards, const std::string& ma
   return inside;
 }
 
-ir::Stmt clamped(const Program& program, const FunctionData& func, const planning::LoopVars& vars,
-                 ClampedBlocks blocks, const std::map<std::string, analysis::Box>& needed,
-                 const ir::Stmt& stmt) {
+ir::Stmt clamped(const Program& program, const planning::Loops& own, ClampedBlocks blocks,
+                 const std::map<std::string, analysis::Box>& needed, const ir::Stmt& stmt) {
   // The planes that a chunk walks lie inside, wherever its block stands, unless a Func keeps to the box
   // of an input whatever it is read at, or is computed for as many planes as the longest chunk has.
+  const auto& [func, index, vars] = own;
   const auto& funcs = program.pipeline.funcs;
-  const bool beyond = std::any_of(funcs.begin(), funcs.end(), [&](const auto& f) {
-    const Placement& placement = program.placement.at(f->name);
-    if (placement.level != Placement::Level::At) return false;
-    return f->held.of != nullptr || holds_chunks(placement, func, vars);
-  });
+  const int march = planning::position_of(vars, "");
+  const bool beyond = vars.is_marched() && std::any_of(funcs.begin(), funcs.end(), [&](const auto& f) {
+                        const int at = planning::loop_of(program, own, f->name);
+                        return at > march || (at >= 0 && f->held.of != nullptr);
+                      });
   std::set<std::string> fixed;
   for (const auto& dim : beyond ? std::vector<std::string>() : func.args) {
     if (vars.roots().count(dim) == 0) continue;  // of an update

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/plan/frame/loop_vars.h"
+#include "codegen/plan/placed_funcs.h"
 #include "codegen/program.h"
 
 namespace mica::passes {
@@ -27,11 +27,10 @@ enum class ClampedBlocks : std::uint8_t {
 };
 /// By array, what the pipeline reads of each input and holds of each Func.
 std::map<std::string, analysis::Box> needed_boxes(const Program& program);
-/// `stmt`, the work of a block of `func`, whose loads from global memory stay within their arrays, and
-/// of blocks AtTheEdge within the boxes `needed` of them. `vars` are the loops of `func`.
-ir::Stmt clamped(const Program& program, const FunctionData& func, const planning::LoopVars& vars,
-                 ClampedBlocks blocks, const std::map<std::string, analysis::Box>& needed,
-                 const ir::Stmt& stmt);
+/// `stmt`, the work of a block of the loops `own`, whose loads from global memory stay within their
+/// arrays, and of blocks AtTheEdge within the boxes `needed` of them.
+ir::Stmt clamped(const Program& program, const planning::Loops& own, ClampedBlocks blocks,
+                 const std::map<std::string, analysis::Box>& needed, const ir::Stmt& stmt);
 /// `stmt`, whose values are computed wherever the point is, and stored where `condition` holds; without
 /// a look at each lane where `all_lanes` does, which is the same condition outside of vectors.
 ir::Stmt with_tested_stores(const ir::Stmt& stmt, const Expr& condition, const Expr& all_lanes);

@@ -47,12 +47,11 @@ class Unroller {
  private:
   // Steps to write out: a common period of all rings in registers, and of the others where it and the
   // code of all steps stay short and the loop is not to stay one.
-  [[nodiscard]] std::int64_t period(const ir::Stmt& step, bool rolled) const {
+  [[nodiscard]] std::int64_t period(std::int64_t loads, bool rolled) const {
     constexpr std::int64_t kMostSteps = 12;
     std::int64_t period = 1;
     for (const auto fold : must_) period = std::lcm(period, fold);
     if (rolled) return period;
-    const std::int64_t loads = may_.empty() ? 0 : loads_of(step);
     for (const auto fold : may_) {
       const auto longer = std::lcm(period, fold);
       if (longer <= kMostSteps && longer * loads <= kMostLoads) period = longer;
@@ -80,7 +79,8 @@ class Unroller {
   }
 
   ir::Stmt unrolled(const ir::For& loop) const {
-    const std::int64_t steps_a_turn = period(loop.body, loop.rolled);
+    const std::int64_t loads = on_device_ ? loads_of(loop.body) : 0;
+    const std::int64_t steps_a_turn = period(loads, loop.rolled);
     const auto* min = as_int(loop.min);
     internal_check(min && *min <= 0, "a march starts at a constant step");
     const Expr planes = simplify(loop.extent + constant(*min));
@@ -88,10 +88,10 @@ class Unroller {
     std::int64_t beyond = 0;
     const ir::Stmt undisturbed = always(loop.body, step, planes, std::nullopt, &beyond);
     const bool overlaps = on_device_ && plan_ != nullptr && plan_->frame.common.has_value();
-    std::vector<ir::Stmt> stmts =
-        stays_loop(loop, *min, steps_a_turn)
-            ? first_loop(loop, *min, planes)
-            : first_steps(loop, *min, overlaps && is_one_warp() ? steps_a_turn : 0, planes);
+    // In one loop where they are more code than it is worth to save what changes from step to step.
+    const bool at_once = steps_a_turn == 1 && must_.empty() && *min < -1 && -*min * loads > kMostLoads;
+    std::vector<ir::Stmt> stmts = first_steps(
+        loop, *min, at_once || (overlaps && is_one_warp()) ? steps_a_turn : 0, at_once, planes);
     if (steps_a_turn == 1 && beyond == 0) {
       stmts.push_back(
           ir::make_stmt(ir::For{loop.name, constant(0), planes, LoopKind::Serial, loop.body}));
@@ -129,16 +129,6 @@ class Unroller {
         ir::LetStmt{whole, simplify(undisturbed_turns), ir::make_block(std::move(stmts))});
   }
 
-  // Are the steps [min, 0) more code than what they save is worth? Their planes lie in shared memory.
-  [[nodiscard]] bool stays_loop(const ir::For& loop, std::int64_t min, std::int64_t steps_a_turn) const {
-    return on_device_ && must_.empty() && steps_a_turn == 1 && min < -1 &&
-           -min * loads_of(loop.body) > kMostLoads;
-  }
-  static std::vector<ir::Stmt> first_loop(const ir::For& loop, std::int64_t min, const Expr& planes) {
-    return {ir::make_stmt(ir::For{loop.name, constant(min), constant(-min), LoopKind::Serial,
-                                  always(loop.body, make_var(loop.name), planes, 1)})};
-  }
-
   // Blocks of several warps have planes in their registers, and none to spare.
   [[nodiscard]] bool is_one_warp() const {
     constexpr std::int64_t kWarp = 32;
@@ -146,16 +136,19 @@ class Unroller {
     return threads[0] * threads[1] * threads[2] == kWarp;
   }
 
-  // The steps [min, 0): written out, or in loops of so many steps a turn, in which a condition stays
-  // where it holds in some steps only. 0: no loops.
+  // The steps [min, 0): written out, or in loops of so many steps a turn, or all in one loop
+  // (`at_once`), in which a condition stays where it holds in some steps only. 0: no loops.
   static std::vector<ir::Stmt> first_steps(const ir::For& loop, std::int64_t min,
-                                           std::int64_t steps_a_turn, const Expr& planes) {
+                                           std::int64_t steps_a_turn, bool at_once, const Expr& planes) {
     const Expr step = make_var(loop.name);
     const auto up = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
     const std::int64_t turns = steps_a_turn > 0 ? up(-min, steps_a_turn) : 0;
-    const std::int64_t each = steps_a_turn > 0 ? up(kFirstStepsOfALoop, steps_a_turn) : 1;
+    const std::int64_t each = at_once            ? turns
+                              : steps_a_turn > 0 ? up(kFirstStepsOfALoop, steps_a_turn)
+                                                 : 1;
     std::vector<ir::Stmt> stmts;
-    if (-min < kManyFirstSteps || turns == 0 || 2 * up(turns, each) * steps_a_turn > -min) {
+    const bool few = -min < kManyFirstSteps || 2 * up(turns, each) * steps_a_turn > -min;
+    if (turns == 0 || (few && !at_once)) {
       for (std::int64_t s = min; s < 0; ++s) {
         // A block has one plane at least.
         stmts.push_back(ir::substitute(always(loop.body, step, planes, -s), loop.name, constant(s)));
@@ -210,6 +203,8 @@ class Unroller {
   // ptxas took 1.1 s for 3.1 over eight steps of 5 points in f64 at once, which ran 2 % faster; with one
   // loop for all of them 0.7 s, but then registers spill in twelve steps of f32.
   static constexpr std::int64_t kManyFirstSteps = 8, kFirstStepsOfALoop = 6;
+  // 1,100 are four rows of 25 points, whose ring is of eleven planes. Of 3,900 (84 points of nine taps,
+  // a ring of eight) compiling took 33 s, and 1.5 where the march stays a loop.
   static constexpr std::int64_t kMostLoads = 1200;
 
   bool on_device_;

@@ -177,8 +177,7 @@ KernelFrame root_frame(const Program& program, const FunctionData& func, std::si
   for (std::size_t d = 0; common && d < func.args.size(); ++d) {
     roots.at(func.args[d]).before = common->margin[d].before;
     roots.at(func.args[d]).after = common->margin[d].after;
-    roots.at(func.args[d]).overlaps = common->where;
-    roots.at(func.args[d]).is_framed = func.args[d] != common->march;
+    if (func.args[d] != common->march) roots.at(func.args[d]).framed = common->where;
     roots.at(func.args[d]).still_ends = d == 0 && func.still_ends;
   }
 

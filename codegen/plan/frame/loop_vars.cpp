@@ -102,8 +102,7 @@ LoopVars::LoopVars(const LoopNestSpec& spec, const std::map<std::string, Root>& 
   }
   add_step_guards();
   for (const auto& [dim, root] : roots_) {
-    if (root.is_framed && has_remainder(dim, root))
-      throw UserError(no_frame(prefix_, dim), root.overlaps);
+    if (root.framed) check_framed(dim, root);
     if (root.before > 0 || root.after > 0) add_overlap(dim, root);
   }
 }
@@ -126,12 +125,19 @@ void LoopVars::add_places(const SplitStep& step, const Expr& extent, const Expr&
   add(end_of(step), clamp(extent - chunks.planes(left - 1), 1, extent));
 }
 
-bool LoopVars::has_remainder(const std::string& dim, const Root& root) const {
-  std::set<std::string> names;
+// A test of a loop of blocks and all inside it is about the last points of all, whatever the block. One
+// without a loop of blocks, or about a part of the dimension, is about a split that does not divide.
+void LoopVars::check_framed(const std::string& dim, const Root& root) const {
+  std::set<std::string> names, blocks;
   collect_loops(dim, 0, names);
-  return std::any_of(guards_.begin(), guards_.end(), [&](const Guard& guard) {
-    return walks(guard, names) && !analysis::same(guard.extent, root.extent);
-  });
+  for (const Loop& loop : loops_) {
+    if (loop.kind == LoopKind::GpuBlock) blocks.insert(loop.name);
+  }
+  for (const Guard& guard : guards_) {
+    if (!walks(guard, names)) continue;
+    if (walks(guard, blocks) && analysis::same(guard.extent, root.extent)) continue;
+    throw UserError(no_frame(prefix_, dim), *root.framed);
+  }
 }
 
 // Blocks of 12 points of which 2 on either side are others':
@@ -159,7 +165,7 @@ void LoopVars::add_overlap(const std::string& dim, const Root& root) {
       lanes = *as_int(loop.extent);
     }
   }
-  if (overlap.points <= 0) throw UserError(cannot_overlap(prefix_, dim), root.overlaps);
+  if (overlap.points <= 0) throw UserError(cannot_overlap(prefix_, dim), *root.framed);
   overlap.before = whole(root.before, lanes);
   overlap.after = whole(root.after, lanes);
   overlap.still_ends = root.still_ends;
@@ -171,7 +177,7 @@ void LoopVars::add_overlap(const std::string& dim, const Root& root) {
                         std::to_string(overlap.before) + " before and " + std::to_string(overlap.after) +
                         " behind those that it stores; the next legal are " +
                         std::to_string(whole(overlap.before + overlap.after + 1, lanes)) + " points",
-                    root.overlaps);
+                    *root.framed);
   }
   std::erase_if(guards_, [&](const Guard& guard) { return walks(guard, names); });
   overlaps_[dim] = overlap;

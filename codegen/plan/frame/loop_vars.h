@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -36,12 +37,11 @@ class LoopVars {
     /// Blocks overlap: of the points that a block has, at least so many before and behind those that are
     /// its own (codegen/plan/frame/common_frame.h).
     std::int64_t before = 0, after = 0;
-    SourceLocation overlaps = {};  ///< the directive that asks for it
     /// The first block needs nothing before its own points, and the last one nothing behind them.
     bool still_ends = false;
-    /// A block's threads compute Funcs at all points that they walk (CommonFrame), which are the
-    /// block's.
-    bool is_framed = false;
+    /// A block's threads compute Funcs at all points that they walk (CommonFrame), which are to be the
+    /// block's own: the directive that asks for it.
+    std::optional<SourceLocation> framed = {};
   };
   /// Loops have the names that loop_name gives them for `prefix`, the Func or "f.u1". `of_fixed_size`:
   /// intervals have constant sizes where splits do, though they may then reach past the last points.
@@ -101,8 +101,8 @@ class LoopVars {
   /// phase + step * its offset.
   [[nodiscard]] Expr stepped_offset(const std::string& dim) const;
   void add_step_guards();
-  /// Does a split of the dimension, or of a part of it, not divide?
-  [[nodiscard]] bool has_remainder(const std::string& dim, const Root& root) const;
+  /// UserError if loops walk more points along a framed dimension than a block has.
+  void check_framed(const std::string& dim, const Root& root) const;
   void add_overlap(const std::string& dim, const Root& root);
   /// By how much a dimension's values stand before what its loops' offsets say, since blocks overlap.
   [[nodiscard]] Expr moved(const std::string& dim) const;
