@@ -11,7 +11,6 @@
 #include "codegen/analysis/bounds.h"
 #include "codegen/iterate/bent_reads.h"
 #include "codegen/iterate/iteration_state.h"
-#include "codegen/passes/funcs/inline_funcs.h"
 #include "codegen/passes/funcs/repeated_work.h"
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/match.h"
@@ -22,6 +21,7 @@
 #include "dsl/expr/traverse.h"
 #include "dsl/func/bent_index.h"
 #include "dsl/func/image_param.h"
+#include "dsl/pipeline/call_inliner.h"
 #include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/march_taps.h"
 #include "dsl/schedule/compute_place.h"
@@ -117,7 +117,7 @@ class Opener {
           bending_.count(access->function.get()) > 0 || (access->image == nullptr && is_bent(*access));
       if (is_inside && !access->is_self) {
         if (++inlined_ > kMostReads) opens_ = false;
-        return rewritten(passes::inlined(fixed(*access->function), *access));
+        return rewritten(inlined(fixed(*access->function), *access));
       }
       return access->image != nullptr ? opened(changed, *access) : changed;
     });

@@ -6,13 +6,13 @@
 
 #include "codegen/analysis/in_place.h"
 #include "codegen/analysis/simplify.h"
-#include "codegen/passes/funcs/inline_funcs.h"
 #include "codegen/plan/filling.h"
 #include "codegen/plan/placed_funcs.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/operators.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/pipeline/call_inliner.h"
 #include "dsl/pipeline/recurrence.h"
 
 namespace mica::planning {
@@ -154,7 +154,7 @@ std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, con
     const auto* tap = e.as<Access>();
     if (tap == nullptr || place_in(program, func.name, tap->name) == nullptr) return {};
     const Access* array = array_behind(program, func.name, tap->name);
-    if (array == nullptr) return direct(passes::inlined(*program.pipeline.find(tap->name), *tap));
+    if (array == nullptr) return direct(inlined(*program.pipeline.find(tap->name), *tap));
     Access moved = *array;
     moved.args = tap->args;
     moved.where = tap->where;

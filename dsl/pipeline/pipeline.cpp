@@ -11,6 +11,7 @@
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/func/trace_values.h"
+#include "dsl/pipeline/call_inliner.h"
 #include "dsl/pipeline/func_graph.h"
 #include "dsl/pipeline/graph_names.h"
 #include "dsl/pipeline/hoist_prints.h"
@@ -179,11 +180,8 @@ class PipelineMaker {
     if (!source || loop.empty()) return;
     const auto same = [&](const Reads::Window& other) { return other.source == *source; };
     if (std::any_of(reads.windows.begin(), reads.windows.end(), same)) return;
-    const Definition& definition = f.definitions.front();
     std::vector<std::string> pattern;
-    std::vector<Expr> values;
-    for (const Expr& value : definition.values) values.push_back(helpers_.taken_in(f, value));
-    visit_nodes(values, [&](const Expr& e) {
+    visit_nodes(helpers_.taken_in(f), [&](const Expr& e) {
       const auto* access = e.as<Access>();
       if (!access || !pattern.empty()) return;
       if (read_through(f.wrappers, source_of(*access)) != *source) return;
@@ -421,14 +419,12 @@ class PipelineMaker {
     for (const Source& source : helpers_.sources_of(f)) sources.emplace(names_->of(source), source);
     std::set<const FunctionData*> helpers;  // copies
     for (const FunctionData* helper : helpers_.of(f)) helpers.insert(copies_.at(helper).get());
-    const auto helper_of = [&](const Access& a) {
-      return helpers.count(a.function.get()) > 0 ? a.function.get() : nullptr;
-    };
+    CallInliner take_in(names_->of(&f), [&](const Access& a) {
+      return !a.is_self && helpers.count(a.function.get()) > 0 ? a.function.get() : nullptr;
+    });
     NodeRewriter rewrite([&](const Expr& e) { return copy_node(e, f); });
     NodeRewriter place_node([&](const Expr& e) { return place_access(e, f, sources); });
-    const auto place = [&](const Expr& e) {
-      return place_node(helpers.empty() ? e : StagedHelpers::taken_in(e, helper_of));
-    };
+    const auto place = [&](const Expr& e) { return place_node(helpers.empty() ? e : take_in(e)); };
     auto copy = std::make_shared<FunctionData>();
     copy->name = names_->of(&f);
     copy->where = f.where;
@@ -440,6 +436,7 @@ class PipelineMaker {
     for (std::size_t i = 0; i < f.definitions.size(); ++i) {
       const Definition& definition = f.definitions[i];
       Definition d;
+      take_in.begin(definition.where);
       PrintHoister prints;
       for (const auto& arg : definition.args) d.args.push_back(place(prints.without(rewrite(arg))));
       // Before any access is given to a window: the order of a sum is the algorithm's.

@@ -6,6 +6,7 @@
 
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/pipeline/call_inliner.h"
 #include "dsl/pipeline/pipeline.h"
 #include "dsl/schedule/compute_place.h"
 
@@ -113,56 +114,6 @@ std::vector<Source> StagedHelpers::sources_of(const FunctionData& f) const {
   return sources;
 }
 
-namespace {
-
-/// Equal calls become one node, so that what helpers share stays shared.
-class CallReplacer {
- public:
-  explicit CallReplacer(const StagedHelpers::HelperOf& helper_of) : helper_of_(helper_of) {}
-
-  Expr inside(const Expr& e) {
-    NodeRewriter rewrite([&](const Expr& node) -> Expr {
-      const auto* access = node.as<Access>();
-      const FunctionData* helper = access && !access->is_self ? helper_of_(*access) : nullptr;
-      return helper == nullptr ? Expr() : value_of(*helper, *access, node);
-    });
-    return rewrite(e);
-  }
-
- private:
-  Expr value_of(const FunctionData& helper, const Access& access, const Expr& call) {
-    for (const auto& [known, value] : calls_[call.node().hash]) {
-      if (known.as<Access>()->function == access.function && equal(known, call)) return value;
-    }
-    const Expr body = body_of(helper, access.value_index);
-    const Expr value = substitute(body, [&](const std::string& name) {
-      const auto arg = std::find(helper.args.begin(), helper.args.end(), name);
-      return arg == helper.args.end() ? Expr()
-                                      : access.args[static_cast<std::size_t>(arg - helper.args.begin())];
-    });
-    calls_[call.node().hash].emplace_back(call, value);
-    return value;
-  }
-
-  Expr body_of(const FunctionData& helper, int element) {
-    const std::pair key{&helper, element};
-    if (const auto known = bodies_.find(key); known != bodies_.end()) return known->second;
-    const Expr body = inside(helper.definitions.front().values.at(static_cast<std::size_t>(element)));
-    bodies_.emplace(key, body);
-    return body;
-  }
-
-  const StagedHelpers::HelperOf& helper_of_;
-  std::map<std::pair<const FunctionData*, int>, Expr> bodies_;
-  std::unordered_map<std::size_t, std::vector<std::pair<Expr, Expr>>> calls_;  // by their hashes
-};
-
-}  // namespace
-
-Expr StagedHelpers::taken_in(const Expr& value, const HelperOf& helper_of) {
-  return CallReplacer(helper_of).inside(value);
-}
-
 void drop_unread(Pipeline& pipeline, const std::set<std::string>& funcs) {
   if (funcs.empty()) return;
   std::set<std::string> read;
@@ -175,11 +126,16 @@ void drop_unread(Pipeline& pipeline, const std::set<std::string>& funcs) {
   pipeline.funcs.assign(kept.rbegin(), kept.rend());
 }
 
-Expr StagedHelpers::taken_in(const FunctionData& f, const Expr& value) const {
-  return taken_in(value, [&](const Access& access) {
-    const FunctionData* callee = read_through(f.wrappers, source_of(access)).function.get();
+std::vector<Expr> StagedHelpers::taken_in(const FunctionData& f) const {
+  CallInliner inliner(f.name, [&](const Access& access) {
+    const FunctionData* callee =
+        access.is_self ? nullptr : read_through(f.wrappers, source_of(access)).function.get();
     return takes_in(f, callee) ? callee : nullptr;
   });
+  inliner.begin(f.definitions.front().where);
+  std::vector<Expr> values;
+  for (const Expr& value : f.definitions.front().values) values.push_back(inliner(value));
+  return values;
 }
 
 }  // namespace mica

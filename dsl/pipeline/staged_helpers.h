@@ -26,12 +26,9 @@ class StagedHelpers {
   [[nodiscard]] bool takes_in(const FunctionData& f, const FunctionData* helper) const;
   /// What `f` reads once its helpers are part of it.
   [[nodiscard]] std::vector<Source> sources_of(const FunctionData& f) const;
-  /// `value`, of `f`, with the values of helpers in the place of calls. `helper_of` gives the Func whose
-  /// definition is to be taken for a call, or null for one that stays.
-  using HelperOf = std::function<const FunctionData*(const Access&)>;
-  [[nodiscard]] static Expr taken_in(const Expr& value, const HelperOf& helper_of);
-  /// The same for the Funcs as the user wrote them.
-  [[nodiscard]] Expr taken_in(const FunctionData& f, const Expr& value) const;
+  /// The values of `f`, as the user wrote it, with those of its helpers in the place of calls.
+  /// UserErrors: see CallInliner.
+  [[nodiscard]] std::vector<Expr> taken_in(const FunctionData& f) const;
   [[nodiscard]] const std::set<const FunctionData*>& of(const FunctionData& f) const;
   /// The helpers of any Func.
   [[nodiscard]] std::set<const FunctionData*> all() const;

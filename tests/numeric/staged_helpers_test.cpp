@@ -141,5 +141,41 @@ TEST(StagedHelpers, MayShareTheirOwn) {
   EXPECT_TRUE(check_all_targets(f, {{0, 100}}));
 }
 
+/// `turns` Funcs, each a sum of what the one before is at `taps` points.
+Func smoothed(const ImageParam& u, int turns, int taps) {
+  Func f("turn");
+  f(x) = u(x);
+  for (int turn = 0; turn < turns; ++turn) {
+    const Func inner = f;
+    Expr sum = inner(x);
+    for (int tap = 1; tap < taps; ++tap) sum = sum + inner(x + tap) * 0.25F;
+    f = Func("turn");
+    f(x) = sum;
+  }
+  return f;
+}
+
+// Different points of a helper read the next one at the same points: with 16 turns of three taps there
+// are 43 million ways to u, and 33 taps of it. So it is with Funcs that are inlined.
+TEST(StagedHelpers, AreOpenedOnceAPoint) {
+  const ImageParam u(Float(32), 1, "u");
+  for (const bool stages : {true, false}) {
+    Func f = smoothed(u, 16, 3);
+    f.gpu_tile(x, 32);
+    if (stages) f.stage(u, MemoryType::Shared);
+    const auto memory = bind_demanded({f}, {{0, 100}}, {u}, 3);
+    EXPECT_TRUE(matches_oracle({f}, {{0, 100}}, Target::gpu_emulator())) << stages;
+  }
+}
+
+// 50 turns of 300 taps: what is too much is refused before it is made.
+TEST(StagedHelpers, OfTooManyOperationsAreRefused) {
+  const ImageParam u(Float(32), 1, "u");
+  Func f = smoothed(u, 50, 300);
+  f.gpu_tile(x, 32).stage(u, MemoryType::Shared);
+  EXPECT_TRUE(fails_with([&] { (void)lowered(f, Backend::GpuEmulator); },
+                         {"more than 262144 operations a point", "turn", "compute_root"}));
+}
+
 }  // namespace
 }  // namespace mica::test

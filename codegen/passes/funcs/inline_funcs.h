@@ -13,7 +13,4 @@ namespace mica::passes {
 
 void inline_funcs(Program& program);
 
-/// The value of `callee`, which has one definition, at the point that `access` reads.
-Expr inlined(const FunctionData& callee, const Access& access);
-
 }  // namespace mica::passes
