@@ -168,6 +168,29 @@ TEST(StagedHelpers, AreOpenedOnceAPoint) {
   }
 }
 
+// Coordinates of two Funcs inside one another become one: with every sign, with factors, mirrored, the
+// same variable on both sides, constants that meet or leave nothing, and what is no such sum.
+TEST(StagedHelpers, AtCoordinatesOfAnyForm) {
+  const ImageParam u(Int(32), 2, "u");
+  const Param<std::int32_t> p("p");
+  Func inner("inner"), middle("middle"), f("f");
+  inner(x, y) = u(x - 1, 5 - y) * 3 + u(2 * x + 1, y - 2);
+  middle(x, y) = inner(x - 2, y + 1) - inner(7 - x, 3 - y) + inner(3 * x - 5, y - 1) +
+                 inner(x + x - 4, y + p) * 5 + inner(y - (x - 3), x / 2 + 1);
+  f(x, y) =
+      middle(x + 1, y - 1) - middle(2 - x, 2 * y) * 7 + middle(x + 2 - x, y) + middle(9, y + p - 1);
+  p.set(3);
+  for (const bool whole : {true, false}) {
+    Func g("g");
+    g(x, y) = f(x, y) + f(x + 1, y + 1);
+    g.gpu_tile(x, y, 8, 4);
+    if (!whole) f.compute_root();
+    const Box box{{-3, 21}, {2, 9}};
+    const auto memory = bind_demanded({g}, box, {u}, 3);
+    EXPECT_TRUE(check_all_targets(g, box));
+  }
+}
+
 // 50 turns of 300 taps: what is too much is refused before it is made.
 TEST(StagedHelpers, OfTooManyOperationsAreRefused) {
   const ImageParam u(Float(32), 1, "u");

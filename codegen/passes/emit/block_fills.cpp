@@ -216,6 +216,12 @@ Dealt deal_box(const Program& program, const FunctionData& func, const Definitio
   Dealt dealt = program.options.variant.aligned || by_threads
                     ? deal(policy, prefix, func.args, extent, place.threads, crew)
                     : deal_rows(prefix, extent, crew);
+  // Written out for the host, the code grows and saves nothing: LLVM unrolls the loops that gain by it.
+  if (!program.options.target.is_gpu()) {
+    for (Loop& loop : dealt.loops) {
+      if (loop.kind == LoopKind::Unrolled) loop.kind = LoopKind::Serial;
+    }
+  }
   if (lanes > 1) dealt.offset[0] = dealt.offset[0] * constant(lanes);
   if (again > 0) {
     dealt.offset[0] = dealt.offset[0] + dealt.offset[1] * constant(again);
