@@ -136,7 +136,11 @@ class GraphBuilder {
 class Sequencer {
  public:
   Sequencer(const Graph& graph, bool together)
-      : graph_(graph), together_(together), begun_(graph.nodes.size()), done_(graph.nodes.size()) {
+      : graph_(graph),
+        together_(together),
+        begun_(graph.nodes.size()),
+        done_(graph.nodes.size()),
+        tried_(graph.nodes.size(), kNever) {
     for (const Node& node : graph.nodes) {
       waiting_.push_back(static_cast<int>(node.operands.size()));
       uses_.push_back(static_cast<int>(node.users.size()));
@@ -151,12 +155,17 @@ class Sequencer {
 
  private:
   static constexpr std::size_t kMostCalls = 16;  ///< a node
+  static constexpr std::size_t kNever = ~std::size_t{0};
   static std::size_t place(int node) { return static_cast<std::size_t>(node); }
   const Node& at(int node) const { return graph_.nodes[place(node)]; }
 
   /// Does nothing where that needs a node that is waited for already: a chain that was brought along.
   void compute(int number) {
     if (done_[place(number)] || begun_[place(number)]) return;
+    // As much was computed when it was tried before: it waits for the same again. Where each link of a
+    // chain is read twice, so many tries would be twice as many a link.
+    if (tried_[place(number)] == order_.size()) return;
+    const std::size_t before = order_.size();
     begun_[place(number)] = true;
     ++calls_;
     const Node& node = at(number);
@@ -164,6 +173,7 @@ class Sequencer {
     if (node.is_load && together_ && calls_ < kMostCalls * done_.size()) bring_chains_here(number);
     if (!done_[place(number)] && waiting_[place(number)] == 0) emit(number);
     begun_[place(number)] = false;
+    tried_[place(number)] = before;
   }
 
   /// The sums over the load's array that it is the next term of.
@@ -202,8 +212,9 @@ class Sequencer {
   const Graph& graph_;
   bool together_;
   std::vector<char> begun_, done_;
-  std::vector<int> waiting_;  ///< operands that are not computed yet
-  std::vector<int> uses_;     ///< by nodes that are not computed yet, and behind all of them
+  std::vector<std::size_t> tried_;  ///< how much was computed when the last try of a node began
+  std::vector<int> waiting_;        ///< operands that are not computed yet
+  std::vector<int> uses_;           ///< by nodes that are not computed yet, and behind all of them
   std::vector<int> order_;
   std::size_t calls_ = 0;
 };

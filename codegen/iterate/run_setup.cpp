@@ -8,6 +8,7 @@
 
 #include "codegen/iterate/in_place_step.h"
 #include "codegen/iterate/level_marches.h"
+#include "codegen/iterate/run_inputs.h"
 #include "codegen/iterate/time_levels.h"
 #include "dsl/expr/names.h"
 #include "dsl/expr/traverse.h"
@@ -16,30 +17,6 @@
 
 namespace mica::iterate {
 namespace {
-
-/// The buffer that `input` stands for in this run: undefined if nothing is set.
-AnyBuffer buffer_of(const std::shared_ptr<const ImageData>& image, const std::vector<RunInput>& given) {
-  for (const RunInput& input : given) {
-    if (input.image == image) return input.buffer;
-  }
-  const std::shared_ptr<AnyBuffer> bound = std::atomic_load(&image->bound);
-  return bound != nullptr ? *bound : AnyBuffer();
-}
-
-/// The points at which all fields of an output have elements.
-Ranges common_box(const Iteration::State::Output& output, const std::vector<AnyBuffer>& fields) {
-  Ranges common = iterate::ranges_of(fields[output.fields.front()]);
-  for (const std::size_t f : output.fields) {
-    const Ranges other = iterate::ranges_of(fields[f]);
-    for (std::size_t d = 0; d < common.size(); ++d) {
-      const std::int64_t begin = std::max(common[d].first, other[d].first);
-      const std::int64_t end =
-          std::min(common[d].first + common[d].second, other[d].first + other[d].second);
-      common[d] = {begin, end - begin};
-    }
-  }
-  return common;
-}
 
 bool reads(const Plan& plan, const RunInput& input) {
   return std::any_of(plan.buffers.begin(), plan.buffers.end(),
@@ -58,90 +35,6 @@ bool mentions(const Expr& e, const RunParam& param) {
     found = found || (ref != nullptr && ref->param == param.param);
   });
   return found;
-}
-
-/// The user's buffers of the fields, in the order of the pairs.
-std::vector<AnyBuffer> buffers_of(const Iteration::State& s, const std::vector<RunInput>& given,
-                                  const CallSite& at) {
-  std::vector<AnyBuffer> fields;
-  for (const Replacement& r : s.replacements) {
-    const auto is_field = [&](const RunInput& input) { return input.image == r.field.data(); };
-    const auto found = std::find_if(given.begin(), given.end(), is_field);
-    if (found == given.end()) {
-      throw UserError("the run was given no buffer for field " + r.field.name() + ": {{" +
-                          r.field.name() + ", buffer}, ...}",
-                      at);
-    }
-    if (std::count_if(given.begin(), given.end(), is_field) > 1) {
-      throw UserError("the run was given field " + r.field.name() + " twice: name it once", at);
-    }
-    for (std::size_t before = 0; before < fields.size(); ++before) {
-      if (!fields[before].overlaps(found->buffer)) continue;
-      throw UserError("the buffers of fields " + s.replacements[before].field.name() + " and " +
-                          r.field.name() + " share memory: give each its own",
-                      at);
-    }
-    fields.push_back(found->buffer);
-  }
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    const Replacement& r = s.replacements[f];
-    if (!r.input) continue;
-    const AnyBuffer& other = fields[s.field_number(*r.input, at)];
-    if (ranges_of(other) == ranges_of(fields[f])) continue;
-    throw UserError("after a step " + r.field.name() + " holds what " + r.input->name() +
-                        " held, but their buffers have other boxes: " + fields[f].describe() + " and " +
-                        other.describe(),
-                    at);
-  }
-  return fields;
-}
-
-/// The boxes that a step computes, by output.
-std::vector<Ranges> stepped_boxes(const Iteration::State& s, const Plan& plan,
-                                  const std::vector<AnyBuffer>& fields,
-                                  const std::vector<RunInput>& given,
-                                  const std::vector<RunParam>& params, const CallSite& at) {
-  std::vector<Ranges> boxes;
-  std::vector<bool> fixed;
-  for (const auto& output : s.outputs) {
-    Ranges box = common_box(output, fields);
-    if (output.over) {
-      for (std::size_t d = 0; d < box.size(); ++d) {
-        const auto& [min, extent] = (*output.over)[d];
-        if (min >= box[d].first && min + extent <= box[d].first + box[d].second) continue;
-        throw UserError("over asks for points " + std::to_string(min) + " to " +
-                            std::to_string(min + extent - 1) + " of dimension " + std::to_string(d) +
-                            ", but the buffers that " + output.func.name() + " replaces hold " +
-                            std::to_string(box[d].first) + " to " +
-                            std::to_string(box[d].first + box[d].second - 1),
-                        output.where);
-      }
-      box = *output.over;
-    }
-    boxes.push_back(box);
-    fixed.push_back(output.over.has_value());
-  }
-  std::vector<std::pair<const ImageData*, AnyBuffer>> inputs;
-  for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.image == nullptr) continue;
-    const AnyBuffer bound = buffer_of(buffer.image, given);
-    if (!bound.defined()) {
-      throw UserError("input " + buffer.image->name + " is not set: name it beside the fields, {" +
-                          buffer.image->name + ", buffer}",
-                      at);
-    }
-    inputs.emplace_back(buffer.image.get(), bound);
-  }
-  std::map<const ParamData*, std::int64_t> values;
-  for (const Plan::Scalar& scalar : plan.scalars) {
-    if (scalar.param->type.is_float()) continue;
-    std::uint64_t bits = scalar.param->bits;
-    for (const RunParam& param : params) {
-      if (param.param == scalar.param) bits = param.bits;
-    }
-    values[scalar.param.get()] = unpack_value(bits, scalar.param->type).i;
-  }
-  return s.reads->inside(std::move(boxes), fixed, inputs, values, at);
 }
 
 /// What replaces each field after one step that runs `plan` over `boxes`.
@@ -413,6 +306,11 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
   if (!repeats_whole()) return nullptr;
   Patches patches = find_patches(*state_, state_->tile_steps, fields_, box_, given_);
   std::string why = patches.why;
+  if (why.empty() && moves && widens()) {
+    why =
+        "it reads what it computes at ever more points, as at 2*x: of each earlier step more would be "
+        "computed";
+  }
   if (why.empty() && moves && target_.backend == Backend::Cuda) {  // what is prepared is one run
     why = why_too_few(*state_, box_, gpu_facts(target_).multiprocessors);
   }
@@ -421,13 +319,36 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
     return nullptr;
   }
   const auto made = tile_of(*state_, state_->tile_steps, moves);
-  if (!made->why.empty()) note(made->why);
+  if (!made->why.empty()) {
+    note(made->why);
+    // What is prepared is one run. In a longer one, levels that are arrays of their own would gain
+    // nothing, and cost what they are computed beyond the step's box: a step that reads a Func at 2*z
+    // doubles it.
+    if (moves) return nullptr;
+  }
   std::unique_ptr<StepPlan> plan = tile(*made);
   if (plan != nullptr && !patches.all.empty()) {
     plan->patches = std::move(patches.all);
     plan->patch_step = state_->patch_step_for(target_, !is_box_of_all());
   }
   return plan;
+}
+
+bool RunSetup::widens() const {
+  if (state_->outputs.size() > 1 &&
+      !std::ranges::all_of(boxes_, [&](const Ranges& box) { return box.size() == box_.size(); })) {
+    return false;  // which compiling refuses
+  }
+  std::vector<const ImageData*> fields;
+  for (const Replacement& r : state_->replacements) fields.push_back(r.field.data().get());
+  std::vector<std::pair<const ImageData*, AnyBuffer>> inputs;
+  for (const RunInput& input : given_.inputs) inputs.emplace_back(input.image.get(), input.buffer);
+  std::map<const ParamData*, std::int64_t> params{{step_param().data().get(), 0}};
+  for (const RunParam& given : given_.params) {
+    const Type type = given.param->type;
+    if (!type.is_float()) params[given.param.get()] = unpack_value(given.bits, type).i;
+  }
+  return state_->reads->widens(box_, fields, inputs, params);
 }
 
 bool RunSetup::repeats_whole() const {

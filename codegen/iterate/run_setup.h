@@ -84,7 +84,10 @@ class RunSetup {
   [[nodiscard]] bool has_whole_lines() const;
   /// Are all points computed along the dimensions in which the step repeats? If not, says so.
   [[nodiscard]] bool repeats_whole() const;
+  /// StepReads::widens of this run.
+  [[nodiscard]] bool widens() const;
   void note(const std::string& why) const;
+
   Iteration::State* state_;
   Target target_;
   CallSite at_;

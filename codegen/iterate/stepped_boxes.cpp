@@ -184,13 +184,41 @@ class EndCuts {
 
 }  // namespace
 
+using Inputs = std::vector<std::pair<const ImageData*, AnyBuffer>>;
+using Params = std::map<const ParamData*, std::int64_t>;
+
 struct StepReads::Parts {
+  /// What boxes depend on, but for those of outputs.
+  [[nodiscard]] Symbols symbols_of(const Inputs& of, const Params& params) const;
+  void set_outputs(Symbols& symbols, const std::vector<Ranges>& boxes) const;
+
   Program program;
   std::vector<std::string> outputs;  ///< names of arrays, of each output's first value
   std::vector<Need> needs;
   std::map<const ImageData*, std::string> inputs;
   bool asks_for_row_ends = false, at_remainders = false;
 };
+
+Symbols StepReads::Parts::symbols_of(const Inputs& of, const Params& params) const {
+  Symbols symbols;
+  for (const auto& [image, buffer] : of) {
+    const auto found = inputs.find(image);
+    if (found == inputs.end()) continue;
+    set_box(symbols, found->second, ranges_of(buffer));
+    for (std::size_t d = 0; d < buffer.dims().size(); ++d) {
+      symbols[symbol_name(found->second, BufferField::Stride, d)] = buffer.dims()[d].stride;
+    }
+  }
+  for (const auto& scalar : program.pipeline.params) {
+    const auto found = params.find(scalar.param.get());
+    if (found != params.end()) symbols[scalar.name] = found->second;
+  }
+  return symbols;
+}
+
+void StepReads::Parts::set_outputs(Symbols& symbols, const std::vector<Ranges>& boxes) const {
+  for (std::size_t o = 0; o < boxes.size(); ++o) set_box(symbols, outputs[o], boxes[o]);
+}
 
 StepReads::StepReads(const std::vector<Func>& outputs) {
   auto parts = std::make_unique<Parts>();
@@ -245,33 +273,44 @@ bool StepReads::has_scalar(const ParamData* param) const {
                      [&](const auto& scalar) { return scalar.param.get() == param; });
 }
 
+bool StepReads::widens(const Ranges& box, const std::vector<const ImageData*>& fields,
+                       const Inputs& inputs, const Params& params) const {
+  Symbols symbols = parts_->symbols_of(inputs, params);
+  const auto with_reads = [&](const Ranges& of) {
+    parts_->set_outputs(symbols, std::vector<Ranges>(parts_->outputs.size(), of));
+    Ranges all = of;
+    for (const Need& need : parts_->needs) {
+      if (need.input != nullptr && std::ranges::count(fields, need.input) == 0) continue;
+      for (std::size_t d = 0; d < std::min(need.box.size(), of.size()); ++d) {
+        const Excess beyond = excess_of(need.box[d], of[d], symbols);
+        const std::int64_t first = of[d].first - beyond.low,
+                           end = of[d].first + of[d].second + beyond.high;
+        const std::int64_t min = std::min(all[d].first, first);
+        all[d] = {min, std::max(all[d].first + all[d].second, end) - min};
+      }
+    }
+    return all;
+  };
+  const Ranges before = with_reads(box), earlier = with_reads(before);
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    if (earlier[d].second - before[d].second > before[d].second - box[d].second) return true;
+  }
+  return false;
+}
+
 std::vector<Ranges> StepReads::inside(std::vector<Ranges> boxes, const std::vector<bool>& fixed,
-                                      const std::vector<std::pair<const ImageData*, AnyBuffer>>& inputs,
-                                      const std::map<const ParamData*, std::int64_t>& params,
+                                      const Inputs& inputs, const Params& params,
                                       const CallSite& at) const {
-  Symbols symbols;
+  Symbols symbols = parts_->symbols_of(inputs, params);
   std::map<const ImageData*, Ranges> limits;
   for (const auto& [image, buffer] : inputs) {
-    const auto found = parts_->inputs.find(image);
-    if (found == parts_->inputs.end()) continue;
-    limits[image] = ranges_of(buffer);
-    set_box(symbols, found->second, limits[image]);
-    for (std::size_t d = 0; d < buffer.dims().size(); ++d) {
-      symbols[symbol_name(found->second, BufferField::Stride, d)] = buffer.dims()[d].stride;
-    }
+    if (parts_->inputs.count(image) > 0) limits[image] = ranges_of(buffer);
   }
-  for (const auto& scalar : parts_->program.pipeline.params) {
-    const auto found = params.find(scalar.param.get());
-    if (found != params.end()) symbols[scalar.name] = found->second;
-  }
-  const auto set_boxes = [&](const std::vector<Ranges>& of) {
-    for (std::size_t o = 0; o < of.size(); ++o) set_box(symbols, parts_->outputs[o], of[o]);
-  };
   const std::vector<Ranges> whole = boxes;
   const auto shrink = [&](const Need& need, std::size_t d, bool low_side, std::int64_t excess,
                           const std::pair<std::int64_t, std::int64_t>& limit) {
     return EndCuts{boxes, fixed, excess}.cut(d, low_side, [&](const std::vector<Ranges>& smaller) {
-      set_boxes(smaller);
+      parts_->set_outputs(symbols, smaller);
       const Excess left = excess_of(need.box[d], limit, symbols);
       return (low_side ? left.low : left.high) < excess;
     });
@@ -283,7 +322,7 @@ std::vector<Ranges> StepReads::inside(std::vector<Ranges> boxes, const std::vect
         if (need.input != nullptr && limits.count(need.input) == 0) continue;
         for (const bool low_side : {true, false}) {
           const auto limit = need.input != nullptr ? limits.at(need.input)[d] : boxes[need.output][d];
-          set_boxes(boxes);
+          parts_->set_outputs(symbols, boxes);
           const Excess excess = excess_of(need.box[d], limit, symbols);
           const std::int64_t beyond = low_side ? excess.low : excess.high;
           if (beyond == 0) continue;

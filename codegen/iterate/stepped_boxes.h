@@ -50,6 +50,13 @@ class StepReads {
       const std::vector<std::pair<const ImageData*, AnyBuffer>>& inputs,
       const std::map<const ParamData*, std::int64_t>& params, const CallSite& at) const;
 
+  /// Do steps before others have to compute ever more points around `box`, the last one's, where a Func
+  /// or one of `fields` is read at 2*x, say? Reads at a distance, or bent into a range, take as many
+  /// each time. Of outputs with as many dimensions as `box`; `inputs` and `params` as of `inside`.
+  [[nodiscard]] bool widens(const Ranges& box, const std::vector<const ImageData*>& fields,
+                            const std::vector<std::pair<const ImageData*, AnyBuffer>>& inputs,
+                            const std::map<const ParamData*, std::int64_t>& params) const;
+
  private:
   struct Parts;
   std::unique_ptr<const Parts> parts_;

@@ -213,6 +213,22 @@ TEST(TimeTileFuncs, AChainOfTenFuncs) {
   for (const Target& target : {Target::host(), Target::gpu_emulator()}) (void)c.notes_of(2, 5, target);
 }
 
+// A Func of the step that is read at every second point: what ten steps at once would need of the first
+// one is a thousand times as wide and as high as the fields, which no memory holds. Step by step each
+// computes the fields' points.
+TEST(TimeTileFuncs, WhatIsReadAtEverySecondPointIsComputedStepByStep) {
+  for (const Target& target : all_targets()) {
+    const ImageParam u(Int(32), 2, "u"), v(Int(32), 2, "v");
+    Func nu("nu"), nv("nv");
+    nu(x, y) = u(x, y) + v(x, y) * 3;
+    nv(x, y) = nu(2 * x + 1, 2 * y - 1) + nu(x, y);
+    Compared c{.pairs = {{u, nu}, {v, nv}}, .fields = {u, v}, .box = {{0, 90}, {0, 70}}};
+    c.also = [&](Iteration& steps) { steps.over(nu, {{0, 90}, {0, 70}}).over(nv, {{1, 40}, {2, 30}}); };
+    const std::string notes = c.notes_of(10, 20, target);
+    EXPECT_NE(notes.find("at ever more points"), std::string::npos) << notes;
+  }
+}
+
 TEST(TimeTileFuncs, ThreadsShareAnIterationOfSeveralFuncs) {
   const Staggered s(Float(32));
   const Compared c = s.compared();
