@@ -72,6 +72,7 @@ foreach(bad IN ITEMS
     "PTX;ptx;stencil7;--ptx;-1" "PTX;ptx;stencil7;--ptx;1000000"
     "seconds;fuzz;--seconds;nan" "seconds;fuzz;--seconds;inf" "seconds;fuzz;--seconds;-1"
     "seconds;fuzz;--pairs;1;--shrink-seconds;nan" "pairs;fuzz;--pairs;-1" "pairs;fuzz;--pairs;nan"
+    "case-seconds;fuzz;--pairs;1;--case-seconds;0"
     "pairs;fuzz;--pairs;99999999999999999999" "seed;fuzz;--pairs;1;--seed;-1" "seed;fuzz;--pairs;1;--seed;18446744073709551616"
     "size;traffic;pmpp/naive;--size;18446744073709551616" "gpu9;fuzz;--target;gpu9"
     "--campaign;fuzz;--report" "no campaign none.db;fuzz;--campaign;none.db;--report" "/proc/a.db: open;fuzz;--campaign;/proc/a.db"

@@ -87,6 +87,11 @@ void add_fuzz(CLI::App& app) {
   command->add_option("--shrink-seconds", options.shrink_seconds, "seconds for making a failure smaller")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command
+      ->add_option("--case-seconds", options.seconds_a_case,
+                   "processor time of a pair; one that takes longer fails")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
   command->add_flag("--refusals", choice->refusals, "list what schedules were refused for");
   auto* file = command->add_option(
       "--campaign", choice->file,
