@@ -214,7 +214,7 @@ TEST(TimeTileFuncs, AChainOfTenFuncs) {
 }
 
 // A Func of the step that is read at every second point: what ten steps at once would need of the first
-// one is a thousand times as wide and as high as the fields, which no memory holds. Step by step each
+// one is 512 times as wide and as high as the fields, which no memory holds. Step by step each
 // computes the fields' points.
 TEST(TimeTileFuncs, WhatIsReadAtEverySecondPointIsComputedStepByStep) {
   for (const Target& target : all_targets()) {
