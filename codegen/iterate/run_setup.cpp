@@ -335,6 +335,7 @@ std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {
 }
 
 bool RunSetup::widens() const {
+  if (!state_->reads->may_widen()) return false;
   if (state_->outputs.size() > 1 &&
       !std::ranges::all_of(boxes_, [&](const Ranges& box) { return box.size() == box_.size(); })) {
     return false;  // which compiling refuses

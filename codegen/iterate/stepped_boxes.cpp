@@ -9,6 +9,7 @@
 #include "codegen/program.h"
 #include "dsl/expr/deep_stack.h"
 #include "dsl/expr/names.h"
+#include "dsl/expr/node_map.h"
 #include "dsl/expr/node_visit.h"
 #include "dsl/expr/traverse.h"
 #include "dsl/pipeline/func_graph.h"
@@ -132,6 +133,69 @@ bool has_remainders(const FunctionData& func) {
   return found;
 }
 
+/// How many points more than before an index may span for each point that every loop is longer: 0, 1, or
+/// kMore, whether or not it does. What it is bent into, as by clamp or by a remainder, is taken for
+/// fixed.
+class IndexGrowth {
+ public:
+  static constexpr int kMore = 2;
+
+  int operator()(const Expr& index) {
+    const auto known = known_.find(index.ptr().get());
+    if (known != known_.end()) return known->second;
+    const int growth = of(index);
+    known_.try_emplace(index.ptr().get(), growth);
+    return growth;
+  }
+
+ private:
+  int of(const Expr& e) {
+    if (e.as<VarRef>()) return 1;
+    if (e.as<Access>()) return 0;  // of what the data holds
+    if (const auto* op = e.as<Binary>()) return of(*op);
+    if (const auto* cast = e.as<Cast>()) return (*this)(cast->value);
+    if (const auto* op = e.as<Unary>()) return (*this)(op->a);
+    if (const auto* choice = e.as<Select>()) {
+      return std::max((*this)(choice->if_true), (*this)(choice->if_false));
+    }
+    return of_any(e);
+  }
+  int of(const Binary& op) {
+    const int a = (*this)(op.a), b = (*this)(op.b);
+    switch (op.op) {
+      case BinaryOp::Add:
+      case BinaryOp::Sub: return std::min(a + b, kMore);
+      case BinaryOp::Min:
+      case BinaryOp::Max: return std::max(a, b);
+      case BinaryOp::Div: return b == 0 ? a : kMore;
+      case BinaryOp::Mod: return b == 0 ? 0 : kMore;
+      default: return a + b == 0 ? 0 : kMore;
+    }
+  }
+  int of_any(const Expr& e) {
+    int growth = 0;
+    for_each_child(e, [&](const Expr& child) { growth = (*this)(child) == 0 ? growth : kMore; });
+    return growth;
+  }
+
+  NodeMap<int> known_;
+};
+
+/// Do any of `funcs` read at an index that may grow by more than their loops do?
+bool may_grow(const std::vector<std::shared_ptr<FunctionData>>& funcs) {
+  IndexGrowth growth;
+  bool found = false;
+  const auto look = [&](const Access& access) {
+    found = found || std::ranges::any_of(access.args, [&](const Expr& index) {
+              return growth(index) == IndexGrowth::kMore;
+            });
+  };
+  for (const auto& func : funcs) {
+    for (const Definition& definition : func->definitions) analysis::for_each_access(definition, look);
+  }
+  return found;
+}
+
 /// Boxes of a step's outputs, of which an end of one dimension is moved by `excess` points: of one
 /// output, if that is enough; where several read as far, of those that do.
 class EndCuts {
@@ -196,7 +260,7 @@ struct StepReads::Parts {
   std::vector<std::string> outputs;  ///< names of arrays, of each output's first value
   std::vector<Need> needs;
   std::map<const ImageData*, std::string> inputs;
-  bool asks_for_row_ends = false, at_remainders = false;
+  bool asks_for_row_ends = false, at_remainders = false, may_widen = false;
 };
 
 Symbols StepReads::Parts::symbols_of(const Inputs& of, const Params& params) const {
@@ -223,7 +287,8 @@ void StepReads::Parts::set_outputs(Symbols& symbols, const std::vector<Ranges>& 
 StepReads::StepReads(const std::vector<Func>& outputs) {
   auto parts = std::make_unique<Parts>();
   const std::vector<std::shared_ptr<FunctionData>> functions = functions_of(outputs);
-  for (const auto& func : collect_graph(functions).funcs) {
+  const auto funcs = collect_graph(functions).funcs;
+  for (const auto& func : funcs) {
     parts->asks_for_row_ends = parts->asks_for_row_ends || mentions_row_ends(*func);
     parts->at_remainders = parts->at_remainders || has_remainders(*func);
   }
@@ -232,6 +297,7 @@ StepReads::StepReads(const std::vector<Func>& outputs) {
   const Pipeline& pipeline = program.pipeline;
   made_with_stack_for(pipeline.depth, [&] {
     passes::infer_bounds(program);
+    parts->may_widen = may_grow(funcs);
     return 0;
   });
   for (const std::string& name : pipeline.outputs) {
@@ -273,8 +339,11 @@ bool StepReads::has_scalar(const ParamData* param) const {
                      [&](const auto& scalar) { return scalar.param.get() == param; });
 }
 
+bool StepReads::may_widen() const { return parts_->may_widen; }
+
 bool StepReads::widens(const Ranges& box, const std::vector<const ImageData*>& fields,
                        const Inputs& inputs, const Params& params) const {
+  if (!may_widen()) return false;
   Symbols symbols = parts_->symbols_of(inputs, params);
   const auto with_reads = [&](const Ranges& of) {
     parts_->set_outputs(symbols, std::vector<Ranges>(parts_->outputs.size(), of));

@@ -229,6 +229,21 @@ TEST(TimeTileFuncs, WhatIsReadAtEverySecondPointIsComputedStepByStep) {
   }
 }
 
+// Each dimension of what an earlier step computes is as long as the other, and a point more: that ends.
+// Of (2*x + 3)/2 boxes have to say that it is x + 1.
+TEST(TimeTileFuncs, ReadsWithTheDimensionsExchangedAreTiled) {
+  const ImageParam u(Int(32), 2, "u"), v(Int(32), 2, "v"), w(Int(32), 2, "w");
+  Func nu("nu"), turned("turned"), nw("nw");
+  nu(x, y) = u(y + 1, x) + u(x, y);
+  turned(x, y) = v(max(x, 1 - y), select(y > 4, 2 - y, -x)) - v(x / 2, y % 7);
+  nw(x, y) = w((2 * x + 3) / 2, y - 1) * 3 + w(x, y);
+  for (const auto& [field, func] : {std::pair{u, nu}, std::pair{v, turned}, std::pair{w, nw}}) {
+    Compared c{.pairs = {{field, func}}, .fields = {field}, .box = {{-100, 300}, {-100, 300}}};
+    c.also = [next = func](Iteration& steps) { steps.over(next, {{0, 90}, {0, 70}}); };
+    EXPECT_EQ(c.notes_of(2, 5, Target::host()), "");
+  }
+}
+
 TEST(TimeTileFuncs, ThreadsShareAnIterationOfSeveralFuncs) {
   const Staggered s(Float(32));
   const Compared c = s.compared();
