@@ -72,12 +72,21 @@ struct DirectiveText {
         if (!is_usual) add_argument(arguments, field.role, value);
       }
     });
-    const bool takes_some = std::tuple_size_v<decltype(D::fields())> > 0;
-    const std::string none = takes_some ? "{}" : "";  // no loops, in a list, or nothing at all
-    return fmt::format(".{}({})", member, arguments.empty() ? none : joined(arguments));
+    const char* format = is_list<D>() && arguments.size() < 2 ? ".{}({{{}}})" : ".{}({})";
+    return fmt::format(fmt::runtime(format), member, fmt::join(arguments, ", "));
   }
 
  private:
+  /// Is a list of loops or dimensions all that it takes? One of none, or of one alone, has to be in
+  /// braces.
+  template <typename D>
+  static constexpr bool is_list() {
+    if constexpr (std::tuple_size_v<decltype(D::fields())> != 1) {
+      return false;
+    } else {
+      return std::is_same_v<decltype(std::get<0>(D::fields()).get), std::vector<std::string> D::*>;
+    }
+  }
   template <typename T, typename Field>
   static T usual(const Field& field) {
     if constexpr (std::is_same_v<decltype(field.usual), directive::Zero>) {

@@ -57,6 +57,13 @@ TEST(Schedule, EveryDirectivePrints) {
       "f.update(0).split(y, y, \"y.chunk\", 4)\n    .parallel(y);\n");
 }
 
+TEST(Schedule, AListOfOnePrintsInBraces) {
+  Func f("f");
+  f(x, y) = x + y;
+  f.reorder({x}).reorder_storage({y}).reorder({});
+  EXPECT_EQ(to_string(f.schedule()), "f.reorder({x})\n    .reorder_storage({y})\n    .reorder({});\n");
+}
+
 TEST(Schedule, ATailPrintsWithTheFactorThatItBelongsTo) {
   Directive directive;
   directive.op = directive::Unroll{"x", 0, TailStrategy::ShiftInwards};
