@@ -121,6 +121,7 @@ TEST(PtxasFaults, ExtremaHave32BitsAtLeast) {
   }
 }
 
+// By constants they are products: of 16 bits, as those of 32 have to be mul.hi, which takes longer.
 TEST(PtxasFaults, QuotientsHave32BitsAtLeast) {
   for (const Type type : {Int(8), UInt(8), Int(16), UInt(16)}) {
     for (const int lanes : {1, 4}) {
@@ -130,6 +131,8 @@ TEST(PtxasFaults, QuotientsHave32BitsAtLeast) {
           return u(i) / by + u(i + 2) % by;
         });
         EXPECT_FALSE(std::regex_search(text, std::regex("(div|rem)\\.[su](8|16)"))) << text;
+        const bool in_16_bits = !std::regex_search(text, std::regex("mul\\.hi\\.[su]32|rcp"));
+        EXPECT_EQ(in_16_bits, divisor.defined()) << text;
       }
     }
   }

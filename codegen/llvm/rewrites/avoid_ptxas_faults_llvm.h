@@ -36,7 +36,7 @@ namespace mica::llvm_backend {
 /// instruction selection, which would make neg of it again; abs likewise a shift, an exclusive or and a
 /// subtraction. Vectors are added, subtracted and multiplied lane by lane (those of 32 bits too, which
 /// LLVM narrows where only the lower halves are used). Minima and maxima of up to 16 bits are taken in
-/// 32, lane by lane, as are quotients and remainders, those by what is no constant as f32.
+/// 32, lane by lane, as are quotients and remainders by what is no constant, as f32.
 void avoid_ptxas_faults(llvm::Module& module);
 
 /// The same for the PTX that LLVM has written: negations of 16 and 32 bits that its instruction
