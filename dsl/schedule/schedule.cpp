@@ -72,20 +72,16 @@ struct DirectiveText {
         if (!is_usual) add_argument(arguments, field.role, value);
       }
     });
-    const char* format = is_list<D>() && arguments.size() < 2 ? ".{}({{{}}})" : ".{}({})";
+    const char* format = arguments.size() < fewest<D>() ? ".{}({{{}}})" : ".{}({})";
     return fmt::format(fmt::runtime(format), member, fmt::join(arguments, ", "));
   }
 
  private:
-  /// Is a list of loops or dimensions all that it takes? One of none, or of one alone, has to be in
-  /// braces.
+  /// From how many items on a call takes a list without braces.
   template <typename D>
-  static constexpr bool is_list() {
-    if constexpr (std::tuple_size_v<decltype(D::fields())> != 1) {
-      return false;
-    } else {
-      return std::is_same_v<decltype(std::get<0>(D::fields()).get), std::vector<std::string> D::*>;
-    }
+  static constexpr std::size_t fewest() {
+    if (std::is_same_v<D, directive::Reorder> || std::is_same_v<D, directive::ReorderStorage>) return 2;
+    return std::is_same_v<D, directive::OrderBlocks> ? 1 : 0;
   }
   template <typename T, typename Field>
   static T usual(const Field& field) {

@@ -60,8 +60,9 @@ TEST(Schedule, EveryDirectivePrints) {
 TEST(Schedule, AListOfOnePrintsInBraces) {
   Func f("f");
   f(x, y) = x + y;
-  f.reorder({x}).reorder_storage({y}).reorder({});
-  EXPECT_EQ(to_string(f.schedule()), "f.reorder({x})\n    .reorder_storage({y})\n    .reorder({});\n");
+  f.reorder({x}).reorder_storage({y}).reorder({}).order_blocks(x);
+  EXPECT_EQ(to_string(f.schedule()),
+            "f.reorder({x})\n    .reorder_storage({y})\n    .reorder({})\n    .order_blocks(x);\n");
 }
 
 TEST(Schedule, ATailPrintsWithTheFactorThatItBelongsTo) {
