@@ -168,17 +168,12 @@ Value* narrow_quotient(Builder& b, Value* x, Value* y, bool is_signed) {
   return b.CreateFPToSI(b.CreateFMul(b.CreateFAdd(of, half), reciprocal), x->getType());
 }
 
-/// A quotient or remainder of up to 16 bits in 32; by constants as it is, lane by lane, of which LLVM
-/// makes products. (In 32 bits those would be mul.hi.u32: a blur that divides by 3 took 1.08 times as
-/// long.)
+/// A quotient or remainder of up to 16 bits in 32; null by constants, of which LLVM makes products. (In
+/// 32 bits those would be mul.hi.u32: a blur that divides by 3 took 1.08 times as long.)
 Value* wide_quotient(llvm::BinaryOperator& i) {
+  if (llvm::isa<llvm::Constant>(i.getOperand(1))) return nullptr;
   Builder b(&i);
   const auto op = i.getOpcode();
-  if (llvm::isa<llvm::Constant>(i.getOperand(1))) {
-    if (!i.getType()->isVectorTy()) return nullptr;
-    return by_lane(b, i.getType(), {i.getOperand(0), i.getOperand(1)},
-                   [&](const std::vector<Value*>& e) { return b.CreateBinOp(op, e[0], e[1]); });
-  }
   const bool is_signed = op == llvm::Instruction::SDiv || op == llvm::Instruction::SRem;
   const bool is_quotient = op == llvm::Instruction::SDiv || op == llvm::Instruction::UDiv;
   return by_lane(b, i.getType(), {i.getOperand(0), i.getOperand(1)}, [&](const std::vector<Value*>& e) {
