@@ -432,9 +432,16 @@ bool stays_in_32_bits(const Interval& interval) {
 }
 
 Interval unite(const Interval& a, const Interval& b) {
-  const Interval both = hull(a, b);
-  const auto tidy = [](const Expr& e) { return e.defined() ? passes::simplify(e) : e; };
-  return {tidy(both.min), tidy(both.max)};
+  Interval both;
+  if (a.min.defined() && b.min.defined()) {
+    const auto apart = constant_difference(a.min, b.min);
+    both.min = apart ? (*apart <= 0 ? a.min : b.min) : passes::simplify(min(a.min, b.min));
+  }
+  if (a.max.defined() && b.max.defined()) {
+    const auto apart = constant_difference(a.max, b.max);
+    both.max = apart ? (*apart >= 0 ? a.max : b.max) : passes::simplify(max(a.max, b.max));
+  }
+  return both;
 }
 
 }  // namespace mica::analysis

@@ -18,7 +18,7 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-// Adds `e` times a factor to forms; a sum that is used several times is taken apart once.
+// Adds `e` times a factor to forms; in a long one a sum that is used several times is taken apart once.
 class Accumulator {
  public:
   void add(const Expr& e, std::int64_t factor, Linear& form) {
@@ -28,6 +28,10 @@ class Accumulator {
     }
     if (!is_sum(e)) return form.add_term(e, factor);
     if (e.ptr().use_count() <= 1) return open(e, factor, form);
+    if (unnoted_ > 0) {
+      --unnoted_;
+      return open(e, factor, form);
+    }
     const auto found = shared_.find(e.ptr().get());
     if (found != shared_.end()) return form.add(found->second, factor);
     Linear own;
@@ -58,6 +62,7 @@ class Accumulator {
     add(op->b, op->op == BinaryOp::Sub ? times(-1, factor) : factor, form);
   }
 
+  int unnoted_ = 32;        // so many are cheaper to take apart again than to remember
   NodeMap<Linear> shared_;  // nodes of the expression at hand
 };
 

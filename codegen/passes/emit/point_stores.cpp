@@ -21,7 +21,7 @@ namespace {
 Expr number(std::int64_t value) { return make_const(Int(32), value); }
 
 // Of a node whose children are done; undefined: the node itself.
-Expr to_load(const Program& program, const Expr& r) {
+Expr to_load(const Program& program, const Expr& r, SharedSimplifier& simplified) {
   if (const auto* strict_ = r.as<Strict>()) return strict_->value;
   const auto* access = r.as<Access>();
   if (!access) return {};
@@ -29,7 +29,7 @@ Expr to_load(const Program& program, const Expr& r) {
   const FunctionData* callee = program.pipeline.find(access->name);
   load.buffer =
       callee ? storage_name(access->name, access->value_index, callee->types.size()) : access->name;
-  for (const auto& arg : access->args) load.index.push_back(simplify(arg));
+  for (const auto& arg : access->args) load.index.push_back(simplified(arg));
   if (program.options.line_info) load.where = access->where;
   return make_expr(r.type(), std::move(load));
 }
@@ -131,7 +131,7 @@ class PointExprs {
   Expr resolve(const Expr& e) { return to_loads_(recurs_ ? read_itself_(e) : e); }
   std::vector<Expr> places(const std::vector<Expr>& args) {
     std::vector<Expr> at;
-    for (const auto& arg : args) at.push_back(simplify(resolve(arg)));
+    for (const auto& arg : args) at.push_back(simplified_(resolve(arg)));
     return at;
   }
 
@@ -143,7 +143,7 @@ class PointExprs {
   // Of a node whose children are done.
   Expr loaded(const Program& program, const Expr& e) {
     if (const auto* var = e.as<VarRef>()) return value(var->name);
-    const Expr load = to_load(program, e);
+    const Expr load = to_load(program, e, simplified_);
     // On a GPU the loads of a kernel keep their places.
     if (program.options.target.is_gpu()) return load;
     // The indices of loads, which are simplified one by one, have equal parts.
@@ -155,6 +155,7 @@ class PointExprs {
   analysis::EqualNodes known_;  // one for all expressions, which have parts in common
   NodeRewriter read_itself_;
   NodeRewriter to_loads_;
+  SharedSimplifier simplified_;  // indices are made of one another
 };
 
 ir::Stmt atomic_updates(const FunctionData& func, const Definition& definition, PointExprs& exprs,
