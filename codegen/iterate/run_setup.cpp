@@ -239,7 +239,8 @@ Ranges RunSetup::tile_box(bool still_ends) const {
 TileForm RunSetup::tile_form(int steps, bool moves) const {
   TileForm form{.whole = is_whole(),
                 .still_ends = moves && still_ends(steps),
-                .open = opens_edges(*state_, target_)};
+                .open = opens_edges(*state_, target_),
+                .otherwise = moves ? Otherwise::Nothing : Otherwise::OneAfterTheOther};
   form.in_lines = has_lines(tile_box(form.still_ends), moves);
   form.apart = !is_box_of_all();
   return form;

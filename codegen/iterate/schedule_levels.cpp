@@ -284,7 +284,7 @@ std::string make_levels(const Iteration::State& state, TileForm form, const Targ
     form.open = false;  // one after the other, levels read as the step does
     tile = make_time_levels(state, state.tile_steps, form, state.tile_where);
   }
-  const std::string other = schedule_levels(state, tile, target, form.in_lines, make);
+  const std::string other = schedule_levels(state, tile, target, form.in_lines, make, form.otherwise);
   return other.empty() || why.empty() ? other : why;
 }
 
