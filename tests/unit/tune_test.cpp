@@ -36,6 +36,7 @@ TuneOptions on_host(std::vector<std::int64_t> extents, int budget = 5) {
   options.budget = budget;
   options.target = Target::host();
   options.keep = false;
+  options.seconds = 300;  // more than the slowest build takes
   return options;
 }
 
