@@ -139,8 +139,7 @@ CampaignSummary read_summary(const Database& database) {
 std::optional<CampaignSummary> read_file(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
   return reported([&]() -> std::optional<CampaignSummary> {
-    Database database(path, "campaign", Database::Access::Read);
-    database.run("PRAGMA busy_timeout = 60000");
+    Database database(path, "campaign", Database::Access::Read, Database::kLongWait);
     if (is_new(database)) return std::nullopt;
     check_format(database);
     check_pages(database);
@@ -183,7 +182,8 @@ std::string campaign_version() {
 // ---- a file that is worked on ------------------------------------------------------------------------
 
 struct CampaignFile::Opened {
-  explicit Opened(const std::filesystem::path& path) : database(path, "campaign") {}
+  explicit Opened(const std::filesystem::path& path)
+      : database(path, "campaign", Database::Access::Write, Database::kLongWait) {}
 
   /// Is the process of the run whose number, process and birth are in these columns another one, and at
   /// work?
@@ -213,7 +213,6 @@ CampaignFile::CampaignFile(const std::filesystem::path& path, const CampaignKind
   reported([&] {
     opened_ = std::make_unique<Opened>(path);
     Database& database = opened_->database;
-    database.run("PRAGMA busy_timeout = 60000");
     Transaction all(database);
     if (is_new(database)) {
       database.run(std::string(kTables) + "PRAGMA application_id = " + std::to_string(kApplication) +

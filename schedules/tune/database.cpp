@@ -9,14 +9,14 @@
 
 namespace mica::tuning {
 
-Database::Database(std::filesystem::path path, std::string noun, Access access)
+Database::Database(std::filesystem::path path, std::string noun, Access access,
+                   std::chrono::milliseconds wait)
     : path_(std::move(path)), noun_(std::move(noun)) {
   const int flags =
       access == Access::Read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  constexpr int kWait = 5000;  // milliseconds
   try {
     check(sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr), "open");
-    check(sqlite3_busy_timeout(handle_, kWait), "open");
+    check(sqlite3_busy_timeout(handle_, static_cast<int>(wait.count())), "open");
   } catch (...) {
     sqlite3_close(handle_);
     throw;

@@ -1,6 +1,7 @@
 // A SQLite file: statements whose values are bound in order, and errors that name the file.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -15,8 +16,12 @@ namespace mica::tuning {
 class Database {
  public:
   enum class Access : std::uint8_t { Read, Write };
-  /// For Write the file is made if it is not there. Statements wait 5 s for other writers.
-  Database(std::filesystem::path path, std::string noun, Access access = Access::Write);
+  /// What nobody notices much, and what those wait who would lose minutes of work: others that write one
+  /// after the other, on a busy machine or a slow disk, take seconds.
+  static constexpr std::chrono::milliseconds kShortWait{5000}, kLongWait{60000};
+  /// For Write the file is made if it is not there. Statements wait so long for other writers.
+  Database(std::filesystem::path path, std::string noun, Access access = Access::Write,
+           std::chrono::milliseconds wait = kShortWait);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

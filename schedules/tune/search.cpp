@@ -115,7 +115,7 @@ class Memory {
     try {
       const std::filesystem::path path = TuneStore::path_from_environment();
       if (path.empty()) return;
-      store_.emplace(path);
+      store_.emplace(path, Database::kLongWait);
       key_ = {wanted.mark, device_name(target), wanted.subject.extents()};
       if (!options.again) trials_ = store_->trials(key_);
     } catch (const Error& e) {

@@ -114,7 +114,8 @@ const std::filesystem::path& with_folder(const std::filesystem::path& path) {
 
 }  // namespace
 
-TuneStore::TuneStore(const std::filesystem::path& path) : database_(with_folder(path), "tune store") {
+TuneStore::TuneStore(const std::filesystem::path& path, std::chrono::milliseconds wait)
+    : database_(with_folder(path), "tune store", Database::Access::Write, wait) {
   const std::int64_t format = database_.pragma("user_version");
   if (format > kFormat) {
     throw UserError(

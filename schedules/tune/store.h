@@ -49,8 +49,10 @@ class TuneStore {
   /// where none of them is set, or MICA_TUNE_STORE is "off".
   static std::filesystem::path path_from_environment();
   /// Opens the store, which is made if it is not there. DeviceErrors that name the file: it cannot be
-  /// opened or made, is no store or damaged. UserError: it is one of a newer Mica.
-  explicit TuneStore(const std::filesystem::path& path);
+  /// opened or made, is no store or damaged, or others write to it for longer than `wait`. UserError: it
+  /// is one of a newer Mica.
+  explicit TuneStore(const std::filesystem::path& path,
+                     std::chrono::milliseconds wait = Database::kShortWait);
 
   // DeviceErrors of all members name the file and what SQLite says: a disk that is full, a file that
   // may not be written, damage.

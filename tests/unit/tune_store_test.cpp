@@ -1,4 +1,5 @@
 // The store of tuned schedules: what it finds again, and whatever happens to its file.
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -121,6 +122,20 @@ TEST_F(Store, KeepsTrialsOfExactlyTheseExtents) {
   EXPECT_EQ(trials[0].refused, "no");
   EXPECT_EQ(trials[1].measured, 1.25);
   EXPECT_TRUE(store.trials(entry({512, 513}).key).empty());
+}
+
+TEST_F(Store, WaitsForOthersThatWrite) {
+  using std::chrono::milliseconds;
+  { const TuneStore store(path_); }
+  Database other(path_, "other");
+  std::optional<Transaction> writing(std::in_place, other);
+  EXPECT_THROW(TuneStore(path_, milliseconds(0)).keep(entry({512, 512})), DeviceError);
+  const std::jthread ends_later([&] {
+    std::this_thread::sleep_for(milliseconds(300));
+    writing->commit();
+  });
+  TuneStore(path_, milliseconds(60000)).keep(entry({512, 512}));
+  EXPECT_EQ(TuneStore(path_).list().size(), 1U);
 }
 
 TEST_F(Store, ExportsImportsAndForgets) {
@@ -253,6 +268,22 @@ TEST_F(Kept, ASecondSearchTakesUpTheFirst) {
   const auto found = TuneStore(path_).find({graph_mark(sum()), device_name(Target::host()), {100, 50}});
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->best.text(), second.best.text());
+}
+
+// On a busy machine those that write one after the other had a search wait for more than 5 s.
+TEST_F(Kept, ASearchWaitsLongerThanARunForOthersThatWrite) {
+  { const TuneStore store(path_); }
+  Database other(path_, "other");
+  Transaction writing(other);
+  const std::jthread ends_later([&] {
+    std::this_thread::sleep_for(Database::kShortWait + std::chrono::milliseconds(1000));
+    writing.commit();
+  });
+  TuneOptions options{.extents = {100, 50}};
+  options.target = Target::host();
+  options.budget = 3;
+  options.seconds = 300;
+  EXPECT_EQ(tune(sum(), options).note, "");
 }
 
 // No schedule is no find where nothing was compared with it.
