@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include "codegen/analysis/simplify.h"
 #include "dsl/expr/limits.h"
@@ -15,29 +14,6 @@ namespace mica::analysis {
 namespace {
 
 Expr tidy(const Expr& e) { return passes::simplify(e); }
-
-/// Of a stencil's taps most lie beside others in all dimensions but one: their intervals are joined
-/// once.
-class DistinctIntervals {
- public:
-  /// False: it was there.
-  bool add(const Interval& interval) {
-    std::vector<Interval>& alike = by_hash_[hash(interval.min) * 31 + hash(interval.max)];
-    const auto is_it = [&](const Interval& known) {
-      return equal(known.min, interval.min) && equal(known.max, interval.max);
-    };
-    if (std::ranges::any_of(alike, is_it)) return false;
-    alike.push_back(interval);
-    ++size_;
-    return true;
-  }
-  [[nodiscard]] std::size_t size() const { return size_; }
-
- private:
-  static std::size_t hash(const Expr& e) { return e.defined() ? e.node().hash : 0; }
-  std::unordered_map<std::size_t, std::vector<Interval>> by_hash_;
-  std::size_t size_ = 0;
-};
 
 }  // namespace
 
@@ -137,17 +113,11 @@ Interval index_interval(const Definition& definition, const Expr& index, SharedI
 Box accessed_box(const Definition& definition, const std::string& name, const Scope& scope) {
   Box box;
   SharedIntervals intervals(scope);
-  std::vector<DistinctIntervals> met;
   for_each_access(definition, [&](const Access& access) {
     if (access.name != name) return;
-    internal_check(met.empty() || met.size() == access.args.size(),
-                   "accesses of one array have one dimensionality");
-    met.resize(access.args.size());
-    box.resize(access.args.size());
-    for (std::size_t d = 0; d < access.args.size(); ++d) {
-      const Interval one = index_interval(definition, access.args[d], intervals);
-      if (met[d].add(one)) box[d] = met[d].size() == 1 ? one : unite(box[d], one);
-    }
+    Box one;
+    for (const auto& arg : access.args) one.push_back(index_interval(definition, arg, intervals));
+    unite(box, one);
   });
   return box;
 }

@@ -432,16 +432,13 @@ bool stays_in_32_bits(const Interval& interval) {
 }
 
 Interval unite(const Interval& a, const Interval& b) {
-  Interval both;
-  if (a.min.defined() && b.min.defined()) {
-    const auto apart = constant_difference(a.min, b.min);
-    both.min = apart ? (*apart <= 0 ? a.min : b.min) : passes::simplify(min(a.min, b.min));
-  }
-  if (a.max.defined() && b.max.defined()) {
-    const auto apart = constant_difference(a.max, b.max);
-    both.max = apart ? (*apart >= 0 ? a.max : b.max) : passes::simplify(max(a.max, b.max));
-  }
-  return both;
+  const auto outer = [](const Expr& one, const Expr& other, bool lesser) -> Expr {
+    if (!one.defined() || !other.defined()) return {};
+    // Most often they are a known distance apart, as taps are, and nothing is to be simplified.
+    if (const auto apart = constant_difference(one, other)) return (*apart <= 0) == lesser ? one : other;
+    return passes::simplify(lesser ? min(one, other) : max(one, other));
+  };
+  return {outer(a.min, b.min, true), outer(a.max, b.max, false)};
 }
 
 }  // namespace mica::analysis

@@ -22,9 +22,10 @@ namespace mica {
 namespace iterate {
 class BoxCopier;  // codegen/iterate/field_buffers.h
 class Condition;
-struct PatchStep;        // codegen/iterate/patches.h
-struct StepReach;        // codegen/iterate/step_reach.h
-struct TileForm;         // codegen/iterate/time_levels.h
+struct PatchStep;  // codegen/iterate/patches.h
+struct StepReach;  // codegen/iterate/step_reach.h
+struct TileForm;   // codegen/iterate/time_levels.h
+enum class Otherwise : std::uint8_t;
 struct CompiledInPlace;  // codegen/iterate/in_place_step.h
 
 /// How blocks share a row: the points of a tile, of which those read beside its own lie on either side,
@@ -140,8 +141,9 @@ struct Iteration::State {
   /// What computes patches (codegen/iterate/patches.h), of Funcs whose boxes are `apart` or one.
   [[nodiscard]] std::shared_ptr<const iterate::PatchStep> patch_step_for(const Target& target,
                                                                          bool apart);
-  [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target,
-                                                     const iterate::TileForm& form);
+  /// `otherwise`: what the caller wants where the levels are not computed tile by tile.
+  [[nodiscard]] std::shared_ptr<const Tile> tile_for(const Target& target, const iterate::TileForm& form,
+                                                     iterate::Otherwise otherwise);
 };
 
 namespace iterate {

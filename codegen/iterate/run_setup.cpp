@@ -239,8 +239,7 @@ Ranges RunSetup::tile_box(bool still_ends) const {
 TileForm RunSetup::tile_form(int steps, bool moves) const {
   TileForm form{.whole = is_whole(),
                 .still_ends = moves && still_ends(steps),
-                .open = opens_edges(*state_, target_),
-                .otherwise = moves ? Otherwise::Nothing : Otherwise::OneAfterTheOther};
+                .open = opens_edges(*state_, target_)};
   form.in_lines = has_lines(tile_box(form.still_ends), moves);
   form.apart = !is_box_of_all();
   return form;
@@ -290,12 +289,13 @@ void RunSetup::check_used(const Plan* until) const {
 std::shared_ptr<const Iteration::State::Tile> RunSetup::tile_of(Iteration::State& state, int steps,
                                                                 bool moves) const {
   TileForm form = tile_form(steps, moves);
-  auto made = state.tile_for(target_, form);
+  const Otherwise otherwise = moves ? Otherwise::Nothing : Otherwise::OneAfterTheOther;
+  auto made = state.tile_for(target_, form, otherwise);
   const bool may_close = form.open && !target_.is_gpu() && !state_->reads->at_remainders();
   if (!may_close || why_beyond(made->levels.edges, box_, given_.inputs, given_.params).empty())
     return made;
   form.open = false;
-  return state.tile_for(target_, form);
+  return state.tile_for(target_, form, otherwise);
 }
 
 std::unique_ptr<StepPlan> RunSetup::tile(bool moves) const {

@@ -275,7 +275,7 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
 }
 
 std::string make_levels(const Iteration::State& state, TileForm form, const Target& target,
-                        TimeLevels& tile, const MakeLevels& make) {
+                        TimeLevels& tile, const MakeLevels& make, Otherwise otherwise) {
   tile = make_time_levels(state, state.tile_steps, form, state.tile_where);
   std::string why;
   if (!tile.edges.empty()) {
@@ -284,7 +284,7 @@ std::string make_levels(const Iteration::State& state, TileForm form, const Targ
     form.open = false;  // one after the other, levels read as the step does
     tile = make_time_levels(state, state.tile_steps, form, state.tile_where);
   }
-  const std::string other = schedule_levels(state, tile, target, form.in_lines, make, form.otherwise);
+  const std::string other = schedule_levels(state, tile, target, form.in_lines, make, otherwise);
   return other.empty() || why.empty() ? other : why;
 }
 
@@ -302,7 +302,8 @@ std::string usual_levels(const Iteration::State& state, const Target& target, it
 }  // namespace
 
 std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const Target& target,
-                                                                         const iterate::TileForm& form) {
+                                                                         const iterate::TileForm& form,
+                                                                         iterate::Otherwise otherwise) {
   const std::lock_guard lock(code->compiling);
   std::vector<std::shared_ptr<const Tile>>& tiles = code->tiles;
   std::vector<Schedule> schedules;
@@ -311,17 +312,22 @@ std::shared_ptr<const Iteration::State::Tile> Iteration::State::tile_for(const T
     return tile->steps != tile_steps || (tile->target == target && tile->schedules != schedules);
   });
   for (const auto& tile : tiles) {
-    if (tile->target == target && tile->form == form) return tile;
+    if (tile->target != target || tile->form != form) continue;
+    if (tile->why.empty() || otherwise == iterate::Otherwise::Nothing || tile->otherwise == otherwise) {
+      return tile;
+    }
   }
   auto tile = std::make_shared<Tile>();
   tile->target = target;
   tile->steps = tile_steps;
   tile->form = form;
   tile->schedules = schedules;
-  tile->why = iterate::make_levels(*this, form, target, tile->levels, [&](const Func& last) {
+  tile->otherwise = otherwise;
+  const auto make = [&](const Func& last) {
     tile->executable = compile(last, target);
     return iterate::fits_registers(tile->executable);
-  });
+  };
+  tile->why = iterate::make_levels(*this, form, target, tile->levels, make, otherwise);
   tiles.push_back(tile);
   return tile;
 }

@@ -343,7 +343,6 @@ bool StepReads::may_widen() const { return parts_->may_widen; }
 
 bool StepReads::widens(const Ranges& box, const std::vector<const ImageData*>& fields,
                        const Inputs& inputs, const Params& params) const {
-  if (!may_widen()) return false;
   Symbols symbols = parts_->symbols_of(inputs, params);
   const auto with_reads = [&](const Ranges& of) {
     parts_->set_outputs(symbols, std::vector<Ranges>(parts_->outputs.size(), of));

@@ -56,8 +56,8 @@ class StepReads {
   [[nodiscard]] bool widens(const Ranges& box, const std::vector<const ImageData*>& fields,
                             const std::vector<std::pair<const ImageData*, AnyBuffer>>& inputs,
                             const std::map<const ParamData*, std::int64_t>& params) const;
-  /// Could `widens` hold of any box? Known without one: not of a step whose every index has one variable
-  /// and no product, say, as of u(y + 1, x).
+  /// Is `widens` to be asked? Known without a box: not of a step whose every index has one variable and
+  /// no product, say, as of u(y + 1, x).
   [[nodiscard]] bool may_widen() const;
 
  private:

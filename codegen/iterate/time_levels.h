@@ -29,9 +29,6 @@
 
 namespace mica::iterate {
 
-/// What becomes of levels that cannot be computed tile by tile.
-enum class Otherwise : std::uint8_t { OneAfterTheOther, Nothing };
-
 /// What the code of several steps at once takes for granted of a run.
 struct TileForm {
   bool whole = false;     ///< the stepped box is all of each field
@@ -50,8 +47,6 @@ struct TileForm {
   /// The step's Funcs compute boxes of their own, and a tile stores what lies around all of them: each
   /// value keeps outside of its Func's box what it was.
   bool apart = false;
-  /// Nothing: of runs that take single steps then. What is prepared is one run.
-  Otherwise otherwise = Otherwise::OneAfterTheOther;
   friend bool operator==(const TileForm&, const TileForm&) = default;
 };
 
@@ -124,6 +119,8 @@ struct HostTile {
 };
 HostTile host_tile(int dimensions);
 
+/// What becomes of levels that cannot be computed tile by tile.
+enum class Otherwise : std::uint8_t { OneAfterTheOther, Nothing };
 /// Makes what is wanted of the levels, of which it is given the last. False: threads need more registers
 /// than they have.
 using MakeLevels = std::function<bool(const Func& last)>;
@@ -140,7 +137,8 @@ std::string schedule_levels(const Iteration::State& state, TimeLevels& tile, con
 /// makes any; with reads as the step has them where opening them does not help. Why they are not
 /// computed tile by tile; empty: they are. UserErrors of make_time_levels and schedule_levels.
 std::string make_levels(const Iteration::State& state, TileForm form, const Target& target,
-                        TimeLevels& tile, const MakeLevels& make);
+                        TimeLevels& tile, const MakeLevels& make,
+                        Otherwise otherwise = Otherwise::OneAfterTheOther);
 
 }  // namespace mica::iterate
 
@@ -152,8 +150,9 @@ struct Iteration::State::Tile {
   iterate::TileForm form;
   std::vector<Schedule> schedules;  ///< of the step, when the tile was made
   iterate::TimeLevels levels;
-  Executable executable;  ///< none where levels otherwise are nothing
-  std::string why;        ///< the levels are not computed tile by tile; empty: they are
+  std::string why;  ///< the levels are not computed tile by tile; empty: they are
+  iterate::Otherwise otherwise = {};
+  Executable executable;  ///< not to be run where they are not, and are nothing otherwise
 };
 
 }  // namespace mica
