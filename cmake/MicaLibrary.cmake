@@ -36,6 +36,9 @@ mica_layer(mica_codegen SOURCES ${codegen_sources} USES ${mica_host_uses})
 mica_layer(mica_llvm SOURCES ${llvm_sources} USES ${mica_host_uses})
 mica_layer(mica_schedules SOURCES ${schedules_sources} USES ${mica_host_uses} SQLite::SQLite3)
 target_compile_definitions(mica_schedules PRIVATE MICA_VERSION="${PROJECT_VERSION}")
+set(mica_forest "${PROJECT_SOURCE_DIR}/schedules/tune/forest.bin")
+set_source_files_properties("${PROJECT_SOURCE_DIR}/schedules/tune/forest.cpp" PROPERTIES
+  COMPILE_DEFINITIONS "MICA_TUNE_FOREST=\"${mica_forest}\"" OBJECT_DEPENDS "${mica_forest}")
 
 if(TARGET mica_llvm)
   target_include_directories(mica_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})

@@ -65,13 +65,13 @@ if(MICA_TOOLS OR MICA_PYTHON)
   file(GLOB algorithm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/algorithms*.cpp")
   # Algorithms of examples that are timed: a test says which.
   list(APPEND algorithm_sources examples/cavity/relaxation.cpp examples/local_laplacian/filter.cpp
-    examples/multigrid/equation.cpp)
+    examples/multigrid/equation.cpp bench/model/measured.cpp)
   add_library(mica_algorithms STATIC ${algorithm_sources})
   target_link_libraries(mica_algorithms PUBLIC mica mica_settings)
 endif()
 
 if(MICA_TOOLS)
-  mica_sources(bench_sources bench bench/halide bench/twins)
+  mica_sources(bench_sources bench bench/halide bench/twins bench/model)
   list(REMOVE_ITEM bench_sources ${algorithm_sources})
   if(bench_sources)
     add_library(mica_bench OBJECT ${bench_sources})
@@ -79,6 +79,9 @@ if(MICA_TOOLS)
       benchmark::benchmark nlohmann_json::nlohmann_json fmt::fmt Threads::Threads
       ${CMAKE_DL_LIBS})
   endif()
+  # What the tuner's model learns from: see bench/model/fit.py.
+  add_executable(mica_figures EXCLUDE_FROM_ALL bench/model/figures.cpp)
+  target_link_libraries(mica_figures PRIVATE mica_algorithms fmt::fmt)
   mica_sources(tool_sources tools/mica)
   if(tool_sources)
     mica_program(mica_cli SOURCES ${tool_sources}

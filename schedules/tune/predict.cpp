@@ -10,6 +10,8 @@
 #include "codegen/passes/loops/unroll_marches.h"
 #include "runtime/cuda/gpu_facts.h"
 #include "runtime/run/gpu_timer.h"
+#include "schedules/tune/figures.h"
+#include "schedules/tune/forest.h"
 #include "schedules/tune/occupancy.h"
 #include "schedules/tune/predict_host.h"
 
@@ -155,10 +157,9 @@ Effort effort_of_levels(const Subject& subject, const TuneCandidate& candidate,
   return effort;
 }
 
-double time_of(const KernelTraffic& kernel, const Work& work, const Effort& effort, const Rates& rates,
-               const GpuFacts& gpu, const KernelInfo* made) {
-  // Eight fields with windows of seven planes took the compiler and the assembler 9 s point by point,
-  // 50 s in vectors of four.
+/// Refuses what would take the compiler and the assembler minutes. Eight fields with windows of seven
+/// planes took them 9 s point by point, 50 s in vectors of four.
+void check_operations(const KernelTraffic& kernel, const Effort& effort) {
   constexpr double kMostOperations = 8000;
   const auto check = [&](double operations, double most, const char* where) {
     if (operations <= most) return;
@@ -168,7 +169,13 @@ double time_of(const KernelTraffic& kernel, const Work& work, const Effort& effo
   };
   check(effort.operations, kMostOperations, "a step");
   check(effort.written_out, passes::kMostOperationsInCode, "its code");
-  const Registers registers = registers_of(effort.registers, most_registers(kernel, work, gpu), made);
+}
+
+/// The kernel on that machine, with the seconds that the formula expects.
+Running running_of(const KernelTraffic& kernel, const Work& work, const Effort& effort,
+                   const Rates& rates, const GpuFacts& gpu, const KernelInfo* made) {
+  const double most = most_registers(kernel, work, gpu);
+  const Registers registers = registers_of(effort.registers, most, made);
   KernelInfo info;
   for (int i = 0; i < 3; ++i) info.shape.block[i] = static_cast<std::uint32_t>(kernel.threads[i]);
   info.shape.shared_bytes = static_cast<std::uint32_t>(kernel.shared_bytes);
@@ -179,8 +186,9 @@ double time_of(const KernelTraffic& kernel, const Work& work, const Effort& effo
   // What a multiprocessor has under way: few bytes, and the memory waits for the next to be asked for.
   const double each = work.blocks / rates.units;
   const double running = std::min<double>(resident, each);
-  double under_way = running * static_cast<double>(kernel.dram.read) / (work.blocks * effort.steps);
-  under_way *= 1 + 1.5 * effort.steps_early;
+  const double in_a_step =
+      running * static_cast<double>(kernel.dram.read) / (work.blocks * effort.steps);
+  const double under_way = in_a_step * (1 + 1.5 * effort.steps_early);
   constexpr double kEnough = 2050, kWaiting = 1.28;
   const double waiting = 1 + std::pow(kEnough / std::max(under_way, 1.0), kWaiting);
 
@@ -201,7 +209,18 @@ double time_of(const KernelTraffic& kernel, const Work& work, const Effort& effo
   const double last = each <= resident ? each : each / resident;
   constexpr double kTail = 0.32, kLaunch = 2e-6;
   seconds *= 1 + kTail * (std::ceil(last) / last - 1);
-  return seconds + registers.spilled * work.blocks * work.threads * effort.steps / rates.local + kLaunch;
+  seconds += registers.spilled * work.blocks * work.threads * effort.steps / rates.local + kLaunch;
+  const double once = static_cast<double>(kernel.once.read + kernel.dram.written);
+  return {.seconds = seconds,
+          .memory_seconds = std::max(once, 1.0) / rates.memory,
+          .registers = registers.count,
+          .local_bytes = registers.spilled,
+          .most_registers = most,
+          .resident = static_cast<double>(resident),
+          .blocks = each,
+          .at_once = running,
+          .steps = effort.steps,
+          .under_way = in_a_step};
 }
 
 /// The figures of the candidate's kernels. UserErrors: also several steps at once that no march holds.
@@ -232,28 +251,6 @@ Traffic figures_of(const Subject& subject, const TuneCandidate& candidate, Traff
       iterate::Otherwise::Nothing);
   if (!why.empty()) throw UserError(why);
   return traffic;
-}
-
-double gpu_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates,
-                   const std::vector<KernelInfo>& compiled) {
-  const GpuFacts gpu = gpu_facts(subject.target());
-  const Traffic traffic = traffic_of(subject, candidate);
-  if (traffic.kernels.empty()) throw UserError("no kernel is on the GPU");
-  double seconds = 0;
-  const bool known = compiled.size() == traffic.kernels.size();
-  for (std::size_t i = 0; i < traffic.kernels.size(); ++i) {
-    const KernelTraffic& kernel = traffic.kernels[i];
-    if (kernel.shared_bytes > gpu.max_shared_per_block_optin) {
-      throw UserError("a block of " + kernel.name + " has " + std::to_string(kernel.shared_bytes) +
-                      " bytes of shared memory; at most " +
-                      std::to_string(gpu.max_shared_per_block_optin) + " are possible");
-    }
-    const Work work(kernel, subject.features().widest);
-    const Effort effort = candidate.steps() > 1 ? effort_of_levels(subject, candidate, kernel, work)
-                                                : effort_of(kernel, work, subject.features().widest);
-    seconds += time_of(kernel, work, effort, rates, gpu, known ? &compiled[i] : nullptr);
-  }
-  return seconds / candidate.steps();
 }
 
 }  // namespace
@@ -290,10 +287,44 @@ Traffic traffic_of(const Subject& subject, const TuneCandidate& candidate) {
   return figures_of(subject, candidate, options);
 }
 
+std::vector<Seen> kernels_seen(const Subject& subject, const TuneCandidate& candidate,
+                               const Rates& rates, const std::vector<KernelInfo>& compiled) {
+  const GpuFacts gpu = gpu_facts(subject.target());
+  const Traffic traffic = traffic_of(subject, candidate);
+  if (traffic.kernels.empty()) throw UserError("no kernel is on the GPU");
+  const bool known = compiled.size() == traffic.kernels.size();
+  std::vector<Seen> all;
+  for (std::size_t i = 0; i < traffic.kernels.size(); ++i) {
+    const KernelTraffic& kernel = traffic.kernels[i];
+    if (kernel.shared_bytes > gpu.max_shared_per_block_optin) {
+      throw UserError("a block of " + kernel.name + " has " + std::to_string(kernel.shared_bytes) +
+                      " bytes of shared memory; at most " +
+                      std::to_string(gpu.max_shared_per_block_optin) + " are possible");
+    }
+    const Work work(kernel, subject.features().widest);
+    const Effort effort = candidate.steps() > 1 ? effort_of_levels(subject, candidate, kernel, work)
+                                                : effort_of(kernel, work, subject.features().widest);
+    check_operations(kernel, effort);
+    Running running = running_of(kernel, work, effort, rates, gpu, known ? &compiled[i] : nullptr);
+    running.widest = subject.features().widest;
+    running.dimensions = subject.features().dimensions;
+    all.push_back({running.seconds, figures_of(kernel, running)});
+  }
+  return all;
+}
+
 double predicted_seconds(const Subject& subject, const TuneCandidate& candidate, const Rates& rates,
                          const std::vector<KernelInfo>& compiled) {
-  return subject.target().is_gpu() ? gpu_seconds(subject, candidate, rates, compiled)
-                                   : host_seconds(subject, candidate, rates);
+  if (!subject.target().is_gpu()) return host_seconds(subject, candidate, rates);
+  const std::vector<Seen> kernels = kernels_seen(subject, candidate, rates, compiled);
+  const bool known = compiled.size() == kernels.size();
+  const Forest& forest = known ? Forest::of_known_registers() : Forest::of_guessed_registers();
+  double seconds = 0;
+  for (const Seen& kernel : kernels) {
+    // Of several steps at once trees have seen nothing.
+    seconds += kernel.seconds * (candidate.steps() > 1 ? 1 : std::exp(forest(kernel.figures)));
+  }
+  return seconds / candidate.steps();
 }
 
 }  // namespace mica::tuning

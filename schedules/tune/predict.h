@@ -26,6 +26,7 @@
 
 #include "codegen/analysis/traffic/traffic.h"
 #include "runtime/run/device.h"
+#include "schedules/tune/figures.h"
 #include "schedules/tune/subject.h"
 
 namespace mica::tuning {
@@ -51,6 +52,16 @@ Rates rates_of(const Target& target, bool measure);
 /// What the candidate's kernels move and compute on the subject's grid, with the caches of its target.
 /// UserErrors of the schedule and of lowering. Empty on the host.
 Traffic traffic_of(const Subject& subject, const TuneCandidate& candidate);
+
+/// A kernel of a candidate: the seconds that the formula alone expects, and what trees see of it.
+struct Seen {
+  double seconds = 0;
+  Figures figures;
+};
+/// In the order of their launches; `compiled` as below. For a GPU. UserErrors of the schedule, of
+/// check_schedule and of lowering.
+std::vector<Seen> kernels_seen(const Subject& subject, const TuneCandidate& candidate,
+                               const Rates& rates, const std::vector<KernelInfo>& compiled = {});
 
 /// Seconds of a run of the candidate. UserErrors of the schedule, of check_schedule and of lowering;
 /// on the host only those of schedules::apply.

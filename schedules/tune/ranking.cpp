@@ -44,8 +44,8 @@ void predict_all(const Subject& subject, const Rates& rates, std::vector<TuneCan
     if (error) std::rethrow_exception(error);
 }
 
-Ranking::Ranking(const Subject& subject, const Rates& rates, double seconds)
-    : subject_(subject), rates_(rates), families_(families_of(subject)) {
+Ranking::Ranking(const Subject& subject, const Rates& rates, double seconds, std::uint64_t seed)
+    : subject_(subject), rates_(rates), families_(families_of(subject)), random_(seed) {
   const std::chrono::duration<double> share(seconds / static_cast<double>(families_.size() + 1));
   for (const Family& family : families_) {
     add_family(family, Clock::now() + std::chrono::duration_cast<Clock::duration>(share));

@@ -26,7 +26,7 @@ class Ranking {
 
   /// Of each family some candidates, drawn and then improved along its axes, as the model sees them.
   /// Each family has its share of `seconds`, after which no other of it is looked at.
-  Ranking(const Subject& subject, const Rates& rates, double seconds);
+  Ranking(const Subject& subject, const Rates& rates, double seconds, std::uint64_t seed = 2);
 
   [[nodiscard]] std::size_t size() const { return legal_.size(); }
   [[nodiscard]] std::size_t families() const { return families_.size(); }
@@ -72,7 +72,7 @@ class Ranking {
   std::vector<Known> known_;
   std::set<std::string> seen_, taken_;
   std::map<std::string, int> taken_of_;  ///< a family
-  std::mt19937_64 random_{2};            // of one seed: a search can be repeated
+  std::mt19937_64 random_;               // of one seed: a search can be repeated
 };
 
 }  // namespace mica::tuning

@@ -168,7 +168,7 @@ class Search {
         memory_(wanted, options, wanted.subject.target()),
         trials_(wanted.make_trials()),
         rates_(rates_of(wanted.subject.target(), true)),
-        ranking_(wanted.subject, rates_, options.draw ? 0 : options.seconds / 2),
+        ranking_(wanted.subject, rates_, options.draw ? 0 : options.seconds / 2, options.seed),
         usual_(options.draw ? std::vector<TuneCandidate>() : usual_candidates(wanted.subject)),
         // One thread of the host launches what is measured.
         pool_(*trials_, static_cast<std::size_t>(std::max(1, host_threads() - (alone_ ? 0 : 1)))) {}
@@ -179,6 +179,8 @@ class Search {
     const Clock::time_point before = Clock::now();
     plain_ = trials_->compiled(none);  // what the user got wrong shows here
     pool_.learn(seconds_since(before));
+    tell_registers(none, *plain_);
+    none.predicted = ranking_.predicted(none, plain_->kernels());
     none.measured = plain_->seconds(0);
     note(none, plain_);
     for (const TuneCandidate& known : memory_.trials()) {
@@ -211,6 +213,13 @@ class Search {
   /// So many are compiled for each that is measured.
   static constexpr std::size_t kCompiled = 3;
 
+  static void tell_registers(TuneCandidate& candidate, const Trial& trial) {
+    for (const KernelInfo& kernel : trial.kernels()) {
+      if (kernel.registers < 0) continue;
+      candidate.registers.push_back(kernel.registers);
+      candidate.local_bytes.push_back(kernel.local_bytes);
+    }
+  }
   [[nodiscard]] bool is_over() const {
     return options_.stop.stop_requested() || seconds_since(begun_) > options_.seconds;
   }
@@ -269,6 +278,7 @@ class Search {
         const double better = ranking_.predicted(made.candidate, made.trial->kernels());
         if (better <= 0) continue;  // no block of its fits a multiprocessor
         made.candidate.predicted = better;
+        tell_registers(made.candidate, *made.trial);
         compiled_.push_back(std::move(made));
       } else {
         memory_.keep_trial(made.candidate);

@@ -35,6 +35,9 @@ struct TuneCandidate {
   double settled = 0;
   /// Why it was not measured although it was chosen: compile's refusal, a device's error.
   std::string refused;
+  /// A thread's registers, and bytes of local memory (what it spills, and arrays of its own), of each
+  /// kernel, once it is compiled for a GPU. Empty: not known.
+  std::vector<int> registers = {}, local_bytes = {};
 
   /// "march/plane tile_x=32 chunk=64", or "no schedule".
   [[nodiscard]] std::string text() const;
@@ -76,6 +79,8 @@ struct TuneOptions {
   /// Draw candidates at random from all legal ones in place of the most promising ones: what the model
   /// is measured by.
   bool draw = false;
+  /// Of those draws: another number draws others.
+  std::uint64_t seed = 2;
   /// Called after each candidate with what it came to and the best so far.
   std::function<void(const TuneCandidate& latest, const TuneCandidate& best)> progress = {};
   /// Ends the search with the best so far.

@@ -69,6 +69,7 @@ struct Choice {
   int budget = 20;
   double seconds = 15;
   bool quiet = false, again = false, draw = false, wide = false;
+  std::uint64_t seed = TuneOptions().seed;
 };
 
 void show(const TuneCandidate& latest, const TuneCandidate& best, int number, bool terminal) {
@@ -83,14 +84,22 @@ void show(const TuneCandidate& latest, const TuneCandidate& best, int number, bo
   }
 }
 
-/// All candidates as comma-separated values, seconds in the order in which they were tried.
-std::string table_of(const TuneResult& found) {
-  std::string text = "predicted,measured,in_turn,schedule,refused\n";
+/// All candidates as comma-separated values, in the order in which they were tried; times in ms,
+/// registers of several kernels as "32+40".
+std::string table_of(const std::string& algorithm, const std::vector<std::int64_t>& extents,
+                     const TuneResult& found) {
+  constexpr double kMs = 1e3;
+  const auto of_kernels = [](const std::vector<int>& numbers) {
+    return fmt::format("{}", fmt::join(numbers, "+"));
+  };
+  std::string text =
+      "algorithm,extents,predicted,milliseconds,in_turn,registers,local_bytes,schedule,refused\n";
   for (const TuneCandidate& c : found.candidates) {
     std::string refused = c.refused.substr(0, c.refused.find('\n'));
     std::replace(refused.begin(), refused.end(), '"', '\'');
-    text += fmt::format("{:.6e},{:.6e},{:.6e},{},\"{}\"\n", c.predicted, c.measured, c.settled, c.text(),
-                        refused);
+    text += fmt::format("{},{},{:.5f},{:.5f},{:.5f},{},{},{},\"{}\"\n", algorithm,
+                        fmt::join(extents, "x"), c.predicted * kMs, c.measured * kMs, c.settled * kMs,
+                        of_kernels(c.registers), of_kernels(c.local_bytes), c.text(), refused);
   }
   return text;
 }
@@ -179,6 +188,7 @@ void run(const Choice& choice) {
   options.seconds = choice.seconds;
   options.again = choice.again;
   options.draw = choice.draw;
+  options.seed = choice.seed;
   const StopOnInterrupt interrupt;
   options.stop = interrupt.token();
   const bool terminal = isatty(STDERR_FILENO) != 0;
@@ -197,7 +207,7 @@ void run(const Choice& choice) {
     out << "page " << choice.report << "\n";
   }
   if (!choice.table.empty()) {
-    bench::write_text(choice.table, table_of(found));
+    bench::write_text(choice.table, table_of(choice.algorithm, job.extents, found));
     out << "table " << choice.table << "\n";
   }
   if (!choice.file.empty()) {
@@ -237,6 +247,7 @@ void add_tune(CLI::App& app) {
   command->add_flag(
       "--random", choice->draw,
       "draw candidates in place of trying the most promising ones: a measure of the search");
+  command->add_option("--seed", choice->seed, "of --random: another number draws others");
   command->add_flag("--again", choice->again, "measure again what the store of tuned schedules knows");
   command->add_flag("--quiet,-q", choice->quiet, "no progress");
   add_wide(*command, choice->wide);

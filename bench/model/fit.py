@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""fit.py FIGURES OUT: trees for the tuner's model (schedules/tune/forest.h), of what mica_figures writes.
+
+    mica_figures bench/results/*-h200-tune.csv > figures.csv
+    bench/model/fit.py figures.csv schedules/tune/forest.bin
+
+Prints, of each algorithm, the rank correlation of predicted and measured times: the formula's; of
+candidates of which trees have seen five sixths of the others; of an algorithm that they have not seen.
+Needs numpy, scipy and scikit-learn (Debian: python3-sklearn).
+"""
+import struct
+import sys
+
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.model_selection import KFold
+
+LEAF = 255
+TREES = {0: dict(n_estimators=300, max_leaf_nodes=40, learning_rate=0.06),
+         1: dict(n_estimators=600, max_leaf_nodes=64, learning_rate=0.05)}
+
+
+def boosted(known, **other):
+    settings = {**TREES[known], **other}
+    return GradientBoostingRegressor(max_depth=None, subsample=0.6, max_features=0.35, random_state=0, **settings)
+
+
+def read(path):
+    with open(path, encoding="ascii") as lines:
+        names = next(lines).rstrip("\n").split(",")
+        rows = [line.rstrip("\n").split(",") for line in lines]
+    algorithm = np.array([row[0] for row in rows])
+    known = np.array([int(row[1]) for row in rows])
+    numbers = np.array([[float(text) for text in row[2:]] for row in rows], dtype=np.float32)
+    return names[3:], algorithm, known, numbers[:, 0], numbers[:, 1:]
+
+
+def learned(figures, missing, train, test, known, **other):
+    return boosted(known, **other).fit(figures[train], missing[train]).predict(figures[test])
+
+
+def report(names, algorithm, known, missing, figures):
+    # The first figure is the formula's time over that of the memory, which is a grid's own.
+    formula = figures[:, names.index("formula")]
+    for which in (0, 1):
+        rows = np.flatnonzero(known == which)
+        seen, unseen = np.zeros(len(known)), np.zeros(len(known))
+        for train, test in KFold(6, shuffle=True, random_state=0).split(rows):
+            seen[rows[test]] = learned(figures, missing, rows[train], rows[test], which)
+        for name in sorted(set(algorithm[rows])):
+            train, test = rows[algorithm[rows] != name], rows[algorithm[rows] == name]
+            unseen[test] = learned(figures, missing, train, test, which, n_estimators=200)
+        print("registers", "known" if which else "guessed")
+        print(f"  {'':16} {'candidates':>10} {'formula':>8} {'others':>8} {'unseen':>8}")
+        for name in sorted(set(algorithm[rows])):
+            one = rows[algorithm[rows] == name]
+            ranks = [spearmanr(formula[one] + by[one], formula[one] + missing[one])[0]
+                     for by in (np.zeros(len(known)), seen, unseen)]
+            print(f"  {name:16} {len(one):10}", " ".join(f"{rank:8.3f}" for rank in ranks))
+        off = np.abs(seen - missing)[rows]
+        print(f"  half of the others are off by at most {100 * np.expm1(np.median(off)):.1f} %", flush=True)
+
+
+def nodes_of(tree, rate):
+    """Each before its left child; a leaf's value or a threshold, the figure, and how far its right child is."""
+    nodes = []
+
+    def add(i):
+        at = len(nodes)
+        nodes.append(None)
+        if tree.children_left[i] < 0:
+            nodes[at] = struct.pack("<fBB", rate * tree.value[i][0][0], LEAF, 0)
+            return
+        add(tree.children_left[i])
+        right = len(nodes) - at
+        add(tree.children_right[i])
+        nodes[at] = struct.pack("<fBB", tree.threshold[i], tree.feature[i], right)
+
+    add(0)
+    return nodes
+
+
+def write(path, names, known, missing, figures):
+    with open(path, "wb") as out:
+        out.write(("mica forest 1 " + " ".join(names) + "\n").encode("ascii"))
+        for which in (0, 1):
+            model = boosted(which).fit(figures[known == which], missing[known == which])
+            out.write(struct.pack("<fI", model.init_.constant_.ravel()[0], len(model.estimators_)))
+            for (tree,) in model.estimators_:
+                nodes = nodes_of(tree.tree_, model.learning_rate)
+                out.write(struct.pack("<I", len(nodes)) + b"".join(nodes))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    table = read(sys.argv[1])
+    report(*table)
+    write(sys.argv[2], table[0], *table[2:])

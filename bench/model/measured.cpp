@@ -1,0 +1,94 @@
+#include "bench/model/measured.h"
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "bench/algorithms.h"
+#include "dsl/expr/diagnostics.h"
+
+namespace mica::bench {
+namespace {
+
+std::vector<std::string> parts(const std::string& text, char between) {
+  std::stringstream in(text);
+  std::vector<std::string> all;
+  for (std::string part; std::getline(in, part, between);) all.push_back(part);
+  return all;
+}
+
+}  // namespace
+
+TuneCandidate candidate_of(const std::string& text) {
+  std::stringstream in(text);
+  TuneCandidate candidate;
+  std::string word;
+  in >> word;
+  if (word == "no") return candidate;
+  candidate.recipe = word;
+  while (in >> word) {
+    const std::size_t at = word.find('=');
+    candidate.parameters[word.substr(0, at)] = std::stoll(word.substr(at + 1));
+  }
+  return candidate;
+}
+
+std::vector<Measured> read_measured(const std::filesystem::path& table, std::size_t stride) {
+  std::ifstream in(table);
+  if (!in) throw UserError("there is no table " + table.string());
+  std::string line;
+  std::getline(in, line);
+  const std::vector<std::string> names = parts(line, ',');
+  const auto column = [&](std::string_view name) -> std::optional<std::size_t> {
+    const auto at = std::find(names.begin(), names.end(), name);
+    return at == names.end() ? std::nullopt
+                             : std::optional(static_cast<std::size_t>(at - names.begin()));
+  };
+  const auto needed = [&](std::string_view name) {
+    const auto at = column(name);
+    if (!at) throw UserError(table.string() + " has no column " + std::string(name));
+    return *at;
+  };
+  const std::size_t algorithm = needed("algorithm"), extents = needed("extents"),
+                    time = needed("milliseconds"), registers = needed("registers"),
+                    schedule = needed("schedule");
+  const auto local = column("local_bytes") ? column("local_bytes") : column("stack");
+  std::vector<Measured> all;
+  for (std::size_t i = 0; std::getline(in, line); ++i) {
+    if (i % stride != 0) continue;
+    const std::vector<std::string> fields = parts(line, ',');
+    if (fields.size() < names.size()) {
+      throw UserError(table.string() + " has " + std::to_string(fields.size()) + " columns, not " +
+                      std::to_string(names.size()) + ", in line " + std::to_string(i + 2));
+    }
+    Measured m;
+    m.algorithm = fields[algorithm];
+    for (const std::string& n : parts(fields[extents], 'x')) m.extents.push_back(std::stoll(n));
+    m.seconds = std::stod(fields[time]) * 1e-3;
+    m.candidate = candidate_of(fields[schedule]);
+    if (m.seconds <= 0) continue;
+    const std::vector<std::string> spilled = parts(local ? fields[*local] : "", '+');
+    for (const std::string& count : parts(fields[registers], '+')) {
+      KernelInfo kernel;
+      kernel.registers = std::stoi(count);
+      kernel.local_bytes = m.kernels.size() < spilled.size() ? std::stoi(spilled[m.kernels.size()]) : 0;
+      m.kernels.push_back(std::move(kernel));
+    }
+    all.push_back(std::move(m));
+  }
+  return all;
+}
+
+const tuning::Subject& MeasuredSubjects::of(const Measured& measured) {
+  const auto at = subjects_.find({measured.algorithm, measured.extents});
+  if (at != subjects_.end()) return at->second;
+  return subjects_
+      .try_emplace({measured.algorithm, measured.extents}, make_algorithm(measured.algorithm).output,
+                   measured.extents, target_, CallSite::current())
+      .first->second;
+}
+
+}  // namespace mica::bench

@@ -1,0 +1,107 @@
+#include "schedules/tune/forest.h"
+
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include "dsl/expr/diagnostics.h"
+
+// The build says where the file is, and makes this anew when it changes.
+asm(R"(
+  .pushsection .rodata
+  .hidden mica_tune_forest
+  .hidden mica_tune_forest_end
+mica_tune_forest:
+  .incbin ")" MICA_TUNE_FOREST R"("
+mica_tune_forest_end:
+  .globl mica_tune_forest
+  .globl mica_tune_forest_end
+  .popsection
+)");
+
+extern "C" {
+[[gnu::visibility("hidden")]] extern const char mica_tune_forest[], mica_tune_forest_end[];
+}
+
+namespace mica::tuning {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+/// Takes values from the front of a text.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : left_(bytes) {}
+  template <typename T>
+  T take() {
+    T value;
+    std::memcpy(&value, take_bytes(sizeof(T)).data(), sizeof(T));
+    return value;
+  }
+  std::string_view take_bytes(std::size_t count) {
+    if (left_.size() < count) throw UserError("a forest of the tuner's model ends too early");
+    const std::string_view taken = left_.substr(0, count);
+    left_.remove_prefix(count);
+    return taken;
+  }
+
+ private:
+  std::string_view left_;
+};
+
+const std::vector<Forest>& own() {
+  static const std::vector<Forest> forests = Forest::read(
+      {mica_tune_forest, static_cast<std::size_t>(mica_tune_forest_end - mica_tune_forest)});
+  return forests;
+}
+
+}  // namespace
+
+std::vector<Forest> Forest::read(std::string_view bytes) {
+  std::string first = "mica forest 1";
+  for (const std::string_view name : kFigureNames) first += " " + std::string(name);
+  first += "\n";
+  Reader in(bytes);
+  if (in.take_bytes(first.size()) != first) {
+    throw UserError("a forest of the tuner's model is of other figures; bench/model/fit.py makes one");
+  }
+  std::vector<Forest> forests(2);
+  for (Forest& forest : forests) {
+    forest.base_ = in.take<float>();
+    const auto trees = in.take<std::uint32_t>();
+    for (std::uint32_t t = 0; t < trees; ++t) {
+      const auto begin = static_cast<std::uint32_t>(forest.nodes_.size());
+      const auto count = in.take<std::uint32_t>();
+      forest.trees_.push_back(begin);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        Node node;
+        node.value = in.take<float>();
+        node.figure = in.take<std::uint8_t>();
+        node.right = in.take<std::uint8_t>();
+        const bool is_leaf = node.figure == kLeaf;
+        if (!is_leaf &&
+            (node.figure >= kFigureNames.size() || node.right < 2 || node.right >= count - i)) {
+          throw UserError("a tree of the tuner's model leads nowhere");
+        }
+        if (is_leaf ? false : i + 1 >= count) throw UserError("a tree of the tuner's model has no leaf");
+        forest.nodes_.push_back(node);
+      }
+    }
+  }
+  return forests;
+}
+
+double Forest::operator()(const Figures& figures) const {
+  double sum = base_;
+  for (const std::uint32_t first : trees_) {
+    const Node* node = &nodes_[first];
+    while (node->figure != kLeaf) node += figures[node->figure] <= node->value ? 1 : node->right;
+    sum += node->value;
+  }
+  return sum;
+}
+
+const Forest& Forest::of_guessed_registers() { return own()[0]; }
+const Forest& Forest::of_known_registers() { return own()[1]; }
+
+}  // namespace mica::tuning

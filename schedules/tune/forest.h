@@ -1,0 +1,45 @@
+// What the formula of predict.h has wrong, as regression trees have learned it.
+//
+// Of each kernel the formula is multiplied by e^(b + the sum over trees of the leaf that its figures
+// lead to): gradient boosting (J. H. Friedman: Greedy function approximation, Annals of Statistics 29
+// (2001) 1189-1232). There are two forests, for registers that are guessed and for those that the
+// assembler has said. bench/model/fit.py makes schedules/tune/forest.bin of candidates that were
+// measured, and says how well it does on those that it has not seen.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "schedules/tune/figures.h"
+
+namespace mica::tuning {
+
+class Forest {
+ public:
+  /// The logarithm of what the formula is to be multiplied by.
+  [[nodiscard]] double operator()(const Figures& figures) const;
+
+  /// Those that are part of the library, read once.
+  static const Forest& of_guessed_registers();
+  static const Forest& of_known_registers();
+  /// Both, of a file's bytes: a line of text, "mica forest 1 " and the names of the figures with a blank
+  /// between two; then, twice, the base (f32), the number of trees (u32) and, of each tree, that of its
+  /// nodes (u32) and the nodes, each before its left child. Little endian. UserError: others.
+  static std::vector<Forest> read(std::string_view bytes);
+
+ private:
+  /// A leaf's value, or where to go: left of a figure that is no more than that, else right.
+  struct Node {
+    float value = 0;
+    std::uint8_t figure = kLeaf;
+    std::uint8_t right = 0;  ///< by how many nodes further
+  };
+  static constexpr std::uint8_t kLeaf = 255;
+
+  double base_ = 0;
+  std::vector<std::uint32_t> trees_;  ///< their first nodes
+  std::vector<Node> nodes_;
+};
+
+}  // namespace mica::tuning
