@@ -70,20 +70,18 @@ std::vector<Forest> Forest::read(std::string_view bytes) {
     forest.base_ = in.take<float>();
     const auto trees = in.take<std::uint32_t>();
     for (std::uint32_t t = 0; t < trees; ++t) {
-      const auto begin = static_cast<std::uint32_t>(forest.nodes_.size());
       const auto count = in.take<std::uint32_t>();
-      forest.trees_.push_back(begin);
+      if (count == 0) throw UserError("a tree of the tuner's model has no leaf");
+      forest.trees_.push_back(static_cast<std::uint32_t>(forest.nodes_.size()));
       for (std::uint32_t i = 0; i < count; ++i) {
         Node node;
         node.value = in.take<float>();
         node.figure = in.take<std::uint8_t>();
         node.right = in.take<std::uint8_t>();
-        const bool is_leaf = node.figure == kLeaf;
-        if (!is_leaf &&
-            (node.figure >= kFigureNames.size() || node.right < 2 || node.right >= count - i)) {
+        const bool ends = node.figure == kLeaf;
+        if (!ends && (node.figure >= kFigureNames.size() || node.right < 2 || node.right >= count - i)) {
           throw UserError("a tree of the tuner's model leads nowhere");
         }
-        if (is_leaf ? false : i + 1 >= count) throw UserError("a tree of the tuner's model has no leaf");
         forest.nodes_.push_back(node);
       }
     }
