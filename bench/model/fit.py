@@ -17,8 +17,8 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.model_selection import KFold
 
 LEAF = 255
-TREES = {0: dict(n_estimators=300, max_leaf_nodes=40, learning_rate=0.06),
-         1: dict(n_estimators=600, max_leaf_nodes=64, learning_rate=0.05)}
+TREES = {0: dict(n_estimators=600, max_leaf_nodes=40, learning_rate=0.06),
+         1: dict(n_estimators=1200, max_leaf_nodes=64, learning_rate=0.05)}
 
 
 def boosted(known, **other):

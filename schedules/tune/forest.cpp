@@ -1,6 +1,8 @@
 #include "schedules/tune/forest.h"
 
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -49,6 +51,20 @@ class Reader {
   std::string_view left_;
 };
 
+constexpr std::size_t kNodeBytes = 6;
+
+/// A leaf's value, or where to go: see Forest::read.
+struct Node {
+  explicit Node(const char* bytes)
+      : figure(static_cast<std::uint8_t>(bytes[4])), right(static_cast<std::uint8_t>(bytes[5])) {
+    std::memcpy(&value, bytes, sizeof(value));
+  }
+  [[nodiscard]] bool is_leaf() const { return figure == kLeaf; }
+  static constexpr std::uint8_t kLeaf = 255;
+  float value;
+  std::uint8_t figure, right;
+};
+
 const std::vector<Forest>& own() {
   static const std::vector<Forest> forests = Forest::read(
       {mica_tune_forest, static_cast<std::size_t>(mica_tune_forest_end - mica_tune_forest)});
@@ -70,31 +86,36 @@ std::vector<Forest> Forest::read(std::string_view bytes) {
     forest.base_ = in.take<float>();
     const auto trees = in.take<std::uint32_t>();
     for (std::uint32_t t = 0; t < trees; ++t) {
-      const auto count = in.take<std::uint32_t>();
-      if (count == 0) throw UserError("a tree of the tuner's model has no leaf");
-      forest.trees_.push_back(static_cast<std::uint32_t>(forest.nodes_.size()));
-      for (std::uint32_t i = 0; i < count; ++i) {
-        Node node;
-        node.value = in.take<float>();
-        node.figure = in.take<std::uint8_t>();
-        node.right = in.take<std::uint8_t>();
-        const bool ends = node.figure == kLeaf;
-        if (!ends && (node.figure >= kFigureNames.size() || node.right < 2 || node.right >= count - i)) {
-          throw UserError("a tree of the tuner's model leads nowhere");
-        }
-        forest.nodes_.push_back(node);
-      }
+      forest.trees_.push_back(in.take_bytes(in.take<std::uint32_t>() * kNodeBytes));
     }
   }
   return forests;
 }
 
+void Forest::check() const {
+  for (const std::string_view tree : trees_) {
+    const std::size_t count = tree.size() / kNodeBytes;
+    if (count == 0) throw UserError("a tree of the tuner's model has no leaf");
+    for (std::size_t i = 0; i < count; ++i) {
+      const Node node(tree.data() + i * kNodeBytes);
+      if (node.is_leaf()) continue;
+      if (node.figure >= kFigureNames.size() || node.right < 2 || node.right >= count - i) {
+        throw UserError("a tree of the tuner's model leads nowhere");
+      }
+    }
+  }
+}
+
 double Forest::operator()(const Figures& figures) const {
   double sum = base_;
-  for (const std::uint32_t first : trees_) {
-    const Node* node = &nodes_[first];
-    while (node->figure != kLeaf) node += figures[node->figure] <= node->value ? 1 : node->right;
-    sum += node->value;
+  for (const std::string_view tree : trees_) {
+    const char* at = tree.data();
+    Node node(at);
+    while (!node.is_leaf()) {
+      at += kNodeBytes * (figures[node.figure] <= node.value ? 1 : node.right);
+      node = Node(at);
+    }
+    sum += node.value;
   }
   return sum;
 }

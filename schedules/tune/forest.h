@@ -7,7 +7,6 @@
 // measured, and says how well it does on those that it has not seen.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -20,26 +19,21 @@ class Forest {
   /// The logarithm of what the formula is to be multiplied by.
   [[nodiscard]] double operator()(const Figures& figures) const;
 
-  /// Those that are part of the library, read once.
+  /// Those that are part of the library.
   static const Forest& of_guessed_registers();
   static const Forest& of_known_registers();
-  /// Both, of a file's bytes: a line of text, "mica forest 1 " and the names of the figures with a blank
-  /// between two; then, twice, the base (f32), the number of trees (u32) and, of each tree, that of its
-  /// nodes (u32) and the nodes, each before its left child. Little endian. UserError: others.
+  /// Both, of a file's bytes, which outlive them: a line of text, "mica forest 1 " and the names of the
+  /// figures with a blank between two; then, twice, the base (f32), the number of trees (u32) and, of
+  /// each tree, that of its nodes (u32) and the nodes, each before its left child: a leaf's value or a
+  /// threshold (f32), the figure (u8; 255: a leaf), and by how many nodes further its right child is
+  /// (u8). Left leads what is no more than the threshold. Little endian. UserError: others.
   static std::vector<Forest> read(std::string_view bytes);
+  /// UserError: a tree whose nodes lead to none of it, or to no leaf.
+  void check() const;
 
  private:
-  /// A leaf's value, or where to go: left of a figure that is no more than that, else right.
-  struct Node {
-    float value = 0;
-    std::uint8_t figure = kLeaf;
-    std::uint8_t right = 0;  ///< by how many nodes further
-  };
-  static constexpr std::uint8_t kLeaf = 255;
-
   double base_ = 0;
-  std::vector<std::uint32_t> trees_;  ///< their first nodes
-  std::vector<Node> nodes_;
+  std::vector<std::string_view> trees_;  ///< their nodes
 };
 
 }  // namespace mica::tuning

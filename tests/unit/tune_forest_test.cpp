@@ -53,6 +53,7 @@ TEST(TuneForest, AddsTheLeavesThatFiguresLeadTo) {
   file.bits(5).node(3, 2, 4).node(-1, 7, 2).leaf(1).leaf(2).leaf(4);
   file.bits(1).leaf(16);
   const std::vector<Forest> forests = Forest::read(file.bytes());
+  forests[1].check();
   ASSERT_EQ(forests.size(), 2U);
   Figures figures{};
   EXPECT_EQ(forests[0](figures), 0.5);
@@ -64,6 +65,8 @@ TEST(TuneForest, AddsTheLeavesThatFiguresLeadTo) {
 }
 
 TEST(TuneForest, OfTheLibraryIsRead) {
+  Forest::of_guessed_registers().check();
+  Forest::of_known_registers().check();
   const Figures nothing{};
   EXPECT_LT(std::abs(Forest::of_guessed_registers()(nothing)), 5);
   EXPECT_LT(std::abs(Forest::of_known_registers()(nothing)), 5);
@@ -72,7 +75,7 @@ TEST(TuneForest, OfTheLibraryIsRead) {
 
 TEST(TuneForest, RefusesFilesThatLeadNowhere) {
   const auto refused = [](const File& file, const std::string& why) {
-    return test::fails_with([&] { static_cast<void>(Forest::read(file.bytes())); }, {why});
+    return test::fails_with([&] { Forest::read(file.bytes())[1].check(); }, {why});
   };
   File whole;
   add_bare(add_bare(whole));
