@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """fit.py FIGURES OUT: trees for the tuner's model (schedules/tune/forest.h), of what mica_figures writes.
 
-    mica_figures bench/results/*-h200-tune.csv > figures.csv
+    mica_figures bench/results/2026-11-28-h200-tune.csv bench/results/2026-11-30-h200-tune.csv > figures.csv
     bench/model/fit.py figures.csv schedules/tune/forest.bin
 
 Prints, of each algorithm, the rank correlation of predicted and measured times: the formula's; of
-candidates of which trees have seen five sixths of the others; of an algorithm that they have not seen.
+candidates of which trees have seen five sixths of those that look otherwise; of an algorithm that they have not seen.
 Needs numpy, scipy and scikit-learn (Debian: python3-sklearn).
 """
 import struct
@@ -14,7 +14,7 @@ import sys
 import numpy as np
 from scipy.stats import spearmanr
 from sklearn.ensemble import GradientBoostingRegressor
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, cross_val_predict
 
 LEAF = 255
 TREES = {0: dict(n_estimators=600, max_leaf_nodes=40, learning_rate=0.06),
@@ -36,30 +36,24 @@ def read(path):
     return names[3:], algorithm, known, numbers[:, 0], numbers[:, 1:]
 
 
-def learned(figures, missing, train, test, known, **other):
-    return boosted(known, **other).fit(figures[train], missing[train]).predict(figures[test])
-
-
 def report(names, algorithm, known, missing, figures):
     # The first figure is the formula's time over that of the memory, which is a grid's own.
     formula = figures[:, names.index("formula")]
     for which in (0, 1):
-        rows = np.flatnonzero(known == which)
-        seen, unseen = np.zeros(len(known)), np.zeros(len(known))
-        for train, test in KFold(6, shuffle=True, random_state=0).split(rows):
-            seen[rows[test]] = learned(figures, missing, rows[train], rows[test], which)
-        for name in sorted(set(algorithm[rows])):
-            train, test = rows[algorithm[rows] != name], rows[algorithm[rows] == name]
-            unseen[test] = learned(figures, missing, train, test, which, n_estimators=200)
+        rows = known == which
+        name_of, x, y, base = algorithm[rows], figures[rows], missing[rows], formula[rows]
+        # Candidates that differ in nothing that trees see, such as the same one measured twice, are learned together.
+        same = np.unique(x, axis=0, return_inverse=True)[1].ravel()
+        seen = cross_val_predict(boosted(which), x, y, groups=same, cv=GroupKFold(6), n_jobs=-1)
+        unseen = cross_val_predict(boosted(which, n_estimators=200), x, y, groups=name_of, cv=LeaveOneGroupOut(),
+                                   n_jobs=-1)
         print("registers", "known" if which else "guessed")
         print(f"  {'':16} {'candidates':>10} {'formula':>8} {'others':>8} {'unseen':>8}")
-        for name in sorted(set(algorithm[rows])):
-            one = rows[algorithm[rows] == name]
-            ranks = [spearmanr(formula[one] + by[one], formula[one] + missing[one])[0]
-                     for by in (np.zeros(len(known)), seen, unseen)]
-            print(f"  {name:16} {len(one):10}", " ".join(f"{rank:8.3f}" for rank in ranks))
-        off = np.abs(seen - missing)[rows]
-        print(f"  half of the others are off by at most {100 * np.expm1(np.median(off)):.1f} %", flush=True)
+        for name in sorted(set(name_of)):
+            one = name_of == name
+            ranks = [spearmanr(base[one] + by[one], base[one] + y[one])[0] for by in (np.zeros(len(y)), seen, unseen)]
+            print(f"  {name:16} {one.sum():10}", " ".join(f"{rank:8.3f}" for rank in ranks))
+        print(f"  half of the others are off by at most {100 * np.expm1(np.median(np.abs(seen - y))):.1f} %", flush=True)
 
 
 def nodes_of(tree, rate):
