@@ -16,7 +16,8 @@
 // decide how many blocks are resident and what is spilled: they are estimated from what a thread holds,
 // loads and computes, until the assembler has said how many they are. The rates are an H200's, scaled by
 // multiprocessors; they and the other constants are those that fit 8,000 candidates of 17 algorithms
-// best (bench/results/2026-11-23-h200-tune.csv): half of them to 9 %.
+// best (bench/results/2026-11-23-h200-tune.csv): half of them to 9 %. What it has wrong of a kernel that
+// takes one step, regression trees correct (schedules/tune/forest.h).
 //
 // On the CPU from the shape of the algorithm: schedules/tune/predict_host.h.
 #pragma once
