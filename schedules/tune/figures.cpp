@@ -4,16 +4,18 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <tuple>
 
 namespace mica::tuning {
 
-Figures figures_of(const KernelTraffic& kernel, const Running& running) {
+Figures figures_of(const KernelTraffic& kernel, const Running& running, const Features& features) {
   constexpr double kWarp = 32, kStep = 1e-7, kWord = 4;
   const auto bytes = [](const Moved& moved) { return static_cast<double>(moved.sum()); };
   const double once = std::max(static_cast<double>(kernel.once.read + kernel.dram.written), 1.0);
   const double points = std::max(static_cast<double>(kernel.points), 1.0);
   const auto threads = static_cast<double>(kernel.threads[0] * kernel.threads[1] * kernel.threads[2]);
-  const double vector = static_cast<double>(running.widest) * static_cast<double>(kernel.lanes);
+  const double vector = static_cast<double>(features.widest) * static_cast<double>(kernel.lanes);
   const double rounds = running.blocks / running.resident;
   const double held = static_cast<double>(kernel.held_bytes) / kWord;
   const double operations = static_cast<double>(kernel.operations) / points;
@@ -30,7 +32,7 @@ Figures figures_of(const KernelTraffic& kernel, const Running& running) {
                         bytes(kernel.shared) / vector / points,
                         static_cast<double>(kernel.shared.read) / shared_written,
                         static_cast<double>(kernel.dram.written) / once,
-                        operations * running.widest / (once / points),
+                        operations * features.widest / (once / points),
                         operations,
                         static_cast<double>(kernel.steady.operations) / threads,
                         running.steps,
@@ -43,7 +45,7 @@ Figures figures_of(const KernelTraffic& kernel, const Running& running) {
                         kernel.async_copies ? 1.0 : 0.0,
                         early,
                         static_cast<double>(kernel.lanes),
-                        static_cast<double>(running.widest),
+                        static_cast<double>(features.widest),
                         static_cast<double>(kernel.threads[0]),
                         static_cast<double>(kernel.threads[1]),
                         static_cast<double>(kernel.threads[2]),
@@ -61,8 +63,8 @@ Figures figures_of(const KernelTraffic& kernel, const Running& running) {
                         running.most_registers - held,
                         static_cast<double>(kernel.min_blocks),
                         running.registers,
-                        running.local_bytes,
-                        static_cast<double>(running.dimensions),
+                        running.spilled,
+                        static_cast<double>(features.dimensions),
                         static_cast<double>(kernel.staged.size()),
                         kStep / running.memory_seconds};
   static_assert(std::size(all) == std::tuple_size_v<Figures>);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "codegen/analysis/traffic/traffic.h"
+#include "schedules/tune/subject.h"
 
 namespace mica::tuning {
 
@@ -14,15 +15,13 @@ struct Running {
   double seconds = 0;         ///< that the formula expects
   double memory_seconds = 0;  ///< of its different bytes at the memory's rate
   double registers = 0;       ///< a thread
-  double local_bytes = 0;     ///< a thread spills, or has in arrays of its own
+  double spilled = 0;         ///< bytes that a thread writes to local memory or reads there in a step
   double most_registers = 0;  ///< that a thread may have
   double resident = 0;        ///< blocks that fit a multiprocessor
   double blocks = 0;          ///< of a multiprocessor, in all
   double at_once = 0;         ///< blocks of a multiprocessor that run at once
   double steps = 1;           ///< of a march
   double under_way = 0;       ///< bytes that a multiprocessor reads from memory in a step
-  int widest = 4;             ///< bytes of the widest value
-  int dimensions = 3;
 };
 
 /// Their names, in the order of figures_of: the columns of what trees learn from.
@@ -37,6 +36,6 @@ inline constexpr std::array<std::string_view, 43> kFigureNames = {
     "launch"};
 using Figures = std::array<float, kFigureNames.size()>;
 
-Figures figures_of(const KernelTraffic& kernel, const Running& running);
+Figures figures_of(const KernelTraffic& kernel, const Running& running, const Features& features);
 
 }  // namespace mica::tuning

@@ -214,7 +214,7 @@ Running running_of(const KernelTraffic& kernel, const Work& work, const Effort& 
   return {.seconds = seconds,
           .memory_seconds = std::max(once, 1.0) / rates.memory,
           .registers = registers.count,
-          .local_bytes = registers.spilled,
+          .spilled = registers.spilled,
           .most_registers = most,
           .resident = static_cast<double>(resident),
           .blocks = each,
@@ -305,10 +305,8 @@ std::vector<Seen> kernels_seen(const Subject& subject, const TuneCandidate& cand
     const Effort effort = candidate.steps() > 1 ? effort_of_levels(subject, candidate, kernel, work)
                                                 : effort_of(kernel, work, subject.features().widest);
     check_operations(kernel, effort);
-    Running running = running_of(kernel, work, effort, rates, gpu, known ? &compiled[i] : nullptr);
-    running.widest = subject.features().widest;
-    running.dimensions = subject.features().dimensions;
-    all.push_back({running.seconds, figures_of(kernel, running)});
+    const Running running = running_of(kernel, work, effort, rates, gpu, known ? &compiled[i] : nullptr);
+    all.push_back({running.seconds, figures_of(kernel, running, subject.features())});
   }
   return all;
 }
@@ -319,10 +317,13 @@ double predicted_seconds(const Subject& subject, const TuneCandidate& candidate,
   const std::vector<Seen> kernels = kernels_seen(subject, candidate, rates, compiled);
   const bool known = compiled.size() == kernels.size();
   const Forest& forest = known ? Forest::of_known_registers() : Forest::of_guessed_registers();
+  // Of several steps at once trees have seen nothing, nor of smaller grids, where what a launch and its
+  // blocks take counts for more.
+  constexpr std::int64_t kFewestPoints = 1 << 24;
+  const bool are_like_those = candidate.steps() == 1 && subject.points() >= kFewestPoints;
   double seconds = 0;
   for (const Seen& kernel : kernels) {
-    // Of several steps at once trees have seen nothing.
-    seconds += kernel.seconds * (candidate.steps() > 1 ? 1 : std::exp(forest(kernel.figures)));
+    seconds += kernel.seconds * (are_like_those ? std::exp(forest(kernel.figures)) : 1);
   }
   return seconds / candidate.steps();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <random>
@@ -25,8 +26,8 @@ class Ranking {
   using Clock = std::chrono::steady_clock;
 
   /// Of each family some candidates, drawn and then improved along its axes, as the model sees them.
-  /// Each family has its share of `seconds`, after which no other of it is looked at.
-  Ranking(const Subject& subject, const Rates& rates, double seconds, std::uint64_t seed = 2);
+  /// Each family has its share of `seconds`, after which no other of it is looked at. `seed`: of draw().
+  Ranking(const Subject& subject, const Rates& rates, double seconds, std::uint64_t seed);
 
   [[nodiscard]] std::size_t size() const { return legal_.size(); }
   [[nodiscard]] std::size_t families() const { return families_.size(); }

@@ -46,7 +46,7 @@ TuneResult ranked_only(const Wanted& wanted, const TuneOptions& options) {
   const Clock::time_point begun = Clock::now();
   const Subject& subject = wanted.subject;
   const Rates rates = rates_of(subject.target(), false);
-  Ranking ranking(subject, rates, options.seconds);
+  Ranking ranking(subject, rates, options.seconds, options.seed);
   TuneResult found;
   found.best.predicted = ranking.predicted(found.best);
   found.candidates.push_back(found.best);
@@ -140,7 +140,6 @@ class Search {
 
   TuneResult run() {
     TuneCandidate none;
-    none.predicted = ranking_.predicted(none);
     const Clock::time_point before = Clock::now();
     plain_ = trials_->compiled(none);  // what the user got wrong shows here
     pool_.learn(seconds_since(before));

@@ -1,10 +1,8 @@
 // The tuner's model of a GPU beside times that were measured on one.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -112,6 +110,18 @@ TEST(TuneModel, KnowsTheFastFromTheSlow) {
   EXPECT_GT(right, 0.85 * pairs);
 }
 
+TEST(TuneModel, OfSmallGridsKeepsToTheFormula) {
+  const bench::Algorithm algorithm = bench::make_algorithm("stencil7");
+  const Target target = Target::gpu_emulator();
+  const tuning::Rates rates = tuning::rates_of(target, false);
+  for (const std::int64_t side : {1, 64, 255, 256}) {
+    const tuning::Subject subject(algorithm.output, {side, side, side}, target, CallSite::current());
+    const double formula = tuning::kernels_seen(subject, {}, rates).front().seconds;
+    const double predicted = tuning::predicted_seconds(subject, {}, rates);
+    EXPECT_EQ(predicted != formula, side == 256) << side;
+  }
+}
+
 TEST(TuneModel, TakesTheAssemblersWordForRegistersAndSpills) {
   const bench::Algorithm algorithm = bench::make_algorithm("stencil7");
   const Target target = Target::gpu_emulator();
@@ -154,7 +164,7 @@ TEST(TuneRanking, TakesSomeOfEachFamilyFirst) {
   const Target target = Target::gpu_emulator();
   const tuning::Subject subject(algorithm.output, {256, 256, 256}, target, CallSite::current());
   const tuning::Rates rates = tuning::rates_of(target, false);
-  tuning::Ranking ranking(subject, rates, 30);
+  tuning::Ranking ranking(subject, rates, 30, TuneOptions().seed);
   std::map<std::string, int> taken;
   std::set<std::string> texts;
   const std::size_t families = tuning::families_of(subject).size();
