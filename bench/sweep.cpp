@@ -10,6 +10,7 @@
 #include "bench/measure.h"
 #include "bench/page.h"
 #include "bench/report.h"
+#include "bench/split.h"
 #include "dsl/expr/names.h"
 #include "runtime/run/device.h"
 #include "tools/pictures/plot.h"
@@ -18,17 +19,6 @@ namespace mica::bench {
 namespace {
 
 constexpr std::int64_t kMostValues = 1000;
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == at)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
 
 [[noreturn]] void refuse(const std::string& text) {
   throw UserError("--sweep " + text +

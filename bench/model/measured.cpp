@@ -8,20 +8,10 @@
 #include <utility>
 
 #include "bench/algorithms.h"
+#include "bench/split.h"
 #include "dsl/expr/diagnostics.h"
 
 namespace mica::bench {
-namespace {
-
-std::vector<std::string> parts(const std::string& text, char between) {
-  std::stringstream in(text);
-  std::vector<std::string> all;
-  for (std::string part; std::getline(in, part, between);) all.push_back(part);
-  return all;
-}
-
-}  // namespace
-
 TuneCandidate candidate_of(const std::string& text) {
   std::stringstream in(text);
   TuneCandidate candidate;
@@ -41,7 +31,7 @@ std::vector<Measured> read_measured(const std::filesystem::path& table, std::siz
   if (!in) throw UserError("there is no table " + table.string());
   std::string line;
   std::getline(in, line);
-  const std::vector<std::string> names = parts(line, ',');
+  const std::vector<std::string> names = split(line, ',');
   const auto column = [&](std::string_view name) -> std::optional<std::size_t> {
     const auto at = std::find(names.begin(), names.end(), name);
     return at == names.end() ? std::nullopt
@@ -59,22 +49,23 @@ std::vector<Measured> read_measured(const std::filesystem::path& table, std::siz
   std::vector<Measured> all;
   for (std::size_t i = 0; std::getline(in, line); ++i) {
     if (i % stride != 0) continue;
-    const std::vector<std::string> fields = parts(line, ',');
+    const std::vector<std::string> fields = split(line, ',');
     if (fields.size() < names.size()) {
       throw UserError(table.string() + " has " + std::to_string(fields.size()) + " columns, not " +
                       std::to_string(names.size()) + ", in line " + std::to_string(i + 2));
     }
     Measured m;
     m.algorithm = fields[algorithm];
-    for (const std::string& n : parts(fields[extents], 'x')) m.extents.push_back(std::stoll(n));
+    for (const std::string& n : split(fields[extents], 'x')) m.extents.push_back(std::stoll(n));
     m.seconds = std::stod(fields[time]) * 1e-3;
     m.candidate = candidate_of(fields[schedule]);
     if (m.seconds <= 0) continue;
-    const std::vector<std::string> spilled = parts(local ? fields[*local] : "", '+');
-    for (const std::string& count : parts(fields[registers], '+')) {
+    const std::vector<std::string> counts = split(fields[registers], '+');
+    const std::vector<std::string> spilled = split(local ? fields[*local] : "", '+');
+    for (std::size_t k = 0; k < counts.size() && !counts[k].empty(); ++k) {
       KernelInfo kernel;
-      kernel.registers = std::stoi(count);
-      kernel.local_bytes = m.kernels.size() < spilled.size() ? std::stoi(spilled[m.kernels.size()]) : 0;
+      kernel.registers = std::stoi(counts[k]);
+      kernel.local_bytes = local && k < spilled.size() ? std::stoi(spilled[k]) : 0;
       m.kernels.push_back(std::move(kernel));
     }
     all.push_back(std::move(m));
