@@ -1,9 +1,11 @@
 #include "bench/time.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <ostream>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -169,6 +171,7 @@ Timed time_variant(const TimeCase& c, const TimeVariant& variant, std::int64_t s
 
   std::vector<double> ms;
   for (int run = 0; run < options.runs; ++run) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(options.pause));
     GpuTimer timer(options.target);
     timer.start();
     several.run(steps);

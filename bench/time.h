@@ -46,11 +46,12 @@ std::vector<AnyBuffer> random_fields(const TimeCase& c, const std::vector<std::i
 
 struct TimeOptions {
   Target target;
-  std::string filter;                ///< the case of this name, or all whose name contains it
-  std::int64_t size = 0;             ///< points along each side; 0: the case's own
-  std::int64_t steps = 500;          ///< of a timed run, rounded up to whole time tiles
-  int runs = 5;                      ///< timed runs of each; the median counts
-  std::vector<int> tiles = {};       ///< steps at once to try; empty: the case's own
+  std::string filter;           ///< the case of this name, or all whose name contains it
+  std::int64_t size = 0;        ///< points along each side; 0: the case's own
+  std::int64_t steps = 500;     ///< of a timed run, rounded up to whole time tiles
+  int runs = 5;                 ///< timed runs of each; the median counts
+  double pause = 0;             ///< seconds of rest before a timed run: a GPU at its power limit cools
+  std::vector<int> tiles = {};  ///< steps at once to try; empty: the case's own
   schedules::Parameters parameters;  ///< in place of the case's own
   bool plain = false;                ///< no directives but time_tile; see TimeVariant::plain
 };

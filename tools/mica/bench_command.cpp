@@ -33,6 +33,9 @@ void add_time(CLI::App& bench) {
   command->add_option("--runs", options.runs, "timed runs of each")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command->add_option("--pause", options.pause, "seconds of rest before each timed run (a GPU cools)")
+      ->check(CLI::Range(0.0, 60.0))
+      ->capture_default_str();
   command->add_option("--sweep", choice->tiles, "steps at once to try: T=1,2,4 or T=first:last:step");
   command->add_option("--param,-p", choice->parameters,
                       "in place of the case's, name=value: threads_x, threads_y, rows, chunk, shortest, "
