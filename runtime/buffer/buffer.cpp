@@ -13,8 +13,8 @@ namespace mica {
 
 namespace {
 
-// The alignment of the first interior point of a row that with_halo gives, in bytes.
-constexpr std::int64_t kRowAlignment = 128;
+// Bytes of a line of a GPU's caches, and of a sector, the least that its memory is asked for.
+constexpr std::int64_t kLine = 128, kSector = 32;
 constexpr std::int64_t kLargestHalo = std::int64_t{1} << 30;
 
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
@@ -137,9 +137,14 @@ AnyBuffer AnyBuffer::with_halo(Type type, const std::vector<std::int64_t>& exten
     // An extent that no buffer can have is reported by layout_of.
     padded.push_back(std::min(extents[d], INT64_MAX - 4 * kLargestHalo) + 2 * halo[d]);
   }
-  const std::int64_t row = std::max(1, static_cast<int>(kRowAlignment) / std::max(1, type.bytes()));
+  const auto elements = [&](std::int64_t bytes) {
+    return std::max<std::int64_t>(1, bytes / std::max(1, type.bytes()));
+  };
+  // What lies behind a row and what lies before the next one share a sector where they can: rows of
+  // their own lines would have two that hold little else, which each sweep reads.
+  const std::int64_t line = elements(kLine);
   std::vector<std::int64_t> pitches = padded;
-  if (!pitches.empty()) pitches[0] = round_up(pitches[0], row);
+  if (!pitches.empty()) pitches[0] = round_up(pitches[0], halo[0] > 0 ? elements(kSector) : line);
   std::vector<BufferDim> dims = dense_dims(pitches);
   for (std::size_t d = 0; d < dims.size(); ++d) {
     dims[d].min = -halo[d];
@@ -148,8 +153,8 @@ AnyBuffer AnyBuffer::with_halo(Type type, const std::vector<std::int64_t>& exten
   StorageLayout layout = layout_of(type, dims);
   if (layout.span > 0) {
     // Elements in front of the first row, so that interior index 0 falls on an aligned address.
-    layout.offset = round_up(halo[0], row) - halo[0];
-    layout.span = round_up(layout.offset + layout.span, row);
+    layout.offset = round_up(halo[0], line) - halo[0];
+    layout.span = round_up(layout.offset + layout.span, line);
   }
   AnyBuffer buffer;
   buffer.type_ = type;
