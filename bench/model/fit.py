@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """fit.py FIGURES OUT: trees for the tuner's model (schedules/tune/forest.h), of what mica_figures writes.
 
-    mica_figures bench/results/2026-11-28-h200-tune.csv bench/results/2026-11-30-h200-tune.csv > figures.csv
+    mica_figures bench/results/2026-11-28-h200-tune.csv bench/results/2026-11-30-h200-tune-2.csv bench/results/2026-11-30-h200-tune.csv > figures.csv
     bench/model/fit.py figures.csv schedules/tune/forest.bin
 
 Prints, of each algorithm, the rank correlation of predicted and measured times: the formula's; of

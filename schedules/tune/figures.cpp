@@ -65,8 +65,7 @@ Figures figures_of(const KernelTraffic& kernel, const Running& running, const Fe
                         running.registers,
                         running.spilled,
                         static_cast<double>(features.dimensions),
-                        static_cast<double>(kernel.staged.size()),
-                        kStep / running.memory_seconds};
+                        static_cast<double>(kernel.staged.size())};
   static_assert(std::size(all) == std::tuple_size_v<Figures>);
   Figures figures;
   std::transform(std::begin(all), std::end(all), figures.begin(),

@@ -25,15 +25,14 @@ struct Running {
 };
 
 /// Their names, in the order of figures_of: the columns of what trees learn from.
-inline constexpr std::array<std::string_view, 43> kFigureNames = {
+inline constexpr std::array<std::string_view, 42> kFigureNames = {
     "formula",         "dram",         "l2",        "l1",           "l1_accesses", "shared",
     "shared_accesses", "shared_reuse", "written",   "intensity",    "operations",  "step_operations",
     "steps",           "resident",     "warps",     "rounds",       "tail",        "under_way",
     "under_way_early", "async",        "early",     "lanes",        "width",       "threads_x",
     "threads_y",       "threads_z",    "threads",   "rows_of_grid", "row_bytes",   "points",
     "loaded",          "shared_bytes", "latency",   "held",         "held_planes", "most_registers",
-    "spare_registers", "min_blocks",   "registers", "local_bytes",  "dimensions",  "staged",
-    "launch"};
+    "spare_registers", "min_blocks",   "registers", "local_bytes",  "dimensions",  "staged"};
 using Figures = std::array<float, kFigureNames.size()>;
 
 Figures figures_of(const KernelTraffic& kernel, const Running& running, const Features& features);

@@ -50,6 +50,12 @@ struct Rates {
 /// H200's, or those of host_rates.
 Rates rates_of(const Target& target, bool measure);
 
+/// What a GPU's memory moves a second where a copy was measured at `copy` bytes a second, and its usual
+/// rate, with which the model's numbers were fitted, is `usual`: of rates within a tenth of each other
+/// the usual one. Machines of one kind, and measurements of one machine, differ by a few percent, and
+/// trees that were learned at one rate take another for another algorithm.
+double memory_rate(double copy, double usual);
+
 /// What the candidate's kernels move and compute on the subject's grid, with the caches of its target.
 /// UserErrors of the schedule and of lowering. Empty on the host.
 Traffic traffic_of(const Subject& subject, const TuneCandidate& candidate);

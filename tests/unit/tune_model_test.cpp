@@ -110,6 +110,17 @@ TEST(TuneModel, KnowsTheFastFromTheSlow) {
   EXPECT_GT(right, 0.85 * pairs);
 }
 
+TEST(TuneModel, TakesACopyNearTheUsualForTheUsual) {
+  const double usual = tuning::rates_of(Target::gpu_emulator(), false).copy;
+  const double memory = tuning::rates_of(Target::gpu_emulator(), false).memory;
+  EXPECT_GT(memory, usual) << "a copy waits now and then";
+  for (const double near : {0.95, 0.98, 1.0, 1.05}) {
+    EXPECT_EQ(tuning::memory_rate(near * usual, usual), memory) << near;
+  }
+  EXPECT_NEAR(tuning::memory_rate(0.7 * usual, usual), 0.7 * memory, 1e-9 * memory) << "another GPU's";
+  EXPECT_NEAR(tuning::memory_rate(1.6 * usual, usual), 1.6 * memory, 1e-9 * memory);
+}
+
 TEST(TuneModel, OfSmallGridsKeepsToTheFormula) {
   const bench::Algorithm algorithm = bench::make_algorithm("stencil7");
   const Target target = Target::gpu_emulator();
