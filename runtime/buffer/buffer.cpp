@@ -152,9 +152,11 @@ AnyBuffer AnyBuffer::with_halo(Type type, const std::vector<std::int64_t>& exten
   }
   StorageLayout layout = layout_of(type, dims);
   if (layout.span > 0) {
-    // Elements in front of the first row, so that interior index 0 falls on an aligned address.
+    // Elements in front of the first row, so that interior index 0 falls on an aligned address, and
+    // behind the last one, so that every row can be read in whole lines from there on.
+    const std::int64_t from_interior = padded[0] - halo[0];
     layout.offset = round_up(halo[0], line) - halo[0];
-    layout.span = round_up(layout.offset + layout.span, line);
+    layout.span += layout.offset + round_up(from_interior, line) - from_interior;
   }
   AnyBuffer buffer;
   buffer.type_ = type;

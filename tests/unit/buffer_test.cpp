@@ -125,6 +125,13 @@ TEST(Buffer, HaloRowsStartAlignedAtTheFirstInteriorPoint) {
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&b(0, -2, -1)) % 128, 0U) << nx << " " << halo;
       EXPECT_LT(b.stride(1) * 8 - (nx + 2 * halo) * 8, halo > 0 ? 32 : 128) << nx << " " << halo;
       b.fill(1.0);  // a sanitizer build finds a storage too small
+      // Every row can be read in whole lines of 16 from its first interior point on.
+      const auto to_line = [](std::int64_t n) { return (n + 15) / 16 * 16 - n; };
+      for (const std::int64_t ny : {4, 5, 6, 7}) {
+        const auto rows = Buffer<double>::with_halo({nx, ny}, {halo, 0});
+        EXPECT_TRUE(rows.widened(to_line(halo), to_line(nx + halo)).defined())
+            << nx << " x " << ny << ", " << halo;
+      }
     }
   }
 }

@@ -52,6 +52,11 @@ TEST(TuneModel, IsNearTheTimesOfAnH200) {
   ASSERT_GT(all.size(), 60U);
   EXPECT_LT(median_error(all, true), 0.09);
   EXPECT_LT(median_error(all, false), 0.09);
+  // Drawn and measured after trees had learned.
+  const std::vector<bench::Measured> unseen = measured(11, "2026-11-30-h200-tune-3.csv");
+  ASSERT_GT(unseen.size(), 200U);
+  EXPECT_LT(median_error(unseen, true), 0.04);
+  EXPECT_LT(median_error(unseen, false), 0.06);
 }
 
 /// Of each algorithm, the rank correlation of what the model expects with what was measured.
@@ -78,7 +83,11 @@ TEST(TuneModel, PutsCandidatesInTheirOrder) {
   const auto learned = correlations(known);
   ASSERT_GE(learned.size(), 14U);
   for (const auto& [algorithm, ranks] : learned) EXPECT_GT(ranks, 0.9) << algorithm;
-  // Those that they have not: older ones, of code as it was then.
+  // Every second of those that were drawn and measured after trees had learned.
+  const auto unseen = correlations(measured(2, "2026-11-30-h200-tune-3.csv"));
+  ASSERT_GE(unseen.size(), 16U);
+  for (const auto& [algorithm, ranks] : unseen) EXPECT_GT(ranks, 0.85) << algorithm;
+  // Older ones, of code as it was then.
   const auto old = correlations(measured(3));
   ASSERT_GE(old.size(), 14U);
   double sum = 0;
