@@ -27,10 +27,15 @@ Values gpu_vectors(const Subject& subject) {
   return result;
 }
 
-/// Planes of the dimension that marches walk, the third or the last of fewer.
+/// Planes of the dimension that marches walk, the third or the last of fewer. All of them, too, in three
+/// dimensions: no plane is then read for two chunks.
 Values chunks(const Subject& subject) {
+  constexpr std::int64_t kMostPlanes = 1024;
   const auto& extents = subject.extents();
-  return below({16, 32, 64, 128, 256}, extents[std::min<std::size_t>(extents.size() - 1, 2)] + 16);
+  const std::int64_t planes = extents[std::min<std::size_t>(extents.size() - 1, 2)];
+  Values result = below({16, 32, 64, 128, 256}, planes + 16);
+  if (extents.size() > 2 && planes > result.back() && planes <= kMostPlanes) result.push_back(planes);
+  return result;
 }
 
 bool reads_neighbours(const Features& features) {
@@ -64,7 +69,7 @@ Family marching(const Subject& subject, const char* recipe, bool windows) {
                  {"vec", gpu_vectors(subject)},
                  {"chunk", chunks(subject)},
                  {"load", {1, 3}},
-                 {"ahead", {0, 1, 2, 3}},
+                 {"ahead", {0, 1, 2, 3, 4, 5, 6}},
                  {"scatter", {0, 1, 2}},
                  {"min_blocks", {0, 2, 4}}}};
   if (rank > 2) {
