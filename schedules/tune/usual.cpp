@@ -62,7 +62,7 @@ struct March {
 };
 std::optional<TuneCandidate> marching(const Subject& subject, std::int64_t units,
                                       const std::string& recipe, const March& march) {
-  constexpr std::int64_t kLongest = 256;
+  constexpr std::int64_t kLongest = 512;
   const auto& n = subject.extents();
   const std::int64_t x = march.threads_x * march.vec, y = march.threads_y * march.rows;
   if (!fits(n[0], x) || !fits(n[1], y)) return std::nullopt;
@@ -83,8 +83,8 @@ std::optional<TuneCandidate> marching(const Subject& subject, std::int64_t units
 }
 
 /// Marches with partial sums: of many taps along z the fastest. Blocks of 512 threads, 256 points wide,
-/// or of 256 threads with four rows each, of which registers leave room for one; smaller ones where no
-/// whole number of those fits.
+/// or of 256 threads with four rows each, of which registers leave room for one; half as large where all
+/// planes at once are a whole round of those; smaller ones where no whole number of those fits.
 void add_marches(const Subject& subject, std::int64_t units, std::vector<TuneCandidate>& all) {
   constexpr std::int64_t kWide = 256;
   const std::int64_t vec = std::max<std::int64_t>(1, 16 / subject.features().widest);
@@ -98,8 +98,10 @@ void add_marches(const Subject& subject, std::int64_t units, std::vector<TuneCan
   const auto& inputs = subject.features().inputs;
   if (std::any_of(inputs.begin(), inputs.end(), [](const Reads& r) { return r.in_column; })) {
     add(kHighOrder, {kWarp, 8, 4, vec, 1, kEitherSum, 2, 2});
-    add(kHighOrder, {wide, high, 2, vec, ahead, kSum, 1});  // 25 points of f64
+    add(kHighOrder, {wide, high, 2, vec, ahead, kSum, 1});
+    if (vec < 4) add(kHighOrder, {wide / 2, 2 * high, 2, vec, ahead, kSum, 1});  // 25 points of f64
   }
+  if (vec == 4) add(kPlane, {kWarp, kManyThreads / kWarp, 1, vec, 5, kSum, 1});  // 27 points of f32
   add(kPlane, {wide, high, 2, vec, ahead, kEitherSum, 1});
   const bool is_wide = add(kPlane, {wide, high, 2, vec, ahead, kSum, 1});
   const bool has_rows = add(kPlane, {kWarp, 8, 4, vec, 2, kSum, 1});
