@@ -27,7 +27,9 @@ class Ranking {
 
   /// Of each family some candidates, drawn and then improved along its axes, as the model sees them.
   /// Each family has its share of `seconds`, after which no other of it is looked at. `seed`: of draw().
-  Ranking(const Subject& subject, const Rates& rates, double seconds, std::uint64_t seed);
+  /// `only`: of that family alone, if it is named.
+  Ranking(const Subject& subject, const Rates& rates, double seconds, std::uint64_t seed,
+          const std::string& only = {});
 
   [[nodiscard]] std::size_t size() const { return legal_.size(); }
   [[nodiscard]] std::size_t families() const { return families_.size(); }

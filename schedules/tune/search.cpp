@@ -46,7 +46,7 @@ TuneResult ranked_only(const Wanted& wanted, const TuneOptions& options) {
   const Clock::time_point begun = Clock::now();
   const Subject& subject = wanted.subject;
   const Rates rates = rates_of(subject.target(), false);
-  Ranking ranking(subject, rates, options.seconds, options.seed);
+  Ranking ranking(subject, rates, options.seconds, options.seed, options.only);
   TuneResult found;
   found.best.predicted = ranking.predicted(found.best);
   found.candidates.push_back(found.best);
@@ -133,7 +133,8 @@ class Search {
         memory_(wanted, options, wanted.subject.target()),
         trials_(wanted.make_trials()),
         rates_(rates_of(wanted.subject.target(), true)),
-        ranking_(wanted.subject, rates_, options.draw ? 0 : options.seconds / 2, options.seed),
+        ranking_(wanted.subject, rates_, options.draw ? 0 : options.seconds / 2, options.seed,
+                 options.only),
         usual_(options.draw ? std::vector<TuneCandidate>() : usual_candidates(wanted.subject)),
         // One thread of the host launches what is measured.
         pool_(*trials_, static_cast<std::size_t>(std::max(1, host_threads() - (alone_ ? 0 : 1)))) {}
@@ -141,6 +142,9 @@ class Search {
   TuneResult run() {
     TuneCandidate none;
     const Clock::time_point before = Clock::now();
+    if (!options_.only.empty()) {
+      std::erase_if(usual_, [&](const TuneCandidate& c) { return c.recipe != options_.only; });
+    }
     plain_ = trials_->compiled(none);  // what the user got wrong shows here
     pool_.learn(seconds_since(before));
     tell_registers(none, *plain_);

@@ -81,6 +81,9 @@ struct TuneOptions {
   bool draw = false;
   /// Of those draws: another number draws others.
   std::uint64_t seed = 2;
+  /// Candidates of this recipe alone, such as "time/march", beside no schedule; empty: of all that suit.
+  /// UserErrors: one that does not suit, with those that do.
+  std::string only = {};
   /// Called after each candidate with what it came to and the best so far.
   std::function<void(const TuneCandidate& latest, const TuneCandidate& best)> progress = {};
   /// Ends the search with the best so far.

@@ -68,6 +68,7 @@ struct Choice {
   std::int64_t size = 0;
   int budget = 20;
   double seconds = 15;
+  std::string only;
   bool quiet = false, again = false, draw = false, wide = false;
   std::uint64_t seed = TuneOptions().seed;
 };
@@ -189,6 +190,7 @@ void run(const Choice& choice) {
   options.again = choice.again;
   options.draw = choice.draw;
   options.seed = choice.seed;
+  options.only = choice.only;
   const StopOnInterrupt interrupt;
   options.stop = interrupt.token();
   const bool terminal = isatty(STDERR_FILENO) != 0;
@@ -248,6 +250,7 @@ void add_tune(CLI::App& app) {
       "--random", choice->draw,
       "draw candidates in place of trying the most promising ones: a measure of the search");
   command->add_option("--seed", choice->seed, "of --random: another number draws others");
+  command->add_option("--only", choice->only, "candidates of this recipe alone, such as march/plane");
   command->add_flag("--again", choice->again, "measure again what the store of tuned schedules knows");
   command->add_flag("--quiet,-q", choice->quiet, "no progress");
   add_wide(*command, choice->wide);
