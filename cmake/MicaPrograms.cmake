@@ -65,7 +65,7 @@ if(MICA_TOOLS OR MICA_PYTHON)
   file(GLOB algorithm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/algorithms*.cpp")
   # Algorithms of examples that are timed: a test says which.
   list(APPEND algorithm_sources examples/cavity/relaxation.cpp examples/local_laplacian/filter.cpp
-    examples/multigrid/equation.cpp bench/model/measured.cpp)
+    examples/multigrid/equation.cpp bench/model/measured.cpp bench/time_steps.cpp)
   add_library(mica_algorithms STATIC ${algorithm_sources})
   target_link_libraries(mica_algorithms PUBLIC mica mica_settings)
 endif()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """fit.py FIGURES OUT: trees for the tuner's model (schedules/tune/forest.h), of what mica_figures writes.
 
-    mica_figures bench/results/2026-11-28-h200-tune.csv bench/results/2026-11-30-h200-tune-2.csv bench/results/2026-11-30-h200-tune.csv > figures.csv
+    cd bench/results; mica_figures 2026-11-28-h200-tune.csv 2026-11-30-h200-tune-2.csv 2026-11-30-h200-tune.csv 2026-12-01-h200-tune.csv 2026-12-01-h200-steps.csv > figures.csv
     bench/model/fit.py figures.csv schedules/tune/forest.bin
 
 Prints, of each algorithm, the rank correlation of predicted and measured times: the formula's; of
@@ -17,13 +17,22 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, cross_val_predict
 
 LEAF = 255
-TREES = {0: dict(n_estimators=600, max_leaf_nodes=40, learning_rate=0.06),
-         1: dict(n_estimators=1200, max_leaf_nodes=64, learning_rate=0.05)}
+# Of several steps at once? Registers known?
+FORESTS = [(False, False), (False, True), (True, False), (True, True)]
+FEW = dict(n_estimators=150, max_leaf_nodes=8, learning_rate=0.08, min_samples_leaf=4)
+TREES = {(False, False): dict(n_estimators=600, max_leaf_nodes=40, learning_rate=0.06),
+         (False, True): dict(n_estimators=1200, max_leaf_nodes=64, learning_rate=0.05),
+         (True, False): FEW, (True, True): FEW}
 
 
-def boosted(known, **other):
-    settings = {**TREES[known], **other}
+def boosted(which, **other):
+    settings = {**TREES[which], **other}
     return GradientBoostingRegressor(max_depth=None, subsample=0.6, max_features=0.35, random_state=0, **settings)
+
+
+def rows_of(which, names, known, figures):
+    several, with_registers = which
+    return ((figures[:, names.index("levels")] > 1) == several) & (known == with_registers)
 
 
 def read(path):
@@ -37,17 +46,18 @@ def read(path):
 
 
 def report(names, algorithm, known, missing, figures):
-    # The first figure is the formula's time over that of the memory, which is a grid's own.
-    formula = figures[:, names.index("formula")]
-    for which in (0, 1):
-        rows = known == which
+    # The first figure is the formula's time over that of the memory, which is a grid's own: of a launch.
+    formula = figures[:, names.index("formula")] - np.log(figures[:, names.index("levels")])
+    for which in FORESTS:
+        rows = rows_of(which, names, known, figures)
         name_of, x, y, base = algorithm[rows], figures[rows], missing[rows], formula[rows]
         # Candidates that differ in nothing that trees see, such as the same one measured twice, are learned together.
         same = np.unique(x, axis=0, return_inverse=True)[1].ravel()
         seen = cross_val_predict(boosted(which), x, y, groups=same, cv=GroupKFold(6), n_jobs=-1)
-        unseen = cross_val_predict(boosted(which, n_estimators=200), x, y, groups=name_of, cv=LeaveOneGroupOut(),
+        fewer = min(200, TREES[which]["n_estimators"])
+        unseen = cross_val_predict(boosted(which, n_estimators=fewer), x, y, groups=name_of, cv=LeaveOneGroupOut(),
                                    n_jobs=-1)
-        print("registers", "known" if which else "guessed")
+        print("several steps," if which[0] else "one step,", "registers", "known" if which[1] else "guessed")
         print(f"  {'':16} {'candidates':>10} {'formula':>8} {'others':>8} {'unseen':>8}")
         for name in sorted(set(name_of)):
             one = name_of == name
@@ -77,9 +87,10 @@ def nodes_of(tree, rate):
 
 def write(path, names, known, missing, figures):
     with open(path, "wb") as out:
-        out.write(("mica forest 1 " + " ".join(names) + "\n").encode("ascii"))
-        for which in (0, 1):
-            model = boosted(which).fit(figures[known == which], missing[known == which])
+        out.write(("mica forest 2 " + " ".join(names) + "\n").encode("ascii"))
+        for which in FORESTS:
+            rows = rows_of(which, names, known, figures)
+            model = boosted(which).fit(figures[rows], missing[rows])
             out.write(struct.pack("<fI", model.init_.constant_.ravel()[0], len(model.estimators_)))
             for (tree,) in model.estimators_:
                 nodes = nodes_of(tree.tree_, model.learning_rate)

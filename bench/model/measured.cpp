@@ -10,6 +10,7 @@
 #include "bench/algorithms.h"
 #include "bench/split.h"
 #include "dsl/expr/diagnostics.h"
+#include "schedules/tune/tune_steps.h"
 
 namespace mica::bench {
 TuneCandidate candidate_of(const std::string& text) {
@@ -73,12 +74,48 @@ std::vector<Measured> read_measured(const std::filesystem::path& table, std::siz
   return all;
 }
 
+tuning::Subject step_subject(const TimeStep& step, const std::vector<std::int64_t>& extents,
+                             std::int64_t rim, const Target& target) {
+  const Iteration steps = iteration_of(step);
+  tuning::Stepping stepping{.state = tuning::bare(*steps.state()), .whole = rim == 0, .most = 64};
+  stepping.kept.emplace_back(extents.size(), std::pair(rim, rim));
+  std::vector<std::int64_t> box;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    box.push_back(extents[d] - 2 * rim);
+    for (const ImageParam& field : step.fields) {
+      stepping.symbols[field.name() + ".min." + std::to_string(d)] = -rim;
+      stepping.symbols[field.name() + ".extent." + std::to_string(d)] = extents[d];
+    }
+  }
+  return {steps.state()->funcs(), box, target, CallSite::current(), stepping};
+}
+
+namespace {
+
+/// Of fixed boundaries, as far as a step's taps reach.
+std::int64_t rim_of(const std::string& time_case) {
+  if (time_case == "13pt-f32") return 2;
+  const bool is_whole = time_case == "gray-scott-f32" ||
+                        time_case.find("-repeat-edge") != std::string::npos ||
+                        time_case.find("-exterior") != std::string::npos;
+  return is_whole ? 0 : 1;
+}
+
+tuning::Subject subject_of(const Measured& measured, const Target& target) {
+  constexpr std::string_view kIterated = "time/";
+  if (!measured.algorithm.starts_with(kIterated)) {
+    return {make_algorithm(measured.algorithm).output, measured.extents, target, CallSite::current()};
+  }
+  const std::string name = measured.algorithm.substr(kIterated.size());
+  return step_subject(make_time_step(name), measured.extents, rim_of(name), target);
+}
+
+}  // namespace
+
 const tuning::Subject& MeasuredSubjects::of(const Measured& measured) {
   const auto at = subjects_.find({measured.algorithm, measured.extents});
   if (at != subjects_.end()) return at->second;
-  return subjects_
-      .try_emplace({measured.algorithm, measured.extents}, make_algorithm(measured.algorithm).output,
-                   measured.extents, target_, CallSite::current())
+  return subjects_.try_emplace({measured.algorithm, measured.extents}, subject_of(measured, target_))
       .first->second;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/time_steps.h"
 #include "runtime/run/device.h"
 #include "schedules/tune/predict.h"
 #include "schedules/tune/subject.h"
@@ -15,7 +16,7 @@
 namespace mica::bench {
 
 struct Measured {
-  std::string algorithm;  ///< of make_algorithm
+  std::string algorithm;  ///< of make_algorithm, or "time/" and the name of a time case
   std::vector<std::int64_t> extents;
   double seconds = 0;
   std::vector<KernelInfo> kernels;  ///< registers and bytes of local memory; of each
@@ -24,6 +25,11 @@ struct Measured {
 
 /// A line of `mica tune`'s table: "march/plane tile_x=32 chunk=64", or "no schedule".
 TuneCandidate candidate_of(const std::string& text);
+
+/// The subject of a search for the step of a time case whose fields have so many points, all but a rim
+/// of `rim` points of which are stepped.
+tuning::Subject step_subject(const TimeStep& step, const std::vector<std::int64_t>& extents,
+                             std::int64_t rim, const Target& target);
 
 /// What a table of `mica tune --table` has of candidates that were measured, every `stride`th line of
 /// it. UserErrors: no such file; a line with fewer columns than the first, which names them: algorithm,

@@ -65,7 +65,8 @@ Figures figures_of(const KernelTraffic& kernel, const Running& running, const Fe
                         running.registers,
                         running.spilled,
                         static_cast<double>(features.dimensions),
-                        static_cast<double>(kernel.staged.size())};
+                        static_cast<double>(kernel.staged.size()),
+                        running.levels};
   static_assert(std::size(all) == std::tuple_size_v<Figures>);
   Figures figures;
   std::transform(std::begin(all), std::end(all), figures.begin(),

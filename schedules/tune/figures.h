@@ -22,17 +22,19 @@ struct Running {
   double at_once = 0;         ///< blocks of a multiprocessor that run at once
   double steps = 1;           ///< of a march
   double under_way = 0;       ///< bytes that a multiprocessor reads from memory in a step
+  double levels = 1;          ///< steps of an Iteration that are taken at once
 };
 
 /// Their names, in the order of figures_of: the columns of what trees learn from.
-inline constexpr std::array<std::string_view, 42> kFigureNames = {
+inline constexpr std::array<std::string_view, 43> kFigureNames = {
     "formula",         "dram",         "l2",        "l1",           "l1_accesses", "shared",
     "shared_accesses", "shared_reuse", "written",   "intensity",    "operations",  "step_operations",
     "steps",           "resident",     "warps",     "rounds",       "tail",        "under_way",
     "under_way_early", "async",        "early",     "lanes",        "width",       "threads_x",
     "threads_y",       "threads_z",    "threads",   "rows_of_grid", "row_bytes",   "points",
     "loaded",          "shared_bytes", "latency",   "held",         "held_planes", "most_registers",
-    "spare_registers", "min_blocks",   "registers", "local_bytes",  "dimensions",  "staged"};
+    "spare_registers", "min_blocks",   "registers", "local_bytes",  "dimensions",  "staged",
+    "levels"};
 using Figures = std::array<float, kFigureNames.size()>;
 
 Figures figures_of(const KernelTraffic& kernel, const Running& running, const Features& features);

@@ -74,14 +74,14 @@ const std::vector<Forest>& own() {
 }  // namespace
 
 std::vector<Forest> Forest::read(std::string_view bytes) {
-  std::string first = "mica forest 1";
+  std::string first = "mica forest 2";
   for (const std::string_view name : kFigureNames) first += " " + std::string(name);
   first += "\n";
   Reader in(bytes);
   if (in.take_bytes(first.size()) != first) {
     throw UserError("a forest of the tuner's model is of other figures; bench/model/fit.py makes one");
   }
-  std::vector<Forest> forests(2);
+  std::vector<Forest> forests(4);
   for (Forest& forest : forests) {
     forest.base_ = in.take<float>();
     const auto trees = in.take<std::uint32_t>();
@@ -120,7 +120,8 @@ double Forest::operator()(const Figures& figures) const {
   return sum;
 }
 
-const Forest& Forest::of_guessed_registers() { return own()[0]; }
-const Forest& Forest::of_known_registers() { return own()[1]; }
+const Forest& Forest::of(bool several_steps, bool known_registers) {
+  return own()[(several_steps ? 2 : 0) + (known_registers ? 1 : 0)];
+}
 
 }  // namespace mica::tuning

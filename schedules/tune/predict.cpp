@@ -312,7 +312,8 @@ std::vector<Seen> kernels_seen(const Subject& subject, const TuneCandidate& cand
     const Effort effort = candidate.steps() > 1 ? effort_of_levels(subject, candidate, kernel, work)
                                                 : effort_of(kernel, work, subject.features().widest);
     check_operations(kernel, effort);
-    const Running running = running_of(kernel, work, effort, rates, gpu, known ? &compiled[i] : nullptr);
+    Running running = running_of(kernel, work, effort, rates, gpu, known ? &compiled[i] : nullptr);
+    running.levels = candidate.steps();
     all.push_back({running.seconds, figures_of(kernel, running, subject.features())});
   }
   return all;
@@ -323,11 +324,10 @@ double predicted_seconds(const Subject& subject, const TuneCandidate& candidate,
   if (!subject.target().is_gpu()) return host_seconds(subject, candidate, rates);
   const std::vector<Seen> kernels = kernels_seen(subject, candidate, rates, compiled);
   const bool known = compiled.size() == kernels.size();
-  const Forest& forest = known ? Forest::of_known_registers() : Forest::of_guessed_registers();
-  // Of several steps at once trees have seen nothing, nor of smaller grids, where what a launch and its
-  // blocks take counts for more.
+  const Forest& forest = Forest::of(candidate.steps() > 1, known);
+  // Of smaller grids, where what a launch and its blocks take counts for more, trees have seen nothing.
   constexpr std::int64_t kFewestPoints = 1 << 24;
-  const bool are_like_those = candidate.steps() == 1 && subject.points() >= kFewestPoints;
+  const bool are_like_those = subject.points() >= kFewestPoints;
   double seconds = 0;
   for (const Seen& kernel : kernels) {
     seconds += kernel.seconds * (are_like_those ? std::exp(forest(kernel.figures)) : 1);

@@ -120,15 +120,26 @@ bool Ranking::reserve(const TuneCandidate& candidate) {
   return true;
 }
 
-std::optional<TuneCandidate> Ranking::draw() {
+std::optional<TuneCandidate> Ranking::draw(Clock::time_point until) {
+  // So many are looked at together, by all threads: of several steps at once most are refused.
+  constexpr std::size_t kTogether = 32;
   constexpr int kAttempts = 2000;
-  for (int i = 0; i < kAttempts && !families_.empty(); ++i) {
-    TuneCandidate candidate = drawn(families_[random_() % families_.size()], random_);
-    if (!taken_.insert(candidate.text()).second) continue;
-    candidate.predicted = predicted(candidate);
-    if (candidate.predicted > 0) return candidate;
+  while (drawn_.empty() && !families_.empty() && Clock::now() < until) {
+    std::vector<TuneCandidate> some;
+    for (int i = 0; i < kAttempts && some.size() < kTogether; ++i) {
+      TuneCandidate candidate = drawn(families_[random_() % families_.size()], random_);
+      if (taken_.insert(candidate.text()).second) some.push_back(std::move(candidate));
+    }
+    if (some.empty()) break;
+    predict_all(subject_, rates_, some, until);
+    for (TuneCandidate& candidate : some) {
+      if (candidate.predicted > 0) drawn_.push_back(std::move(candidate));
+    }
   }
-  return std::nullopt;
+  if (drawn_.empty()) return std::nullopt;
+  TuneCandidate first = std::move(drawn_.front());
+  drawn_.pop_front();
+  return first;
 }
 
 void Ranking::learn(const TuneCandidate& candidate, bool is_best) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <random>
@@ -44,8 +45,8 @@ class Ranking {
   /// Takes this candidate; false if it was taken or learned of before.
   [[nodiscard]] bool reserve(const TuneCandidate& candidate);
   /// One that was not taken, drawn at random: each family is as likely as any other. Nothing when it
-  /// hardly finds a new one that is legal.
-  [[nodiscard]] std::optional<TuneCandidate> draw();
+  /// hardly finds a new one that is legal, or none before `until`.
+  [[nodiscard]] std::optional<TuneCandidate> draw(Clock::time_point until);
   /// Takes up what a candidate came to; those beside the best are ranked, too.
   void learn(const TuneCandidate& candidate, bool is_best);
 
@@ -75,6 +76,7 @@ class Ranking {
   std::vector<Known> known_;
   std::set<std::string> seen_, taken_;
   std::map<std::string, int> taken_of_;  ///< a family
+  std::deque<TuneCandidate> drawn_;      ///< and found legal, to be taken
   std::mt19937_64 random_;               // of one seed: a search can be repeated
 };
 

@@ -225,7 +225,11 @@ class Search {
       usual_texts_.insert(next.text());
       return next;
     }
-    return options_.draw ? ranking_.draw() : ranking_.take();
+    return options_.draw ? ranking_.draw(end()) : ranking_.take();
+  }
+  [[nodiscard]] Clock::time_point end() const {
+    const std::chrono::duration<double> all(std::min(options_.seconds, 1e9));
+    return begun_ + std::chrono::duration_cast<Clock::duration>(all);
   }
   /// Other threads compile candidates, several for each that will be measured: those that the assembler
   /// makes fast are measured.

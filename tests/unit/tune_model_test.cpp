@@ -1,5 +1,6 @@
 // The tuner's model of a GPU beside times that were measured on one.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <set>
@@ -198,6 +199,41 @@ TEST(TuneRanking, TakesSomeOfEachFamilyFirst) {
   EXPECT_EQ(taken.size(), families);
   for (const auto& [recipe, count] : taken) EXPECT_EQ(count, 5) << recipe;
   EXPECT_EQ(texts.size(), 5 * families);
+}
+
+TEST(TuneRanking, LooksAtOneRecipeWhereOneIsNamed) {
+  const bench::Algorithm algorithm = bench::make_algorithm("star25");
+  const Target target = Target::gpu_emulator();
+  const tuning::Subject subject(algorithm.output, {256, 256, 256}, target, CallSite::current());
+  const tuning::Rates rates = tuning::rates_of(target, false);
+  const auto later = tuning::Ranking::Clock::now() + std::chrono::hours(1);
+  tuning::Ranking ranking(subject, rates, 30, 1, "seismic/z-window");
+  EXPECT_EQ(ranking.families(), 1U);
+  for (int i = 0; i < 5; ++i) {
+    const auto best = ranking.take(), drawn = ranking.draw(later);
+    ASSERT_TRUE(best && drawn);
+    EXPECT_EQ(best->recipe, "seismic/z-window");
+    EXPECT_EQ(drawn->recipe, "seismic/z-window");
+  }
+  EXPECT_TRUE(test::fails_with([&] { tuning::Ranking(subject, rates, 30, 1, "blur/inline"); },
+                               {"blur/inline", "march/plane", "seismic/z-window"}));
+}
+
+TEST(TuneRanking, DrawsUntilItsTimeIsOver) {
+  const bench::Algorithm algorithm = bench::make_algorithm("star25");
+  const Target target = Target::gpu_emulator();
+  const tuning::Subject subject(algorithm.output, {256, 256, 256}, target, CallSite::current());
+  const tuning::Rates rates = tuning::rates_of(target, false);
+  tuning::Ranking ranking(subject, rates, 0, 1, "march/plane");
+  const auto now = tuning::Ranking::Clock::now();
+  EXPECT_FALSE(ranking.draw(now)) << "candidates are predicted when no time is left";
+  std::set<std::string> texts;
+  for (int i = 0; i < 40; ++i) {
+    const auto drawn = ranking.draw(now + std::chrono::hours(1));
+    ASSERT_TRUE(drawn);
+    EXPECT_GT(drawn->predicted, 0) << drawn->text();
+    EXPECT_TRUE(texts.insert(drawn->text()).second) << drawn->text();
+  }
 }
 
 }  // namespace

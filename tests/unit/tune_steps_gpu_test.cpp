@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/model/measured.h"
 #include "bench/time.h"
 #include "fuzz/random_data.h"
 #include "schedules/mica.h"
@@ -95,7 +96,9 @@ TEST_F(TuneStepsOnAGpu, CompilesNoStepsAtOnceThatNoMarchHolds) {
 
 // ---- the model --------------------------------------------------------------------------------------
 
-/// A line of bench/results/2026-11-23-h200-time.txt, or of 2026-11-24-h200-periods.txt.
+/// The fastest by hand of each case of docs/time.md, but of 5 points, where long runs have launches in
+/// parts, of 2026-12-01-h200-steps.csv. Of 7 and 27 points in f64 and of two fields trees have seen
+/// nothing.
 struct Line {
   const char* name;
   std::int64_t size;
@@ -106,43 +109,44 @@ struct Line {
 
 const std::vector<Line>& measured_on_an_h200() {
   static const std::vector<Line> lines = {
-      {"7pt-f32", 512, 0.2226, {{"steps", 2}, {"chunk", 57}, {"tile_y", 12}}},
-      {"7pt-f32", 512, 0.1799, {{"steps", 3}, {"chunk", 52}}},
-      {"7pt-f32", 1024, 1.1092, {{"steps", 3}, {"chunk", 103}, {"rows", 5}}},
-      {"7pt-f64", 512, 0.3882, {{"steps", 2}, {"rows", 5}, {"tile_y", 12}}},
-      {"7pt-f64", 512, 0.2901, {{"steps", 3}, {"chunk", 52}}},
-      {"27pt-f64", 512, 0.5404, {{"steps", 2}}},
-      {"13pt-f32", 512, 0.3410, {{"steps", 2}}},
-      {"5pt-f32", 16384, 0.1507, {{"steps", 4}}},
-      {"5pt-f32", 16384, 0.0960, {{"steps", 8}, {"registers", 128}}},
-      {"5pt-f32", 16384, 0.0848, {{"steps", 12}, {"registers", 168}}},
-      {"5pt-f64", 8192, 0.0818, {{"steps", 4}, {"vec", 4}}},
-      {"5pt-f64", 8192, 0.0580, {{"steps", 8}}},
-      {"9pt-box-f64", 9504, 0.1167, {{"steps", 4}, {"vec", 4}}},
-      {"9pt-box-f64", 9504, 0.0898, {{"steps", 8}, {"vec", 4}}},
+      {"7pt-f32",
+       512,
+       0.1070,
+       {{"steps", 4}, {"vec", 2}, {"tile_y", 12}, {"rows", 6}, {"chunk", 64}, {"halves", 3}}},
+      {"7pt-f64",
+       512,
+       0.2326,
+       {{"steps", 3}, {"tile_y", 8}, {"rows", 5}, {"chunk", 128}, {"halves", 4}}},
+      {"27pt-f64",
+       512,
+       0.4628,
+       {{"steps", 2}, {"tile_y", 12}, {"rows", 3}, {"chunk", 128}, {"halves", 4}}},
+      {"13pt-f32",
+       512,
+       0.1940,
+       {{"steps", 2}, {"vec", 2}, {"tile_y", 12}, {"rows", 6}, {"chunk", 64}, {"halves", 4}},
+       2},
+      {"5pt-f32",
+       16384,
+       0.0816,
+       {{"steps", 12}, {"vec", 4}, {"chunk", 256}, {"registers", 168}, {"ahead", 7}}},
+      {"5pt-f64", 8192, 0.0457, {{"steps", 8}, {"vec", 4}, {"chunk", 256}}},
+      {"9pt-box-f64",
+       9504,
+       0.0694,
+       {{"steps", 8}, {"vec", 4}, {"chunk", 297}, {"registers", 255}, {"ahead", 7}}},
       {"gray-scott-f32",
        256,
-       0.0604,
+       0.0528,
        {{"steps", 2}, {"vec", 2}, {"rows", 2}, {"tile_y", 12}, {"chunk", 128}, {"scatter", 0}},
        0},
   };
   return lines;
 }
 
-/// The subject of a search for a step, all of whose fields but a rim of `rim` points is stepped.
 tuning::Subject subject_of(const bench::TimeStep& step, std::int64_t size, std::int64_t rim) {
-  const Iteration steps = bench::iteration_of(step);
-  const auto rank = static_cast<std::size_t>(step.next.dimensions());
-  tuning::Stepping stepping{.state = tuning::bare(*steps.state()), .whole = rim == 0, .most = 64};
-  stepping.kept.emplace_back(rank, std::pair(rim, rim));
-  for (std::size_t d = 0; d < rank; ++d) {
-    for (const ImageParam& field : step.fields) {
-      stepping.symbols[field.name() + ".min." + std::to_string(d)] = -rim;
-      stepping.symbols[field.name() + ".extent." + std::to_string(d)] = size;
-    }
-  }
-  return {steps.state()->funcs(), std::vector<std::int64_t>(rank, size - 2 * rim),
-          Target::gpu_emulator(), CallSite::current(), stepping};
+  const std::vector<std::int64_t> extents(static_cast<std::size_t>(step.next.dimensions()), size);
+  return bench::step_subject(step, extents, rim, Target::gpu_emulator());
 }
 
 TEST(TuneStepsModel, IsNearTheTimesOfAnH200) {
@@ -155,7 +159,7 @@ TEST(TuneStepsModel, IsNearTheTimesOfAnH200) {
     candidate.parameters = line.parameters;
     const double error =
         std::log(tuning::predicted_seconds(subject, candidate, rates) / (line.milliseconds * 1e-3));
-    EXPECT_LT(std::abs(error), 0.35) << line.name << " " << candidate.text();
+    EXPECT_LT(std::abs(error), 0.35) << line.name << " " << candidate.text() << ": " << error;
     sum += error * error;
   }
   EXPECT_LT(std::sqrt(sum / static_cast<double>(measured_on_an_h200().size())), 0.15);
