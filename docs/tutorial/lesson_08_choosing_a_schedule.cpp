@@ -44,7 +44,7 @@ int main() {
   // be.
   const TuneResult best =
       tune(one.smooth, {.extents = {512, 512, 512}, .target = Target::gpu_emulator(), .keep = false});
-  std::printf("tuned: %s\n", best.best.text().c_str());
+  std::printf("tuned: %s\n", best.best.recipe.c_str());  // best.best.text() has its parameters, too
 
   // What does not exist is refused.
   try {

@@ -76,7 +76,8 @@ Family marching(const Subject& subject, const char* recipe, bool windows) {
     family.axes.push_back({"tile_y", {4, 8, 16, 32}});
     family.axes.push_back({"rows", {1, 2, 4}});
   }
-  if (windows) family.axes.push_back({"window", {0, 1}});
+  // Without it this is march/plane.
+  if (windows) family.axes.push_back({"window", {1}});
   return family;
 }
 

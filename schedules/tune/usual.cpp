@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::int64_t kWarp = 32, kManyThreads = 512;
 constexpr const char* kPlane = "march/plane";
-constexpr const char* kHighOrder = "march/high-order";
 constexpr std::int64_t kSum = 1, kEitherSum = 2;  // of the parameter scatter
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -58,28 +57,24 @@ bool fits(std::int64_t points, std::int64_t tile) { return points % tile == 0; }
 /// A march with planes in shared memory, copied asynchronously; so many of its blocks are resident on a
 /// multiprocessor. Nothing where the last blocks would be filled in part.
 struct March {
-  std::int64_t threads_x, threads_y, rows, vec, ahead, scatter, resident, min_blocks = 0;
+  std::int64_t threads_x, threads_y, rows, vec, ahead, scatter, resident, min_blocks = 0, longest = 256;
 };
-std::optional<TuneCandidate> marching(const Subject& subject, std::int64_t units,
-                                      const std::string& recipe, const March& march) {
-  constexpr std::int64_t kLongest = 512;
+std::optional<TuneCandidate> marching(const Subject& subject, std::int64_t units, const March& march) {
   const auto& n = subject.extents();
   const std::int64_t x = march.threads_x * march.vec, y = march.threads_y * march.rows;
   if (!fits(n[0], x) || !fits(n[1], y)) return std::nullopt;
   const std::int64_t columns = n[0] / x * n[1] / y;
   const std::int64_t chunk =
       chunk_for(n[2], columns, units * march.resident, subject.features().reach(2));
-  schedules::Parameters parameters{{"tile_x", march.threads_x},
-                                   {"tile_y", march.threads_y},
-                                   {"rows", march.rows},
-                                   {"vec", march.vec},
-                                   {"chunk", std::min(chunk, kLongest)},
-                                   {"load", 3},
-                                   {"ahead", march.ahead},
-                                   {"scatter", march.scatter},
-                                   {"min_blocks", march.min_blocks}};
-  if (recipe == kHighOrder) parameters.insert({"window", 0});
-  return candidate(recipe, std::move(parameters));
+  return candidate(kPlane, {{"tile_x", march.threads_x},
+                            {"tile_y", march.threads_y},
+                            {"rows", march.rows},
+                            {"vec", march.vec},
+                            {"chunk", std::min(chunk, march.longest)},
+                            {"load", 3},
+                            {"ahead", march.ahead},
+                            {"scatter", march.scatter},
+                            {"min_blocks", march.min_blocks}});
 }
 
 /// Marches with partial sums: of many taps along z the fastest. Blocks of 512 threads, 256 points wide,
@@ -88,26 +83,29 @@ std::optional<TuneCandidate> marching(const Subject& subject, std::int64_t units
 void add_marches(const Subject& subject, std::int64_t units, std::vector<TuneCandidate>& all) {
   constexpr std::int64_t kWide = 256;
   const std::int64_t vec = std::max<std::int64_t>(1, 16 / subject.features().widest);
-  const auto add = [&](const std::string& recipe, const March& march) {
-    std::optional<TuneCandidate> made = marching(subject, units, recipe, march);
+  const auto add = [&](const March& march) {
+    std::optional<TuneCandidate> made = marching(subject, units, march);
     if (made) all.push_back(std::move(*made));
     return made.has_value();
   };
   const std::int64_t wide = kWide / vec, high = kManyThreads / wide;
   const std::int64_t ahead = subject.features().widest > 4 ? 3 : 2;
   const auto& inputs = subject.features().inputs;
+  constexpr std::int64_t kFar = 6, kAll = 512;  // planes
   if (std::any_of(inputs.begin(), inputs.end(), [](const Reads& r) { return r.in_column; })) {
-    add(kHighOrder, {kWarp, 8, 4, vec, 1, kEitherSum, 2, 2});
-    add(kHighOrder, {wide, high, 2, vec, ahead, kSum, 1});
-    if (vec < 4) add(kHighOrder, {wide / 2, 2 * high, 2, vec, ahead, kSum, 1});  // 25 points of f64
+    add({kWarp, 8, 4, vec, 1, kEitherSum, 2, 2});
   }
-  if (vec == 4) add(kPlane, {kWarp, kManyThreads / kWarp, 1, vec, 5, kSum, 1});  // 27 points of f32
-  add(kPlane, {wide, high, 2, vec, ahead, kEitherSum, 1});
-  const bool is_wide = add(kPlane, {wide, high, 2, vec, ahead, kSum, 1});
-  const bool has_rows = add(kPlane, {kWarp, 8, 4, vec, 2, kSum, 1});
+  if (subject.features().reach(2) >= kFar) {
+    add(vec < 4 ? March{wide / 2, 2 * high, 2, vec, ahead, kSum, 1, 0, kAll}
+                : March{wide, high / 2, 2, vec, 6, kSum, 1, 0, kAll});
+  }
+  if (vec == 4) add({kWarp, kManyThreads / kWarp, 1, vec, 5, kSum, 1, 0, kAll});  // 27 of f32
+  add({wide, high, 2, vec, ahead, kEitherSum, 1});
+  const bool is_wide = add({wide, high, 2, vec, ahead, kSum, 1});
+  const bool has_rows = add({kWarp, 8, 4, vec, 2, kSum, 1});
   if (is_wide && has_rows) return;
-  add(kPlane, {kWarp, 8, 2, vec, 3, kSum, 2});
-  add(kPlane, {kWarp, 8, 1, vec, 3, kSum, 2});
+  add({kWarp, 8, 2, vec, 3, kSum, 2});
+  add({kWarp, 8, 1, vec, 3, kSum, 2});
 }
 
 /// What others than marches of sums are the fastest now and then: planes of a thread, rows in shared
@@ -149,7 +147,7 @@ void add_others(const Subject& subject, std::int64_t units, std::vector<TuneCand
   fields(8, 1, 256, 1);
   fields(4, vec, 0, 0);
   const March few{kWarp, 8, 1, std::max<std::int64_t>(vec / 2, 1), 2, 0, 1};
-  if (auto march = marching(subject, units, kPlane, few)) all.push_back(std::move(*march));
+  if (auto march = marching(subject, units, few)) all.push_back(std::move(*march));
 }
 
 /// Several steps in three dimensions: warps side by side in y, one block a multiprocessor. A box of 27

@@ -68,7 +68,7 @@ TEST(UsualSchedules, FillTheMultiprocessors) {
       const std::int64_t rounds = (blocks + resident - 1) / resident;
       EXPECT_GE(static_cast<double>(blocks) / static_cast<double>(rounds * resident), 0.6) << c.text();
     }
-    EXPECT_EQ(marches, 5);
+    EXPECT_EQ(marches, 6);
   }
   const tuning::Subject odd(star.output, {500, 500, 500}, Target::gpu_emulator(), CallSite::current());
   for (const TuneCandidate& c : tuning::usual_candidates(odd)) {
