@@ -33,6 +33,9 @@ struct LowerOptions {
   std::map<std::string, std::int64_t> bake;
   DeviceLimits limits;
   bool line_info = false;  ///< stores and loads have the user's lines
+  /// Values of symbols, where one grid alone is asked about and nothing will run: what none of its
+  /// blocks needs is left out of the loops.
+  std::map<std::string, std::int64_t> grid = {};
 };
 
 /// Where a Func is computed and kept.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "codegen/analysis/in_place.h"
+#include "codegen/analysis/linear.h"
 #include "codegen/analysis/simplify.h"
 #include "codegen/plan/filling.h"
 #include "codegen/plan/placed_funcs.h"
@@ -167,6 +168,43 @@ std::shared_ptr<const FunctionData> with_direct_taps(const Program& program, con
   return result;
 }
 
+namespace {
+
+/// Is `most` less than `extent` in all blocks of the grid that is asked about?
+class OnTheGrid {
+ public:
+  OnTheGrid(const Program& program, const std::vector<LoopVars::Loop>& loops,
+            const std::set<std::string>& blocks)
+      : grid_(program.options.grid) {
+    if (grid_.empty()) return;
+    for (const auto& loop : loops) {
+      if (blocks.count(loop.name) > 0) scope_[loop.name] = {constant(0), known(loop.extent - 1)};
+    }
+  }
+  [[nodiscard]] bool is_less(const Expr& most, const Expr& extent) const {
+    if (grid_.empty()) return false;
+    const Interval range = analysis::interval_of(known(most), scope_);
+    if (!range.bounded()) return false;
+    const auto room = analysis::constant_difference(known(extent), simplify(range.max));
+    return room && *room > 0;
+  }
+
+ private:
+  [[nodiscard]] Expr known(const Expr& e) const {
+    NodeRewriter values([&](const Expr& part) -> Expr {
+      const auto* var = part.as<VarRef>();
+      const auto at = var != nullptr ? grid_.find(var->name) : grid_.end();
+      return at == grid_.end() ? Expr() : make_const(part.type(), at->second);
+    });
+    return simplify(values(e));
+  }
+
+  const std::map<std::string, std::int64_t>& grid_;
+  analysis::Scope scope_;
+};
+
+}  // namespace
+
 Inside edge_of(const Program& program, const FunctionData& func, std::size_t index,
                const KernelFrame& frame, const std::vector<Stage>& stages) {
   Inside inside;
@@ -189,6 +227,8 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
     if (fixed.count(loop.name)) continue;
     open[loop.name] = {constant(0), simplify(loop.extent - 1)};
   }
+  const OnTheGrid on_the_grid(program, loops, fixed);
+  inside.everywhere = true;
   bool beyond_tile = false;
   for (const auto& guard : frame.vars.guards()) {
     if (std::ranges::includes(fixed, guard.loops)) continue;  // tested around the block
@@ -207,6 +247,7 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
                     return fixed.count(loop) > 0;
                   });
     const Expr one = simplify(range.max < guard.extent);
+    inside.everywhere = inside.everywhere && on_the_grid.is_less(range.max, guard.extent);
     inside.block = inside.block.defined() ? inside.block && one : one;
   }
   if (!inside.block.defined()) return inside;

@@ -41,7 +41,7 @@ bool operator==(const KernelPlan& a, const KernelPlan& b) {
   return a.func == b.func && a.definition == b.definition && same_frame(a.frame, b.frame) &&
          a.stages == b.stages && a.taps == b.taps && a.edges == b.edges &&
          a.inside.edge == b.inside.edge && a.inside.last_steps == b.inside.last_steps &&
-         same(a.inside.block, b.inside.block);
+         a.inside.everywhere == b.inside.everywhere && same(a.inside.block, b.inside.block);
 }
 
 bool Stage::is_in(Residence residence) const {

@@ -230,6 +230,7 @@ struct Inside {
   /// block is told apart.
   Expr block = {};
   bool last_steps = false;  ///< a chunk may end before its planes do
+  bool everywhere = false;  ///< `block` holds for all blocks of LowerOptions::grid
 };
 
 struct KernelPlan {

@@ -3,11 +3,15 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "bench/algorithms.h"
+#include "codegen/lower.h"
 #include "dsl/expr/traverse.h"
+#include "dsl/pipeline/func_graph.h"
+#include "dsl/pipeline/pipeline.h"
 #include "schedules/registry.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/test_pipelines.h"
@@ -398,6 +402,39 @@ TEST(DocumentedTraffic, OfTheSeismicSlidingWindowMovesTwoCubes) {
   EXPECT_DOUBLE_EQ(std::round(cubes(k.dram.sum(), k) * 10) / 10, 2.0);
   EXPECT_DOUBLE_EQ(k.steady.redundancy(), 2.0);
   EXPECT_DOUBLE_EQ(cubes(k.l1.read, k), 520.0 / 512);
+}
+
+// Of a grid whose blocks all lie inside, code for blocks at an edge is not even made: figures are those
+// of the whole program.
+TEST(Traffic, OfOneGridIsThatOfTheWholeProgram) {
+  Algorithm a = make_algorithm("star25");
+  bench::apply_named(
+      a, "march/plane",
+      {{"tile_x", 32}, {"tile_y", 8}, {"vec", 4}, {"rows", 2}, {"chunk", 64}, {"scatter", 1}});
+  const Pipeline pipeline = make_pipeline(functions_of({a.output}));
+  const Program whole =
+      lower(pipeline, {Target{Backend::Cuda, 0}, Variant{}, {}, DeviceLimits{}}, "simplify_loops");
+  const auto all = [](const KernelTraffic& k) {
+    return std::vector<std::int64_t>{k.points,     k.shared_bytes,  k.held_bytes,        k.l1.read,
+                                     k.l1.written, k.shared.read,   k.shared.written,    k.l2.read,
+                                     k.l2.written, k.dram.read,     k.dram.written,      k.once.read,
+                                     k.operations, k.steady.points, k.steady.operations, k.lanes,
+                                     k.steps_early};
+  };
+  for (const std::vector<std::int64_t>& n : {std::vector<std::int64_t>{512, 512, 512},
+                                             {512, 512, 500},
+                                             {500, 512, 512},
+                                             {512, 500, 64},
+                                             {511, 511, 511},
+                                             {513, 64, 64},
+                                             {128, 16, 1},
+                                             {127, 15, 3}}) {
+    TrafficOptions options;
+    options.extents = n;
+    const std::vector<std::int64_t> one = all(traffic_of(a.output, options).kernels.at(0));
+    EXPECT_EQ(one, all(analyse_traffic(whole, options).kernels.at(0)))
+        << n[0] << " " << n[1] << " " << n[2];
+  }
 }
 
 }  // namespace

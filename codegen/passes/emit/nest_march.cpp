@@ -415,6 +415,7 @@ ir::Stmt split_block(const Nesting& nesting, const Nested& frame, std::size_t po
     interior.interior = whole_chunk;
     interior.interior_step = true;
     whole = emit(untested, interior, whole_chunk);
+    if (inside.everywhere) return whole;
   }
   ir::Stmt edge;
   if (inside.edge == Edge::DirectTaps) {
