@@ -2,7 +2,7 @@
 """fit.py FIGURES OUT: trees for the tuner's model (schedules/tune/forest.h), of what mica_figures writes.
 
     cd bench/results; mica_figures 2026-11-28-h200-tune.csv 2026-11-30-h200-tune-2.csv 2026-11-30-h200-tune.csv 2026-12-01-h200-tune.csv 2026-12-01-h200-steps.csv > figures.csv
-    bench/model/fit.py figures.csv schedules/tune/forest.bin
+    ../model/fit.py figures.csv ../../schedules/tune/forest.bin
 
 Prints, of each algorithm, the rank correlation of predicted and measured times: the formula's; of
 candidates of which trees have seen five sixths of those that look otherwise; of an algorithm that they have not seen.

@@ -9,6 +9,7 @@
 
 #include "bench/algorithms.h"
 #include "bench/split.h"
+#include "codegen/iterate/run_setup.h"
 #include "dsl/expr/diagnostics.h"
 #include "schedules/tune/tune_steps.h"
 
@@ -78,7 +79,8 @@ tuning::Subject step_subject(const TimeStep& step, const std::vector<std::int64_
                              std::int64_t rim, const Target& target) {
   const Iteration steps = iteration_of(step);
   tuning::Stepping stepping{.state = tuning::bare(*steps.state()), .whole = rim == 0, .most = 64};
-  stepping.kept.emplace_back(extents.size(), std::pair(rim, rim));
+  stepping.kept.assign(steps.state()->outputs.size(),
+                       iterate::Ranges(extents.size(), std::pair(rim, rim)));
   std::vector<std::int64_t> box;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     box.push_back(extents[d] - 2 * rim);
@@ -92,13 +94,15 @@ tuning::Subject step_subject(const TimeStep& step, const std::vector<std::int64_
 
 namespace {
 
-/// Of fixed boundaries, as far as a step's taps reach.
-std::int64_t rim_of(const std::string& time_case) {
-  if (time_case == "13pt-f32") return 2;
-  const bool is_whole = time_case == "gray-scott-f32" ||
-                        time_case.find("-repeat-edge") != std::string::npos ||
-                        time_case.find("-exterior") != std::string::npos;
-  return is_whole ? 0 : 1;
+/// Points at the fields' ends that a run does not step, the same on a grid of any size.
+std::int64_t rim_of(const TimeStep& step, const Target& target) {
+  constexpr std::int64_t kFew = 64;
+  const std::vector<std::int64_t> few(static_cast<std::size_t>(step.next.dimensions()), kFew);
+  std::vector<RunInput> fields;
+  for (const ImageParam& field : step.fields) fields.emplace_back(field, AnyBuffer(field.type(), few));
+  const Iteration steps = iteration_of(step);
+  const iterate::RunSetup setup(*steps.state(), fields, target, {}, CallSite::current());
+  return setup.box().front().first;
 }
 
 tuning::Subject subject_of(const Measured& measured, const Target& target) {
@@ -106,8 +110,8 @@ tuning::Subject subject_of(const Measured& measured, const Target& target) {
   if (!measured.algorithm.starts_with(kIterated)) {
     return {make_algorithm(measured.algorithm).output, measured.extents, target, CallSite::current()};
   }
-  const std::string name = measured.algorithm.substr(kIterated.size());
-  return step_subject(make_time_step(name), measured.extents, rim_of(name), target);
+  const TimeStep step = make_time_step(measured.algorithm.substr(kIterated.size()));
+  return step_subject(step, measured.extents, rim_of(step, target), target);
 }
 
 }  // namespace

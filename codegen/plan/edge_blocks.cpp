@@ -191,12 +191,10 @@ class OnTheGrid {
 
  private:
   [[nodiscard]] Expr known(const Expr& e) const {
-    NodeRewriter values([&](const Expr& part) -> Expr {
-      const auto* var = part.as<VarRef>();
-      const auto at = var != nullptr ? grid_.find(var->name) : grid_.end();
-      return at == grid_.end() ? Expr() : make_const(part.type(), at->second);
-    });
-    return simplify(values(e));
+    return simplify(substitute(e, [&](const std::string& symbol) {
+      const auto at = grid_.find(symbol);
+      return at == grid_.end() ? Expr() : make_const(Int(32), at->second);
+    }));
   }
 
   const std::map<std::string, std::int64_t>& grid_;
@@ -228,8 +226,7 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
     open[loop.name] = {constant(0), simplify(loop.extent - 1)};
   }
   const OnTheGrid on_the_grid(program, loops, fixed);
-  inside.everywhere = true;
-  bool beyond_tile = false;
+  bool beyond_tile = false, everywhere = true;
   for (const auto& guard : frame.vars.guards()) {
     if (std::ranges::includes(fixed, guard.loops)) continue;  // tested around the block
     if (!march.empty() && guard.loops.count(march)) {
@@ -247,7 +244,7 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
                     return fixed.count(loop) > 0;
                   });
     const Expr one = simplify(range.max < guard.extent);
-    inside.everywhere = inside.everywhere && on_the_grid.is_less(range.max, guard.extent);
+    everywhere = everywhere && on_the_grid.is_less(range.max, guard.extent);
     inside.block = inside.block.defined() ? inside.block && one : one;
   }
   if (!inside.block.defined()) return inside;
@@ -273,6 +270,7 @@ Inside edge_of(const Program& program, const FunctionData& func, std::size_t ind
                 : clamps ? Inside::Edge::ClampedLoads
                          : Inside::Edge::TestedFills;
   if (clamps && !direct && one_code(program, own)) inside.block = Expr();
+  inside.everywhere = everywhere && inside.block.defined();
   return inside;
 }
 

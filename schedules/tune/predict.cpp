@@ -102,6 +102,7 @@ struct Effort {
   /// warps that it has.
   double alone = 0;
   double steps = 1;           ///< of a march
+  double levels = 1;          ///< steps of an Iteration at once
   double steps_early = 0;     ///< by which loads begin before they must
   double seconds_a_step = 0;  ///< that a block waits
   /// Planes are copied while others are computed: reads of shared memory stand behind them.
@@ -138,7 +139,8 @@ Effort effort_of(const KernelTraffic& kernel, const Work& work, int widest) {
 Effort effort_of_levels(const Subject& subject, const TuneCandidate& candidate,
                         const KernelTraffic& kernel, const Work& work) {
   const Features& features = subject.features();
-  const double levels = candidate.steps();
+  Effort effort;
+  const double levels = effort.levels = candidate.steps();
   const std::size_t march = subject.extents().size() - 1;
   const auto reach = static_cast<double>(features.reach_inside[march]);
   const auto rows = static_cast<double>(march == 1 ? 1 : candidate.parameter("rows", 4));
@@ -146,7 +148,6 @@ Effort effort_of_levels(const Subject& subject, const TuneCandidate& candidate,
   // The first level runs ahead of the last, and so many planes earlier.
   const double lead = reach * (levels - 1);
   const double updates = work.blocks * work.threads * points * levels * (work.steps + lead / 2);
-  Effort effort;
   const double a_point = 0.33 * features.operations + 0.57 + 4 / static_cast<double>(kernel.lanes);
   effort.instructions = updates * work.width * a_point + 5.9 * bytes(kernel.shared) / 4;
   effort.operations = effort.written_out = points * levels * features.operations;
@@ -220,7 +221,8 @@ Running running_of(const KernelTraffic& kernel, const Work& work, const Effort& 
           .blocks = each,
           .at_once = running,
           .steps = effort.steps,
-          .under_way = in_a_step};
+          .under_way = in_a_step,
+          .levels = effort.levels};
 }
 
 /// The figures of the candidate's kernels. UserErrors: also several steps at once that no march holds.
@@ -312,8 +314,7 @@ std::vector<Seen> kernels_seen(const Subject& subject, const TuneCandidate& cand
     const Effort effort = candidate.steps() > 1 ? effort_of_levels(subject, candidate, kernel, work)
                                                 : effort_of(kernel, work, subject.features().widest);
     check_operations(kernel, effort);
-    Running running = running_of(kernel, work, effort, rates, gpu, known ? &compiled[i] : nullptr);
-    running.levels = candidate.steps();
+    const Running running = running_of(kernel, work, effort, rates, gpu, known ? &compiled[i] : nullptr);
     all.push_back({running.seconds, figures_of(kernel, running, subject.features())});
   }
   return all;

@@ -16,19 +16,6 @@ constexpr double kCuriosity = 0.08;
 // Of each family so many are taken before others are.
 constexpr int kOfEach = 8;
 
-std::vector<Family> families_named(const Subject& subject, const std::string& only) {
-  std::vector<Family> families = families_of(subject);
-  if (only.empty()) return families;
-  std::string others;
-  for (const Family& family : families) others += (others.empty() ? "" : ", ") + family.recipe;
-  std::erase_if(families, [&](const Family& family) { return family.recipe != only; });
-  if (families.empty()) {
-    throw UserError("tune: no candidate of " + only + " suits this algorithm; there are some of " +
-                    (others.empty() ? "no recipe" : others));
-  }
-  return families;
-}
-
 }  // namespace
 
 void predict_all(const Subject& subject, const Rates& rates, std::vector<TuneCandidate>& candidates,
@@ -59,7 +46,7 @@ void predict_all(const Subject& subject, const Rates& rates, std::vector<TuneCan
 
 Ranking::Ranking(const Subject& subject, const Rates& rates, double seconds, std::uint64_t seed,
                  const std::string& only)
-    : subject_(subject), rates_(rates), families_(families_named(subject, only)), random_(seed) {
+    : subject_(subject), rates_(rates), families_(families_of(subject, only)), random_(seed) {
   const std::chrono::duration<double> share(seconds / static_cast<double>(families_.size() + 1));
   for (const Family& family : families_) {
     add_family(family, Clock::now() + std::chrono::duration_cast<Clock::duration>(share));

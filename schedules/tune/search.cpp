@@ -28,11 +28,20 @@ double seconds_since(Clock::time_point begun) {
   return std::chrono::duration<double>(Clock::now() - begun).count();
 }
 
+/// Those of `only`, if it is named.
+std::vector<TuneCandidate> of_recipe(const std::string& only, std::vector<TuneCandidate> candidates) {
+  if (!only.empty()) {
+    std::erase_if(candidates, [&](const TuneCandidate& c) { return c.recipe != only; });
+  }
+  return candidates;
+}
+
 /// What is taken where nothing was tuned.
-TuneResult chosen_only(const Subject& subject) {
+TuneResult chosen_only(const Subject& subject, const std::string& only) {
   const Clock::time_point begun = Clock::now();
   TuneResult found;
   Choice choice = chosen(subject);
+  choice.better = of_recipe(only, std::move(choice.better));
   found.best = choice.better.empty() ? choice.none : choice.better.front();
   found.candidates.push_back(choice.none);
   std::move(choice.better.begin(), choice.better.end(), std::back_inserter(found.candidates));
@@ -73,6 +82,10 @@ class Memory {
  public:
   Memory(const Wanted& wanted, const TuneOptions& options, const Target& target) : wanted_(wanted) {
     if (!options.keep) return;
+    if (!options.only.empty()) {
+      note_ = "candidates of " + options.only + " alone were looked at, and others may be faster";
+      return;
+    }
     if (wanted.subject.is_other_layout()) {
       note_ = "the outputs' arrays are laid out otherwise than those of realize, which asks the store";
       return;
@@ -135,16 +148,14 @@ class Search {
         rates_(rates_of(wanted.subject.target(), true)),
         ranking_(wanted.subject, rates_, options.draw ? 0 : options.seconds / 2, options.seed,
                  options.only),
-        usual_(options.draw ? std::vector<TuneCandidate>() : usual_candidates(wanted.subject)),
+        usual_(options.draw ? std::vector<TuneCandidate>()
+                            : of_recipe(options.only, usual_candidates(wanted.subject))),
         // One thread of the host launches what is measured.
         pool_(*trials_, static_cast<std::size_t>(std::max(1, host_threads() - (alone_ ? 0 : 1)))) {}
 
   TuneResult run() {
     TuneCandidate none;
     const Clock::time_point before = Clock::now();
-    if (!options_.only.empty()) {
-      std::erase_if(usual_, [&](const TuneCandidate& c) { return c.recipe != options_.only; });
-    }
     plain_ = trials_->compiled(none);  // what the user got wrong shows here
     pool_.learn(seconds_since(before));
     tell_registers(none, *plain_);
@@ -188,9 +199,7 @@ class Search {
       candidate.local_bytes.push_back(kernel.local_bytes);
     }
   }
-  [[nodiscard]] bool is_over() const {
-    return options_.stop.stop_requested() || seconds_since(begun_) > options_.seconds;
-  }
+  [[nodiscard]] bool is_over() const { return options_.stop.stop_requested() || Clock::now() > end(); }
   void sort_fast() {
     std::sort(fast_.begin(), fast_.end(), [&](const Fast& a, const Fast& b) {
       return tried_[a.index].seconds() < tried_[b.index].seconds();
@@ -424,8 +433,16 @@ TuneResult searched(const Wanted& wanted, const TuneOptions& options, const Call
     throw UserError(fmt::format("tune: {} seconds were given, and must be more than 0", options.seconds),
                     at);
   }
+  if (families_of(wanted.subject, options.only).empty() && !options.only.empty()) {
+    std::vector<std::string> others;
+    for (const Family& family : families_of(wanted.subject)) others.push_back(family.recipe);
+    throw UserError(
+        fmt::format("tune: no candidate of {} suits this algorithm; there are some of {}", options.only,
+                    others.empty() ? "no recipe" : fmt::format("{}", fmt::join(others, ", "))),
+        at);
+  }
   const bool emulated = wanted.subject.target().backend == Backend::GpuEmulator;
-  TuneResult found = options.budget == 0 ? chosen_only(wanted.subject)
+  TuneResult found = options.budget == 0 ? chosen_only(wanted.subject, options.only)
                      : emulated          ? ranked_only(wanted, options)
                                          : Search(wanted, options).run();
   found.schedule = schedule_of(wanted.subject.scheduled(found.best));

@@ -243,8 +243,10 @@ std::vector<std::int64_t> steps_at_once(const Subject& subject) {
   return values;
 }
 
-std::vector<Family> families_of(const Subject& subject) {
-  return subject.target().is_gpu() ? gpu_families(subject) : host_families(subject);
+std::vector<Family> families_of(const Subject& subject, const std::string& only) {
+  std::vector<Family> all = subject.target().is_gpu() ? gpu_families(subject) : host_families(subject);
+  if (!only.empty()) std::erase_if(all, [&](const Family& family) { return family.recipe != only; });
+  return all;
 }
 
 std::vector<TuneCandidate> neighbours(const Family& family, const TuneCandidate& candidate) {

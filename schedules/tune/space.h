@@ -32,8 +32,9 @@ struct Family {
 std::vector<std::int64_t> steps_at_once(const Subject& subject);
 
 /// The families that suit the algorithm's shape on the target: what it reads decides, never its name.
-/// Values that cannot differ on this grid (tiles wider than it) are left out.
-std::vector<Family> families_of(const Subject& subject);
+/// Values that cannot differ on this grid (tiles wider than it) are left out. `only`: those of this
+/// recipe, if one is named; none where it does not suit.
+std::vector<Family> families_of(const Subject& subject, const std::string& only = {});
 
 /// The candidates one step along one axis from `candidate`, which need not stand on the axes' values;
 /// none for one that is not of the family.

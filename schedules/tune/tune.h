@@ -82,7 +82,8 @@ struct TuneOptions {
   /// Of those draws: another number draws others.
   std::uint64_t seed = 2;
   /// Candidates of this recipe alone, such as "time/march", beside no schedule; empty: of all that suit.
-  /// UserErrors: one that does not suit, with those that do.
+  /// The store takes no part then, as others may be faster. UserErrors: one that does not suit, with
+  /// those that do.
   std::string only = {};
   /// Called after each candidate with what it came to and the best so far.
   std::function<void(const TuneCandidate& latest, const TuneCandidate& best)> progress = {};

@@ -95,11 +95,10 @@ void add_marches(const Subject& subject, std::int64_t units, std::vector<TuneCan
   if (std::any_of(inputs.begin(), inputs.end(), [](const Reads& r) { return r.in_column; })) {
     add({kWarp, 8, 4, vec, 1, kEitherSum, 2, 2});
   }
-  if (subject.features().reach(2) >= kFar) {
-    add(vec < 4 ? March{wide / 2, 2 * high, 2, vec, ahead, kSum, 1, 0, kAll}
-                : March{wide, high / 2, 2, vec, 6, kSum, 1, 0, kAll});
-  }
-  if (vec == 4) add({kWarp, kManyThreads / kWarp, 1, vec, 5, kSum, 1, 0, kAll});  // 27 of f32
+  const bool is_far = subject.features().reach(2) >= kFar;
+  if (vec == 2 && is_far) add({wide / 2, 2 * high, 2, vec, ahead, kSum, 1, 0, kAll});
+  if (vec == 4 && is_far) add({wide, high / 2, 2, vec, 6, kSum, 1, 0, kAll});
+  if (vec == 4) add({kWarp, kManyThreads / kWarp, 1, vec, 5, kSum, 1, 0, kAll});  // a box of 27
   add({wide, high, 2, vec, ahead, kEitherSum, 1});
   const bool is_wide = add({wide, high, 2, vec, ahead, kSum, 1});
   const bool has_rows = add({kWarp, 8, 4, vec, 2, kSum, 1});

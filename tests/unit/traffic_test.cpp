@@ -48,6 +48,10 @@ TEST(Traffic, OfGridsBeyondTheLargestIsRefused) {
                                std::int64_t{99999999999}, INT64_MAX}) {
     EXPECT_TRUE(fails_with([&] { (void)figures(a.output, n); },
                            {std::to_string(n) + " points", "1 to 1073741823"}));
+    Algorithm march = make_algorithm("star25");
+    bench::apply_named(march, "march/plane", {});
+    EXPECT_TRUE(fails_with([&] { (void)figures(march.output, n); },
+                           {std::to_string(n) + " points", "1 to 1073741823"}));
   }
   EXPECT_TRUE(
       fails_with([&] { (void)figures(a.output, 1000000); }, {"1000000 x 1000000 x 1000000", "2^44"}));

@@ -215,8 +215,14 @@ TEST(TuneRanking, LooksAtOneRecipeWhereOneIsNamed) {
     EXPECT_EQ(best->recipe, "seismic/z-window");
     EXPECT_EQ(drawn->recipe, "seismic/z-window");
   }
-  EXPECT_TRUE(test::fails_with([&] { tuning::Ranking(subject, rates, 30, 1, "blur/inline"); },
-                               {"blur/inline", "march/plane", "seismic/z-window"}));
+  TuneOptions options{.extents = {256, 256, 256}, .budget = 0, .target = target};
+  options.only = "blur/inline";
+  EXPECT_TRUE(test::fails_with([&] { tune(algorithm.output, options); },
+                               {"blur/inline", "march/plane", "seismic/z-window"}, __LINE__ - 1));
+  options.only = "march/plane";
+  EXPECT_EQ(tune(algorithm.output, options).best.recipe, "march/plane");
+  options.only = "seismic/z-window";  // nobody takes one unmeasured
+  EXPECT_EQ(tune(algorithm.output, options).best.recipe, "");
 }
 
 TEST(TuneRanking, DrawsUntilItsTimeIsOver) {

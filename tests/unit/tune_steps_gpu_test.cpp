@@ -96,73 +96,88 @@ TEST_F(TuneStepsOnAGpu, CompilesNoStepsAtOnceThatNoMarchHolds) {
 
 // ---- the model --------------------------------------------------------------------------------------
 
-/// The fastest by hand of each case of docs/time.md, but of 5 points, where long runs have launches in
-/// parts, of 2026-12-01-h200-steps.csv. Of 7 and 27 points in f64 and of two fields trees have seen
-/// nothing.
 struct Line {
   const char* name;
   std::int64_t size;
   double milliseconds;  ///< a step
-  schedules::Parameters parameters;
-  std::int64_t rim = 1;
+  const char* candidate;
 };
 
-const std::vector<Line>& measured_on_an_h200() {
+/// Lines of bench/results/2026-11-23-h200-time.txt and 2026-11-24-h200-periods.txt: of code as it was
+/// when the formula was fitted.
+const std::vector<Line>& measured_at_first() {
   static const std::vector<Line> lines = {
-      {"7pt-f32",
-       512,
-       0.1070,
-       {{"steps", 4}, {"vec", 2}, {"tile_y", 12}, {"rows", 6}, {"chunk", 64}, {"halves", 3}}},
-      {"7pt-f64",
-       512,
-       0.2326,
-       {{"steps", 3}, {"tile_y", 8}, {"rows", 5}, {"chunk", 128}, {"halves", 4}}},
-      {"27pt-f64",
-       512,
-       0.4628,
-       {{"steps", 2}, {"tile_y", 12}, {"rows", 3}, {"chunk", 128}, {"halves", 4}}},
-      {"13pt-f32",
-       512,
-       0.1940,
-       {{"steps", 2}, {"vec", 2}, {"tile_y", 12}, {"rows", 6}, {"chunk", 64}, {"halves", 4}},
-       2},
-      {"5pt-f32",
-       16384,
-       0.0816,
-       {{"steps", 12}, {"vec", 4}, {"chunk", 256}, {"registers", 168}, {"ahead", 7}}},
-      {"5pt-f64", 8192, 0.0457, {{"steps", 8}, {"vec", 4}, {"chunk", 256}}},
-      {"9pt-box-f64",
-       9504,
-       0.0694,
-       {{"steps", 8}, {"vec", 4}, {"chunk", 297}, {"registers", 255}, {"ahead", 7}}},
-      {"gray-scott-f32",
-       256,
-       0.0528,
-       {{"steps", 2}, {"vec", 2}, {"rows", 2}, {"tile_y", 12}, {"chunk", 128}, {"scatter", 0}},
-       0},
+      {"7pt-f32", 512, 0.2226, "time/march steps=2 chunk=57 tile_y=12"},
+      {"7pt-f32", 512, 0.1799, "time/march steps=3 chunk=52"},
+      {"7pt-f32", 1024, 1.1092, "time/march steps=3 chunk=103 rows=5"},
+      {"7pt-f64", 512, 0.3882, "time/march steps=2 rows=5 tile_y=12"},
+      {"7pt-f64", 512, 0.2901, "time/march steps=3 chunk=52"},
+      {"27pt-f64", 512, 0.5404, "time/march steps=2"},
+      {"13pt-f32", 512, 0.3410, "time/march steps=2"},
+      {"5pt-f32", 16384, 0.1507, "time/march steps=4"},
+      {"5pt-f32", 16384, 0.0960, "time/march steps=8 registers=128"},
+      {"5pt-f32", 16384, 0.0848, "time/march steps=12 registers=168"},
+      {"5pt-f64", 8192, 0.0818, "time/march steps=4 vec=4"},
+      {"5pt-f64", 8192, 0.0580, "time/march steps=8"},
+      {"9pt-box-f64", 9504, 0.1167, "time/march steps=4 vec=4"},
+      {"9pt-box-f64", 9504, 0.0898, "time/march steps=8 vec=4"},
+      {"gray-scott-f32", 256, 0.0604, "time/march steps=2 vec=2 rows=2 tile_y=12 chunk=128 scatter=0"},
   };
   return lines;
 }
 
-tuning::Subject subject_of(const bench::TimeStep& step, std::int64_t size, std::int64_t rim) {
-  const std::vector<std::int64_t> extents(static_cast<std::size_t>(step.next.dimensions()), size);
-  return bench::step_subject(step, extents, rim, Target::gpu_emulator());
+/// The fastest by hand of each case of docs/time.md. Of 7 and 27 points in f64 and of two fields trees
+/// have seen nothing, nor of the launches in parts of long runs in two dimensions.
+const std::vector<Line>& fastest_by_hand() {
+  static const std::vector<Line> lines = {
+      {"7pt-f32", 512, 0.1070, "time/march steps=4 vec=2 tile_y=12 rows=6 chunk=64 halves=3"},
+      {"7pt-f64", 512, 0.2326, "time/march steps=3 tile_y=8 rows=5 chunk=128 halves=4"},
+      {"27pt-f64", 512, 0.4628, "time/march steps=2 tile_y=12 rows=3 chunk=128 halves=4"},
+      {"13pt-f32", 512, 0.1940, "time/march steps=2 vec=2 tile_y=12 rows=6 chunk=64 halves=4"},
+      {"5pt-f32", 16384, 0.0791, "time/march steps=12 vec=4 chunk=512 registers=168 ahead=7"},
+      {"5pt-f64", 8192, 0.0396, "time/march steps=8 vec=4 chunk=256 registers=255 ahead=7"},
+      {"9pt-box-f64", 9504, 0.0694, "time/march steps=8 vec=4 chunk=297 registers=255 ahead=7"},
+      {"gray-scott-f32", 256, 0.0528, "time/march steps=2 vec=2 rows=2 tile_y=12 chunk=128 scatter=0"},
+  };
+  return lines;
 }
 
-TEST(TuneStepsModel, IsNearTheTimesOfAnH200) {
-  const tuning::Rates rates = tuning::rates_of(Target::gpu_emulator(), false);
-  double sum = 0;
-  for (const Line& line : measured_on_an_h200()) {
-    const tuning::Subject subject = subject_of(bench::make_time_step(line.name), line.size, line.rim);
-    TuneCandidate candidate;
-    candidate.recipe = "time/march";
-    candidate.parameters = line.parameters;
-    const double error =
-        std::log(tuning::predicted_seconds(subject, candidate, rates) / (line.milliseconds * 1e-3));
-    EXPECT_LT(std::abs(error), 0.35) << line.name << " " << candidate.text() << ": " << error;
-    sum += error * error;
+/// Logarithms of a time that the model expects over the one that was measured: of `lines`, with or
+/// without trees.
+class Errors {
+ public:
+  Errors(const std::vector<Line>& lines, bool trees) {
+    bench::MeasuredSubjects subjects;
+    for (const Line& line : lines) {
+      const bench::TimeStep step = bench::make_time_step(line.name);
+      bench::Measured measured;
+      measured.algorithm = "time/" + std::string(line.name);
+      measured.candidate = bench::candidate_of(line.candidate);
+      measured.extents.assign(static_cast<std::size_t>(step.next.dimensions()), line.size);
+      const tuning::Subject& subject = subjects.of(measured);
+      double seconds = 0;
+      if (trees) {
+        seconds = tuning::predicted_seconds(subject, measured.candidate, subjects.rates());
+      } else {
+        for (const tuning::Seen& kernel :
+             tuning::kernels_seen(subject, measured.candidate, subjects.rates())) {
+          seconds += kernel.seconds / measured.candidate.steps();
+        }
+      }
+      const double error = std::log(seconds / (line.milliseconds * 1e-3));
+      EXPECT_LT(std::abs(error), 0.35) << line.name << " " << line.candidate << ": " << error;
+      squares_ += error * error / static_cast<double>(lines.size());
+    }
   }
-  EXPECT_LT(std::sqrt(sum / static_cast<double>(measured_on_an_h200().size())), 0.15);
+  [[nodiscard]] double mean() const { return std::sqrt(squares_); }
+
+ private:
+  double squares_ = 0;
+};
+
+TEST(TuneStepsModel, IsNearTheTimesOfAnH200) {
+  EXPECT_LT(Errors(measured_at_first(), false).mean(), 0.15);
+  EXPECT_LT(Errors(fastest_by_hand(), true).mean(), 0.2);
 }
 
 TEST(TuneStepsModel, RefusesWhatNoMarchHolds) {
@@ -170,21 +185,26 @@ TEST(TuneStepsModel, RefusesWhatNoMarchHolds) {
   TuneCandidate candidate;
   candidate.recipe = "time/march";
   candidate.parameters = {{"steps", 2}};
-  EXPECT_THROW(
-      std::ignore = tuning::predicted_seconds(subject_of(spread_step(), 128, 0), candidate, rates),
-      UserError);
+  EXPECT_THROW(std::ignore = tuning::predicted_seconds(
+                   bench::step_subject(spread_step(), {128, 128, 128}, 0, Target::gpu_emulator()),
+                   candidate, rates),
+               UserError);
   // The warp's 128 points leave none that 80 steps reach from within.
   candidate.parameters = {{"steps", 64}, {"vec", 2}};
-  EXPECT_THROW(std::ignore = tuning::predicted_seconds(
-                   subject_of(bench::make_time_step("5pt-f32"), 4096, 1), candidate, rates),
-               UserError);
+  EXPECT_THROW(
+      std::ignore = tuning::predicted_seconds(
+          bench::step_subject(bench::make_time_step("5pt-f32"), {4096, 4096}, 1, Target::gpu_emulator()),
+          candidate, rates),
+      UserError);
 }
 
 TEST(TuneStepsModel, PrefersSeveralStepsWhereTheMemoryIsTheLimit) {
   const tuning::Rates rates = tuning::rates_of(Target::gpu_emulator(), false);
   for (const char* name : {"7pt-f32", "5pt-f64"}) {
-    const tuning::Subject subject =
-        subject_of(bench::make_time_step(name), name[0] == '7' ? 512 : 8192, 1);
+    const tuning::Subject subject = bench::step_subject(
+        bench::make_time_step(name),
+        name[0] == '7' ? std::vector<std::int64_t>(3, 512) : std::vector<std::int64_t>(2, 8192), 1,
+        Target::gpu_emulator());
     TuneCandidate single, several;
     several.recipe = "time/march";
     several.parameters = {{"steps", 3}};

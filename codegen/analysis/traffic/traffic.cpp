@@ -215,36 +215,17 @@ Traffic analyse_traffic(const Program& program, const TrafficOptions& options) {
   return traffic;
 }
 
-namespace {
-
-/// The outputs' boxes, by symbol.
-std::map<std::string, std::int64_t> grid_of(const Pipeline& pipeline, const TrafficOptions& options) {
-  std::map<std::string, std::int64_t> grid = options.symbols;
-  for (const std::string& output : pipeline.outputs) {
-    const FunctionData& func = *pipeline.find(output);
-    for (std::size_t i = 0; i < func.types.size(); ++i) {
-      const std::string name = storage_name(func.name, static_cast<int>(i), func.types.size());
-      for (std::size_t d = 0; d < std::min(func.args.size(), options.extents.size()); ++d) {
-        grid.emplace(symbol_name(name, BufferField::Min, d), 0);
-        grid.emplace(symbol_name(name, BufferField::Extent, d), options.extents[d]);
-      }
-    }
-  }
-  return grid;
-}
-
-}  // namespace
-
 Traffic traffic_of(const Func& output, const TrafficOptions& options) {
   return traffic_of(std::vector<Func>{output}, options);
 }
 
 Traffic traffic_of(const std::vector<Func>& outputs, const TrafficOptions& options) {
+  check_extents(options.extents);
   const DefaultFloatMode mode;
   const Pipeline pipeline = make_pipeline(functions_of(outputs));
   const Target device{Backend::Cuda, 0};  // nothing of a device is asked for
   LowerOptions lowered{device, Variant{}, {}, DeviceLimits{}};
-  lowered.grid = grid_of(pipeline, options);
+  lowered.grid = analysis::output_symbols(pipeline, options.extents, options.symbols);
   const Program program = lower(pipeline, lowered, "simplify_loops");
   return made_with_stack_for(pipeline.depth, [&] {
     Traffic traffic = analyse_traffic(program, options);

@@ -29,13 +29,33 @@ std::optional<std::int64_t> value_of(const ParamData& param) {
 
 }  // namespace
 
+Symbols output_symbols(const Pipeline& pipeline, const std::vector<std::int64_t>& extents,
+                       const std::map<std::string, std::int64_t>& symbols) {
+  Symbols all = with_array_names(symbols, pipeline);
+  for (const std::string& output : pipeline.outputs) {
+    const FunctionData& func = *pipeline.find(output);
+    if (func.args.size() != extents.size()) {
+      throw UserError(func.name + " has " + counted(func.args.size(), "dimension") + ", and " +
+                          std::to_string(extents.size()) + " extents were given",
+                      func.where);
+    }
+    for (std::size_t i = 0; i < func.types.size(); ++i) {
+      const std::string name = storage_name(func.name, static_cast<int>(i), func.types.size());
+      for (std::size_t d = 0; d < extents.size(); ++d) {
+        all.emplace(symbol_name(name, BufferField::Min, d), 0);
+        all.emplace(symbol_name(name, BufferField::Extent, d), extents[d]);
+      }
+    }
+  }
+  return all;
+}
+
 UsualSymbols::UsualSymbols(const Program& program, std::vector<std::int64_t> extents,
                            const std::map<std::string, std::int64_t>& symbols)
-    : extents_(std::move(extents)), symbols_(with_array_names(symbols, program.pipeline)) {
+    : extents_(std::move(extents)), symbols_(output_symbols(program.pipeline, extents_, symbols)) {
   for (const auto& scalar : program.pipeline.params) {
     if (const auto value = value_of(*scalar.param)) symbols_.emplace(scalar.name, *value);
   }
-  for (const auto& name : program.pipeline.outputs) add_output(*program.pipeline.find(name));
   for (const auto& input : program.pipeline.inputs) {
     for (std::size_t d = 0; d < static_cast<std::size_t>(input.image->dimensions); ++d) {
       set(input.name, BufferField::Min, d, 0);
@@ -60,21 +80,6 @@ void UsualSymbols::set(const std::string& array, BufferField field, std::size_t 
 
 std::int64_t UsualSymbols::usual_extent(std::size_t d) const {
   return d < extents_.size() ? extents_[d] : 1;
-}
-
-void UsualSymbols::add_output(const FunctionData& func) {
-  if (func.args.size() != extents_.size()) {
-    throw UserError(func.name + " has " + counted(func.args.size(), "dimension") + ", and " +
-                        std::to_string(extents_.size()) + " extents were given",
-                    func.where);
-  }
-  for (std::size_t i = 0; i < func.types.size(); ++i) {
-    const std::string name = storage_name(func.name, static_cast<int>(i), func.types.size());
-    for (std::size_t d = 0; d < func.args.size(); ++d) {
-      set(name, BufferField::Min, d, 0);
-      set(name, BufferField::Extent, d, usual_extent(d));
-    }
-  }
 }
 
 }  // namespace analysis

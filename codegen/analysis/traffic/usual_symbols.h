@@ -14,6 +14,7 @@
 #include "runtime/run/target.h"
 
 namespace mica {
+struct Pipeline;
 
 struct Program;
 
@@ -21,6 +22,11 @@ namespace analysis {
 
 /// What `e` is with these symbols; nothing where it depends on others.
 std::optional<std::int64_t> value_of(const Expr& e, const Symbols& symbols);
+
+/// `symbols`, as CompileOptions::bake names them, and what they do not say of the outputs' boxes:
+/// `extents` from 0. UserError for extents that are not one for each dimension of an output.
+Symbols output_symbols(const Pipeline& pipeline, const std::vector<std::int64_t>& extents,
+                       const std::map<std::string, std::int64_t>& symbols);
 
 /// Mins and extents of a program's arrays when its outputs have `extents` from 0: those that `symbols`
 /// names as they are said there ("u.extent.0", as CompileOptions::bake), of inputs the extents from 0.
@@ -36,7 +42,6 @@ class UsualSymbols {
   void set(const std::string& array, BufferField field, std::size_t d,
            std::optional<std::int64_t> value);
   [[nodiscard]] std::int64_t usual_extent(std::size_t d) const;
-  void add_output(const FunctionData& func);
 
   std::vector<std::int64_t> extents_;
   Symbols symbols_;
